@@ -1,0 +1,33 @@
+package faults
+
+import "errors"
+
+// AuthenticationFailure says that the caller has not proven who it is.
+type AuthenticationFailure struct {
+	err error
+}
+
+// Unauthenticated is an [AuthenticationFailure] without a cause.
+var Unauthenticated error = &AuthenticationFailure{}
+
+// WithUnauthenticated wraps err in an [AuthenticationFailure]. A nil err gives nil.
+func WithUnauthenticated(err error) error {
+	return wrap(err, &AuthenticationFailure{err: err})
+}
+
+// IsUnauthenticated reports whether err is or wraps an [AuthenticationFailure].
+func IsUnauthenticated(err error) bool { return found[*AuthenticationFailure](err) }
+
+// AsUnauthenticated returns the first [AuthenticationFailure] in the tree of err.
+func AsUnauthenticated(err error) (*AuthenticationFailure, bool) {
+	return errors.AsType[*AuthenticationFailure](err)
+}
+
+// Error returns the kind and the cause.
+func (f *AuthenticationFailure) Error() string { return text("unauthenticated", "", f.err) }
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *AuthenticationFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is an [AuthenticationFailure] too.
+func (*AuthenticationFailure) Is(target error) bool { return is[*AuthenticationFailure](target) }

@@ -1,0 +1,59 @@
+package faults
+
+import (
+	"errors"
+	"time"
+)
+
+// AvailabilityFailure says that a service cannot answer now, but may later.
+type AvailabilityFailure struct {
+	// RetryInfo tells when to try again.
+	RetryInfo RetryInfo
+
+	err error
+}
+
+// RetryInfo tells a caller when to try again.
+type RetryInfo struct {
+	// RetryDelay is the least time to wait; zero means that none is known.
+	RetryDelay time.Duration
+}
+
+// Unavailable returns an [AvailabilityFailure] that asks to retry after delay.
+// A negative delay is clamped to zero.
+func Unavailable(delay time.Duration) error {
+	return newAvailability(nil, delay)
+}
+
+// WithUnavailable wraps err in an [AvailabilityFailure] that asks to retry
+// after delay. A negative delay is clamped to zero. A nil err gives nil.
+func WithUnavailable(err error, delay time.Duration) error {
+	return wrap(err, newAvailability(err, delay))
+}
+
+// IsUnavailable reports whether err is or wraps an [AvailabilityFailure].
+func IsUnavailable(err error) bool { return found[*AvailabilityFailure](err) }
+
+// AsUnavailable returns the first [AvailabilityFailure] in the tree of err.
+func AsUnavailable(err error) (*AvailabilityFailure, bool) {
+	return errors.AsType[*AvailabilityFailure](err)
+}
+
+// Error returns the kind, the delay if there is one, and the cause.
+func (f *AvailabilityFailure) Error() string {
+	detail := ""
+	if d := f.RetryInfo.RetryDelay; d > 0 {
+		detail = "retry in " + d.String()
+	}
+	return text("unavailable", detail, f.err)
+}
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *AvailabilityFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is an [AvailabilityFailure] too.
+func (*AvailabilityFailure) Is(target error) bool { return is[*AvailabilityFailure](target) }
+
+func newAvailability(cause error, delay time.Duration) *AvailabilityFailure {
+	return &AvailabilityFailure{RetryInfo: RetryInfo{RetryDelay: max(0, delay)}, err: cause}
+}

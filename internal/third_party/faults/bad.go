@@ -1,0 +1,51 @@
+package faults
+
+import "errors"
+
+// BadRequest says that the request itself is wrong and must change before a retry.
+type BadRequest struct {
+	// Violations are the fields at fault.
+	Violations []*FieldViolation
+
+	err error
+}
+
+// FieldViolation is one field at fault in a request.
+type FieldViolation struct {
+	// Field is the path of the field.
+	Field string
+	// Description says what is wrong with it.
+	Description string
+}
+
+// Bad returns a [BadRequest] with the given violations.
+func Bad(violations ...*FieldViolation) error {
+	return &BadRequest{Violations: violations}
+}
+
+// WithBad wraps err in a [BadRequest] with the given violations.
+// A nil err gives nil.
+func WithBad(err error, violations ...*FieldViolation) error {
+	return wrap(err, &BadRequest{Violations: violations, err: err})
+}
+
+// IsBad reports whether err is or wraps a [BadRequest].
+func IsBad(err error) bool { return found[*BadRequest](err) }
+
+// AsBad returns the first [BadRequest] in the tree of err.
+func AsBad(err error) (*BadRequest, bool) {
+	return errors.AsType[*BadRequest](err)
+}
+
+// Error returns the kind, the violations if there are any, and the cause.
+func (f *BadRequest) Error() string {
+	return text("bad request", list(f.Violations, (*FieldViolation).describe), f.err)
+}
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *BadRequest) Unwrap() error { return f.err }
+
+// Is reports whether target is a [BadRequest] too.
+func (*BadRequest) Is(target error) bool { return is[*BadRequest](target) }
+
+func (v *FieldViolation) describe() string { return join(": ", v.Field, v.Description) }

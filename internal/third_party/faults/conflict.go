@@ -1,0 +1,51 @@
+package faults
+
+import "errors"
+
+// ConflictFailure says that the call lost against a concurrent one.
+type ConflictFailure struct {
+	// Violations are the conflicts met.
+	Violations []*ConflictViolation
+
+	err error
+}
+
+// ConflictViolation is one conflict over a resource.
+type ConflictViolation struct {
+	// Resource is what both calls wanted.
+	Resource string
+	// Description says how they collided.
+	Description string
+}
+
+// Aborted returns a [ConflictFailure] with the given violations.
+func Aborted(violations ...*ConflictViolation) error {
+	return &ConflictFailure{Violations: violations}
+}
+
+// WithAborted wraps err in a [ConflictFailure] with the given violations.
+// A nil err gives nil.
+func WithAborted(err error, violations ...*ConflictViolation) error {
+	return wrap(err, &ConflictFailure{Violations: violations, err: err})
+}
+
+// IsAborted reports whether err is or wraps a [ConflictFailure].
+func IsAborted(err error) bool { return found[*ConflictFailure](err) }
+
+// AsAborted returns the first [ConflictFailure] in the tree of err.
+func AsAborted(err error) (*ConflictFailure, bool) {
+	return errors.AsType[*ConflictFailure](err)
+}
+
+// Error returns the kind, the violations if there are any, and the cause.
+func (f *ConflictFailure) Error() string {
+	return text("aborted", list(f.Violations, (*ConflictViolation).describe), f.err)
+}
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *ConflictFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is a [ConflictFailure] too.
+func (*ConflictFailure) Is(target error) bool { return is[*ConflictFailure](target) }
+
+func (v *ConflictViolation) describe() string { return join(": ", v.Resource, v.Description) }

@@ -1,0 +1,3 @@
+module github.com/deixis/faults
+
+go 1.26

@@ -1,0 +1,33 @@
+package faults
+
+import "errors"
+
+// MissingFailure says that what was asked for does not exist.
+type MissingFailure struct {
+	err error
+}
+
+// NotFound is a [MissingFailure] without a cause.
+var NotFound error = &MissingFailure{}
+
+// WithNotFound wraps err in a [MissingFailure]. A nil err gives nil.
+func WithNotFound(err error) error {
+	return wrap(err, &MissingFailure{err: err})
+}
+
+// IsNotFound reports whether err is or wraps a [MissingFailure].
+func IsNotFound(err error) bool { return found[*MissingFailure](err) }
+
+// AsNotFound returns the first [MissingFailure] in the tree of err.
+func AsNotFound(err error) (*MissingFailure, bool) {
+	return errors.AsType[*MissingFailure](err)
+}
+
+// Error returns the kind and the cause.
+func (f *MissingFailure) Error() string { return text("not found", "", f.err) }
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *MissingFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is a [MissingFailure] too.
+func (*MissingFailure) Is(target error) bool { return is[*MissingFailure](target) }

@@ -1,0 +1,33 @@
+package faults
+
+import "errors"
+
+// PermissionFailure says that the caller is known, but may not do this.
+type PermissionFailure struct {
+	err error
+}
+
+// PermissionDenied is a [PermissionFailure] without a cause.
+var PermissionDenied error = &PermissionFailure{}
+
+// WithPermissionDenied wraps err in a [PermissionFailure]. A nil err gives nil.
+func WithPermissionDenied(err error) error {
+	return wrap(err, &PermissionFailure{err: err})
+}
+
+// IsPermissionDenied reports whether err is or wraps a [PermissionFailure].
+func IsPermissionDenied(err error) bool { return found[*PermissionFailure](err) }
+
+// AsPermissionDenied returns the first [PermissionFailure] in the tree of err.
+func AsPermissionDenied(err error) (*PermissionFailure, bool) {
+	return errors.AsType[*PermissionFailure](err)
+}
+
+// Error returns the kind and the cause.
+func (f *PermissionFailure) Error() string { return text("permission denied", "", f.err) }
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *PermissionFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is a [PermissionFailure] too.
+func (*PermissionFailure) Is(target error) bool { return is[*PermissionFailure](target) }

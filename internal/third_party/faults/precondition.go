@@ -1,0 +1,55 @@
+package faults
+
+import "errors"
+
+// PreconditionFailure says that the system is not in the state that the call needs.
+type PreconditionFailure struct {
+	// Violations are the preconditions not met.
+	Violations []*PreconditionViolation
+
+	err error
+}
+
+// PreconditionViolation is one precondition not met.
+type PreconditionViolation struct {
+	// Type is the sort of precondition.
+	Type string
+	// Subject is what fails it.
+	Subject string
+	// Description says how it fails.
+	Description string
+}
+
+// FailedPrecondition returns a [PreconditionFailure] with the given violations.
+func FailedPrecondition(violations ...*PreconditionViolation) error {
+	return &PreconditionFailure{Violations: violations}
+}
+
+// WithFailedPrecondition wraps err in a [PreconditionFailure] with the given violations.
+// A nil err gives nil.
+func WithFailedPrecondition(err error, violations ...*PreconditionViolation) error {
+	return wrap(err, &PreconditionFailure{Violations: violations, err: err})
+}
+
+// IsFailedPrecondition reports whether err is or wraps a [PreconditionFailure].
+func IsFailedPrecondition(err error) bool { return found[*PreconditionFailure](err) }
+
+// AsFailedPrecondition returns the first [PreconditionFailure] in the tree of err.
+func AsFailedPrecondition(err error) (*PreconditionFailure, bool) {
+	return errors.AsType[*PreconditionFailure](err)
+}
+
+// Error returns the kind, the violations if there are any, and the cause.
+func (f *PreconditionFailure) Error() string {
+	return text("failed precondition", list(f.Violations, (*PreconditionViolation).describe), f.err)
+}
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *PreconditionFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is a [PreconditionFailure] too.
+func (*PreconditionFailure) Is(target error) bool { return is[*PreconditionFailure](target) }
+
+func (v *PreconditionViolation) describe() string {
+	return join(": ", v.Type, v.Subject, v.Description)
+}

@@ -1,0 +1,51 @@
+package faults
+
+import "errors"
+
+// QuotaFailure says that a quota or a limited resource is used up.
+type QuotaFailure struct {
+	// Violations are the quotas exceeded.
+	Violations []*QuotaViolation
+
+	err error
+}
+
+// QuotaViolation is one quota exceeded.
+type QuotaViolation struct {
+	// Subject is who or what exceeded the quota.
+	Subject string
+	// Description says which quota and how.
+	Description string
+}
+
+// ResourceExhausted returns a [QuotaFailure] with the given violations.
+func ResourceExhausted(violations ...*QuotaViolation) error {
+	return &QuotaFailure{Violations: violations}
+}
+
+// WithResourceExhausted wraps err in a [QuotaFailure] with the given violations.
+// A nil err gives nil.
+func WithResourceExhausted(err error, violations ...*QuotaViolation) error {
+	return wrap(err, &QuotaFailure{Violations: violations, err: err})
+}
+
+// IsResourceExhausted reports whether err is or wraps a [QuotaFailure].
+func IsResourceExhausted(err error) bool { return found[*QuotaFailure](err) }
+
+// AsResourceExhausted returns the first [QuotaFailure] in the tree of err.
+func AsResourceExhausted(err error) (*QuotaFailure, bool) {
+	return errors.AsType[*QuotaFailure](err)
+}
+
+// Error returns the kind, the violations if there are any, and the cause.
+func (f *QuotaFailure) Error() string {
+	return text("resource exhausted", list(f.Violations, (*QuotaViolation).describe), f.err)
+}
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *QuotaFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is a [QuotaFailure] too.
+func (*QuotaFailure) Is(target error) bool { return is[*QuotaFailure](target) }
+
+func (v *QuotaViolation) describe() string { return join(": ", v.Subject, v.Description) }

@@ -1,0 +1,33 @@
+package faults
+
+import "errors"
+
+// UnimplementedFailure says that the service does not offer this call.
+type UnimplementedFailure struct {
+	err error
+}
+
+// Unimplemented is an [UnimplementedFailure] without a cause.
+var Unimplemented error = &UnimplementedFailure{}
+
+// WithUnimplemented wraps err in an [UnimplementedFailure]. A nil err gives nil.
+func WithUnimplemented(err error) error {
+	return wrap(err, &UnimplementedFailure{err: err})
+}
+
+// IsUnimplemented reports whether err is or wraps an [UnimplementedFailure].
+func IsUnimplemented(err error) bool { return found[*UnimplementedFailure](err) }
+
+// AsUnimplemented returns the first [UnimplementedFailure] in the tree of err.
+func AsUnimplemented(err error) (*UnimplementedFailure, bool) {
+	return errors.AsType[*UnimplementedFailure](err)
+}
+
+// Error returns the kind and the cause.
+func (f *UnimplementedFailure) Error() string { return text("unimplemented", "", f.err) }
+
+// Unwrap returns the wrapped cause, or nil.
+func (f *UnimplementedFailure) Unwrap() error { return f.err }
+
+// Is reports whether target is an [UnimplementedFailure] too.
+func (*UnimplementedFailure) Is(target error) bool { return is[*UnimplementedFailure](target) }

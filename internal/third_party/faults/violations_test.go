@@ -1,0 +1,84 @@
+package faults_test
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+)
+
+func TestText(t *testing.T) {
+	quota := &faults.QuotaViolation{Subject: "user 42", Description: "100 calls a day"}
+	field := &faults.FieldViolation{Field: "email", Description: "no @"}
+	precondition := &faults.PreconditionViolation{Type: "state", Subject: "order 7", Description: "not paid"}
+	conflict := &faults.ConflictViolation{Resource: "basket 9", Description: "changed meanwhile"}
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"delay", faults.Unavailable(3 * time.Second), "unavailable (retry in 3s)"},
+		{"delay and cause", faults.WithUnavailable(io.EOF, 3*time.Second), "unavailable (retry in 3s): EOF"},
+		{"negative delay by hand", &faults.AvailabilityFailure{RetryInfo: faults.RetryInfo{RetryDelay: -1}}, "unavailable"},
+		{"quota", faults.ResourceExhausted(quota), "resource exhausted (user 42: 100 calls a day)"},
+		{"quota and cause", faults.WithResourceExhausted(io.EOF, quota), "resource exhausted (user 42: 100 calls a day): EOF"},
+		{"field", faults.WithBad(io.EOF, field), "bad request (email: no @): EOF"},
+		{"precondition", faults.WithFailedPrecondition(io.EOF, precondition), "failed precondition (state: order 7: not paid): EOF"},
+		{"conflict", faults.WithAborted(io.EOF, conflict), "aborted (basket 9: changed meanwhile): EOF"},
+		{"two violations", faults.Bad(field, &faults.FieldViolation{Field: "name"}), "bad request (email: no @; name)"},
+		{"empty violation", faults.Bad(&faults.FieldViolation{}), "bad request"},
+		{"nil violation", faults.Bad(nil, field), "bad request (email: no @)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.err.Error(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestViolationsAreKept(t *testing.T) {
+	quota, field := &faults.QuotaViolation{}, &faults.FieldViolation{}
+	precondition, conflict := &faults.PreconditionViolation{}, &faults.ConflictViolation{}
+	t.Run("constructors", func(t *testing.T) {
+		keeps(t, faults.ResourceExhausted(quota), quotas, quota)
+		keeps(t, faults.Bad(field), fields, field)
+		keeps(t, faults.FailedPrecondition(precondition), preconditions, precondition)
+		keeps(t, faults.Aborted(conflict), conflicts, conflict)
+	})
+	t.Run("wrappers", func(t *testing.T) {
+		keeps(t, faults.WithResourceExhausted(io.EOF, quota), quotas, quota)
+		keeps(t, faults.WithBad(io.EOF, field), fields, field)
+		keeps(t, faults.WithFailedPrecondition(io.EOF, precondition), preconditions, precondition)
+		keeps(t, faults.WithAborted(io.EOF, conflict), conflicts, conflict)
+	})
+}
+
+// keeps fails unless the violations of err are exactly want.
+func keeps[V any](t *testing.T, err error, violations func(error) []*V, want *V) {
+	t.Helper()
+	if got := violations(err); len(got) != 1 || got[0] != want {
+		t.Errorf("%v: violations = %v, want [%p]", err, got, want)
+	}
+}
+
+func quotas(err error) []*faults.QuotaViolation {
+	f, _ := faults.AsResourceExhausted(err)
+	return f.Violations
+}
+
+func fields(err error) []*faults.FieldViolation {
+	f, _ := faults.AsBad(err)
+	return f.Violations
+}
+
+func preconditions(err error) []*faults.PreconditionViolation {
+	f, _ := faults.AsFailedPrecondition(err)
+	return f.Violations
+}
+
+func conflicts(err error) []*faults.ConflictViolation {
+	f, _ := faults.AsAborted(err)
+	return f.Violations
+}
