@@ -1,0 +1,18 @@
+// Package window counts events and forgets them: it holds the only ring buffer of the house.
+//
+// A [Window] is a table of counters. Its rows are whatever the caller tells apart (the priorities of a throttle, say),
+// its columns the things that can happen. Counters only ever grow, so they are lifetime totals too. Each column may also add to one
+// of the row's [Sliding] sums, which are remembered bucket by bucket: [Window.Sum] gives those of the last span.
+//
+// # Cost
+//
+// Counting is one atomic addition on a cache line that other processors rarely touch: the table exists once per stripe,
+// and a goroutine picks its stripe by the address of its stack. No lock is taken to count, and no goroutine runs.
+//
+// # Exactness
+//
+// Buckets lie on a fixed grid: the n-th ends at n times the bucket's width after the window was made, however rarely anyone looks. An
+// event therefore stays for at least the span and leaves at most one bucket later. Whoever counts must say what time it is first, by
+// [Window.Due] and [Window.Roll], because a bucket is closed by the first event after its end. Between the two,
+// another processor's event may slip over the border of one bucket, never further.
+package window

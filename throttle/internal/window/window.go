@@ -1,0 +1,217 @@
+package window
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Shape says how large a window is.
+type Shape struct {
+	Span    time.Duration // how long an event is remembered
+	Buckets int           // in how many steps it is forgotten
+	Rows    int
+	Slides  [Columns]uint8 // to which sum each column adds; Unremembered to none
+	Stripes int            // rounded up to a power of two; 0 fits the machine
+}
+
+// Counts are the sliding sums of one row.
+type Counts [Sliding]uint64
+
+// Window is a table of counters with a memory of Shape.Span. Times are given as the duration since the window was
+// made; a time before the latest one seen is taken for the latest. All methods are safe for concurrent use.
+type Window struct {
+	cells  []Row // stripe after stripe, each of stride rows
+	stride int
+	mask   uint64
+	slides [Columns]uint8
+	width  time.Duration
+	ends   atomic.Int64 // when the open bucket ends; published after the ring is in order
+	_      [64]byte     // keep the ring's lock away from what every call reads
+
+	mu     sync.Mutex
+	open   int64 // number of the open bucket
+	ring   [][]bucket
+	closed []Counts // totals when the open bucket was opened
+	oldest []Counts // totals when the oldest remembered bucket was opened
+}
+
+// endOfTime keeps arithmetic on times from overflowing: a clock may be anybody's.
+const endOfTime = time.Duration(1 << 62)
+
+// bucket holds what happened in one row during one bucket. Thirty-two bits last for 143 million events a second at
+// the longest bucket of a throttle, 30 s.
+type bucket [Sliding]uint32
+
+// New returns an empty window. The shape is the caller's to validate: each number but Stripes must be positive,
+// Span at least one nanosecond per bucket, and Slides at most Unremembered.
+func New(s Shape) *Window {
+	stripes := stripesFor(s.Stripes)
+	stride := s.Rows + s.Rows%2 // pairs of cache lines are fetched together
+	w := &Window{
+		cells:  make([]Row, stripes*stride),
+		stride: stride,
+		mask:   uint64(stripes - 1),
+		slides: s.Slides,
+		width:  s.Span / time.Duration(s.Buckets),
+		ring:   make([][]bucket, s.Buckets),
+		closed: make([]Counts, s.Rows),
+		oldest: make([]Counts, s.Rows),
+	}
+	all := make([]bucket, s.Buckets*s.Rows)
+	for i := range w.ring {
+		w.ring[i] = all[i*s.Rows : (i+1)*s.Rows]
+	}
+	w.ends.Store(int64(w.width))
+	return w
+}
+
+// Due reports whether the open bucket has ended by now, so that Roll must come before the next event is counted.
+func (w *Window) Due(now time.Duration) bool {
+	return int64(now) >= w.ends.Load()
+}
+
+// Roll closes the open bucket if it has ended by now, and forgets what is older than the span.
+//
+// It never waits for another Roll that is under way, but for one case: after a pause of more than a bucket an event
+// counted too early would be booked at the time of the pause's beginning.
+func (w *Window) Roll(now time.Duration) {
+	if !w.Due(now) {
+		return
+	}
+	if !w.mu.TryLock() {
+		if !w.Due(now - w.width) {
+			return
+		}
+		w.mu.Lock()
+	}
+	w.roll(now)
+	w.mu.Unlock()
+}
+
+// Sum fills sums, one per row, with what happened in the span before now.
+func (w *Window) Sum(now time.Duration, sums []Counts) {
+	w.mu.Lock()
+	w.roll(now)
+	w.Ever(sums)
+	w.forgetOld(sums)
+	w.mu.Unlock()
+}
+
+// SumAndEver does what Sum and Ever do, at one instant.
+func (w *Window) SumAndEver(now time.Duration, sums, ever []Counts) {
+	w.mu.Lock()
+	w.roll(now)
+	w.Ever(ever)
+	copy(sums, ever)
+	w.forgetOld(sums)
+	w.mu.Unlock()
+}
+
+// Ever fills sums, one per row, with what has happened since the window was made.
+func (w *Window) Ever(sums []Counts) {
+	for row := range sums {
+		sums[row] = w.everRow(row)
+	}
+}
+
+// forgetOld subtracts from sums what happened before the oldest remembered bucket.
+func (w *Window) forgetOld(sums []Counts) {
+	for row := range sums {
+		sums[row].subtract(w.oldest[row])
+	}
+}
+
+// Suffixes calls visit with what happened since each bucket began, the newest bucket first, until visit returns false
+// or the whole span has been visited. It is what Sum would say later, if nothing more happened. Visit gets a slice
+// that is used again, runs under the window's lock and must not call the window. The scratch needs one entry per row.
+func (w *Window) Suffixes(scratch []Counts, visit func(sums []Counts) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Ever(scratch)
+	for i := range scratch {
+		scratch[i].subtract(w.closed[i])
+	}
+	n := int64(len(w.ring))
+	for age := int64(1); visit(scratch) && age <= min(n, w.open); age++ {
+		for i, b := range w.ring[(w.open-age)%n] {
+			scratch[i].addBucket(b)
+		}
+	}
+}
+
+// Buckets returns the number of closed buckets that the window remembers beside the open one.
+func (w *Window) Buckets() int { return len(w.ring) }
+
+// Width returns the length of a bucket.
+func (w *Window) Width() time.Duration { return w.width }
+
+// roll does the work of Roll under the lock.
+func (w *Window) roll(now time.Duration) {
+	if !w.Due(now) {
+		return
+	}
+	next := int64(min(now, endOfTime) / w.width)
+	if next == w.open {
+		return
+	}
+	if next-w.open > int64(len(w.ring)) {
+		w.forget()
+	} else {
+		w.advance(next)
+	}
+	w.open = next
+	w.ends.Store((next + 1) * int64(w.width))
+}
+
+// advance closes the open bucket and moves on to bucket next, leaving the ones between empty.
+func (w *Window) advance(next int64) {
+	n := int64(len(w.ring))
+	for number := w.open; number < next; number++ {
+		slot := w.ring[number%n]
+		for row := range slot {
+			w.oldest[row].addBucket(slot[row])
+			slot[row] = bucket{}
+		}
+	}
+	slot := w.ring[w.open%n]
+	for row := range slot {
+		now := w.everRow(row)
+		for c := range now {
+			slot[row][c] = uint32(now[c] - w.closed[row][c])
+		}
+		w.closed[row] = now
+	}
+}
+
+// forget empties the ring: nothing has happened for longer than the span.
+func (w *Window) forget() {
+	for _, slot := range w.ring {
+		clear(slot)
+	}
+	w.Ever(w.closed)
+	copy(w.oldest, w.closed)
+}
+
+func (w *Window) everRow(row int) Counts {
+	var sums [Sliding + 1]uint64
+	for i := row; i < len(w.cells); i += w.stride {
+		cells := &w.cells[i]
+		for column := range cells {
+			sums[w.slides[column]&Sliding] += cells[column].Load()
+		}
+	}
+	return Counts(sums[:Sliding])
+}
+
+func (c *Counts) subtract(other Counts) {
+	for i := range c {
+		c[i] -= other[i]
+	}
+}
+
+func (c *Counts) addBucket(b bucket) {
+	for i := range c {
+		c[i] += uint64(b[i])
+	}
+}
