@@ -1,0 +1,48 @@
+// Package throttle sheds the calls that a struggling backend could not serve, least important first.
+//
+// A [Throttle] stands before one backend. It watches how the backend answers, and when the backend starts to reject, for
+// lack of capacity, it refuses a part of the calls itself, at once and without sending them. Nothing is queued, so no call
+// ever waits for it. When all is well it does nothing but count.
+//
+//	th, err := throttle.New(throttle.Config{Name: "recommendations"})
+//	...
+//	err = th.Do(ctx, throttle.Medium, func(ctx context.Context) error {
+//		return client.Recommend(ctx, user)
+//	})
+//	if errors.Is(err, throttle.ErrShed) {
+//		// it was not even sent
+//	}
+//
+// [Do] does the same for functions that return a value, [Throttle.Admit] for code that cannot be put into a function. A
+// [Fallback] serves calls that were shed or failed. A [Group] keeps a throttle per host, method or tenant.
+//
+// # Words
+//
+// A call is admitted or shed. An admitted call ends accepted (the backend did its work, even if the answer is an
+// ordinary error), rejected (the backend was out of capacity) or ignored (it says nothing about capacity). [DefaultClassify] tells
+// them apart; Config.Classify and [RejectedError] tell it more.
+//
+// # The decision
+//
+// The policy [SRE] sheds a call with probability
+//
+//	P = max(0, (requests - K*accepts) / (requests + padding))
+//
+// where requests and accepts are those of the call's priority during the last Config.Window, calls that were shed among the requests. K
+// is Config.Ratio: with 2, twice as many calls may reach the backend as it accepts. The padding is the number of calls that
+// Config.MinimumRate lets through in a window, so that a backend that was down is found again.
+//
+// A priority that the backend rejects is also charged for what higher priorities were refused, as far as its own rate of
+// rejection is comparable: priorities that share a fate yield to the more important, while a healthy one is not punished
+// for a sick neighbour.
+//
+// # Telling
+//
+// [Hooks] are told of every decision, [Throttle.Stats] and [Throttle.RejectionProbability] can be asked at any time, and [LogHooks] writes
+// two lines per overload. Package otelthrottle turns all of it into OpenTelemetry.
+//
+// # Cost
+//
+// A call costs one reading of the clock and two additions to counters that processors do not share, about a third more
+// than that reading; a refused one about as much. Neither allocates. The numbers are in internal/benchmarks.
+package throttle

@@ -1,0 +1,79 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrShed is what errors.Is finds in the error of every call that a throttle refused: the call was never made.
+var ErrShed = errors.New("throttle: call shed")
+
+// ErrPanicked stands in events for the error of a function that panicked, or ended its goroutine, instead of returning.
+// No call returns it: the panic goes on up.
+var ErrPanicked = errors.New("throttle: function panicked")
+
+// errNil answers calls on a nil *Throttle.
+var errNil = errors.New("throttle: nil *Throttle: make one with New")
+
+// errNoFunction answers calls with a nil function.
+var errNoFunction = errors.New("throttle: nil function")
+
+// ShedError is the error of a shed call: errors.Is(err, [ErrShed]) holds for it, and errors.As finds it. Each throttle makes
+// one per priority once and for all, so that refusing costs nothing; do not change it.
+type ShedError struct {
+	Throttle string   // the name of the throttle that refused
+	Priority Priority // the priority of the call
+}
+
+// Error says which throttle shed a call of which priority.
+func (e *ShedError) Error() string {
+	return fmt.Sprintf("throttle: %s shed a call of %v priority", e.Throttle, e.Priority)
+}
+
+// Is reports whether target is ErrShed.
+func (e *ShedError) Is(target error) bool { return target == ErrShed }
+
+// replacedShedError is Config.ShedErr, still recognised as a ShedError.
+type replacedShedError struct {
+	shed *ShedError
+	err  error
+}
+
+func (e *replacedShedError) Error() string   { return e.err.Error() }
+func (e *replacedShedError) Unwrap() []error { return []error{e.shed, e.err} }
+
+// shedErrors makes the errors that a throttle sheds with, one per priority.
+func shedErrors(c *Config) []error {
+	errs := make([]error, c.Priorities)
+	for p := range errs {
+		shed := &ShedError{Throttle: c.Name, Priority: Priority(p)}
+		errs[p] = shed
+		if c.ShedErr != nil {
+			errs[p] = &replacedShedError{shed: shed, err: c.ShedErr}
+		}
+	}
+	return errs
+}
+
+// rejectedError marks an error as the backend's refusal. It is transparent otherwise.
+type rejectedError struct{ err error }
+
+// RejectedError marks err as the backend's: whatever it is, the call counts as [Rejected]. [Throttle.Do] takes the outermost
+// mark off before it hands the error on; a mark that is itself wrapped works as well and stays, unseen. Nil stays nil.
+func RejectedError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &rejectedError{err: err}
+}
+
+func (e *rejectedError) Error() string { return e.err.Error() }
+func (e *rejectedError) Unwrap() error { return e.err }
+
+// unmark takes the outermost mark off err.
+func unmark(err error) error {
+	if mark, ok := err.(*rejectedError); ok {
+		return mark.err
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package throttle
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	defaultGroupMax  = 1000
+	defaultGroupIdle = 10 * time.Minute
+
+	// groupStripes keeps a member small: there may be a thousand.
+	groupStripes = 4
+)
+
+// GroupConfig bounds a [Group]. Every zero field means its default.
+type GroupConfig struct {
+	// Max is how many throttles are kept, at least 1. Default 1000. Beyond it the one that was longest unused goes.
+	Max int
+	// Idle is how long an unused throttle is kept, at least 1 s. Default 10 minutes.
+	Idle time.Duration
+}
+
+// Group keeps one throttle per key: per host, per method, per tenant. Throttles come into being when they are first asked
+// for, and are closed when they have not been used for long or are too many. All of a group bear one name, and so
+// are one source of telemetry, however many hosts there are.
+type Group struct {
+	config func(key string) Config
+	max    int
+	idle   time.Duration
+	base   time.Time
+
+	mu      sync.Mutex
+	name    string
+	closed  bool
+	members map[string]*list.Element
+	byUse   list.List // of *member, the last used first
+}
+
+type member struct {
+	key      string
+	throttle *Throttle
+	used     time.Duration
+}
+
+var errGroupClosed = errors.New("throttle: group is closed")
+
+// NewGroup returns a group whose throttles are made with the Config that config returns for their key. Every Config must bear the
+// same Name.
+func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
+	c.Max = orDefault(c.Max, defaultGroupMax)
+	c.Idle = orDefault(c.Idle, defaultGroupIdle)
+	var errs []error
+	if config == nil {
+		errs = append(errs, errors.New("throttle: NewGroup needs a function that returns a Config"))
+	}
+	if c.Max < 1 {
+		errs = append(errs, fmt.Errorf("throttle: GroupConfig.Max is %d: want at least 1", c.Max))
+	}
+	if c.Idle < time.Second {
+		errs = append(errs, fmt.Errorf("throttle: GroupConfig.Idle is %v: want at least 1s", c.Idle))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Group{config: config, max: c.Max, idle: c.Idle, base: time.Now(), members: map[string]*list.Element{}}, nil
+}
+
+// Get returns the throttle of key, making it if there is none. It fails if the key's Config is out of range or names another
+// throttle than its siblings do, and after Close.
+func (g *Group) Get(key string) (*Throttle, error) {
+	t, idle, err := g.find(key)
+	closeAll(idle)
+	if t != nil || err != nil {
+		return t, err
+	}
+	fresh, err := newThrottle(g.config(key), groupStripes) // the user's function and hooks: no lock is held
+	if err != nil {
+		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
+	}
+	t, surplus, err := g.insert(key, fresh)
+	closeAll(surplus)
+	return t, err
+}
+
+// find returns the throttle of key, if there is one, and those to close because nobody has used them for long.
+func (g *Group) find(key string) (t *Throttle, idle []*Throttle, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, nil, errGroupClosed
+	}
+	now := time.Since(g.base)
+	idle = g.evict(now)
+	e, ok := g.members[key]
+	if !ok {
+		return nil, idle, nil
+	}
+	return g.use(e, now), idle, nil
+}
+
+// use marks a member as the last used.
+func (g *Group) use(e *list.Element, now time.Duration) *Throttle {
+	m := e.Value.(*member)
+	m.used = now
+	g.byUse.MoveToFront(e)
+	return m.throttle
+}
+
+// insert keeps fresh under key, unless somebody was faster. It returns the throttle to use, and those to close.
+func (g *Group) insert(key string, fresh *Throttle) (t *Throttle, surplus []*Throttle, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, []*Throttle{fresh}, errGroupClosed
+	}
+	if g.name == "" {
+		g.name = fresh.name
+	}
+	if fresh.name != g.name {
+		err = fmt.Errorf("throttle: group member %q: Config.Name is %q: want %q, as for its siblings", key, fresh.name, g.name)
+		return nil, []*Throttle{fresh}, err
+	}
+	now := time.Since(g.base)
+	if e, ok := g.members[key]; ok {
+		return g.use(e, now), []*Throttle{fresh}, nil
+	}
+	g.members[key] = g.byUse.PushFront(&member{key: key, throttle: fresh, used: now})
+	return fresh, g.shrink(g.max), nil
+}
+
+// evict takes out the throttles that have been idle for too long.
+func (g *Group) evict(now time.Duration) []*Throttle {
+	var idle []*Throttle
+	for e := g.byUse.Back(); e != nil && now-e.Value.(*member).used > g.idle; e = g.byUse.Back() {
+		idle = append(idle, g.remove(e))
+	}
+	return idle
+}
+
+// shrink takes out the longest unused throttles until no more than size are left.
+func (g *Group) shrink(size int) []*Throttle {
+	var surplus []*Throttle
+	for len(g.members) > size {
+		surplus = append(surplus, g.remove(g.byUse.Back()))
+	}
+	return surplus
+}
+
+func (g *Group) remove(e *list.Element) *Throttle {
+	m := g.byUse.Remove(e).(*member)
+	delete(g.members, m.key)
+	return m.throttle
+}
+
+// Len returns the number of throttles that the group keeps.
+func (g *Group) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.members)
+}
+
+// Close closes the group's throttles, and makes Get fail. It is idempotent, and always returns nil.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	members := g.shrink(0)
+	g.mu.Unlock()
+	closeAll(members)
+	return nil
+}
+
+// closeAll closes throttles, whose hooks are told: no lock may be held.
+func closeAll(throttles []*Throttle) {
+	for _, t := range throttles {
+		_ = t.Close() // never fails
+	}
+}

@@ -1,0 +1,139 @@
+package throttle
+
+import (
+	"context"
+	"time"
+)
+
+// Hooks are told what a throttle does. Any field may be nil, and a nil field costs nothing.
+//
+// Every hook runs on the goroutine of the call that it tells of, with no lock held, and the caller waits for it: it must not block. It
+// may call the throttle. If it panics, the panic goes up to the caller; the throttle's own books are in order by then. Hooks of
+// several goroutines run side by side.
+type Hooks struct {
+	_ struct{} // keyed literals only: fields will be added
+
+	// Created is told of a new throttle, at the end of [New], before anyone can call it.
+	Created func(*Throttle)
+	// Closed is told once, by [Throttle.Close].
+	Closed func(*Throttle)
+	// Shed is told of every refusal, before the fallback runs; in Shadow, of every refusal that would have been.
+	Shed func(context.Context, ShedEvent)
+	// Started is told of every admitted call. What it returns is the context that the function gets; nil changes nothing.
+	Started func(context.Context, StartEvent) context.Context
+	// Finished is told of the end of every started call, once, also if the function panicked or ended its
+	// goroutine. It comes last, after the fallback, and gets the context that Started returned. Only a throttle that
+	// has this hook reads the clock twice per call.
+	Finished func(context.Context, FinishEvent)
+	// FellBack is told when a fallback has run, before Finished.
+	FellBack func(context.Context, FallbackEvent)
+}
+
+// StartEvent tells of a call that was admitted.
+type StartEvent struct {
+	Throttle    *Throttle
+	Priority    Priority
+	Probability float64 // of being shed, at which the decision was taken
+	Shadow      bool    // Enforce would have shed it
+}
+
+// ShedEvent tells of a call that was shed.
+type ShedEvent struct {
+	Throttle    *Throttle
+	Priority    Priority
+	Probability float64 // of being shed, at which the decision was taken
+	Cause       Cause
+	Shadow      bool // it went through after all: the throttle is in Shadow
+}
+
+// FinishEvent tells of the end of an admitted call.
+type FinishEvent struct {
+	Throttle *Throttle
+	Priority Priority
+	Outcome  Outcome
+	Fault    Fault         // of the function's error
+	Err      error         // what left Do: nil after a fallback that served; ErrPanicked for a panic
+	Duration time.Duration // of the function alone
+	FellBack bool
+}
+
+// FallbackEvent tells of a fallback that ran.
+type FallbackEvent struct {
+	Throttle *Throttle
+	Priority Priority
+	Outcome  Outcome // of the call: why the fallback ran
+	Err      error   // the fallback's own
+}
+
+// Cause says whose rejections made the throttle shed a call.
+type Cause uint8
+
+const (
+	// Own: mostly those of the call's own priority.
+	Own Cause = iota
+	// Above: mostly those of higher priorities, which share the backend.
+	Above
+
+	// NumCauses is the number of causes.
+	NumCauses = iota
+)
+
+// String returns the cause's word: "own" or "above".
+func (c Cause) String() string {
+	if c == Above {
+		return "above"
+	}
+	return "own"
+}
+
+// JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
+// reverse order, the others in order. A moment that nobody listens to stays nil.
+func JoinHooks(hooks ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range hooks {
+		joined = Hooks{
+			Created:  inOrder(joined.Created, h.Created),
+			Closed:   inOrder(joined.Closed, h.Closed),
+			Shed:     inOrder2(joined.Shed, h.Shed),
+			Started:  threaded(joined.Started, h.Started),
+			Finished: inOrder2(h.Finished, joined.Finished),
+			FellBack: inOrder2(joined.FellBack, h.FellBack),
+		}
+	}
+	return joined
+}
+
+func inOrder[A any](first, second func(A)) func(A) {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(a A) { first(a); second(a) }
+}
+
+func inOrder2[A, B any](first, second func(A, B)) func(A, B) {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(a A, b B) { first(a, b); second(a, b) }
+}
+
+func threaded[E any](first, second func(context.Context, E) context.Context) func(context.Context, E) context.Context {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(ctx context.Context, e E) context.Context {
+		if next := first(ctx, e); next != nil {
+			ctx = next
+		}
+		return second(ctx, e)
+	}
+}

@@ -1,0 +1,79 @@
+package throttle
+
+import (
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// The columns of a tier's counters. Every number that Stats gives is a counter of its own, or a sum of counters: a
+// difference of two could fall while a call is between them, and what falls looks like a restart to whoever watches.
+const (
+	served     = iota // accepted by the backend, without an error
+	failed            // accepted by the backend, with an error
+	turnedDown        // rejected by the backend
+	shedOwn           // by us, cause Own
+	shedAbove         // by us, cause Above
+	shadowed          // let through by Shadow
+	started           // admitted, Shadow's included
+	clamped           // asked for a priority out of range
+)
+
+// columnSlides says which column adds to which sum of the window.
+func columnSlides() [window.Columns]uint8 {
+	return [...]uint8{
+		served: accepted, failed: accepted, turnedDown: rejected, shedOwn: shed, shedAbove: shed, shadowed: shed,
+		started: window.Unremembered, clamped: window.Unremembered,
+	}
+}
+
+// page names a set of totals that most throttles never need. It is made when it first is.
+type page uint8
+
+const (
+	failures     page = iota // admitted calls that did not end well
+	shadowsOwn               // calls that Shadow let through, by how they ended; cause Own
+	shadowsAbove             // the same, cause Above
+	fallbacks                // fallbacks, by the call's outcome and the fallback's own fault
+	numPages
+)
+
+// tally counts calls of one priority by outcome and fault.
+type tally [NumOutcomes][NumFaults]atomic.Uint64
+
+// ledger holds the totals by outcome and fault of one stripe.
+type ledger struct {
+	pages [numPages]atomic.Pointer[[]tally]
+	_     [128 - numPages*8]byte
+}
+
+// count adds one call to a page.
+func (l *ledger) count(which page, priorities int, p Priority, o Outcome, f Fault) {
+	tallies := l.pages[which].Load()
+	if tallies == nil {
+		tallies = l.open(which, priorities)
+	}
+	(*tallies)[p][o][f].Add(1)
+}
+
+// open makes a page. Of two who make it at once, one keeps the other's.
+func (l *ledger) open(which page, priorities int) *[]tally {
+	fresh := make([]tally, priorities)
+	if l.pages[which].CompareAndSwap(nil, &fresh) {
+		return &fresh
+	}
+	return l.pages[which].Load()
+}
+
+// addTo adds what a page holds of priority p to totals.
+func (l *ledger) addTo(totals *Totals, which page, p Priority) {
+	tallies := l.pages[which].Load()
+	if tallies == nil {
+		return
+	}
+	for o := range totals {
+		for f := range totals[o] {
+			totals[o][f] += (*tallies)[p][o][f].Load()
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package throttle
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// logInterval is how often a throttle that sheds is looked at, to see whether it has stopped.
+const logInterval = time.Second
+
+// LogHooks returns hooks that tell the story in words: one warning when a throttle starts to shed a priority, and one line when
+// it has stopped, with how long it took, how many calls were shed, the highest probability, and the faults that
+// the backend answered with since the last time. There is never a line per call.
+//
+// Shedding has stopped when its probability is back at 0. That is found by a timer which runs while a throttle is
+// shedding, and no longer than until its Close. A nil logger is slog.Default().
+func LogHooks(logger *slog.Logger) Hooks {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	l := &shedLog{logger: logger}
+	return Hooks{Closed: l.closed, Shed: l.shed}
+}
+
+// shedLog knows the throttles that have ever shed.
+type shedLog struct {
+	logger  *slog.Logger
+	stories sync.Map // *Throttle to *story
+}
+
+// story is what is going on at one throttle.
+type story struct {
+	mu       sync.Mutex
+	throttle *Throttle
+	logger   *slog.Logger
+	timer    *time.Timer // runs while an episode is open
+	over     bool        // the throttle is closed
+	episodes [maxPriorities]episode
+}
+
+// episode is a time of shedding of one priority.
+type episode struct {
+	open   bool
+	shadow bool
+	began  time.Time
+	shed   uint64
+	peak   float64
+	faults [NumFaults]uint64 // rejections when the last episode ended
+}
+
+func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
+	s := l.storyOf(e.Throttle)
+	s.mu.Lock()
+	ep := &s.episodes[e.Priority]
+	first := !ep.open && !s.over
+	if first {
+		ep.open, ep.shadow, ep.began, ep.shed, ep.peak = true, e.Shadow, time.Now(), 0, 0
+		if s.timer == nil {
+			s.timer = time.AfterFunc(logInterval, s.look)
+		}
+	}
+	ep.shed++
+	ep.peak = max(ep.peak, e.Probability)
+	s.mu.Unlock()
+	if first {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, headline(e.Shadow, "throttle started to shed", "throttle would start to shed"),
+			slog.String("throttle", e.Throttle.Name()), slog.String("priority", e.Priority.String()),
+			slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))
+	}
+}
+
+func (l *shedLog) storyOf(t *Throttle) *story {
+	if s, ok := l.stories.Load(t); ok {
+		return s.(*story)
+	}
+	s, _ := l.stories.LoadOrStore(t, &story{throttle: t, logger: l.logger})
+	return s.(*story)
+}
+
+func (l *shedLog) closed(t *Throttle) {
+	if s, ok := l.stories.LoadAndDelete(t); ok {
+		s.(*story).end()
+	}
+}
+
+// end ends the episodes that are open, because the throttle closes.
+func (s *story) end() {
+	s.mu.Lock()
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Unlock()
+	s.settle(func(PriorityStats) bool { return true })
+}
+
+// look ends the episodes whose priority is no longer shed, and looks again later if others are open.
+func (s *story) look() {
+	s.settle(func(p PriorityStats) bool { return p.Probability == 0 })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = nil
+	for p := range s.episodes {
+		if s.episodes[p].open && !s.over {
+			s.timer = time.AfterFunc(logInterval, s.look)
+			return
+		}
+	}
+}
+
+// settle ends and logs the open episodes that have stopped.
+func (s *story) settle(stopped func(PriorityStats) bool) {
+	for _, p := range s.throttle.Stats().Priorities {
+		s.mu.Lock()
+		ep := &s.episodes[p.Priority]
+		ended := ep.open && stopped(p)
+		ep.open = ep.open && !ended
+		told := *ep
+		if ended {
+			ep.faults = p.Admitted[Rejected]
+		}
+		s.mu.Unlock()
+		if ended {
+			s.tellEnd(p, told)
+		}
+	}
+}
+
+// tellEnd logs the end of an episode.
+func (s *story) tellEnd(p PriorityStats, ep episode) {
+	s.logger.LogAttrs(context.Background(), slog.LevelInfo, headline(ep.shadow, "throttle stopped shedding", "throttle would stop shedding"),
+		slog.String("throttle", s.throttle.Name()), slog.String("priority", p.Priority.String()),
+		slog.Duration("duration", time.Since(ep.began)), slog.Uint64("shed", ep.shed),
+		slog.Float64("peak_probability", ep.peak), faultsGroup(p.Admitted[Rejected], ep.faults))
+}
+
+// faultsGroup lists the kinds of faults by which calls were rejected since before, most important kinds in their order.
+func faultsGroup(now, before [NumFaults]uint64) slog.Attr {
+	var kinds []any
+	for f := range now {
+		if n := now[f] - before[f]; n > 0 {
+			kinds = append(kinds, slog.Uint64(Fault(f).String(), n))
+		}
+	}
+	return slog.Group("faults", kinds...)
+}
+
+func headline(shadow bool, real, dry string) string {
+	if shadow {
+		return dry
+	}
+	return real
+}

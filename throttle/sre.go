@@ -1,0 +1,93 @@
+package throttle
+
+import (
+	"math"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// The sliding sums of a tier: what the policies are about.
+const (
+	accepted = iota // by the backend
+	rejected        // by the backend
+	shed            // by us, in Shadow only as if
+)
+
+// verdict is what a policy says about one priority.
+type verdict struct {
+	probability float64 // of shedding the next call: at least 0, less than 1
+	cause       Cause
+}
+
+// almostOne is the largest probability: something always gets through.
+var almostOne = math.Nextafter(1, 0)
+
+// sre is the formula of Google's SRE book for each tier, the most important first:
+//
+//	P = max(0, (requests - k*accepts) / (requests + padding))
+//
+// A tier that the backend rejects is charged, beside its own requests, for what the tiers above it were refused, as far as its
+// own rate of rejection is comparable to theirs. Charging always would starve a healthy tier beside a failing
+// one; charging never would treat all tiers alike.
+func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
+	for p := range tiers {
+		own := &tiers[p]
+		requests := float64(own[accepted] + own[rejected] + own[shed])
+		cause := Own
+		if own[rejected] > 0 {
+			charged, rejectedAbove := charge(tiers, p)
+			requests += charged
+			if rejectedAbove > float64(own[rejected]) {
+				cause = Above
+			}
+		}
+		verdicts[p] = verdict{sreProbability(requests, float64(own[accepted]), k, padding), cause}
+	}
+}
+
+// sreProbability is the formula alone.
+func sreProbability(requests, accepts, k, padding float64) float64 {
+	return min(max(0, (requests-k*accepts)/(requests+padding)), almostOne)
+}
+
+// charge returns how much of what the tiers above p were refused tier p answers for, in all and counting the backend's
+// rejections alone.
+func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
+	own := rejectionRate(&tiers[p])
+	for i := range p {
+		above := &tiers[i]
+		if above[rejected]+above[shed] == 0 {
+			continue
+		}
+		share := kinship(own, rejectionRate(above))
+		refused += share * float64(above[rejected]+above[shed])
+		rejectedAbove += share * float64(above[rejected])
+	}
+	return refused, rejectedAbove
+}
+
+// rejectionRate is the part of a tier's answers that were rejections. Without answers it is taken for one in ten: a tier that
+// is kept out by an overload must not look healthy for that.
+func rejectionRate(c *window.Counts) float64 {
+	return (float64(c[rejected]) + 0.1) / (float64(c[accepted]+c[rejected]) + 1)
+}
+
+// kinship is how far a tier with rejection rate own shares the fate of one with the rate above, from 0 to 1. A
+// quarter is noise between tiers that share everything; the square keeps a tier that starts late from being stuck.
+func kinship(own, above float64) float64 {
+	share := min(1, 1.25*own/above)
+	return share * share
+}
+
+// sreDebt is at least requests - k*accepts of tier p, so that not more than 0 proves its probability to be 0. It counts
+// what the tiers above were refused in full if p answers for them.
+func sreDebt(tiers []window.Counts, p int, k float64, answers bool) float64 {
+	own := &tiers[p]
+	refused := own[rejected] + own[shed]
+	if answers {
+		for i := range p {
+			refused += tiers[i][rejected] + tiers[i][shed]
+		}
+	}
+	return float64(refused) - (k-1)*float64(own[accepted])
+}

@@ -1,0 +1,100 @@
+package throttle
+
+import "time"
+
+// Totals count calls by outcome and fault.
+type Totals [NumOutcomes][NumFaults]uint64
+
+// Sum returns the number of calls in all.
+func (c *Totals) Sum() uint64 {
+	var sum uint64
+	for o := range c {
+		sum += c.Outcome(Outcome(o))
+	}
+	return sum
+}
+
+// Outcome returns the number of calls that ended with outcome o.
+func (c *Totals) Outcome(o Outcome) uint64 {
+	var sum uint64
+	for _, n := range c[o] {
+		sum += n
+	}
+	return sum
+}
+
+// Stats is what a throttle knows of itself at one instant.
+type Stats struct {
+	Name        string
+	Policy      Policy
+	Mode        Mode
+	Ratio       float64
+	MinimumRate float64
+	Window      time.Duration
+	Priorities  []PriorityStats // by priority
+}
+
+// WindowStats is what the window holds of one priority.
+type WindowStats struct {
+	Accepted uint64 // by the backend
+	Rejected uint64 // by the backend
+	Shed     uint64 // by the throttle; in Shadow, what it would have shed
+}
+
+// Requests returns the number of calls that the window holds: those that ended, and those that were shed.
+func (w WindowStats) Requests() uint64 { return w.Accepted + w.Rejected + w.Shed }
+
+// PriorityStats is what a throttle knows of one priority. Totals are since [New] and never fall.
+type PriorityStats struct {
+	Priority    Priority
+	Probability float64 // of shedding the next call
+	Cause       Cause   // of the probability, while there is one
+	Window      WindowStats
+	InFlight    int64             // admitted and not ended yet
+	Admitted    Totals            // calls that ended; Shadow's would-be sheds excluded
+	Shed        [NumCauses]uint64 // calls refused
+	ShadowShed  [NumCauses]Totals // calls that Enforce would have refused, by how they ended
+	Fallbacks   Totals            // fallbacks, by the call's outcome and the fallback's own fault
+	Clamped     uint64            // calls that asked for a priority out of range and were given this one
+	_           struct{}          // keyed literals only
+}
+
+// Stats returns what the throttle knows of itself now. Calls go on meanwhile, so numbers may differ by
+// those that are just ending; each number by itself never falls.
+func (t *Throttle) Stats() Stats {
+	if t == nil {
+		return Stats{}
+	}
+	sums, verdicts := t.judge()
+	tuning := t.tuning.Load()
+	s := Stats{
+		Name: t.name, Policy: t.policy, Mode: tuning.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
+		Window: t.span, Priorities: make([]PriorityStats, t.priorities),
+	}
+	for p := range s.Priorities {
+		ps := &s.Priorities[p]
+		ps.Priority = Priority(p)
+		ps.Probability, ps.Cause = verdicts[p].probability, verdicts[p].cause
+		ps.Window = WindowStats{Accepted: sums[p][accepted], Rejected: sums[p][rejected], Shed: sums[p][shed]}
+		t.fill(ps)
+	}
+	return s
+}
+
+// fill adds up the totals of one priority. What has ended is read before what has started, so that no call seems to end
+// that has not begun.
+func (t *Throttle) fill(ps *PriorityStats) {
+	p := ps.Priority
+	for i := range t.ledgers {
+		t.ledgers[i].addTo(&ps.Admitted, failures, p)
+		t.ledgers[i].addTo(&ps.ShadowShed[Own], shadowsOwn, p)
+		t.ledgers[i].addTo(&ps.ShadowShed[Above], shadowsAbove, p)
+		t.ledgers[i].addTo(&ps.Fallbacks, fallbacks, p)
+	}
+	ps.Admitted[Accepted][FaultNone] = t.window.Total(int(p), served)
+	ps.Shed[Own] = t.window.Total(int(p), shedOwn)
+	ps.Shed[Above] = t.window.Total(int(p), shedAbove)
+	ps.Clamped = t.window.Total(int(p), clamped)
+	ended := ps.Admitted.Sum() + ps.ShadowShed[Own].Sum() + ps.ShadowShed[Above].Sum()
+	ps.InFlight = int64(t.window.Total(int(p), started) - ended)
+}

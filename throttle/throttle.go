@@ -1,0 +1,144 @@
+package throttle
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// bucketsPerWindow is in how many steps a throttle forgets.
+const bucketsPerWindow = 120
+
+// Throttle sheds the calls that a struggling backend could not serve. Make one per backend with [New]; all methods are safe for
+// concurrent use. Calls on a nil Throttle return an error.
+type Throttle struct {
+	name            string
+	priorities      int
+	policy          Policy
+	span            time.Duration
+	base            time.Time
+	now             func() time.Time
+	rand            func() float64
+	classifier      Classifier
+	invalidPriority func(Priority, int) (Priority, error)
+	hooks           Hooks
+	listens         bool // somebody is told of calls
+	shedErrs        []error
+	window          *window.Window
+	ledgers         []ledger
+	tuning          atomic.Pointer[Tuning]
+	closed          atomic.Bool
+	tickets         sync.Pool
+	gates           gates
+}
+
+// New returns a throttle, or an error that names every field of c that is out of range, with its value and its range.
+func New(c Config) (*Throttle, error) {
+	return newThrottle(c, 0)
+}
+
+// newThrottle makes a throttle that counts on so many stripes; 0 fits the machine.
+func newThrottle(c Config, stripes int) (*Throttle, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	w := window.New(window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Slides: columnSlides(), Stripes: stripes})
+	t := &Throttle{
+		name:            c.Name,
+		priorities:      c.Priorities,
+		policy:          c.Policy,
+		span:            c.Window,
+		now:             c.Now,
+		rand:            c.Rand,
+		classifier:      c.Classify,
+		invalidPriority: c.InvalidPriority,
+		hooks:           c.Hooks,
+		listens:         c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
+		shedErrs:        shedErrors(&c),
+		window:          w,
+		ledgers:         make([]ledger, w.Stripes()),
+		tickets:         sync.Pool{New: func() any { return new(ticket) }},
+		gates:           newGates(c.Priorities),
+	}
+	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
+	t.base = time.Now()
+	if t.now != nil {
+		t.base = t.now()
+	}
+	if t.hooks.Created != nil {
+		t.hooks.Created(t)
+	}
+	return t, nil
+}
+
+// Must returns t, and panics if err is not nil. It is for throttles whose settings are part of the program:
+//
+//	var orders = throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+func Must(t *Throttle, err error) *Throttle {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// Name returns the throttle's name.
+func (t *Throttle) Name() string {
+	if t == nil {
+		return ""
+	}
+	return t.name
+}
+
+// RejectionProbability returns the probability with which a call of priority p would be shed at this instant. It is
+// computed anew each time, so it falls while no calls come. In Shadow and Off it is what Enforce would do.
+func (t *Throttle) RejectionProbability(p Priority) float64 {
+	if t == nil {
+		return 0
+	}
+	p, _ = ClampPriority(p, t.priorities)
+	_, verdicts := t.judge()
+	return verdicts[p].probability
+}
+
+// judge adds up the window and returns what the policy says about it, exactly and now.
+func (t *Throttle) judge() ([]window.Counts, []verdict) {
+	now := t.elapsed()
+	sums := make([]window.Counts, t.priorities)
+	verdicts := make([]verdict, t.priorities)
+	t.window.Sum(now, sums)
+	tuning := t.tuning.Load()
+	sre(sums, tuning.Ratio, tuning.padding(t.span), verdicts)
+	return sums, verdicts
+}
+
+// retuned puts new values in force for the next call.
+func (t *Throttle) retuned() {
+	now := t.elapsed()
+	t.gates.setting.Lock()
+	t.setGates(now)
+	t.gates.setting.Unlock()
+}
+
+// Close ends the throttle's telemetry: Closed is told, and of calls that begin later nothing is. They still work. Calls in
+// flight are told to their end. It is idempotent, and always returns nil.
+func (t *Throttle) Close() error {
+	if t == nil || t.closed.Swap(true) {
+		return nil
+	}
+	if t.hooks.Closed != nil {
+		t.hooks.Closed(t)
+	}
+	return nil
+}
+
+// elapsed is the time since the throttle was made. A base taken here and not at the package's beginning is what lets
+// testing/synctest govern it.
+func (t *Throttle) elapsed() time.Duration {
+	if t.now == nil {
+		return time.Since(t.base)
+	}
+	return t.now().Sub(t.base)
+}
