@@ -30,8 +30,9 @@ const (
 // gates holds a throttle's gates and what is needed to set them.
 type gates struct {
 	words [maxPriorities]atomic.Uint64
-	seed  uint64 // of the draws
-	_     [56]byte
+	until atomic.Int64 // the end of the bucket in which they were set: they must not be believed longer
+	seed  uint64       // of the draws
+	_     [48]byte
 	news  atomic.Uint64 // outcomes and sheds at watched gates
 	_     [56]byte
 
@@ -95,9 +96,10 @@ func drawFrom(r float64) uint64 {
 	return 0
 }
 
-// keepUp closes the window's bucket if it has ended, and sets the gates anew.
+// keepUp closes the window's bucket if it has ended, and sets the gates anew. It does not ask the window whether that is
+// due, because reading statistics moves the window on without setting the gates.
 func (t *Throttle) keepUp(now time.Duration) {
-	if t.window.Due(now) {
+	if int64(now) >= t.gates.until.Load() {
 		t.window.Roll(now)
 		t.trySetGates(now)
 	}
@@ -133,17 +135,16 @@ func (t *Throttle) trySetGates(now time.Duration) {
 func (t *Throttle) setGates(now time.Duration) {
 	g := &t.gates
 	tuning := t.tuning.Load()
-	if tuning.Mode == Off {
-		for p := range g.sums {
-			g.words[p].Store(0)
-		}
-		return
-	}
 	for p := range g.before {
 		g.before[p] = g.words[p].Load()
 	}
+	until := t.window.Ends()
 	t.window.SumAndEver(now, g.sums, g.ever)
-	sre(g.sums, tuning.Ratio, tuning.padding(t.span), g.verdicts)
+	if tuning.Mode == Off {
+		clear(g.verdicts) // nothing is decided: every gate is open
+	} else {
+		sre(g.sums, tuning.Ratio, tuning.padding(t.span), g.verdicts)
+	}
 	harmless := t.harmless(tuning.Ratio)
 	opening := false
 	for p := range g.verdicts {
@@ -161,6 +162,7 @@ func (t *Throttle) setGates(now time.Duration) {
 	if opening {
 		t.openGates(harmless)
 	}
+	g.until.Store(int64(until))
 }
 
 // openGates opens watched gates that have been proven harmless, unless something was refused meanwhile: it may have been

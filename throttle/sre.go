@@ -1,10 +1,6 @@
 package throttle
 
-import (
-	"math"
-
-	"github.com/spillway-go/spillway/throttle/internal/window"
-)
+import "github.com/spillway-go/spillway/throttle/internal/window"
 
 // The sliding sums of a tier: what the policies are about.
 const (
@@ -20,7 +16,7 @@ type verdict struct {
 }
 
 // almostOne is the largest probability: something always gets through.
-var almostOne = math.Nextafter(1, 0)
+const almostOne = 1 - 1.0/(1<<53)
 
 // sre is the formula of Google's SRE book for each tier, the most important first:
 //

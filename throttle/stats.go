@@ -6,7 +6,7 @@ import "time"
 type Totals [NumOutcomes][NumFaults]uint64
 
 // Sum returns the number of calls in all.
-func (c *Totals) Sum() uint64 {
+func (c Totals) Sum() uint64 {
 	var sum uint64
 	for o := range c {
 		sum += c.Outcome(Outcome(o))
@@ -15,7 +15,7 @@ func (c *Totals) Sum() uint64 {
 }
 
 // Outcome returns the number of calls that ended with outcome o.
-func (c *Totals) Outcome(o Outcome) uint64 {
+func (c Totals) Outcome(o Outcome) uint64 {
 	var sum uint64
 	for _, n := range c[o] {
 		sum += n

@@ -63,6 +63,7 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 		tickets:         sync.Pool{New: func() any { return new(ticket) }},
 		gates:           newGates(c.Priorities),
 	}
+	t.gates.until.Store(int64(w.Ends()))
 	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
 	t.base = time.Now()
 	if t.now != nil {

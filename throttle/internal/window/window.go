@@ -71,6 +71,9 @@ func (w *Window) Due(now time.Duration) bool {
 	return int64(now) >= w.ends.Load()
 }
 
+// Ends returns when the open bucket ends.
+func (w *Window) Ends() time.Duration { return time.Duration(w.ends.Load()) }
+
 // Roll closes the open bucket if it has ended by now, and forgets what is older than the span.
 //
 // It never waits for another Roll that is under way, but for one case: after a pause of more than a bucket an event

@@ -1,0 +1,169 @@
+package throttle
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// lab is a throttle on a clock and dice of its own.
+type lab struct {
+	*Throttle
+	now  time.Time
+	dice *rand.Rand
+}
+
+func newLab(t *testing.T, seed uint64, c Config) *lab {
+	t.Helper()
+	l := &lab{now: time.Unix(0, 0), dice: rand.New(rand.NewPCG(seed, seed))}
+	c.Name = "lab"
+	c.Now = func() time.Time { return l.now }
+	if c.Rand == nil {
+		c.Rand = l.dice.Float64
+	}
+	var err error
+	if l.Throttle, err = New(c); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// call makes a call that ends as told, and reports whether it was admitted.
+func (l *lab) call(p Priority, err error) bool {
+	admitted := false
+	_ = l.Do(context.Background(), p, func(context.Context) error {
+		admitted = true
+		return err
+	})
+	return admitted
+}
+
+// history makes random calls: calm and stormy times, pauses, some priorities worse off than others.
+func (l *lab) history(steps int, each func()) {
+	storm, pause := 0.0, int64(10*time.Millisecond)
+	for range steps {
+		if l.dice.IntN(100) == 0 {
+			storm, pause = math.Pow(l.dice.Float64(), 2), int64(1)<<(10+l.dice.IntN(26))
+		}
+		p := Priority(l.dice.IntN(l.priorities))
+		var err error
+		if l.dice.Float64() < storm/float64(1+int(p)%2) {
+			err = context.DeadlineExceeded
+		}
+		l.now = l.now.Add(time.Duration(l.dice.Int64N(2 * pause)))
+		each()
+		l.call(p, err)
+	}
+}
+
+func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
+	open := 0
+	for seed := range uint64(30) {
+		l := newLab(t, seed, Config{Window: time.Duration(1+seed) * time.Second, MinimumRate: 1, Priorities: 1 + int(seed)%5})
+		l.history(3000, func() {
+			_, verdicts := l.judge()
+			for p, v := range verdicts {
+				if l.gates.words[p].Load()&watched != 0 {
+					continue
+				}
+				open++
+				if v.probability != 0 {
+					t.Fatalf("seed %d: the gate of %v is open, and its probability %v", seed, Priority(p), v.probability)
+				}
+			}
+		})
+	}
+	if open == 0 {
+		t.Error("no gate was ever open")
+	}
+}
+
+func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
+	for seed := range uint64(10) {
+		l := newLab(t, seed, Config{Window: 12 * time.Second})
+		for range 30 {
+			l.history(100, func() {})
+			present := l.now
+			for range 2 * bucketsPerWindow {
+				l.now = l.now.Add(l.window.Width() / 2)
+				for p := range High + Priority(l.priorities) {
+					if gate := l.gates.words[p].Load(); gate&watched == 0 && l.RejectionProbability(p) != 0 {
+						t.Fatalf("seed %d: the gate of %v was open %v ago, and its probability is %v",
+							seed, p, l.now.Sub(present), l.RejectionProbability(p))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGatesOpenAgainAfterAFewFailures(t *testing.T) {
+	l := newLab(t, 1, Config{})
+	for range 1000 {
+		l.call(Low, nil)
+	}
+	l.call(Low, context.DeadlineExceeded)
+	if l.gates.words[Low].Load()&watched == 0 {
+		t.Fatal("the gate is open right after a rejection")
+	}
+	for range eventsPerSetting {
+		l.call(Low, nil)
+	}
+	if l.gates.words[Low].Load()&watched != 0 {
+		t.Error("one rejection in a thousand keeps the gate watched")
+	}
+}
+
+// TestDecisionsAreABucketOrSixteenEventsOldAtMost compares the gate with what was exact during the last sixteen events and since the
+// open bucket began. An accept at an open gate is no event for the gates below it, which it moves least.
+func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {
+	l := newLab(t, 3, Config{})
+	var exact []float64
+	bucket, since := int64(-1), 0
+	l.history(20_000, func() {
+		l.keepUp(l.elapsed())
+		if open := int64(l.elapsed() / l.window.Width()); open != bucket {
+			bucket, since = open, len(exact)
+		}
+		exact = append(exact, l.RejectionProbability(Low))
+		got, best := oddsOf(l.gates.words[Low].Load()), 1.0
+		for _, want := range exact[max(0, min(since, len(exact)-1-eventsPerSetting)):] {
+			best = min(best, math.Abs(got-want))
+		}
+		if best > 1e-9 {
+			t.Fatalf("the gate says %v, exact was %v", got, exact[max(0, len(exact)-1-eventsPerSetting):])
+		}
+	})
+}
+
+func TestDrawsAreUniform(t *testing.T) {
+	const draws, cells = 100_000, 20
+	th := Must(New(Config{Name: "draws"}))
+	a := attempt{throttle: th, row: th.window.Row(0, 0)}
+	var counts [cells]int
+	for i := range draws {
+		counts[th.draw(&a)*cells/oddsUnits]++
+		if i%3 == 0 {
+			th.gates.news.Add(1)
+		} else {
+			a.row[started].Add(1)
+		}
+	}
+	chi := 0.0
+	for _, n := range counts {
+		chi += square(float64(n)-draws/cells) / (draws / cells)
+	}
+	if chi > 60 { // one in half a million with 19 degrees of freedom
+		t.Errorf("chi-squared is %.1f over %v", chi, counts)
+	}
+}
+
+func TestDrawsFromUsersDiceStayInRange(t *testing.T) {
+	for _, r := range []float64{0, 0.5, almostOne, 1, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if got := drawFrom(r); got >= oddsUnits {
+			t.Errorf("%v draws %d, want less than %d", r, got, uint64(oddsUnits))
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package throttle
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// tier is a window's content for one priority: accepted, rejected and shed.
+func tier(acc, rej, shedded uint64) window.Counts {
+	return window.Counts{accepted: acc, rejected: rej, shed: shedded}
+}
+
+func judgeAll(tiers []window.Counts, k, padding float64) []verdict {
+	verdicts := make([]verdict, len(tiers))
+	sre(tiers, k, padding, verdicts)
+	return verdicts
+}
+
+func TestSREFormula(t *testing.T) {
+	cases := []struct {
+		name  string
+		tiers []window.Counts
+		k     float64
+		pad   float64
+		want  []float64
+	}{
+		{"nothing happened", []window.Counts{tier(0, 0, 0)}, 2, 60, []float64{0}},
+		{"all accepted", []window.Counts{tier(1000, 0, 0)}, 2, 60, []float64{0}},
+		{"a hundred rejections", []window.Counts{tier(0, 100, 0)}, 2, 60, []float64{100. / 160}},
+		{"half rejected is tolerated at K = 2", []window.Counts{tier(50, 50, 0)}, 2, 60, []float64{0}},
+		{"more than half is not", []window.Counts{tier(50, 60, 0)}, 2, 60, []float64{10. / 170}},
+		{"sheds are requests", []window.Counts{tier(50, 30, 30)}, 2, 60, []float64{10. / 170}},
+		{"a lower K tolerates less", []window.Counts{tier(100, 20, 0)}, 1.1, 60, []float64{10. / 180}},
+		{"a smaller padding lets less through", []window.Counts{tier(0, 100, 0)}, 2, 1, []float64{100. / 101}},
+		{
+			"a tier that shares the fate is charged for those above", // equal rates: in full
+			[]window.Counts{tier(10, 90, 100), tier(10, 90, 0)}, 2, 60,
+			[]float64{180. / 260, (100. + 190 - 20) / (100 + 190 + 60)},
+		},
+		{
+			"a tier that the backend does not reject answers for nobody",
+			[]window.Counts{tier(0, 4000, 0), tier(10, 0, 0), tier(0, 0, 0)}, 2, 60,
+			[]float64{4000. / 4060, 0, 0},
+		},
+		{
+			"a tier rejected at half the rate is charged in part",
+			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)}, 2, 60,
+			[]float64{999. / 1059, charged(999, 400+599, 599, square(1.25*(400.1/1000)/(999.1/1000)))},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for p, got := range judgeAll(c.tiers, c.k, c.pad) {
+				if math.Abs(got.probability-c.want[p]) > 1e-12 {
+					t.Errorf("tier %d: got %.15f, want %.15f", p, got.probability, c.want[p])
+				}
+			}
+		})
+	}
+}
+
+// charged is the formula, at K = 2 and padding 60, for a tier that answers for a share of what was refused above.
+func charged(above, requests, accepts, share float64) float64 {
+	r := requests + share*above
+	return max(0, (r-2*accepts)/(r+60))
+}
+
+func square(x float64) float64 { return x * x }
+
+func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
+	cases := []struct {
+		name  string
+		tiers []window.Counts
+		want  Cause
+	}{
+		{"alone", []window.Counts{tier(0, 100, 0), tier(0, 0, 0)}, Own},
+		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, Above},
+		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, Own},
+		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
+		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
+	}
+	for _, c := range cases {
+		verdicts := judgeAll(c.tiers, 2, 60)
+		if got := verdicts[len(verdicts)-1].cause; got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// anyTiers makes up a window's content: small and huge, empty and one-sided.
+func anyTiers(dice *rand.Rand) []window.Counts {
+	tiers := make([]window.Counts, 1+dice.IntN(maxPriorities))
+	for i := range tiers {
+		for c := range tiers[i] {
+			if dice.IntN(3) > 0 {
+				tiers[i][c] = dice.Uint64N(1 << dice.IntN(40))
+			}
+		}
+	}
+	return tiers
+}
+
+func TestSREProperties(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	for range 20_000 {
+		tiers := anyTiers(dice)
+		k, pad := 1+10*dice.Float64(), 1+1000*dice.Float64()
+		top := -1
+		for p, v := range judgeAll(tiers, k, pad) {
+			own := tiers[p]
+			requests := own[accepted] + own[rejected] + own[shed]
+			if !(v.probability >= 0 && v.probability < 1) {
+				t.Fatalf("%v: tier %d has probability %v", tiers, p, v.probability)
+			}
+			if own[rejected]+own[shed] == 0 && v.probability != 0 {
+				t.Fatalf("%v: tier %d was refused nothing and has probability %v", tiers, p, v.probability)
+			}
+			if top < 0 && requests > 0 {
+				top = p
+				want := max(0, (float64(requests)-k*float64(own[accepted]))/(float64(requests)+pad))
+				if math.Abs(v.probability-want) > 1e-12 {
+					t.Fatalf("%v: top tier %d: got %v, want the document's %v", tiers, p, v.probability, want)
+				}
+			}
+		}
+	}
+}
+
+func TestTheTopTierDoesNotFeelLowerOnes(t *testing.T) {
+	dice := rand.New(rand.NewPCG(2, 1))
+	for range 5000 {
+		tiers := anyTiers(dice)
+		alone := judgeAll(tiers[:1], 2, 60)[0]
+		if got := judgeAll(tiers, 2, 60)[0]; got != alone {
+			t.Fatalf("%v: got %v among others, %v alone", tiers, got, alone)
+		}
+	}
+}
+
+func TestMoreAcceptsNeverShedMoreOfTheSameTier(t *testing.T) {
+	dice := rand.New(rand.NewPCG(3, 1))
+	for range 5000 {
+		tiers := anyTiers(dice)
+		p := dice.IntN(len(tiers))
+		before := judgeAll(tiers, 2, 60)[p].probability
+		tiers[p][accepted] += 1 + dice.Uint64N(1000)
+		if after := judgeAll(tiers, 2, 60)[p].probability; after > before+1e-12 {
+			t.Fatalf("%v: tier %d went from %v to %v", tiers, p, before, after)
+		}
+	}
+}
+
+func TestDebtProvesProbabilityZero(t *testing.T) {
+	dice := rand.New(rand.NewPCG(4, 1))
+	proven := 0
+	for range 50_000 {
+		tiers := anyTiers(dice)
+		k := 1 + 3*dice.Float64()
+		for p, v := range judgeAll(tiers, k, 60) {
+			if sreDebt(tiers, p, k, tiers[p][rejected] > 0) > 0 {
+				continue
+			}
+			proven++
+			if v.probability != 0 {
+				t.Fatalf("%v: tier %d has no debt and probability %v", tiers, p, v.probability)
+			}
+		}
+	}
+	if proven == 0 {
+		t.Error("no tier was ever without debt")
+	}
+}
