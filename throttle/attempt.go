@@ -161,7 +161,9 @@ func (a *attempt) book(o Outcome, f Fault) {
 	t := a.throttle
 	a.stage, a.outcome, a.fault = settled, o, f
 	now := t.elapsed()
-	a.duration = max(0, now-a.began)
+	if a.told {
+		a.duration = max(0, now-a.began)
+	}
 	t.keepUp(now)
 	if a.shadow {
 		t.ledgers[a.stripe].count(shadowPage(causeOf(a.gate)), t.priorities, a.priority, o, f)
@@ -223,23 +225,32 @@ func (a *attempt) land(err error) error {
 // finish ends the attempt, and tells of it with the error that leaves it.
 func (a *attempt) finish(err error) {
 	a.stage = over
-	if !a.told || a.outcome == Shed {
+	if a.told {
+		a.tellFinished(err)
+	}
+}
+
+func (a *attempt) tellFinished(err error) {
+	h := a.throttle.hooks.Finished
+	if h == nil || a.outcome == Shed {
 		return
 	}
-	if h := a.throttle.hooks.Finished; h != nil {
-		h(a.ctx, FinishEvent{
-			Throttle: a.throttle, Priority: a.priority, Outcome: a.outcome, Fault: a.fault,
-			Err: err, Duration: a.duration, FellBack: a.fellBack,
-		})
-	}
+	h(a.ctx, FinishEvent{
+		Throttle: a.throttle, Priority: a.priority, Outcome: a.outcome, Fault: a.fault,
+		Err: err, Duration: a.duration, FellBack: a.fellBack,
+	})
 }
 
 // abandon ends an attempt whose function, fallback or hook panicked or left its goroutine. It does nothing to one that
 // has come to its end.
 func (a *attempt) abandon() {
+	if a.stage != over {
+		a.collapse()
+	}
+}
+
+func (a *attempt) collapse() {
 	switch a.stage {
-	case over, unmade:
-		return
 	case running:
 		a.book(Ignored, FaultPanic)
 	case falling:

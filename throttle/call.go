@@ -29,14 +29,13 @@ func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	var a attempt
-	if err = a.begin(t, ctx, p); err != nil {
-		a.finish(err)
+	k := t.tickets.Get().(*ticket)
+	if err = k.attempt.begin(t, ctx, p); err != nil {
+		k.attempt = attempt{}
+		t.tickets.Put(k)
 		return Call{}, err
 	}
-	k := t.tickets.Get().(*ticket)
-	k.attempt = a
-	return Call{ticket: k, round: k.round.Load(), ctx: a.ctx}, nil
+	return Call{ticket: k, round: k.round.Load(), ctx: k.attempt.ctx}, nil
 }
 
 // Context returns the context to make the call with: Admit's, or what the Started hook made of it.

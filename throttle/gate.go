@@ -100,9 +100,13 @@ func drawFrom(r float64) uint64 {
 // due, because reading statistics moves the window on without setting the gates.
 func (t *Throttle) keepUp(now time.Duration) {
 	if int64(now) >= t.gates.until.Load() {
-		t.window.Roll(now)
-		t.trySetGates(now)
+		t.catchUp(now)
 	}
+}
+
+func (t *Throttle) catchUp(now time.Duration) {
+	t.window.Roll(now)
+	t.trySetGates(now)
 }
 
 // noteNews sets the gates after every so many outcomes and sheds, each of which has been counted.
@@ -177,7 +181,7 @@ func (t *Throttle) openGates(harmless uint32) {
 	}
 	t.window.Ever(g.scratch)
 	for p := range g.sums {
-		if g.scratch[p][rejected] > g.ever[p][rejected] || g.scratch[p][shed] > g.ever[p][shed] {
+		if g.scratch[p].Rejected > g.ever[p].Rejected || g.scratch[p].Shed > g.ever[p].Shed {
 			for q := range g.sums {
 				g.words[q].Or(watched)
 			}
@@ -193,7 +197,7 @@ func (g *gates) gateFor(p int, mode Mode) uint64 {
 	if mode == Shadow {
 		gate |= onlyShadow
 	}
-	if g.sums[p][rejected] > 0 {
+	if g.sums[p].Rejected > 0 {
 		gate |= answering
 	}
 	if v.cause == Above {
@@ -208,7 +212,7 @@ func (t *Throttle) harmless(k float64) uint32 {
 	g := &t.gates
 	var proven, doubtful uint32
 	for p, sum := range g.sums {
-		refused := sum[rejected] + sum[shed]
+		refused := sum.Rejected + sum.Shed
 		switch {
 		case g.verdicts[p].probability > 0:
 		case refused == 0: // and so not answering for those above
@@ -222,7 +226,7 @@ func (t *Throttle) harmless(k float64) uint32 {
 	}
 	t.window.Suffixes(g.scratch, func(since []window.Counts) bool {
 		for p := range since {
-			if doubtful&(1<<p) != 0 && sreDebt(since, p, k, g.sums[p][rejected] > 0) > 0 {
+			if doubtful&(1<<p) != 0 && sreDebt(since, p, k, g.sums[p].Rejected > 0) > 0 {
 				doubtful &^= 1 << p
 			}
 		}

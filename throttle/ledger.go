@@ -1,13 +1,11 @@
 package throttle
 
-import (
-	"sync/atomic"
-
-	"github.com/spillway-go/spillway/throttle/internal/window"
-)
+import "sync/atomic"
 
 // The columns of a tier's counters. Every number that Stats gives is a counter of its own, or a sum of counters: a
 // difference of two could fall while a call is between them, and what falls looks like a restart to whoever watches.
+//
+// The window takes the first two for accepted, the third for rejected, the next three for shed.
 const (
 	served     = iota // accepted by the backend, without an error
 	failed            // accepted by the backend, with an error
@@ -18,14 +16,6 @@ const (
 	started           // admitted, Shadow's included
 	clamped           // asked for a priority out of range
 )
-
-// columnSlides says which column adds to which sum of the window.
-func columnSlides() [window.Columns]uint8 {
-	return [...]uint8{
-		served: accepted, failed: accepted, turnedDown: rejected, shedOwn: shed, shedAbove: shed, shadowed: shed,
-		started: window.Unremembered, clamped: window.Unremembered,
-	}
-}
 
 // page names a set of totals that most throttles never need. It is made when it first is.
 type page uint8

@@ -2,13 +2,6 @@ package throttle
 
 import "github.com/spillway-go/spillway/throttle/internal/window"
 
-// The sliding sums of a tier: what the policies are about.
-const (
-	accepted = iota // by the backend
-	rejected        // by the backend
-	shed            // by us, in Shadow only as if
-)
-
 // verdict is what a policy says about one priority.
 type verdict struct {
 	probability float64 // of shedding the next call: at least 0, less than 1
@@ -28,16 +21,16 @@ const almostOne = 1 - 1.0/(1<<53)
 func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
 	for p := range tiers {
 		own := &tiers[p]
-		requests := float64(own[accepted] + own[rejected] + own[shed])
+		requests := float64(own.Accepted + own.Rejected + own.Shed)
 		cause := Own
-		if own[rejected] > 0 {
+		if own.Rejected > 0 {
 			charged, rejectedAbove := charge(tiers, p)
 			requests += charged
-			if rejectedAbove > float64(own[rejected]) {
+			if rejectedAbove > float64(own.Rejected) {
 				cause = Above
 			}
 		}
-		verdicts[p] = verdict{sreProbability(requests, float64(own[accepted]), k, padding), cause}
+		verdicts[p] = verdict{sreProbability(requests, float64(own.Accepted), k, padding), cause}
 	}
 }
 
@@ -52,12 +45,12 @@ func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 	own := rejectionRate(&tiers[p])
 	for i := range p {
 		above := &tiers[i]
-		if above[rejected]+above[shed] == 0 {
+		if above.Rejected+above.Shed == 0 {
 			continue
 		}
 		share := kinship(own, rejectionRate(above))
-		refused += share * float64(above[rejected]+above[shed])
-		rejectedAbove += share * float64(above[rejected])
+		refused += share * float64(above.Rejected+above.Shed)
+		rejectedAbove += share * float64(above.Rejected)
 	}
 	return refused, rejectedAbove
 }
@@ -65,7 +58,7 @@ func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 // rejectionRate is the part of a tier's answers that were rejections. Without answers it is taken for one in ten: a tier that
 // is kept out by an overload must not look healthy for that.
 func rejectionRate(c *window.Counts) float64 {
-	return (float64(c[rejected]) + 0.1) / (float64(c[accepted]+c[rejected]) + 1)
+	return (float64(c.Rejected) + 0.1) / (float64(c.Accepted+c.Rejected) + 1)
 }
 
 // kinship is how far a tier with rejection rate own shares the fate of one with the rate above, from 0 to 1. A
@@ -79,11 +72,11 @@ func kinship(own, above float64) float64 {
 // what the tiers above were refused in full if p answers for them.
 func sreDebt(tiers []window.Counts, p int, k float64, answers bool) float64 {
 	own := &tiers[p]
-	refused := own[rejected] + own[shed]
+	refused := own.Rejected + own.Shed
 	if answers {
 		for i := range p {
-			refused += tiers[i][rejected] + tiers[i][shed]
+			refused += tiers[i].Rejected + tiers[i].Shed
 		}
 	}
-	return float64(refused) - (k-1)*float64(own[accepted])
+	return float64(refused) - (k-1)*float64(own.Accepted)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // tier is a window's content for one priority: accepted, rejected and shed.
-func tier(acc, rej, shedded uint64) window.Counts {
-	return window.Counts{accepted: acc, rejected: rej, shed: shedded}
+func tier(acc, rej, shed uint64) window.Counts {
+	return window.Counts{Accepted: acc, Rejected: rej, Shed: shed}
 }
 
 func judgeAll(tiers []window.Counts, k, padding float64) []verdict {
@@ -94,9 +94,9 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 func anyTiers(dice *rand.Rand) []window.Counts {
 	tiers := make([]window.Counts, 1+dice.IntN(maxPriorities))
 	for i := range tiers {
-		for c := range tiers[i] {
+		for _, count := range []*uint64{&tiers[i].Accepted, &tiers[i].Rejected, &tiers[i].Shed} {
 			if dice.IntN(3) > 0 {
-				tiers[i][c] = dice.Uint64N(1 << dice.IntN(40))
+				*count = dice.Uint64N(1 << dice.IntN(40))
 			}
 		}
 	}
@@ -111,16 +111,16 @@ func TestSREProperties(t *testing.T) {
 		top := -1
 		for p, v := range judgeAll(tiers, k, pad) {
 			own := tiers[p]
-			requests := own[accepted] + own[rejected] + own[shed]
+			requests := own.Accepted + own.Rejected + own.Shed
 			if !(v.probability >= 0 && v.probability < 1) {
 				t.Fatalf("%v: tier %d has probability %v", tiers, p, v.probability)
 			}
-			if own[rejected]+own[shed] == 0 && v.probability != 0 {
+			if own.Rejected+own.Shed == 0 && v.probability != 0 {
 				t.Fatalf("%v: tier %d was refused nothing and has probability %v", tiers, p, v.probability)
 			}
 			if top < 0 && requests > 0 {
 				top = p
-				want := max(0, (float64(requests)-k*float64(own[accepted]))/(float64(requests)+pad))
+				want := max(0, (float64(requests)-k*float64(own.Accepted))/(float64(requests)+pad))
 				if math.Abs(v.probability-want) > 1e-12 {
 					t.Fatalf("%v: top tier %d: got %v, want the document's %v", tiers, p, v.probability, want)
 				}
@@ -146,7 +146,7 @@ func TestMoreAcceptsNeverShedMoreOfTheSameTier(t *testing.T) {
 		tiers := anyTiers(dice)
 		p := dice.IntN(len(tiers))
 		before := judgeAll(tiers, 2, 60)[p].probability
-		tiers[p][accepted] += 1 + dice.Uint64N(1000)
+		tiers[p].Accepted += 1 + dice.Uint64N(1000)
 		if after := judgeAll(tiers, 2, 60)[p].probability; after > before+1e-12 {
 			t.Fatalf("%v: tier %d went from %v to %v", tiers, p, before, after)
 		}
@@ -160,7 +160,7 @@ func TestDebtProvesProbabilityZero(t *testing.T) {
 		tiers := anyTiers(dice)
 		k := 1 + 3*dice.Float64()
 		for p, v := range judgeAll(tiers, k, 60) {
-			if sreDebt(tiers, p, k, tiers[p][rejected] > 0) > 0 {
+			if sreDebt(tiers, p, k, tiers[p].Rejected > 0) > 0 {
 				continue
 			}
 			proven++

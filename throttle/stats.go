@@ -75,7 +75,7 @@ func (t *Throttle) Stats() Stats {
 		ps := &s.Priorities[p]
 		ps.Priority = Priority(p)
 		ps.Probability, ps.Cause = verdicts[p].probability, verdicts[p].cause
-		ps.Window = WindowStats{Accepted: sums[p][accepted], Rejected: sums[p][rejected], Shed: sums[p][shed]}
+		ps.Window = WindowStats{Accepted: sums[p].Accepted, Rejected: sums[p].Rejected, Shed: sums[p].Shed}
 		t.fill(ps)
 	}
 	return s

@@ -45,7 +45,7 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := window.New(window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Slides: columnSlides(), Stripes: stripes})
+	w := window.New(window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Stripes: stripes})
 	t := &Throttle{
 		name:            c.Name,
 		priorities:      c.Priorities,

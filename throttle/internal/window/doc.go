@@ -1,8 +1,8 @@
 // Package window counts events and forgets them: it holds the only ring buffer of the house.
 //
 // A [Window] is a table of counters. Its rows are whatever the caller tells apart (the priorities of a throttle, say),
-// its columns the things that can happen. Counters only ever grow, so they are lifetime totals too. Each column may also add to one
-// of the row's [Sliding] sums, which are remembered bucket by bucket: [Window.Sum] gives those of the last span.
+// its columns the things that can happen. Counters only ever grow, so they are lifetime totals too. Most columns also count as
+// accepted, rejected or shed, and those sums are remembered bucket by bucket: [Window.Sum] gives them for the last span.
 //
 // # Cost
 //

@@ -7,12 +7,9 @@ import (
 )
 
 const (
-	// Columns is the number of counters in a row: what fits on one cache line.
+	// Columns is the number of counters in a row: what fits on one cache line. The first two count as accepted, the third
+	// as rejected, the next three as shed; the last two are not remembered, they only grow.
 	Columns = 8
-	// Sliding is the number of sums that the window remembers bucket by bucket.
-	Sliding = 3
-	// Unremembered marks a column that only grows.
-	Unremembered = Sliding
 
 	fewestStripes = 4
 	mostStripes   = 16
@@ -20,6 +17,13 @@ const (
 
 // Row is one row of the table within one stripe. It fills a cache line.
 type Row [Columns]atomic.Uint64
+
+// addTo adds the row to sum.
+func (r *Row) addTo(sum *Counts) {
+	sum.Accepted += r[0].Load() + r[1].Load()
+	sum.Rejected += r[2].Load()
+	sum.Shed += r[3].Load() + r[4].Load() + r[5].Load()
+}
 
 // stripesFor rounds the wish up to a power of two. Without a wish it gives each processor two, so that two busy goroutines
 // seldom meet, but never more than sixteen, because readers add them all up.

@@ -11,12 +11,13 @@ type Shape struct {
 	Span    time.Duration // how long an event is remembered
 	Buckets int           // in how many steps it is forgotten
 	Rows    int
-	Slides  [Columns]uint8 // to which sum each column adds; Unremembered to none
-	Stripes int            // rounded up to a power of two; 0 fits the machine
+	Stripes int // rounded up to a power of two; 0 fits the machine
 }
 
-// Counts are the sliding sums of one row.
-type Counts [Sliding]uint64
+// Counts are the sums of one row that the window remembers.
+type Counts struct {
+	Accepted, Rejected, Shed uint64
+}
 
 // Window is a table of counters with a memory of Shape.Span. Times are given as the duration since the window was
 // made; a time before the latest one seen is taken for the latest. All methods are safe for concurrent use.
@@ -24,7 +25,6 @@ type Window struct {
 	cells  []Row // stripe after stripe, each of stride rows
 	stride int
 	mask   uint64
-	slides [Columns]uint8
 	width  time.Duration
 	ends   atomic.Int64 // when the open bucket ends; published after the ring is in order
 	_      [64]byte     // keep the ring's lock away from what every call reads
@@ -41,10 +41,12 @@ const endOfTime = time.Duration(1 << 62)
 
 // bucket holds what happened in one row during one bucket. Thirty-two bits last for 143 million events a second at
 // the longest bucket of a throttle, 30 s.
-type bucket [Sliding]uint32
+type bucket struct {
+	accepted, rejected, shed uint32
+}
 
-// New returns an empty window. The shape is the caller's to validate: each number but Stripes must be positive,
-// Span at least one nanosecond per bucket, and Slides at most Unremembered.
+// New returns an empty window. The shape is the caller's to validate: each number but Stripes must be positive, and
+// Span at least one nanosecond per bucket.
 func New(s Shape) *Window {
 	stripes := stripesFor(s.Stripes)
 	stride := s.Rows + s.Rows%2 // pairs of cache lines are fetched together
@@ -52,7 +54,6 @@ func New(s Shape) *Window {
 		cells:  make([]Row, stripes*stride),
 		stride: stride,
 		mask:   uint64(stripes - 1),
-		slides: s.Slides,
 		width:  s.Span / time.Duration(s.Buckets),
 		ring:   make([][]bucket, s.Buckets),
 		closed: make([]Counts, s.Rows),
@@ -180,9 +181,7 @@ func (w *Window) advance(next int64) {
 	slot := w.ring[w.open%n]
 	for row := range slot {
 		now := w.everRow(row)
-		for c := range now {
-			slot[row][c] = uint32(now[c] - w.closed[row][c])
-		}
+		slot[row] = now.since(w.closed[row])
 		w.closed[row] = now
 	}
 }
@@ -197,24 +196,30 @@ func (w *Window) forget() {
 }
 
 func (w *Window) everRow(row int) Counts {
-	var sums [Sliding + 1]uint64
+	var sum Counts
 	for i := row; i < len(w.cells); i += w.stride {
-		cells := &w.cells[i]
-		for column := range cells {
-			sums[w.slides[column]&Sliding] += cells[column].Load()
-		}
+		w.cells[i].addTo(&sum)
 	}
-	return Counts(sums[:Sliding])
+	return sum
+}
+
+// since returns what has been counted since before, as a bucket.
+func (c Counts) since(before Counts) bucket {
+	return bucket{
+		accepted: uint32(c.Accepted - before.Accepted),
+		rejected: uint32(c.Rejected - before.Rejected),
+		shed:     uint32(c.Shed - before.Shed),
+	}
 }
 
 func (c *Counts) subtract(other Counts) {
-	for i := range c {
-		c[i] -= other[i]
-	}
+	c.Accepted -= other.Accepted
+	c.Rejected -= other.Rejected
+	c.Shed -= other.Shed
 }
 
 func (c *Counts) addBucket(b bucket) {
-	for i := range c {
-		c[i] += uint64(b[i])
-	}
+	c.Accepted += uint64(b.accepted)
+	c.Rejected += uint64(b.rejected)
+	c.Shed += uint64(b.shed)
 }

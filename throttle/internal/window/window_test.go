@@ -8,11 +8,8 @@ import (
 	"time"
 )
 
-// threeSums is a row whose first columns add to one sum each, the fourth to the first, the rest to none.
-var threeSums = [Columns]uint8{0, 1, 2, 0, Unremembered, Unremembered, Unremembered, Unremembered}
-
 func newWindow(span time.Duration, buckets, rows int) *Window {
-	return New(Shape{Span: span, Buckets: buckets, Rows: rows, Slides: threeSums, Stripes: 4})
+	return New(Shape{Span: span, Buckets: buckets, Rows: rows, Stripes: 4})
 }
 
 // count books an event as a user of the package does.
@@ -41,7 +38,7 @@ func TestAnEventStaysForTheSpanAndLeavesABucketLaterAtAnyPolling(t *testing.T) {
 				w := newWindow(span, buckets, 1)
 				count(w, at, 0, 0, 0)
 				for now := at; now <= at+2*span; now += poll {
-					got := sumAt(w, now, 1)[0][0]
+					got := sumAt(w, now, 1)[0].Accepted
 					if age := now - at; age < span && got != 1 {
 						t.Fatalf("the event was forgotten at the age of %v", age)
 					} else if age >= span+bucket && got != 0 {
@@ -57,11 +54,11 @@ func TestAnEventIsForgottenWithoutPolling(t *testing.T) {
 	for _, silence := range []time.Duration{time.Minute + 500*time.Millisecond, 2 * time.Minute, 1000 * time.Hour, endOfTime, 1<<63 - 1} {
 		w := newWindow(time.Minute, 120, 1)
 		count(w, 0, 0, 0, 0)
-		if got := sumAt(w, silence, 1)[0][0]; got != 0 {
+		if got := sumAt(w, silence, 1)[0].Accepted; got != 0 {
 			t.Errorf("after %v of silence: got %d events, want 0", silence, got)
 		}
 		count(w, silence, 0, 0, 0)
-		if got := sumAt(w, silence, 1)[0][0]; got != 1 {
+		if got := sumAt(w, silence, 1)[0].Accepted; got != 1 {
 			t.Errorf("an event after %v of silence: got %d events, want 1", silence, got)
 		}
 	}
@@ -73,10 +70,10 @@ func TestTimeRunningBackwardsIsIgnored(t *testing.T) {
 	for _, now := range []time.Duration{9 * time.Minute, 0, -time.Hour, -1 << 63} {
 		count(w, now, 0, 0, 0)
 	}
-	if got := sumAt(w, -time.Hour, 1)[0][0]; got != 5 {
+	if got := sumAt(w, -time.Hour, 1)[0].Accepted; got != 5 {
 		t.Errorf("got %d events in the past of the latest time, want 5", got)
 	}
-	if got := sumAt(w, 11*time.Minute+500*time.Millisecond, 1)[0][0]; got != 0 {
+	if got := sumAt(w, 11*time.Minute+500*time.Millisecond, 1)[0].Accepted; got != 0 {
 		t.Errorf("got %d events a window later, want 0", got)
 	}
 }
@@ -91,8 +88,16 @@ type happening struct {
 func model(happened []happening, open, n int64, rows int) []Counts {
 	sums := make([]Counts, rows)
 	for _, h := range happened {
-		if slide := threeSums[h.column]; h.bucket >= open-n && slide != Unremembered {
-			sums[h.row][slide]++
+		if h.bucket < open-n {
+			continue
+		}
+		switch h.column {
+		case 0, 1:
+			sums[h.row].Accepted++
+		case 2:
+			sums[h.row].Rejected++
+		case 3, 4, 5:
+			sums[h.row].Shed++
 		}
 	}
 	return sums
@@ -156,18 +161,18 @@ func TestSuffixesEndWithTheWholeSpan(t *testing.T) {
 	var last uint64
 	visits := 0
 	w.Suffixes(make([]Counts, 1), func(since []Counts) bool {
-		last = since[0][0]
+		last = since[0].Accepted
 		visits++
 		return true
 	})
-	if whole := sumAt(w, 24*time.Second, 1)[0][0]; last != whole || visits != 11 {
+	if whole := sumAt(w, 24*time.Second, 1)[0].Accepted; last != whole || visits != 11 {
 		t.Errorf("got %d events after %d visits, want %d after 11", last, visits, whole)
 	}
 }
 
 func TestTotalsEqualWhatEveryGoroutineCounted(t *testing.T) {
 	const goroutines, events, rows = 64, 2000, 4
-	w := New(Shape{Span: time.Second, Buckets: 120, Rows: rows, Slides: threeSums})
+	w := New(Shape{Span: time.Second, Buckets: 120, Rows: rows})
 	base := time.Now()
 	var mu sync.Mutex
 	var want [rows][Columns]uint64
@@ -204,7 +209,7 @@ func TestTotalsEqualWhatEveryGoroutineCounted(t *testing.T) {
 }
 
 func TestTheWindowHoldsNoMoreThanHappenedWhileManyCount(t *testing.T) {
-	w := New(Shape{Span: time.Hour, Buckets: 120, Rows: 1, Slides: threeSums})
+	w := New(Shape{Span: time.Hour, Buckets: 120, Rows: 1})
 	var all sync.WaitGroup
 	for range 64 {
 		all.Go(func() {
@@ -214,7 +219,7 @@ func TestTheWindowHoldsNoMoreThanHappenedWhileManyCount(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := sumAt(w, 10*time.Second, 1)[0][0]; got != 64_000 {
+	if got := sumAt(w, 10*time.Second, 1)[0].Accepted; got != 64_000 {
 		t.Errorf("got %d events in the window, want all 64000", got)
 	}
 }
@@ -228,7 +233,7 @@ func TestALateEventAfterAPauseIsNotBookedBeforeIt(t *testing.T) {
 			all.Go(func() { count(w, time.Hour, stripe, 0, 0) })
 		}
 		all.Wait()
-		if got := sumAt(w, time.Hour, 1)[0][0]; got != 4 {
+		if got := sumAt(w, time.Hour, 1)[0].Accepted; got != 4 {
 			t.Fatalf("got %d events after the pause, want 4", got)
 		}
 	}
