@@ -77,7 +77,7 @@ func (f *fleet) run(load float64, length time.Duration) {
 
 // TestSREInAnOverload holds the policy to what the best formula-based peer reaches with this backend.
 func TestSREInAnOverload(t *testing.T) {
-	const seeds = 10
+	const seeds = 3
 	cases := []struct{ load, goodput, high float64 }{{2, 0.90, 0.64}, {5, 0.88, 0.54}, {10, 0.85, 0.36}}
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%vx", c.load), func(t *testing.T) {
