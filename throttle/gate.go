@@ -226,7 +226,7 @@ func (t *Throttle) harmless(k float64) uint32 {
 	}
 	t.window.Suffixes(g.scratch, func(since []window.Counts) bool {
 		for p := range since {
-			if doubtful&(1<<p) != 0 && sreDebt(since, p, k, g.sums[p].Rejected > 0) > 0 {
+			if doubtful&(1<<p) != 0 && sreDebt(since, p, k) > 0 {
 				doubtful &^= 1 << p
 			}
 		}

@@ -45,9 +45,6 @@ func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 	own := rejectionRate(&tiers[p])
 	for i := range p {
 		above := &tiers[i]
-		if above.Rejected+above.Shed == 0 {
-			continue
-		}
 		share := kinship(own, rejectionRate(above))
 		refused += share * float64(above.Rejected+above.Shed)
 		rejectedAbove += share * float64(above.Rejected)
@@ -69,14 +66,11 @@ func kinship(own, above float64) float64 {
 }
 
 // sreDebt is at least requests - k*accepts of tier p, so that not more than 0 proves its probability to be 0. It counts
-// what the tiers above were refused in full if p answers for them.
-func sreDebt(tiers []window.Counts, p int, k float64, answers bool) float64 {
-	own := &tiers[p]
-	refused := own.Rejected + own.Shed
-	if answers {
-		for i := range p {
-			refused += tiers[i].Rejected + tiers[i].Shed
-		}
+// what the tiers above were refused in full.
+func sreDebt(tiers []window.Counts, p int, k float64) float64 {
+	refused := uint64(0)
+	for i := range p + 1 {
+		refused += tiers[i].Rejected + tiers[i].Shed
 	}
-	return float64(refused) - (k-1)*float64(own.Accepted)
+	return float64(refused) - (k-1)*float64(tiers[p].Accepted)
 }

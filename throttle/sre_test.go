@@ -160,7 +160,7 @@ func TestDebtProvesProbabilityZero(t *testing.T) {
 		tiers := anyTiers(dice)
 		k := 1 + 3*dice.Float64()
 		for p, v := range judgeAll(tiers, k, 60) {
-			if sreDebt(tiers, p, k, tiers[p].Rejected > 0) > 0 {
+			if sreDebt(tiers, p, k) > 0 {
 				continue
 			}
 			proven++

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -224,18 +225,26 @@ func TestTheWindowHoldsNoMoreThanHappenedWhileManyCount(t *testing.T) {
 	}
 }
 
-func TestALateEventAfterAPauseIsNotBookedBeforeIt(t *testing.T) {
-	for range 200 {
-		w := newWindow(time.Second, 100, 1)
-		count(w, 0, 0, 0, 0)
-		var all sync.WaitGroup
-		for stripe := range 4 {
-			all.Go(func() { count(w, time.Hour, stripe, 0, 0) })
-		}
-		all.Wait()
-		if got := sumAt(w, time.Hour, 1)[0].Accepted; got != 4 {
-			t.Fatalf("got %d events after the pause, want 4", got)
-		}
+func TestRollDoesNotWaitForAnotherWithinABucket(t *testing.T) {
+	w := newWindow(time.Second, 100, 1)
+	w.mu.Lock() // another one rolls; waiting for it would never end
+	defer w.mu.Unlock()
+	w.Roll(w.Width())
+	w.Roll(2*w.Width() - 1)
+}
+
+func TestRollWaitsForAnotherAfterAPause(t *testing.T) {
+	w := newWindow(time.Second, 100, 1)
+	w.mu.Lock()
+	rolled := make(chan bool)
+	go func() {
+		w.Roll(time.Hour)
+		rolled <- !w.Due(time.Hour)
+	}()
+	runtime.Gosched()
+	w.mu.Unlock()
+	if !<-rolled {
+		t.Error("Roll returned before the window had moved on: the first event after a pause would be booked before it")
 	}
 }
 
