@@ -99,7 +99,7 @@ func drawFrom(r float64) uint64 {
 // keepUp closes the window's bucket if it has ended, and sets the gates anew. It does not ask the window whether that is
 // due, because reading statistics moves the window on without setting the gates.
 func (t *Throttle) keepUp(now time.Duration) {
-	if int64(now) >= t.gates.until.Load() {
+	if t.window.Over(time.Duration(t.gates.until.Load()), now) {
 		t.catchUp(now)
 	}
 }

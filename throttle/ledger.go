@@ -1,20 +1,22 @@
 package throttle
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
 
 // The columns of a tier's counters. Every number that Stats gives is a counter of its own, or a sum of counters: a
 // difference of two could fall while a call is between them, and what falls looks like a restart to whoever watches.
-//
-// The window takes the first two for accepted, the third for rejected, the next three for shed.
 const (
-	served     = iota // accepted by the backend, without an error
-	failed            // accepted by the backend, with an error
-	turnedDown        // rejected by the backend
-	shedOwn           // by us, cause Own
-	shedAbove         // by us, cause Above
-	shadowed          // let through by Shadow
-	started           // admitted, Shadow's included
-	clamped           // asked for a priority out of range
+	served     = window.Accepted     // by the backend, without an error
+	failed     = window.Accepted + 1 // accepted by the backend, with an error
+	turnedDown = window.Rejected     // by the backend
+	shedOwn    = window.Shed         // by us, cause Own
+	shedAbove  = window.Shed + 1     // by us, cause Above
+	shadowed   = window.Shed + 2     // let through by Shadow
+	started    = window.Free         // admitted, Shadow's included
+	clamped    = window.Free + 1     // asked for a priority out of range
 )
 
 // page names a set of totals that most throttles never need. It is made when it first is.

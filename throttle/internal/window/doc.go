@@ -12,7 +12,7 @@
 // # Exactness
 //
 // Buckets lie on a fixed grid: the n-th ends at n times the bucket's width after the window was made, however rarely anyone looks. An
-// event therefore stays for at least the span and leaves at most one bucket later. Whoever counts must say what time it is first, by
+// event therefore stays for the span (less some nanoseconds where the buckets do not divide it) and leaves at most one bucket later. Whoever counts must say what time it is first, by
 // [Window.Due] and [Window.Roll], because a bucket is closed by the first event after its end. Between the two,
 // another processor's event may slip over the border of one bucket, never further.
 package window

@@ -6,11 +6,18 @@ import (
 	"unsafe"
 )
 
+// The columns of a row, by what they count as. Each kind has as many as lie before the next.
 const (
-	// Columns is the number of counters in a row: what fits on one cache line. The first two count as accepted, the third
-	// as rejected, the next three as shed; the last two are not remembered, they only grow.
-	Columns = 8
+	Accepted = 0 // and 1
+	Rejected = 2
+	Shed     = 3 // to 5
+	Free     = 6 // and 7: not remembered, they only grow
 
+	// Columns is the number of counters in a row: what fits on one cache line.
+	Columns = 8
+)
+
+const (
 	fewestStripes = 4
 	mostStripes   = 16
 )
@@ -20,9 +27,9 @@ type Row [Columns]atomic.Uint64
 
 // addTo adds the row to sum.
 func (r *Row) addTo(sum *Counts) {
-	sum.Accepted += r[0].Load() + r[1].Load()
-	sum.Rejected += r[2].Load()
-	sum.Shed += r[3].Load() + r[4].Load() + r[5].Load()
+	sum.Accepted += r[Accepted].Load() + r[Accepted+1].Load()
+	sum.Rejected += r[Rejected].Load()
+	sum.Shed += r[Shed].Load() + r[Shed+1].Load() + r[Shed+2].Load()
 }
 
 // stripesFor rounds the wish up to a power of two. Without a wish it gives each processor two, so that two busy goroutines

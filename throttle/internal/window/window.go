@@ -20,17 +20,20 @@ type Counts struct {
 }
 
 // Window is a table of counters with a memory of Shape.Span. Times are given as the duration since the window was
-// made; a time before the latest one seen is taken for the latest. All methods are safe for concurrent use.
+// made. A time before the latest one seen is taken for the latest; after a clock has jumped back by more than twice the
+// span, time goes on from there. All methods are safe for concurrent use.
 type Window struct {
 	cells  []Row // stripe after stripe, each of stride rows
 	stride int
 	mask   uint64
 	width  time.Duration
-	ends   atomic.Int64 // when the open bucket ends; published after the ring is in order
-	_      [64]byte     // keep the ring's lock away from what every call reads
+	back   time.Duration // how far back a time is taken for the latest
+	ends   atomic.Int64  // when the open bucket ends; published after the ring is in order
+	_      [64]byte      // keep the ring's lock away from what every call reads
 
 	mu     sync.Mutex
 	open   int64 // number of the open bucket
+	lead   int64 // how many buckets the numbers are ahead of the clock, which has jumped back
 	ring   [][]bucket
 	closed []Counts // totals when the open bucket was opened
 	oldest []Counts // totals when the oldest remembered bucket was opened
@@ -39,8 +42,8 @@ type Window struct {
 // endOfTime keeps arithmetic on times from overflowing: a clock may be anybody's.
 const endOfTime = time.Duration(1 << 62)
 
-// bucket holds what happened in one row during one bucket. Thirty-two bits last for 143 million events a second at
-// the longest bucket of a throttle, 30 s.
+// bucket holds what happened in one row during one bucket. Thirty-two bits last for 143 million events a second in
+// a bucket of 30 s, and for 12 million in one of 6 minutes, the longest in the house.
 type bucket struct {
 	accepted, rejected, shed uint32
 }
@@ -55,6 +58,7 @@ func New(s Shape) *Window {
 		stride: stride,
 		mask:   uint64(stripes - 1),
 		width:  s.Span / time.Duration(s.Buckets),
+		back:   2 * s.Span,
 		ring:   make([][]bucket, s.Buckets),
 		closed: make([]Counts, s.Rows),
 		oldest: make([]Counts, s.Rows),
@@ -69,7 +73,12 @@ func New(s Shape) *Window {
 
 // Due reports whether the open bucket has ended by now, so that Roll must come before the next event is counted.
 func (w *Window) Due(now time.Duration) bool {
-	return int64(now) >= w.ends.Load()
+	return w.Over(time.Duration(w.ends.Load()), now)
+}
+
+// Over reports whether what lasts until end is over by now, or was never to be because the clock has jumped back.
+func (w *Window) Over(end, now time.Duration) bool {
+	return uint64(end-now-1) >= uint64(w.back)
 }
 
 // Ends returns when the open bucket ends.
@@ -84,7 +93,7 @@ func (w *Window) Roll(now time.Duration) {
 		return
 	}
 	if !w.mu.TryLock() {
-		if !w.Due(now - w.width) {
+		if int64(now-w.width) < w.ends.Load() {
 			return
 		}
 		w.mu.Lock()
@@ -155,17 +164,18 @@ func (w *Window) roll(now time.Duration) {
 	if !w.Due(now) {
 		return
 	}
-	next := int64(min(now, endOfTime) / w.width)
-	if next == w.open {
-		return
-	}
-	if next-w.open > int64(len(w.ring)) {
+	next := int64(min(now, endOfTime)/w.width) + w.lead
+	switch {
+	case next < w.open:
+		w.lead += w.open - next
+	case next-w.open > int64(len(w.ring)):
 		w.forget()
-	} else {
+		w.open = next
+	case next > w.open:
 		w.advance(next)
+		w.open = next
 	}
-	w.open = next
-	w.ends.Store((next + 1) * int64(w.width))
+	w.ends.Store((w.open - w.lead + 1) * int64(w.width))
 }
 
 // advance closes the open bucket and moves on to bucket next, leaving the ones between empty.

@@ -1,0 +1,32 @@
+package adaptive_test
+
+import "testing"
+
+func TestNothingIsAllocated(t *testing.T) {
+	healthy, _ := newThrottler(t, 0)
+	healthy.Accepted()
+	shedding, _ := newThrottler(t, 0)
+	shedding.Throttled()
+	sparing, _ := newThrottler(t, 1)
+	sparing.Throttled()
+	tests := []struct {
+		name string
+		f    func()
+	}{
+		{"healthy call", func() { healthy.ShouldThrottle(); healthy.Accepted() }},
+		{"throttled call", func() { shedding.ShouldThrottle() }},
+		{"refused call", func() { sparing.ShouldThrottle(); sparing.RegisterBackendResponse(true) }},
+		{"probability", func() { shedding.RejectionProbability() }},
+		{"stats", func() { shedding.Stats() }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := testing.AllocsPerRun(1000, tt.f); got != 0 {
+				t.Errorf("%v allocations, want 0", got)
+			}
+		})
+	}
+	if got := shedding.Stats().Total.LocallyThrottled; got < 1000 {
+		t.Errorf("%d throttled locally: the throttled call was not tested", got)
+	}
+}

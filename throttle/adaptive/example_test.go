@@ -1,0 +1,88 @@
+package adaptive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/adaptive"
+	"github.com/spillway-go/spillway/throttle/throttletest"
+)
+
+// A client guards its calls to a backend, which goes down and comes back. The clock and the draws are fixed only to make
+// the output the same every time: a program leaves Now and Rand alone.
+func Example() {
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now})
+	if err != nil {
+		panic(err)
+	}
+	throttler, err := adaptive.New(adaptive.Config{Now: clock.Now, Rand: throttletest.Sequence(0.1, 0.9, 0.3, 0.7, 0.5)})
+	if err != nil {
+		panic(err)
+	}
+
+	errBusy := errors.New("busy, not even tried")
+	call := func() error {
+		if throttler.ShouldThrottle() {
+			return errBusy
+		}
+		err := backend.Call(context.Background())
+		if err != nil {
+			throttler.Throttled()
+		} else {
+			throttler.Accepted()
+		}
+		return err
+	}
+	minute := func(what string) {
+		before := throttler.Stats().Total
+		for range 60 {
+			clock.Advance(time.Second)
+			_ = call()
+		}
+		now := throttler.Stats().Total
+		fmt.Printf("%s: %d accepted, %d refused, %d not even tried\n", what, now.Accepts-before.Accepts,
+			now.BackendThrottled-before.BackendThrottled, now.LocallyThrottled-before.LocallyThrottled)
+	}
+
+	minute("up")
+	backend.SetOutage(true)
+	minute("down")
+	backend.SetOutage(false)
+	minute("up again")
+
+	// Output:
+	// up: 60 accepted, 0 refused, 0 not even tried
+	// down: 0 accepted, 30 refused, 30 not even tried
+	// up again: 44 accepted, 0 refused, 16 not even tried
+}
+
+func ExampleThrottler_RejectionProbability() {
+	throttler, err := adaptive.New(adaptive.Config{})
+	if err != nil {
+		panic(err)
+	}
+	for range 20 {
+		throttler.Accepted()
+	}
+	fmt.Printf("%.2f\n", throttler.RejectionProbability())
+	for range 72 {
+		throttler.Throttled()
+	}
+	fmt.Printf("%.2f\n", throttler.RejectionProbability()) // (92 - 2*20) / (92 + 8)
+
+	// Output:
+	// 0.00
+	// 0.52
+}
+
+func ExampleNew_invalid() {
+	_, err := adaptive.New(adaptive.Config{Duration: 100 * time.Millisecond, RatioForAccepts: 0.5})
+	fmt.Println(err)
+
+	// Output:
+	// adaptive: Config.Duration is 100ms: want 1s to 1h
+	// adaptive: Config.RatioForAccepts is 0.5: want 1 to 1e6
+}

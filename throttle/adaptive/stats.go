@@ -1,0 +1,37 @@
+package adaptive
+
+// Stats is what a throttler knows of itself at one instant.
+type Stats struct {
+	_           struct{} // keyed literals only: fields will be added
+	Probability float64  // of throttling the next call: RejectionProbability
+	Window      Counts   // within the last Duration
+	Total       Counts   // since New; these never fall
+}
+
+// Counts are numbers of calls. A call under way is not among them yet.
+type Counts struct {
+	Accepts          uint64 // accepted by the backend
+	BackendThrottled uint64 // sent, and refused by the backend
+	LocallyThrottled uint64 // given up on the throttler's advice, never sent
+}
+
+// Requests returns the number of calls in all, as the formula counts them.
+func (c Counts) Requests() uint64 {
+	return c.Accepts + c.refused()
+}
+
+// refused returns the number of calls that nobody served.
+func (c Counts) refused() uint64 {
+	return c.BackendThrottled + c.LocallyThrottled
+}
+
+// Stats returns what the throttler knows of itself now. It is exact: a call is in it as soon as it has been registered.
+func (t *Throttler) Stats() Stats {
+	if t == nil || t.window == nil {
+		return Stats{}
+	}
+	now := t.elapsed()
+	t.keepUp(now)
+	recent, ever := t.sum(now)
+	return Stats{Probability: t.probabilityOf(recent), Window: recent, Total: ever}
+}

@@ -1,0 +1,293 @@
+package throttletest_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
+)
+
+// newBackend returns a backend on a clock that stands still.
+func newBackend(t *testing.T, c throttletest.BackendConfig) (*throttletest.Backend, *throttletest.Clock) {
+	t.Helper()
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	c.Now = clock.Now
+	return mustBackend(t, c), clock
+}
+
+func mustBackend(t *testing.T, c throttletest.BackendConfig) *throttletest.Backend {
+	t.Helper()
+	b, err := throttletest.NewBackend(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// calls makes n calls and returns how many were served.
+func calls(t *testing.T, b *throttletest.Backend, n int) int {
+	t.Helper()
+	served := 0
+	for range n {
+		if b.Call(t.Context()) == nil {
+			served++
+		}
+	}
+	return served
+}
+
+func TestServesBurstsOf100msWorthAtLeastOneCall(t *testing.T) {
+	tests := []struct {
+		capacity float64
+		want     int
+	}{{1000, 100}, {50, 5}, {10, 1}, {9, 1}, {0.01, 1}, {1e5, 10_000}}
+	for _, tt := range tests {
+		b, clock := newBackend(t, throttletest.BackendConfig{Capacity: tt.capacity, RejectionCost: 1e-9})
+		for _, after := range []string{"new", "rested"} {
+			if got := calls(t, b, tt.want+10); got != tt.want {
+				t.Errorf("capacity %v, %s: %d calls served at once, want %d", tt.capacity, after, got, tt.want)
+			}
+			clock.Advance(time.Hour)
+		}
+	}
+}
+
+// TestServedUnderOverload holds the backend against the closed form: of capacity C, with rejections that cost r, a load of
+// L leaves (C - r*L) / (1 - r) calls per second served.
+func TestServedUnderOverload(t *testing.T) {
+	const capacity = 1000
+	tests := []struct {
+		name       string
+		load, cost float64
+		want       float64
+	}{
+		{"half the capacity", 500, 0.1, 500},
+		{"the capacity", 1000, 0.1, 1000},
+		{"twice", 2000, 0.1, (1000 - 200) / 0.9},
+		{"five times", 5000, 0.1, (1000 - 500) / 0.9},
+		{"eight times", 8000, 0.1, (1000 - 800) / 0.9},
+		{"ten times", 10_000, 0.1, 0},
+		{"thirty times", 30_000, 0.1, 0},
+		{"default cost", 2000, 0, (1000 - 200) / 0.9},
+		{"cheap rejections", 20_000, 0.001, (1000 - 20) / 0.999},
+		{"rejections as dear as calls", 2000, 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b, clock := newBackend(t, throttletest.BackendConfig{Capacity: capacity, RejectionCost: tt.cost})
+			const seconds = 2
+			before := 0.0
+			for i := range 2 * seconds * int(tt.load) {
+				if i == seconds*int(tt.load) { // warm
+					before = float64(b.Served())
+				}
+				clock.Advance(time.Duration(float64(time.Second) / tt.load))
+				_ = b.Call(t.Context())
+			}
+			got := (float64(b.Served()) - before) / seconds
+			if math.Abs(got-tt.want) > 0.01*capacity {
+				t.Errorf("%v calls per second served, want %.0f", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestManySmallStepsAddUp(t *testing.T) {
+	for _, step := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 7 * time.Millisecond} {
+		b, clock := newBackend(t, throttletest.BackendConfig{Capacity: 10, RejectionCost: 1e-12})
+		calls(t, b, 1)
+		for waited := time.Duration(0); waited < 98*time.Millisecond; waited += step {
+			if calls(t, b, 1) != 0 {
+				t.Fatalf("steps of %v: served again after %v", step, waited)
+			}
+			clock.Advance(step)
+		}
+		clock.Advance(100*time.Millisecond - (98*time.Millisecond+step-1)/step*step)
+		if calls(t, b, 1) != 1 {
+			t.Errorf("steps of %v: not served again after 100 ms", step)
+		}
+	}
+}
+
+func TestIsBackSoonAfterADrowning(t *testing.T) {
+	b, clock := newBackend(t, throttletest.BackendConfig{Capacity: 1000, RejectionCost: 1})
+	calls(t, b, 10_000)
+	clock.Advance(99 * time.Millisecond)
+	if calls(t, b, 1) != 0 {
+		t.Error("a call served before the overdraft is paid")
+	}
+	clock.Advance(110 * time.Millisecond)
+	if calls(t, b, 1) != 1 {
+		t.Error("no call served when the overdraft is paid")
+	}
+}
+
+func TestZeroCapacityIsNoLimit(t *testing.T) {
+	b, _ := newBackend(t, throttletest.BackendConfig{})
+	if got := calls(t, b, 10_000); got != 10_000 {
+		t.Errorf("%d of 10000 calls served", got)
+	}
+}
+
+func TestRejectionsAreAvailabilityFailures(t *testing.T) {
+	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 1})
+	calls(t, b, 1)
+	overloaded := b.Call(t.Context())
+	b.SetOutage(true)
+	down := b.Call(t.Context())
+	for _, tt := range []struct {
+		name      string
+		err       error
+		want, not error
+	}{
+		{"overloaded", overloaded, throttletest.ErrOverloaded, throttletest.ErrOutage},
+		{"outage", down, throttletest.ErrOutage, throttletest.ErrOverloaded},
+	} {
+		if !errors.Is(tt.err, tt.want) || errors.Is(tt.err, tt.not) {
+			t.Errorf("%s: error is %v", tt.name, tt.err)
+		}
+		if !faults.IsUnavailable(tt.err) {
+			t.Errorf("%s: %v is no availability failure", tt.name, tt.err)
+		}
+		if got := throttle.DefaultClassify(t.Context(), tt.err); got != throttle.Rejected {
+			t.Errorf("%s: a throttle takes it for %v, want rejected", tt.name, got)
+		}
+	}
+}
+
+func TestDuringAnOutageEveryCallIsRejectedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
+		b.SetOutage(true)
+		start := time.Now()
+		if got := calls(t, b, 100); got != 0 {
+			t.Errorf("%d calls served during an outage", got)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("rejections took %v, want none", took)
+		}
+		if !b.Outage() {
+			t.Error("Outage() = false during an outage")
+		}
+		b.SetOutage(false)
+		if b.Outage() || calls(t, b, 1) != 1 {
+			t.Error("not served after the outage")
+		}
+	})
+}
+
+func TestFailAnswersWhatWouldHaveBeenServed(t *testing.T) {
+	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 20})
+	errNotFound := errors.New("not found")
+	b.Fail(errNotFound)
+	if err := b.Call(t.Context()); !errors.Is(err, errNotFound) {
+		t.Errorf("Call() = %v, want %v", err, errNotFound)
+	}
+	b.Fail(nil)
+	if err := b.Call(t.Context()); err != nil {
+		t.Errorf("Call() = %v, want nil", err)
+	}
+	b.Fail(errNotFound)
+	if err := b.Call(t.Context()); !errors.Is(err, throttletest.ErrOverloaded) {
+		t.Errorf("Call() = %v beyond the capacity, want %v", err, throttletest.ErrOverloaded)
+	}
+	want := throttletest.BackendStats{Served: 1, Failed: 1, Rejected: 1}
+	if got := b.Stats(); got != want {
+		t.Errorf("Stats() = %+v, want %+v", got, want)
+	}
+}
+
+func TestAContextThatIsOverCostsNothing(t *testing.T) {
+	b, _ := newBackend(t, throttletest.BackendConfig{Capacity: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Call(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Call() = %v, want %v", err, context.Canceled)
+	}
+	if got := b.Stats(); got != (throttletest.BackendStats{}) {
+		t.Errorf("Stats() = %+v, want none", got)
+	}
+	if calls(t, b, 1) != 1 {
+		t.Error("the budget was spent on a call that was not made")
+	}
+}
+
+func TestNilContextIsBackground(t *testing.T) {
+	b := mustBackend(t, throttletest.BackendConfig{Latency: time.Nanosecond})
+	var none context.Context
+	if err := b.Call(none); err != nil {
+		t.Errorf("Call(nil) = %v, want nil", err)
+	}
+}
+
+func TestCallIsAFunctionForDo(t *testing.T) {
+	b, _ := newBackend(t, throttletest.BackendConfig{})
+	th, err := throttle.New(throttle.Config{Name: "backend"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := th.Do(t.Context(), throttle.High, b.Call); err != nil {
+		t.Errorf("Do() = %v, want nil", err)
+	}
+	if got := b.Served(); got != 1 {
+		t.Errorf("Served() = %d, want 1", got)
+	}
+}
+
+func TestNowRunsUnderNoLock(t *testing.T) {
+	var b *throttletest.Backend
+	b, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: 1, Now: func() time.Time {
+		if b != nil {
+			b.Stats()
+			b.SetOutage(false)
+		}
+		return time.Unix(0, 0)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls(t, b, 2)
+	if err := b.SetCapacity(2); err != nil {
+		t.Error(err)
+	}
+	if got := b.Stats().Calls(); got != 2 {
+		t.Errorf("%d calls, want 2", got)
+	}
+}
+
+func TestTimeRunningBackwardsIsIgnored(t *testing.T) {
+	b, clock := newBackend(t, throttletest.BackendConfig{Capacity: 10, RejectionCost: 1e-9})
+	clock.Advance(time.Hour)
+	calls(t, b, 1)
+	clock.Advance(-30 * time.Minute)
+	if calls(t, b, 1) != 0 {
+		t.Error("a call served when time ran backwards")
+	}
+	clock.Advance(30*time.Minute + 100*time.Millisecond)
+	if calls(t, b, 2) != 1 {
+		t.Error("want one call served when time has caught up")
+	}
+}
+
+// TestMadeOutsideABubbleAndUsedInside, and the other way round: the clocks of the two are years apart.
+func TestMadeOutsideABubbleAndUsedInside(t *testing.T) {
+	outside := mustBackend(t, throttletest.BackendConfig{Capacity: 10})
+	var inside *throttletest.Backend
+	synctest.Test(t, func(t *testing.T) {
+		if calls(t, outside, 1) != 1 {
+			t.Error("made outside: not served inside")
+		}
+		inside = mustBackend(t, throttletest.BackendConfig{Capacity: 10})
+		time.Sleep(time.Minute)
+	})
+	if calls(t, inside, 1) != 1 {
+		t.Error("made inside: not served outside")
+	}
+}

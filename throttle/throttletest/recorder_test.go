@@ -1,0 +1,198 @@
+package throttletest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
+)
+
+// newThrottle returns a throttle that tells rec, and sheds whatever it may.
+func newThrottle(t *testing.T, rec *throttletest.Recorder) *throttle.Throttle {
+	t.Helper()
+	th, err := throttle.New(throttle.Config{Name: "backend", Hooks: rec.Hooks(), Rand: throttletest.Always(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return th
+}
+
+// TestHooksListensToEveryMoment fails when throttle.Hooks gets a field that the recorder does not know.
+func TestHooksListensToEveryMoment(t *testing.T) {
+	hooks := reflect.ValueOf(throttletest.NewRecorder().Hooks())
+	moments := 0
+	for i := range hooks.NumField() {
+		if hooks.Field(i).Kind() != reflect.Func {
+			continue
+		}
+		moments++
+		if hooks.Field(i).IsNil() {
+			t.Errorf("nobody records %s", hooks.Type().Field(i).Name)
+		}
+	}
+	if moments != throttletest.NumKinds {
+		t.Errorf("throttle.Hooks has %d moments, the recorder %d kinds", moments, throttletest.NumKinds)
+	}
+}
+
+func TestRecorderKeepsTheOrderAndTheEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := throttletest.NewRecorder()
+		th := newThrottle(t, rec)
+		errDown := errors.New("down")
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return throttle.RejectedError(errDown) })
+		time.Sleep(time.Second) // the next decision knows of it
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil },
+			func(context.Context, error, bool) error { return nil })
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return nil })
+		_ = th.Close()
+
+		var kinds []throttletest.Kind
+		for _, e := range rec.Events() {
+			kinds = append(kinds, e.Kind)
+			if e.Throttle != th {
+				t.Errorf("%v: Throttle = %p, want %p", e.Kind, e.Throttle, th)
+			}
+		}
+		want := []throttletest.Kind{
+			throttletest.KindCreated,
+			throttletest.KindStarted, throttletest.KindFinished,
+			throttletest.KindShed, throttletest.KindFellBack,
+			throttletest.KindStarted, throttletest.KindFinished,
+			throttletest.KindClosed,
+		}
+		if !slices.Equal(kinds, want) {
+			t.Errorf("events are %v, want %v", kinds, want)
+		}
+		checkAccessors(t, rec, th, errDown)
+	})
+}
+
+func checkAccessors(t *testing.T, rec *throttletest.Recorder, th *throttle.Throttle, errDown error) {
+	t.Helper()
+	if got := rec.Created(); len(got) != 1 || got[0] != th {
+		t.Errorf("Created() = %v", got)
+	}
+	if got := rec.Closed(); len(got) != 1 || got[0] != th {
+		t.Errorf("Closed() = %v", got)
+	}
+	if got := rec.Started(); len(got) != 2 || got[0].Priority != throttle.High || got[1].Priority != throttle.Low {
+		t.Errorf("Started() = %+v, want a high one and a low one", got)
+	}
+	if got := rec.Finished(); len(got) != 2 || got[0].Outcome != throttle.Rejected || !errors.Is(got[0].Err, errDown) ||
+		got[1].Outcome != throttle.Accepted {
+		t.Errorf("Finished() = %+v, want a rejected one and an accepted one", got)
+	}
+	if got := rec.Shed(); len(got) != 1 || got[0].Throttle != th || got[0].Probability <= 0 || got[0].Priority != throttle.High {
+		t.Errorf("Shed() = %+v, want a high one", got)
+	}
+	if got := rec.FellBack(); len(got) != 1 || got[0].Outcome != throttle.Shed {
+		t.Errorf("FellBack() = %+v, want one for a shed call", got)
+	}
+}
+
+func TestStartedKeepsTheContext(t *testing.T) {
+	type key struct{}
+	ctx := context.WithValue(t.Context(), key{}, 1)
+	if got := throttletest.NewRecorder().Hooks().Started(ctx, throttle.StartEvent{}); got != ctx {
+		t.Errorf("Started returned %v, want the context it got", got)
+	}
+}
+
+func TestEventsAreACopy(t *testing.T) {
+	rec := throttletest.NewRecorder()
+	newThrottle(t, rec)
+	rec.Events()[0].Kind = throttletest.KindShed
+	rec.Created()[0] = nil
+	if got := rec.Events(); got[0].Kind != throttletest.KindCreated || rec.Created()[0] == nil {
+		t.Errorf("Events() = %+v after a copy was changed", got)
+	}
+}
+
+func TestEventsBeyondTheLimitAreCountedButNotKept(t *testing.T) {
+	for _, tt := range []struct{ limit, want int }{{0, 7}, {3, 3}, {7, 7}, {100, 7}, {-1, 0}} {
+		rec := &throttletest.Recorder{Limit: tt.limit}
+		th := newThrottle(t, rec)
+		for range 3 {
+			_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
+		}
+		events := rec.Events()
+		if len(events) != tt.want {
+			t.Errorf("limit %d: %d events kept, want %d", tt.limit, len(events), tt.want)
+		}
+		if tt.want > 0 && events[0].Kind != throttletest.KindCreated {
+			t.Errorf("limit %d: the oldest event is %v, want the first that was told", tt.limit, events[0].Kind)
+		}
+		if got := rec.Count(throttletest.KindStarted); got != 3 {
+			t.Errorf("limit %d: Count(KindStarted) = %d, want 3", tt.limit, got)
+		}
+	}
+}
+
+func TestResetForgetsEverything(t *testing.T) {
+	rec := &throttletest.Recorder{Limit: 1}
+	th := newThrottle(t, rec)
+	rec.Reset()
+	if len(rec.Events()) != 0 || rec.Count(throttletest.KindCreated) != 0 {
+		t.Errorf("after Reset: %d events, %d throttles", len(rec.Events()), rec.Count(throttletest.KindCreated))
+	}
+	_ = th.Close()
+	if got := rec.Closed(); len(got) != 1 {
+		t.Errorf("Closed() = %v after Reset, want the throttle", got)
+	}
+}
+
+func TestCountOfAnUnknownKindIsZero(t *testing.T) {
+	rec := throttletest.NewRecorder()
+	newThrottle(t, rec)
+	if got := rec.Count(throttletest.Kind(200)); got != 0 {
+		t.Errorf("Count(200) = %d, want 0", got)
+	}
+}
+
+func TestKindsHaveWords(t *testing.T) {
+	words := []string{"created", "closed", "shed", "started", "finished", "fell back", "kind(6)"}
+	for k, want := range words {
+		if got := throttletest.Kind(k).String(); got != want {
+			t.Errorf("Kind(%d) is %q, want %q", k, got, want)
+		}
+	}
+}
+
+// TestRecorderIsSafeForConcurrentUse: one recorder, several throttles, many goroutines, and readers among them.
+func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
+	rec := throttletest.NewRecorder()
+	const workers, each = 32, 200
+	var wg sync.WaitGroup
+	for worker := range workers {
+		th, err := throttle.New(throttle.Config{Name: fmt.Sprint(worker % 4), Hooks: rec.Hooks()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for call := range each {
+				_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
+				if call%50 == 0 {
+					_, _ = rec.Events(), rec.Finished()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, k := range []throttletest.Kind{throttletest.KindStarted, throttletest.KindFinished} {
+		if got := rec.Count(k); got != workers*each {
+			t.Errorf("Count(%v) = %d, want %d", k, got, workers*each)
+		}
+	}
+	if got := len(rec.Events()); got != workers*(2*each+1) {
+		t.Errorf("%d events, want %d", got, workers*(2*each+1))
+	}
+}
