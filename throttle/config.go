@@ -51,7 +51,8 @@ type Config struct {
 	Hooks Hooks
 	// Now is the time, for simulations. Nil is the monotonic clock, which testing/synctest governs.
 	Now func() time.Time
-	// Rand draws from [0, 1), for simulations. It must be safe for concurrent use. Nil is math/rand/v2.
+	// Rand draws from [0, 1), for simulations. It must be safe for concurrent use. Nil is a generator of the
+	// throttle's own, seeded by math/rand/v2.
 	Rand func() float64
 }
 

@@ -1,0 +1,160 @@
+package throttle_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// checkSane fails the test if a probability has left its range.
+func checkSane(t testing.TB, th *throttle.Throttle) {
+	t.Helper()
+	for _, ps := range th.Stats().Priorities {
+		for _, p := range []float64{ps.Probability, th.RejectionProbability(ps.Priority)} {
+			if math.IsNaN(p) || p < 0 || p >= 1 {
+				t.Fatalf("probability of %v: got %v want one in [0, 1)", ps.Priority, p)
+			}
+		}
+	}
+}
+
+// jumps are what a clock of the user's may do.
+var jumps = map[string]func(time.Time) time.Time{
+	"stands still":            func(now time.Time) time.Time { return now },
+	"a nanosecond back":       func(now time.Time) time.Time { return now.Add(-1) },
+	"a minute back":           func(now time.Time) time.Time { return now.Add(-time.Minute) },
+	"an hour back":            func(now time.Time) time.Time { return now.Add(-time.Hour) },
+	"to the zero time":        func(time.Time) time.Time { return time.Time{} },
+	"to 1970":                 func(time.Time) time.Time { return time.Unix(0, 0) },
+	"a window forwards":       func(now time.Time) time.Time { return now.Add(time.Minute) },
+	"ten years forwards":      func(now time.Time) time.Time { return now.AddDate(10, 0, 0) },
+	"three hundred years":     func(now time.Time) time.Time { return now.AddDate(300, 0, 0) },
+	"to the year 9999":        func(time.Time) time.Time { return newYear(9999) },
+	"to the last of all time": func(time.Time) time.Time { return time.Unix(math.MaxInt64-62135596801, 999999999) },
+}
+
+// serveWell makes healthy calls for two minutes.
+func serveWell(t *testing.T, th *throttle.Throttle, w *watch) {
+	t.Helper()
+	for range 1200 {
+		w.advance(100 * time.Millisecond)
+		_ = th.Do(t.Context(), throttle.High, succeed)
+	}
+}
+
+// wantRecovered fails the test unless the throttle admits everything, though the dice are as bad as can be.
+func wantRecovered(t *testing.T, th *throttle.Throttle) {
+	t.Helper()
+	equal(t, "probability after the recovery", th.RejectionProbability(throttle.High), 0)
+	equal(t, "the function ran", ran(th, throttle.High, nil), true)
+	equal(t, "in flight", inFlight(th), 0)
+}
+
+// TestAClockThatJumpsAmidAnOverload and goes on from there: nothing breaks, and the throttle recovers with its backend.
+func TestAClockThatJumpsAmidAnOverload(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			var fate die
+			w := watchFrom(newYear(2026))
+			th := build(t, throttle.Config{Now: w.now, Rand: fate.throw})
+			times(100, th, throttle.High, errBusy)
+			call, err := th.Admit(t.Context(), throttle.Low)
+			equal(t, "Admit", err, nil)
+			w.set(jump(w.now()))
+			call.Done(errBusy)
+			checkSane(t, th)
+			times(100, th, throttle.High, errBusy)
+			checkSane(t, th)
+			if th.RejectionProbability(throttle.High) < 0.6 {
+				t.Errorf("probability after 100 rejections at the new time: got %v want at least 0.6", th.RejectionProbability(throttle.High))
+			}
+			serveWell(t, th, w)
+			fate.sheds.Store(true)
+			wantRecovered(t, th)
+		})
+	}
+}
+
+// TestAClockThatJumpsAndReturns, as one that is set wrong for a moment does.
+func TestAClockThatJumpsAndReturns(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			var fate die
+			w := watchFrom(newYear(2026))
+			th := build(t, throttle.Config{Now: w.now, Rand: fate.throw})
+			now := w.now()
+			for range 3 {
+				times(50, th, throttle.High, errBusy)
+				w.set(jump(now))
+				times(50, th, throttle.High, errBusy)
+				checkSane(t, th)
+				w.set(now)
+				checkSane(t, th)
+			}
+			serveWell(t, th, w)
+			fate.sheds.Store(true)
+			wantRecovered(t, th)
+			equal(t, "counted", tier(th, throttle.High).Admitted.Sum(), 300+1200+1)
+		})
+	}
+}
+
+// TestAClockThatJumpsIntoSilence: an overload is forgotten though nobody calls, at the latest after the two windows for which a
+// jump back is not believed and the one that it lasts. Where durations end, 292 years from New, time stands still.
+func TestAClockThatJumpsIntoSilence(t *testing.T) {
+	for name, jump := range jumps {
+		for _, returns := range []bool{false, true} {
+			if from := newYear(2026); !returns && jump(from).Sub(from).Abs() > 290*365*24*time.Hour {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, returns %v", name, returns), func(t *testing.T) {
+				w := watchFrom(newYear(2026))
+				th := build(t, throttle.Config{Now: w.now, Rand: unlucky})
+				now := w.now()
+				times(50, th, throttle.High, errBusy)
+				w.set(jump(now))
+				times(50, th, throttle.High, errBusy)
+				if returns {
+					w.set(now)
+					checkSane(t, th) // a jump is found by whoever looks first
+				}
+				w.advance(4 * time.Minute)
+				wantRecovered(t, th)
+			})
+		}
+	}
+}
+
+// TestARestlessClock jumps with every reading, on several goroutines.
+func TestARestlessClock(t *testing.T) {
+	var mu sync.Mutex
+	dice := rand.New(rand.NewPCG(3, 4))
+	wild := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return newYear(1 + dice.IntN(9999)).Add(time.Duration(dice.Int64N(int64(time.Hour))))
+	}
+	th := build(t, throttle.Config{Now: wild, Hooks: (&diary{}).hooks()})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(5, uint64(i)))
+			for range 500 {
+				_ = th.Do(t.Context(), throttle.Priority(dice.IntN(4)), returns([]error{nil, errBusy}[dice.IntN(2)]))
+			}
+		})
+	}
+	wg.Wait()
+	checkSane(t, th)
+	equal(t, "in flight", inFlight(th), 0)
+	var calls uint64
+	for _, p := range th.Stats().Priorities {
+		calls += p.Admitted.Sum() + p.Shed[throttle.Own] + p.Shed[throttle.Above]
+	}
+	equal(t, "calls counted", calls, 8*500)
+}

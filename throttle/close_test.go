@@ -1,0 +1,167 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
+	var told []*throttle.Throttle
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
+		told = append(told, th)
+		equal(t, "Name", th.Name(), "backend")
+		equal(t, "priorities", len(th.Stats().Priorities), throttle.StandardPriorities)
+		equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
+		equal(t, "Do", th.Do(t.Context(), throttle.High, returns(errPlain)), errPlain)
+		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
+	}}})
+	if !slices.Equal(told, []*throttle.Throttle{th}) {
+		t.Errorf("throttles told of: got %v want [%p]", told, th)
+	}
+	_ = th.Do(t.Context(), throttle.High, succeed)
+	equal(t, "times told", len(told), 1)
+	equal(t, "Ratio as Created left it", th.Stats().Ratio, 3)
+	equal(t, "calls of Created's that ended", tier(th, throttle.High).Admitted[throttle.Accepted][throttle.FaultOther], 1)
+}
+
+func TestCreatedIsUntoldOfWhatWasRefused(t *testing.T) {
+	_, err := throttle.New(throttle.Config{Hooks: throttle.Hooks{Created: func(*throttle.Throttle) {
+		t.Error("got Created told, want a Config without a name refused before")
+	}}})
+	if err == nil {
+		t.Error("New: got no error, want one")
+	}
+}
+
+func TestClosedIsToldOnce(t *testing.T) {
+	var told atomic.Int32
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{Closed: func(closed *throttle.Throttle) {
+		told.Add(1)
+		equal(t, "Close inside Closed", closed.Close(), nil)
+	}}})
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() { equal(t, "Close", th.Close(), nil) })
+	}
+	wg.Wait()
+	equal(t, "Close again", th.Close(), nil)
+	equal(t, "times told", told.Load(), 1)
+	equal(t, "Close of no throttle", (*throttle.Throttle)(nil).Close(), nil)
+}
+
+func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		th := build(t, throttle.Config{Hooks: d.hooks()})
+		call, err := th.Admit(t.Context(), throttle.Low)
+		equal(t, "Admit", err, nil)
+		d.tear()
+		err = th.Do(t.Context(), throttle.High, func(context.Context) error {
+			equal(t, "Close", th.Close(), nil)
+			return errBusy
+		}, func(context.Context, error, bool) error { return errPlain })
+		equal(t, "Do", err, errPlain)
+		call.Done(nil)
+		want := []string{
+			"started high at 0.00", "closed backend", "fell back high rejected: no such product",
+			"finished high rejected availability after 0s: no such product, fell back", "finished low accepted none after 0s: <nil>",
+		}
+		if got := d.tear(); !slices.Equal(got, want) {
+			t.Errorf("told:\ngot  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// TestCallsAfterCloseWorkUntold: the throttle goes on deciding and counting, and nobody hears of it.
+func TestCallsAfterCloseWorkUntold(t *testing.T) {
+	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d diary
+				var fate die
+				th := build(t, throttle.Config{Mode: mode, Hooks: d.hooks(), Rand: fate.throw})
+				_ = th.Close()
+				d.tear()
+				rejectMany(t, th, throttle.High, 60)
+				fate.sheds.Store(true)
+				err := th.Do(t.Context(), throttle.High, returns(errPlain))
+				_ = th.Do(t.Context(), throttle.High, returns(errPlain), func(context.Context, error, bool) error { return nil })
+				equal(t, "shed", errors.Is(err, throttle.ErrShed), mode == throttle.Enforce)
+				if call, err := th.Admit(t.Context(), throttle.Low); err != nil {
+					t.Errorf("Admit: got error %v want nil", err)
+				} else {
+					call.Done(nil)
+				}
+				if got := d.tear(); len(got) > 0 {
+					t.Errorf("told after Close: got %q want nothing", got)
+				}
+				high := tier(th, throttle.High)
+				equal(t, "rejected", high.Admitted.Outcome(throttle.Rejected), 60)
+				equal(t, "fallbacks", high.Fallbacks.Sum(), 1)
+				switch mode {
+				case throttle.Enforce:
+					equal(t, "shed", high.Shed[throttle.Own], 2)
+				case throttle.Shadow:
+					equal(t, "would have been shed", high.ShadowShed[throttle.Own].Sum(), 2)
+				case throttle.Off:
+					equal(t, "accepted", high.Admitted.Outcome(throttle.Accepted), 2)
+				}
+				wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
+				equal(t, "in flight", inFlight(th), 0)
+			})
+		})
+	}
+}
+
+// TestACloseAmidAShadowShedEndsTheTelling: Shed was told, so the call began before, but Started has not been, and so
+// Finished will not be either.
+func TestACloseAmidAShadowShedEndsTheTelling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		var fate die
+		hooks := throttle.JoinHooks(d.hooks(), throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }})
+		th := build(t, throttle.Config{Mode: throttle.Shadow, Hooks: hooks, Rand: fate.throw})
+		rejectMany(t, th, throttle.High, 60)
+		fate.sheds.Store(true)
+		d.tear()
+		equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
+		if got, want := d.tear(), []string{"shed high at 0.50, own, in shadow", "closed backend"}; !slices.Equal(got, want) {
+			t.Errorf("told: got %q want %q", got, want)
+		}
+		equal(t, "in flight", inFlight(th), 0)
+	})
+}
+
+// TestStartedAndFinishedPairUpAcrossClose closes while calls come and go: every start has its finish, whenever Close came.
+func TestStartedAndFinishedPairUpAcrossClose(t *testing.T) {
+	var started, finished atomic.Int64
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{
+		Started:  func(ctx context.Context, _ throttle.StartEvent) context.Context { started.Add(1); return ctx },
+		Finished: func(context.Context, throttle.FinishEvent) { finished.Add(1) },
+	}})
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for range 100 {
+				_ = th.Do(t.Context(), throttle.High, succeed)
+			}
+			if i == 32 {
+				_ = th.Close()
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "finished", finished.Load(), started.Load())
+	wantAdmitted(t, th, throttle.High, 6400, throttle.Accepted, throttle.FaultNone)
+	equal(t, "in flight", inFlight(th), 0)
+	told := started.Load()
+	_ = th.Do(t.Context(), throttle.High, succeed)
+	equal(t, "told after Close", started.Load(), told)
+}

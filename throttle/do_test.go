@@ -1,0 +1,279 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestDoRunsTheFunctionOnceAndReturnsNil(t *testing.T) {
+	th := build(t, throttle.Config{})
+	runs := 0
+	err := th.Do(context.Background(), throttle.Important, func(context.Context) error {
+		runs++
+		equal(t, "in flight while the function runs", tier(th, throttle.Important).InFlight, 1)
+		return nil
+	})
+	equal(t, "error", err, nil)
+	equal(t, "runs", runs, 1)
+	equal(t, "in flight afterwards", inFlight(th), 0)
+	wantAdmitted(t, th, throttle.Important, 1, throttle.Accepted, throttle.FaultNone)
+}
+
+func TestDoReturnsTheErrorAsItIs(t *testing.T) {
+	for name, want := range map[string]error{
+		"plain":    errPlain,
+		"wrapped":  fmt.Errorf("load the product: %w", errPlain),
+		"joined":   errors.Join(errPlain, io.EOF),
+		"busy":     errBusy,
+		"canceled": context.Canceled,
+		"own type": &own{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			th := build(t, throttle.Config{})
+			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(want)), want)
+			_, err := throttle.Do(context.Background(), th, throttle.High, valued(0, want))
+			equal(t, "Do[T]", err, want)
+		})
+	}
+}
+
+func TestDoTakesTheOutermostMarkOff(t *testing.T) {
+	mark := throttle.RejectedError
+	inner := mark(errPlain)
+	deep := fmt.Errorf("load: %w", inner)
+	joined := errors.Join(io.EOF, inner)
+	for name, c := range map[string]struct{ returned, want error }{
+		"mark alone":              {mark(errPlain), errPlain},
+		"mark around a mark":      {mark(inner), inner},
+		"mark around a wrapping":  {mark(deep), deep},
+		"mark deep in a wrapping": {deep, deep},
+		"mark in a join":          {joined, joined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			th := build(t, throttle.Config{})
+			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(c.returned)), c.want)
+			_, err := throttle.Do(context.Background(), th, throttle.High, valued(0, c.returned))
+			equal(t, "Do[T]", err, c.want)
+			equal(t, "errors.Is sees through what is left", errors.Is(err, errPlain), true)
+			wantAdmitted(t, th, throttle.High, 2, throttle.Rejected, throttle.FaultOther)
+		})
+	}
+}
+
+func TestDoOfAValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		fn    func(context.Context) (string, error)
+		value string
+		err   error
+	}{
+		"value":           {valued("apples", nil), "apples", nil},
+		"error":           {valued("", errPlain), "", errPlain},
+		"value and error": {valued("half the apples", io.ErrShortWrite), "half the apples", io.ErrShortWrite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			value, err := throttle.Do(context.Background(), build(t, throttle.Config{}), throttle.High, c.fn)
+			equal(t, "value", value, c.value)
+			equal(t, "error", err, c.err)
+		})
+	}
+}
+
+func TestAShedCallIsNotMade(t *testing.T) {
+	w := &witness{}
+	th := shedding(t, throttle.Config{Hooks: w.hooks()})
+	before := tier(th, throttle.High)
+	w.forget()
+
+	err := th.Do(context.Background(), throttle.High, unwanted(t))
+	equal(t, "Do: errors.Is(err, ErrShed)", errors.Is(err, throttle.ErrShed), true)
+	value, err := throttle.Do(context.Background(), th, throttle.High, func(ctx context.Context) (string, error) {
+		return "served", unwanted(t)(ctx)
+	})
+	equal(t, "Do[T]: errors.Is(err, ErrShed)", errors.Is(err, throttle.ErrShed), true)
+	equal(t, "Do[T]: value", value, "")
+
+	after := tier(th, throttle.High)
+	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+2)
+	equal(t, "admitted", after.Admitted, before.Admitted)
+	w.want(t, "shed", "shed")
+}
+
+func TestACallWhoseContextIsOverIsNotMade(t *testing.T) {
+	canceled, cancel := context.WithCancelCause(context.Background())
+	cancel(io.EOF)
+	late, cancelLate := context.WithTimeout(context.Background(), -time.Second)
+	defer cancelLate()
+	w := &witness{}
+	for name, th := range map[string]*throttle.Throttle{
+		"idle":     build(t, throttle.Config{Hooks: w.hooks()}),
+		"shedding": shedding(t, throttle.Config{Hooks: w.hooks()}),
+	} {
+		for _, ctx := range []context.Context{canceled, late} {
+			t.Run(name+", "+ctx.Err().Error(), func(t *testing.T) {
+				before := th.Stats()
+				w.forget()
+				const outOfRange = 99
+
+				err := th.Do(ctx, outOfRange, unwanted(t), unwantedFallback(t))
+				equal(t, "Do", err, ctx.Err())
+				_, err = throttle.Do(ctx, th, throttle.High, valued(1, nil), func(_ context.Context, err error, _ bool) (int, error) {
+					return 2, unwantedFallback(t)(ctx, err, false)
+				})
+				equal(t, "Do[T]", err, ctx.Err())
+				call, err := th.Admit(ctx, throttle.High)
+				equal(t, "Admit", err, ctx.Err())
+				equal(t, "Admit's Call", call, throttle.Call{})
+
+				if after := th.Stats(); !reflect.DeepEqual(after, before) {
+					t.Errorf("Stats: got %+v want %+v", after, before)
+				}
+				w.want(t)
+			})
+		}
+	}
+}
+
+func TestAContextThatEndsDuringTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		th := build(t, throttle.Config{})
+		late, cancelLate := context.WithTimeout(t.Context(), time.Second)
+		defer cancelLate()
+		equal(t, "Do", th.Do(late, throttle.High, wait), context.DeadlineExceeded)
+		wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultTimeout)
+
+		canceled, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		equal(t, "Do", th.Do(canceled, throttle.Low, wait), context.Canceled)
+		wantAdmitted(t, th, throttle.Low, 1, throttle.Ignored, throttle.FaultCanceled)
+	})
+}
+
+func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
+	th := build(t, throttle.Config{})
+	var none *throttle.Throttle
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		do   func() error
+		want string
+	}{
+		"Do, nil throttle": {
+			func() error { return none.Do(ctx, throttle.High, unwanted(t), unwantedFallback(t)) },
+			"throttle: nil *Throttle: make one with New",
+		},
+		"Do, nil function": {
+			func() error { return th.Do(ctx, throttle.High, nil, unwantedFallback(t)) },
+			"throttle: nil function",
+		},
+		"Do[T], nil throttle": {
+			func() error { _, err := throttle.Do(ctx, nil, throttle.High, valued(1, nil)); return err },
+			"throttle: nil *Throttle: make one with New",
+		},
+		"Do[T], nil function": {
+			func() error { _, err := throttle.Do[int](ctx, th, throttle.High, nil); return err },
+			"throttle: nil function",
+		},
+		"Admit, nil throttle": {
+			func() error { _, err := none.Admit(ctx, throttle.High); return err },
+			"throttle: nil *Throttle: make one with New",
+		},
+		"Tune, nil throttle": {
+			func() error { return none.Tune(func(*throttle.Tuning) {}) },
+			"throttle: nil *Throttle: make one with New",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.do()
+			if err == nil || err.Error() != c.want {
+				t.Fatalf("got error %v want %q", err, c.want)
+			}
+			equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed), false)
+			equal(t, "admitted calls", tier(th, throttle.High).Admitted.Sum(), 0)
+		})
+	}
+}
+
+func TestANilThrottleKnowsNothing(t *testing.T) {
+	var none *throttle.Throttle
+	equal(t, "Name", none.Name(), "")
+	equal(t, "RejectionProbability", none.RejectionProbability(throttle.Low), 0)
+	equal(t, "Close", none.Close(), nil)
+	if got := none.Stats(); !reflect.DeepEqual(got, throttle.Stats{}) {
+		t.Errorf("Stats: got %+v want none", got)
+	}
+}
+
+func TestANilContextIsTheBackground(t *testing.T) {
+	th := build(t, throttle.Config{})
+	var none context.Context
+	err := th.Do(none, throttle.High, func(ctx context.Context) error {
+		equal(t, "Do's context", ctx, context.Background())
+		return nil
+	})
+	equal(t, "Do", err, nil)
+	call, err := th.Admit(none, throttle.High)
+	equal(t, "Admit", err, nil)
+	equal(t, "Admit's context", call.Context(), context.Background())
+	call.Done(nil)
+	wantAdmitted(t, th, throttle.High, 2, throttle.Accepted, throttle.FaultNone)
+}
+
+func TestTheOutcomeIsBookedWhenTheFunctionReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told throttle.FinishEvent
+		th := build(t, throttle.Config{Window: time.Minute, Hooks: throttle.Hooks{
+			Finished: func(_ context.Context, e throttle.FinishEvent) { told = e },
+		}})
+		err := th.Do(t.Context(), throttle.High, func(context.Context) error {
+			time.Sleep(5 * time.Minute)
+			equal(t, "requests in the window while the call runs", tier(th, throttle.High).Window.Requests(), 0)
+			return errBusy
+		}, func(_ context.Context, err error, _ bool) error {
+			equal(t, "rejected in the window while the fallback runs", tier(th, throttle.High).Window.Rejected, 1)
+			time.Sleep(time.Second)
+			return err
+		})
+		equal(t, "error", err, errBusy)
+		equal(t, "duration, of the function alone", told.Duration, 5*time.Minute)
+		time.Sleep(50 * time.Second)
+		equal(t, "rejected in the window 51 s after the end", tier(th, throttle.High).Window.Rejected, 1)
+		time.Sleep(10 * time.Second)
+		equal(t, "rejected in the window 61 s after the end", tier(th, throttle.High).Window.Rejected, 0)
+	})
+}
+
+func TestAnInnerThrottlesRefusalIsIgnored(t *testing.T) {
+	inner := shedding(t, throttle.Config{Name: "inner"})
+	outer := build(t, throttle.Config{Name: "outer"})
+	err := outer.Do(context.Background(), throttle.Low, func(ctx context.Context) error {
+		return fmt.Errorf("ask the other: %w", inner.Do(ctx, throttle.High, unwanted(t)))
+	})
+	var refusal *throttle.ShedError
+	if !errors.As(err, &refusal) {
+		t.Fatalf("got error %v want a *ShedError", err)
+	}
+	equal(t, "who refused", *refusal, throttle.ShedError{Throttle: "inner", Priority: throttle.High})
+	wantAdmitted(t, outer, throttle.Low, 1, throttle.Ignored, throttle.FaultShed)
+	equal(t, "outer window", tier(outer, throttle.Low).Window, throttle.WindowStats{})
+}
+
+// valued is a function that returns value and err.
+func valued[T any](value T, err error) func(context.Context) (T, error) {
+	return func(context.Context) (T, error) { return value, err }
+}
+
+// own is somebody's own error type.
+type own struct{}
+
+func (*own) Error() string { return "own" }

@@ -1,0 +1,270 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/deixis/faults"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// ctx and recommend stand for what the program around the examples has: a request's context and a call to a backend.
+var ctx = context.Background()
+
+func recommend(_ context.Context, user string) ([]string, error) {
+	if user == "" {
+		return nil, faults.NotFound
+	}
+	return []string{"apples", "pears"}, nil
+}
+
+// down is a call to a backend that is out of capacity.
+func down(context.Context) error { return faults.Unavailable(0) }
+
+// struggling returns a throttle that sheds the calls of Low priority. The draws see to that.
+func struggling(c throttle.Config) *throttle.Throttle {
+	c.Name, c.Rand = "recommendations", func() float64 { return 0 }
+	th := throttle.Must(throttle.New(c))
+	for range 20 {
+		_ = th.Do(ctx, throttle.Low, down)
+	}
+	return th
+}
+
+func Example() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+
+	err := th.Do(ctx, throttle.Medium, func(ctx context.Context) error {
+		products, err := recommend(ctx, "ann") // your call to the backend
+		fmt.Println("we recommend", products)
+		return err
+	})
+	if errors.Is(err, throttle.ErrShed) {
+		fmt.Println("the backend is struggling, and was not asked")
+	}
+	// Output:
+	// we recommend [apples pears]
+}
+
+// The backend can serve a hundred calls a second, and is sent four times as many for a minute.
+func Example_overload() {
+	dice, clock, room := rand.New(rand.NewPCG(1, 2)), time.Unix(0, 0), 0
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name:  "recommendations",
+		Hooks: throttle.LogHooks(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stable}))),
+		Now:   func() time.Time { return clock },
+		Rand:  dice.Float64,
+	}))
+	backend := func(context.Context) error {
+		if room == 0 {
+			return faults.Unavailable(time.Second)
+		}
+		room--
+		return nil
+	}
+	for range 60 * 100 {
+		clock, room = clock.Add(10*time.Millisecond), min(room+1, 10)
+		for _, p := range dice.Perm(throttle.StandardPriorities) {
+			_ = th.Do(ctx, throttle.Priority(p), backend)
+		}
+	}
+	for _, p := range th.Stats().Priorities {
+		fmt.Printf("%-9v accepted %4d  rejected %4d  shed %4d  probability %.2f\n", p.Priority,
+			p.Admitted.Outcome(throttle.Accepted), p.Admitted.Outcome(throttle.Rejected),
+			p.Shed[throttle.Own]+p.Shed[throttle.Above], p.Probability)
+	}
+	_ = th.Close()
+	// Output:
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.17 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.07 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.14 cause=own
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.28 cause=above
+	// high      accepted 4964  rejected 1009  shed   27  probability 0.00
+	// important accepted  661  rejected  692  shed 4647  probability 0.81
+	// medium    accepted  270  rejected  319  shed 5411  probability 0.95
+	// low       accepted  105  rejected  148  shed 5747  probability 0.99
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=27 peak_probability=0.23 faults.availability=1009
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=4647 peak_probability=0.81 faults.availability=692
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5411 peak_probability=0.95 faults.availability=319
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5747 peak_probability=0.99 faults.availability=148
+}
+
+// stable leaves out of a log what is different each time.
+func stable(_ []string, a slog.Attr) slog.Attr {
+	switch {
+	case a.Key == slog.TimeKey, a.Key == "duration":
+		return slog.Attr{}
+	case a.Value.Kind() == slog.KindFloat64:
+		return slog.String(a.Key, fmt.Sprintf("%.2f", a.Value.Float64()))
+	}
+	return a
+}
+
+func ExampleDo() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+	products, err := throttle.Do(ctx, th, throttle.Medium, func(ctx context.Context) ([]string, error) {
+		return recommend(ctx, "ann")
+	})
+	fmt.Println(products, err)
+	// Output:
+	// [apples pears] <nil>
+}
+
+func ExampleDo_fallback() {
+	th := struggling(throttle.Config{})
+	products, err := throttle.Do(ctx, th, throttle.Low, func(ctx context.Context) ([]string, error) {
+		return recommend(ctx, "ann")
+	}, func(ctx context.Context, err error, local bool) ([]string, error) {
+		fmt.Println("not sent:", local, "because", err) // local is false if recommend returned err
+		return []string{"our best sellers"}, nil
+	})
+	fmt.Println(products, err)
+	// Output:
+	// not sent: true because throttle: recommendations shed a call of low priority
+	// [our best sellers] <nil>
+}
+
+func ExampleThrottle_Admit() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+	call, err := th.Admit(ctx, throttle.High)
+	if err != nil {
+		fmt.Println("shed:", err)
+		return
+	}
+	products, err := recommend(call.Context(), "ann")
+	call.Done(err)
+
+	fmt.Println(products, "accepted:", th.Stats().Priorities[throttle.High].Window.Accepted)
+	// Output:
+	// [apples pears] accepted: 1
+}
+
+func ExampleGroup() {
+	hosts, err := throttle.NewGroup(func(host string) throttle.Config {
+		return throttle.Config{Name: "webhooks", Window: 30 * time.Second}
+	}, throttle.GroupConfig{Max: 500, Idle: time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, host := range []string{"a.example", "b.example", "a.example"} {
+		th, err := hosts.Get(host)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = th.Do(ctx, throttle.Medium, func(context.Context) error { return nil })
+	}
+	fmt.Println("throttles:", hosts.Len())
+	_ = hosts.Close()
+	// Output:
+	// throttles: 2
+}
+
+func ExampleWithPriority() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+
+	ctx := throttle.WithPriority(ctx, throttle.High) // this request matters, whatever it calls
+	_ = th.Do(ctx, throttle.Medium, func(context.Context) error { return nil })
+
+	for _, p := range th.Stats().Priorities {
+		fmt.Println(p.Priority, p.Window.Requests())
+	}
+	// Output:
+	// high 1
+	// important 0
+	// medium 0
+	// low 0
+}
+
+func ExampleRejectedError() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+	err := th.Do(ctx, throttle.Medium, func(context.Context) error {
+		return throttle.RejectedError(errors.New("too many connections"))
+	})
+	fmt.Println(err)
+	fmt.Println("rejected:", th.Stats().Priorities[throttle.Medium].Window.Rejected)
+	// Output:
+	// too many connections
+	// rejected: 1
+}
+
+func ExampleFirst() {
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name: "recommendations",
+		Classify: throttle.First(
+			throttle.RejectIf(func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }),
+			throttle.AcceptIf(func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }),
+		),
+	}))
+	for _, err := range []error{syscall.ECONNRESET, context.DeadlineExceeded, faults.Unavailable(0), io.EOF} {
+		_ = th.Do(ctx, throttle.High, func(context.Context) error { return err })
+	}
+	window := th.Stats().Priorities[throttle.High].Window
+	fmt.Println("rejected:", window.Rejected, "accepted:", window.Accepted)
+	// Output:
+	// rejected: 2 accepted: 2
+}
+
+// A throttle in Shadow sheds nothing, but tells what it would have shed.
+func ExampleMode() {
+	th := struggling(throttle.Config{Mode: throttle.Shadow})
+	fmt.Println("in shadow:", th.Do(ctx, throttle.Low, down))
+
+	err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.Enforce })
+	fmt.Println("tuned:", err)
+	fmt.Println("enforced:", th.Do(ctx, throttle.Low, down))
+	// Output:
+	// in shadow: unavailable
+	// tuned: <nil>
+	// enforced: throttle: recommendations shed a call of low priority
+}
+
+func ExampleLogHooks() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stable}))
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name:  "recommendations",
+		Hooks: throttle.LogHooks(logger),
+	}))
+	fmt.Println(th.Do(ctx, throttle.High, down)) // one failure is nothing to shed for, or to log
+	// Output:
+	// unavailable
+}
+
+func ExampleJoinHooks() {
+	count := 0
+	counting := throttle.Hooks{Shed: func(context.Context, throttle.ShedEvent) { count++ }}
+	printing := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) {
+		if count == 1 {
+			fmt.Printf("%s sheds %v, because of %v rejections\n", e.Throttle.Name(), e.Priority, e.Cause)
+		}
+	}}
+	struggling(throttle.Config{Hooks: throttle.JoinHooks(counting, printing)})
+	fmt.Println("shed:", count)
+	// Output:
+	// recommendations sheds low, because of own rejections
+	// shed: 4
+}
+
+func ExampleTrust() {
+	trust := throttle.Trust{
+		Peer:    func(ctx context.Context) bool { return true }, // a client certificate of ours, say
+		Ceiling: throttle.Important,
+		Default: throttle.Low,
+	}
+	for _, word := range []string{"medium", "high", "urgent", ""} {
+		fmt.Printf("%q is %v\n", word, trust.Accept(ctx, word))
+	}
+	// Output:
+	// "medium" is medium
+	// "high" is important
+	// "urgent" is low
+	// "" is low
+}

@@ -1,0 +1,175 @@
+package throttle_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestManyGoroutinesShareAGroup: whatever they do, a throttle is either kept or closed, and there are never too many.
+func TestManyGoroutinesShareAGroup(t *testing.T) {
+	var created, closed atomic.Int64
+	g := newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{
+			Created: func(*throttle.Throttle) { created.Add(1) },
+			Closed:  func(*throttle.Throttle) { closed.Add(1) },
+		}}
+	}, throttle.GroupConfig{Max: 100})
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(i), 64))
+			for range 100 {
+				th, err := g.Get(fmt.Sprint("host-", dice.IntN(2000)))
+				if err != nil {
+					t.Errorf("Get: got error %v want nil", err)
+					return
+				}
+				if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
+					t.Errorf("Do: got error %v want nil", err)
+				}
+				if n := g.Len(); n > 100 {
+					t.Errorf("Len: got %d want at most 100", n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "Len", g.Len(), 100)
+	equal(t, "created and not closed", created.Load()-closed.Load(), 100)
+	equal(t, "Close", g.Close(), nil)
+	equal(t, "created and not closed, after Close", created.Load()-closed.Load(), 0)
+}
+
+// TestGoroutinesThatAskForOneKeyGetOneThrottle, however many were made meanwhile.
+func TestGoroutinesThatAskForOneKeyGetOneThrottle(t *testing.T) {
+	var created, closed atomic.Int64
+	together := make(chan struct{})
+	var asked sync.WaitGroup
+	asked.Add(8)
+	g := newGroup(t, func(string) throttle.Config {
+		asked.Done()
+		<-together // all are past the first look
+		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
+			Created: func(*throttle.Throttle) { created.Add(1) },
+			Closed:  func(*throttle.Throttle) { closed.Add(1) },
+		}}
+	}, throttle.GroupConfig{})
+	got := make([]*throttle.Throttle, 8)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i] = member(t, g, "a") })
+	}
+	asked.Wait()
+	close(together)
+	wg.Wait()
+	if len(slices.Compact(got)) != 1 {
+		t.Errorf("throttles: got %v want the same eight times", got)
+	}
+	equal(t, "the one of later", member(t, g, "a"), got[0])
+	equal(t, "created", created.Load(), 8)
+	equal(t, "closed", closed.Load(), 7)
+}
+
+func TestCloseOfAGroupMeetsGet(t *testing.T) {
+	var created, closed atomic.Int64
+	g := newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{
+			Created: func(*throttle.Throttle) { created.Add(1) },
+			Closed:  func(*throttle.Throttle) { closed.Add(1) },
+		}}
+	}, throttle.GroupConfig{})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 50 {
+				if th, err := g.Get(fmt.Sprint(i, n)); (th == nil) != (err != nil) {
+					t.Errorf("Get: got %v and error %v, want one of the two", th, err)
+				}
+				if i == 8 && n == 25 {
+					_ = g.Close()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "Len", g.Len(), 0)
+	equal(t, "created and not closed", created.Load()-closed.Load(), 0)
+}
+
+// naiveGroup is a group as simple as can be: keys by last use, the latest last.
+type naiveGroup struct {
+	max  int
+	idle time.Duration
+	keys []string
+	used map[string]time.Time
+}
+
+// get tells whether the key was there, and which went.
+func (n *naiveGroup) get(key string, now time.Time) (there bool, gone []string) {
+	for len(n.keys) > 0 && now.Sub(n.used[n.keys[0]]) > n.idle {
+		gone, n.keys = append(gone, n.keys[0]), n.keys[1:]
+	}
+	if i := slices.Index(n.keys, key); i >= 0 {
+		there, n.keys = true, slices.Delete(n.keys, i, i+1)
+	}
+	n.keys, n.used[key] = append(n.keys, key), now
+	for len(n.keys) > n.max {
+		gone, n.keys = append(gone, n.keys[0]), n.keys[1:]
+	}
+	return there, gone
+}
+
+// FuzzGroup plays a random use of a group against the naive one. Each byte of the script is a wait, or a use of the key that
+// it cuts out of keys.
+func FuzzGroup(f *testing.F) {
+	f.Add(uint8(2), "abc", []byte{1, 2, 3, 1, 255, 4, 1})
+	f.Add(uint8(1), "\x00\xff\n\"", []byte{0, 1, 0, 200, 250, 2})
+	f.Add(uint8(7), "", []byte{9, 9, 255, 255, 9})
+	f.Add(uint8(3), "the quick brown fox", []byte("jumps over the lazy dog\xf0\xf7 and \xff\xff runs away"))
+	f.Fuzz(func(t *testing.T, bound uint8, keys string, script []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			playGroup(t, 1+int(bound%8), keys, script[:min(len(script), 200)])
+		})
+	})
+}
+
+func playGroup(t *testing.T, bound int, keys string, script []byte) {
+	names := map[*throttle.Throttle]string{}
+	kept := map[string]*throttle.Throttle{}
+	var gone []string
+	var asked string
+	g := newGroup(t, func(key string) throttle.Config {
+		equal(t, "key that the Config is for", key, asked)
+		return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{
+			Created: func(th *throttle.Throttle) { names[th] = key },
+			Closed:  func(th *throttle.Throttle) { gone = append(gone, names[th]) },
+		}}
+	}, throttle.GroupConfig{Max: bound, Idle: time.Minute})
+	model := naiveGroup{max: bound, idle: time.Minute, used: map[string]time.Time{}}
+	for step, b := range script {
+		if b >= 240 {
+			time.Sleep(time.Duration(b-239) * 7 * time.Second)
+			continue
+		}
+		asked, gone = keys[int(b)%(len(keys)+1):], nil
+		there, wantGone := model.get(asked, time.Now())
+		th := member(t, g, asked)
+		if !slices.Equal(gone, wantGone) {
+			t.Fatalf("step %d, Get(%q): closed: got %q want %q", step, asked, gone, wantGone)
+		}
+		if got := kept[asked] == th; got != there {
+			t.Fatalf("step %d, Get(%q): the throttle of before: got %v want %v", step, asked, got, there)
+		}
+		equal(t, "the throttle's key", names[th], asked)
+		equal(t, "Len", g.Len(), len(model.keys))
+		kept[asked] = th
+	}
+}

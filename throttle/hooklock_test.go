@@ -1,0 +1,114 @@
+package throttle_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// useElsewhere calls every method of a throttle from another goroutine and waits for it, which would never end if this one held
+// a lock of the throttle.
+func useElsewhere(t *testing.T, who string, th *throttle.Throttle) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx := context.Background()
+		_ = th.Do(ctx, throttle.High, returns(errBusy))
+		_, _ = throttle.Do(ctx, th, throttle.High, func(context.Context) (int, error) { return 1, nil })
+		if call, err := th.Admit(ctx, throttle.Low); err == nil {
+			call.Done(errPlain)
+		}
+		_, _, _ = th.Name(), th.Stats(), th.RejectionProbability(throttle.Low)
+		if err := th.Tune(func(u *throttle.Tuning) { u.Ratio += 0.001 }); err != nil {
+			t.Errorf("%s: Tune: got error %v want nil", who, err)
+		}
+		_ = th.Close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s: got no answer from the throttle, want it: a lock is held", who)
+	}
+}
+
+// TestNoLockIsHeldWhileForeignCodeRuns: not while a hook runs, nor any other function that a Config or Tune is given.
+func TestNoLockIsHeldWhileForeignCodeRuns(t *testing.T) {
+	var use func(who string, th *throttle.Throttle) // what each of the functions below does
+	var th *throttle.Throttle
+	config := func() throttle.Config {
+		return throttle.Config{
+			Hooks: throttle.Hooks{
+				Created: func(th *throttle.Throttle) { use("Created", th) },
+				Closed:  func(th *throttle.Throttle) { use("Closed", th) },
+				Shed:    func(_ context.Context, e throttle.ShedEvent) { use("Shed", e.Throttle) },
+				Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
+					use("Started", e.Throttle)
+					return ctx
+				},
+				Finished: func(_ context.Context, e throttle.FinishEvent) { use("Finished", e.Throttle) },
+				FellBack: func(_ context.Context, e throttle.FallbackEvent) { use("FellBack", e.Throttle) },
+			},
+			Classify: func(context.Context, error) (throttle.Outcome, bool) { use("Classify", th); return 0, false },
+			InvalidPriority: func(p throttle.Priority, n int) (throttle.Priority, error) {
+				use("InvalidPriority", th)
+				return throttle.ClampPriority(p, n)
+			},
+			Now:  func() time.Time { use("Now", th); return newYear(2026) },
+			Rand: func() float64 { use("Rand", th); return unlucky() },
+		}
+	}
+	all := func() {
+		th = build(t, config())
+		ctx := t.Context()
+		for range 40 { // the gates are set more than once
+			_ = th.Do(ctx, 99, returns(errBusy), func(context.Context, error, bool) error { return nil })
+		}
+		_, _ = th.Stats(), th.RejectionProbability(throttle.High)
+		_ = th.Tune(func(*throttle.Tuning) { use("Tune's function", th) })
+		_ = th.Close()
+	}
+	for _, moment := range []string{
+		"Created", "Closed", "Shed", "Started", "Finished", "FellBack", "Classify", "InvalidPriority", "Now", "Rand", "Tune's function",
+	} {
+		t.Run(moment, func(t *testing.T) {
+			th = nil
+			var used atomic.Int32
+			use = func(who string, th *throttle.Throttle) {
+				if who == moment && th != nil && used.Add(1) == 1 {
+					useElsewhere(t, who, th)
+				}
+			}
+			all()
+			if used.Load() == 0 {
+				t.Errorf("%s: got no call, want one, or nothing has been tested", moment)
+			}
+		})
+	}
+}
+
+// TestNowIsNeverReadUnderALock tries every reading of the clock, not only the first.
+func TestNowIsNeverReadUnderALock(t *testing.T) {
+	var th *throttle.Throttle
+	var inside atomic.Bool
+	readings := 0
+	th = build(t, throttle.Config{Rand: unlucky, Now: func() time.Time {
+		if th != nil && inside.CompareAndSwap(false, true) {
+			readings++
+			useElsewhere(t, "Now", th)
+			inside.Store(false)
+		}
+		return newYear(2026)
+	}})
+	for range 20 {
+		_ = th.Do(t.Context(), throttle.High, returns(errBusy))
+	}
+	_, _ = th.Stats(), th.RejectionProbability(throttle.High)
+	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	if readings < 20 {
+		t.Errorf("readings of the clock: got %d, want at least one per call", readings)
+	}
+}

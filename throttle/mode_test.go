@@ -1,0 +1,256 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// setMode changes the mode of a running throttle.
+func setMode(t testing.TB, th *throttle.Throttle, mode throttle.Mode) {
+	t.Helper()
+	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+		t.Fatalf("Tune to %v: %v", mode, err)
+	}
+}
+
+// ran makes a call, and reports whether its function was called.
+func ran(th *throttle.Throttle, p throttle.Priority, end error) bool {
+	did := false
+	_ = th.Do(context.Background(), p, func(context.Context) error { did = true; return end })
+	return did
+}
+
+// TestWhatEachModeDoesWithACallToShed: after an overload, with dice that shed whatever may be shed.
+func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
+	var dry throttle.Totals
+	dry[throttle.Accepted][throttle.FaultOther] = 1
+	cases := []struct {
+		mode   throttle.Mode
+		ran    bool
+		shed   uint64
+		shadow throttle.Totals
+		ended  uint64 // calls with an ordinary error among the admitted ones
+		window throttle.WindowStats
+		after  float64 // the probability that the call leaves behind
+	}{
+		{mode: throttle.Enforce, ran: false, shed: 1, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
+		{mode: throttle.Shadow, ran: true, shadow: dry, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
+		{mode: throttle.Off, ran: true, ended: 1, window: throttle.WindowStats{Rejected: 60, Accepted: 1}, after: 59.0 / 121},
+	}
+	for _, c := range cases {
+		t.Run(c.mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fate die
+				th := build(t, throttle.Config{Mode: c.mode, Rand: fate.throw})
+				rejectMany(t, th, throttle.High, 60)
+				equal(t, "probability is what Enforce would shed at", th.RejectionProbability(throttle.High), 0.5)
+				fate.sheds.Store(true)
+				equal(t, "the function ran", ran(th, throttle.High, errPlain), c.ran)
+
+				got := tier(th, throttle.High)
+				equal(t, "shed", got.Shed[throttle.Own], c.shed)
+				equal(t, "would have been shed", got.ShadowShed[throttle.Own], c.shadow)
+				equal(t, "admitted with an ordinary error", got.Admitted[throttle.Accepted][throttle.FaultOther], c.ended)
+				equal(t, "admitted", got.Admitted.Sum(), 60+c.ended)
+				equal(t, "window", got.Window, c.window)
+				equal(t, "in flight", got.InFlight, 0)
+				if !near(th.RejectionProbability(throttle.High), c.after) {
+					t.Errorf("probability after it: got %v want %v", th.RejectionProbability(throttle.High), c.after)
+				}
+			})
+		})
+	}
+}
+
+// TestShadowCountsRealOutcomesApart: every way to end is counted as what it is, apart from the calls that Enforce would admit.
+func TestShadowCountsRealOutcomesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fate die
+		th := build(t, throttle.Config{Mode: throttle.Shadow, Rand: fate.throw})
+		rejectMany(t, th, throttle.High, 600)
+		rejectMany(t, th, throttle.Low, 60)
+		fate.sheds.Store(true)
+		var want throttle.Totals
+		for end, n := range map[error]int{nil: 2, errPlain: 3, errBusy: 4, context.Canceled: 5} {
+			times(n, th, throttle.High, end)
+			times(n, th, throttle.Low, end)
+			want[throttle.DefaultClassify(t.Context(), end)][throttle.FaultOf(end)] = uint64(n)
+		}
+		call, err := th.Admit(t.Context(), throttle.High)
+		equal(t, "Admit", err, nil)
+		equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
+		call.Finish(throttle.Rejected)
+
+		equal(t, "low, above", tier(th, throttle.Low).ShadowShed[throttle.Above], want)
+		equal(t, "low, own", tier(th, throttle.Low).ShadowShed[throttle.Own], throttle.Totals{})
+		want[throttle.Rejected][throttle.FaultNone] = 1
+		equal(t, "high, own", tier(th, throttle.High).ShadowShed[throttle.Own], want)
+		wantAdmitted(t, th, throttle.High, 600, throttle.Rejected, throttle.FaultAvailability)
+		equal(t, "shed", tier(th, throttle.High).Shed, [throttle.NumCauses]uint64{})
+		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 600, Shed: 15})
+	})
+}
+
+// pair is a throttle and its twin, with the same time and the same dice, one enforcing and one in the shadow.
+type pair struct {
+	*watch
+	enforce, shadow *throttle.Throttle
+	shed            [2][]bool // what each has been told to shed, call by call
+}
+
+func newPair(t *testing.T, seed uint64) *pair {
+	p := &pair{watch: watchFrom(newYear(2026))}
+	twin := func(i int, mode throttle.Mode) *throttle.Throttle {
+		return build(t, throttle.Config{
+			Mode: mode, Now: p.now, Rand: rand.New(rand.NewPCG(seed, seed)).Float64, Window: 10 * time.Second,
+			Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) {
+				p.shed[i][len(p.shed[i])-1] = true
+				equal(t, "ShedEvent.Shadow", e.Shadow, mode == throttle.Shadow)
+			}},
+		})
+	}
+	p.enforce, p.shadow = twin(0, throttle.Enforce), twin(1, throttle.Shadow)
+	return p
+}
+
+func (p *pair) call(priority throttle.Priority, end error) {
+	for i, th := range []*throttle.Throttle{p.enforce, p.shadow} {
+		p.shed[i] = append(p.shed[i], false)
+		_ = th.Do(context.Background(), priority, returns(end))
+	}
+}
+
+// TestShadowDecidesAsEnforceWould, to the last bit, through calm and storm: it books the window as if it had shed.
+func TestShadowDecidesAsEnforceWould(t *testing.T) {
+	p := newPair(t, 7)
+	dice := rand.New(rand.NewPCG(7, 8))
+	highest, shed := 0.0, 0
+	for i := range 20000 {
+		p.advance(time.Duration(dice.IntN(int(4 * time.Millisecond))))
+		failing := 0.9 * float64(i/2000%2) // storms come and go
+		var end error
+		if dice.Float64() < failing {
+			end = errBusy
+		}
+		p.call(throttle.Priority(dice.IntN(throttle.StandardPriorities)), end)
+		if p.shed[0][i] != p.shed[1][i] {
+			t.Fatalf("call %d is to be shed: got %v in Shadow, want %v as in Enforce", i, p.shed[1][i], p.shed[0][i])
+		}
+		for priority := throttle.High; priority <= throttle.Low; priority++ {
+			got, want := p.shadow.RejectionProbability(priority), p.enforce.RejectionProbability(priority)
+			if got != want {
+				t.Fatalf("probability of %v after call %d: got %v in Shadow, want %v as in Enforce", priority, i, got, want)
+			}
+			highest = max(highest, got)
+		}
+		if p.shed[0][i] {
+			shed++
+		}
+	}
+	if highest < 0.5 || shed < 1000 {
+		t.Errorf("storms: got a probability of %v at most and %d shed, want more, or nothing has been tested", highest, shed)
+	}
+	for priority := throttle.High; priority <= throttle.Low; priority++ {
+		real, dry := tier(p.enforce, priority), tier(p.shadow, priority)
+		equal(t, "window", dry.Window, real.Window)
+		equal(t, "admitted by both", dry.Admitted, real.Admitted)
+		for cause, n := range real.Shed {
+			equal(t, "shadow shed as shed", dry.ShadowShed[cause].Sum(), n)
+		}
+	}
+}
+
+// TestOffCountsAndDecidesNothing: the dice are not even thrown.
+func TestOffCountsAndDecidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{
+			Mode: throttle.Off, Rand: func() float64 { t.Error("got the dice thrown, want them left alone"); return 0 },
+			Hooks: throttle.Hooks{
+				Shed: func(context.Context, throttle.ShedEvent) { t.Error("got Shed told, want nothing shed") },
+				Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
+					equal(t, "StartEvent.Probability", e.Probability, 0)
+					equal(t, "StartEvent.Shadow", e.Shadow, false)
+					return ctx
+				},
+			},
+		})
+		for range 50 {
+			rejectMany(t, th, throttle.High, 20) // a second goes by
+			times(5, th, throttle.Low, errBusy)
+		}
+		got := tier(th, throttle.High)
+		equal(t, "window", got.Window, throttle.WindowStats{Rejected: 1000})
+		equal(t, "probability", near(got.Probability, 1000.0/1060), true)
+		equal(t, "cause of low", tier(th, throttle.Low).Cause, throttle.Above)
+		time.Sleep(time.Minute + time.Second)
+		equal(t, "probability, when all is forgotten", th.RejectionProbability(throttle.High), 0)
+		wantAdmitted(t, th, throttle.High, 1000, throttle.Rejected, throttle.FaultAvailability)
+	})
+}
+
+// TestEverySwitchTakesEffectWithTheNextCall, in an overload, between any two modes and back.
+func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
+	modes := []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off}
+	for _, from := range modes {
+		for _, to := range modes {
+			t.Run(from.String()+" to "+to.String(), func(t *testing.T) {
+				th := build(t, throttle.Config{Mode: from, Rand: unlucky, Now: watchFrom(newYear(2026)).now})
+				times(1000, th, throttle.High, errBusy) // time stands still: no bucket ends
+				for _, mode := range []throttle.Mode{to, from, to} {
+					setMode(t, th, mode)
+					before := tier(th, throttle.High)
+					if before.Probability < 0.5 {
+						t.Fatalf("probability: got %v want an overload", before.Probability)
+					}
+					equal(t, mode.String()+": the function ran", ran(th, throttle.High, errBusy), mode != throttle.Enforce)
+					after := tier(th, throttle.High)
+					equal(t, mode.String()+": shed", after.Shed[throttle.Own]-before.Shed[throttle.Own], count(mode == throttle.Enforce))
+					equal(t, mode.String()+": would have been shed", after.ShadowShed[throttle.Own].Sum()-before.ShadowShed[throttle.Own].Sum(),
+						count(mode == throttle.Shadow))
+					equal(t, mode.String()+": admitted", after.Admitted.Sum()-before.Admitted.Sum(), count(mode == throttle.Off))
+					equal(t, mode.String()+": Stats.Mode", th.Stats().Mode, mode)
+				}
+			})
+		}
+	}
+}
+
+func count(yes bool) uint64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// TestACallKeepsTheModeItBeganWith: the decision has been taken, and told.
+func TestACallKeepsTheModeItBeganWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fate die
+		th := build(t, throttle.Config{Mode: throttle.Shadow, Rand: fate.throw})
+		rejectMany(t, th, throttle.High, 60)
+		fate.sheds.Store(true)
+		call, err := th.Admit(t.Context(), throttle.High)
+		equal(t, "Admit in Shadow", err, nil)
+		setMode(t, th, throttle.Enforce)
+		call.Done(errBusy)
+		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed[throttle.Own].Outcome(throttle.Rejected), 1)
+		equal(t, "admitted", tier(th, throttle.High).Admitted.Sum(), 60)
+		_, err = th.Admit(t.Context(), throttle.High)
+		equal(t, "the next one is shed", errors.Is(err, throttle.ErrShed), true)
+	})
+}
+
+// TestOffRemembersForEnforce: what was counted meanwhile is in force as soon as the throttle is switched on.
+func TestOffRemembersForEnforce(t *testing.T) {
+	th := build(t, throttle.Config{Mode: throttle.Off, Rand: unlucky, Now: watchFrom(newYear(2026)).now})
+	times(60, th, throttle.High, errBusy)
+	setMode(t, th, throttle.Enforce)
+	equal(t, "the function ran", ran(th, throttle.High, nil), false)
+	equal(t, "a priority that the backend has not rejected ran", ran(th, throttle.Low, nil), true)
+}

@@ -1,0 +1,277 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// exits are the ways to leave a function without returning from it.
+var exits = map[string]func(){
+	"panic":      func() { panic("boom") },
+	"panic(nil)": func() { panic(nil) }, //nolint:govet // that is the case
+	"Goexit":     runtime.Goexit,
+}
+
+// leave runs f on a goroutine of its own, and fails the test unless f leaves it as the exit would, uncaught.
+func leave(t *testing.T, exit string, f func()) {
+	t.Helper()
+	returned, recovered := false, any(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { recovered = recover() }()
+		f()
+		returned = true
+	}()
+	<-done
+	var nilPanic *runtime.PanicNilError
+	err, _ := recovered.(error)
+	ok := !returned
+	switch exit {
+	case "panic":
+		ok = ok && recovered == any("boom")
+	case "panic(nil)":
+		ok = ok && errors.As(err, &nilPanic)
+	case "Goexit":
+		ok = ok && recovered == nil
+	}
+	if !ok {
+		t.Errorf("%s: got returned %v and recovered %v, want it to go on up", exit, returned, recovered)
+	}
+}
+
+func TestAFunctionThatDoesNotReturn(t *testing.T) {
+	for name, exit := range exits {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{}
+			th := build(t, throttle.Config{Hooks: w.hooks()})
+			leave(t, name, func() {
+				_ = th.Do(context.Background(), throttle.High, func(context.Context) error { exit(); return nil }, unwantedFallback(t))
+			})
+			leave(t, name, func() {
+				_, _ = throttle.Do(context.Background(), th, throttle.High, func(context.Context) (int, error) { exit(); return 1, nil })
+			})
+			w.want(t, "started", "finished", "started", "finished")
+			for _, end := range w.finished {
+				equal(t, "outcome told", end.Outcome, throttle.Ignored)
+				equal(t, "fault told", end.Fault, throttle.FaultPanic)
+				equal(t, "error told", end.Err, throttle.ErrPanicked)
+			}
+			wantAdmitted(t, th, throttle.High, 2, throttle.Ignored, throttle.FaultPanic)
+			equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{})
+			wantUsable(t, th)
+		})
+	}
+}
+
+func TestAFallbackThatDoesNotReturn(t *testing.T) {
+	for name, exit := range exits {
+		t.Run(name+" after an error", func(t *testing.T) {
+			w := &witness{}
+			th := build(t, throttle.Config{Hooks: w.hooks()})
+			leave(t, name, func() {
+				_ = th.Do(context.Background(), throttle.High, returns(errBusy),
+					func(context.Context, error, bool) error { exit(); return nil })
+			})
+			w.want(t, "started", "fell back", "finished")
+			equal(t, "error that FellBack is told", w.fellBack[0].Err, throttle.ErrPanicked)
+			end := w.finished[0]
+			equal(t, "error that Finished is told", end.Err, throttle.ErrPanicked)
+			equal(t, "outcome that Finished is told", end.Outcome, throttle.Rejected)
+			equal(t, "fault that Finished is told", end.Fault, throttle.FaultAvailability)
+			wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Rejected][throttle.FaultPanic], 1)
+			wantUsable(t, th)
+		})
+		t.Run(name+" after a shed", func(t *testing.T) {
+			w := &witness{}
+			th := shedding(t, throttle.Config{Hooks: w.hooks()})
+			admitted := tier(th, throttle.High).Admitted
+			w.forget()
+			leave(t, name, func() {
+				_, _ = throttle.Do(context.Background(), th, throttle.High, valued(1, nil),
+					func(context.Context, error, bool) (int, error) { exit(); return 2, nil })
+			})
+			w.want(t, "shed", "fell back")
+			equal(t, "admitted", tier(th, throttle.High).Admitted, admitted)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Shed][throttle.FaultPanic], 1)
+			wantUsable(t, th)
+		})
+	}
+}
+
+// hostile is an error whose methods panic.
+type hostile struct{ exit func() }
+
+func (h hostile) Error() string { return "hostile" }
+func (h hostile) Is(error) bool { h.exit(); return false }
+
+func TestAClassifierThatDoesNotReturn(t *testing.T) {
+	for name, exit := range exits {
+		for what, c := range map[string]struct {
+			config throttle.Config
+			err    error
+		}{
+			"Config.Classify": {throttle.Config{Classify: func(context.Context, error) (throttle.Outcome, bool) {
+				exit()
+				return throttle.Rejected, true
+			}}, errPlain},
+			"the error's own method": {throttle.Config{}, hostile{exit}},
+		} {
+			t.Run(what+", "+name, func(t *testing.T) {
+				w := &witness{}
+				c.config.Hooks = w.hooks()
+				th := build(t, c.config)
+				leave(t, name, func() { _ = th.Do(context.Background(), throttle.High, returns(c.err), unwantedFallback(t)) })
+				leave(t, name, func() {
+					call, err := th.Admit(context.Background(), throttle.High)
+					equal(t, "Admit", err, nil)
+					call.Done(c.err)
+				})
+				w.want(t, "started", "finished", "started", "finished")
+				wantAdmitted(t, th, throttle.High, 2, throttle.Ignored, throttle.FaultPanic)
+				wantUsable(t, th)
+			})
+		}
+	}
+}
+
+func TestAHookThatDoesNotReturn(t *testing.T) {
+	for name, exit := range exits {
+		armed := false
+		trip := func() {
+			if armed {
+				exit()
+			}
+		}
+		var w *witness
+		with := func(change func(*throttle.Hooks)) throttle.Hooks {
+			h := w.hooks()
+			change(&h)
+			return h
+		}
+		for hook, c := range map[string]struct {
+			hooks func(*throttle.Hooks)
+			shed  bool // the call meets a throttle that sheds
+			told  []string
+			want  throttle.Outcome // of the call, unless it was shed
+			fault throttle.Fault
+		}{
+			"Shed": {
+				func(h *throttle.Hooks) { h.Shed = func(context.Context, throttle.ShedEvent) { trip() } },
+				true, nil, throttle.Shed, throttle.FaultNone,
+			},
+			"Started": {
+				func(h *throttle.Hooks) {
+					h.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { trip(); return ctx }
+				},
+				false, []string{"finished"}, throttle.Ignored, throttle.FaultPanic,
+			},
+			"Finished": {
+				func(h *throttle.Hooks) { h.Finished = func(context.Context, throttle.FinishEvent) { trip() } },
+				false, []string{"started", "fell back"}, throttle.Accepted, throttle.FaultOther,
+			},
+			"FellBack": {
+				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
+				false, []string{"started", "finished"}, throttle.Accepted, throttle.FaultOther,
+			},
+			"FellBack after a shed": {
+				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
+				true, []string{"shed"}, throttle.Shed, throttle.FaultNone,
+			},
+		} {
+			t.Run(hook+", "+name, func(t *testing.T) {
+				armed, w = false, &witness{}
+				config := throttle.Config{Hooks: with(c.hooks), Rand: unlucky}
+				th := build(t, config)
+				if c.shed {
+					overload(t, th, throttle.High)
+				}
+				before := tier(th, throttle.High)
+				armed = true
+				w.forget()
+				leave(t, name, func() {
+					_ = th.Do(context.Background(), throttle.High, returns(errPlain),
+						func(context.Context, error, bool) error { return nil })
+				})
+				armed = false
+				w.want(t, c.told...)
+				after := tier(th, throttle.High)
+				if c.shed {
+					equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
+					equal(t, "admitted", after.Admitted, before.Admitted)
+				} else {
+					wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
+				}
+				wantUsable(t, th)
+			})
+		}
+	}
+}
+
+func TestAHookThatDoesNotReturnFromAdmit(t *testing.T) {
+	for name, exit := range exits {
+		t.Run(name, func(t *testing.T) {
+			armed := false
+			trip := func() {
+				if armed {
+					exit()
+				}
+			}
+			th := shedding(t, throttle.Config{Hooks: throttle.Hooks{
+				Shed:    func(context.Context, throttle.ShedEvent) { trip() },
+				Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { trip(); return ctx },
+			}})
+			before := tier(th, throttle.High)
+			armed = true
+			leave(t, name, func() { _, _ = th.Admit(context.Background(), throttle.High) })
+			leave(t, name, func() { _, _ = th.Admit(context.Background(), throttle.Low) })
+			armed = false
+			after := tier(th, throttle.High)
+			equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
+			equal(t, "admitted", after.Admitted, before.Admitted)
+			wantAdmitted(t, th, throttle.Low, 1, throttle.Ignored, throttle.FaultPanic)
+			admit(t, th, throttle.Medium).Done(nil)
+			wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
+			wantUsable(t, th)
+		})
+	}
+}
+
+func TestAPanicInDoneLeavesTheCallEnded(t *testing.T) {
+	armed := true
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {
+		if armed {
+			panic("boom")
+		}
+	}}})
+	call, err := th.Admit(context.Background(), throttle.High)
+	equal(t, "Admit", err, nil)
+	leave(t, "panic", func() { call.Done(errBusy) })
+	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
+	armed = false
+	call.Done(nil)
+	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
+	wantUsable(t, th)
+}
+
+func TestAPanicOverAPriorityCountsNothing(t *testing.T) {
+	th := build(t, throttle.Config{InvalidPriority: func(throttle.Priority, int) (throttle.Priority, error) { panic("boom") }})
+	leave(t, "panic", func() { _ = th.Do(context.Background(), 7, unwanted(t), unwantedFallback(t)) })
+	leave(t, "panic", func() { _, _ = th.Admit(context.Background(), -7) })
+	for _, p := range th.Stats().Priorities {
+		equal(t, "admitted and clamped", p.Admitted.Sum()+p.Clamped, 0)
+	}
+	wantUsable(t, th)
+}
+
+func TestAPanicInClosedHappensOnce(t *testing.T) {
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) { panic("boom") }}})
+	leave(t, "panic", func() { _ = th.Close() })
+	equal(t, "the second Close", th.Close(), nil)
+	wantUsable(t, th)
+}

@@ -1,0 +1,222 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// everyPriority are all the values that a Priority can have.
+func everyPriority(yield func(throttle.Priority) bool) {
+	for p := math.MinInt8; p <= math.MaxInt8; p++ {
+		if !yield(throttle.Priority(p)) {
+			return
+		}
+	}
+}
+
+func TestPrioritiesAreWords(t *testing.T) {
+	for p, want := range map[throttle.Priority]string{
+		throttle.High: "high", throttle.Important: "important", throttle.Medium: "medium", throttle.Low: "low",
+		4: "p4", 15: "p15", 16: "p16", 127: "p127", -1: "p-1", -128: "p-128",
+	} {
+		equal(t, fmt.Sprintf("Priority(%d)", int8(p)), p.String(), want)
+	}
+}
+
+func TestTheZeroPriorityIsHigh(t *testing.T) {
+	var p throttle.Priority
+	equal(t, "zero", p, throttle.High)
+	equal(t, "named priorities", throttle.StandardPriorities, int(throttle.Low)+1)
+}
+
+func TestParsePriorityReadsWhatStringWrites(t *testing.T) {
+	for p := range everyPriority {
+		got, ok := throttle.ParsePriority(p.String())
+		inRange := p >= 0 && p < 16
+		equal(t, fmt.Sprintf("ParsePriority(%q): ok", p.String()), ok, inRange)
+		if inRange {
+			equal(t, fmt.Sprintf("ParsePriority(%q)", p.String()), got, p)
+		}
+	}
+}
+
+func TestParsePriorityIsExact(t *testing.T) {
+	for _, word := range []string{
+		"", " ", "p", "P4", "p 4", "p04", "p004", "p+4", "p-4", "p-0", "p4.0", "p4 ", " p4", "p4\n", "p0x4", "p1_0", "p1e1", "p４",
+		"p0", "p1", "p2", "p3", "p16", "p99", "p127", "p128", "p255", "p256", "p260", "p18446744073709551620",
+		"4", "+4", "0", "-1", "High", "HIGH", "high ", " high", "high,high", "high, low", "high;q=1", "hi", "highest", "critical", "none", "\x00", "hıgh",
+	} {
+		if got, ok := throttle.ParsePriority(word); ok {
+			t.Errorf("ParsePriority(%q): got %v, true want false", word, got)
+		}
+	}
+}
+
+func FuzzParsePriority(f *testing.F) {
+	for p := range everyPriority {
+		f.Add(p.String())
+	}
+	for _, word := range []string{"", "High", "p04", "p+4", " high", "high,high"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		p, ok := throttle.ParsePriority(word)
+		if ok && (p.String() != word || p < 0 || p > 15) {
+			t.Errorf("ParsePriority(%q): got %v (%d) want a priority of that word from 0 to 15", word, p, int8(p))
+		}
+		n, err := strconv.Atoi(strings.TrimPrefix(word, "p"))
+		if !ok && err == nil && n >= 4 && n < 16 && word == fmt.Sprint("p", n) {
+			t.Errorf("ParsePriority(%q): got false want true", word)
+		}
+	})
+}
+
+func TestAContextCarriesItsPriority(t *testing.T) {
+	ctx := context.Background()
+	equal(t, "none: the default", throttle.PriorityFromContext(ctx, throttle.Medium), throttle.Medium)
+	low := throttle.WithPriority(ctx, throttle.Low)
+	equal(t, "one", throttle.PriorityFromContext(low, throttle.Medium), throttle.Low)
+	high := throttle.WithPriority(low, throttle.High)
+	equal(t, "one over another: the last, also if it is the zero value", throttle.PriorityFromContext(high, throttle.Medium), throttle.High)
+	equal(t, "the other one stays as it is", throttle.PriorityFromContext(low, throttle.Medium), throttle.Low)
+	child, cancel := context.WithCancel(low)
+	defer cancel()
+	equal(t, "a child has its parent's", throttle.PriorityFromContext(child, throttle.High), throttle.Low)
+}
+
+func TestThePriorityOfTheContextOverridesTheArgument(t *testing.T) {
+	th := build(t, throttle.Config{})
+	ctx := throttle.WithPriority(context.Background(), throttle.High)
+	_ = th.Do(ctx, throttle.Low, returns(nil))
+	_, _ = throttle.Do(ctx, th, throttle.Medium, valued(1, nil))
+	call, _ := th.Admit(ctx, throttle.Important)
+	call.Done(nil)
+	_ = th.Do(ctx, 99, returns(nil))
+	wantAdmitted(t, th, throttle.High, 4, throttle.Accepted, throttle.FaultNone)
+	equal(t, "clamped", tier(th, throttle.Low).Clamped, 0)
+
+	_ = th.Do(throttle.WithPriority(ctx, 99), throttle.High, returns(nil))
+	equal(t, "clamped, when the context's is out of range", tier(th, throttle.Low).Clamped, 1)
+}
+
+func TestWhatIsDoneAboutAPriorityOutOfRange(t *testing.T) {
+	for _, n := range []int{1, 4, 16} {
+		lowest := throttle.Priority(n - 1)
+		for p := range everyPriority {
+			what := fmt.Sprintf("%d of %d", int8(p), n)
+			inRange := p >= 0 && p <= lowest
+			clamped, err := throttle.ClampPriority(p, n)
+			equal(t, "ClampPriority error, "+what, err, nil)
+			refused, err := throttle.RejectPriority(p, n)
+			equal(t, "RejectPriority refuses, "+what, err != nil, !inRange)
+			kept, recovered := panics(func() throttle.Priority { q, _ := throttle.PanicPriority(p, n); return q })
+			equal(t, "PanicPriority panics, "+what, recovered != nil, !inRange)
+			if inRange {
+				equal(t, "ClampPriority, "+what, clamped, p)
+				equal(t, "RejectPriority, "+what, refused, p)
+				equal(t, "PanicPriority, "+what, kept, p)
+			} else {
+				equal(t, "ClampPriority, "+what, clamped, lowest)
+				equal(t, "PanicPriority says what RejectPriority does, "+what, recovered, any(err.Error()))
+			}
+		}
+	}
+	_, err := throttle.RejectPriority(-3, 4)
+	equal(t, "message", err.Error(), "throttle: priority -3 is out of range: want 0 (high) to 3 (low)")
+	_, err = throttle.RejectPriority(16, 16)
+	equal(t, "message", err.Error(), "throttle: priority 16 is out of range: want 0 (high) to 15 (p15)")
+}
+
+func panics(f func() throttle.Priority) (p throttle.Priority, recovered any) {
+	defer func() { recovered = recover() }()
+	return f(), nil
+}
+
+func TestAPriorityOutOfRangeIsClampedAndNeverPromoted(t *testing.T) {
+	for _, n := range []int{1, 4, 16} {
+		t.Run(fmt.Sprint(n, " priorities"), func(t *testing.T) {
+			var told throttle.Priority
+			th := build(t, throttle.Config{Priorities: n, Hooks: throttle.Hooks{
+				Started: func(ctx context.Context, e throttle.StartEvent) context.Context { told = e.Priority; return ctx },
+			}})
+			lowest := throttle.Priority(n - 1)
+			for p := range everyPriority {
+				want := p
+				if p < 0 || p > lowest {
+					want = lowest
+				}
+				equal(t, "Do", th.Do(context.Background(), p, returns(nil)), nil)
+				equal(t, fmt.Sprintf("priority of a call of %d", int8(p)), told, want)
+			}
+			for _, got := range th.Stats().Priorities {
+				calls, clamped := uint64(1), uint64(0)
+				if got.Priority == lowest {
+					calls, clamped = 257-uint64(n), 256-uint64(n)
+				}
+				equal(t, fmt.Sprintf("calls of %v", got.Priority), got.Admitted.Sum(), calls)
+				equal(t, fmt.Sprintf("clamped to %v", got.Priority), got.Clamped, clamped)
+			}
+		})
+	}
+}
+
+func TestAPriorityOutOfRangeMayBeRefused(t *testing.T) {
+	w := &witness{}
+	th := build(t, throttle.Config{InvalidPriority: throttle.RejectPriority, Hooks: w.hooks()})
+	for p := range everyPriority {
+		err := th.Do(context.Background(), p, returns(nil))
+		if inRange := p >= 0 && p < 4; inRange != (err == nil) {
+			t.Errorf("Do with priority %d: got error %v", int8(p), err)
+		}
+		equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed), false)
+	}
+	for _, got := range th.Stats().Priorities {
+		equal(t, "calls", got.Admitted.Sum(), 1)
+		equal(t, "clamped", got.Clamped, 0)
+	}
+	equal(t, "moments told", len(w.moments), 2*4)
+}
+
+func TestAPriorityOutOfRangeMayPanic(t *testing.T) {
+	th := build(t, throttle.Config{InvalidPriority: throttle.PanicPriority})
+	_, recovered := panics(func() throttle.Priority { _ = th.Do(context.Background(), 4, unwanted(t)); return 0 })
+	equal(t, "recovered", recovered, any("throttle: priority 4 is out of range: want 0 (high) to 3 (low)"))
+	wantUsable(t, th)
+}
+
+func TestWhatInvalidPriorityReturnsIsClampedToo(t *testing.T) {
+	for answer, want := range map[throttle.Priority]throttle.Priority{
+		throttle.Important: throttle.Important, 50: throttle.Low, -50: throttle.Low,
+	} {
+		asked := 0
+		th := build(t, throttle.Config{InvalidPriority: func(p throttle.Priority, n int) (throttle.Priority, error) {
+			asked++
+			equal(t, "priority asked about", p, 9)
+			equal(t, "number of priorities", n, 4)
+			return answer, nil
+		}})
+		_ = th.Do(context.Background(), 9, returns(nil))
+		_ = th.Do(context.Background(), throttle.High, returns(nil))
+		equal(t, "times asked", asked, 1)
+		wantAdmitted(t, th, want, 1, throttle.Accepted, throttle.FaultNone)
+		equal(t, fmt.Sprintf("clamped to %v", want), tier(th, want).Clamped, 1)
+	}
+}
+
+func TestRejectionProbabilityOfAPriorityOutOfRangeIsTheLowest(t *testing.T) {
+	th := build(t, throttle.Config{Rand: unlucky})
+	overload(t, th, throttle.Low)
+	want := th.RejectionProbability(throttle.Low)
+	equal(t, "probability of low is not 0", want > 0, true)
+	equal(t, "probability of high", th.RejectionProbability(throttle.High), 0)
+	for _, p := range []throttle.Priority{-128, -1, 4, 127} {
+		equal(t, fmt.Sprintf("probability of %d", int8(p)), th.RejectionProbability(p) > 0, true)
+	}
+}

@@ -1,0 +1,147 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func succeed(context.Context) error { return nil }
+
+// die is a Config.Rand that falls as the test says: to the side that sheds wherever there is a probability, or, as a
+// fresh one does, to the side that admits.
+type die struct{ sheds atomic.Bool }
+
+func (d *die) throw() float64 {
+	if d.sheds.Load() {
+		return unlucky()
+	}
+	return lucky()
+}
+
+// watch is a Config.Now that the test sets. It goes as far as a time can, unlike the clock of a bubble.
+type watch struct{ time atomic.Pointer[time.Time] }
+
+func watchFrom(now time.Time) *watch {
+	w := &watch{}
+	w.set(now)
+	return w
+}
+
+func (w *watch) now() time.Time          { return *w.time.Load() }
+func (w *watch) set(now time.Time)       { w.time.Store(&now) }
+func (w *watch) advance(d time.Duration) { w.set(w.now().Add(d)) }
+
+// newYear is the first instant of a year.
+func newYear(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// rejectMany lets the backend reject n calls of priority p, which the dice must admit, and a bucket go by, so that the next
+// decision knows. In a window of a minute without other calls, the probability of shedding is then n/(n+60).
+func rejectMany(t testing.TB, th *throttle.Throttle, p throttle.Priority, n int) {
+	t.Helper()
+	for range n {
+		if err := th.Do(t.Context(), p, returns(errBusy)); !errors.Is(err, errBusy) {
+			t.Fatalf("a call that the backend should reject: got %v, want %v", err, errBusy)
+		}
+	}
+	time.Sleep(time.Second) // in a bubble
+}
+
+// diary writes down, one line each, what the hooks and the functions of calls tell.
+type diary struct {
+	mu       sync.Mutex
+	throttle *throttle.Throttle
+	lines    []string
+}
+
+func (d *diary) write(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+// tear takes out and returns what has been written.
+func (d *diary) tear() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := d.lines
+	d.lines = nil
+	return lines
+}
+
+// met notes an event's throttle if it is not the one that Created told of.
+func (d *diary) met(th *throttle.Throttle) {
+	d.mu.Lock()
+	known := d.throttle
+	d.mu.Unlock()
+	if th == nil || th != known {
+		d.write("an event of a stranger: got throttle %p, want %p", th, known)
+	}
+}
+
+// hooks listens to every moment.
+func (d *diary) hooks() throttle.Hooks {
+	return throttle.Hooks{
+		Created: func(th *throttle.Throttle) {
+			d.mu.Lock()
+			d.throttle = th
+			d.mu.Unlock()
+			d.write("created %s", th.Name())
+		},
+		Closed: func(th *throttle.Throttle) {
+			d.met(th)
+			d.write("closed %s", th.Name())
+		},
+		Shed: func(_ context.Context, e throttle.ShedEvent) {
+			d.met(e.Throttle)
+			d.write("shed %v at %.2f, %v%s", e.Priority, e.Probability, e.Cause, iff(e.Shadow, ", in shadow"))
+		},
+		Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
+			d.met(e.Throttle)
+			d.write("started %v at %.2f%s", e.Priority, e.Probability, iff(e.Shadow, ", in shadow"))
+			return ctx
+		},
+		Finished: func(_ context.Context, e throttle.FinishEvent) {
+			d.met(e.Throttle)
+			d.write("finished %v %v %v after %v: %v%s", e.Priority, e.Outcome, e.Fault, e.Duration, e.Err, iff(e.FellBack, ", fell back"))
+		},
+		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
+			d.met(e.Throttle)
+			d.write("fell back %v %v: %v", e.Priority, e.Outcome, e.Err)
+		},
+	}
+}
+
+func iff(condition bool, words string) string {
+	if condition {
+		return words
+	}
+	return ""
+}
+
+// survive runs f, and returns what it panicked with.
+func survive(f func()) (panicked any) {
+	defer func() { panicked = recover() }()
+	f()
+	return nil
+}
+
+// elsewhere runs f on a goroutine of its own, and waits for its end however it ends.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+// near reports whether got is want, but for rounding.
+func near(got, want float64) bool { return math.Abs(got-want) <= 1e-12 }

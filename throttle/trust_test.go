@@ -1,0 +1,76 @@
+package throttle_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// knows is a Trust.Peer that trusts everyone or nobody.
+func knows(trusted bool) func(context.Context) bool {
+	return func(context.Context) bool { return trusted }
+}
+
+func TestTrust(t *testing.T) {
+	trusting := throttle.Trust{Peer: knows(true), Ceiling: throttle.Important, Default: throttle.Low}
+	wary := throttle.Trust{Peer: knows(false), Ceiling: throttle.Important, Default: throttle.Low}
+	for name, c := range map[string]struct {
+		trust throttle.Trust
+		word  string
+		want  throttle.Priority
+	}{
+		"trusted, at the ceiling":         {trusting, "important", throttle.Important},
+		"trusted, below it":               {trusting, "medium", throttle.Medium},
+		"trusted, below the default":      {trusting, "p7", 7},
+		"trusted, above the ceiling":      {trusting, "high", throttle.Important},
+		"trusted, silent":                 {trusting, "", throttle.Low},
+		"trusted, unknown word":           {trusting, "urgent", throttle.Low},
+		"trusted, malformed":              {trusting, "High", throttle.Low},
+		"trusted, repeated":               {trusting, "high,high", throttle.Low},
+		"trusted, a number":               {trusting, "0", throttle.Low},
+		"untrusted":                       {wary, "high", throttle.Low},
+		"untrusted, asks for less":        {wary, "p7", throttle.Low},
+		"untrusted, silent":               {wary, "", throttle.Low},
+		"nobody is trusted without Peer":  {throttle.Trust{Default: throttle.Medium}, "high", throttle.Medium},
+		"trusted, default above ceiling":  {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "", throttle.Medium},
+		"trusted, word above low ceiling": {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "medium", throttle.Low},
+	} {
+		t.Run(name, func(t *testing.T) {
+			equal(t, "Accept", c.trust.Accept(context.Background(), c.word), c.want)
+		})
+	}
+}
+
+func TestThePeerIsJudgedByTheContext(t *testing.T) {
+	type key struct{}
+	trust := throttle.Trust{
+		Peer:    func(ctx context.Context) bool { return ctx.Value(key{}) == "our own" },
+		Default: throttle.Low,
+	}
+	equal(t, "stranger", trust.Accept(context.Background(), "high"), throttle.Low)
+	equal(t, "our own", trust.Accept(context.WithValue(context.Background(), key{}, "our own"), "high"), throttle.High)
+}
+
+func FuzzTrust(f *testing.F) {
+	for p := range everyPriority {
+		f.Add(p.String(), true, int8(throttle.Important), int8(throttle.Low))
+		f.Add(p.String(), false, int8(throttle.High), int8(throttle.Medium))
+	}
+	f.Add("high,high", true, int8(2), int8(3))
+	f.Fuzz(func(t *testing.T, word string, trusted bool, ceiling, def int8) {
+		trust := throttle.Trust{Peer: knows(trusted), Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
+		got := trust.Accept(context.Background(), word)
+		asked, known := throttle.ParsePriority(word)
+		switch {
+		case !trusted || !known:
+			equal(t, "Accept of who is not to be believed", got, trust.Default)
+		case got < trust.Ceiling:
+			t.Errorf("Accept(%q): got %v want nothing above %v", word, got, trust.Ceiling)
+		case got < asked:
+			t.Errorf("Accept(%q): got %v want nothing above what was asked for", word, got)
+		case asked >= trust.Ceiling:
+			equal(t, "Accept of what is below the ceiling", got, asked)
+		}
+	})
+}

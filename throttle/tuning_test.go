@@ -1,0 +1,184 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// tune changes a throttle, which must succeed.
+func tune(t *testing.T, th *throttle.Throttle, change func(*throttle.Tuning)) {
+	t.Helper()
+	if err := th.Tune(change); err != nil {
+		t.Errorf("Tune: got error %v want nil", err)
+	}
+}
+
+func TestTuneGetsWhatIsInForceAndPutsInForceWhatItMadeOfIt(t *testing.T) {
+	th := build(t, throttle.Config{Ratio: 3, MinimumRate: 4, Mode: throttle.Shadow})
+	tune(t, th, func(u *throttle.Tuning) {
+		equal(t, "before", *u, throttle.Tuning{Ratio: 3, MinimumRate: 4, Mode: throttle.Shadow})
+		*u = throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off}
+	})
+	tune(t, th, func(u *throttle.Tuning) {
+		equal(t, "after", *u, throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off})
+	})
+	s := th.Stats()
+	equal(t, "Stats", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode},
+		throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off})
+}
+
+func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for name, c := range map[string]struct {
+		change func(*throttle.Tuning)
+		want   []string
+	}{
+		"Ratio 1":            {func(u *throttle.Tuning) { u.Ratio = 1 }, []string{"Tuning.Ratio is 1: want more than 1, at most 1e6"}},
+		"Ratio 0":            {func(u *throttle.Tuning) { u.Ratio = 0 }, []string{"Tuning.Ratio is 0: "}},
+		"Ratio NaN":          {func(u *throttle.Tuning) { u.Ratio = nan }, []string{"Tuning.Ratio is NaN: "}},
+		"Ratio Inf":          {func(u *throttle.Tuning) { u.Ratio = inf }, []string{"Tuning.Ratio is +Inf: "}},
+		"MinimumRate 0":      {func(u *throttle.Tuning) { u.MinimumRate = 0 }, []string{"Tuning.MinimumRate is 0: want more than 0, at most 1e9"}},
+		"MinimumRate NaN":    {func(u *throttle.Tuning) { u.MinimumRate = nan }, []string{"Tuning.MinimumRate is NaN: "}},
+		"MinimumRate -Inf":   {func(u *throttle.Tuning) { u.MinimumRate = -inf }, []string{"Tuning.MinimumRate is -Inf: "}},
+		"one per 2 windows":  {func(u *throttle.Tuning) { u.MinimumRate = 1. / 120 }, []string{"Tuning.MinimumRate is 0.00833", "one call per window of 1m0s"}},
+		"Mode 3":             {func(u *throttle.Tuning) { u.Mode = 3 }, []string{"Tuning.Mode is mode(3): want Enforce, Shadow or Off"}},
+		"good with bad":      {func(u *throttle.Tuning) { u.Ratio, u.Mode = 5, 77 }, []string{"Tuning.Mode is mode(77): "}},
+		"everything at once": {func(u *throttle.Tuning) { *u = throttle.Tuning{Mode: 3} }, []string{"Tuning.Ratio", "Tuning.MinimumRate", "Tuning.Mode"}},
+		"nil":                {nil, []string{"throttle: Tune needs a function"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			th := build(t, throttle.Config{})
+			err := th.Tune(c.change)
+			if err == nil {
+				t.Fatal("Tune: got no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "throttle: ") {
+					t.Errorf("error: got %q want one with %q", err, want)
+				}
+			}
+			s := th.Stats()
+			equal(t, "in force", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode},
+				throttle.Tuning{Ratio: 2, MinimumRate: 1, Mode: throttle.Enforce})
+		})
+	}
+}
+
+func TestAChangeThatPanicsChangesNothing(t *testing.T) {
+	th := build(t, throttle.Config{})
+	leave(t, "panic", func() {
+		_ = th.Tune(func(u *throttle.Tuning) { u.Ratio = 5; panic("boom") })
+	})
+	equal(t, "Ratio", th.Stats().Ratio, 2)
+	tune(t, th, func(u *throttle.Tuning) { u.Ratio = 4 })
+	equal(t, "Ratio", th.Stats().Ratio, 4)
+}
+
+func TestAChangeIsInForceForTheNextCall(t *testing.T) {
+	th := shedding(t, throttle.Config{})
+	sheds := func() bool {
+		return errors.Is(th.Do(context.Background(), throttle.High, returns(nil)), throttle.ErrShed)
+	}
+	equal(t, "sheds in Enforce", sheds(), true)
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
+	equal(t, "sheds in Off", sheds(), false)
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	equal(t, "sheds in Enforce again", sheds(), true)
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	equal(t, "sheds in Shadow", sheds(), false)
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	equal(t, "sheds after Shadow", sheds(), true)
+	tune(t, th, func(u *throttle.Tuning) { u.Ratio = 1000 })
+	equal(t, "sheds with a ratio of 1000", sheds(), false)
+	tune(t, th, func(u *throttle.Tuning) { u.Ratio = 1.01 })
+	equal(t, "sheds with a ratio of 1.01", sheds(), true)
+}
+
+func TestAHigherMinimumRateLowersTheProbabilityAtOnce(t *testing.T) {
+	th := shedding(t, throttle.Config{MinimumRate: 1, Window: time.Minute})
+	requests := float64(tier(th, throttle.High).Window.Requests())
+	equal(t, "probability", th.RejectionProbability(throttle.High), requests/(requests+60))
+	tune(t, th, func(u *throttle.Tuning) { u.MinimumRate = 10 })
+	equal(t, "probability at a higher rate", th.RejectionProbability(throttle.High), requests/(requests+600))
+}
+
+func TestAFunctionMayTuneItsThrottle(t *testing.T) {
+	th := shedding(t, throttle.Config{Mode: throttle.Enforce})
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
+	err := th.Do(context.Background(), throttle.High, func(ctx context.Context) error {
+		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+		return th.Do(ctx, throttle.High, unwanted(t))
+	})
+	equal(t, "the inner call was shed", errors.Is(err, throttle.ErrShed), true)
+}
+
+func TestAHookMayTuneItsThrottle(t *testing.T) {
+	th := shedding(t, throttle.Config{Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) {
+		tune(t, e.Throttle, func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	}}})
+	equal(t, "Mode", th.Stats().Mode, throttle.Shadow)
+	equal(t, "Do", th.Do(context.Background(), throttle.High, returns(nil)), nil)
+}
+
+func TestNoChangeIsLostWhileManyTuneAndCall(t *testing.T) {
+	const tuners, changes = 64, 50
+	th := build(t, throttle.Config{Ratio: 2})
+	var wg sync.WaitGroup
+	for i := range tuners {
+		wg.Go(func() {
+			for range changes {
+				tune(t, th, func(u *throttle.Tuning) { u.Ratio++; u.MinimumRate++ })
+				if err := th.Tune(func(u *throttle.Tuning) { u.Ratio = math.NaN() }); err == nil {
+					t.Error("Tune to NaN: got no error")
+				}
+				s := th.Stats()
+				equal(t, "Ratio moves with MinimumRate", s.Ratio, s.MinimumRate+1)
+				times(2, th, throttle.Priority(i%4), []error{nil, errBusy}[i%2])
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "Ratio", th.Stats().Ratio, 2+tuners*changes)
+	for p, got := range th.Stats().Priorities {
+		equal(t, "calls, admitted or shed", got.Admitted.Sum()+got.Shed[throttle.Own]+got.Shed[throttle.Above], tuners/4*changes*2)
+		equal(t, throttle.Priority(p).String()+" in flight", got.InFlight, 0)
+	}
+}
+
+func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
+	th := shedding(t, throttle.Config{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					times(1, th, throttle.High, errBusy)
+				}
+			}
+		})
+	}
+	for range 300 {
+		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
+		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	}
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
+	for range 100 {
+		equal(t, "Do in Off", th.Do(context.Background(), throttle.High, returns(errBusy)), errBusy)
+	}
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	close(stop)
+	wg.Wait()
+	err := th.Do(context.Background(), throttle.High, returns(errBusy))
+	equal(t, "sheds in Enforce", errors.Is(err, throttle.ErrShed), true)
+}
