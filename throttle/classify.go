@@ -37,12 +37,14 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 // DefaultClassify is how a throttle classifies without a Config.Classify, and what it falls back on with one.
 //
 //   - nil is Accepted.
-//   - An error marked with [RejectedError] is Rejected, however deep the mark.
+//   - An error marked with [RejectedError] is Rejected, wherever in its tree the mark is.
 //   - [ErrShed], from another throttle inside the call, is Ignored: it says nothing about this backend.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded, os.ErrDeadlineExceeded and errors whose
 //     Timeout method returns true are Rejected.
 //   - context.Canceled is Ignored.
 //   - Every other error is Accepted: a backend that answers "not found" is working.
+//
+// Of a tree of wrapped errors the first thousand are looked at.
 func DefaultClassify(_ context.Context, err error) Outcome {
 	if err == nil {
 		return Accepted
@@ -83,7 +85,7 @@ func First(classifiers ...Classifier) Classifier {
 			if classify == nil {
 				continue
 			}
-			if o, ok := classify(ctx, err); ok {
+			if o, ok := classify(ctx, err); ok && o < Shed {
 				return o, true
 			}
 		}

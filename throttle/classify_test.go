@@ -186,3 +186,17 @@ func TestOutcomesAreWords(t *testing.T) {
 		equal(t, fmt.Sprintf("Outcome(%d)", uint8(o)), o.String(), want)
 	}
 }
+
+func TestFirstPassesOverAnOpinionThatIsNone(t *testing.T) {
+	th := build(t, throttle.Config{Classify: throttle.First(
+		func(context.Context, error) (throttle.Outcome, bool) { return throttle.Shed, true },
+		throttle.RejectIf(func(error) bool { return true }),
+	)})
+	times(1, th, throttle.High, errPlain)
+	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultOther)
+}
+
+func TestANilFaultIsUnderstood(t *testing.T) {
+	var none *faults.AvailabilityFailure
+	equal(t, "outcome", throttle.DefaultClassify(t.Context(), none), throttle.Rejected)
+}

@@ -228,3 +228,19 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+func TestExactlyOneProbePerWindowIsEnough(t *testing.T) {
+	for seconds := 1; seconds <= 3600; seconds++ {
+		c := throttle.Config{Name: "rare", Window: time.Duration(seconds) * time.Second, MinimumRate: 1 / float64(seconds)}
+		if _, err := throttle.New(c); err != nil {
+			t.Fatalf("one call in %d s: %v", seconds, err)
+		}
+	}
+}
+
+func TestAWindowOutOfRangeIsToldOfOnce(t *testing.T) {
+	_, err := throttle.New(throttle.Config{Name: "window", Window: -1})
+	if err == nil || strings.Contains(err.Error(), "MinimumRate") {
+		t.Errorf("got %v, want an error about the window alone", err)
+	}
+}

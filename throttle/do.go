@@ -64,7 +64,7 @@ func Do[T any](
 
 // sound returns the context to go on with, or the error of a call that cannot be.
 func sound(t *Throttle, ctx context.Context, function bool) (context.Context, error) {
-	if t == nil {
+	if !t.made() {
 		return ctx, errNil
 	}
 	if !function {

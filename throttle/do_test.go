@@ -277,3 +277,19 @@ func valued[T any](value T, err error) func(context.Context) (T, error) {
 type own struct{}
 
 func (*own) Error() string { return "own" }
+
+func TestTheZeroThrottleReturnsAnError(t *testing.T) {
+	var th throttle.Throttle
+	if err := th.Do(t.Context(), throttle.High, returns(nil)); err == nil {
+		t.Error("Do: got no error")
+	}
+	if _, err := th.Admit(t.Context(), throttle.High); err == nil {
+		t.Error("Admit: got no error")
+	}
+	if err := th.Tune(func(*throttle.Tuning) {}); err == nil {
+		t.Error("Tune: got no error")
+	}
+	equal(t, "probability", th.RejectionProbability(throttle.High), 0)
+	equal(t, "close", th.Close(), nil)
+	equal(t, "priorities", len(th.Stats().Priorities), 0)
+}

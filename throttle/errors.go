@@ -12,8 +12,8 @@ var ErrShed = errors.New("throttle: call shed")
 // No call returns it: the panic goes on up.
 var ErrPanicked = errors.New("throttle: function panicked")
 
-// errNil answers calls on a nil *Throttle.
-var errNil = errors.New("throttle: nil *Throttle: make one with New")
+// errNil answers calls on a Throttle that did not come from New.
+var errNil = errors.New("throttle: nil or zero Throttle: make one with New")
 
 // errNoFunction answers calls with a nil function.
 var errNoFunction = errors.New("throttle: nil function")

@@ -121,7 +121,7 @@ func ExampleDo_fallback() {
 	th := struggling(throttle.Config{})
 	products, err := throttle.Do(ctx, th, throttle.Low, func(ctx context.Context) ([]string, error) {
 		return recommend(ctx, "ann")
-	}, func(ctx context.Context, err error, local bool) ([]string, error) {
+	}, func(_ context.Context, err error, local bool) ([]string, error) {
 		fmt.Println("not sent:", local, "because", err) // local is false if recommend returned err
 		return []string{"our best sellers"}, nil
 	})
@@ -148,6 +148,7 @@ func ExampleThrottle_Admit() {
 
 func ExampleGroup() {
 	hosts, err := throttle.NewGroup(func(host string) throttle.Config {
+		fmt.Println("first call to", host)
 		return throttle.Config{Name: "webhooks", Window: 30 * time.Second}
 	}, throttle.GroupConfig{Max: 500, Idle: time.Minute})
 	if err != nil {
@@ -165,6 +166,8 @@ func ExampleGroup() {
 	fmt.Println("throttles:", hosts.Len())
 	_ = hosts.Close()
 	// Output:
+	// first call to a.example
+	// first call to b.example
 	// throttles: 2
 }
 
@@ -255,7 +258,7 @@ func ExampleJoinHooks() {
 
 func ExampleTrust() {
 	trust := throttle.Trust{
-		Peer:    func(ctx context.Context) bool { return true }, // a client certificate of ours, say
+		Peer:    func(context.Context) bool { return true }, // a client certificate of ours, say
 		Ceiling: throttle.Important,
 		Default: throttle.Low,
 	}

@@ -152,7 +152,7 @@ func TestTheFallbackGetsTheContextOfTheCall(t *testing.T) {
 			return context.WithValue(ctx, key{}, "started")
 		},
 	}})
-	_ = th.Do(context.Background(), throttle.High, returns(errPlain), func(ctx context.Context, err error, _ bool) error {
+	_ = th.Do(context.Background(), throttle.High, returns(errPlain), func(ctx context.Context, _ error, _ bool) error {
 		equal(t, "value in the fallback's context", ctx.Value(key{}), any("started"))
 		return nil
 	})

@@ -107,10 +107,14 @@ func (f *findings) note(kind Fault) {
 func (f *findings) walk(err error) {
 	for err != nil && f.budget > 0 {
 		f.budget--
-		if kind, known := kindOf(err); known {
-			f.note(kind)
-		} else {
+		kind, end := kindOf(err)
+		if kind == FaultNone {
 			f.question(err)
+		} else {
+			f.note(kind)
+		}
+		if end {
+			return
 		}
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:
@@ -126,27 +130,27 @@ func (f *findings) walk(err error) {
 	}
 }
 
-// kindOf knows the errors that need no question.
-func kindOf(err error) (Fault, bool) {
-	switch err.(type) {
+// kindOf knows the errors that need no question, and those that wrap nothing: a nil pointer among them.
+func kindOf(err error) (kind Fault, end bool) {
+	switch e := err.(type) {
 	case *faults.AvailabilityFailure:
-		return FaultAvailability, true
+		return FaultAvailability, e == nil
 	case *faults.QuotaFailure:
-		return FaultQuota, true
+		return FaultQuota, e == nil
 	case *faults.AuthenticationFailure:
-		return FaultAuthentication, true
+		return FaultAuthentication, e == nil
 	case *faults.PermissionFailure:
-		return FaultPermission, true
+		return FaultPermission, e == nil
 	case *faults.BadRequest:
-		return FaultBad, true
+		return FaultBad, e == nil
 	case *faults.ConflictFailure:
-		return FaultConflict, true
+		return FaultConflict, e == nil
 	case *faults.MissingFailure:
-		return FaultMissing, true
+		return FaultMissing, e == nil
 	case *faults.PreconditionFailure:
-		return FaultPrecondition, true
+		return FaultPrecondition, e == nil
 	case *faults.UnimplementedFailure:
-		return FaultUnimplemented, true
+		return FaultUnimplemented, e == nil
 	case *ShedError:
 		return FaultShed, true
 	}

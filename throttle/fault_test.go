@@ -97,22 +97,11 @@ func (chameleon) Error() string { return "chameleon" }
 func (c chameleon) Is(target error) bool { return c.is != nil && c.is == target }
 
 func (c chameleon) As(target any) bool {
-	switch target := target.(type) {
-	case **faults.AvailabilityFailure:
-		return turn(c.as, target)
-	case **faults.QuotaFailure:
-		return turn(c.as, target)
-	case **faults.MissingFailure:
-		return turn(c.as, target)
+	switch target.(type) {
+	case **faults.AvailabilityFailure, **faults.QuotaFailure, **faults.MissingFailure:
+		return errors.As(c.as, target)
 	}
 	return false
-}
-
-func turn[T error](as error, target *T) (ok bool) {
-	if as, is := as.(T); is {
-		*target, ok = as, true
-	}
-	return ok
 }
 
 func TestErrorsThatHoldThemselvesToBeOthers(t *testing.T) {

@@ -42,7 +42,7 @@ func anyTimeout(err error) bool {
 	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
 		return true
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked by hand
 	case interface{ Unwrap() error }:
 		return anyTimeout(e.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -104,8 +104,12 @@ var leaves = []error{
 	errBusy, faults.ResourceExhausted(), faults.Unauthenticated, faults.PermissionDenied, faults.Bad(), faults.Aborted(),
 	faults.NotFound, faults.FailedPrecondition(), faults.Unimplemented,
 	disguised{&faults.AvailabilityFailure{}},
-	chameleon{is: throttle.ErrShed}, chameleon{is: context.Canceled}, chameleon{is: os.ErrDeadlineExceeded},
-	chameleon{as: faults.Unavailable(0)}, chameleon{as: faults.ResourceExhausted()}, chameleon{as: faults.NotFound, is: context.DeadlineExceeded},
+	chameleon{is: throttle.ErrShed},
+	chameleon{is: context.Canceled},
+	chameleon{is: os.ErrDeadlineExceeded},
+	chameleon{as: faults.Unavailable(0)},
+	chameleon{as: faults.ResourceExhausted()},
+	chameleon{as: faults.NotFound, is: context.DeadlineExceeded},
 }
 
 // tree builds an error out of bytes, and says whether it has put a mark in.

@@ -72,7 +72,7 @@ func TestEveryStartHasOneFinish(t *testing.T) {
 			})
 			var sum callLog
 			for i := range 2000 {
-				log := accident(t, th, w, i%2 == 0)
+				log := accident(t, th, w, i%3)
 				if log.finished != log.started || log.started > 1 || log.shed > 1 || log.fellBack > 1 {
 					t.Fatalf("call %d: told %+v, want at most one of each, and as many finished as started", i, log)
 				}
@@ -97,7 +97,7 @@ func TestEveryStartHasOneFinish(t *testing.T) {
 }
 
 // accident makes one call on a goroutine of its own, which may not come back from it, and returns what the hooks were told.
-func accident(t *testing.T, th *throttle.Throttle, w *wreck, twoPhases bool) callLog {
+func accident(t *testing.T, th *throttle.Throttle, w *wreck, form int) callLog {
 	var log callLog
 	ctx := context.WithValue(t.Context(), callLogKey{}, &log)
 	ends := []error{nil, errPlain, errBusy, errBusy, errBusy}
@@ -108,12 +108,19 @@ func accident(t *testing.T, th *throttle.Throttle, w *wreck, twoPhases bool) cal
 				t.Errorf("got panic %v, want the accident's", r)
 			}
 		}()
-		if !twoPhases {
+		switch form {
+		case 0:
 			_ = th.Do(ctx, throttle.High,
 				func(context.Context) error { w.maybe(); return end },
 				func(context.Context, error, bool) error { w.maybe(); return nil })
-		} else if call, err := th.Admit(ctx, throttle.High); err == nil {
-			call.Done(end)
+		case 1:
+			_, _ = throttle.Do(ctx, th, throttle.High,
+				func(context.Context) (int, error) { w.maybe(); return 0, end },
+				func(context.Context, error, bool) (int, error) { w.maybe(); return 1, nil })
+		case 2:
+			if call, err := th.Admit(ctx, throttle.High); err == nil {
+				call.Done(end)
+			}
 		}
 	})
 	return log

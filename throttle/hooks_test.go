@@ -184,6 +184,22 @@ func TestBothFormsAndBothPhasesTellTheSame(t *testing.T) {
 	}
 }
 
+// TestMarksDoNotReachTheHooks: they are told of the errors themselves, as the caller gets them.
+func TestMarksDoNotReachTheHooks(t *testing.T) {
+	var told []error
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{
+		FellBack: func(_ context.Context, e throttle.FallbackEvent) { told = append(told, e.Err) },
+		Finished: func(_ context.Context, e throttle.FinishEvent) { told = append(told, e.Err) },
+	}})
+	_ = th.Do(t.Context(), throttle.High, returns(throttle.RejectedError(errPlain)))
+	_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error {
+		return throttle.RejectedError(errPlain)
+	})
+	if want := []error{errPlain, errPlain, errPlain}; !slices.Equal(told, want) {
+		t.Errorf("told: got %#v want %#v", told, want)
+	}
+}
+
 func TestFinishTellsTheOutcomeItIsGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for outcome, want := range map[throttle.Outcome]string{

@@ -12,7 +12,7 @@ import (
 // exits are the ways to leave a function without returning from it.
 var exits = map[string]func(){
 	"panic":      func() { panic("boom") },
-	"panic(nil)": func() { panic(nil) }, //nolint:govet // that is the case
+	"panic(nil)": func() { panic(nil) },
 	"Goexit":     runtime.Goexit,
 }
 
@@ -169,19 +169,27 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 				func(h *throttle.Hooks) {
 					h.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { trip(); return ctx }
 				},
-				false, []string{"finished"}, throttle.Ignored, throttle.FaultPanic,
+				false,
+				[]string{"finished"},
+				throttle.Ignored, throttle.FaultPanic,
 			},
 			"Finished": {
 				func(h *throttle.Hooks) { h.Finished = func(context.Context, throttle.FinishEvent) { trip() } },
-				false, []string{"started", "fell back"}, throttle.Accepted, throttle.FaultOther,
+				false,
+				[]string{"started", "fell back"},
+				throttle.Accepted, throttle.FaultOther,
 			},
 			"FellBack": {
 				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
-				false, []string{"started", "finished"}, throttle.Accepted, throttle.FaultOther,
+				false,
+				[]string{"started", "finished"},
+				throttle.Accepted, throttle.FaultOther,
 			},
 			"FellBack after a shed": {
 				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
-				true, []string{"shed"}, throttle.Shed, throttle.FaultNone,
+				true,
+				[]string{"shed"},
+				throttle.Shed, throttle.FaultNone,
 			},
 		} {
 			t.Run(hook+", "+name, func(t *testing.T) {

@@ -62,7 +62,7 @@ type PriorityStats struct {
 // Stats returns what the throttle knows of itself now. Calls go on meanwhile, so numbers may differ by
 // those that are just ending; each number by itself never falls.
 func (t *Throttle) Stats() Stats {
-	if t == nil {
+	if !t.made() {
 		return Stats{}
 	}
 	sums, verdicts := t.judge()

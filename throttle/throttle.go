@@ -12,7 +12,7 @@ import (
 const bucketsPerWindow = 120
 
 // Throttle sheds the calls that a struggling backend could not serve. Make one per backend with [New]; all methods are safe for
-// concurrent use. Calls on a nil Throttle return an error.
+// concurrent use. Calls on a nil or zero Throttle return an error.
 type Throttle struct {
 	name            string
 	priorities      int
@@ -75,6 +75,9 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	return t, nil
 }
 
+// made reports whether t came from New.
+func (t *Throttle) made() bool { return t != nil && t.window != nil }
+
 // Must returns t, and panics if err is not nil. It is for throttles whose settings are part of the program:
 //
 //	var orders = throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
@@ -96,7 +99,7 @@ func (t *Throttle) Name() string {
 // RejectionProbability returns the probability with which a call of priority p would be shed at this instant. It is
 // computed anew each time, so it falls while no calls come. In Shadow and Off it is what Enforce would do.
 func (t *Throttle) RejectionProbability(p Priority) float64 {
-	if t == nil {
+	if !t.made() {
 		return 0
 	}
 	p, _ = ClampPriority(p, t.priorities)
@@ -126,7 +129,7 @@ func (t *Throttle) retuned() {
 // Close ends the throttle's telemetry: Closed is told, and of calls that begin later nothing is. They still work. Calls in
 // flight are told to their end. It is idempotent, and always returns nil.
 func (t *Throttle) Close() error {
-	if t == nil || t.closed.Swap(true) {
+	if !t.made() || t.closed.Swap(true) {
 		return nil
 	}
 	if t.hooks.Closed != nil {

@@ -17,7 +17,7 @@ type Tuning struct {
 // puts all in force at once, or returns an error that names field and range and changes nothing. Change may run
 // again if two Tunes meet.
 func (t *Throttle) Tune(change func(*Tuning)) error {
-	if t == nil {
+	if !t.made() {
 		return errNil
 	}
 	if change == nil {
@@ -25,8 +25,9 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 	}
 	for {
 		before := t.tuning.Load()
-		after := *before
-		change(&after)
+		proposed := *before
+		change(&proposed)
+		after := proposed // change may have kept what it was given
 		if err := after.validate("Tuning", t.span); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (u *Tuning) validate(owner string, window time.Duration) error {
 	switch {
 	case !within(u.MinimumRate, above(0), maxMinimumRate):
 		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want more than 0, at most 1e9", owner, u.MinimumRate))
-	case u.MinimumRate*window.Seconds() < 1:
+	case u.MinimumRate*window.Seconds() < 1-1e-9 && window >= shortestWindow: // a window that is out of range is told of itself
 		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want at least one call per window of %v, %.4g",
 			owner, u.MinimumRate, window, 1/window.Seconds()))
 	}

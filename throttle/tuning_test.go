@@ -182,3 +182,11 @@ func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
 	err := th.Do(context.Background(), throttle.High, returns(errBusy))
 	equal(t, "sheds in Enforce", errors.Is(err, throttle.ErrShed), true)
 }
+
+func TestATuningKeptAfterTuneIsNotInForce(t *testing.T) {
+	th := build(t, throttle.Config{})
+	var kept *throttle.Tuning
+	tune(t, th, func(u *throttle.Tuning) { kept = u })
+	kept.Ratio = math.NaN()
+	equal(t, "Ratio", th.Stats().Ratio, 2)
+}
