@@ -18,6 +18,7 @@ type Call struct {
 type ticket struct {
 	attempt attempt
 	round   atomic.Uint64
+	_       [48]byte // a pair of cache lines of its own
 }
 
 // Admit decides about a call that the caller makes himself. It returns the call, whose end must be told by [Call.Done]

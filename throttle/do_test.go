@@ -170,7 +170,7 @@ func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
 	}{
 		"Do, nil throttle": {
 			func() error { return none.Do(ctx, throttle.High, unwanted(t), unwantedFallback(t)) },
-			"throttle: nil *Throttle: make one with New",
+			"throttle: nil or zero Throttle: make one with New",
 		},
 		"Do, nil function": {
 			func() error { return th.Do(ctx, throttle.High, nil, unwantedFallback(t)) },
@@ -178,7 +178,7 @@ func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
 		},
 		"Do[T], nil throttle": {
 			func() error { _, err := throttle.Do(ctx, nil, throttle.High, valued(1, nil)); return err },
-			"throttle: nil *Throttle: make one with New",
+			"throttle: nil or zero Throttle: make one with New",
 		},
 		"Do[T], nil function": {
 			func() error { _, err := throttle.Do[int](ctx, th, throttle.High, nil); return err },
@@ -186,11 +186,11 @@ func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
 		},
 		"Admit, nil throttle": {
 			func() error { _, err := none.Admit(ctx, throttle.High); return err },
-			"throttle: nil *Throttle: make one with New",
+			"throttle: nil or zero Throttle: make one with New",
 		},
 		"Tune, nil throttle": {
 			func() error { return none.Tune(func(*throttle.Tuning) {}) },
-			"throttle: nil *Throttle: make one with New",
+			"throttle: nil or zero Throttle: make one with New",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,7 @@ type gates struct {
 	ever     []window.Counts // and what it has ever seen, at the same instant
 	scratch  []window.Counts
 	verdicts []verdict
+	proof    proof
 }
 
 func newGates(n int) gates {
@@ -52,6 +53,7 @@ func newGates(n int) gates {
 		ever:     make([]window.Counts, n),
 		scratch:  make([]window.Counts, n),
 		verdicts: make([]verdict, n),
+		proof:    proof{base: make([]window.Counts, n), worst: make([]float64, n)},
 	}
 }
 
@@ -204,33 +206,4 @@ func (g *gates) gateFor(p int, mode Mode) uint64 {
 		gate |= causedAbove
 	}
 	return gate
-}
-
-// harmless returns, one bit each, the priorities whose probability is 0 and stays 0 while the window moves on, as long as
-// nothing is refused.
-func (t *Throttle) harmless(k float64) uint32 {
-	g := &t.gates
-	var proven, doubtful uint32
-	for p, sum := range g.sums {
-		refused := sum.Rejected + sum.Shed
-		switch {
-		case g.verdicts[p].probability > 0:
-		case refused == 0: // and so not answering for those above
-			proven |= 1 << p
-		default:
-			doubtful |= 1 << p
-		}
-	}
-	if doubtful == 0 {
-		return proven
-	}
-	t.window.Suffixes(g.scratch, func(since []window.Counts) bool {
-		for p := range since {
-			if doubtful&(1<<p) != 0 && sreDebt(since, p, k) > 0 {
-				doubtful &^= 1 << p
-			}
-		}
-		return doubtful != 0
-	})
-	return proven | doubtful
 }

@@ -213,11 +213,12 @@ func TestStatsRepeatTheSettings(t *testing.T) {
 }
 
 func TestStatsOfNoThrottle(t *testing.T) {
-	var th *throttle.Throttle
-	got := th.Stats()
-	equal(t, "Name", got.Name, "")
-	equal(t, "priorities", len(got.Priorities), 0)
-	equal(t, "probability", th.RejectionProbability(throttle.High), 0)
+	for name, th := range map[string]*throttle.Throttle{"nil": nil, "zero": new(throttle.Throttle)} {
+		got := th.Stats()
+		equal(t, name+": Name", got.Name, "")
+		equal(t, name+": priorities", len(got.Priorities), 0)
+		equal(t, name+": probability", th.RejectionProbability(throttle.High), 0)
+	}
 }
 
 func TestTotalsAddUp(t *testing.T) {

@@ -148,6 +148,27 @@ func TestTotalsAreWhatTheHooksWereTold(t *testing.T) {
 	}
 }
 
+// TestFirstFailuresAtOnceAreAllCounted: the room for rare totals is made by the first call that needs it, and when several
+// are the first, none may be lost.
+func TestFirstFailuresAtOnceAreAllCounted(t *testing.T) {
+	const callers, rounds = 16, 300
+	for range rounds {
+		th := build(t, throttle.Config{Rand: lucky})
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for range callers {
+			wg.Go(func() {
+				<-start
+				_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error { return nil })
+			})
+		}
+		close(start)
+		wg.Wait()
+		wantAdmitted(t, th, throttle.High, callers, throttle.Rejected, throttle.FaultAvailability)
+		equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Rejected][throttle.FaultNone], callers)
+	}
+}
+
 func inFull(c counts) string {
 	return fmt.Sprintf("admitted %s shed %v shadow %s and %s fallbacks %s", describe(c.Admitted), c.Shed,
 		describe(c.Shadow[throttle.Own]), describe(c.Shadow[throttle.Above]), describe(c.Fallbacks))

@@ -135,21 +135,24 @@ func (w *Window) forgetOld(sums []Counts) {
 	}
 }
 
-// Suffixes calls visit with what happened since each bucket began, the newest bucket first, until visit returns false
-// or the whole span has been visited. It is what Sum would say later, if nothing more happened. Visit gets a slice
-// that is used again, runs under the window's lock and must not call the window. The scratch needs one entry per row.
-func (w *Window) Suffixes(scratch []Counts, visit func(sums []Counts) bool) {
+// Suffixes calls visit with what happened since each bucket began, from the newest bucket to the oldest: what Sum would say
+// later, if nothing more happened. It also fills ever as Ever does, at the same instant. Visit gets a slice that is used
+// again, runs under the window's lock and must not call the window. Scratch and ever need one entry per row.
+func (w *Window) Suffixes(ever, scratch []Counts, visit func(sums []Counts)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.Ever(scratch)
+	w.Ever(ever)
 	for i := range scratch {
+		scratch[i] = ever[i]
 		scratch[i].subtract(w.closed[i])
 	}
+	visit(scratch)
 	n := int64(len(w.ring))
-	for age := int64(1); visit(scratch) && age <= min(n, w.open); age++ {
+	for age := int64(1); age <= min(n, w.open); age++ {
 		for i, b := range w.ring[(w.open-age)%n] {
 			scratch[i].addBucket(b)
 		}
+		visit(scratch)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -163,15 +164,17 @@ func stepOf(dice *rand.Rand, width, span time.Duration) time.Duration {
 
 func checkSuffixes(t *testing.T, w *Window, happened []happening, open int64) {
 	t.Helper()
-	scratch := make([]Counts, 3)
+	ever, scratch, total := make([]Counts, 3), make([]Counts, 3), make([]Counts, 3)
 	age := int64(0)
-	w.Suffixes(scratch, func(since []Counts) bool {
+	w.Suffixes(ever, scratch, func(since []Counts) {
 		if want := model(happened, open, age, 3); fmt.Sprint(since) != fmt.Sprint(want) {
 			t.Fatalf("since %d buckets ago (of %d): got %v, want %v", age, w.Buckets(), since, want)
 		}
 		age++
-		return age%7 != 0 || age > 21
 	})
+	if w.Ever(total); !slices.Equal(ever, total) {
+		t.Fatalf("got %v in all, want %v", ever, total)
+	}
 }
 
 func TestSuffixesEndWithTheWholeSpan(t *testing.T) {
@@ -181,10 +184,9 @@ func TestSuffixesEndWithTheWholeSpan(t *testing.T) {
 	}
 	var last uint64
 	visits := 0
-	w.Suffixes(make([]Counts, 1), func(since []Counts) bool {
+	w.Suffixes(make([]Counts, 1), make([]Counts, 1), func(since []Counts) {
 		last = since[0].Accepted
 		visits++
-		return true
 	})
 	if whole := sumAt(w, 24*time.Second, 1)[0].Accepted; last != whole || visits != 11 {
 		t.Errorf("got %d events after %d visits, want %d after 11", last, visits, whole)
