@@ -1,0 +1,56 @@
+// Benchmarks measures what one call costs: Spillway's, its peers' and that of the least work there could be, interleaved
+// on one machine. It prints medians, ratios, and a verdict for each bound of the design. The README says how to read them.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+)
+
+// defaultRounds makes a run of about 75 seconds.
+const defaultRounds = 2200
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "benchmarks:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	rounds := flag.Int("rounds", defaultRounds, "how many slices to measure of each subject")
+	only := flag.String("only", "", "measure the subjects whose name matches this `regexp`, and the floor")
+	format := flag.String("format", "table", "table, markdown or csv")
+	flag.Parse()
+	printer, ok := formats()[*format]
+	if !ok || *rounds < 1 || flag.NArg() > 0 {
+		flag.Usage()
+		return errors.New("want -rounds of at least 1, -format table, markdown or csv, and no arguments")
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	subjects := choose(allSubjects(), wanted)
+	results := measure(subjects, *rounds, newProgress(os.Stderr, *rounds))
+	return printer(os.Stdout, report(results))
+}
+
+// allSubjects returns the subjects in the order in which they are reported.
+func allSubjects() []*subject {
+	return append(append(floors(), peers()...), ours()...)
+}
+
+// choose returns the subjects whose name matches, and the floor, by which the others are divided.
+func choose(subjects []*subject, wanted *regexp.Regexp) []*subject {
+	var chosen []*subject
+	for _, s := range subjects {
+		if s.name == floorS || wanted.MatchString(s.name) {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// report turns what was measured into tables: one for each group of subjects, the verdicts, and what did not do as it should.
+func report(results []*result) []table {
+	f := newFindings(results)
+	var tables []table
+	for _, r := range results {
+		if n := len(tables); n == 0 || tables[n-1].heading != r.group {
+			tables = append(tables, table{heading: r.group, rows: [][]string{{
+				"one call", "p10 ns", "p50 ns", "/ S", "/ S2", "slices", "as named", "2 procs p10", "p50", "slices", "speed-up",
+			}}})
+		}
+		last := &tables[len(tables)-1]
+		last.rows = append(last.rows, f.row(r))
+	}
+	tables = append(tables, f.verdicts())
+	if warnings := f.warnings(); len(warnings) > 0 {
+		tables = append(tables, table{heading: "WARNING: not what it says", rows: append([][]string{{"subject", "share", "want"}}, warnings...)})
+	}
+	return tables
+}
+
+// findings are the results, by name.
+type findings struct {
+	ordered []*result
+	named   map[string]*result
+}
+
+func newFindings(results []*result) *findings {
+	f := &findings{ordered: results, named: map[string]*result{}}
+	for _, r := range results {
+		f.named[r.name] = r
+	}
+	return f
+}
+
+// row is a subject's line in the table of its group.
+func (f *findings) row(r *result) []string {
+	row := []string{
+		r.name, figure("%.1f", quantile(r.serial, 0.1)), figure("%.1f", quantile(r.serial, 0.5)),
+		figure("%.2f", f.ratio(r.name, floorS)), figure("%.2f", f.ratio(r.name, floorS2)), fmt.Sprint(len(r.serial)), percent(r.share()),
+	}
+	if !r.pair {
+		return append(row, "-", "-", "-", "-")
+	}
+	return append(row,
+		figure("%.1f", quantile(r.paired, 0.1)), figure("%.1f", quantile(r.paired, 0.5)),
+		fmt.Sprint(len(r.paired)), figure("%.2fx", f.speedUp(r.name)))
+}
+
+// warnings names the subjects that did not do what they should.
+func (f *findings) warnings() [][]string {
+	var rows [][]string
+	for _, r := range f.ordered {
+		if r.share() < r.wanted() {
+			rows = append(rows, []string{r.name, percent(r.share()), percent(r.wanted())})
+		}
+	}
+	return rows
+}
+
+// ratio is how much more one operation of a subject costs than one of another: the quotient of the medians, or 0 if one is missing.
+func (f *findings) ratio(over, under string) float64 { return f.ratioAt(0.5, over, under) }
+
+// ratioAt is the ratio of other quantiles than the medians.
+func (f *findings) ratioAt(q float64, over, under string) float64 {
+	a, b := f.named[over], f.named[under]
+	if a == nil || b == nil || len(a.serial) == 0 || len(b.serial) == 0 {
+		return 0
+	}
+	return quantile(a.serial, q) / quantile(b.serial, q)
+}
+
+// speedUp is how many operations two processors do in the time in which one does one, by the medians.
+func (f *findings) speedUp(name string) float64 { return f.speedUpAt(0.5, name) }
+
+func (f *findings) speedUpAt(q float64, name string) float64 {
+	r := f.named[name]
+	if r == nil || len(r.serial) == 0 || len(r.paired) == 0 {
+		return 0
+	}
+	return quantile(r.serial, q) / quantile(r.paired, q)
+}
+
+// share is the part of the operations that did what they should.
+func (r *result) share() float64 {
+	if r.all == 0 {
+		return 0
+	}
+	return float64(r.good) / float64(r.all)
+}
+
+// quantile returns the q-th quantile of sorted numbers, or 0 if there are none.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+}
+
+// figure formats a number, and a missing one as a dash.
+func figure(format string, x float64) string {
+	if x == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
+}
+
+// percent formats a share so that only all looks like all.
+func percent(share float64) string {
+	if share == 1 {
+		return "100 %"
+	}
+	return fmt.Sprintf("%.3f %%", min(share*100, 99.999))
+}
+
+// machine names what was measured on.
+func machine() string {
+	return fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQuantile(t *testing.T) {
+	for _, tt := range []struct {
+		sorted []float64
+		q      float64
+		want   float64
+	}{
+		{nil, 0.5, 0},
+		{[]float64{7}, 0.1, 7},
+		{[]float64{1, 2, 3}, 0.5, 2},
+		{[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.1, 2},
+	} {
+		if got := quantile(tt.sorted, tt.q); got != tt.want {
+			t.Errorf("quantile(%v, %v): got %v want %v", tt.sorted, tt.q, got, tt.want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{1: "100 %", 0.9999999: "99.999 %", 0.5: "50.000 %", 0: "0.000 %"} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v): got %q want %q", share, got, want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	atMost := claim{under: floorS, bound: 1.5, stretch: 1.35}
+	atLeast := claim{bound: 1.7}
+	for _, tt := range []struct {
+		claim    claim
+		measured float64
+		want     string
+	}{
+		{atMost, 1.2, "met, stretch too"},
+		{atMost, 1.4, "met"},
+		{atMost, 1.6, "MISSED"},
+		{atMost, 0, "not measured"},
+		{atLeast, 1.8, "met"},
+		{atLeast, 1.6, "MISSED"},
+		{claim{}, 1.6, "to compare"},
+	} {
+		if got := tt.claim.judge(tt.measured); got != tt.want {
+			t.Errorf("%+v measured %v: got %q want %q", tt.claim, tt.measured, got, tt.want)
+		}
+	}
+}
+
+// TestReport follows figures from what was measured into every format.
+func TestReport(t *testing.T) {
+	results := []*result{
+		{subject: &subject{group: "floors", name: floorS, pair: true}, serial: []float64{20}, paired: []float64{10}, good: 1, all: 1},
+		{subject: &subject{group: "ours", name: ourAllowed, pair: true}, serial: []float64{28}, paired: []float64{14}, good: 9, all: 10},
+	}
+	for format, want := range map[string][]string{
+		"table":    {"allowed call / S", "<= 1.50, stretch 1.35", "WARNING", "2.00x"},
+		"markdown": {"### ours", "| allowed | 28.0 | 28.0 | 1.40 | - | 1 | 90.000 % | 14.0 | 14.0 | 1 | 2.00x |", "|---|---:|"},
+		"csv":      {"allowed call / S,1.40,1.40,\"<= 1.50, stretch 1.35\",met", "ours,allowed,28.0,28.0,1.40,-,1,90.000 %,14.0,14.0,1,2.00x"},
+	} {
+		var out strings.Builder
+		if err := formats()[format](&out, report(results)); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range want {
+			if !strings.Contains(out.String(), s) {
+				t.Errorf("%s: got %s\nwant %q in it", format, out.String(), s)
+			}
+		}
+		if strings.Contains(out.String(), "not measured") || strings.Contains(out.String(), "generic") {
+			t.Errorf("%s: got a verdict about what was not chosen:\n%s", format, out.String())
+		}
+	}
+}

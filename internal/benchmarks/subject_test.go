@@ -1,0 +1,56 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+)
+
+// TestSubjectsDoAsNamed runs a few thousand operations of each subject and looks at what they did.
+func TestSubjectsDoAsNamed(t *testing.T) {
+	for _, s := range allSubjects() {
+		t.Run(s.name, func(t *testing.T) {
+			r := &result{subject: s}
+			for range 20 {
+				s.ready()
+				loop(s.op, 200)
+				r.sample()
+			}
+			r.settle()
+			if got := r.share(); got < s.wanted() {
+				t.Errorf("share of operations that did as named: got %v want at least %v", got, s.wanted())
+			}
+		})
+	}
+}
+
+func TestNamesAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range allSubjects() {
+		if seen[s.name] {
+			t.Errorf("got two subjects called %q, want one", s.name)
+		}
+		seen[s.name] = true
+	}
+	for _, c := range claims() {
+		if !seen[c.over] || c.under != "" && !seen[c.under] {
+			t.Errorf("%s: got a claim about %q and %q, want subjects that exist", c.what, c.over, c.under)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	subjects := []*subject{{name: floorS}, {name: floorS2}, {name: ourShed}}
+	for _, tt := range []struct{ only, want string }{
+		{"", floorS + floorS2 + ourShed},
+		{"^shed$", floorS + ourShed},
+		{"nothing", floorS},
+	} {
+		var got string
+		for _, s := range choose(subjects, regexp.MustCompile(tt.only)) {
+			got += s.name
+		}
+		if got != tt.want {
+			t.Errorf("-only %q: got %q want %q", tt.only, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import "fmt"
+
+// claim is a bound that the design sets.
+type claim struct {
+	what    string
+	over    string  // the subject
+	under   string  // what it is divided by; empty for the speed-up from one processor to two
+	bound   float64 // the ratio is at most this, the speed-up at least; 0 for a figure to compare with
+	stretch float64 // what would be better still; 0 for nothing
+}
+
+// claims are the bounds on the cost of a call.
+func claims() []claim {
+	return []claim{
+		{"allowed call / S", ourAllowed, floorS, 1.5, 1.35},
+		{"allowed call, P > 0 / S2", ourDoubtful, floorS2, 1.5, 0},
+		{"allowed call, P > 0, own draw / S2", ourDoubtfulDraw, floorS2, 1.5, 0},
+		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0},
+		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0},
+		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.65, 0},
+		{"generic form / method", ourGeneric, ourAllowed, 1.05, 0},
+		{"Admit and Done / method", ourAdmit, ourAllowed, 1.3, 0},
+		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0},
+		{"shed call / allowed call", ourShed, ourAllowed, 1.0, 0},
+		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.0, 0},
+		{"rejected, DeadlineExceeded / S", ourTimeout, floorS, 3, 0},
+		{"rejected, faults.Unavailable / S", ourUnavailable, floorS, 3, 0},
+		{"not found, faults.NotFound / S", ourMissing, floorS, 3, 0},
+		{"not found, plain error / S", ourPlain, floorS, 3, 0},
+		{"S, two processors / one", floorS, "", 0, 0},
+		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0},
+		{"shed call, two processors / one", ourShed, "", 1.7, 0},
+	}
+}
+
+// verdicts holds what was measured against the bounds. A claim about a subject that was not chosen is left out.
+func (f *findings) verdicts() table {
+	t := table{heading: "bounds (" + machine() + ")", rows: [][]string{{"what", "at p10", "measured", "bound", "verdict"}}}
+	for _, c := range claims() {
+		if f.named[c.over] != nil && (c.under == "" || f.named[c.under] != nil) {
+			t.rows = append(t.rows, f.verdict(c))
+		}
+	}
+	return t
+}
+
+// verdict is a claim's line: the verdict is about the medians.
+func (f *findings) verdict(c claim) []string {
+	atP10, measured := f.ratioAt(0.1, c.over, c.under), f.ratio(c.over, c.under)
+	if c.under == "" {
+		atP10, measured = f.speedUpAt(0.1, c.over), f.speedUp(c.over)
+	}
+	return []string{c.what, figure("%.2f", atP10), figure("%.2f", measured), c.limit(), c.judge(measured)}
+}
+
+// limit is the bound in words.
+func (c claim) limit() string {
+	switch {
+	case c.bound == 0:
+		return "-"
+	case c.under == "":
+		return fmt.Sprintf(">= %.2f", c.bound)
+	case c.stretch > 0:
+		return fmt.Sprintf("<= %.2f, stretch %.2f", c.bound, c.stretch)
+	}
+	return fmt.Sprintf("<= %.2f", c.bound)
+}
+
+// judge says in a word whether the bound is kept.
+func (c claim) judge(measured float64) string {
+	switch {
+	case measured == 0:
+		return "not measured"
+	case c.bound == 0:
+		return "to compare"
+	case c.under == "" && measured < c.bound, c.under != "" && measured > c.bound:
+		return "MISSED"
+	case c.stretch > 0 && measured <= c.stretch:
+		return "met, stretch too"
+	}
+	return "met"
+}
