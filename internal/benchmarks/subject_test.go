@@ -16,8 +16,9 @@ func TestSubjectsDoAsNamed(t *testing.T) {
 				r.sample()
 			}
 			r.settle()
-			if got := r.share(); got < s.wanted() {
-				t.Errorf("share of operations that did as named: got %v want at least %v", got, s.wanted())
+			const luck = 0.01 // some subjects draw for themselves, and four thousand draws are few
+			if got := r.share(); got < s.wanted()-luck {
+				t.Errorf("share of operations that did as named: got %v want at least %v", got, s.wanted()-luck)
 			}
 		})
 	}
