@@ -61,9 +61,6 @@ func (a *attempt) begin(t *Throttle, ctx context.Context, p Priority) error {
 	}
 	a.stage = running
 	a.row[started].Add(1)
-	if t.listens {
-		a.announce()
-	}
 	return nil
 }
 
@@ -119,7 +116,7 @@ func (a *attempt) tellShed() {
 	}
 }
 
-// announce tells the hooks that the call starts.
+// announce tells the hooks that the call starts. If they panic, whoever called it must abandon the attempt.
 func (a *attempt) announce() {
 	t := a.throttle
 	if a.told = !t.closed.Load(); !a.told {
@@ -128,21 +125,12 @@ func (a *attempt) announce() {
 	if t.hooks.Finished != nil {
 		a.began = t.elapsed()
 	}
-	h := t.hooks.Started
-	if h == nil {
-		return
-	}
-	returned := false
-	defer func() {
-		if !returned {
-			a.abandon()
+	if h := t.hooks.Started; h != nil {
+		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: oddsOf(a.gate), Shadow: a.shadow})
+		if ctx != nil {
+			a.ctx = ctx
 		}
-	}()
-	ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: oddsOf(a.gate), Shadow: a.shadow})
-	if ctx != nil {
-		a.ctx = ctx
 	}
-	returned = true
 }
 
 // settle books the end of the function, and returns its error unmarked.

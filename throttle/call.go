@@ -36,7 +36,22 @@ func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
 		t.tickets.Put(k)
 		return Call{}, err
 	}
+	if t.listens {
+		k.announce()
+	}
 	return Call{ticket: k, round: k.round.Load(), ctx: k.attempt.ctx}, nil
+}
+
+// announce tells the hooks that the call starts, and that it is over if they panic: there will be no Call to end it.
+func (k *ticket) announce() {
+	announced := false
+	defer func() {
+		if !announced {
+			k.attempt.abandon()
+		}
+	}()
+	k.attempt.announce()
+	announced = true
 }
 
 // Context returns the context to make the call with: Admit's, or what the Started hook made of it.

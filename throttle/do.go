@@ -26,6 +26,9 @@ func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) 
 	err = a.begin(t, ctx, p)
 	defer a.abandon()
 	if a.stage == running {
+		if t.listens {
+			a.announce()
+		}
 		err = a.settle(fn(a.ctx))
 	}
 	if err != nil && len(fallback) > 0 && fallback[0] != nil {
@@ -49,6 +52,9 @@ func Do[T any](
 	err = a.begin(t, ctx, p)
 	defer a.abandon()
 	if a.stage == running {
+		if t.listens {
+			a.announce()
+		}
 		value, err = fn(a.ctx)
 		err = a.settle(err)
 	}
