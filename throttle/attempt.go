@@ -39,7 +39,7 @@ type attempt struct {
 
 // begin decides about a call. It returns the error with which the call ends here and now: the stage says whether it was
 // refused or not made at all.
-func (a *attempt) begin(t *Throttle, ctx context.Context, p Priority) error {
+func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (a *attempt) collapse() {
 	case running:
 		a.book(Ignored, FaultPanic)
 	case falling:
-		a.land(ErrPanicked)
+		_ = a.land(ErrPanicked) // which is what it returns
 	}
 	a.finish(ErrPanicked)
 }

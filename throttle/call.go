@@ -26,12 +26,12 @@ type ticket struct {
 //
 // A call whose end is never told stays in flight in [Throttle.Stats], and counts as nothing else.
 func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
-	ctx, err := sound(t, ctx, true)
+	ctx, err := sound(ctx, t, true)
 	if err != nil {
 		return Call{}, err
 	}
 	k := t.tickets.Get().(*ticket)
-	if err = k.attempt.begin(t, ctx, p); err != nil {
+	if err = k.attempt.begin(ctx, t, p); err != nil {
 		k.attempt = attempt{}
 		t.tickets.Put(k)
 		return Call{}, err

@@ -6,13 +6,13 @@ import "context"
 type Outcome uint8
 
 const (
-	// Accepted: the backend did its work, even if its answer is an ordinary error.
+	// Accepted means that the backend did its work, even if its answer is an ordinary error.
 	Accepted Outcome = iota
-	// Rejected: the backend was out of capacity.
+	// Rejected means that the backend was out of capacity.
 	Rejected
-	// Ignored: the call says nothing about capacity, because the caller gave up or the function panicked.
+	// Ignored means that the call says nothing about capacity, because the caller gave up or the function panicked.
 	Ignored
-	// Shed: the throttle refused the call, which was never made.
+	// Shed means that the throttle refused the call, which was never made.
 	Shed
 
 	// NumOutcomes is the number of outcomes.

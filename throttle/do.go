@@ -18,12 +18,12 @@ type FallbackOf[T any] = func(ctx context.Context, err error, local bool) (T, er
 //
 // If fn panics, the call is [Ignored] and the panic goes on up.
 func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
-	ctx, err := sound(t, ctx, fn != nil)
+	ctx, err := sound(ctx, t, fn != nil)
 	if err != nil {
 		return err
 	}
 	var a attempt
-	err = a.begin(t, ctx, p)
+	err = a.begin(ctx, t, p)
 	defer a.abandon()
 	if a.stage == running {
 		if t.listens {
@@ -44,12 +44,12 @@ func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) 
 func Do[T any](
 	ctx context.Context, t *Throttle, p Priority, fn func(context.Context) (T, error), fallback ...FallbackOf[T],
 ) (value T, err error) {
-	ctx, err = sound(t, ctx, fn != nil)
+	ctx, err = sound(ctx, t, fn != nil)
 	if err != nil {
 		return value, err
 	}
 	var a attempt
-	err = a.begin(t, ctx, p)
+	err = a.begin(ctx, t, p)
 	defer a.abandon()
 	if a.stage == running {
 		if t.listens {
@@ -69,7 +69,7 @@ func Do[T any](
 }
 
 // sound returns the context to go on with, or the error of a call that cannot be.
-func sound(t *Throttle, ctx context.Context, function bool) (context.Context, error) {
+func sound(ctx context.Context, t *Throttle, function bool) (context.Context, error) {
 	if !t.made() {
 		return ctx, errNil
 	}

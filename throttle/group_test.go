@@ -140,7 +140,7 @@ func TestAnyGetEvictsTheIdle(t *testing.T) {
 				time.Sleep(59 * time.Second)
 				member(t, g, "used")
 				r.wantClosed(t) // a minute is not too long
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				equal(t, "Get", get(g), nil)
 				r.wantClosed(t, idle)
 			})
@@ -153,8 +153,10 @@ func TestIdleIsTenMinutesUnlessToldOtherwise(t *testing.T) {
 		var r register
 		g := newGroup(t, r.config, throttle.GroupConfig{})
 		a := member(t, g, "a")
-		time.Sleep(10 * time.Minute)
-		equal(t, "a after ten minutes", member(t, g, "a"), a)
+		for range 3 {
+			time.Sleep(10 * time.Minute)
+			equal(t, "a after ten minutes", member(t, g, "a"), a)
+		}
 		time.Sleep(10*time.Minute + 1)
 		equal(t, "Len while nobody asks", g.Len(), 1)
 		if member(t, g, "a") == a {

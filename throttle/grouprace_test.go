@@ -133,6 +133,7 @@ func FuzzGroup(f *testing.F) {
 	f.Add(uint8(2), "abc", []byte{1, 2, 3, 1, 255, 4, 1})
 	f.Add(uint8(1), "\x00\xff\n\"", []byte{0, 1, 0, 200, 250, 2})
 	f.Add(uint8(7), "", []byte{9, 9, 255, 255, 9})
+	f.Add(uint8(4), "ab", []byte{1, 244, 1, 244, 1, 244, 1, 2, 255, 1, 2})
 	f.Add(uint8(3), "the quick brown fox", []byte("jumps over the lazy dog\xf0\xf7 and \xff\xff runs away"))
 	f.Fuzz(func(t *testing.T, bound uint8, keys string, script []byte) {
 		synctest.Test(t, func(t *testing.T) {

@@ -69,9 +69,9 @@ type FallbackEvent struct {
 type Cause uint8
 
 const (
-	// Own: mostly those of the call's own priority.
+	// Own is the cause if mostly the call's own priority was rejected.
 	Own Cause = iota
-	// Above: mostly those of higher priorities, which share the backend.
+	// Above is the cause if mostly higher priorities were, which share the backend.
 	Above
 
 	// NumCauses is the number of causes.

@@ -147,9 +147,9 @@ func faultsGroup(now, before [NumFaults]uint64) slog.Attr {
 	return slog.Group("faults", kinds...)
 }
 
-func headline(shadow bool, real, dry string) string {
+func headline(shadow bool, enforced, dry string) string {
 	if shadow {
 		return dry
 	}
-	return real
+	return enforced
 }

@@ -136,13 +136,16 @@ func TestTheStoryOfAnOverload(t *testing.T) {
 				rejectMany(t, l.Throttle, throttle.Medium, 119) // 180 requests of which none was accepted: 0.75
 				_ = l.Do(t.Context(), throttle.Medium, returns(context.DeadlineExceeded))
 				l.shed(t, throttle.Medium, 9)
+				times(60, l.Throttle, throttle.Medium, nil) // past the peak
+				time.Sleep(time.Second)
+				l.shed(t, throttle.Medium, 1)
 				l.wantLines(t)
 
-				time.Sleep(2*time.Second + time.Second/2)
+				time.Sleep(time.Second + time.Second/2)
 				l.recover(t, throttle.Medium)
 				l.wantLines(t)
 				time.Sleep(time.Second)
-				l.wantLines(t, fmt.Sprintf(c.stop, 4*time.Second, 10, 0.75, "availability=179 timeout=1"))
+				l.wantLines(t, fmt.Sprintf(c.stop, 4*time.Second, 11, 0.75, "availability=179 timeout=1"))
 
 				time.Sleep(time.Hour)
 				l.wantLines(t)

@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -171,6 +172,35 @@ func TestAHandlerThatPanics(t *testing.T) {
 		l.wantLines(t,
 			"INFO throttle stopped shedding throttle=orders priority=high duration=1s shed=2 peak_probability=0.5 faults=[availability=60]")
 	})
+}
+
+// callingHandler calls a throttle for each line, as one does that sends its lines to a backend.
+type callingHandler struct {
+	slog.Handler
+	call func()
+}
+
+func (h callingHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h callingHandler) Handle(context.Context, slog.Record) error {
+	h.call()
+	return nil
+}
+
+// TestAHandlerMayCallTheThrottle, though that sheds its call.
+func TestAHandlerMayCallTheThrottle(t *testing.T) {
+	var th *throttle.Throttle
+	shed := 0
+	handler := callingHandler{slog.DiscardHandler, func() {
+		if err := th.Do(t.Context(), throttle.High, succeed); errors.Is(err, throttle.ErrShed) {
+			shed++
+		}
+	}}
+	th = build(t, throttle.Config{Rand: unlucky, Hooks: throttle.LogHooks(slog.New(handler))})
+	inTime(t, func() {
+		times(100, th, throttle.High, errBusy)
+		equal(t, "Close", th.Close(), nil)
+	})
+	equal(t, "calls of the handler that were shed", shed, 2)
 }
 
 // TestManyGoroutinesTellOneStory, for the race detector, and because each of them could take itself for the first.

@@ -157,10 +157,10 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 		t.Errorf("storms: got a probability of %v at most and %d shed, want more, or nothing has been tested", highest, shed)
 	}
 	for priority := throttle.High; priority <= throttle.Low; priority++ {
-		real, dry := tier(p.enforce, priority), tier(p.shadow, priority)
-		equal(t, "window", dry.Window, real.Window)
-		equal(t, "admitted by both", dry.Admitted, real.Admitted)
-		for cause, n := range real.Shed {
+		enforced, dry := tier(p.enforce, priority), tier(p.shadow, priority)
+		equal(t, "window", dry.Window, enforced.Window)
+		equal(t, "admitted by both", dry.Admitted, enforced.Admitted)
+		for cause, n := range enforced.Shed {
 			equal(t, "shadow shed as shed", dry.ShadowShed[cause].Sum(), n)
 		}
 	}

@@ -37,17 +37,20 @@ func TestSREFormula(t *testing.T) {
 		{"a smaller padding lets less through", []window.Counts{tier(0, 100, 0)}, 2, 1, []float64{100. / 101}},
 		{
 			"a tier that shares the fate is charged for those above", // equal rates: in full
-			[]window.Counts{tier(10, 90, 100), tier(10, 90, 0)}, 2, 60,
+			[]window.Counts{tier(10, 90, 100), tier(10, 90, 0)},
+			2, 60,
 			[]float64{180. / 260, (100. + 190 - 20) / (100 + 190 + 60)},
 		},
 		{
 			"a tier that the backend does not reject answers for nobody",
-			[]window.Counts{tier(0, 4000, 0), tier(10, 0, 0), tier(0, 0, 0)}, 2, 60,
+			[]window.Counts{tier(0, 4000, 0), tier(10, 0, 0), tier(0, 0, 0)},
+			2, 60,
 			[]float64{4000. / 4060, 0, 0},
 		},
 		{
 			"a tier rejected at half the rate is charged in part",
-			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)}, 2, 60,
+			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)},
+			2, 60,
 			[]float64{999. / 1059, charged(999, 400+599, 599, square(1.25*(400.1/1000)/(999.1/1000)))},
 		},
 	}
