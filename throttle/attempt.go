@@ -94,15 +94,13 @@ func (a *attempt) pass() error {
 	}
 	t.noteRefusal(a.priority)
 	t.noteNews(now)
-	if !a.shadow {
-		a.stage, a.outcome = refused, Shed
-	}
 	if t.listens && !t.closed.Load() {
 		a.tellShed()
 	}
 	if a.shadow {
 		return nil
 	}
+	a.stage, a.outcome = refused, Shed
 	return t.shedErrs[a.priority]
 }
 

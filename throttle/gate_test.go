@@ -116,6 +116,22 @@ func TestGatesOpenAgainAfterAFewFailures(t *testing.T) {
 	}
 }
 
+func TestRefusalsWatchTheGatesThatTheyMayMove(t *testing.T) {
+	for _, refusal := range []string{"shed", "rejected"} {
+		l := newLab(t, 1, Config{Rand: func() float64 { return 0 }})
+		if refusal == "shed" {
+			l.gates.words[Important].Store(1<<oddsShift | watched)
+		}
+		l.gates.words[Medium].Store(answering)
+		l.call(Important, context.DeadlineExceeded)
+		for p, want := range []uint64{High: 0, Important: watched, Medium: watched, Low: 0} {
+			if got := l.gates.words[p].Load() & watched; got != want {
+				t.Errorf("Important was %s: gate of %v: got watched %d, want %d", refusal, Priority(p), got, want)
+			}
+		}
+	}
+}
+
 // TestDecisionsAreABucketOrSixteenEventsOldAtMost compares the gate with what was exact during the last sixteen events and since the
 // open bucket began. An accept at an open gate is no event for the gates below it, which it moves least.
 func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {

@@ -95,39 +95,33 @@ func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand) {
 	}
 }
 
-// underWay runs work on n goroutines, while another one turns the mode round and round.
-func underWay(t *testing.T, th *throttle.Throttle, n int, work func(i int)) {
+// underWay makes random calls on n goroutines, each of which turns the mode on every so often.
+func underWay(t *testing.T, th *throttle.Throttle, n, calls int, each func(*rand.Rand)) {
 	t.Helper()
-	var wg, turner sync.WaitGroup
-	var over atomic.Bool
-	turner.Go(func() {
-		for mode := throttle.Enforce; !over.Load(); mode = (mode + 1) % (throttle.Off + 1) {
-			if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
-				t.Errorf("Tune: got error %v want nil", err)
-			}
-			for range 1000 {
-				_ = th.Name()
-			}
-		}
-	})
+	var wg sync.WaitGroup
+	var turns atomic.Int64
 	for i := range n {
-		wg.Go(func() { work(i) })
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(i), 1))
+			for call := range calls {
+				if call%40 == 0 {
+					mode := throttle.Mode(turns.Add(1) % int64(throttle.Off+1))
+					if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+						t.Errorf("Tune: got error %v want nil", err)
+					}
+				}
+				each(dice)
+			}
+		})
 	}
 	wg.Wait()
-	over.Store(true)
-	turner.Wait()
 }
 
 // TestTotalsAreWhatTheHooksWereTold, one for one, whatever the modes were meanwhile.
 func TestTotalsAreWhatTheHooksWereTold(t *testing.T) {
 	var told audit
 	th := build(t, throttle.Config{Hooks: told.hooks()})
-	underWay(t, th, 64, func(i int) {
-		dice := rand.New(rand.NewPCG(uint64(i), 1))
-		for range 1000 {
-			randomCall(t, th, dice)
-		}
-	})
+	underWay(t, th, 64, 1000, func(dice *rand.Rand) { randomCall(t, th, dice) })
 	var all counts
 	for p, want := range told.byPriority {
 		got := tier(th, throttle.Priority(p))
@@ -216,12 +210,9 @@ func TestNoTotalEverFalls(t *testing.T) {
 			before = after
 		}
 	})
-	underWay(t, th, 8, func(i int) {
-		dice := rand.New(rand.NewPCG(uint64(i), 2))
-		for range 2500 {
-			randomCall(t, th, dice)
-			_ = th.Do(context.WithValue(t.Context(), fateKey{}, &fateOf{}), throttle.Priority(dice.IntN(9)-2), succeed)
-		}
+	underWay(t, th, 8, 2500, func(dice *rand.Rand) {
+		randomCall(t, th, dice)
+		_ = th.Do(context.WithValue(t.Context(), fateKey{}, &fateOf{}), throttle.Priority(dice.IntN(9)-2), succeed)
 	})
 	over.Store(true)
 	reader.Wait()
