@@ -11,7 +11,10 @@ import (
 	"testing"
 )
 
-const examples = "throttle/example_test.go"
+const (
+	examples     = "throttle/example_test.go"
+	otelExamples = "otelthrottle/example_test.go"
+)
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
@@ -88,17 +91,17 @@ func TestTheReadmesTenLinesAreAnExample(t *testing.T) {
 }
 
 func TestTheReadmesCodeIsInTheExamples(t *testing.T) {
-	code := statements(readFile(t, examples))
+	code := append(statements(readFile(t, examples)), statements(readFile(t, otelExamples))...)
 	for _, block := range fenced(readFile(t, "README.md"), "go") {
 		if !occurs(block, code) {
-			t.Errorf("README.md has code that is not in %s:\n%s", examples, strings.Join(block, "\n"))
+			t.Errorf("README.md has code that is in no example:\n%s", strings.Join(block, "\n"))
 		}
 	}
 }
 
 func TestTheReadmesOutputIsTheExamples(t *testing.T) {
 	var output []string
-	for _, line := range statements(readFile(t, examples)) {
+	for _, line := range append(statements(readFile(t, examples)), statements(readFile(t, otelExamples))...) {
 		output = append(output, strings.TrimPrefix(line, "// "))
 	}
 	blocks := fenced(readFile(t, "README.md"), "text")
@@ -107,7 +110,7 @@ func TestTheReadmesOutputIsTheExamples(t *testing.T) {
 	}
 	for _, block := range blocks {
 		if !occurs(block, output) {
-			t.Errorf("README.md has output that is not in %s:\n%s", examples, strings.Join(block, "\n"))
+			t.Errorf("README.md has output that no example has:\n%s", strings.Join(block, "\n"))
 		}
 	}
 }

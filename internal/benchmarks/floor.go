@@ -11,6 +11,8 @@ import (
 const (
 	floorS  = "S: context, clock, load, sharded add, call"
 	floorS2 = "S2: the same with a second clock read"
+
+	floorClock = "clock"
 )
 
 // floors are the least work that a throttle could do for a call.
@@ -19,7 +21,7 @@ func floors() []*subject {
 	f := &floor{base: time.Now()}
 	return []*subject{
 		{group: "floors", name: "bare call", op: func() error { return noop(ctx) }, pair: true},
-		{group: "floors", name: "clock", op: func() error { f.now = time.Since(f.base); return nil }},
+		{group: "floors", name: floorClock, op: func() error { f.now = time.Since(f.base); return nil }},
 		{group: "floors", name: floorS, op: func() error { return f.do(ctx, noop) }, pair: true},
 		{group: "floors", name: floorS2, op: func() error { return f.do2(ctx, noop) }, pair: true},
 	}

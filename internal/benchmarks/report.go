@@ -64,16 +64,27 @@ func (f *findings) warnings() [][]string {
 	return rows
 }
 
-// ratio is how much more one operation of a subject costs than one of another: the quotient of the medians, or 0 if one is missing.
-func (f *findings) ratio(over, under string) float64 { return f.ratioAt(0.5, over, under) }
+// ratio is how much more one operation of a subject costs than one of another, to whose cost parts of others may be added: the
+// quotient of the medians, or 0 if one is missing.
+func (f *findings) ratio(over, under string, plus ...part) float64 {
+	return f.ratioAt(0.5, over, under, plus...)
+}
 
 // ratioAt is the ratio of other quantiles than the medians.
-func (f *findings) ratioAt(q float64, over, under string) float64 {
-	a, b := f.named[over], f.named[under]
-	if a == nil || b == nil || len(a.serial) == 0 || len(b.serial) == 0 {
+func (f *findings) ratioAt(q float64, over, under string, plus ...part) float64 {
+	divisor := 0.0
+	for _, p := range append([]part{{under, 1}}, plus...) {
+		r := f.named[p.name]
+		if r == nil || len(r.serial) == 0 {
+			return 0
+		}
+		divisor += p.times * quantile(r.serial, q)
+	}
+	r := f.named[over]
+	if r == nil || len(r.serial) == 0 {
 		return 0
 	}
-	return quantile(a.serial, q) / quantile(b.serial, q)
+	return quantile(r.serial, q) / divisor
 }
 
 // speedUp is how many operations two processors do in the time in which one does one, by the medians.

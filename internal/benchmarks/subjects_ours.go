@@ -41,6 +41,7 @@ func ours() []*subject {
 		{"spillway, with hooks", hooked()},
 		{"spillway, shed", refusals()},
 		{"spillway, answered with an error", failures()},
+		{"spillway, in OpenTelemetry", telemetry()},
 	}
 	var all []*subject
 	for _, g := range groups {

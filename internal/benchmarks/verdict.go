@@ -9,29 +9,38 @@ type claim struct {
 	under   string  // what it is divided by; empty for the speed-up from one processor to two
 	bound   float64 // the ratio is at most this, the speed-up at least; 0 for a figure to compare with
 	stretch float64 // what would be better still; 0 for nothing
+	plus    []part  // what is added to the divisor
+}
+
+// part is a subject's cost, some times over.
+type part struct {
+	name  string
+	times float64
 }
 
 // claims are the bounds on the cost of a call.
 func claims() []claim {
 	return []claim{
-		{"allowed call / S", ourAllowed, floorS, 1.5, 1.35},
-		{"allowed call, P > 0 / S2", ourDoubtful, floorS2, 1.5, 0},
-		{"allowed call, P > 0, own draw / S2", ourDoubtfulDraw, floorS2, 1.5, 0},
-		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0},
-		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0},
-		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.65, 0},
-		{"generic form / method", ourGeneric, ourAllowed, 1.05, 0},
-		{"Admit and Done / method", ourAdmit, ourAllowed, 1.3, 0},
-		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0},
-		{"shed call / allowed call", ourShed, ourAllowed, 1.0, 0},
-		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.0, 0},
-		{"rejected, DeadlineExceeded / S", ourTimeout, floorS, 3, 0},
-		{"rejected, faults.Unavailable / S", ourUnavailable, floorS, 3, 0},
-		{"not found, faults.NotFound / S", ourMissing, floorS, 3, 0},
-		{"not found, plain error / S", ourPlain, floorS, 3, 0},
-		{"S, two processors / one", floorS, "", 0, 0},
-		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0},
-		{"shed call, two processors / one", ourShed, "", 1.7, 0},
+		{"allowed call / S", ourAllowed, floorS, 1.5, 1.35, nil},
+		{"allowed call, P > 0 / S2", ourDoubtful, floorS2, 1.5, 0, nil},
+		{"allowed call, P > 0, own draw / S2", ourDoubtfulDraw, floorS2, 1.5, 0, nil},
+		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0, nil},
+		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0, nil},
+		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.65, 0, nil},
+		{"generic form / method", ourGeneric, ourAllowed, 1.05, 0, nil},
+		{"Admit and Done / method", ourAdmit, ourAllowed, 1.3, 0, nil},
+		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0, nil},
+		{"shed call / allowed call", ourShed, ourAllowed, 1.0, 0, nil},
+		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.0, 0, nil},
+		{"rejected, DeadlineExceeded / S", ourTimeout, floorS, 3, 0, nil},
+		{"rejected, faults.Unavailable / S", ourUnavailable, floorS, 3, 0, nil},
+		{"not found, faults.NotFound / S", ourMissing, floorS, 3, 0, nil},
+		{"not found, plain error / S", ourPlain, floorS, 3, 0, nil},
+		{"S, two processors / one", floorS, "", 0, 0, nil},
+		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0, nil},
+		{"shed call, two processors / one", ourShed, "", 1.7, 0, nil},
+		{"metrics on / (off + 1.2 Histogram.Record + clock)", ourMetrics, ourAllowed, 1, 0, []part{{floorRecord, 1.2}, {floorClock, 1}}},
+		{"metrics on, no duration, no spans / off", ourTotals, ourAllowed, 1.1, 0, nil},
 	}
 }
 
@@ -48,7 +57,7 @@ func (f *findings) verdicts() table {
 
 // verdict is a claim's line: the verdict is about the medians.
 func (f *findings) verdict(c claim) []string {
-	atP10, measured := f.ratioAt(0.1, c.over, c.under), f.ratio(c.over, c.under)
+	atP10, measured := f.ratioAt(0.1, c.over, c.under, c.plus...), f.ratio(c.over, c.under, c.plus...)
 	if c.under == "" {
 		atP10, measured = f.speedUpAt(0.1, c.over), f.speedUp(c.over)
 	}

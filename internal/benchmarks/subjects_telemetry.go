@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The names of the telemetry subjects that bounds are set for, and what they are measured against.
+const (
+	ourMetrics  = "allowed, metrics on"
+	ourTotals   = "allowed, metrics on, no duration, no spans"
+	floorRecord = "Histogram.Record, attributes made before"
+)
+
+// sdk is OpenTelemetry as an application sets it up, with nobody who exports.
+type sdk struct {
+	metrics *sdkmetric.MeterProvider
+	traces  *sdktrace.TracerProvider
+}
+
+func newSDK() sdk {
+	return sdk{
+		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
+		traces:  sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)))),
+	}
+}
+
+// hooks are otelthrottle's, with some options.
+func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
+	options = append(options, otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
+	tel, err := otelthrottle.New(options...)
+	if err != nil {
+		panic(err)
+	}
+	return tel.Hooks()
+}
+
+// telemetry are calls that are told to OpenTelemetry: the default configuration first.
+func telemetry() []*subject {
+	s := newSDK()
+	unsampled, _ := s.traces.Tracer("bench").Start(context.Background(), "unsampled")
+	sampled, _ := sdktrace.NewTracerProvider().Tracer("bench").Start(context.Background(), "sampled")
+	told := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
+		return healthy(name, throttle.High, throttle.Config{Hooks: hooks}, func(t *throttle.Throttle) error {
+			return t.Do(ctx, throttle.High, noop)
+		})
+	}
+	return []*subject{
+		told(ourMetrics, context.Background(), s.hooks()),
+		told("allowed, metrics on, unsampled parent", unsampled, s.hooks()),
+		told("allowed, metrics on, no spans", context.Background(), s.hooks(otelthrottle.WithoutSpans())),
+		told(ourTotals, context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
+		told("allowed, metrics on, sampled span", sampled, s.hooks(otelthrottle.WithTracerProvider(sdktrace.NewTracerProvider()))),
+		recorded(s),
+	}
+}
+
+// recorded is what a histogram costs by itself, at its best.
+func recorded(s sdk) *subject {
+	ctx := context.Background()
+	histogram, err := s.metrics.Meter("bench").Float64Histogram("bench.duration",
+		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10))
+	if err != nil {
+		panic(err)
+	}
+	options := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(
+		attribute.String("throttle.name", "bench"), attribute.String("throttle.priority", "high"), attribute.String("throttle.outcome", "accepted")))}
+	took := time.Microsecond
+	return &subject{name: floorRecord, pair: true, op: func() error {
+		histogram.Record(ctx, took.Seconds(), options...)
+		return nil
+	}}
+}

@@ -1,0 +1,202 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestNilOptionsChangeNothing gives nil where something could be.
+func TestNilOptionsChangeNothing(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{
+		nil, otelthrottle.WithMeterProvider(nil), otelthrottle.WithTracerProvider(nil), otelthrottle.WithAttributes(),
+		otelthrottle.WithFilter(nil), otelthrottle.WithSpanNameFormatter(nil),
+	}})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, request := l.request(t.Context())
+	_ = th.Do(ctx, throttle.High, succeed)
+	request.End()
+	equal(t, "accepted", l.read(t)[accepted(throttle.High)], 1)
+	l.wantSpans(t, "throttle db", "request")
+}
+
+// TestGlobalProvidersAreTheDefault gives no provider, and sets the global one when there have been calls already.
+func TestGlobalProvidersAreTheDefault(t *testing.T) {
+	for _, options := range [][]otelthrottle.Option{nil, {otelthrottle.WithMeterProvider(nil), otelthrottle.WithTracerProvider(nil)}} {
+		tel := newTelemetry(t, options...)
+		defer func() { _ = tel.Shutdown(context.Background()) }()
+		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+		times(5, th, throttle.High, nil)
+	}
+	reader := sdkmetric.NewManualReader()
+	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	defer otel.SetMeterProvider(metricnoop.NewMeterProvider())
+	equal(t, "accepted before there was a provider", read(t, reader)[accepted(throttle.High)], 10)
+}
+
+// TestNoopProviders have nobody to tell.
+func TestNoopProviders(t *testing.T) {
+	tel := newTelemetry(t, otelthrottle.WithMeterProvider(metricnoop.NewMeterProvider()),
+		otelthrottle.WithTracerProvider(tracenoop.NewTracerProvider()), otelthrottle.WithRootSpans())
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+	if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
+		t.Errorf("Do: got error %v want nil", err)
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown: got error %v want nil", err)
+	}
+}
+
+// failingProvider is a MeterProvider that refuses one instrument, or the callback.
+type failingProvider struct {
+	metric.MeterProvider
+	refused string
+	err     error
+}
+
+type failingMeter struct {
+	metric.Meter
+	p failingProvider
+}
+
+func (p failingProvider) Meter(name string, o ...metric.MeterOption) metric.Meter {
+	return failingMeter{p.MeterProvider.Meter(name, o...), p}
+}
+
+func (m failingMeter) refuse(name string) error {
+	if name == m.p.refused {
+		return m.p.err
+	}
+	return nil
+}
+
+func (m failingMeter) Int64ObservableCounter(name string, o ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	i, _ := m.Meter.Int64ObservableCounter(name, o...)
+	return i, m.refuse(name)
+}
+
+func (m failingMeter) Int64ObservableUpDownCounter(name string, o ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	i, _ := m.Meter.Int64ObservableUpDownCounter(name, o...)
+	return i, m.refuse(name)
+}
+
+func (m failingMeter) Int64ObservableGauge(name string, o ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
+	i, _ := m.Meter.Int64ObservableGauge(name, o...)
+	return i, m.refuse(name)
+}
+
+func (m failingMeter) Float64ObservableGauge(name string, o ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	i, _ := m.Meter.Float64ObservableGauge(name, o...)
+	return i, m.refuse(name)
+}
+
+func (m failingMeter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	i, _ := m.Meter.Float64Histogram(name, o...)
+	return i, m.refuse(name)
+}
+
+func (m failingMeter) RegisterCallback(f metric.Callback, o ...metric.Observable) (metric.Registration, error) {
+	r, _ := m.Meter.RegisterCallback(f, o...)
+	if err := m.refuse("callback"); err != nil {
+		return nil, errors.Join(err, r.Unregister())
+	}
+	return failingRegistration{r, m.p}, nil
+}
+
+type failingRegistration struct {
+	metric.Registration
+	p failingProvider
+}
+
+func (r failingRegistration) Unregister() error {
+	return errors.Join(r.Registration.Unregister(), failingMeter{p: r.p}.refuse("unregister"))
+}
+
+// TestNewReturnsTheMetersError has a provider that refuses.
+func TestNewReturnsTheMetersError(t *testing.T) {
+	refusal := errors.New("too many instruments")
+	names := []string{"callback"}
+	for name := range schema() {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			reader := sdkmetric.NewManualReader()
+			provider := failingProvider{sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), name, refusal}
+			tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(provider))
+			if tel != nil || !errors.Is(err, refusal) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
+				t.Errorf("New: got %v and error %v want nil and otelthrottle: %v", tel, err, refusal)
+			}
+			read(t, reader).want(t, snapshot{})
+		})
+	}
+	provider := failingProvider{metricnoop.NewMeterProvider(), otelthrottle.MetricCallDuration, refusal}
+	newTelemetry(t, otelthrottle.WithMeterProvider(provider), otelthrottle.WithoutDuration())
+}
+
+// TestShutdownReturnsTheRegistrationsError once, and is over all the same.
+func TestShutdownReturnsTheRegistrationsError(t *testing.T) {
+	refusal := errors.New("it is not yours")
+	reader := sdkmetric.NewManualReader()
+	provider := failingProvider{sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), "unregister", refusal}
+	tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
+	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+	if err := tel.Shutdown(t.Context()); !errors.Is(err, refusal) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
+		t.Errorf("Shutdown: got error %v want otelthrottle: %v", err, refusal)
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Errorf("second Shutdown: got error %v want nil", err)
+	}
+	read(t, reader).want(t, snapshot{})
+}
+
+// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole.
+func TestStrangeNames(t *testing.T) {
+	tests := []struct{ name, throttle, want string }{
+		{"spaces", "my orders db", "my orders db"},
+		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
+		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
+		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
+		{"zero byte", "a\x00b", "a\x00b"},
+		{"not UTF-8", "a\xffb\xc3\x28", "a\uFFFDb\uFFFD("},
+		{"only not UTF-8", "\xff\xfe", "\uFFFD"},
+		{"one kilobyte", strings.Repeat("0123456789abcdef", 64), strings.Repeat("0123456789abcdef", 64)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, e := newScrapedLab(t, setup{})
+			th := l.throttle(t, throttle.Config{Name: tt.throttle})
+			l.reject(t, th, throttle.Low, 60)
+			ctx, request := l.request(t.Context())
+			_ = th.Do(ctx, throttle.High, succeed)
+			l.shed(ctx, t, th, throttle.Low, 1)
+			request.End()
+			equal(t, "accepted", l.read(t)[series(otelthrottle.MetricCalls, "throttle.name", tt.want, "throttle.priority", "high",
+				"throttle.decision", "admitted", "throttle.outcome", "accepted")], 1)
+			wantValid(t, e.scrape(t, ""), 13)
+			e.scrape(t, openMetrics)
+			l.wantSpans(t, "throttle "+tt.want, "request")
+			equal(t, "name in the shed event", l.spanNamed(t, "request").Events()[0].Attributes[0].Value.AsString(), tt.want)
+		})
+	}
+}
+
+// TestNamesThatBecomeTheSame are one source.
+func TestNamesThatBecomeTheSame(t *testing.T) {
+	l, e := newScrapedLab(t, setup{})
+	for _, name := range []string{"db\xff", "db\xfe", "db\uFFFD"} {
+		times(2, l.throttle(t, throttle.Config{Name: name}), throttle.High, nil)
+	}
+	equal(t, "accepted", l.read(t)[strings.Replace(accepted(throttle.High), "=db", "=db\uFFFD", 1)], 6)
+	wantValid(t, e.scrape(t, ""), 12)
+}

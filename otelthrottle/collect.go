@@ -1,0 +1,92 @@
+package otelthrottle
+
+import (
+	"context"
+	"slices"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// collect reports what all sources show. It runs whenever somebody collects, and holds no lock of its own meanwhile.
+func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
+	if tel.ended.Load() {
+		return nil
+	}
+	tel.mu.Lock()
+	sources := slices.Clone(tel.order)
+	tel.mu.Unlock()
+	for _, s := range sources {
+		tel.retire(s)
+		c := collection{to: to, instruments: &tel.instruments, labels: s.labels}
+		c.report(s.read())
+	}
+	return nil
+}
+
+// collection is the report of one source.
+type collection struct {
+	to          metric.Observer
+	instruments *instruments
+	labels      *labels
+}
+
+func (c *collection) report(readings []reading) {
+	if len(readings) == 0 {
+		return
+	}
+	var clamped uint64
+	for p := range readings {
+		r := &readings[p]
+		c.present(throttle.Priority(p), r)
+		c.calls(throttle.Priority(p), r)
+		c.each(&r.fallbacks, labelKey{kind: byOutcome, priority: throttle.Priority(p)}, c.instruments.fallbacks)
+		clamped += r.clamped
+	}
+	c.to.ObserveInt64(c.instruments.clamped, int64(clamped), c.labels.observeOptions(labelKey{kind: bySource})...)
+}
+
+// present reports what is true now.
+func (c *collection) present(p throttle.Priority, r *reading) {
+	options := c.labels.observeOptions(labelKey{kind: byPriority, priority: p})
+	c.to.ObserveFloat64(c.instruments.probability, r.probability, options...)
+	c.to.ObserveInt64(c.instruments.requests, int64(r.requests), options...)
+	c.to.ObserveInt64(c.instruments.accepts, int64(r.accepts), options...)
+	c.to.ObserveInt64(c.instruments.active, r.active, options...)
+}
+
+// calls reports all calls that ended. The accepted and the shed are there before the first of them, so that
+// a rate has something to begin with.
+func (c *collection) calls(p throttle.Priority, r *reading) {
+	k := labelKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
+	c.observe(c.instruments.calls, r.admitted[throttle.Accepted][throttle.FaultNone], k)
+	served := r.admitted
+	served[throttle.Accepted][throttle.FaultNone] = 0
+	c.each(&served, k, c.instruments.calls)
+	for cause := range throttle.Cause(throttle.NumCauses) {
+		k := labelKey{
+			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
+			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
+		}
+		c.observe(c.instruments.calls, r.shed[cause], k)
+		k.decision = DecisionShadowShed
+		c.each(&r.shadow[cause], k, c.instruments.calls)
+	}
+}
+
+// each reports the counts that are not 0, as series like k with their own outcome and fault.
+func (c *collection) each(counts *throttle.Totals, k labelKey, instrument metric.Int64Observable) {
+	for o := range counts {
+		for f, n := range counts[o] {
+			if n > 0 {
+				k.outcome, k.fault = throttle.Outcome(o), throttle.Fault(f)
+				c.observe(instrument, n, k)
+			}
+		}
+	}
+}
+
+func (c *collection) observe(instrument metric.Int64Observable, n uint64, k labelKey) {
+	c.to.ObserveInt64(instrument, int64(n), c.labels.observeOptions(k)...)
+}

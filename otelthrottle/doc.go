@@ -1,0 +1,120 @@
+// Package otelthrottle turns what throttles do into OpenTelemetry: every decision counted by priority, the live probability of
+// shedding, the durations of calls with exemplars, and spans.
+//
+// Make one [Telemetry] per process and hand its Hooks to every throttle. The package imports the OpenTelemetry API only; SDK
+// and exporters are the application's. For Prometheus (must returns its first argument, or panics over the second):
+//
+//	exporter := must(otelprometheus.New())
+//	meters := metric.NewMeterProvider(metric.WithReader(exporter))
+//	tel := must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
+//	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+//	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
+//	http.Handle("/metrics", metrics)
+//
+// For OTLP, to where OTEL_EXPORTER_OTLP_ENDPOINT says:
+//
+//	points, spans := must(otlpmetrichttp.New(ctx)), must(otlptracehttp.New(ctx))
+//	meters := metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(points)))
+//	tracers := trace.NewTracerProvider(trace.WithBatcher(spans))
+//	providers := []otelthrottle.Option{otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers)}
+//	tel := must(otelthrottle.New(providers...))
+//	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+//
+// Without these options the global providers are used. At the end shut down in this order: [Telemetry.Shutdown], then the
+// providers.
+//
+// # Metrics
+//
+// All have the attribute throttle.name, and all but throttle.priority.clamped have throttle.priority.
+//
+//	metric                         instrument       unit       further attributes
+//	throttle.calls                 counter          {call}     throttle.decision, throttle.outcome, error.type, throttle.cause
+//	throttle.call.duration         histogram        s          throttle.outcome, error.type
+//	throttle.call.active           up-down counter  {call}
+//	throttle.rejection_probability gauge            1
+//	throttle.window.requests       gauge            {request}
+//	throttle.window.accepts        gauge            {request}
+//	throttle.fallbacks             counter          {call}     throttle.outcome, error.type
+//	throttle.priority.clamped      counter          {call}
+//
+// The values of the attributes are words from closed sets, but for the name:
+//
+//	throttle.priority   high, important, medium, low, p4 to p15
+//	throttle.decision   admitted, shed, shadow_shed (let through by Shadow)
+//	throttle.outcome    accepted, rejected, ignored, shed
+//	throttle.cause      own, above: whose rejections were the reason; for shed and shadow_shed
+//	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent where there was no error
+//
+// The outcome and the error.type of a fallback are two things: why it ran, and how it failed itself, if it did. The
+// histogram has admitted calls only. Accepted and shed calls (of both causes) are there from 0, for every priority, so that a rate
+// has a beginning; other series begin with their first call.
+//
+// Prometheus calls the series so, and writes attributes with underscores for dots, if the exporter is left its defaults: another
+// translation strategy, WithoutUnits, WithoutCounterSuffixes and WithNamespace change the names, and dashboards do not find them:
+//
+//	throttle_calls_total
+//	throttle_call_duration_seconds
+//	throttle_call_active
+//	throttle_rejection_probability_ratio
+//	throttle_window_requests
+//	throttle_window_accepts
+//	throttle_fallbacks_total
+//	throttle_priority_clamped_total
+//
+// The label otel_scope_version changes with releases of this package: aggregate it away, as in
+// sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m])).
+//
+// All throttles of one name, such as the members of a Group, are one source. Their counters are added up, those of closed ones are
+// kept, and so nothing ever falls; the probability is the highest of them, window and active calls are sums. When the last is closed, the
+// series end, all but those of the histogram, which the SDK keeps until the MeterProvider is shut down. When the name returns they
+// resume where they were. Calls begun after Close are not told of.
+//
+// # Spans
+//
+// An admitted call is a span, INTERNAL, named "throttle {name}", if its context has a span that is recording; with
+// [WithRootSpans] always. It starts with throttle.name, throttle.priority, throttle.decision and throttle.rejection_probability, which
+// samplers see, and ends with throttle.outcome and error.type. Its status is Error if the caller gets an error, and unset
+// otherwise: a fallback that served is a success. The exemplars of the histogram lead to these spans.
+//
+// A call that is shed has no span: an overload would multiply them just when there is least room. It adds an event
+// throttle.shed, with throttle.name, throttle.priority, throttle.cause and throttle.rejection_probability, to the caller's span.
+//
+// # Cost
+//
+// What is counted is read from the throttle's own counters when somebody collects, and costs nothing on a call. Per call there is one
+// more reading of the clock and one Record on the histogram, with attributes that were made beforehand; nothing is allocated. With
+// [WithoutDuration] and [WithoutSpans] a throttle does what it does without hooks. A call under a recording span costs a span. A call that
+// is shed costs nothing more, unless the caller's span is recording. The numbers are in internal/benchmarks, and
+// go test -bench . in this folder prints them too.
+//
+// # How many series
+//
+// A throttle's name starts with 7 series per priority and one more: 29 with four priorities. Others come as calls end in new ways:
+// per priority at most 137 of throttle.calls, 60 of throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With
+// the default classification calls have about 15 ways to end, and a backend rarely knows more than a few of them. Keep the
+// number of names small: the SDK has a limit of 2000 sets of attributes per instrument, and adds up what is beyond as
+// otel.metric.overflow. A Group has one name, however many members.
+//
+// # Views
+//
+// A View of the MeterProvider drops or renames what you do not want. Fewer series of durations, and none at all:
+//
+//	metric.NewView(metric.Instrument{Name: otelthrottle.MetricCallDuration}, metric.Stream{
+//		AttributeFilter: attribute.NewDenyKeysFilter(otelthrottle.KeyErrorType),
+//	})
+//	metric.NewView(metric.Instrument{Name: otelthrottle.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
+//
+// [WithoutDuration] is better than dropping the histogram, because it also spares the calls.
+//
+//   - What a View drops from the histogram becomes labels of exemplars, for which OpenMetrics has 128 runes, and trace and span take
+//     half. To drop error.type leaves room; to drop error.type, outcome and priority does not, and then there are no exemplars, but
+//     an error in otel.Handle at every scrape.
+//   - Do not drop attributes of gauges. The SDK keeps the last value of those that become one, not the highest: leave them, and
+//     ask for max by (throttle_name) in the query.
+//   - Exemplars need EnableOpenMetrics in promhttp.HandlerOpts (promhttp.Handler does not set it), a sampled span, and a
+//     Prometheus server with --enable-feature=exemplar-storage. The exemplar filter always_on gives observed counters empty exemplars: do
+//     not use it.
+//   - Delta temporality works: the SDK takes the differences.
+//   - Two Telemetry on one MeterProvider add up what they tell under the same name, and when one is shut down the sum falls: make
+//     one per process.
+package otelthrottle

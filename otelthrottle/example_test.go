@@ -1,0 +1,53 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// The whole way from a throttle to a Prometheus endpoint.
+func Example() {
+	exporter := must(otelprometheus.New())
+	meters := metric.NewMeterProvider(metric.WithReader(exporter))
+	tel := must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	http.Handle("/metrics", metrics)
+
+	_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
+
+	page := httptest.NewRecorder()
+	http.DefaultServeMux.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	scope := regexp.MustCompile(`otel_scope_\w+="[^"]*",`)
+	for line := range strings.Lines(page.Body.String()) {
+		if strings.HasPrefix(line, "throttle_calls_total") && strings.Contains(line, `"high"`) {
+			fmt.Print(scope.ReplaceAllString(line, ""))
+		}
+	}
+
+	_ = tel.Shutdown(context.Background())
+	_ = meters.Shutdown(context.Background())
+	// Output:
+	// throttle_calls_total{throttle_decision="admitted",throttle_name="recommendations",throttle_outcome="accepted",throttle_priority="high"} 1
+	// throttle_calls_total{error_type="shed",throttle_cause="above",throttle_decision="shed",throttle_name="recommendations",throttle_outcome="shed",throttle_priority="high"} 0
+	// throttle_calls_total{error_type="shed",throttle_cause="own",throttle_decision="shed",throttle_name="recommendations",throttle_outcome="shed",throttle_priority="high"} 0
+}

@@ -1,0 +1,104 @@
+package otelthrottle
+
+import (
+	"context"
+	"slices"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// Option changes what [New] makes. A nil Option is passed over.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
+
+// config is what the options say.
+type config struct {
+	meterProvider  metric.MeterProvider
+	tracerProvider trace.TracerProvider
+	attributes     []attribute.KeyValue
+	spanName       func(name string, p throttle.Priority) string
+	filter         func(ctx context.Context, name string, p throttle.Priority) bool
+	rootSpans      bool
+	withoutSpans   bool
+	withoutTimes   bool
+}
+
+func newConfig(options []Option) config {
+	c := config{
+		meterProvider:  otel.GetMeterProvider(),
+		tracerProvider: otel.GetTracerProvider(),
+		spanName:       func(name string, _ throttle.Priority) string { return "throttle " + name },
+	}
+	for _, o := range options {
+		if o != nil {
+			o.apply(&c)
+		}
+	}
+	return c
+}
+
+// WithMeterProvider takes the meter from provider. Nil keeps the global provider, which is the default.
+func WithMeterProvider(provider metric.MeterProvider) Option {
+	return option(func(c *config) {
+		if provider != nil {
+			c.meterProvider = provider
+		}
+	})
+}
+
+// WithTracerProvider takes the tracer from provider. Nil keeps the global provider, which is the default.
+func WithTracerProvider(provider trace.TracerProvider) Option {
+	return option(func(c *config) {
+		if provider != nil {
+			c.tracerProvider = provider
+		}
+	})
+}
+
+// WithAttributes adds attributes to every metric and every span, beside those of the schema, which win.
+func WithAttributes(attributes ...attribute.KeyValue) Option {
+	attributes = slices.Clone(attributes)
+	return option(func(c *config) { c.attributes = append(c.attributes, attributes...) })
+}
+
+// WithRootSpans makes a span for every admitted call, and not only for those whose context has a span that is recording.
+func WithRootSpans() Option {
+	return option(func(c *config) { c.rootSpans = true })
+}
+
+// WithoutSpans makes no spans, and adds nothing to those of callers.
+func WithoutSpans() Option {
+	return option(func(c *config) { c.withoutSpans = true })
+}
+
+// WithoutDuration leaves out the histogram of durations, the only metric that costs something per call.
+func WithoutDuration() Option {
+	return option(func(c *config) { c.withoutTimes = true })
+}
+
+// WithSpanNameFormatter names spans. The default is "throttle {name}". Keep the number of names small. Nil changes nothing.
+func WithSpanNameFormatter(format func(name string, p throttle.Priority) string) Option {
+	return option(func(c *config) {
+		if format != nil {
+			c.spanName = format
+		}
+	})
+}
+
+// WithFilter makes spans only for calls for which keep reports true, and adds shed events only for those. Metrics count all
+// calls. Nil changes nothing.
+func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
+	return option(func(c *config) {
+		if keep != nil {
+			c.filter = keep
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// definition is what is fixed of a metric. Dashboards, alerts and users' queries rely on every word of it.
+type definition struct {
+	kind, unit, description string
+	attributes              []string // every combination of keys that its series have
+}
+
+// schema is the throttle's part of the table in the design, to the letter.
+func schema() map[string]definition {
+	const name, priority, outcome = "throttle.name", " throttle.priority", " throttle.outcome"
+	return map[string]definition{
+		"throttle.calls": {"counter", "{call}", "Calls that ended or were shed, by decision and outcome.", []string{
+			"error.type throttle.cause throttle.decision " + name + outcome + priority,
+			"error.type throttle.decision " + name + outcome + priority,
+			"throttle.cause throttle.decision " + name + outcome + priority,
+			"throttle.decision " + name + outcome + priority,
+		}},
+		"throttle.call.duration": {"histogram", "s", "How long admitted calls took.", []string{
+			"error.type " + name + outcome + priority, name + outcome + priority,
+		}},
+		"throttle.call.active":           {"up-down counter", "{call}", "Admitted calls that have not ended yet.", []string{name + priority}},
+		"throttle.rejection_probability": {"gauge of float", "1", "Probability with which the next call would be shed.", []string{name + priority}},
+		"throttle.window.requests":       {"gauge", "{request}", "Calls in the window on which decisions are based.", []string{name + priority}},
+		"throttle.window.accepts":        {"gauge", "{request}", "Calls in the window that the backend accepted.", []string{name + priority}},
+		"throttle.fallbacks": {"counter", "{call}", "Fallbacks, by the outcome of the call and by how the fallback itself ended.", []string{
+			"error.type " + name + outcome + priority, name + outcome + priority,
+		}},
+		"throttle.priority.clamped": {"counter", "{call}", "Calls that asked for a priority out of range.", []string{name}},
+	}
+}
+
+// define returns the definition that the data of a metric amount to. Sums and histograms must be cumulative.
+func define(t *testing.T, m metricdata.Metrics) definition {
+	t.Helper()
+	d := definition{unit: m.Unit, description: m.Description}
+	temporality := metricdata.CumulativeTemporality
+	switch data := m.Data.(type) {
+	case metricdata.Sum[int64]:
+		d.kind, temporality = "up-down counter", data.Temporality
+		if data.IsMonotonic {
+			d.kind = "counter"
+		}
+		d.attributes = keysOf(data.DataPoints, func(p metricdata.DataPoint[int64]) attribute.Set { return p.Attributes })
+	case metricdata.Gauge[int64]:
+		d.kind = "gauge"
+		d.attributes = keysOf(data.DataPoints, func(p metricdata.DataPoint[int64]) attribute.Set { return p.Attributes })
+	case metricdata.Gauge[float64]:
+		d.kind = "gauge of float"
+		d.attributes = keysOf(data.DataPoints, func(p metricdata.DataPoint[float64]) attribute.Set { return p.Attributes })
+	case metricdata.Histogram[float64]:
+		d.kind, temporality = "histogram", data.Temporality
+		d.attributes = keysOf(data.DataPoints, func(p metricdata.HistogramDataPoint[float64]) attribute.Set { return p.Attributes })
+	}
+	equal(t, "temporality of "+m.Name, temporality, metricdata.CumulativeTemporality)
+	return d
+}
+
+// keysOf returns the combinations of attribute keys that points have.
+func keysOf[P any](points []P, attributes func(P) attribute.Set) []string {
+	found := map[string]bool{}
+	for _, p := range points {
+		set := attributes(p)
+		var keys []string
+		for _, kv := range set.ToSlice() {
+			keys = append(keys, string(kv.Key))
+		}
+		found[strings.Join(keys, " ")] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// everyKind makes a throttle do everything that telemetry tells of, at least once.
+func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
+	t.Helper()
+	th := l.throttle(t, c)
+	serves := func(context.Context, error, bool) error { return nil }
+	fails := func(context.Context, error, bool) error { return errPlain }
+	times(1, th, 99, nil)
+	times(1, th, throttle.High, errPlain)
+	l.reject(t, th, throttle.Low, 60)
+	l.shed(t.Context(), t, th, throttle.Low, 2)
+	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
+	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
+	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Shadow }); err != nil {
+		t.Fatalf("Tune: got error %v want nil", err)
+	}
+	l.sheds.Store(true)
+	times(1, th, throttle.Low, nil)
+	times(1, th, throttle.Low, errBusy)
+	l.sheds.Store(false)
+	if _, err := th.Admit(t.Context(), throttle.Medium); err != nil {
+		t.Fatalf("Admit: got error %v want nil", err)
+	}
+	return th
+}
+
+func TestEveryMetricIsAsDesigned(t *testing.T) {
+	l := newLab(t, setup{})
+	everyKind(t, l, throttle.Config{Name: "db"})
+	want := schema()
+	for _, m := range collect(t, l.reader) {
+		t.Run(m.Name, func(t *testing.T) {
+			got := define(t, m)
+			wanted := want[m.Name]
+			slices.Sort(wanted.attributes)
+			equal(t, "kind", got.kind, wanted.kind)
+			equal(t, "unit", got.unit, wanted.unit)
+			equal(t, "description", got.description, wanted.description)
+			equal(t, "attributes", fmt.Sprintf("%q", got.attributes), fmt.Sprintf("%q", wanted.attributes))
+		})
+		delete(want, m.Name)
+	}
+	for name := range want {
+		t.Errorf("got no %s", name)
+	}
+}
+
+// TestScope checks under whose name everything is emitted.
+func TestScope(t *testing.T) {
+	l := newLab(t, setup{})
+	l.throttle(t, throttle.Config{Name: "db"})
+	var rm metricdata.ResourceMetrics
+	if err := l.reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatalf("Collect: got error %v want nil", err)
+	}
+	equal(t, "scopes", len(rm.ScopeMetrics), 1)
+	scope := rm.ScopeMetrics[0].Scope
+	equal(t, "name", scope.Name, "github.com/spillway-go/spillway/otelthrottle")
+	equal(t, "version", scope.Version, otelthrottle.Version)
+	equal(t, "schema URL", scope.SchemaURL, "") // our names are not those of the conventions
+	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(otelthrottle.Version) {
+		t.Errorf("Version: got %q want a semantic version", otelthrottle.Version)
+	}
+}
+
+func TestDurationBuckets(t *testing.T) {
+	l := newLab(t, setup{})
+	times(1, l.throttle(t, throttle.Config{Name: "db"}), throttle.High, nil)
+	want := []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10}
+	for _, m := range collect(t, l.reader) {
+		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
+			if got := h.DataPoints[0].Bounds; !slices.Equal(got, want) {
+				t.Errorf("bounds: got %v want %v", got, want)
+			}
+			return
+		}
+	}
+	t.Error("got no histogram")
+}
+
+// TestNamesKeepToTheConventions is a lint of names, units and attributes by the rules that OpenTelemetry has for them.
+func TestNamesKeepToTheConventions(t *testing.T) {
+	l := newLab(t, setup{})
+	everyKind(t, l, throttle.Config{Name: "db"})
+	name := regexp.MustCompile(`^throttle(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
+	key := regexp.MustCompile(`^(throttle(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+|error\.type)$`)
+	unit := regexp.MustCompile(`^(1|s|\{[a-z]+\})$`)
+	unfit := regexp.MustCompile(`(^|[._])(total|count|counter|gauge|histogram|seconds|ratio|bucket|sum)$`)
+	all := map[string]bool{}
+	for _, m := range collect(t, l.reader) {
+		all[m.Name] = true
+		d := define(t, m)
+		if !name.MatchString(m.Name) || unfit.MatchString(m.Name) {
+			t.Errorf("name: got %s want lower case, our namespace, no unit and no kind in it", m.Name)
+		}
+		if !unit.MatchString(d.unit) {
+			t.Errorf("unit of %s: got %s want 1, s or an annotation", m.Name, d.unit)
+		}
+		if !strings.HasSuffix(d.description, ".") {
+			t.Errorf("description of %s: got %q want a sentence", m.Name, d.description)
+		}
+		plural := strings.HasSuffix(m.Name, "s")
+		if counts := d.kind == "counter" && !strings.HasSuffix(m.Name, ".clamped"); counts && !plural || d.kind == "up-down counter" && plural {
+			t.Errorf("name: got %s for a %s want counters in the plural, up-down counters not", m.Name, d.kind)
+		}
+		for _, set := range d.attributes {
+			for k := range strings.FieldsSeq(set) {
+				if !key.MatchString(k) {
+					t.Errorf("attribute of %s: got %s want lower case and our namespace, or one of the conventions'", m.Name, k)
+				}
+			}
+		}
+	}
+	for m := range all {
+		for other := range all {
+			if strings.HasPrefix(other, m+".") {
+				t.Errorf("names: got %s inside %s want no metric that is a namespace too", other, m)
+			}
+		}
+	}
+}
+
+// TestErrorTypesAreAClosedSet ends a call with every fault.
+func TestErrorTypesAreAClosedSet(t *testing.T) {
+	want := []string{
+		"_OTHER", "authentication", "availability", "bad", "canceled", "conflict", "missing", "panic", "permission",
+		"precondition", "quota", "shed", "timeout", "unimplemented",
+	}
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+	for _, err := range errorsOfEveryFault() {
+		times(1, th, throttle.High, err)
+		times(1, th, throttle.High, fmt.Errorf("user 17: %w", err))
+	}
+	found := map[string]bool{}
+	for key := range l.read(t).of(otelthrottle.MetricCalls).positive() {
+		if _, after, ok := strings.Cut(key, "error.type="); ok {
+			found[after[:strings.IndexAny(after, ",}")]] = true
+		}
+	}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+		t.Errorf("error.type: got %q want %q", got, want)
+	}
+	equal(t, "kinds of faults", len(want), throttle.NumFaults-1)
+}
+
+// TestWithoutDurationHasNoHistogram leaves one metric out and keeps the others.
+func TestWithoutDurationHasNoHistogram(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
+	everyKind(t, l, throttle.Config{Name: "db"})
+	var got []string
+	for _, m := range collect(t, l.reader) {
+		got = append(got, m.Name)
+	}
+	want := slices.Sorted(maps.Keys(schema()))
+	want = slices.DeleteFunc(want, func(name string) bool { return name == otelthrottle.MetricCallDuration })
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("metrics: got %q want %q", got, want)
+	}
+}

@@ -1,0 +1,198 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// accepted, rejected and shedOwn name series of throttle.calls of the throttle db.
+func accepted(p throttle.Priority) string {
+	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+		"throttle.decision", "admitted", "throttle.outcome", "accepted")
+}
+
+func rejected(p throttle.Priority) string {
+	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+		"throttle.decision", "admitted", "throttle.outcome", "rejected", "error.type", "availability")
+}
+
+func shedOwn(p throttle.Priority) string {
+	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", "own")
+}
+
+// present names a series that has only the throttle's name, db, and a priority.
+func present(metric string, p throttle.Priority) string {
+	return series(metric, "throttle.name", "db", "throttle.priority", p.String())
+}
+
+const clampedSeries = otelthrottle.MetricPriorityClamped + "{throttle.name=db}"
+
+// TestThrottlesOfOneNameAreOneSource adds up what can be added, and takes the highest probability.
+func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
+	l := newLab(t, setup{})
+	calm, tried, worst := l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"})
+	other := l.throttle(t, throttle.Config{Name: "other"})
+	times(2, other, throttle.Low, nil)
+	times(30, calm, throttle.Low, nil)
+	l.reject(t, tried, throttle.Low, 20)
+	l.reject(t, worst, throttle.Low, 60)
+	l.shed(t.Context(), t, worst, throttle.Low, 3)
+	_ = tried.Do(t.Context(), 99, succeed)
+	for range 2 {
+		if _, err := calm.Admit(t.Context(), throttle.Low); err != nil {
+			t.Fatalf("Admit: got error %v want nil", err)
+		}
+	}
+	if _, err := tried.Admit(t.Context(), throttle.Low); err != nil {
+		t.Fatalf("Admit: got error %v want nil", err)
+	}
+
+	got := l.read(t)
+	want := snapshot{
+		accepted(throttle.Low): 31, rejected(throttle.Low): 80, shedOwn(throttle.Low): 3, clampedSeries: 1,
+		present(otelthrottle.MetricCallActive, throttle.Low):           3,
+		present(otelthrottle.MetricWindowRequests, throttle.Low):       114,
+		present(otelthrottle.MetricWindowAccepts, throttle.Low):        31,
+		present(otelthrottle.MetricRejectionProbability, throttle.Low): 63.0 / 123,
+	}
+	for key, value := range want {
+		equal(t, key, got[key], value)
+	}
+	equal(t, "the other name's calls", got[series(otelthrottle.MetricCalls, "throttle.name", "other",
+		"throttle.priority", "low", "throttle.decision", "admitted", "throttle.outcome", "accepted")], 2)
+
+	_ = worst.Close()
+	want[present(otelthrottle.MetricWindowRequests, throttle.Low)] = 51
+	want[present(otelthrottle.MetricRejectionProbability, throttle.Low)] = (21 - 2.0*1) / (21 + 60)
+	for key, value := range want {
+		equal(t, "after the worst has closed, "+key, l.read(t)[key], value)
+	}
+}
+
+// TestSeriesEndAndResume closes the last throttle of a name, which ends the series, and makes another.
+func TestSeriesEndAndResume(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
+	first, second := l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"})
+	other := l.throttle(t, throttle.Config{Name: "other"})
+	times(3, first, throttle.High, nil)
+	times(2, second, throttle.High, errBusy)
+	_ = first.Close()
+	equal(t, "accepted, one closed", l.read(t)[accepted(throttle.High)], 3)
+	_ = second.Close()
+	for key := range l.read(t) {
+		if key == clampedSeries || key == accepted(throttle.High) {
+			t.Errorf("got %s want no series of a name whose throttles are closed", key)
+		}
+	}
+	_ = other.Close()
+	l.read(t).want(t, snapshot{})
+
+	times(5, second, throttle.High, nil) // works, and is untold
+	third := l.throttle(t, throttle.Config{Name: "db"})
+	l.read(t).of(otelthrottle.MetricCalls).positive().want(t, snapshot{accepted(throttle.High): 3, rejected(throttle.High): 2})
+	times(1, third, throttle.High, nil)
+	equal(t, "accepted after the return", l.read(t)[accepted(throttle.High)], 4)
+	_ = third.Close()
+	_ = third.Close()
+	l.read(t).want(t, snapshot{})
+}
+
+// TestNumbersOfPrioritiesMayDiffer has throttles of one name with 2, 4 and 16 priorities.
+func TestNumbersOfPrioritiesMayDiffer(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
+	open := map[int]*throttle.Throttle{}
+	for _, n := range []int{4, 16, 2} {
+		open[n] = l.throttle(t, throttle.Config{Name: "db", Priorities: n})
+		for p := range n {
+			times(n, open[n], throttle.Priority(p), nil)
+		}
+	}
+	want := snapshot{}
+	for p := range throttle.Priority(16) {
+		want[accepted(p)] = 16
+		if p < 4 {
+			want[accepted(p)] += 4
+		}
+		if p < 2 {
+			want[accepted(p)] += 2
+		}
+	}
+	for _, n := range []int{0, 2, 16} {
+		if n > 0 {
+			_ = open[n].Close()
+		}
+		t.Run(fmt.Sprintf("after closing the one of %d", n), func(t *testing.T) {
+			l.read(t).of(otelthrottle.MetricCalls).positive().want(t, want)
+		})
+	}
+}
+
+// TestCallInFlightAtCloseCounts ends calls after their throttle was closed, with and without another of the name.
+func TestCallInFlightAtCloseCounts(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		t.Run(fmt.Sprintf("last of the name %v", last), func(t *testing.T) {
+			l := newLab(t, setup{})
+			hooks := throttle.Config{Name: "db", Hooks: l.tel.Hooks()}
+			keeper, th := throttle.Must(throttle.New(hooks)), throttle.Must(throttle.New(hooks))
+			call, err := th.Admit(t.Context(), throttle.High)
+			if err != nil {
+				t.Fatalf("Admit: got error %v want nil", err)
+			}
+			_ = th.Close()
+			if last {
+				_ = keeper.Close()
+			}
+			before := l.read(t)
+			equal(t, "accepted before the end", before[accepted(throttle.High)], 0)
+			call.Done(nil)
+			if last {
+				l.read(t).of(otelthrottle.MetricCalls).want(t, snapshot{})
+				keeper = throttle.Must(throttle.New(hooks))
+			} else {
+				equal(t, "active is of open throttles", before[present(otelthrottle.MetricCallActive, throttle.High)], 0)
+			}
+			for range 2 {
+				got := l.read(t)
+				equal(t, "accepted after the end", got[accepted(throttle.High)], 1)
+				equal(t, "durations", got[series(otelthrottle.MetricCallDuration,
+					"throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted")], 1)
+			}
+			_ = keeper.Close()
+		})
+	}
+}
+
+// TestTwoAdaptersSeeTheSame joins the hooks of two adapters with a reader each.
+func TestTwoAdaptersSeeTheSame(t *testing.T) {
+	l, other := newLab(t, setup{}), newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db", Hooks: other.tel.Hooks()})
+	l.reject(t, th, throttle.Low, 60)
+	l.shed(t.Context(), t, th, throttle.Low, 3)
+	times(2, th, throttle.High, nil)
+	other.read(t).want(t, l.read(t))
+	if err := other.tel.Shutdown(context.Background()); err != nil {
+		t.Fatalf("Shutdown: got error %v want nil", err)
+	}
+	equal(t, "accepted, by the one left", l.read(t)[accepted(throttle.High)], 2)
+	other.read(t).of(otelthrottle.MetricCalls).want(t, snapshot{})
+}
+
+// TestProbabilityIsThatOfTheScrape has no calls while the window moves on.
+func TestProbabilityIsThatOfTheScrape(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	l.reject(t, th, throttle.Low, 60)
+	probability := present(otelthrottle.MetricRejectionProbability, throttle.Low)
+	equal(t, "probability", l.read(t)[probability], 0.5)
+	l.advance(2 * time.Minute)
+	got := l.read(t)
+	equal(t, "probability when the window has passed", got[probability], 0)
+	equal(t, "requests in the window", got[present(otelthrottle.MetricWindowRequests, throttle.Low)], 0)
+	equal(t, "rejected calls", got[rejected(throttle.Low)], 60)
+}

@@ -1,0 +1,248 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// parent is a kind of parent that a call may have.
+type parent struct {
+	name    string
+	sampler sdktrace.Sampler
+	start   func(*lab, context.Context) context.Context
+	plain   int // spans of the throttle's
+	roots   int // the same, with WithRootSpans
+}
+
+func parents() []parent {
+	none := func(_ *lab, ctx context.Context) context.Context { return ctx }
+	request := func(l *lab, ctx context.Context) context.Context {
+		ctx, _ = l.request(ctx)
+		return ctx
+	}
+	ended := func(l *lab, ctx context.Context) context.Context {
+		ctx, span := l.request(ctx)
+		span.End()
+		return ctx
+	}
+	remote := func(_ *lab, ctx context.Context) context.Context {
+		return trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, Remote: true,
+		}))
+	}
+	recorded := samplerFunc(func(p sdktrace.SamplingParameters) sdktrace.SamplingDecision {
+		if p.Name == "request" {
+			return sdktrace.RecordOnly
+		}
+		return sdktrace.RecordAndSample
+	})
+	return []parent{
+		{"none", nil, none, 0, 1},
+		{"sampled", nil, request, 1, 1},
+		{"unsampled", sdktrace.ParentBased(sdktrace.NeverSample()), request, 0, 0},
+		{"recorded but not sampled", recorded, request, 1, 1},
+		{"remote and sampled", nil, remote, 0, 1},
+		{"ended", nil, ended, 0, 1},
+		{"sampled, own span dropped", dropping("throttle db"), request, 0, 0},
+	}
+}
+
+// TestSpanNeedsARecordingParent makes one call under every kind of parent.
+func TestSpanNeedsARecordingParent(t *testing.T) {
+	for _, p := range parents() {
+		for _, variant := range []struct {
+			name    string
+			options []otelthrottle.Option
+			want    int
+		}{
+			{"default", nil, p.plain},
+			{"with root spans", []otelthrottle.Option{otelthrottle.WithRootSpans()}, p.roots},
+		} {
+			t.Run(p.name+"/"+variant.name, func(t *testing.T) {
+				l := newLab(t, setup{options: variant.options, sampler: p.sampler})
+				th := l.throttle(t, throttle.Config{Name: "db"})
+				_ = th.Do(p.start(l, t.Context()), throttle.High, succeed)
+				got := 0
+				for _, s := range l.spans.Ended() {
+					if s.Name() == "throttle db" {
+						got++
+					}
+				}
+				equal(t, "spans of the throttle", got, variant.want)
+			})
+		}
+	}
+}
+
+func TestSpanIsAChildOfTheCallers(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, request := l.request(t.Context())
+	var inside trace.SpanContext
+	_ = th.Do(ctx, throttle.Important, func(ctx context.Context) error {
+		inside = trace.SpanContextFromContext(ctx)
+		_, query := l.tracer.Start(ctx, "query")
+		query.End()
+		return nil
+	})
+	request.End()
+
+	l.wantSpans(t, "request", "throttle db", "query")
+	span := l.spanNamed(t, "throttle db")
+	equal(t, "kind", span.SpanKind(), trace.SpanKindInternal)
+	equal(t, "trace", span.SpanContext().TraceID(), request.SpanContext().TraceID())
+	equal(t, "parent", span.Parent().SpanID(), request.SpanContext().SpanID())
+	equal(t, "links", len(span.Links()), 0)
+	equal(t, "span in the function's context", inside.SpanID(), span.SpanContext().SpanID())
+	equal(t, "parent of a span inside", l.spanNamed(t, "query").Parent().SpanID(), span.SpanContext().SpanID())
+	equal(t, "scope", span.InstrumentationScope().Name, otelthrottle.ScopeName)
+	equal(t, "version", span.InstrumentationScope().Version, otelthrottle.Version)
+}
+
+// TestSpanStartsWithItsAttributes asks a sampler, which sees no others.
+func TestSpanStartsWithItsAttributes(t *testing.T) {
+	tests := []struct {
+		name     string
+		mode     throttle.Mode
+		reject   int
+		sheds    bool
+		decision string
+		odds     float64
+	}{
+		{"calm", throttle.Enforce, 0, false, "admitted", 0},
+		{"at a probability", throttle.Enforce, 60, false, "admitted", 0.5},
+		{"in Shadow", throttle.Shadow, 60, true, "shadow_shed", 0.5},
+		{"in Off", throttle.Off, 60, true, "admitted", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen []attribute.KeyValue
+			l := newLab(t, setup{sampler: samplerFunc(func(p sdktrace.SamplingParameters) sdktrace.SamplingDecision {
+				if p.Name == "throttle db" {
+					seen = p.Attributes
+				}
+				return sdktrace.RecordAndSample
+			})})
+			th := l.throttle(t, throttle.Config{Name: "db", Mode: tt.mode})
+			l.reject(t, th, throttle.Low, tt.reject)
+			l.sheds.Store(tt.sheds)
+			ctx, _ := l.request(t.Context())
+			_ = th.Do(ctx, throttle.Low, succeed)
+			start := []any{
+				"throttle.name", "db", "throttle.priority", "low",
+				"throttle.decision", tt.decision, "throttle.rejection_probability", tt.odds,
+			}
+			wantAttributes(t, "the start", seen, start...)
+			wantAttributes(t, "the span", l.spanNamed(t, "throttle db").Attributes(), append(start, "throttle.outcome", "accepted")...)
+		})
+	}
+}
+
+// ending is a way in which a call may end.
+type ending struct {
+	name      string
+	fn        func(context.Context) error
+	fallback  throttle.Fallback
+	outcome   string
+	errorType string // of the call
+	failed    bool   // an error left Do
+}
+
+func endings() []ending {
+	serves := func(context.Context, error, bool) error { return nil }
+	fails := func(context.Context, error, bool) error { return errPlain }
+	boom := func(context.Context, error, bool) error { panic("boom") }
+	panics := func(context.Context) error { panic("boom") }
+	leaves := func(context.Context) error { runtime.Goexit(); return nil }
+	return []ending{
+		{"accepted", succeed, nil, "accepted", "", false},
+		{"accepted with an error", returns(faults.NotFound), nil, "accepted", "missing", true},
+		{"accepted with any error", returns(errPlain), nil, "accepted", "_OTHER", true},
+		{"rejected", returns(errBusy), nil, "rejected", "availability", true},
+		{"rejected by mark", returns(throttle.RejectedError(errPlain)), nil, "rejected", "_OTHER", true},
+		{"timed out", returns(context.DeadlineExceeded), nil, "rejected", "timeout", true},
+		{"cancelled", returns(context.Canceled), nil, "ignored", "canceled", true},
+		{"shed further in", returns(throttle.ErrShed), nil, "ignored", "shed", true},
+		{"served by a fallback", returns(errBusy), serves, "rejected", "availability", false},
+		{"failed by a fallback", returns(errBusy), fails, "rejected", "availability", true},
+		{"panicked", panics, nil, "ignored", "panic", true},
+		{"left its goroutine", leaves, nil, "ignored", "panic", true},
+		{"panicked, with a fallback", panics, serves, "ignored", "panic", true},
+		{"panicked in its fallback", returns(errBusy), boom, "rejected", "availability", true},
+	}
+}
+
+// TestSpanEndsWithTheOutcome checks what a span says of how a call ended: error.type is the backend's, the status is the
+// caller's.
+func TestSpanEndsWithTheOutcome(t *testing.T) {
+	for _, tt := range endings() {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{})
+			th := l.throttle(t, throttle.Config{Name: "db"})
+			ctx, request := l.request(t.Context())
+			_ = survive(func() { _ = th.Do(ctx, throttle.High, tt.fn, tt.fallback) })
+			request.End()
+			l.wantSpans(t, "request", "throttle db")
+			span := l.spanNamed(t, "throttle db")
+			want := []any{
+				"throttle.name", "db", "throttle.priority", "high", "throttle.decision", "admitted",
+				"throttle.rejection_probability", 0.0, "throttle.outcome", tt.outcome,
+			}
+			if tt.errorType != "" {
+				want = append(want, "error.type", tt.errorType)
+			}
+			wantAttributes(t, "the span", span.Attributes(), want...)
+			status := sdktrace.Status{Code: codes.Unset}
+			if tt.failed {
+				status = sdktrace.Status{Code: codes.Error, Description: tt.outcome}
+			}
+			equal(t, "status", span.Status(), status)
+			equal(t, "events", len(span.Events()), 0)
+			equal(t, "status of the request", l.spanNamed(t, "request").Status().Code, codes.Unset)
+		})
+	}
+}
+
+// TestTwoPhaseCallHasASpan ends the span with Done, not with Admit, and puts it into the call's context.
+func TestTwoPhaseCallHasASpan(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, _ := l.request(t.Context())
+	call, err := th.Admit(ctx, throttle.High)
+	if err != nil {
+		t.Fatalf("Admit: got error %v want nil", err)
+	}
+	span := trace.SpanFromContext(call.Context())
+	equal(t, "span under way records", span.IsRecording(), true)
+	equal(t, "spans that have ended", len(l.spans.Ended()), 0)
+	call.Done(errBusy)
+	call.Done(nil)
+	ended := l.spanNamed(t, "throttle db")
+	equal(t, "span", ended.SpanContext().SpanID(), span.SpanContext().SpanID())
+	equal(t, "status", ended.Status().Code, codes.Error)
+}
+
+// TestSpanTakesTheCallsTime looks at both ends of a span.
+func TestSpanTakesTheCallsTime(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, _ := l.request(t.Context())
+	var during time.Time
+	_ = th.Do(ctx, throttle.High, func(context.Context) error { during = time.Now(); return errors.New("late") })
+	span := l.spanNamed(t, "throttle db")
+	if during.Before(span.StartTime()) || during.After(span.EndTime()) {
+		t.Errorf("span: got %v to %v want it to hold %v", span.StartTime(), span.EndTime(), during)
+	}
+}

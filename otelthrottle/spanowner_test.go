@@ -1,0 +1,210 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// keepOnly is a filter that lets spans through for one throttle.
+func keepOnly(name string) otelthrottle.Option {
+	return otelthrottle.WithFilter(func(_ context.Context, throttle string, _ throttle.Priority) bool { return throttle == name })
+}
+
+// dropping samples everything but the spans of this name.
+func dropping(name string) sdktrace.Sampler {
+	return samplerFunc(func(p sdktrace.SamplingParameters) sdktrace.SamplingDecision {
+		if p.Name == name {
+			return sdktrace.Drop
+		}
+		return sdktrace.RecordAndSample
+	})
+}
+
+// TestCallersSpanIsNotEnded makes calls that have no span of their own under a recording one, which must go on recording.
+func TestCallersSpanIsNotEnded(t *testing.T) {
+	tests := []struct {
+		name  string
+		setup setup
+		call  func(context.Context, *throttle.Throttle) error
+		want  error
+	}{
+		{"filtered", setup{options: []otelthrottle.Option{keepOnly("other")}}, do(nil), nil},
+		{"filtered, two-phase", setup{options: []otelthrottle.Option{keepOnly("other")}}, admitAndDone, nil},
+		{"without spans", setup{options: []otelthrottle.Option{otelthrottle.WithoutSpans()}}, do(nil), nil},
+		{"own span dropped", setup{sampler: dropping("throttle db")}, do(nil), nil},
+		{"filtered and failed", setup{options: []otelthrottle.Option{keepOnly("other")}}, do(errBusy), errBusy},
+		{"own span ended", setup{}, do(nil), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, tt.setup)
+			th := l.throttle(t, throttle.Config{Name: "db"})
+			ctx, request := l.request(t.Context())
+			if err := tt.call(ctx, th); !errors.Is(err, tt.want) {
+				t.Fatalf("call: got %v want %v", err, tt.want)
+			}
+			equal(t, "caller's span records", request.IsRecording(), true)
+			request.End()
+			span := l.spanNamed(t, "request")
+			equal(t, "attributes added to the caller's span", len(span.Attributes()), 0)
+			equal(t, "events added to the caller's span", len(span.Events()), 0)
+		})
+	}
+}
+
+func do(err error) func(context.Context, *throttle.Throttle) error {
+	return func(ctx context.Context, th *throttle.Throttle) error { return th.Do(ctx, throttle.High, returns(err)) }
+}
+
+func admitAndDone(ctx context.Context, th *throttle.Throttle) error {
+	call, err := th.Admit(ctx, throttle.High)
+	call.Done(err)
+	return err
+}
+
+// TestThrottlesInsideEachOther makes a call inside a call. The span of the outer one, as far as it has one, must record until
+// the outer call ends, whatever became of the inner one's.
+func TestThrottlesInsideEachOther(t *testing.T) {
+	tests := []struct {
+		name    string
+		setup   setup
+		between func(context.Context, *lab) (context.Context, func()) // from the outer function's context to the inner call's
+		want    []string                                              // besides the request's
+	}{
+		{"both with spans", setup{}, same, []string{"throttle outer", "throttle inner"}},
+		{"inner filtered", setup{options: []otelthrottle.Option{keepOnly("outer")}}, same, []string{"throttle outer"}},
+		{"outer filtered", setup{options: []otelthrottle.Option{keepOnly("inner")}}, same, []string{"throttle inner"}},
+		{"inner dropped", setup{sampler: dropping("throttle inner")}, same, []string{"throttle outer"}},
+		{"outer dropped", setup{sampler: dropping("throttle outer")}, same, nil},
+		{"outer dropped, root spans", setup{
+			sampler: dropping("throttle outer"), options: []otelthrottle.Option{otelthrottle.WithRootSpans()},
+		}, same, []string{"throttle inner"}},
+		{"inner filtered, user's span between", setup{options: []otelthrottle.Option{keepOnly("outer")}}, userSpan,
+			[]string{"throttle outer", "between"}},
+		{"inner filtered, span of no trace between", setup{options: []otelthrottle.Option{keepOnly("outer")}}, detached,
+			[]string{"throttle outer"}},
+		{"span of no trace between", setup{}, detached, []string{"throttle outer"}},
+		{"unsampled span between", setup{sampler: dropping("between")}, userSpan, []string{"throttle outer"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, tt.setup)
+			outer, inner := l.throttle(t, throttle.Config{Name: "outer"}), l.throttle(t, throttle.Config{Name: "inner"})
+			ctx, request := l.request(t.Context())
+			_ = outer.Do(ctx, throttle.High, func(ctx context.Context) error {
+				span := trace.SpanFromContext(ctx)
+				recorded := span.IsRecording()
+				between, end := tt.between(ctx, l)
+				defer end()
+				_ = inner.Do(between, throttle.High, succeed)
+				equal(t, "outer span records after the inner call", span.IsRecording(), recorded)
+				return nil
+			})
+			equal(t, "request records after both", request.IsRecording(), true)
+			request.End()
+			l.wantSpans(t, append(tt.want, "request")...)
+		})
+	}
+}
+
+func same(ctx context.Context, _ *lab) (context.Context, func()) { return ctx, func() {} }
+
+func userSpan(ctx context.Context, l *lab) (context.Context, func()) {
+	ctx, span := l.tracer.Start(ctx, "between")
+	return ctx, func() { span.End() }
+}
+
+func detached(ctx context.Context, _ *lab) (context.Context, func()) {
+	return trace.ContextWithSpanContext(ctx, trace.SpanContext{}), func() {}
+}
+
+// TestSeveralAdaptersKeepToTheirOwnSpans has a call told to two adapters, or to another one inside.
+func TestSeveralAdaptersKeepToTheirOwnSpans(t *testing.T) {
+	tests := []struct {
+		name    string
+		options []otelthrottle.Option // of the second adapter
+		joined  bool                  // else each throttle has its own
+		want    []string
+	}{
+		{"inner throttle's without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, false, []string{"throttle outer"}},
+		{"inner throttle's filters", []otelthrottle.Option{keepOnly("outer")}, false, []string{"throttle outer"}},
+		{"inner throttle's with spans", nil, false, []string{"throttle outer", "throttle inner"}},
+		{"joined, the second without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, true, []string{"throttle outer", "throttle inner"}},
+		{"joined, the second filters", []otelthrottle.Option{keepOnly("none")}, true, []string{"throttle outer", "throttle inner"}},
+		{"joined, both with spans", nil, true, []string{"throttle outer", "throttle outer", "throttle inner", "throttle inner"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{})
+			second := newTelemetry(t, append([]otelthrottle.Option{
+				otelthrottle.WithMeterProvider(newLab(t, setup{}).meters), otelthrottle.WithTracerProvider(l.traces),
+			}, tt.options...)...)
+			outerHooks, innerHooks := l.tel.Hooks(), second.Hooks()
+			if tt.joined {
+				outerHooks = throttle.JoinHooks(outerHooks, innerHooks)
+				innerHooks = outerHooks
+			}
+			outer := throttle.Must(throttle.New(throttle.Config{Name: "outer", Hooks: outerHooks}))
+			inner := throttle.Must(throttle.New(throttle.Config{Name: "inner", Hooks: innerHooks}))
+			ctx, request := l.request(t.Context())
+			_ = outer.Do(ctx, throttle.High, func(ctx context.Context) error {
+				_ = inner.Do(ctx, throttle.High, succeed)
+				equal(t, "outer span records after the inner call", trace.SpanFromContext(ctx).IsRecording(), true)
+				return nil
+			})
+			equal(t, "request records after both", request.IsRecording(), true)
+			request.End()
+			l.wantSpans(t, append(tt.want, "request")...)
+		})
+	}
+}
+
+// TestCallInFlightAtTheEndIsToldToItsEnd closes the throttle, or shuts the adapter down, while a call is under way: in its
+// function, or later, in its fallback.
+func TestCallInFlightAtTheEndIsToldToItsEnd(t *testing.T) {
+	closes := func(_ *lab, th *throttle.Throttle) error { return th.Close() }
+	shutsDown := func(l *lab, _ *throttle.Throttle) error { return l.tel.Shutdown(context.Background()) }
+	for _, tt := range []struct {
+		name                 string
+		inFunction, fallback func(*lab, *throttle.Throttle) error
+		durations            float64
+	}{
+		{"Close", closes, nil, 1},
+		{"Close in the fallback", nil, closes, 1},
+		{"Shutdown", shutsDown, nil, 0},
+		{"Shutdown in the fallback", nil, shutsDown, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{})
+			hooks := l.tel.Hooks()
+			throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
+			second := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
+			ctx, _ := l.request(t.Context())
+			_ = second.Do(ctx, throttle.High, func(context.Context) error {
+				if tt.inFunction != nil {
+					_ = tt.inFunction(l, second)
+				}
+				return errBusy
+			}, func(context.Context, error, bool) error {
+				if tt.fallback != nil {
+					_ = tt.fallback(l, second)
+				}
+				l.read(t) // may retire the throttle, whose call has ended by now
+				return nil
+			})
+			wantAttributes(t, "the span", l.spanNamed(t, "throttle db").Attributes(),
+				"throttle.name", "db", "throttle.priority", "high", "throttle.decision", "admitted",
+				"throttle.rejection_probability", 0.0, "throttle.outcome", "rejected", "error.type", "availability")
+			equal(t, "durations", l.read(t).with(otelthrottle.MetricCallDuration), tt.durations)
+			_ = second.Do(ctx, throttle.High, succeed)
+			equal(t, "spans of a later call", len(l.spans.Started()), 2)
+		})
+	}
+}

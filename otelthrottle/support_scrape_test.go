@@ -1,0 +1,100 @@
+package otelthrottle_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+)
+
+const openMetrics = "application/openmetrics-text; version=1.0.0"
+
+// endpoint is a /metrics endpoint with the real exporter behind it.
+type endpoint struct {
+	exporter *otelprometheus.Exporter
+	server   *httptest.Server
+}
+
+// newEndpoint returns an endpoint, whose exporter a MeterProvider is to be made with.
+func newEndpoint(t testing.TB, options ...otelprometheus.Option) *endpoint {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(append([]otelprometheus.Option{otelprometheus.WithRegisterer(registry)}, options...)...)
+	if err != nil {
+		t.Fatalf("exporter: got error %v want nil", err)
+	}
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError})
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &endpoint{exporter: exporter, server: server}
+}
+
+// newScrapedLab returns a lab that has an endpoint too.
+func newScrapedLab(t testing.TB, s setup) (*lab, *endpoint) {
+	t.Helper()
+	e := newEndpoint(t)
+	s.meters = append(s.meters, sdkmetric.WithReader(e.exporter))
+	return newLab(t, s), e
+}
+
+// scrape returns what the endpoint answers to someone who accepts a format; none is the text format.
+func (e *endpoint) scrape(t testing.TB, accept string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	response, err := e.server.Client().Do(request)
+	if err != nil {
+		t.Fatalf("scrape: got error %v want nil", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("scrape: got status %d, error %v and %s want 200", response.StatusCode, err, body)
+	}
+	return string(body)
+}
+
+// wantValid fails the test unless the text format can be parsed and holds so many series of throttle_calls_total.
+func wantValid(t testing.TB, text string, calls int) {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("scrape: got error %v want none", err)
+	}
+	equal(t, "series of throttle_calls_total", len(families["throttle_calls_total"].GetMetric()), calls)
+}
+
+// exemplar is what an OpenMetrics bucket has behind its value.
+type exemplar struct {
+	le     string // of the bucket
+	labels map[string]string
+	value  string
+}
+
+// exemplars returns those in a scrape, in their order.
+func exemplars(openMetrics string) []exemplar {
+	line := regexp.MustCompile(`(?m)^throttle_call_duration_seconds_bucket\{.*le="([^"]*)".*\} \S+ # \{(.*)\} (\S+) \S+$`)
+	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
+	var found []exemplar
+	for _, m := range line.FindAllStringSubmatch(openMetrics, -1) {
+		e := exemplar{le: m[1], labels: map[string]string{}, value: m[3]}
+		for _, l := range label.FindAllStringSubmatch(m[2], -1) {
+			e.labels[l[1]] = l[2]
+		}
+		found = append(found, e)
+	}
+	return found
+}

@@ -1,0 +1,90 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// request starts a span of the application, as a server's instrumentation would.
+func (l *lab) request(ctx context.Context) (context.Context, trace.Span) {
+	return l.tracer.Start(ctx, "request")
+}
+
+// spanNamed returns the one span of this name that has ended.
+func (l *lab) spanNamed(t testing.TB, name string) sdktrace.ReadOnlySpan {
+	t.Helper()
+	var found []sdktrace.ReadOnlySpan
+	for _, s := range l.spans.Ended() {
+		if s.Name() == name {
+			found = append(found, s)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("ended spans called %q: got %d want 1", name, len(found))
+	}
+	return found[0]
+}
+
+// wantSpans fails the test unless these spans have ended, in any order, and none is open.
+func (l *lab) wantSpans(t testing.TB, names ...string) {
+	t.Helper()
+	got, want := map[string]int{}, map[string]int{}
+	for _, s := range l.spans.Ended() {
+		got[s.Name()]++
+	}
+	for _, name := range names {
+		want[name]++
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("spans that have ended: got %v want %v", got, want)
+	}
+	equal(t, "spans that have started", len(l.spans.Started()), len(names))
+}
+
+// wantAttributes fails the test unless these attributes, given as alternating keys and values, are all there are.
+func wantAttributes(t testing.TB, what string, got []attribute.KeyValue, pairs ...any) {
+	t.Helper()
+	var want []attribute.KeyValue
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key := pairs[i].(string)
+		switch value := pairs[i+1].(type) {
+		case string:
+			want = append(want, attribute.String(key, value))
+		case float64:
+			want = append(want, attribute.Float64(key, value))
+		default:
+			t.Fatalf("attribute %s has a value of type %T", key, value)
+		}
+	}
+	gotSet, wantSet := attribute.NewSet(append([]attribute.KeyValue(nil), got...)...), attribute.NewSet(want...)
+	if gotSet != wantSet {
+		t.Errorf("attributes of %s:\ngot  %s\nwant %s", what,
+			gotSet.Encoded(attribute.DefaultEncoder()), wantSet.Encoded(attribute.DefaultEncoder()))
+	}
+}
+
+// samplerFunc samples as a function says.
+type samplerFunc func(sdktrace.SamplingParameters) sdktrace.SamplingDecision
+
+func (f samplerFunc) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	return sdktrace.SamplingResult{Decision: f(p), Tracestate: trace.SpanContextFromContext(p.ParentContext).TraceState()}
+}
+
+func (samplerFunc) Description() string { return "a function of the test's" }
+
+// survive runs f on a goroutine of its own, and returns what it panicked with, if it did.
+func survive(f func()) (panicked any) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { panicked = recover() }()
+		f()
+	}()
+	<-done
+	return panicked
+}

@@ -1,0 +1,122 @@
+package otelthrottle
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// Telemetry turns what throttles do into OpenTelemetry. Make one per process with [New] and hand its Hooks to every throttle. All
+// methods are safe for concurrent use.
+type Telemetry struct {
+	config
+	tracer       trace.Tracer
+	instruments  instruments
+	registration metric.Registration
+	ended        atomic.Bool
+
+	members sync.Map // *throttle.Throttle to *member
+	mu      sync.Mutex
+	sources map[string]*source // by throttle name
+	order   []*source          // as they came
+}
+
+// New returns the adapter, or an error if the meter refuses an instrument.
+func New(options ...Option) (*Telemetry, error) {
+	c := newConfig(options)
+	tel := &Telemetry{
+		config:  c,
+		tracer:  c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
+		sources: map[string]*source{},
+	}
+	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
+	var err error
+	if tel.instruments, err = newInstruments(meter, !c.withoutTimes); err != nil {
+		return nil, fmt.Errorf("otelthrottle: %w", err)
+	}
+	if tel.registration, err = meter.RegisterCallback(tel.collect, tel.instruments.observed()...); err != nil {
+		return nil, fmt.Errorf("otelthrottle: %w", err)
+	}
+	return tel, nil
+}
+
+// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles go on
+// working. It is idempotent. The providers are the caller's to shut down, after it.
+func (tel *Telemetry) Shutdown(context.Context) error {
+	if tel.ended.Swap(true) {
+		return nil
+	}
+	if err := tel.registration.Unregister(); err != nil {
+		return fmt.Errorf("otelthrottle: %w", err)
+	}
+	return nil
+}
+
+// Hooks returns the hooks for a throttle's Config. Several throttles may share them.
+func (tel *Telemetry) Hooks() throttle.Hooks {
+	b := &binding{telemetry: tel, duration: tel.instruments.duration}
+	h := throttle.Hooks{Created: b.created, Closed: b.closed}
+	if !tel.withoutSpans {
+		h.Shed = b.shed
+		h.Started = b.started
+	}
+	if !tel.withoutSpans || !tel.withoutTimes {
+		h.Finished = b.finished
+	}
+	return h
+}
+
+// member is a throttle that is being told of.
+type member struct {
+	throttle *throttle.Throttle
+	source   *source
+	labels   *labels // the source's
+}
+
+// binding is one set of hooks. It remembers the first throttle that it was given to, which mostly is the only one.
+type binding struct {
+	telemetry *Telemetry
+	duration  metric.Float64Histogram // nil without durations
+	first     atomic.Pointer[member]
+}
+
+// created makes the throttle known. Throttles of one name share a source.
+func (b *binding) created(t *throttle.Throttle) {
+	source := b.telemetry.join(t)
+	m := &member{throttle: t, source: source, labels: source.labels}
+	b.telemetry.members.Store(t, m)
+	b.first.CompareAndSwap(nil, m)
+}
+
+func (b *binding) closed(t *throttle.Throttle) {
+	if m, ok := b.telemetry.members.LoadAndDelete(t); ok {
+		b.telemetry.leave(m.(*member))
+	}
+}
+
+// labelsOf returns the labels of a throttle. A call that is still in flight long after its throttle was closed finds them by
+// name; a throttle that was made before the hooks knew of it has none.
+func (b *binding) labelsOf(t *throttle.Throttle) *labels {
+	if m := b.first.Load(); m != nil && m.throttle == t {
+		return m.labels
+	}
+	if m, ok := b.telemetry.members.Load(t); ok {
+		return m.(*member).labels
+	}
+	return b.telemetry.labelsByName(t.Name())
+}
+
+func (tel *Telemetry) labelsByName(name string) *labels {
+	tel.mu.Lock()
+	defer tel.mu.Unlock()
+	if s, ok := tel.sources[labelName(name)]; ok {
+		return s.labels
+	}
+	return nil
+}
