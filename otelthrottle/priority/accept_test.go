@@ -1,0 +1,130 @@
+package priority_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/baggage"
+
+	"github.com/spillway-go/spillway/otelthrottle/priority"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+const ours = priority.BaggageKey + "="
+
+func TestAccept(t *testing.T) {
+	for name, c := range map[string]struct {
+		trust  throttle.Trust
+		text   string
+		want   throttle.Priority
+		onward string
+	}{
+		"trusted, at the ceiling":       {trusting, ours + "important", throttle.Important, ours + "important"},
+		"trusted, below it":             {trusting, ours + "medium", throttle.Medium, ours + "medium"},
+		"trusted, below the default":    {trusting, ours + "p7", 7, ours + "p7"},
+		"trusted, with properties":      {trusting, ours + "medium;a=1;b", throttle.Medium, ours + "medium;a=1;b"},
+		"trusted, above the ceiling":    {trusting, ours + "high;a=1", throttle.Important, ours + "important"},
+		"trusted, percent-encoded":      {trusting, ours + "%6Dedium", throttle.Medium, ours + "medium"},
+		"trusted, encoded, too high":    {trusting, ours + "%68igh", throttle.Important, ours + "important"},
+		"trusted, spaced":               {trusting, priority.BaggageKey + " = medium ", throttle.Medium, ours + "medium"},
+		"trusted, silent":               {trusting, "", throttle.Low, ""},
+		"trusted, empty":                {trusting, ours, throttle.Low, ""},
+		"trusted, unknown":              {trusting, ours + "urgent", throttle.Low, ""},
+		"trusted, upper case":           {trusting, ours + "HIGH", throttle.Low, ""},
+		"trusted, a number":             {trusting, ours + "0", throttle.Low, ""},
+		"trusted, encoded twice":        {trusting, ours + "%2568igh", throttle.Low, ""},
+		"trusted, two words":            {trusting, ours + "high%2Chigh", throttle.Low, ""},
+		"trusted, key of another case":  {trusting, "Throttle.Priority=important", throttle.Low, ""},
+		"trusted, key in disguise":      {trusting, "throttle%2Epriority=important", throttle.Low, ""},
+		"trusted, a property of others": {trusting, "a=1;" + ours + "important", throttle.Low, ""},
+		"untrusted":                     {wary, ours + "high", throttle.Low, ""},
+		"untrusted, asks for less":      {wary, ours + "p7", throttle.Low, ""},
+		"untrusted, asks for default":   {wary, ours + "low", throttle.Low, ""},
+		"untrusted, silent":             {wary, "", throttle.Low, ""},
+		"nobody is trusted":             {throttle.Trust{Default: throttle.Medium}, ours + "high", throttle.Medium, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := priority.Accept(carrying(c.text), c.trust)
+			equal(t, "priority", throttle.PriorityFromContext(ctx, unset), c.want)
+			equal(t, "onward", onward(ctx), c.onward)
+		})
+	}
+}
+
+func TestAcceptLeavesOthersAlone(t *testing.T) {
+	const strangers = "a=1;p;q=%20,b=%C3%A9,Throttle.Priority=high,throttle.priority2=high,c=x;throttle.priority=high,d%=1,e+=2"
+	want := members(carrying(strangers))
+	for _, word := range []string{"", "low", "high", "urgent"} {
+		for trusted, trust := range map[bool]throttle.Trust{true: trusting, false: wary} {
+			ctx := priority.Accept(carrying(strangers+","+ours+word), trust)
+			if got := others(ctx); !maps.Equal(got, want) {
+				t.Errorf("word %q, trusted %v: got %q want %q", word, trusted, got, want)
+			}
+		}
+	}
+}
+
+// Some receivers decode keys, so that these would be ours for them.
+func TestNobodySmugglesADisguisedKey(t *testing.T) {
+	for _, key := range []string{
+		"throttle%2Epriority", "throttle%2epriority", "%74hrottle.priority", "+throttle.priority", "throttle.priority+",
+		"throttle.priority%20", "%C2%A0throttle.priority", "throttle.priority%1F", "%74%68rottle%2Epriority",
+	} {
+		for _, trust := range []throttle.Trust{trusting, wary} {
+			ctx := priority.Accept(carrying("a=1,"+key+"=high"), trust)
+			equal(t, "priority of "+key, throttle.PriorityFromContext(ctx, unset), throttle.Low)
+			equal(t, "members besides "+key, fmt.Sprint(members(ctx)), "map[a:a=1]")
+		}
+		ctx := priority.Accept(carrying(ours+"medium,"+key+"=high"), trusting)
+		equal(t, "members besides "+key, fmt.Sprint(members(ctx)), "map[throttle.priority:throttle.priority=medium]")
+	}
+}
+
+func TestAcceptReplacesWhatTheContextHad(t *testing.T) {
+	ctx := throttle.WithPriority(context.Background(), throttle.High)
+	equal(t, "priority", throttle.PriorityFromContext(priority.Accept(ctx, wary), unset), throttle.Low)
+}
+
+func TestAcceptLeavesTheParentAlone(t *testing.T) {
+	parent := carrying(ours + "high,a=1")
+	_ = priority.Accept(parent, wary)
+	equal(t, "onward", onward(parent), ours+"high")
+	equal(t, "priority", throttle.PriorityFromContext(parent, unset), unset)
+}
+
+// A Peer that changes its mind between two questions must not be asked two.
+func TestPeerIsAskedOnce(t *testing.T) {
+	type key struct{}
+	for text, want := range map[string]int{"": 0, ours + "urgent": 0, ours + "high": 1} {
+		asked := 0
+		trust := throttle.Trust{Default: throttle.Low, Peer: func(ctx context.Context) bool {
+			asked++
+			return ctx.Value(key{}) == "ours" && asked == 1
+		}}
+		ctx := priority.Accept(context.WithValue(carrying(text), key{}, "ours"), trust)
+		equal(t, "questions about "+text, asked, want)
+		equal(t, "onward of "+text, onward(ctx) != "", want == 1)
+	}
+}
+
+// A ceiling out of range is a mistake that promotes nobody.
+func TestAcceptWithAMistakenCeiling(t *testing.T) {
+	for ceiling, want := range map[throttle.Priority]string{-1: ours + "high", 15: ours + "p15", 16: ours + "p15", 127: ours + "p15"} {
+		trust := throttle.Trust{Peer: knows(true), Ceiling: ceiling, Default: throttle.Low}
+		ctx := priority.Accept(carrying(ours+"high"), trust)
+		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), max(ceiling, throttle.High))
+		equal(t, "onward", onward(ctx), want)
+	}
+}
+
+// "important" is longer than "high": where it does not fit, the member goes, and the others stay.
+func TestAcceptWithFullBaggage(t *testing.T) {
+	full := "a=" + strings.Repeat("x", 8192-len("a=,"+ours+"high"))
+	ctx := priority.Accept(carrying(full+","+ours+"high"), trusting)
+	equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Important)
+	equal(t, "onward", onward(ctx), "")
+	equal(t, "the others", baggage.FromContext(ctx).String(), full)
+}

@@ -1,0 +1,208 @@
+package priority_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/spillway-go/spillway/otelthrottle/priority"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestTransport(t *testing.T) {
+	plain := context.Background()
+	low := throttle.WithPriority(plain, throttle.Low)
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		allow func(*http.Request) bool
+		lines []string
+		want  string
+	}{
+		"allowed":                         {low, everywhere, nil, "[throttle.priority=low]"},
+		"allowed, without a name":         {throttle.WithPriority(plain, 7), everywhere, nil, "[throttle.priority=p7]"},
+		"allowed, a mistake":              {throttle.WithPriority(plain, -1), everywhere, nil, "[throttle.priority=p15]"},
+		"allowed, no priority":            {plain, everywhere, nil, "[]"},
+		"allowed, other baggage":          {low, everywhere, []string{"a=1;p, b=%20", "c"}, "[a=1;p, b=%20,c,throttle.priority=low]"},
+		"allowed, no priority, others":    {plain, everywhere, []string{"a=1", "b"}, "[a=1 b]"},
+		"allowed, unaccepted":             {plain, everywhere, []string{"throttle.priority=high,a=1"}, "[a=1]"},
+		"allowed, unaccepted alone":       {plain, everywhere, []string{"throttle.priority=high"}, "[]"},
+		"allowed, replaced":               {low, everywhere, []string{"throttle.priority=high,a=1"}, "[a=1,throttle.priority=low]"},
+		"allowed, there already":          {low, everywhere, []string{"throttle.priority=low;p,a=1"}, "[throttle.priority=low;p,a=1]"},
+		"allowed, there twice":            {low, everywhere, []string{"throttle.priority=low,a=1", "throttle.priority=low"}, "[a=1,throttle.priority=low]"},
+		"allowed, disguised":              {low, everywhere, []string{"throttle%2Epriority=low"}, "[throttle.priority=low]"},
+		"allowed, empty":                  {plain, everywhere, []string{"throttle.priority="}, "[]"},
+		"not allowed":                     {low, nowhere, nil, "[]"},
+		"not allowed, others":             {low, nowhere, []string{"a=1", "b"}, "[a=1 b]"},
+		"not allowed, there already":      {low, nowhere, []string{"throttle.priority=low,a=1"}, "[a=1]"},
+		"nil allows nobody":               {low, nil, nil, "[]"},
+		"nil allows nobody, not by hand":  {low, nil, []string{"a=1,throttle.priority=low"}, "[a=1]"},
+		"the context's baggage is not us": {throttle.WithPriority(carrying("a=1"), throttle.Low), everywhere, nil, "[throttle.priority=low]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			equal(t, "header", fmt.Sprint(send(t, c.ctx, c.allow, c.lines...).header["Baggage"]), c.want)
+		})
+	}
+}
+
+// propagating is a transport that sends all of the context's baggage, as otelhttp's does.
+func propagating(base http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		propagation.Baggage{}.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
+		return base.RoundTrip(r)
+	})
+}
+
+func TestTransportOnEitherSideOfOtelhttp(t *testing.T) {
+	ctx := throttle.WithPriority(carrying("throttle.priority=high"), throttle.Low)
+	for allowed, want := range map[bool]string{true: "[throttle.priority=low]", false: "[]"} {
+		var got string
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			got = fmt.Sprint(r.Header["Baggage"])
+			return &http.Response{Body: http.NoBody}, nil
+		})
+		allow := func(*http.Request) bool { return allowed }
+		for side, transport := range map[string]http.RoundTripper{
+			"around": priority.NewTransport(propagating(base), allow),
+			"base":   propagating(priority.NewTransport(base, allow)),
+		} {
+			response, err := transport.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			equal(t, fmt.Sprintf("%s, allowed %v", side, allowed), got, want)
+		}
+	}
+}
+
+func TestTransportAsksForEachHost(t *testing.T) {
+	handler := func(next func() string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if next != nil {
+				http.Redirect(w, r, next(), http.StatusFound)
+			}
+			fmt.Fprint(w, r.Header["Baggage"])
+		}
+	}
+	stranger := httptest.NewServer(handler(nil))
+	defer stranger.Close()
+	own := httptest.NewServer(handler(func() string { return stranger.URL }))
+	defer own.Close()
+
+	var asked []string
+	client := &http.Client{Transport: priority.NewTransport(nil, func(r *http.Request) bool {
+		asked = append(asked, r.URL.Host)
+		return strings.HasSuffix(own.URL, r.URL.Host)
+	})}
+	r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.Low), http.MethodGet, own.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	equal(t, "hosts asked for", len(asked), 2)
+	equal(t, "baggage for the stranger", fmt.Sprint(response.Request.Header["Baggage"]), "[]")
+}
+
+func TestTransportWithoutHeader(t *testing.T) {
+	r := (&http.Request{URL: nil}).WithContext(throttle.WithPriority(t.Context(), throttle.Low))
+	var got http.Header
+	transport := priority.NewTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r.Header
+		return nil, errors.ErrUnsupported
+	}), everywhere)
+	_, err := transport.RoundTrip(r) //nolint:bodyclose // there is none
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error: got %v want the base's", err)
+	}
+	equal(t, "header", got.Get("Baggage"), "throttle.priority=low")
+	equal(t, "header of the caller", len(r.Header), 0)
+}
+
+// A request that needs no change is not copied.
+func TestTransportPassesOn(t *testing.T) {
+	low := throttle.WithPriority(carrying(many(64)), throttle.Low)
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		allow   func(*http.Request) bool
+		baggage string
+	}{
+		"not allowed":         {throttle.WithPriority(carrying("a=1"), throttle.Low), nowhere, "b=2"},
+		"without a priority":  {carrying("a=1"), everywhere, "b=2"},
+		"says it already":     {low, everywhere, "b=2,throttle.priority=low"},
+		"has no room for it":  {low, everywhere, many(64)},
+		"has nothing to keep": {context.Background(), nil, ""},
+	} {
+		r := httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)
+		r.Header.Set("Baggage", c.baggage)
+		transport := priority.NewTransport(roundTrip(func(sent *http.Request) (*http.Response, error) {
+			equal(t, name, sent, r)
+			return &http.Response{Body: http.NoBody}, nil
+		}), c.allow)
+		response, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+}
+
+func TestTransportLeavesNoEmptyHeader(t *testing.T) {
+	got := send(t, context.Background(), everywhere, "throttle.priority=high")
+	if lines, found := got.header["Baggage"]; found {
+		t.Errorf("header: got %q want none", lines)
+	}
+}
+
+// One request, sent many times at once: a header that is changed in place would race.
+func TestTransportIsSafeForConcurrentUse(t *testing.T) {
+	server := httptest.NewServer(priority.Middleware(trusting)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		equal(t, "priority", throttle.PriorityFromContext(r.Context(), unset), throttle.Medium)
+	})))
+	defer server.Close()
+	transport := priority.NewTransport(server.Client().Transport, everywhere)
+	ctx := throttle.WithPriority(carrying("a=1"), throttle.Medium)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Baggage", "throttle.priority=high,a=1")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			response, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = response.Body.Close()
+		})
+	}
+	all.Wait()
+}
+
+// closer is a transport that counts how often its idle connections were closed.
+type closer struct {
+	roundTrip
+	closed int
+}
+
+func (c *closer) CloseIdleConnections() { c.closed++ }
+
+func TestCloseIdleConnections(t *testing.T) {
+	base := &closer{}
+	(&http.Client{Transport: priority.NewTransport(base, nil)}).CloseIdleConnections()
+	equal(t, "closed", base.closed, 1)
+	(&http.Client{Transport: priority.NewTransport(base.roundTrip, nil)}).CloseIdleConnections()
+}
