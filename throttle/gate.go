@@ -159,7 +159,7 @@ func (t *Throttle) setGates(now time.Duration) {
 		case harmless&(1<<p) == 0:
 			g.words[p].Store(gate | watched)
 		case g.before[p]&watched == 0:
-			g.words[p].CompareAndSwap(g.before[p], gate) // or it has been watched for a reason
+			// Open before, and open now: leave it to whoever has watched it meanwhile.
 		default:
 			g.words[p].Store(gate | watched)
 			opening = true

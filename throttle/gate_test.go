@@ -132,6 +132,26 @@ func TestRefusalsWatchTheGatesThatTheyMayMove(t *testing.T) {
 	}
 }
 
+// TestARefusalThatTheProofHasNotSeenKeepsTheGateShut plays a rejection that is counted after the sums were taken, and watches the gate
+// before it is opened.
+func TestARefusalThatTheProofHasNotSeenKeepsTheGateShut(t *testing.T) {
+	for _, column := range []int{turnedDown, shedOwn} {
+		l := newLab(t, 1, Config{})
+		l.call(Medium, nil)
+		l.setGates(l.elapsed())
+		l.gates.words[Low].Or(watched)
+		l.openGates(1 << Low)
+		if l.gates.words[Low].Load()&watched != 0 {
+			t.Fatal("the gate is watched without a reason")
+		}
+		l.window.Row(0, int(Medium))[column].Add(1)
+		l.openGates(1 << Low)
+		if l.gates.words[Low].Load()&watched == 0 {
+			t.Errorf("column %d: the gate was opened over a refusal that nobody had looked at", column)
+		}
+	}
+}
+
 // TestDecisionsAreABucketOrSixteenEventsOldAtMost compares the gate with what was exact during the last sixteen events and since the
 // open bucket began. An accept at an open gate is no event for the gates below it, which it moves least.
 func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {
@@ -154,26 +174,44 @@ func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {
 	})
 }
 
-func TestDrawsAreUniform(t *testing.T) {
+func TestDrawsAreUniformAndDoNotFollowEachOther(t *testing.T) {
 	const draws, cells = 100_000, 20
 	th := Must(New(Config{Name: "draws"}))
 	a := attempt{throttle: th, row: th.window.Row(0, 0)}
 	var counts [cells]int
+	var pairs [cells * cells]int
+	seen := map[uint64]bool{}
+	before := uint64(0)
 	for i := range draws {
-		counts[th.draw(&a)*cells/oddsUnits]++
+		draw := th.draw(&a)
+		seen[draw] = true
+		cell := draw * cells / oddsUnits
+		counts[cell]++
+		pairs[before*cells+cell]++
+		before = cell
 		if i%3 == 0 {
 			th.gates.news.Add(1)
 		} else {
 			a.row[started].Add(1)
 		}
 	}
-	chi := 0.0
-	for _, n := range counts {
-		chi += square(float64(n)-draws/cells) / (draws / cells)
+	if len(seen) != draws {
+		t.Errorf("%d of %d draws were drawn before", draws-len(seen), draws)
 	}
-	if chi > 60 { // one in half a million with 19 degrees of freedom
+	if chi := chiSquared(counts[:], draws); chi > 60 { // one in half a million with 19 degrees of freedom
 		t.Errorf("chi-squared is %.1f over %v", chi, counts)
 	}
+	if chi := chiSquared(pairs[:], draws); chi > 550 { // one in a million with 399 degrees of freedom
+		t.Errorf("chi-squared of pairs is %.1f", chi)
+	}
+}
+
+func chiSquared(counts []int, draws int) float64 {
+	chi, want := 0.0, float64(draws)/float64(len(counts))
+	for _, n := range counts {
+		chi += square(float64(n)-want) / want
+	}
+	return chi
 }
 
 func TestDrawsFromUsersDiceStayInRange(t *testing.T) {

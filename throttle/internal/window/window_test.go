@@ -146,7 +146,9 @@ func TestItAgreesWithAListOfEvents(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("seed %d, step %d: got %v, want %v", seed, step, got, want)
 			}
-			checkSuffixes(t, w, happened, h.bucket)
+			if step%150 == 0 {
+				checkSuffixes(t, w, happened, h.bucket)
+			}
 		}
 	}
 }
