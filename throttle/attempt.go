@@ -33,6 +33,7 @@ type attempt struct {
 	fault    Fault
 	stage    stage
 	told     bool // the hooks have been, and will be, told of this call
+	timed    bool // began is known
 	shadow   bool // Enforce would have shed it
 	fellBack bool
 }
@@ -120,34 +121,34 @@ func (a *attempt) announce() {
 	if a.told = !t.closed.Load(); !a.told {
 		return
 	}
-	if t.hooks.Finished != nil {
-		a.began = t.elapsed()
-	}
 	if h := t.hooks.Started; h != nil {
 		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: oddsOf(a.gate), Shadow: a.shadow})
 		if ctx != nil {
 			a.ctx = ctx
 		}
 	}
+	if t.hooks.Finished != nil {
+		a.began, a.timed = t.elapsed(), true
+	}
 }
 
 // settle books the end of the function, and returns its error unmarked.
 func (a *attempt) settle(err error) error {
+	now := a.throttle.elapsed()
 	if err == nil {
-		a.book(Accepted, FaultNone)
+		a.book(Accepted, FaultNone, now)
 		return nil
 	}
 	outcome, fault := a.throttle.classify(a.ctx, err)
-	a.book(outcome, fault)
+	a.book(outcome, fault, now)
 	return unmark(err)
 }
 
-// book counts the outcome at the time at which it is known.
-func (a *attempt) book(o Outcome, f Fault) {
+// book counts the outcome of a function that returned at now.
+func (a *attempt) book(o Outcome, f Fault, now time.Duration) {
 	t := a.throttle
 	a.stage, a.outcome, a.fault = settled, o, f
-	now := t.elapsed()
-	if a.told {
+	if a.timed {
 		a.duration = max(0, now-a.began)
 	}
 	t.keepUp(now)
@@ -236,11 +237,11 @@ func (a *attempt) abandon() {
 }
 
 func (a *attempt) collapse() {
+	defer a.finish(ErrPanicked)
 	switch a.stage {
 	case running:
-		a.book(Ignored, FaultPanic)
+		a.book(Ignored, FaultPanic, a.throttle.elapsed())
 	case falling:
 		_ = a.land(ErrPanicked) // which is what it returns
 	}
-	a.finish(ErrPanicked)
 }

@@ -82,7 +82,7 @@ func (c Call) Finish(o Outcome) {
 	}
 	a := &c.ticket.attempt
 	defer c.ticket.release()
-	a.book(min(o, Ignored), FaultNone)
+	a.book(min(o, Ignored), FaultNone, a.throttle.elapsed())
 	a.finish(nil)
 }
 

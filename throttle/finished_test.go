@@ -145,3 +145,15 @@ func TestErrPanickedStandsForWhatDidNotReturn(t *testing.T) {
 	})
 	equal(t, "told", fmt.Sprint(d.tear()), want)
 }
+
+func TestFinishedIsToldAfterTwoAccidents(t *testing.T) {
+	finished := 0
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{
+		FellBack: func(context.Context, throttle.FallbackEvent) { panic("hook") },
+		Finished: func(context.Context, throttle.FinishEvent) { finished++ },
+	}})
+	_ = survive(func() {
+		_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error { panic("fallback") })
+	})
+	equal(t, "finished", finished, 1)
+}

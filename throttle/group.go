@@ -173,9 +173,11 @@ func (g *Group) Close() error {
 	return nil
 }
 
-// closeAll closes throttles, whose hooks are told: no lock may be held.
+// closeAll closes throttles, whose hooks are told: no lock may be held. A hook that panics does not keep the others open.
 func closeAll(throttles []*Throttle) {
-	for _, t := range throttles {
-		_ = t.Close() // never fails
+	if len(throttles) == 0 {
+		return
 	}
+	defer closeAll(throttles[1:])
+	_ = throttles[0].Close() // never fails
 }

@@ -158,3 +158,23 @@ func TestAPanicInAGroupsFunctionLeavesTheGroupInOrder(t *testing.T) {
 		})
 	}
 }
+
+func TestAPanickingClosedHookKeepsNoMemberOpen(t *testing.T) {
+	created, closed := 0, 0
+	g := newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
+			Created: func(*throttle.Throttle) { created++ },
+			Closed: func(*throttle.Throttle) {
+				if closed++; closed == 1 {
+					panic("boom")
+				}
+			},
+		}}
+	}, throttle.GroupConfig{})
+	for _, key := range []string{"a", "b", "c"} {
+		member(t, g, key)
+	}
+	_ = survive(func() { _ = g.Close() })
+	_ = g.Close()
+	equal(t, "created and not closed", created-closed, 0)
+}

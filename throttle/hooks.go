@@ -134,6 +134,9 @@ func threaded[E any](first, second func(context.Context, E) context.Context) fun
 		if next := first(ctx, e); next != nil {
 			ctx = next
 		}
-		return second(ctx, e)
+		if next := second(ctx, e); next != nil {
+			ctx = next
+		}
+		return ctx
 	}
 }

@@ -161,6 +161,10 @@ func TestJoinedStartedMayReturnNil(t *testing.T) {
 		want  any
 	}{
 		{"the first", func(told *[]string) []throttle.Hooks { return []throttle.Hooks{silent, tracer(told, "a")} }, "a"},
+		{"the middle one", func(told *[]string) []throttle.Hooks {
+			return []throttle.Hooks{tracer(told, "a"), silent, tracer(told, "b")}
+		}, "ab"},
+		{"the last", func(told *[]string) []throttle.Hooks { return []throttle.Hooks{tracer(told, "a"), silent} }, "a"},
 		{"all", func(*[]string) []throttle.Hooks { return []throttle.Hooks{silent, silent} }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,6 +51,9 @@ type episode struct {
 }
 
 func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
+	if e.Throttle.closed.Load() {
+		return
+	}
 	s := l.storyOf(e.Throttle)
 	s.mu.Lock()
 	ep := &s.episodes[e.Priority]
@@ -64,6 +67,9 @@ func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 	ep.shed++
 	ep.peak = max(ep.peak, e.Probability)
 	s.mu.Unlock()
+	if e.Throttle.closed.Load() { // perhaps before there was a story to end
+		defer l.closed(e.Throttle)
+	}
 	if first {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, headline(e.Shadow, "throttle started to shed", "throttle would start to shed"),
 			slog.String("throttle", e.Throttle.Name()), slog.String("priority", e.Priority.String()),
@@ -119,7 +125,7 @@ func (s *story) settle(stopped func(PriorityStats) bool) {
 		ep.open = ep.open && !ended
 		told := *ep
 		if ended {
-			ep.faults = p.Admitted[Rejected]
+			ep.faults = rejections(&p)
 		}
 		s.mu.Unlock()
 		if ended {
@@ -133,7 +139,18 @@ func (s *story) tellEnd(p PriorityStats, ep episode) {
 	s.logger.LogAttrs(context.Background(), slog.LevelInfo, headline(ep.shadow, "throttle stopped shedding", "throttle would stop shedding"),
 		slog.String("throttle", s.throttle.Name()), slog.String("priority", p.Priority.String()),
 		slog.Duration("duration", time.Since(ep.began)), slog.Uint64("shed", ep.shed),
-		slog.Float64("peak_probability", ep.peak), faultsGroup(p.Admitted[Rejected], ep.faults))
+		slog.Float64("peak_probability", ep.peak), faultsGroup(rejections(&p), ep.faults))
+}
+
+// rejections are the calls that the backend rejected, by fault, those included that Shadow let through.
+func rejections(p *PriorityStats) [NumFaults]uint64 {
+	sum := p.Admitted[Rejected]
+	for cause := range p.ShadowShed {
+		for f, n := range p.ShadowShed[cause][Rejected] {
+			sum[f] += n
+		}
+	}
+	return sum
 }
 
 // faultsGroup lists the kinds of faults by which calls were rejected since before, most important kinds in their order.

@@ -217,3 +217,18 @@ func TestTwoThrottlesHaveTwoStories(t *testing.T) {
 		l.wantLines(t, fmt.Sprintf(want, "orders", "1m1s"), fmt.Sprintf(want, "orders", "1m1s"))
 	})
 }
+
+func TestFaultsOfCallsThatShadowLetThroughAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLogged(t, throttle.Shadow)
+		rejectMany(t, l.Throttle, throttle.High, 60)
+		l.sheds.Store(true)
+		times(5, l.Throttle, throttle.High, context.DeadlineExceeded)
+		_ = l.Close()
+		lines := l.read()
+		got, want := inWords(lines[len(lines)-1]), "faults=[availability=60 timeout=5]"
+		if !strings.Contains(got, want) {
+			t.Errorf("last line: got %q, want it to contain %q", got, want)
+		}
+	})
+}

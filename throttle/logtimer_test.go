@@ -233,3 +233,21 @@ func TestManyGoroutinesTellOneStory(t *testing.T) {
 		}
 	})
 }
+
+// TestAShedThatMeetsCloseStartsNoStory: nobody would end it.
+func TestAShedThatMeetsCloseStartsNoStory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Int64
+		l := &logged{}
+		closer := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }}
+		l.Throttle = build(t, throttle.Config{Name: "orders", Rand: l.throw,
+			Now:   func() time.Time { looks.Add(1); return time.Now() },
+			Hooks: throttle.JoinHooks(closer, throttle.LogHooks(slog.New(&l.logbook)))})
+		rejectMany(t, l.Throttle, throttle.High, 60)
+		l.shed(t, throttle.High, 1) // closes, then tells LogHooks of the shed
+		looks.Store(0)
+		time.Sleep(time.Hour)
+		equal(t, "looks after Close", looks.Load(), 0)
+		l.wantLines(t)
+	})
+}
