@@ -86,10 +86,18 @@ func TestThrottlesInsideEachOther(t *testing.T) {
 		{"outer dropped, root spans", setup{
 			sampler: dropping("throttle outer"), options: []otelthrottle.Option{otelthrottle.WithRootSpans()},
 		}, same, []string{"throttle inner"}},
-		{"inner filtered, user's span between", setup{options: []otelthrottle.Option{keepOnly("outer")}}, userSpan,
-			[]string{"throttle outer", "between"}},
-		{"inner filtered, span of no trace between", setup{options: []otelthrottle.Option{keepOnly("outer")}}, detached,
-			[]string{"throttle outer"}},
+		{
+			"inner filtered, user's span between",
+			setup{options: []otelthrottle.Option{keepOnly("outer")}},
+			userSpan,
+			[]string{"throttle outer", "between"},
+		},
+		{
+			"inner filtered, span of no trace between",
+			setup{options: []otelthrottle.Option{keepOnly("outer")}},
+			detached,
+			[]string{"throttle outer"},
+		},
 		{"span of no trace between", setup{}, detached, []string{"throttle outer"}},
 		{"unsampled span between", setup{sampler: dropping("between")}, userSpan, []string{"throttle outer"}},
 	}

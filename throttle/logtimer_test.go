@@ -240,9 +240,11 @@ func TestAShedThatMeetsCloseStartsNoStory(t *testing.T) {
 		var looks atomic.Int64
 		l := &logged{}
 		closer := throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }}
-		l.Throttle = build(t, throttle.Config{Name: "orders", Rand: l.throw,
+		l.Throttle = build(t, throttle.Config{
+			Name: "orders", Rand: l.throw,
 			Now:   func() time.Time { looks.Add(1); return time.Now() },
-			Hooks: throttle.JoinHooks(closer, throttle.LogHooks(slog.New(&l.logbook)))})
+			Hooks: throttle.JoinHooks(closer, throttle.LogHooks(slog.New(&l.logbook))),
+		})
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.shed(t, throttle.High, 1) // closes, then tells LogHooks of the shed
 		looks.Store(0)
