@@ -56,7 +56,7 @@ func FuzzMiddleware(f *testing.F) {
 		}
 		noMoreThan(t, got)
 		if small(lines) {
-			sameOthers(t, got, original)
+			sameOthers(t, original, got)
 		}
 	})
 }
@@ -105,7 +105,7 @@ func noMoreThan(t *testing.T, got seen) {
 }
 
 // sameOthers fails if a member that is not about priority did not arrive, in the context and in the header.
-func sameOthers(t *testing.T, got seen, original context.Context) {
+func sameOthers(t *testing.T, original context.Context, got seen) {
 	t.Helper()
 	for where, ctx := range map[string]context.Context{"context": got.ctx, "header": extracted(got.header)} {
 		if now, before := others(ctx), others(original); !maps.Equal(now, before) {
