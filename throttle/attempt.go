@@ -94,7 +94,7 @@ func (a *attempt) pass() error {
 		a.row[shedOwn].Add(1)
 	}
 	t.noteRefusal(a.priority)
-	t.noteNews(now)
+	t.noteNews()
 	if t.listens && !t.closed.Load() {
 		a.tellShed()
 	}
@@ -165,7 +165,7 @@ func (a *attempt) book(o Outcome, f Fault, now time.Duration) {
 		t.noteRefusal(a.priority)
 	}
 	if t.gates.words[a.priority].Load()&watched != 0 {
-		t.noteNews(now)
+		t.noteNews()
 	}
 }
 

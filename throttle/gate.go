@@ -108,13 +108,13 @@ func (t *Throttle) keepUp(now time.Duration) {
 
 func (t *Throttle) catchUp(now time.Duration) {
 	t.window.Roll(now)
-	t.trySetGates(now)
+	t.trySetGates()
 }
 
 // noteNews sets the gates after every so many outcomes and sheds, each of which has been counted.
-func (t *Throttle) noteNews(now time.Duration) {
+func (t *Throttle) noteNews() {
 	if t.gates.news.Add(1)%eventsPerSetting == 0 {
-		t.trySetGates(now)
+		t.trySetGates()
 	}
 }
 
@@ -130,22 +130,22 @@ func (t *Throttle) noteRefusal(p Priority) {
 }
 
 // trySetGates sets the gates, unless somebody is at it.
-func (t *Throttle) trySetGates(now time.Duration) {
+func (t *Throttle) trySetGates() {
 	if t.gates.setting.TryLock() {
-		t.setGates(now)
+		t.setGates()
 		t.gates.setting.Unlock()
 	}
 }
 
-// setGates sets every gate to what the policy says now. The caller holds the lock.
-func (t *Throttle) setGates(now time.Duration) {
+// setGates sets every gate to what the policy says of the window as it was last rolled. The caller holds the lock.
+func (t *Throttle) setGates() {
 	g := &t.gates
 	tuning := t.tuning.Load()
 	for p := range g.before {
 		g.before[p] = g.words[p].Load()
 	}
 	until := t.window.Ends()
-	t.window.SumAndEver(now, g.sums, g.ever)
+	t.window.SumAndEver(g.sums, g.ever)
 	if tuning.Mode == Off {
 		clear(g.verdicts) // nothing is decided: every gate is open
 	} else {

@@ -138,7 +138,7 @@ func TestARefusalThatTheProofHasNotSeenKeepsTheGateShut(t *testing.T) {
 	for _, column := range []int{turnedDown, shedOwn} {
 		l := newLab(t, 1, Config{})
 		l.call(Medium, nil)
-		l.setGates(l.elapsed())
+		l.setGates()
 		l.gates.words[Low].Or(watched)
 		l.openGates(1 << Low)
 		if l.gates.words[Low].Load()&watched != 0 {

@@ -120,9 +120,9 @@ func (t *Throttle) judge() ([]window.Counts, []verdict) {
 
 // retuned puts new values in force for the next call.
 func (t *Throttle) retuned() {
-	now := t.elapsed()
+	t.window.Roll(t.elapsed())
 	t.gates.setting.Lock()
-	t.setGates(now)
+	t.setGates()
 	t.gates.setting.Unlock()
 }
 

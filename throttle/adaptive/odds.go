@@ -35,22 +35,22 @@ func (t *Throttler) keepUp(now time.Duration) {
 }
 
 // recentProbability returns the probability, which may be a few events old.
-func (t *Throttler) recentProbability(now time.Duration) float64 {
+func (t *Throttler) recentProbability() float64 {
 	if t.odds.news.Load() >= t.odds.lookAt.Load() {
-		t.look(now)
+		t.look()
 	}
 	return math.Float64frombits(t.odds.probability.Load())
 }
 
 // look brings the probability up to date, unless somebody is at it. It reads the news before the window, so that an event
 // missing from its sums is still news afterwards.
-func (t *Throttler) look(now time.Duration) {
+func (t *Throttler) look() {
 	if !t.odds.looking.TryLock() {
 		return
 	}
 	defer t.odds.looking.Unlock()
 	news := t.odds.news.Load()
-	recent, ever := t.sum(now)
+	recent, ever := t.sum()
 	t.odds.probability.Store(math.Float64bits(t.probabilityOf(recent)))
 	t.odds.lookAt.Store(news + step(recent))
 	if recent.refused() == 0 {

@@ -28,9 +28,8 @@ func (t *Throttler) used() float64 {
 	if !t.watched.Load() {
 		return 0
 	}
-	now := t.elapsed()
-	t.keepUp(now)
-	return t.recentProbability(now)
+	t.keepUp(t.elapsed())
+	return t.recentProbability()
 }
 
 func TestDecisionsAreExactWithFewRequests(t *testing.T) {
@@ -116,13 +115,13 @@ func TestDecisionsNoticeThatTimePassed(t *testing.T) {
 func TestRelaxNoticesARefusal(t *testing.T) {
 	th := mustNew(t, Config{})
 	th.watched.Store(true)
-	_, ever := th.sum(th.elapsed())
+	_, ever := th.sum()
 	th.Throttled()
 	th.relax(ever)
 	if !th.watched.Load() {
 		t.Error("not watched after a refusal")
 	}
-	_, ever = th.sum(th.elapsed())
+	_, ever = th.sum()
 	th.Accepted()
 	th.relax(ever)
 	if th.watched.Load() {

@@ -30,8 +30,7 @@ func (t *Throttler) Stats() Stats {
 	if t == nil || t.window == nil {
 		return Stats{}
 	}
-	now := t.elapsed()
-	t.keepUp(now)
-	recent, ever := t.sum(now)
+	t.keepUp(t.elapsed())
+	recent, ever := t.sum()
 	return Stats{Probability: t.probabilityOf(recent), Window: recent, Total: ever}
 }

@@ -1,16 +1,14 @@
 package adaptive
 
 import (
-	"time"
-
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
 // The columns of the window: one that it remembers as accepted, the one for rejected, and one for shed.
 const (
-	accepts          = 0
-	backendThrottled = 2 // sent, and refused by the backend
-	locallyThrottled = 3 // refused here, never sent
+	accepts          = window.Accepted
+	backendThrottled = window.Rejected // sent, and refused by the backend
+	locallyThrottled = window.Shed     // refused here, never sent
 )
 
 // count adds one to a column. A refusal is counted before the throttler is watched for it, see [Throttler.relax], and
@@ -28,9 +26,9 @@ func (t *Throttler) count(column int) {
 }
 
 // sum returns what happened in the window, and what has ever happened, at the same instant.
-func (t *Throttler) sum(now time.Duration) (recent, ever Counts) {
+func (t *Throttler) sum() (recent, ever Counts) {
 	var r, e [1]window.Counts
-	t.window.SumAndEver(now, r[:], e[:])
+	t.window.SumAndEver(r[:], e[:])
 	return countsOf(r[0]), countsOf(e[0])
 }
 

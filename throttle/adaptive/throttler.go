@@ -49,9 +49,8 @@ func (t *Throttler) ShouldThrottle() bool {
 	if t == nil || !t.watched.Load() {
 		return false
 	}
-	now := t.elapsed()
-	t.keepUp(now)
-	p := t.recentProbability(now)
+	t.keepUp(t.elapsed())
+	p := t.recentProbability()
 	if p <= 0 || t.draw() >= p {
 		return false
 	}

@@ -111,10 +111,9 @@ func (w *Window) Sum(now time.Duration, sums []Counts) {
 	w.mu.Unlock()
 }
 
-// SumAndEver does what Sum and Ever do, at one instant.
-func (w *Window) SumAndEver(now time.Duration, sums, ever []Counts) {
+// SumAndEver does what Sum and Ever do, at one instant, for the span before the last Roll.
+func (w *Window) SumAndEver(sums, ever []Counts) {
 	w.mu.Lock()
-	w.roll(now)
 	w.Ever(ever)
 	copy(sums, ever)
 	w.forgetOld(sums)
