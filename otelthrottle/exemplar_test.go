@@ -70,6 +70,21 @@ func TestExemplarsLeadToTheThrottlesSpans(t *testing.T) {
 	}
 }
 
+// TestExemplarLeadsToTheThrottlesSpanUnderAnother puts a span of somebody else's hooks on top of the throttle's.
+func TestExemplarLeadsToTheThrottlesSpanUnderAnother(t *testing.T) {
+	l, e := newScrapedLab(t, setup{})
+	other := throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+		ctx, _ = l.request(ctx)
+		return ctx
+	}}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: throttle.JoinHooks(l.tel.Hooks(), other)}))
+	ctx, request := l.request(t.Context())
+	_ = th.Do(ctx, throttle.High, func(context.Context) error { return nil })
+	request.End()
+	own := l.spanNamed(t, "throttle db").SpanContext()
+	equal(t, "span_id", exemplars(e.scrape(t, openMetrics))[0].labels["span_id"], own.SpanID().String())
+}
+
 // TestExemplarNeedsASampledSpan makes one call in several surroundings.
 func TestExemplarNeedsASampledSpan(t *testing.T) {
 	tests := []struct {
