@@ -22,8 +22,8 @@ type Hooks struct {
 	// Started is told of every admitted call. What it returns is the context that the function gets; nil changes nothing.
 	Started func(context.Context, StartEvent) context.Context
 	// Finished is told of the end of every started call, once, also if the function panicked or ended its
-	// goroutine. It comes last, after the fallback, and gets the context that Started returned. Only a throttle that
-	// has this hook reads the clock twice per call.
+	// goroutine. It comes last, after the fallback, and gets the context that Started returned. For its sake alone
+	// a healthy call reads the clock a second time.
 	Finished func(context.Context, FinishEvent)
 	// FellBack is told when a fallback has run, before Finished.
 	FellBack func(context.Context, FallbackEvent)
