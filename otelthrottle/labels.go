@@ -21,7 +21,9 @@ type labels struct {
 	name      string
 	constants []attribute.KeyValue
 
-	observe  sync.Map // labelKey to []metric.ObserveOption
+	mu      sync.Mutex
+	observe map[labelKey][]metric.ObserveOption
+
 	record   [maxPriorities][throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
 	outcomes [throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]attribute.KeyValue]
 	spans    [maxPriorities]atomic.Pointer[spanStart]
@@ -49,7 +51,7 @@ const (
 )
 
 func newLabels(name string, constants []attribute.KeyValue) *labels {
-	return &labels{name: name, constants: constants}
+	return &labels{name: name, constants: constants, observe: map[labelKey][]metric.ObserveOption{}}
 }
 
 // labelName makes a throttle's name fit for exporters, of which some refuse everything over one name that is not UTF-8.
@@ -100,11 +102,14 @@ func (l *labels) set(k labelKey) attribute.Set {
 
 // observeOptions returns the options with which to observe the series k.
 func (l *labels) observeOptions(k labelKey) []metric.ObserveOption {
-	if options, ok := l.observe.Load(k); ok {
-		return options.([]metric.ObserveOption)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	options, ok := l.observe[k]
+	if !ok {
+		options = []metric.ObserveOption{metric.WithAttributeSet(l.set(k))}
+		l.observe[k] = options
 	}
-	options, _ := l.observe.LoadOrStore(k, []metric.ObserveOption{metric.WithAttributeSet(l.set(k))})
-	return options.([]metric.ObserveOption)
+	return options
 }
 
 // recordOptions returns the options with which to record a call.
