@@ -55,6 +55,7 @@ func freeCalls(t testing.TB) []freeCall {
 	calls := admittedCalls(t)
 	calls = append(calls, listenedCalls(t)...)
 	calls = append(calls, failedCalls(t)...)
+	calls = append(calls, tieredCalls(t)...)
 	return append(calls, shedCalls(t)...)
 }
 
@@ -109,6 +110,24 @@ func doubtful(t testing.TB) func() error {
 		t.Fatalf("probability: got %v, want more than 0", p)
 	}
 	return func() error { return th.Do(context.Background(), throttle.High, succeed) }
+}
+
+// tieredCalls go through a throttle whose lower priorities answer for what the higher ones are refused.
+func tieredCalls(t testing.TB) []freeCall {
+	ctx := t.Context()
+	fair, tight := throttle.Config{Policy: throttle.Tiered}, throttle.Config{Policy: throttle.Tiered, Rand: unlucky}
+	troubled := build(t, throttle.Config{Policy: throttle.Tiered, Rand: lucky})
+	crowded := build(t, tight)
+	for _, th := range []*throttle.Throttle{troubled, crowded} {
+		times(100, th, throttle.High, errBusy)
+		times(100, th, throttle.Low, errBusy)
+	}
+	return []freeCall{
+		{name: "tiered/allowed", call: around(ctx, t, fair, throttle.High)},
+		{name: "tiered/low", call: around(ctx, t, fair, throttle.Low)},
+		{name: "tiered/doubtful", call: func() error { return troubled.Do(ctx, throttle.Low, succeed) }},
+		{name: "tiered/shed", want: throttle.ErrShed, call: func() error { return crowded.Do(ctx, throttle.Low, succeed) }},
+	}
 }
 
 // deaf are hooks that listen to everything and do nothing.

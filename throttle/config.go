@@ -12,6 +12,7 @@ const (
 	defaultRatio           = 2
 	defaultMinimumRate     = 1
 	defaultWindow          = time.Minute
+	defaultTieredWindow    = 10 * time.Second
 	defaultTargetRejection = 0.10
 
 	shortestWindow = time.Second
@@ -30,13 +31,15 @@ type Config struct {
 	// default 2. A lower ratio wastes less of the backend's work on rejections and notices its recovery later.
 	Ratio float64
 	// MinimumRate is how many calls per second, about, are let through whatever happens, to find out when the backend is
-	// back. More than 0, default 1. With SRE, MinimumRate times Window must be at least one call.
+	// back. More than 0, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered takes less for one.
 	MinimumRate float64
-	// Window is how long outcomes are remembered, 1 s to 1 h. Default 1 minute.
+	// Window is how long outcomes are remembered, 1 s to 1 h. Default 1 minute; for Tiered 10 s. A shorter one reacts and
+	// recovers faster, and needs more calls per second to know what it does.
 	Window time.Duration
 	// Policy turns what is remembered into a probability. Default SRE.
 	Policy Policy
-	// TargetRejection is, for Tiered, the share of backend rejections aimed at, 0.01 to 0.5. Default 0.10.
+	// TargetRejection is, for Tiered, the share of backend rejections aimed at, 0.01 to 0.5. Default 0.10. Set it well above the
+	// share of calls that the backend rejects on its best days; see [Tiered] for what it costs.
 	TargetRejection float64
 	// Mode says what is done about a decision. Default Enforce. [Throttle.Tune] changes it later.
 	Mode Mode
@@ -54,27 +57,6 @@ type Config struct {
 	// Rand draws from [0, 1), for simulations. It must be safe for concurrent use. Nil is a generator of the
 	// throttle's own, seeded by math/rand/v2.
 	Rand func() float64
-}
-
-// Policy turns what a throttle remembers into a probability of shedding.
-type Policy uint8
-
-const (
-	// SRE is the formula of Google's SRE book, extended to several priorities.
-	SRE Policy = iota
-	// Tiered protects higher priorities better. It is not there yet: New refuses it.
-	Tiered
-)
-
-// String returns the policy's word.
-func (p Policy) String() string {
-	switch p {
-	case SRE:
-		return "sre"
-	case Tiered:
-		return "tiered"
-	}
-	return fmt.Sprintf("policy(%d)", uint8(p))
 }
 
 // Mode says what a throttle does about its decisions.
@@ -107,6 +89,9 @@ func (c Config) withDefaults() Config {
 	c.Priorities = orDefault(c.Priorities, StandardPriorities)
 	c.Ratio = orDefault(c.Ratio, defaultRatio)
 	c.MinimumRate = orDefault(c.MinimumRate, defaultMinimumRate)
+	if c.Policy == Tiered {
+		c.Window = orDefault(c.Window, defaultTieredWindow)
+	}
 	c.Window = orDefault(c.Window, defaultWindow)
 	c.TargetRejection = orDefault(c.TargetRejection, defaultTargetRejection)
 	if c.InvalidPriority == nil {
@@ -133,11 +118,10 @@ func (c *Config) validate() error {
 	refuse(c.Name == "", "Name", `""`, "a name, it labels all telemetry")
 	refuse(c.Priorities < 1 || c.Priorities > maxPriorities, "Priorities", c.Priorities, "1 to 16")
 	refuse(c.Window < shortestWindow || c.Window > longestWindow, "Window", c.Window, "1s to 1h")
-	refuse(c.Policy > Tiered, "Policy", c.Policy, "SRE")
-	refuse(c.Policy == Tiered, "Policy", c.Policy, "SRE: Tiered is declared, but not built yet")
+	refuse(c.Policy > Tiered, "Policy", c.Policy, "SRE or Tiered")
 	refuse(!within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
 	tuning := Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode}
-	return errors.Join(append(errs, tuning.validate("Config", c.Window))...)
+	return errors.Join(append(errs, tuning.validate("Config", c.Policy, c.Window))...)
 }
 
 // within reports whether lowest <= value <= highest, which no NaN is.

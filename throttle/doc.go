@@ -36,6 +36,11 @@
 // rejection is comparable: priorities that share a fate yield to the more important, while a healthy one is not punished
 // for a sick neighbour.
 //
+// A backend that does not know priorities rejects High like any other, and with K = 2 half of what it gets may be too much. The policy
+// [Tiered] lets K fall to 1 for all but the most important priority as rejections approach Config.TargetRejection, and shares what the backend
+// has accepted in the last moments from the top down: High succeeds far more often, and the backend is trusted again
+// within seconds. It tolerates less: choose it where rejections mean overload.
+//
 // # Telling
 //
 // [Hooks] are told of every decision, [Throttle.Stats] and [Throttle.RejectionProbability] can be asked at any time, and [LogHooks] writes

@@ -17,7 +17,7 @@ import (
 // been proven harmless.
 const (
 	watched     = 1 << 0 // the clock must be read before the gate is believed
-	answering   = 1 << 1 // the backend rejected some of this priority: refusals above are charged to it
+	answering   = 1 << 1 // refusals above concern this priority: always with Tiered, with SRE if the backend rejected some of it
 	causedAbove = 1 << 2 // mostly by what was rejected above
 	onlyShadow  = 1 << 3 // tell, but let through
 	oddsShift   = 4      // above it: the probability in units of 2^-53
@@ -36,10 +36,9 @@ type gates struct {
 	news  atomic.Uint64 // outcomes and sheds at watched gates
 	_     [56]byte
 
-	setting  sync.Mutex      // held by the one who sets the gates; guards the rest
-	before   []uint64        // the gates as they were
-	sums     []window.Counts // what the window holds
-	ever     []window.Counts // and what it has ever seen, at the same instant
+	setting  sync.Mutex // held by the one who sets the gates; guards the rest
+	before   []uint64   // the gates as they were
+	reading  window.Reading
 	scratch  []window.Counts
 	verdicts []verdict
 	proof    proof
@@ -49,11 +48,17 @@ func newGates(n int) gates {
 	return gates{
 		seed:     rand.Uint64(),
 		before:   make([]uint64, n),
-		sums:     make([]window.Counts, n),
-		ever:     make([]window.Counts, n),
+		reading:  window.Reading{Span: make([]window.Counts, n), Recent: make([]window.Counts, n), Ever: make([]window.Counts, n)},
 		scratch:  make([]window.Counts, n),
 		verdicts: make([]verdict, n),
-		proof:    proof{base: make([]window.Counts, n), worst: make([]float64, n)},
+		proof:    newProof(n),
+	}
+}
+
+// bind lets refusals above concern each of n priorities from the beginning.
+func (g *gates) bind(n int) {
+	for p := range n {
+		g.words[p].Store(answering)
 	}
 }
 
@@ -145,16 +150,16 @@ func (t *Throttle) setGates() {
 		g.before[p] = g.words[p].Load()
 	}
 	until := t.window.Ends()
-	t.window.SumAndEver(g.sums, g.ever)
+	t.window.Read(g.reading)
 	if tuning.Mode == Off {
 		clear(g.verdicts) // nothing is decided: every gate is open
 	} else {
-		sre(g.sums, tuning.Ratio, tuning.padding(t.span), g.verdicts)
+		t.decide(g.reading, tuning, g.verdicts)
 	}
 	harmless := t.harmless(tuning.Ratio)
 	opening := false
 	for p := range g.verdicts {
-		gate := g.gateFor(p, tuning.Mode)
+		gate := g.gateFor(p, t.policy, tuning.Mode)
 		switch {
 		case harmless&(1<<p) == 0:
 			g.words[p].Store(gate | watched)
@@ -176,15 +181,15 @@ func (t *Throttle) setGates() {
 // counted first and watches the gates after that, so that one of the two notices the other.
 func (t *Throttle) openGates(harmless uint32) {
 	g := &t.gates
-	for p := range g.sums {
+	for p := range g.reading.Span {
 		if harmless&(1<<p) != 0 {
 			g.words[p].And(^uint64(watched))
 		}
 	}
 	t.window.Ever(g.scratch)
-	for p := range g.sums {
-		if g.scratch[p].Rejected > g.ever[p].Rejected || g.scratch[p].Shed > g.ever[p].Shed {
-			for q := range g.sums {
+	for p := range g.reading.Span {
+		if g.scratch[p].Rejected > g.reading.Ever[p].Rejected || g.scratch[p].Shed > g.reading.Ever[p].Shed {
+			for q := range g.reading.Span {
 				g.words[q].Or(watched)
 			}
 			return
@@ -193,13 +198,13 @@ func (t *Throttle) openGates(harmless uint32) {
 }
 
 // gateFor packs the verdict on p into a gate, not watched.
-func (g *gates) gateFor(p int, mode Mode) uint64 {
+func (g *gates) gateFor(p int, policy Policy, mode Mode) uint64 {
 	v := g.verdicts[p]
 	gate := uint64(v.probability*oddsUnits) << oddsShift
 	if mode == Shadow {
 		gate |= onlyShadow
 	}
-	if g.sums[p].Rejected > 0 {
+	if policy == Tiered || g.reading.Span[p].Rejected > 0 {
 		gate |= answering
 	}
 	if v.cause == Above {

@@ -60,8 +60,10 @@ func (l *lab) history(steps int, each func()) {
 
 func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
 	open := 0
-	for seed := range uint64(30) {
-		l := newLab(t, seed, Config{Window: time.Duration(1+seed) * time.Second, MinimumRate: 1, Priorities: 1 + int(seed)%5})
+	for seed := range uint64(60) {
+		l := newLab(t, seed, Config{
+			Window: time.Duration(1+seed/2) * time.Second, MinimumRate: 1, Priorities: 1 + int(seed)%5, Policy: Policy(seed % 2),
+		})
 		l.history(3000, func() {
 			_, verdicts := l.judge()
 			for p, v := range verdicts {
@@ -81,8 +83,8 @@ func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
 }
 
 func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
-	for seed := range uint64(10) {
-		l := newLab(t, seed, Config{Window: 12 * time.Second})
+	for seed := range uint64(20) {
+		l := newLab(t, seed, Config{Window: 12 * time.Second, Policy: Policy(seed % 2)})
 		for range 30 {
 			l.history(100, func() {})
 			present := l.now
@@ -100,25 +102,38 @@ func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
 }
 
 func TestGatesOpenAgainAfterAFewFailures(t *testing.T) {
-	l := newLab(t, 1, Config{})
-	for range 1000 {
-		l.call(Low, nil)
-	}
-	l.call(Low, context.DeadlineExceeded)
-	if l.gates.words[Low].Load()&watched == 0 {
-		t.Fatal("the gate is open right after a rejection")
-	}
-	for range eventsPerSetting {
-		l.call(Low, nil)
-	}
-	if l.gates.words[Low].Load()&watched != 0 {
-		t.Error("one rejection in a thousand keeps the gate watched")
+	for _, policy := range []Policy{SRE, Tiered} {
+		for _, failing := range []Priority{High, Low} {
+			l := newLab(t, 1, Config{Policy: policy})
+			for i := range 1000 {
+				l.call(Priority(i%2)*Low, nil)
+			}
+			l.call(failing, context.DeadlineExceeded)
+			if l.gates.words[failing].Load()&watched == 0 {
+				t.Fatalf("%v: the gate of %v is open right after a rejection", policy, failing)
+			}
+			for i := range 2 * eventsPerSetting {
+				l.call(Priority(i%2)*Low, nil)
+			}
+			for p := range High + StandardPriorities {
+				if l.gates.words[p].Load()&watched != 0 {
+					t.Errorf("%v: one rejection of %v in a thousand keeps the gate of %v watched", policy, failing, p)
+				}
+			}
+		}
 	}
 }
 
 func TestRefusalsWatchTheGatesThatTheyMayMove(t *testing.T) {
 	for _, refusal := range []string{"shed", "rejected"} {
-		l := newLab(t, 1, Config{Rand: func() float64 { return 0 }})
+		l := newLab(t, 1, Config{Rand: func() float64 { return 0 }, Policy: Tiered})
+		l.call(Important, context.DeadlineExceeded)
+		for p, want := range []uint64{High: 0, Important: watched, Medium: watched, Low: watched} {
+			if got := l.gates.words[p].Load() & watched; got != want {
+				t.Errorf("Tiered, Important was rejected: gate of %v: got watched %d, want %d", Priority(p), got, want)
+			}
+		}
+		l = newLab(t, 1, Config{Rand: func() float64 { return 0 }})
 		if refusal == "shed" {
 			l.gates.words[Important].Store(1<<oddsShift | watched)
 		}
@@ -155,7 +170,12 @@ func TestARefusalThatTheProofHasNotSeenKeepsTheGateShut(t *testing.T) {
 // TestDecisionsAreABucketOrSixteenEventsOldAtMost compares the gate with what was exact during the last sixteen events and since the
 // open bucket began. An accept at an open gate is no event for the gates below it, which it moves least.
 func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {
-	l := newLab(t, 3, Config{})
+	t.Run("sre", func(t *testing.T) { decisionsAreFresh(t, SRE) })
+	t.Run("tiered", func(t *testing.T) { decisionsAreFresh(t, Tiered) })
+}
+
+func decisionsAreFresh(t *testing.T, policy Policy) {
+	l := newLab(t, 3, Config{Policy: policy})
 	var exact []float64
 	bucket, since := int64(-1), 0
 	l.history(20_000, func() {

@@ -16,12 +16,14 @@ type fleet struct {
 	clients []*Throttle
 	budget  float64 // of work, in served calls
 	filled  time.Time
+	down    bool
 	served  int
 	tiers   [StandardPriorities]struct{ offered, served int }
 }
 
 const (
 	backendRate   = 1000
+	backendBurst  = 100
 	rejectionCost = 0.1
 )
 
@@ -41,9 +43,9 @@ func newFleet(t *testing.T, seed uint64, clients int, c Config) *fleet {
 
 // backend serves a call or rejects it.
 func (f *fleet) backend(context.Context) error {
-	f.budget = min(f.budget+backendRate*f.now.Sub(f.filled).Seconds(), backendRate/100)
+	f.budget = min(f.budget+backendRate*f.now.Sub(f.filled).Seconds(), backendBurst)
 	f.filled = f.now
-	if f.budget < 1 {
+	if f.down || f.budget < 1 {
 		f.budget -= rejectionCost
 		return context.DeadlineExceeded
 	}
@@ -75,16 +77,26 @@ func (f *fleet) run(load float64, length time.Duration) {
 	}
 }
 
-// TestSREInAnOverload holds the policy to what the best formula-based peer reaches with this backend.
-func TestSREInAnOverload(t *testing.T) {
-	const seeds = 3
-	cases := []struct{ load, goodput, high float64 }{{2, 0.90, 0.64}, {5, 0.88, 0.54}, {10, 0.85, 0.36}}
+// TestOverload holds SRE to what the best formula-based peer reaches with this backend, and Tiered to what it is there for.
+func TestOverload(t *testing.T) {
+	cases := []struct {
+		policy              Policy
+		load, goodput, high float64
+	}{
+		{SRE, 2, 0.90, 0.64},
+		{SRE, 5, 0.88, 0.54},
+		{SRE, 10, 0.85, 0.36},
+		{Tiered, 2, 0.98, 0.86},
+		{Tiered, 5, 0.98, 0.85},
+		{Tiered, 10, 0.97, 0.80},
+	}
 	for _, c := range cases {
-		t.Run(fmt.Sprintf("%vx", c.load), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v at %vx", c.policy, c.load), func(t *testing.T) {
 			t.Parallel()
+			const seeds = 3
 			goodput, high := 0.0, 0.0
 			for seed := range uint64(seeds) {
-				f := newFleet(t, seed, 100, Config{})
+				f := newFleet(t, seed, 100, Config{Policy: c.policy})
 				f.run(0.8, time.Minute)
 				f.run(c.load, time.Minute)
 				goodput += float64(f.served) / (120 * backendRate) / seeds
@@ -98,6 +110,29 @@ func TestSREInAnOverload(t *testing.T) {
 			}
 			if high < c.high {
 				t.Errorf("High succeeds at %.1f %%, want %.0f at least", 100*high, 100*c.high)
+			}
+		})
+	}
+}
+
+// TestTieredRecovers wants five good seconds to begin ten seconds after the trouble at the latest.
+func TestTieredRecovers(t *testing.T) {
+	for name, load := range map[string]float64{"five-fold overload": 5, "ten-fold overload": 10, "outage": 0.8} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 1, 100, Config{Policy: Tiered})
+			f.run(0.8, time.Minute)
+			f.down = load < 1
+			f.run(load, time.Minute)
+			f.down = false
+			f.run(0.8, 10*time.Second)
+			f.run(0.8, 5*time.Second)
+			offered, served := 0, 0
+			for _, tier := range f.tiers {
+				offered, served = offered+tier.offered, served+tier.served
+			}
+			if got := float64(served) / float64(offered); got < 0.99 {
+				t.Errorf("%.1f %% succeed ten seconds after it, want 99 at least", 100*got)
 			}
 		})
 	}

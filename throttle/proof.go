@@ -8,58 +8,100 @@ import (
 )
 
 // proof is what is known of the suffixes of the window: of what it would hold later if nothing more happened, because the oldest buckets
-// are forgotten first. Walking over them costs as much as ten calls, so it is done once a bucket; from one walk to the next the
-// debt of every suffix changes by the same amount.
+// are forgotten first. Walking over them costs as much as ten calls, so it is done once a bucket, and only if the window is not
+// in debt as it is; from one walk to the next the debts of every suffix change by the same amount.
 type proof struct {
 	ends  time.Duration // of the bucket that was open at the walk
 	k     float64
-	base  []window.Counts // what the window had ever seen at the walk
-	worst []float64       // the largest debt of any suffix, by priority
+	ever  []window.Counts // what the window had seen by then
+	worst []debts         // the largest of any suffix, by priority
+	base  []debts         // and those of everything that the window had seen
+	now   []debts         // of everything that it has seen now
+	some  []debts         // of a part of it
+}
+
+func newProof(n int) proof {
+	all := make([]debts, 4*n)
+	return proof{ever: make([]window.Counts, n), worst: all[:n], base: all[n : 2*n], now: all[2*n : 3*n], some: all[3*n:]}
 }
 
 // harmless returns, one bit each, the priorities whose probability is 0 and stays 0 while the window moves on, as long as
-// nothing is refused. The sums and verdicts must have been made before.
+// nothing is refused. The reading and the verdicts must have been made before.
 func (t *Throttle) harmless(k float64) uint32 {
 	g := &t.gates
 	var proven, doubtful uint32
-	for p, sum := range g.sums {
+	refusedAbove := false // what concerns the tiers below: for Tiered every refusal
+	for p, sum := range g.reading.Span {
+		refused := sum.Rejected+sum.Shed > 0
 		switch {
 		case g.verdicts[p].probability > 0:
-		case sum.Rejected+sum.Shed == 0: // and so not answering for those above
-			proven |= 1 << p
-		default:
+		case refused || refusedAbove:
 			doubtful |= 1 << p
-		}
-	}
-	if doubtful == 0 {
-		return proven
-	}
-	if g.proof.ends != t.window.Ends() || g.proof.k != k {
-		t.walk(k)
-	}
-	for p := range g.sums {
-		if doubtful&(1<<p) != 0 && g.proof.debt(g.ever, p) <= 0 {
+		default:
 			proven |= 1 << p
 		}
+		refusedAbove = t.policy == Tiered && (refusedAbove || refused)
+	}
+	if doubtful != 0 {
+		proven |= t.settled(k) & doubtful
+	}
+	if t.policy == Tiered {
+		proven = lowestOnes(proven)
 	}
 	return proven
 }
 
-// walk makes the proof anew.
-func (t *Throttle) walk(k float64) {
-	proof := &t.gates.proof
-	proof.ends, proof.k = t.window.Ends(), k
-	for p := range proof.worst {
-		proof.worst[p] = math.Inf(-1)
+// lowestOnes keeps the ones below the lowest zero: a tier of Tiered is only as safe as those above it.
+func lowestOnes(bits uint32) uint32 { return bits & (bits ^ (bits + 1)) }
+
+// settled returns, one bit each, the priorities that no suffix of the window leaves in debt.
+func (t *Throttle) settled(k float64) uint32 {
+	g := &t.gates
+	candidates := t.solvent(k)
+	if candidates == 0 {
+		return 0
 	}
-	t.window.Suffixes(proof.base, t.gates.scratch, func(since []window.Counts) {
-		for p := range since {
-			proof.worst[p] = max(proof.worst[p], sreDebt(since, p, k))
+	f := &g.proof
+	if f.ends != t.window.Ends() || f.k != k {
+		t.walk(k)
+	}
+	t.owed(g.reading.Ever, k, f.now)
+	for p := range f.worst {
+		since := f.now[p].minus(f.base[p])
+		if !f.worst[p].plus(since).none() {
+			candidates &^= 1 << p
 		}
-	})
+	}
+	return candidates
 }
 
-// debt is the largest debt of any suffix of tier p, when the window has ever seen what is told.
-func (f *proof) debt(ever []window.Counts, p int) float64 {
-	return f.worst[p] + sreDebt(ever, p, f.k) - sreDebt(f.base, p, f.k)
+// solvent returns, one bit each, the priorities that the window does not leave in debt as it is.
+func (t *Throttle) solvent(k float64) uint32 {
+	g := &t.gates
+	var solvent uint32
+	t.owed(g.reading.Span, k, g.proof.now)
+	t.owed(g.reading.Recent, k, g.proof.some)
+	for p, whole := range g.proof.now {
+		whole.recent = g.proof.some[p].recent
+		if whole.none() {
+			solvent |= 1 << p
+		}
+	}
+	return solvent
+}
+
+// walk makes the proof anew.
+func (t *Throttle) walk(k float64) {
+	f := &t.gates.proof
+	f.ends, f.k = t.window.Ends(), k
+	for p := range f.worst {
+		f.worst[p] = debts{span: math.Inf(-1), recent: math.Inf(-1)}
+	}
+	t.window.Suffixes(f.ever, t.gates.scratch, func(age int, since []window.Counts) {
+		t.owed(since, k, f.some)
+		for p := range since {
+			f.worst[p].worsen(f.some[p], age)
+		}
+	})
+	t.owed(f.ever, k, f.base)
 }

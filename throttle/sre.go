@@ -2,15 +2,6 @@ package throttle
 
 import "github.com/spillway-go/spillway/throttle/internal/window"
 
-// verdict is what a policy says about one priority.
-type verdict struct {
-	probability float64 // of shedding the next call: at least 0, less than 1
-	cause       Cause
-}
-
-// almostOne is the largest probability: something always gets through.
-const almostOne = 1 - 1.0/(1<<53)
-
 // sre is the formula of Google's SRE book for each tier, the most important first:
 //
 //	P = max(0, (requests - k*accepts) / (requests + padding))
@@ -21,16 +12,15 @@ const almostOne = 1 - 1.0/(1<<53)
 func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
 	for p := range tiers {
 		own := &tiers[p]
-		requests := float64(own.Accepted + own.Rejected + own.Shed)
-		cause := Own
+		charged, cause := requests(own), Own
 		if own.Rejected > 0 {
-			charged, rejectedAbove := charge(tiers, p)
-			requests += charged
+			refused, rejectedAbove := charge(tiers, p)
+			charged += refused
 			if rejectedAbove > float64(own.Rejected) {
 				cause = Above
 			}
 		}
-		verdicts[p] = verdict{sreProbability(requests, float64(own.Accepted), k, padding), cause}
+		verdicts[p] = verdict{sreProbability(charged, float64(own.Accepted), k, padding), cause}
 	}
 }
 
@@ -65,12 +55,12 @@ func kinship(own, above float64) float64 {
 	return share * share
 }
 
-// sreDebt is at least requests - k*accepts of tier p, so that not more than 0 proves its probability to be 0. It counts
+// sreDebts are at least requests - k*accepts of each tier, so that not more than 0 proves its probability to be 0. They count
 // what the tiers above were refused in full.
-func sreDebt(tiers []window.Counts, p int, k float64) float64 {
+func sreDebts(tiers []window.Counts, k float64, owes []debts) {
 	refused := uint64(0)
-	for i := range p + 1 {
-		refused += tiers[i].Rejected + tiers[i].Shed
+	for p := range tiers {
+		refused += tiers[p].Rejected + tiers[p].Shed
+		owes[p] = debts{span: float64(refused) - (k-1)*float64(tiers[p].Accepted)}
 	}
-	return float64(refused) - (k-1)*float64(tiers[p].Accepted)
 }

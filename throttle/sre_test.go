@@ -162,8 +162,10 @@ func TestDebtProvesProbabilityZero(t *testing.T) {
 	for range 50_000 {
 		tiers := anyTiers(dice)
 		k := 1 + 3*dice.Float64()
+		owes := make([]debts, len(tiers))
+		sreDebts(tiers, k, owes)
 		for p, v := range judgeAll(tiers, k, 60) {
-			if sreDebt(tiers, p, k) > 0 {
+			if !owes[p].none() {
 				continue
 			}
 			proven++

@@ -25,13 +25,14 @@ func (c Totals) Outcome(o Outcome) uint64 {
 
 // Stats is what a throttle knows of itself at one instant.
 type Stats struct {
-	Name        string
-	Policy      Policy
-	Mode        Mode
-	Ratio       float64
-	MinimumRate float64
-	Window      time.Duration
-	Priorities  []PriorityStats // by priority
+	Name            string
+	Policy          Policy
+	Mode            Mode
+	Ratio           float64
+	MinimumRate     float64
+	TargetRejection float64 // what Tiered aims at; 0 for SRE
+	Window          time.Duration
+	Priorities      []PriorityStats // by priority
 }
 
 // WindowStats is what the window holds of one priority.
@@ -69,7 +70,7 @@ func (t *Throttle) Stats() Stats {
 	tuning := t.tuning.Load()
 	s := Stats{
 		Name: t.name, Policy: t.policy, Mode: tuning.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
-		Window: t.span, Priorities: make([]PriorityStats, t.priorities),
+		TargetRejection: t.target, Window: t.span, Priorities: make([]PriorityStats, t.priorities),
 	}
 	for p := range s.Priorities {
 		ps := &s.Priorities[p]

@@ -8,8 +8,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// bucketsPerWindow is in how many steps a throttle forgets.
-const bucketsPerWindow = 120
+const (
+	// bucketsPerWindow is in how many steps a throttle forgets.
+	bucketsPerWindow = 120
+	// recentBuckets is how many of them are recent.
+	recentBuckets = bucketsPerWindow / recentPart
+)
 
 // Throttle sheds the calls that a struggling backend could not serve. Make one per backend with [New]; all methods are safe for
 // concurrent use. Calls on a nil or zero Throttle return an error.
@@ -17,6 +21,7 @@ type Throttle struct {
 	name            string
 	priorities      int
 	policy          Policy
+	target          float64 // of rejections; 0 for SRE
 	span            time.Duration
 	base            time.Time
 	now             func() time.Time
@@ -45,7 +50,9 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := window.New(window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Stripes: stripes})
+	w := window.New(window.Shape{
+		Span: c.Window, Buckets: bucketsPerWindow, Recent: recentBuckets, Rows: c.Priorities, Stripes: stripes,
+	})
 	t := &Throttle{
 		name:            c.Name,
 		priorities:      c.Priorities,
@@ -64,6 +71,10 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 		gates:           newGates(c.Priorities),
 	}
 	t.gates.until.Store(int64(w.Ends()))
+	if c.Policy == Tiered {
+		t.target = c.TargetRejection
+		t.gates.bind(c.Priorities)
+	}
 	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
 	t.base = time.Now()
 	if t.now != nil {
@@ -110,12 +121,12 @@ func (t *Throttle) RejectionProbability(p Priority) float64 {
 // judge adds up the window and returns what the policy says about it, exactly and now.
 func (t *Throttle) judge() ([]window.Counts, []verdict) {
 	now := t.elapsed()
-	sums := make([]window.Counts, t.priorities)
+	counts := make([]window.Counts, 2*t.priorities)
+	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
 	verdicts := make([]verdict, t.priorities)
-	t.window.Sum(now, sums)
-	tuning := t.tuning.Load()
-	sre(sums, tuning.Ratio, tuning.padding(t.span), verdicts)
-	return sums, verdicts
+	t.window.ReadAt(now, r)
+	t.decide(r, t.tuning.Load(), verdicts)
+	return r.Span, verdicts
 }
 
 // retuned puts new values in force for the next call.

@@ -28,7 +28,7 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 		proposed := *before
 		change(&proposed)
 		after := proposed // change may have kept what it was given
-		if err := after.validate("Tuning", t.span); err != nil {
+		if err := after.validate("Tuning", t.policy, t.span); err != nil {
 			return err
 		}
 		if t.tuning.CompareAndSwap(before, &after) {
@@ -39,7 +39,7 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 }
 
 // validate names what is wrong with the values, as fields of a struct of the name given.
-func (u *Tuning) validate(owner string, window time.Duration) error {
+func (u *Tuning) validate(owner string, policy Policy, window time.Duration) error {
 	var errs []error
 	if !within(u.Ratio, above(1), maxRatio) {
 		errs = append(errs, fmt.Errorf("throttle: %s.Ratio is %v: want more than 1, at most 1e6", owner, u.Ratio))
@@ -47,7 +47,7 @@ func (u *Tuning) validate(owner string, window time.Duration) error {
 	switch {
 	case !within(u.MinimumRate, above(0), maxMinimumRate):
 		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want more than 0, at most 1e9", owner, u.MinimumRate))
-	case u.MinimumRate*window.Seconds() < 1-1e-9 && window >= shortestWindow: // a window that is out of range is told of itself
+	case policy == SRE && u.MinimumRate*window.Seconds() < 1-1e-9 && window >= shortestWindow: // a window that is out of range is told of itself
 		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want at least one call per window of %v, %.4g",
 			owner, u.MinimumRate, window, 1/window.Seconds()))
 	}

@@ -28,7 +28,7 @@ func (t *Throttler) count(column int) {
 // sum returns what happened in the window, and what has ever happened, at the same instant.
 func (t *Throttler) sum() (recent, ever Counts) {
 	var r, e [1]window.Counts
-	t.window.SumAndEver(r[:], e[:])
+	t.window.Read(window.Reading{Span: r[:], Ever: e[:]})
 	return countsOf(r[0]), countsOf(e[0])
 }
 

@@ -2,7 +2,7 @@
 //
 // A [Window] is a table of counters. Its rows are whatever the caller tells apart (the priorities of a throttle, say),
 // its columns the things that can happen. Counters only ever grow, so they are lifetime totals too. Most columns also count as
-// accepted, rejected or shed, and those sums are remembered bucket by bucket: [Window.Sum] gives them for the last span.
+// accepted, rejected or shed, and those sums are remembered bucket by bucket: [Window.Read] gives them for the last span.
 //
 // # Cost
 //

@@ -10,13 +10,21 @@ import (
 type Shape struct {
 	Span    time.Duration // how long an event is remembered
 	Buckets int           // in how many steps it is forgotten
+	Recent  int           // how many of the newest closed buckets are recent, beside the open one; 0 if nobody asks
 	Rows    int
 	Stripes int // rounded up to a power of two; 0 fits the machine
 }
 
-// Counts are the sums of one row that the window remembers.
+// Counts are the sums of one row over some time.
 type Counts struct {
 	Accepted, Rejected, Shed uint64
+}
+
+// Reading is what a window knows at one instant, one entry per row.
+type Reading struct {
+	Span   []Counts // what is remembered
+	Recent []Counts // the newest part of it, as the window's shape says; nil if not wanted
+	Ever   []Counts // everything since the window was made; nil if not wanted
 }
 
 // Window is a table of counters with a memory of Shape.Span. Times are given as the duration since the window was
@@ -35,7 +43,9 @@ type Window struct {
 	open   int64 // number of the open bucket
 	lead   int64 // how many buckets the numbers are ahead of the clock, which has jumped back
 	ring   [][]bucket
+	recent int64    // how many of its buckets are recent
 	closed []Counts // totals when the open bucket was opened
+	fresh  []Counts // totals when the oldest recent bucket was opened
 	oldest []Counts // totals when the oldest remembered bucket was opened
 }
 
@@ -48,8 +58,8 @@ type bucket struct {
 	accepted, rejected, shed uint32
 }
 
-// New returns an empty window. The shape is the caller's to validate: each number but Stripes must be positive, and
-// Span at least one nanosecond per bucket.
+// New returns an empty window. The shape is the caller's to validate: each number but Recent and Stripes must be positive,
+// Recent at most Buckets, and Span at least one nanosecond per bucket.
 func New(s Shape) *Window {
 	stripes := stripesFor(s.Stripes)
 	stride := s.Rows + s.Rows%2 // pairs of cache lines are fetched together
@@ -60,7 +70,9 @@ func New(s Shape) *Window {
 		width:  s.Span / time.Duration(s.Buckets),
 		back:   2 * s.Span,
 		ring:   make([][]bucket, s.Buckets),
+		recent: int64(s.Recent),
 		closed: make([]Counts, s.Rows),
+		fresh:  make([]Counts, s.Rows),
 		oldest: make([]Counts, s.Rows),
 	}
 	all := make([]bucket, s.Buckets*s.Rows)
@@ -102,22 +114,31 @@ func (w *Window) Roll(now time.Duration) {
 	w.mu.Unlock()
 }
 
-// Sum fills sums, one per row, with what happened in the span before now.
-func (w *Window) Sum(now time.Duration, sums []Counts) {
+// ReadAt fills r with what the window knows now.
+func (w *Window) ReadAt(now time.Duration, r Reading) {
 	w.mu.Lock()
 	w.roll(now)
-	w.Ever(sums)
-	w.forgetOld(sums)
+	w.read(r)
 	w.mu.Unlock()
 }
 
-// SumAndEver does what Sum and Ever do, at one instant, for the span before the last Roll.
-func (w *Window) SumAndEver(sums, ever []Counts) {
+// Read fills r with what the window knew at the last Roll, and what has happened since.
+func (w *Window) Read(r Reading) {
 	w.mu.Lock()
-	w.Ever(ever)
-	copy(sums, ever)
-	w.forgetOld(sums)
+	w.read(r)
 	w.mu.Unlock()
+}
+
+func (w *Window) read(r Reading) {
+	w.Ever(r.Span)
+	copy(r.Ever, r.Span)
+	copy(r.Recent, r.Span)
+	for row := range r.Recent {
+		r.Recent[row].subtract(w.fresh[row])
+	}
+	for row := range r.Span {
+		r.Span[row].subtract(w.oldest[row])
+	}
 }
 
 // Ever fills sums, one per row, with what has happened since the window was made.
@@ -127,17 +148,11 @@ func (w *Window) Ever(sums []Counts) {
 	}
 }
 
-// forgetOld subtracts from sums what happened before the oldest remembered bucket.
-func (w *Window) forgetOld(sums []Counts) {
-	for row := range sums {
-		sums[row].subtract(w.oldest[row])
-	}
-}
-
-// Suffixes calls visit with what happened since each bucket began, from the newest bucket to the oldest: what Sum would say
-// later, if nothing more happened. It also fills ever as Ever does, at the same instant. Visit gets a slice that is used
-// again, runs under the window's lock and must not call the window. Scratch and ever need one entry per row.
-func (w *Window) Suffixes(ever, scratch []Counts, visit func(sums []Counts)) {
+// Suffixes calls visit with what happened since each bucket began, from the newest bucket to the oldest: what would be remembered
+// later, if nothing more happened. Age is how many closed buckets that is. It also fills ever as Ever does, at the same instant. Visit
+// gets a slice that is used again, runs under the window's lock and must not call the window. Scratch and ever need one entry
+// per row.
+func (w *Window) Suffixes(ever, scratch []Counts, visit func(age int, since []Counts)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Ever(ever)
@@ -145,13 +160,13 @@ func (w *Window) Suffixes(ever, scratch []Counts, visit func(sums []Counts)) {
 		scratch[i] = ever[i]
 		scratch[i].subtract(w.closed[i])
 	}
-	visit(scratch)
+	visit(0, scratch)
 	n := int64(len(w.ring))
 	for age := int64(1); age <= min(n, w.open); age++ {
 		for i, b := range w.ring[(w.open-age)%n] {
 			scratch[i].addBucket(b)
 		}
-		visit(scratch)
+		visit(int(age), scratch)
 	}
 }
 
@@ -184,13 +199,27 @@ func (w *Window) roll(now time.Duration) {
 func (w *Window) advance(next int64) {
 	n := int64(len(w.ring))
 	for number := w.open; number < next; number++ {
+		w.age((number - w.recent + n) % n)
 		slot := w.ring[number%n]
 		for row := range slot {
 			w.oldest[row].addBucket(slot[row])
 			slot[row] = bucket{}
 		}
+		if number == w.open {
+			w.close(slot)
+		}
 	}
-	slot := w.ring[w.open%n]
+}
+
+// age moves the bucket in slot number out of the recent ones. With none recent it is given the oldest, and nobody asks.
+func (w *Window) age(number int64) {
+	for row, b := range w.ring[number] {
+		w.fresh[row].addBucket(b)
+	}
+}
+
+// close fills slot with what happened in the open bucket.
+func (w *Window) close(slot []bucket) {
 	for row := range slot {
 		now := w.everRow(row)
 		slot[row] = now.since(w.closed[row])
@@ -204,6 +233,7 @@ func (w *Window) forget() {
 		clear(slot)
 	}
 	w.Ever(w.closed)
+	copy(w.fresh, w.closed)
 	copy(w.oldest, w.closed)
 }
 

@@ -24,7 +24,7 @@ func count(w *Window, now time.Duration, stripe, row, column int) {
 
 func sumAt(w *Window, now time.Duration, rows int) []Counts {
 	sums := make([]Counts, rows)
-	w.Sum(now, sums)
+	w.ReadAt(now, Reading{Span: sums})
 	return sums
 }
 
@@ -130,7 +130,8 @@ func TestItAgreesWithAListOfEvents(t *testing.T) {
 	for seed := range uint64(60) {
 		dice := rand.New(rand.NewPCG(seed, 1))
 		span, buckets := time.Duration(1+dice.IntN(3600))*time.Second, 2+dice.IntN(130)
-		w := newWindow(span, buckets, rows)
+		recent := dice.IntN(buckets + 1)
+		w := New(Shape{Span: span, Buckets: buckets, Recent: recent, Rows: rows, Stripes: 4})
 		width := span / time.Duration(buckets)
 		var happened []happening
 		var now time.Duration
@@ -142,7 +143,16 @@ func TestItAgreesWithAListOfEvents(t *testing.T) {
 			if step%10 != 0 {
 				continue
 			}
-			got, want := sumAt(w, now, rows), model(happened, h.bucket, int64(buckets), rows)
+			got := Reading{Span: make([]Counts, rows), Recent: make([]Counts, rows), Ever: make([]Counts, rows)}
+			w.ReadAt(now, got)
+			want := Reading{
+				Span:   model(happened, h.bucket, int64(buckets), rows),
+				Recent: model(happened, h.bucket, int64(recent), rows),
+				Ever:   model(happened, h.bucket, h.bucket, rows),
+			}
+			if recent == 0 {
+				got.Recent, want.Recent = nil, nil
+			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("seed %d, step %d: got %v, want %v", seed, step, got, want)
 			}
@@ -167,12 +177,15 @@ func stepOf(dice *rand.Rand, width, span time.Duration) time.Duration {
 func checkSuffixes(t *testing.T, w *Window, happened []happening, open int64) {
 	t.Helper()
 	ever, scratch, total := make([]Counts, 3), make([]Counts, 3), make([]Counts, 3)
-	age := int64(0)
-	w.Suffixes(ever, scratch, func(since []Counts) {
-		if want := model(happened, open, age, 3); fmt.Sprint(since) != fmt.Sprint(want) {
+	visits := 0
+	w.Suffixes(ever, scratch, func(age int, since []Counts) {
+		if age != visits {
+			t.Fatalf("visit %d is said to be of age %d", visits, age)
+		}
+		if want := model(happened, open, int64(age), 3); fmt.Sprint(since) != fmt.Sprint(want) {
 			t.Fatalf("since %d buckets ago (of %d): got %v, want %v", age, w.Buckets(), since, want)
 		}
-		age++
+		visits++
 	})
 	if w.Ever(total); !slices.Equal(ever, total) {
 		t.Fatalf("got %v in all, want %v", ever, total)
@@ -186,7 +199,7 @@ func TestSuffixesEndWithTheWholeSpan(t *testing.T) {
 	}
 	var last uint64
 	visits := 0
-	w.Suffixes(make([]Counts, 1), make([]Counts, 1), func(since []Counts) {
+	w.Suffixes(make([]Counts, 1), make([]Counts, 1), func(_ int, since []Counts) {
 		last = since[0].Accepted
 		visits++
 	})

@@ -1,0 +1,63 @@
+package throttle
+
+import (
+	"fmt"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// Policy turns what a throttle remembers into a probability of shedding.
+type Policy uint8
+
+const (
+	// SRE is the formula of Google's SRE book, extended to several priorities. It sheds nothing while a backend of Ratio 2
+	// serves half of what it gets, whatever the reason, and it takes a window or two to trust a recovered backend.
+	SRE Policy = iota
+	// Tiered shares what the backend has accepted in the last seconds among the priorities, from the top down. It
+	// protects high priorities from a backend that does not know them, sheds within a second and recovers within ten.
+	//
+	// Its price: it takes rejections for overload as soon as they come near TargetRejection of the accepts. A backend that rejects one
+	// call in ten for reasons of its own loses about a sixth of its traffic, the lowest priority first, where SRE would shed
+	// none. A higher TargetRejection tolerates more of those and protects High less: in an overload High still meets about
+	// TargetRejection/(1+TargetRejection) of rejections. When there are only a few calls per window to go by, SRE
+	// judges better. The README of examples/simulate has the figures.
+	Tiered
+)
+
+// String returns the policy's word.
+func (p Policy) String() string {
+	switch p {
+	case SRE:
+		return "sre"
+	case Tiered:
+		return "tiered"
+	}
+	return fmt.Sprintf("policy(%d)", uint8(p))
+}
+
+// verdict is what a policy says about one priority.
+type verdict struct {
+	probability float64 // of shedding the next call: at least 0, less than 1
+	cause       Cause
+}
+
+// almostOne is the largest probability: something always gets through.
+const almostOne = 1 - 1.0/(1<<53)
+
+// decide fills verdicts with what the throttle's policy says of what the window holds.
+func (t *Throttle) decide(r window.Reading, u *Tuning, verdicts []verdict) {
+	if t.policy == Tiered {
+		tiered(r.Span, r.Recent, u.Ratio, t.target, u.padding(t.span), verdicts)
+		return
+	}
+	sre(r.Span, u.Ratio, u.padding(t.span), verdicts)
+}
+
+// owed fills owes with the debts of each priority after what has happened since some moment.
+func (t *Throttle) owed(since []window.Counts, k float64, owes []debts) {
+	if t.policy == Tiered {
+		tieredDebts(since, k, t.target, owes)
+		return
+	}
+	sreDebts(since, k, owes)
+}

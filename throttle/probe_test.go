@@ -1,0 +1,58 @@
+package throttle
+
+import (
+	"testing"
+	"time"
+)
+
+func TestProbesReachADeadBackend(t *testing.T) {
+	for _, c := range []struct{ rate, minimum float64 }{{10, 0.5}, {10, 1}, {50, 5}, {100, 1}, {400, 1}} {
+		l := newLab(t, 2, Config{MinimumRate: c.minimum})
+		all := make([]*load, StandardPriorities)
+		for p := range all {
+			all[p] = &load{priority: Priority(p), every: perSecond(c.rate), failing: 1, from: time.Duration(p) * time.Microsecond}
+		}
+		l.run(2*time.Minute, all...)
+		for _, o := range all {
+			o.admitted, o.shed = 0, 0
+		}
+		l.run(5*time.Minute, all...)
+		total := 0.0
+		for _, o := range all {
+			total += float64(o.admitted) / 300
+		}
+		if top := float64(all[0].admitted) / 300; top < 0.5*c.minimum || top > 1.6*c.minimum {
+			t.Errorf("%v calls/s, minimum rate %v: %.2f probes/s of High, want 0.5 to 1.6 times the minimum", c.rate, c.minimum, top)
+		}
+		if total > 2.2*c.minimum {
+			t.Errorf("%v calls/s, minimum rate %v: %.2f probes/s in all, want 2.2 times the minimum at most", c.rate, c.minimum, total)
+		}
+	}
+}
+
+func TestTieredProbesADeadBackend(t *testing.T) {
+	for _, c := range []struct{ rate, minimum float64 }{{10, 1}, {100, 1}, {400, 1}, {50, 5}, {1000, 20}} {
+		for _, priorities := range []int{1, 2, 4, 16} {
+			// To know its fate, a priority needs one or two answers in ten seconds: with many priorities that adds up.
+			most := max(1.6*c.minimum, c.minimum+0.13*float64(priorities-1))
+			l := newLab(t, 2, Config{MinimumRate: c.minimum, Policy: Tiered, Priorities: priorities})
+			all := make([]*load, priorities)
+			for p := range all {
+				all[p] = &load{priority: Priority(p), every: perSecond(c.rate), failing: 1, from: time.Duration(p) * time.Microsecond}
+			}
+			l.run(time.Minute, all...)
+			for _, o := range all {
+				o.admitted, o.shed = 0, 0
+			}
+			l.run(5*time.Minute, all...)
+			total := 0.0
+			for _, o := range all {
+				total += float64(o.admitted) / 300
+			}
+			if total < 0.5*c.minimum || total > most {
+				t.Errorf("%d priorities of %v calls/s, minimum rate %v: %.2f probes/s in all, want %.2f to %.2f",
+					priorities, c.rate, c.minimum, total, 0.5*c.minimum, most)
+			}
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package throttle
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+func tieredAll(span, recent []window.Counts, k, target, padding float64) []verdict {
+	verdicts := make([]verdict, len(span))
+	tiered(span, recent, k, target, padding, verdicts)
+	return verdicts
+}
+
+func TestTieredFormula(t *testing.T) {
+	type tiers = []window.Counts
+	cases := []struct {
+		name         string
+		span, recent tiers
+		tau          float64
+		want         []float64 // at K = 2 and padding 10, so that the recent fifth has 2 probes
+	}{
+		{"nothing happened", tiers{{}, {}}, tiers{{}, {}}, 0.1, []float64{0, 0}},
+		{"a single priority follows the formula", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{60. / 90}},
+		{
+			"a jump of demand that is accepted",
+			tiers{tier(100, 0, 0), tier(900, 0, 0)}, tiers{tier(90, 0, 0), tier(890, 0, 0)}, 0.1,
+			[]float64{0, 0},
+		},
+		{
+			"an equal fate: what is accepted serves the tiers from the top down",
+			// R = 20 for A = 180, so K is 1: of 40 wanted 36 are there. The top makes 20 calls, which probe enough.
+			tiers{tier(90, 10, 0), tier(90, 10, 0)}, tiers{tier(18, 2, 0), tier(18, 2, 0)}, 0.1,
+			[]float64{0, 4 / (20 + 2./64)},
+		},
+		{
+			"rejections of half the target leave half of K - 1", // R = 10, 1 + 0.1*190 = 20
+			tiers{tier(95, 5, 0), tier(95, 5, 0)}, tiers{tier(10, 1, 10), tier(10, 5, 35)}, 0.1,
+			[]float64{0, (71 - 1.5*20) / (50 + 2./64)},
+		},
+		{
+			"a higher target leaves more of it", // 1 + 0.5*190 = 96
+			tiers{tier(95, 5, 0), tier(95, 5, 0)}, tiers{tier(10, 1, 10), tier(10, 5, 35)}, 0.5,
+			[]float64{0, (71 - (2-10./96)*20) / (50 + 2./64)},
+		},
+		{
+			"a healthy tier beside a failing one is charged next to nothing", // and 200 accepts are more than it wants
+			tiers{tier(0, 400, 100), tier(1000, 0, 0)}, tiers{tier(0, 80, 20), tier(200, 0, 0)}, 0.1,
+			[]float64{500. / 510, square(1.25*(0.1/1001)/(400.1/401)) * 500 / 510},
+		},
+		{
+			"everything fails: the tier below adds the probes that the top does not make", // 2 calls, shed at 0.9
+			tiers{tier(0, 10, 80), tier(0, 10, 80)}, tiers{tier(0, 0, 2), tier(0, 2, 18)}, 0.1,
+			[]float64{0.9, 20 / (20 + 2 - 0.2)},
+		},
+		{
+			"it fares no better than those above, also after a pause", // alone its probability would be 0
+			tiers{tier(0, 1990, 0), tier(0, 3, 0)}, tiers{tier(0, 990, 0), {}}, 0.1,
+			[]float64{0.995, square(1.25*(3.1/4)/(1990.1/1991)) * 0.995},
+		},
+		{
+			"tiers without requests above the top one are skipped",
+			tiers{{}, tier(10, 90, 0), tier(10, 90, 0)}, tiers{{}, tier(2, 18, 0), tier(2, 18, 0)}, 0.1,
+			[]float64{0, 80. / 110, 20 / (20 + 2./64)}, // of 22 wanted above what it wants itself, 4 are there
+		},
+		{
+			"a tier that starts late during an overload shares its fate as far as 1.25*0.1 is comparable",
+			tiers{tier(60, 40, 900), {}}, tiers{tier(12, 8, 180), {}}, 0.1,
+			[]float64{880. / 1010, square(1.25*0.1/(40.1/101)) * 880 / 1010},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for p, got := range tieredAll(c.span, c.recent, 2, c.tau, 10) {
+				if math.Abs(got.probability-c.want[p]) > 1e-12 {
+					t.Errorf("tier %d: got %.15f, want %.15f", p, got.probability, c.want[p])
+				}
+			}
+		})
+	}
+}
+
+// byTheBook writes the design's formulas out, one after the other.
+func byTheBook(span, recent []window.Counts, k, tau, pad float64) []float64 {
+	n := len(span)
+	rho, result := make([]float64, n), make([]float64, n)
+	var all, allRecent float64
+	for i, c := range span {
+		rho[i] = (float64(c.Rejected) + 0.1) / (float64(c.Accepted) + float64(c.Rejected) + 1)
+		all += float64(c.Accepted)
+		allRecent += float64(recent[i].Accepted)
+	}
+	g := func(i, p int) float64 { return math.Pow(min(1, 1.25*rho[p]/rho[i]), 2) }
+	req := func(c window.Counts) float64 { return float64(c.Accepted) + float64(c.Rejected) + float64(c.Shed) }
+	top := -1
+	for p := range span {
+		if top < 0 {
+			if req(span[p]) > 0 {
+				top = p
+				result[p] = max(0, (req(span[p])-k*float64(span[p].Accepted))/(req(span[p])+pad))
+			}
+			continue
+		}
+		r, want, sent, least := float64(span[p].Rejected), req(recent[p]), 0.0, 0.0
+		for i := range p {
+			r += g(i, p) * float64(span[i].Rejected)
+			want += float64(recent[i].Accepted) + g(i, p)*(float64(recent[i].Rejected)+float64(recent[i].Shed))
+			sent += g(i, p) * req(recent[i]) * (1 - result[i])
+			least = max(least, g(i, p)*result[i])
+		}
+		kp := 1 + (k-1)*max(0, 1-r/(1+tau*all))
+		probe := max(pad/5/64, pad/5-sent)
+		result[p] = max(least, min(req(recent[p]), max(0, want-kp*allRecent))/(req(recent[p])+probe))
+	}
+	return result
+}
+
+// anyHistory makes up what a window holds, and which part of it is recent.
+func anyHistory(dice *rand.Rand) (span, recent []window.Counts) {
+	span = anyTiers(dice)
+	recent = make([]window.Counts, len(span))
+	part := func(n uint64) uint64 {
+		if dice.IntN(4) == 0 {
+			return n * dice.Uint64N(2)
+		}
+		return dice.Uint64N(n + 1)
+	}
+	for i, c := range span {
+		recent[i] = tier(part(c.Accepted), part(c.Rejected), part(c.Shed))
+	}
+	return span, recent
+}
+
+func TestTieredProperties(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	shedding := 0
+	for range 20_000 {
+		span, recent := anyHistory(dice)
+		k, tau, pad := 1+10*dice.Float64(), 0.01+0.49*dice.Float64(), 1+1000*dice.Float64()
+		book := byTheBook(span, recent, k, tau, pad)
+		verdicts := tieredAll(span, recent, k, tau, pad)
+		for p, v := range verdicts {
+			if !(v.probability >= 0 && v.probability < 1) {
+				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
+			}
+			if math.Abs(v.probability-min(book[p], almostOne)) > 1e-9 {
+				t.Fatalf("%v, recent %v: tier %d: got %v, want the design's %v", span, recent, p, v.probability, book[p])
+			}
+			if v.probability > 0 {
+				shedding++
+			}
+			for i := range p {
+				if least := kinship(rejectionRate(&span[p]), rejectionRate(&span[i])) * verdicts[i].probability; v.probability < least {
+					t.Fatalf("%v: tier %d has %v, want %v at least, as tier %d has %v", span, p, v.probability, least, i, verdicts[i].probability)
+				}
+			}
+		}
+	}
+	if shedding == 0 {
+		t.Error("nothing was ever shed")
+	}
+}
+
+func TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo(t *testing.T) {
+	dice := rand.New(rand.NewPCG(2, 2))
+	for range 5000 {
+		span, recent := anyHistory(dice)
+		k, pad := 1+3*dice.Float64(), 1+100*dice.Float64()
+		for p, v := range tieredAll(span, recent, k, 0.1, pad) {
+			requests := float64(span[p].Accepted + span[p].Rejected + span[p].Shed)
+			want := max(0, (requests-k*float64(span[p].Accepted))/(requests+pad))
+			if math.Abs(v.probability-want) > 1e-12 {
+				t.Fatalf("%v: top tier %d: got %v, want the document's %v", span, p, v.probability, want)
+			}
+			if requests > 0 {
+				break
+			}
+		}
+	}
+}
+
+func TestTieredShedsNothingWhileEverythingIsAccepted(t *testing.T) {
+	dice := rand.New(rand.NewPCG(3, 2))
+	for range 5000 {
+		span, recent := anyHistory(dice)
+		for i := range span {
+			span[i].Rejected, span[i].Shed, recent[i].Rejected, recent[i].Shed = 0, 0, 0, 0
+		}
+		for p, v := range tieredAll(span, recent, math.Nextafter(1, 2)+dice.Float64(), 0.1, 10) {
+			if v.probability != 0 {
+				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
+			}
+		}
+	}
+}
+
+func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
+	cases := []struct {
+		name  string
+		tiers []window.Counts
+		want  Cause
+	}{
+		{"the top tier's are its own", []window.Counts{tier(10, 90, 0)}, Own},
+		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, Above},
+		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, Own},
+		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
+		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
+		{"starved by those above", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, Above},
+	}
+	for _, c := range cases {
+		verdicts := tieredAll(c.tiers, c.tiers, 2, 0.1, 10)
+		if got := verdicts[len(verdicts)-1].cause; got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestNoTieredDebtProvesProbabilityZero is about one moment; what the passing of time does is TestAnOpenGateStaysRightWhileTimePasses.
+func TestNoTieredDebtProvesProbabilityZero(t *testing.T) {
+	dice := rand.New(rand.NewPCG(4, 2))
+	proven, refused := 0, 0
+	for range 50_000 {
+		span, recent := anyHistory(dice)
+		for i := range span { // mostly accepted, so that there is something to prove
+			span[i].Rejected, span[i].Shed = span[i].Rejected>>dice.IntN(20), span[i].Shed>>dice.IntN(20)
+			recent[i].Rejected, recent[i].Shed = min(recent[i].Rejected, span[i].Rejected), min(recent[i].Shed, span[i].Shed)
+		}
+		k, tau := 1+3*dice.Float64(), 0.01+0.49*dice.Float64()
+		owes, owesRecent := make([]debts, len(span)), make([]debts, len(span))
+		tieredDebts(span, k, tau, owes)
+		tieredDebts(recent, k, tau, owesRecent)
+		for p, v := range tieredAll(span, recent, k, tau, 10) {
+			owes[p].recent = owesRecent[p].recent
+			if !owes[p].none() {
+				break
+			}
+			proven++
+			if span[p].Rejected > 0 {
+				refused++
+			}
+			if v.probability != 0 {
+				t.Fatalf("%v, recent %v: tier %d has no debt and probability %v", span, recent, p, v.probability)
+			}
+		}
+	}
+	if proven < 1000 || refused < 100 {
+		t.Errorf("%d tiers were without debt, %d of them with rejections: too few to prove anything", proven, refused)
+	}
+}
