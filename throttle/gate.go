@@ -48,16 +48,17 @@ func newGates(n int) gates {
 	return gates{
 		seed:     rand.Uint64(),
 		before:   make([]uint64, n),
-		reading:  window.Reading{Span: make([]window.Counts, n), Recent: make([]window.Counts, n), Ever: make([]window.Counts, n)},
+		reading:  window.Reading{Span: make([]window.Counts, n), Ever: make([]window.Counts, n)},
 		scratch:  make([]window.Counts, n),
 		verdicts: make([]verdict, n),
 		proof:    newProof(n),
 	}
 }
 
-// bind lets refusals above concern each of n priorities from the beginning.
-func (g *gates) bind(n int) {
-	for p := range n {
+// bind makes the gates ready for Tiered: refusals above concern each priority from the beginning, and what is recent matters.
+func (g *gates) bind() {
+	g.reading.Recent = make([]window.Counts, len(g.reading.Span))
+	for p := range g.reading.Span {
 		g.words[p].Store(answering)
 	}
 }

@@ -50,9 +50,11 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := window.New(window.Shape{
-		Span: c.Window, Buckets: bucketsPerWindow, Recent: recentBuckets, Rows: c.Priorities, Stripes: stripes,
-	})
+	shape := window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Stripes: stripes}
+	if c.Policy == Tiered {
+		shape.Recent = recentBuckets
+	}
+	w := window.New(shape)
 	t := &Throttle{
 		name:            c.Name,
 		priorities:      c.Priorities,
@@ -73,7 +75,7 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	t.gates.until.Store(int64(w.Ends()))
 	if c.Policy == Tiered {
 		t.target = c.TargetRejection
-		t.gates.bind(c.Priorities)
+		t.gates.bind()
 	}
 	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
 	t.base = time.Now()

@@ -16,17 +16,17 @@ const (
 // backend has recently accepted, times k; and as the rejections of the whole window approach the target's share of the
 // accepts, k falls to 1. What was refused above a tier counts as far as the tier is rejected at a comparable rate.
 func tiered(span, recent []window.Counts, k, target, padding float64, verdicts []verdict) {
-	top := 0
-	for ; top < len(span) && span[top] == (window.Counts{}); top++ {
-		verdicts[top] = verdict{}
+	clear(verdicts)
+	if !refusedAny(span) {
+		return // everybody has what he wants
 	}
+	top := 0
+	for span[top] == (window.Counts{}) {
+		top++
+	}
+	verdicts[top] = verdict{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), Own}
 	accepted, accepting := accepts(span), accepts(recent)
-	for p := top; p < len(span); p++ {
-		if p == top {
-			probability := sreProbability(requests(&span[p]), float64(span[p].Accepted), k, padding)
-			verdicts[p] = verdict{probability: probability, cause: Own}
-			continue
-		}
+	for p := top + 1; p < len(span); p++ {
 		c := claim(span, recent, p, verdicts)
 		factor := 1 + (k-1)*max(0, 1-c.rejected/(1+target*accepted))
 		verdicts[p] = verdict{c.probability(factor*accepting, padding/recentPart), c.cause}
@@ -68,6 +68,15 @@ func (c *claims) probability(supply, probes float64) float64 {
 	excess := min(c.own, max(0, c.all-supply))
 	probe := max(leastProbe*probes, probes-c.probes)
 	return min(max(c.least, excess/(c.own+probe)), almostOne)
+}
+
+func refusedAny(tiers []window.Counts) bool {
+	for i := range tiers {
+		if tiers[i].Rejected+tiers[i].Shed > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func requests(c *window.Counts) float64 { return float64(c.Accepted + c.Rejected + c.Shed) }

@@ -21,8 +21,11 @@ const (
 	ourDoubtfulDraw = "allowed, P > 0, own draw"
 	ourFinished     = "allowed, Finished hook"
 	ourBoth         = "allowed, Started and Finished hooks"
+	ourMixed        = "allowed, one in 100 rejected"
+	ourHurried      = "allowed, a bucket ends"
 	ourShed         = "shed"
 	ourShedDraw     = "shed, own draw"
+	ourShedLow      = "shed, low priority"
 	ourTimeout      = "rejected, DeadlineExceeded"
 	ourUnavailable  = "rejected, faults.Unavailable"
 	ourMissing      = "not found, faults.NotFound"
@@ -40,6 +43,7 @@ func ours() []*subject {
 		{"spillway, allowed", allowed()},
 		{"spillway, with hooks", hooked()},
 		{"spillway, shed", refusals()},
+		{"spillway, Tiered", tiered()},
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
 	}
@@ -115,8 +119,8 @@ func allowed() []*subject {
 		healthy("allowed, Off", throttle.High, throttle.Config{Mode: throttle.Off}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		doubtful(ourDoubtful, throttle.Config{Rand: lucky}, 1),
 		doubtful(ourDoubtfulDraw, throttle.Config{}, 0.999),
-		mixed(),
-		hurried(),
+		mixed(ourMixed, none),
+		hurried(ourHurried, none, 500*time.Millisecond),
 	}
 }
 
@@ -155,13 +159,14 @@ func doubtful(name string, c throttle.Config, least float64) *subject {
 const soonFull = time.Second
 
 // mixed is a call to a backend that rejects one in a hundred, which is no reason to shed.
-func mixed() *subject {
+func mixed(name string, c throttle.Config) *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Window: soonFull})
+	c.Window = soonFull
+	t := bench(c)
 	busy := returns(context.DeadlineExceeded)
 	calls := 0
 	return &subject{
-		name: "allowed, one in 100 rejected",
+		name: name,
 		op: func() error {
 			if calls++; calls%100 == 0 {
 				return t.Do(ctx, throttle.High, busy)
@@ -173,12 +178,13 @@ func mixed() *subject {
 	}
 }
 
-// hurried is a call during which a bucket of the window ends, as at most two calls a second are with the default window.
-func hurried() *subject {
+// hurried is a call during which a bucket of the window ends, as at most two calls a second are with the default window. Buckets
+// are as wide as told.
+func hurried(name string, c throttle.Config, width time.Duration) *subject {
 	var clock atomic.Int64
 	base := time.Now()
-	now := func() time.Time { return base.Add(time.Duration(clock.Add(int64(500 * time.Millisecond)))) }
-	s := healthy("allowed, a bucket ends", throttle.High, throttle.Config{Now: now}, func(t *throttle.Throttle) error {
+	c.Now = func() time.Time { return base.Add(time.Duration(clock.Add(int64(width)))) }
+	s := healthy(name, throttle.High, c, func(t *throttle.Throttle) error {
 		return t.Do(context.Background(), throttle.High, noop)
 	})
 	s.pair = false
@@ -210,7 +216,7 @@ func refusals() []*subject {
 	return []*subject{
 		refusal(ourShed, throttle.High, throttle.Config{Rand: unlucky}, 1),
 		refusal(ourShedDraw, throttle.High, throttle.Config{}, 0.99),
-		refusal("shed, low priority", throttle.Low, throttle.Config{Rand: unlucky}, 1),
+		refusal(ourShedLow, throttle.Low, throttle.Config{Rand: unlucky}, 1),
 		refusal("shed, fallback serves", throttle.High, throttle.Config{Rand: unlucky}, 1, fallback),
 	}
 }

@@ -199,7 +199,9 @@ func (w *Window) roll(now time.Duration) {
 func (w *Window) advance(next int64) {
 	n := int64(len(w.ring))
 	for number := w.open; number < next; number++ {
-		w.age((number - w.recent + n) % n)
+		if w.recent > 0 {
+			w.age((number - w.recent + n) % n)
+		}
 		slot := w.ring[number%n]
 		for row := range slot {
 			w.oldest[row].addBucket(slot[row])
@@ -211,9 +213,9 @@ func (w *Window) advance(next int64) {
 	}
 }
 
-// age moves the bucket in slot number out of the recent ones. With none recent it is given the oldest, and nobody asks.
-func (w *Window) age(number int64) {
-	for row, b := range w.ring[number] {
+// age takes the bucket in a slot out of the recent ones.
+func (w *Window) age(slot int64) {
+	for row, b := range w.ring[slot] {
 		w.fresh[row].addBucket(b)
 	}
 }
