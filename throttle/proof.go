@@ -30,17 +30,14 @@ func newProof(n int) proof {
 func (t *Throttle) harmless(k float64) uint32 {
 	g := &t.gates
 	var proven, doubtful uint32
-	refusedAbove := false // what concerns the tiers below: for Tiered every refusal
 	for p, sum := range g.reading.Span {
-		refused := sum.Rejected+sum.Shed > 0
 		switch {
 		case g.verdicts[p].probability > 0:
-		case refused || refusedAbove:
+		case sum.Rejected+sum.Shed > 0:
 			doubtful |= 1 << p
 		default:
 			proven |= 1 << p
 		}
-		refusedAbove = t.policy == Tiered && (refusedAbove || refused)
 	}
 	if doubtful != 0 {
 		proven |= t.settled(k) & doubtful
@@ -51,7 +48,8 @@ func (t *Throttle) harmless(k float64) uint32 {
 	return proven
 }
 
-// lowestOnes keeps the ones below the lowest zero: a tier of Tiered is only as safe as those above it.
+// lowestOnes keeps the ones below the lowest zero: a tier of Tiered is only as safe as those above it. If it was refused nothing
+// itself, it is no less so: it owes what they do, and has more accepts to pay it with.
 func lowestOnes(bits uint32) uint32 { return bits & (bits ^ (bits + 1)) }
 
 // settled returns, one bit each, the priorities that no suffix of the window leaves in debt.

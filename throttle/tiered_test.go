@@ -204,15 +204,18 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 	}{
 		{"the top tier's are its own", []window.Counts{tier(10, 90, 0)}, Own},
 		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, Above},
-		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, Own},
+		{"mostly its own", []window.Counts{tier(0, 20, 0), tier(1, 90, 0)}, Own},
+		{"as many as above", []window.Counts{tier(0, 20, 0), tier(0, 20, 0)}, Own},
 		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
 		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
 		{"starved by those above", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, Above},
 	}
 	for _, c := range cases {
-		verdicts := tieredAll(c.tiers, c.tiers, 2, 0.1, 10)
-		if got := verdicts[len(verdicts)-1].cause; got != c.want {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		for name, recent := range map[string][]window.Counts{"all of it recent": c.tiers, "none of it recent": make([]window.Counts, len(c.tiers))} {
+			verdicts := tieredAll(c.tiers, recent, 2, 0.1, 10)
+			if got := verdicts[len(verdicts)-1].cause; got != c.want {
+				t.Errorf("%s, %s: got %v, want %v", c.name, name, got, c.want)
+			}
 		}
 	}
 }
@@ -220,7 +223,7 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 // TestNoTieredDebtProvesProbabilityZero is about one moment; what the passing of time does is TestAnOpenGateStaysRightWhileTimePasses.
 func TestNoTieredDebtProvesProbabilityZero(t *testing.T) {
 	dice := rand.New(rand.NewPCG(4, 2))
-	proven, refused := 0, 0
+	proven, rejected, shed := 0, 0, 0
 	for range 50_000 {
 		span, recent := anyHistory(dice)
 		for i := range span { // mostly accepted, so that there is something to prove
@@ -238,14 +241,17 @@ func TestNoTieredDebtProvesProbabilityZero(t *testing.T) {
 			}
 			proven++
 			if span[p].Rejected > 0 {
-				refused++
+				rejected++
+			}
+			if span[p].Shed > span[p].Rejected {
+				shed++
 			}
 			if v.probability != 0 {
 				t.Fatalf("%v, recent %v: tier %d has no debt and probability %v", span, recent, p, v.probability)
 			}
 		}
 	}
-	if proven < 1000 || refused < 100 {
-		t.Errorf("%d tiers were without debt, %d of them with rejections: too few to prove anything", proven, refused)
+	if proven < 1000 || rejected < 100 || shed < 100 {
+		t.Errorf("%d tiers were without debt, %d with rejections, %d with sheds: too few to prove anything", proven, rejected, shed)
 	}
 }
