@@ -14,13 +14,15 @@ const (
 	// serves half of what it gets, whatever the reason, and it takes a window or two to trust a recovered backend.
 	SRE Policy = iota
 	// Tiered shares what the backend has accepted in the last seconds among the priorities, from the top down. It
-	// protects high priorities from a backend that does not know them, sheds within a second and recovers within ten.
+	// protects high priorities from a backend that does not know them, sheds within a second, and recovers in about ten,
+	// plus some for clients of more than a few calls a second of the highest priority.
 	//
-	// Its price: it takes rejections for overload as soon as they come near TargetRejection of the accepts. A backend that rejects one
-	// call in ten for reasons of its own loses about a sixth of its traffic, the lowest priority first, where SRE would shed
-	// none. A higher TargetRejection tolerates more of those and protects High less: in an overload High still meets about
-	// TargetRejection/(1+TargetRejection) of rejections. When there are only a few calls per window to go by, SRE
-	// judges better. The README of examples/simulate has the figures.
+	// Its price: it takes rejections for overload. With the default Ratio, a backend may reject up to about
+	// TargetRejection/(1+2*TargetRejection) of its calls for reasons of its own, 8 % for the default of 10 %. Beyond that it costs
+	// the lower priorities dearly: with one call in ten rejected, a throttle of 8 calls a second sheds a sixth of them, one of
+	// 80 a half, where SRE sheds none. A higher TargetRejection tolerates more and protects High less: in an overload High still meets
+	// about TargetRejection/(1+TargetRejection) of rejections. And with less than a call a second to go by, SRE
+	// judges as well. The README of examples/simulate has the figures.
 	Tiered
 )
 

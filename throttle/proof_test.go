@@ -10,17 +10,17 @@ import (
 func TestTheProofIsCarriedOnFromTheLastWalk(t *testing.T) {
 	for seed := range uint64(20) {
 		l := newLab(t, seed, Config{ // fractions that binary numbers hold, so that nothing is rounded
-			Window: time.Duration(2+seed) * time.Second, Policy: Policy(seed % 2), Ratio: 1.5 + float64(seed%3), TargetRejection: 0.125,
+			Window: time.Duration(2+seed) * time.Second, Policy: Policy(seed % 2), TargetRejection: 0.125,
 		})
-		ratio := l.tuning.Load().Ratio
 		settled := 0
 		l.history(3000, func() {
+			ratio := []float64{1.5, 2.5}[l.dice.IntN(2)] // as if it had just been tuned
 			l.keepUp(l.elapsed())
 			l.gates.setting.Lock()
 			defer l.gates.setting.Unlock()
 			l.window.Read(l.gates.reading)
 			carried := l.settled(ratio)
-			l.gates.proof.k = math.NaN()
+			l.gates.proof.ends = -1
 			if fresh := l.settled(ratio); fresh != carried {
 				t.Fatalf("seed %d: %b carried on, %b from scratch", seed, carried, fresh)
 			}
