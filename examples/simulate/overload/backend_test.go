@@ -1,0 +1,120 @@
+package overload
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestWithoutAThrottleTheClosedFormHolds: what is left of the capacity after the rejections is served.
+func TestWithoutAThrottleTheClosedFormHolds(t *testing.T) {
+	for _, c := range []struct{ load, cost float64 }{{2, 0.1}, {5, 0.1}, {2, 0.3}, {5, 0}, {3, 0.2}} {
+		t.Run(fmt.Sprintf("%vx at %v", c.load, c.cost), func(t *testing.T) {
+			s := steady(time.Minute, mix(c.load))
+			s.Cases[0].Phases[0].Disturbed = true
+			o := Options{RejectionCost: c.cost}
+			if c.cost == 0 {
+				o.RejectionCost = -1
+			}
+			f := play(t, s, policy(t, "none"), 1, o).Figures
+			want := (1 - c.cost*c.load) / (1 - c.cost)
+			if math.Abs(f.Goodput-want) > 0.01*want {
+				t.Errorf("goodput: got %.4f, want %.4f within 1 %%", f.Goodput, want)
+			}
+			if math.Abs(f.Goodput+f.Waste-1) > 0.002 {
+				t.Errorf("got goodput %.4f and waste %.4f, want all work to be one or the other", f.Goodput, f.Waste)
+			}
+			if math.Abs(f.Sent-c.load) > 0.03*c.load {
+				t.Errorf("sent: got %.3f, want %v", f.Sent, c.load)
+			}
+		})
+	}
+}
+
+func TestChanceAloneMakesNoBackendReject(t *testing.T) {
+	for b, most := range map[Backend]float64{Blind: 0, Aware: 0.001, Queue: 0} {
+		s := steady(3*time.Minute, mix(usualLoad))
+		s.Backend = b
+		series := play(t, s, policy(t, "none"), 1, Options{}).Series
+		offered, succeeded := 0.0, 0.0
+		for i := range series.Offered {
+			offered += series.Offered[i].sum()
+			succeeded += series.Succeeded[i].sum()
+		}
+		if rejected := 1 - succeeded/offered; rejected > most {
+			t.Errorf("backend %d rejected %.5f of a load of 80 %%, want %v at most", b, rejected, most)
+		}
+	}
+}
+
+func TestABackendIsItselfAgainAtOnce(t *testing.T) {
+	for _, load := range []float64{5, 50, 500} {
+		s := usual("over", "", "", disturbedBy(Phase{Length: 5 * time.Second, Load: mix(load), Capacity: 1})...)
+		s = shortened(s, 5)
+		f := play(t, s, policy(t, "none"), 1, Options{}).Figures
+		if f.TimeToRecover > 0.25 {
+			t.Errorf("after %v times the load the backend took %v s to recover, want a quarter at most", load, f.TimeToRecover)
+		}
+	}
+}
+
+func TestAnAwareBackendGivesWay(t *testing.T) {
+	s := steady(time.Minute, mix(2))
+	s.Backend, s.Cases[0].Phases[0].Disturbed = Aware, true
+	got := play(t, s, policy(t, "none"), 1, Options{}).Figures.Success
+	want := Tiers{1, 1, 0.36, 0} // 0.89 are served, High and Important are 0.6
+	for p := range got {
+		if math.Abs(got[p]-want[p]) > 0.02 {
+			t.Errorf("success of %v: got %.3f, want %.2f", throttle.Priority(p), got[p], want[p])
+		}
+	}
+}
+
+func TestBudget(t *testing.T) {
+	const second = time.Second
+	b := newBudget(false, 0.5, 100) // it can save up 5, and owe 10
+	served := func(at time.Duration) (n int) {
+		for b.serve(at, throttle.Low) {
+			n++
+		}
+		return n
+	}
+	if got := served(0); got != 5 {
+		t.Errorf("at first: %d served, want the 5 that fit into 50 ms", got)
+	}
+	if got := served(second); got != 5 {
+		t.Errorf("after a second: %d served, want 5, no more can be saved up", got)
+	}
+	if got := served(second + 30*time.Millisecond); got != 3 {
+		t.Errorf("after another 30 ms: %d served, want 3", got)
+	}
+	spent := 0.0
+	for range 100 {
+		spent += b.reject(second + 30*time.Millisecond)
+	}
+	if !near(spent, 10) {
+		t.Errorf("a hundred rejections cost %v, want the 10 of a tenth of a second", spent)
+	}
+	if got := served(second + 130*time.Millisecond); got != 0 {
+		t.Errorf("while it still owes: %d served", got)
+	}
+	if got := served(second + 151*time.Millisecond); got != 2 {
+		t.Errorf("when it owes nothing: %d served, want 2", got)
+	}
+	b.reject(second + 151*time.Millisecond)
+	b.left = -10
+	b.retune(second+151*time.Millisecond, 40)
+	if got := served(second + 277*time.Millisecond); got != 1 {
+		t.Errorf("a smaller backend, when it has paid a tenth of a second: %d served, want 1", got)
+	}
+	b.retune(2*second, 0)
+	if got := served(3 * second); got != 0 {
+		t.Errorf("with no capacity: %d served", got)
+	}
+	if got := b.reject(3 * second); got != 0 {
+		t.Errorf("with no capacity a rejection costs %v", got)
+	}
+}

@@ -1,0 +1,72 @@
+package overload
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFindScenarios(t *testing.T) {
+	tests := []struct{ list, want string }{
+		{"over5", "over5"},
+		{"over10,over2", "over10 over2"},
+		{" outage , over5 ", "outage over5"},
+		{"over5,over5,overload", "over5 over2 over10 over50"},
+		{"isolation", "isolation-warm isolation-cold isolation-late"},
+		{"calm,outage", "healthy healthy95 surge outage"},
+		{"failing-tier", "tierfail40"},
+	}
+	for _, tt := range tests {
+		found, err := FindScenarios(tt.list)
+		var names []string
+		for _, s := range found {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, " "); got != tt.want || err != nil {
+			t.Errorf("%q: got %q, %v, want %q", tt.list, got, err, tt.want)
+		}
+	}
+	if all, err := FindScenarios("surge,all"); err != nil || len(all) != len(Scenarios()) || all[0].Name != "surge" {
+		t.Errorf("all: got %d scenarios, %v", len(all), err)
+	}
+}
+
+func TestFindingNothingTellsWhatThereIs(t *testing.T) {
+	for _, list := range []string{"", "over6", "over5,", "Over5", ",", "sre"} {
+		_, err := FindScenarios(list)
+		if err == nil || !strings.Contains(err.Error(), "all, calm, overload") || !strings.Contains(err.Error(), "over5, ") {
+			t.Errorf("%q: got %v, want an error with the known names", list, err)
+		}
+	}
+	_, err := FindPolicies("none,brillant")
+	const want = `no policy is called "brillant": want all, none, sre, tiered, adaptive, failsafe, failsafe-prio, gozero, aegis, gobreaker`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %v", err, want)
+	}
+}
+
+// TestWordsAreUnambiguous: a word on the command line means one thing.
+func TestWordsAreUnambiguous(t *testing.T) {
+	var names []string
+	families := map[string][]string{}
+	for _, s := range Scenarios() {
+		if slices.Contains(names, s.Name) {
+			t.Errorf("two scenarios are called %q", s.Name)
+		}
+		names = append(names, s.Name)
+		families[s.Family] = append(families[s.Family], s.Name)
+		for _, word := range []string{s.Name, s.Family} {
+			if word == everything || word == "" || strings.ContainsAny(word, " ,") {
+				t.Errorf("%q cannot stand in a list", word)
+			}
+		}
+		if s.Title == "" {
+			t.Errorf("%s has no title", s.Name)
+		}
+	}
+	for family, members := range families {
+		if slices.Contains(names, family) && len(members) > 1 {
+			t.Errorf("%q is a scenario and a family of %q", family, members)
+		}
+	}
+}

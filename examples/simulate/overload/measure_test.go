@@ -1,0 +1,198 @@
+package overload
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// quarter is an entry in which the shares of a hundred calls were admitted and successful.
+func quarter(admitted, succeeded float64) entry {
+	return entry{
+		offered: Tiers{100}, admitted: Tiers{100 * admitted}, succeeded: Tiers{100 * succeeded},
+		servable: 100, capacity: 50,
+	}
+}
+
+func repeat(n int, e entry) []entry {
+	all := make([]entry, n)
+	for i := range all {
+		all[i] = e
+	}
+	return all
+}
+
+func TestTimeToShed(t *testing.T) {
+	tests := []struct {
+		name string
+		when []entry
+		want float64
+	}{
+		{"at once", repeat(3, quarter(0.5, 0)), 0.25},
+		{"a tenth is enough", append(repeat(7, quarter(0.91, 0)), quarter(0.9, 0)), 2},
+		{"quiet times do not count", append(repeat(3, entry{}), quarter(0, 0)), 1},
+		{"never", repeat(9, quarter(0.95, 0)), math.Inf(1)},
+		{"nothing", nil, math.Inf(1)},
+	}
+	for _, tt := range tests {
+		if got := timeToShed(tt.when); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTimeToRecover(t *testing.T) {
+	well, shedding, failing := quarter(1, 1), quarter(0.9, 0.9), quarter(1, 0.9)
+	tests := []struct {
+		name string
+		when []entry
+		want float64
+	}{
+		{"at once", repeat(20, well), 0},
+		{"too short to tell", repeat(19, well), math.Inf(1)},
+		{"after two seconds", append(repeat(8, quarter(0, 0)), repeat(30, well)...), 2},
+		{"a little shedding does not count", append(repeat(2, shedding), repeat(30, well)...), 0},
+		{"more does", append(repeat(3, shedding), repeat(30, well)...), 0.25},
+		{"some failures do not", append(repeat(6, failing), repeat(30, well)...), 0},
+		{"more do", append(repeat(8, failing), repeat(30, well)...), 0.5},
+		{"a relapse does", append(append(repeat(19, well), quarter(0, 0)), repeat(20, well)...), 5},
+		{"never", repeat(100, shedding), math.Inf(1)},
+	}
+	for _, tt := range tests {
+		if got := timeToRecover(tt.when); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFairness(t *testing.T) {
+	tests := []struct {
+		name    string
+		clients []client
+		want    float64
+	}{
+		{"alike", []client{{10, 5}, {100, 50}, {2, 1}}, 1},
+		{"one has all", []client{{10, 10}, {10, 0}, {10, 0}, {10, 0}}, 0.25},
+		{"half and whole", []client{{10, 5}, {10, 10}}, 0.9},
+		{"the silent do not count", []client{{10, 5}, {10, 5}, {0, 0}}, 1},
+		{"nobody", nil, math.NaN()},
+		{"nothing succeeded", []client{{1, 0}, {1, 0}}, math.NaN()},
+	}
+	for _, tt := range tests {
+		if got := fairness(tt.clients); !near(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// handmade is a record of a second before, two of a disturbance, and six after.
+func handmade() (*record, *Case) {
+	c := &Case{Phases: []Phase{
+		{Length: time.Second, Load: Tiers{0.4}, Capacity: 1},
+		{Length: 2 * time.Second, Load: Tiers{0.4}, Capacity: 0.2, Disturbed: true},
+		{Length: 6 * time.Second, Load: Tiers{0.4}, Capacity: 1},
+	}}
+	r := newRecord(c.Phases, 2, 1000)
+	for i := range r.entries {
+		e := quarter(1, 1)
+		switch {
+		case i == 0:
+			e = quarter(0.9, 0.9)
+		case i >= 4 && i < 8:
+			e = quarter(0.5, 0.1)
+		case i >= 8 && i < 12:
+			e = quarter(0.2, 0.2)
+		}
+		e.useful, e.wasted = e.succeeded[0], 3
+		e.disturbed, e.capacity = r.entries[i].disturbed, r.entries[i].capacity
+		r.entries[i] = e
+	}
+	return r, c
+}
+
+func TestMeasure(t *testing.T) {
+	r, c := handmade()
+	f := measure(r, c)
+	nan := math.NaN()
+	want := Figures{
+		Goodput: 120. / 400, Success: Tiers{0.2, nan, nan, nan}, Sent: 80. / 200, Waste: 24. / 144,
+		TimeToShed: 0.25, TimeToRecover: 0, FalseShed: 10. / 400, Fairness: nan,
+		Steady: nan, SteadyWorst: nan, Whole: nan, WholeWorst: nan,
+	}
+	for i, name := range FigureNames() {
+		if got, want := f.Values()[i], want.Values()[i]; !near(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		if !near(f.Get(name), f.Values()[i]) {
+			t.Errorf("Get(%q) = %v", name, f.Get(name))
+		}
+	}
+	if got := f.Get("beauty"); !math.IsNaN(got) {
+		t.Errorf("an unknown figure is %v", got)
+	}
+}
+
+func TestMeasureWithoutADisturbance(t *testing.T) {
+	c := &Case{Phases: []Phase{{Length: time.Second, Load: Tiers{0.4}, Capacity: 1}}}
+	r := newRecord(c.Phases, 1, 1000)
+	for i := range r.entries {
+		now := time.Duration(i) * width
+		r.offer(offer{}, now).admitted[0]++
+		r.success(offer{}, now)
+	}
+	r.entries[3].admitted[0] = 0
+	f := measure(r, c)
+	if f.Success[0] != 1 || f.Fairness != 1 || !near(f.Sent, 1./500) || !near(f.FalseShed, 1./4) {
+		t.Errorf("got %+v, want what is said of the whole run", f)
+	}
+	if !math.IsNaN(f.TimeToRecover) {
+		t.Errorf("got %v s to recover from nothing", f.TimeToRecover)
+	}
+}
+
+func TestMeasureIsolation(t *testing.T) {
+	failing := Phase{
+		Length: 2 * time.Second, Capacity: 1, Disturbed: true,
+		Load: Tiers{0.1, 0.1, 0.1}, Failing: Tiers{throttle.Important: 1},
+	}
+	calm := failing
+	calm.Failing = Tiers{}
+	c := &Case{Phases: []Phase{calm, failing}}
+	r := newRecord(c.Phases, 1, 1000)
+	for i := range r.entries {
+		r.entries[i].offered = Tiers{10, 10, 10}
+		r.entries[i].admitted = Tiers{10, 0, 10}
+	}
+	r.entries[15].admitted = Tiers{9, 0, 8} // within the last quarter of the run
+	r.entries[8].admitted = Tiers{0, 0, 10} // in the first half of the last phase
+	f := measure(r, c)
+	if want := 38. / 40; !near(f.Steady, want) {
+		t.Errorf("steady: got %v, want that of Medium, %v", f.Steady, want)
+	}
+	if want := 149. / 160; !near(f.Whole, want) {
+		t.Errorf("whole: got %v, want that of High, %v", f.Whole, want)
+	}
+	if !math.IsNaN(f.TimeToShed) || !math.IsNaN(f.TimeToRecover) {
+		t.Errorf("got %v s to shed and %v s to recover where nothing is overloaded", f.TimeToShed, f.TimeToRecover)
+	}
+	if got := combine([]Figures{f, {Steady: 0.5, SteadyWorst: 0.5, Whole: 1, WholeWorst: 1}}); !near(got.Steady, (0.5+38./40)/2) ||
+		got.SteadyWorst != 0.5 || !near(got.WholeWorst, 149./160) {
+		t.Errorf("two cases together: got %+v", got)
+	}
+}
+
+func TestSeriesOfCasesOfUnequalLength(t *testing.T) {
+	long := newRecord([]Phase{{Length: 1500 * ms, Capacity: 1}}, 1, 100)
+	short := newRecord([]Phase{{Length: time.Second, Capacity: 0.5, Disturbed: true}}, 1, 100)
+	long.entries[0].offered, long.entries[5].offered = Tiers{7}, Tiers{3}
+	short.entries[3].offered = Tiers{1}
+	s := seriesOf([]*record{long, short})
+	if len(s.Offered) != 2 || s.Offered[0] != (Tiers{4}) || s.Offered[1] != (Tiers{3}) {
+		t.Errorf("offered: got %v, want 4 and 3", s.Offered)
+	}
+	if !near(s.Capacity[0], 75) || !near(s.Capacity[1], 50) || !s.Disturbed[0] || s.Disturbed[1] {
+		t.Errorf("capacity %v, disturbed %v", s.Capacity, s.Disturbed)
+	}
+}

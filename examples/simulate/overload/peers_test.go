@@ -1,0 +1,70 @@
+package overload
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/zeromicro/go-zero/core/timex"
+)
+
+// TestPeersShedInABubble: each peer understands what it is told, and the time.
+func TestPeersShedInABubble(t *testing.T) {
+	s := shortened(scenario(t, "over10"), 8)
+	s.Clients = 10
+	for _, p := range peers() {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel() // as the command plays them
+			f := play(t, s, p, 1, Options{Capacity: 300}).Figures
+			if !p.RealClock {
+				t.Error("a peer that does not look at the real clock?")
+			}
+			if f.FalseShed > 0 || f.TimeToShed > 4 || f.Goodput < 0.2 {
+				t.Errorf("got false shed %v, %v s to shed, goodput %v: want nothing, 4 s at most, 0.2 at least",
+					f.FalseShed, f.TimeToShed, f.Goodput)
+			}
+		})
+	}
+}
+
+// TestPeersWithDiceOfTheirTime: dice seeded by the bubble's clock are seeded by us.
+func TestPeersWithDiceOfTheirTime(t *testing.T) {
+	s := shortened(scenario(t, "over10"), 20)
+	s.Clients = 10
+	for _, name := range []string{"gozero", "aegis", "gobreaker"} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(t, name)
+			one, again := Outcome{}, Outcome{}
+			t.Run("one", func(t *testing.T) { one = play(t, s, p, 1, Options{}) })
+			t.Run("again", func(t *testing.T) { again = play(t, s, p, 1, Options{}) })
+			if bits(one) != bits(again) {
+				t.Errorf("the same seed: got\n%+v, then\n%+v", one.Figures, again.Figures)
+			}
+		})
+	}
+}
+
+func TestPeersNeedABubble(t *testing.T) {
+	s := shortened(scenario(t, "over2"), 100)
+	_, err := Play(t.Context(), s, policy(t, "aegis"), 1, Options{})
+	if err == nil || !strings.Contains(err.Error(), "policy aegis") || !strings.Contains(err.Error(), "Options.Bubble") {
+		t.Errorf("without a bubble: got %v", err)
+	}
+	_, err = Play(t.Context(), s, policy(t, "aegis"), 1, Options{Bubble: func(func()) {}})
+	if err == nil {
+		t.Error("a bubble that bursts at once gave an outcome")
+	}
+}
+
+// TestGoZeroKnowsWhenItPassed: go-zero lets a call through when a second has passed since the last, unless that was before the time at
+// which its own clock began.
+func TestGoZeroKnowsWhenItPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := newGoZero(Env{Rand: func() float64 { return 0 }}); err != nil {
+			t.Fatal(err)
+		}
+		if got := timex.Now(); got <= 0 {
+			t.Errorf("go-zero's clock says %v", got)
+		}
+	})
+}

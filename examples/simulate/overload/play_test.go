@@ -1,0 +1,173 @@
+package overload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// bits tells an outcome to the last bit, but not of what seed it is.
+func bits(o Outcome) string {
+	text := fmt.Sprintf("%+v", o.Series)
+	for _, x := range o.Figures.Values() {
+		text += fmt.Sprintf(" %x", math.Float64bits(x))
+	}
+	return text
+}
+
+func TestTheSameSeedTellsTheSameStory(t *testing.T) {
+	for _, p := range ours() {
+		for _, name := range []string{"over5", "queue2", "isolation-late"} {
+			t.Run(p.Name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s := shortened(scenario(t, name), 30)
+				s.Cases = s.Cases[:min(len(s.Cases), 4)]
+				one := play(t, s, p, 1, Options{})
+				if again := play(t, s, p, 1, Options{}); bits(one) != bits(again) {
+					t.Errorf("the same seed: got\n%+v, then\n%+v", one.Figures, again.Figures)
+				}
+				if other := play(t, s, p, 2, Options{}); bits(one) == bits(other) {
+					t.Error("another seed tells the same story")
+				}
+			})
+		}
+	}
+}
+
+func TestPoliciesMeetTheSameCalls(t *testing.T) {
+	s := shortened(scenario(t, "over5"), 30)
+	s.Cases[0].Phases[1].Errors = 0.5 // the fate of shed calls must be drawn too
+	var offered []Tiers
+	for _, p := range ours() {
+		got := play(t, s, p, 1, Options{}).Series.Offered
+		if offered == nil {
+			offered = got
+		}
+		if !slices.Equal(got, offered) {
+			t.Errorf("%s met other calls than none", p.Name)
+		}
+	}
+}
+
+func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
+	s := steady(100*time.Second, Tiers{0.2, 0, 0.6, 0})
+	s.Cases[0].Phases[0].Failing = Tiers{0, 0, 0.25}
+	s.Cases[0].Phases[0].Errors = 0.1
+	s.Cases[0].Phases[0].Disturbed = true
+	o := play(t, s, policy(t, "none"), 1, Options{})
+	var offered Tiers
+	for _, second := range o.Series.Offered {
+		offered.add(&second)
+	}
+	for p, want := range (Tiers{20_000, 0, 60_000, 0}) {
+		if math.Abs(offered[p]-want) > 4*math.Sqrt(want) {
+			t.Errorf("priority %d: %v offered, want about %v", p, offered[p], want)
+		}
+	}
+	for p, want := range (Tiers{0.9, 0, 0.675, 0}) {
+		if got := o.Figures.Success[p]; want > 0 && math.Abs(got-want) > 0.01 {
+			t.Errorf("priority %d: %v succeeded, want about %v", p, got, want)
+		}
+	}
+	if o.Figures.Goodput != 1 {
+		t.Errorf("goodput: got %v, want 1: what is bound to fail is no loss", o.Figures.Goodput)
+	}
+}
+
+// due are the figures that a scenario must have.
+func due(s Scenario) []string {
+	first := &s.Cases[0]
+	names := []string{"false_shed", "success_high"}
+	if first.Phases[0].Disturbed {
+		names = names[1:]
+	}
+	if s.Name != "outage" {
+		names = append(names, "sent", "goodput", "waste", "fairness")
+	}
+	if overloads(first.Phases) {
+		names = append(names, "time_to_shed", "time_to_recover")
+	}
+	if healthyBeside(&first.Phases[len(first.Phases)-1]) != nil {
+		names = append(names, "steady", "steady_worst", "whole", "whole_worst")
+	}
+	return names
+}
+
+func TestEveryScenarioWithEveryPolicyOfOurs(t *testing.T) {
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			due, by := due(s), time.Duration(30)
+			if len(s.Cases) > 1 {
+				by = 120
+			}
+			s = shortened(s, by)
+			s.Clients = min(s.Clients, 50)
+			for _, p := range ours() {
+				f := play(t, s, p, 1, Options{}).Figures
+				for _, name := range due {
+					if math.IsNaN(f.Get(name)) && !(name == "fairness" && f.Goodput == 0) {
+						t.Errorf("%s: %s is NaN: %+v", p.Name, name, f)
+					}
+				}
+				for i, x := range f.Values() {
+					if x < 0 || x > 1.0001 && !slices.Contains([]string{"sent", "time_to_shed", "time_to_recover"}, FigureNames()[i]) && !math.IsNaN(x) {
+						t.Errorf("%s: %s is %v", p.Name, FigureNames()[i], x)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPlayEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	reports := 0
+	o := Options{Progress: func(float64) {
+		reports++
+		cancel()
+	}}
+	out, err := Play(ctx, scenario(t, "over50"), policy(t, "sre"), 1, o)
+	if !errors.Is(err, context.Canceled) || !reflect.DeepEqual(out, Outcome{}) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+	if reports != 1 {
+		t.Errorf("%d reports of progress, want the run to end after the first", reports)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var told []float64
+	play(t, shortened(scenario(t, "isolation-cold"), 20), policy(t, "none"), 1, Options{
+		Progress: func(done float64) { told = append(told, done) },
+	})
+	if len(told) < 50 || len(told) > 101 || !slices.IsSorted(told) || told[len(told)-1] != 1 {
+		t.Errorf("got %d reports, from %v to %v, want about a hundred, up to 1", len(told), told[0], told[len(told)-1])
+	}
+}
+
+func TestOptionsChangeTheScenario(t *testing.T) {
+	s := shortened(scenario(t, "isolation-cold"), 100)
+	made := 0
+	p := policy(t, "none")
+	makeClient := p.New
+	p.New = func(e Env) (Client, error) {
+		made++
+		return makeClient(e)
+	}
+	o := play(t, s, p, 1, Options{Clients: 3, Capacity: 200})
+	if want := 3 * len(s.Cases); made != want {
+		t.Errorf("%d clients were made, want %d", made, want)
+	}
+	if !near(o.Series.Capacity[0], 200) {
+		t.Errorf("the capacity is %v, want 200", o.Series.Capacity[0])
+	}
+	if s.Cases[0].Clients != 1 {
+		t.Error("the scenario was changed")
+	}
+}

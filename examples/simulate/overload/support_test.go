@@ -1,0 +1,98 @@
+package overload
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// steady is a scenario of one phase.
+func steady(length time.Duration, load Tiers) Scenario {
+	return usual("steady", "", "", Phase{Length: length, Load: load, Capacity: 1})
+}
+
+// shortened returns the scenario with shorter phases, but none too short to look at.
+func shortened(s Scenario, by time.Duration) Scenario {
+	cases := make([]Case, len(s.Cases))
+	for i, c := range s.Cases {
+		phases := make([]Phase, len(c.Phases))
+		for k, p := range c.Phases {
+			p.Length = max(p.Length/by, width).Truncate(width)
+			phases[k] = p
+		}
+		c.Phases = phases
+		cases[i] = c
+	}
+	s.Cases = cases
+	return s
+}
+
+// scenario returns one scenario of the house.
+func scenario(t *testing.T, name string) Scenario {
+	t.Helper()
+	found, err := FindScenarios(name)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("FindScenarios(%q) = %d scenarios, %v", name, len(found), err)
+	}
+	return found[0]
+}
+
+// policy returns one policy of the house.
+func policy(t *testing.T, name string) Policy {
+	t.Helper()
+	found, err := FindPolicies(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found[0]
+}
+
+// play plays a scenario, in a bubble if the policy needs one.
+func play(t *testing.T, s Scenario, p Policy, seed uint64, o Options) Outcome {
+	t.Helper()
+	o.Bubble = func(f func()) { synctest.Test(t, func(*testing.T) { f() }) }
+	out, err := Play(t.Context(), s, p, seed, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// near reports whether two numbers differ by a rounding error, or are both no number.
+func near(a, b float64) bool {
+	return a == b || math.Abs(a-b) < 1e-9 || math.IsNaN(a) && math.IsNaN(b)
+}
+
+// watcher is a policy that admits everything and notes what it is told.
+type watcher struct {
+	env   Env
+	asked []time.Time
+	ended []ending
+}
+
+// ending is how a call ended, and when.
+type ending struct {
+	call    int // the how manieth that was asked for
+	at      time.Time
+	outcome throttle.Outcome
+}
+
+// policy returns the policy of which the watcher is every client.
+func (w *watcher) policy() Policy {
+	return Policy{Name: "watcher", New: func(e Env) (Client, error) {
+		w.env = e
+		return w, nil
+	}}
+}
+
+func (w *watcher) Admit(throttle.Priority) (Token, bool) {
+	w.asked = append(w.asked, w.env.Now())
+	return Token{Promise: len(w.asked) - 1}, true
+}
+
+func (w *watcher) End(t Token, o throttle.Outcome) {
+	w.ended = append(w.ended, ending{t.Promise.(int), w.env.Now(), o})
+}
