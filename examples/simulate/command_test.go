@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+// small makes a run quick.
+const small = "-clients 2 -capacity 10 "
+
+// simulate runs the command in this process, without a terminal and without a bubble.
+func simulate(ctx context.Context, t *testing.T, args string) (code int, stdout, stderr string) {
+	t.Helper()
+	s, err := parse(strings.Fields(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, told bytes.Buffer
+	code = command{settings: s, stdout: &out, stderr: &told}.run(ctx)
+	return code, out.String(), told.String()
+}
+
+func TestCommandRepeatsItself(t *testing.T) {
+	for _, format := range []string{"table", "csv", "json"} {
+		args := small + "-scenario outage -policy none,sre,tiered,adaptive -seeds 2 -format " + format
+		code, first, stderr := simulate(t.Context(), t, args)
+		if code != exitDone || stderr != "" || first == "" {
+			t.Errorf("%s: got exit code %d and %q, want %d and no words", format, code, stderr, exitDone)
+		}
+		if _, second, _ := simulate(t.Context(), t, args); second != first {
+			t.Errorf("%s: got\n%s\nand then\n%s", format, first, second)
+		}
+	}
+}
+
+func TestCommandTells(t *testing.T) {
+	_, out, _ := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none,tiered")
+	for _, want := range []string{"\noutage: ", "\nnone ", "\ntiered ", "\nisolation-cold  tiered ", "goodput %"} {
+		if !strings.Contains("\n"+out, want) {
+			t.Errorf("got\n%s\nwant %q in it", out, want)
+		}
+	}
+}
+
+// TestCommandListensToFlags changes what can be changed, and expects other numbers.
+func TestCommandListensToFlags(t *testing.T) {
+	const base = small + "-scenario outage -policy tiered -format csv "
+	_, plain, _ := simulate(t.Context(), t, base)
+	for _, flags := range []string{
+		"-clients 8", "-capacity 80", "-rejection-cost 1", "-ratio 1.1", "-minimum-rate 3", "-window 40s", "-target 0.3", "-seeds 2-2",
+	} {
+		code, changed, _ := simulate(t.Context(), t, base+flags)
+		if code != exitDone || changed == plain {
+			t.Errorf("%s: got the same figures as without it", flags)
+		}
+	}
+}
+
+func TestCommandPlots(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.svg")
+	code, _, stderr := simulate(t.Context(), t, small+"-scenario outage,isolation-cold,surge -policy none,tiered -plot "+path)
+	if code != exitDone || !strings.HasPrefix(stderr, "simulate: not in the plot: isolation-cold: ") {
+		t.Errorf("got exit code %d and %q, want %d and a word about isolation-cold", code, stderr, exitDone)
+	}
+	drawn, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"outage · none", "outage · tiered", "surge · none", "surge · tiered", "capacity 0 %",
+		"seconds", "% of calls that succeed", "High", "Important", "Medium", "Low", "goodput", "stroke:#0072B2",
+	} {
+		if !strings.Contains(string(drawn), want) {
+			t.Errorf("got no %q in the plot", want)
+		}
+	}
+	if strings.Contains(string(drawn), "nothing to show") {
+		t.Error("got an empty panel")
+	}
+}
+
+func TestCommandFailsToWrite(t *testing.T) {
+	var told bytes.Buffer
+	s, err := parse(strings.Fields(small + "-scenario outage -policy none"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := (command{settings: s, stdout: fullDisk{}, stderr: &told}).run(t.Context()); code != exitFailed {
+		t.Errorf("got exit code %d, want %d", code, exitFailed)
+	}
+	if got, want := told.String(), "simulate: no space left\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.plot = filepath.Join(t.TempDir(), "gone", "out.svg") // its folder was removed during the runs
+	told.Reset()
+	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &told}).run(t.Context()); code != exitFailed {
+		t.Errorf("got exit code %d for the plot, want %d", code, exitFailed)
+	}
+	if !strings.Contains(told.String(), "out.svg") {
+		t.Errorf("got %q, want the plot's name", told.String())
+	}
+}
+
+// TestCommandTellsImpossibleRuns plays a policy that needs a bubble where there is none.
+func TestCommandTellsImpossibleRuns(t *testing.T) {
+	code, out, told := simulate(t.Context(), t, small+"-scenario outage -policy gobreaker -seeds 7-7")
+	if code != exitFailed || out != "" || !strings.HasPrefix(told, "simulate: outage with gobreaker, seed 7: ") {
+		t.Errorf("got exit code %d, %q and %q, want %d, nothing and an error about gobreaker", code, out, told, exitFailed)
+	}
+}
+
+// interruptAfter ends the context when so many clients have been made.
+func interruptAfter(clients int, p overload.Policy) (context.Context, overload.Policy) {
+	ctx, cancel := context.WithCancel(context.Background())
+	made, newClient := 0, p.New
+	p.New = func(e overload.Env) (overload.Client, error) {
+		if made++; made > clients {
+			cancel()
+		}
+		return newClient(e)
+	}
+	return ctx, p
+}
+
+func TestCommandInterrupted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.svg")
+	s, err := parse(strings.Fields(small + "-scenario outage,surge -policy none,sre -seeds 5 -format csv -plot " + path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, slow := interruptAfter(3*s.options.Clients, s.policies[1]) // in the middle of its fourth run
+	s.policies[1] = slow
+	var out, told bytes.Buffer
+	code := command{settings: s, stdout: &out, stderr: &told, workers: 1}.run(ctx)
+	if want := "simulate: interrupted: the output is of 7 runs out of 20\n"; code != exitInterrupted || told.String() != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, told.String(), exitInterrupted, want)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows[1:] {
+		got = append(got, strings.Join(row[:3], " "))
+	}
+	if got, want := strings.Join(got, ", "), "outage none 2, outage sre 2, surge none 2, surge sre 1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if drawn, err := os.ReadFile(path); err != nil || !strings.Contains(string(drawn), "surge · sre") {
+		t.Errorf("got %v, want a plot of what was completed", err)
+	}
+}
+
+func TestCommandInterruptedAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "out.svg")
+	code, out, told := simulate(ctx, t, small+"-plot "+path)
+	want := "simulate: no run is complete, so nothing is plotted\nsimulate: interrupted: the output is of 0 runs out of 2\n"
+	if code != exitInterrupted || out != "" || told != want {
+		t.Errorf("got exit code %d, %q and %q, want %d, nothing and %q", code, out, told, exitInterrupted, want)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("got %v, want no plot", err)
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+// A number is a figure for programs, to six digits. In CSV one without a meaning is empty, in JSON it is null; a time that never
+// came is inf in CSV, and the string "inf" in JSON.
+type number float64
+
+func (n number) String() string {
+	switch x := float64(n); {
+	case math.IsNaN(x):
+		return ""
+	case math.IsInf(x, 0):
+		return "inf"
+	default:
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+}
+
+// MarshalJSON writes what JSON has no number for as null or as a string.
+func (n number) MarshalJSON() ([]byte, error) {
+	switch text := n.String(); text {
+	case "":
+		return []byte("null"), nil
+	case "inf":
+		return []byte(`"inf"`), nil
+	default:
+		return []byte(text), nil
+	}
+}
+
+// writeCSV writes the report as RFC 4180 wants it: a row for every scenario and policy, and four columns for every figure.
+func writeCSV(w io.Writer, r report) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	header := []string{"scenario", "policy", "seeds"}
+	for _, name := range overload.FigureNames() {
+		header = append(header, name+"_mean", name+"_deviation", name+"_min", name+"_max")
+	}
+	rows := [][]string{header}
+	for _, of := range r.results {
+		row := []string{of.scenario.Name, of.policy.Name, strconv.Itoa(len(of.Seeds))}
+		for _, name := range overload.FigureNames() {
+			f := figureNamed(of, name)
+			row = append(row, f.Mean.String(), f.Deviation.String(), f.Min.String(), f.Max.String())
+		}
+		rows = append(rows, row)
+	}
+	return out.WriteAll(rows)
+}
+
+type figureData struct {
+	Mean      number `json:"mean"`
+	Deviation number `json:"deviation"`
+	Min       number `json:"min"`
+	Max       number `json:"max"`
+}
+
+// figureNamed returns a figure of a result, NaN if it has none of that name.
+func figureNamed(of result, name string) figureData {
+	f, known := of.Figures[name]
+	if !known {
+		nan := number(math.NaN())
+		return figureData{nan, nan, nan, nan}
+	}
+	return figureData{number(f.Mean), number(f.Deviation), number(f.Min), number(f.Max)}
+}
+
+// Settings of a report. Null is what the scenario or the policy has by itself.
+type settingsData struct {
+	Clients       *int     `json:"clients"`
+	Capacity      *float64 `json:"capacity"`
+	RejectionCost *float64 `json:"rejection_cost"`
+	Ratio         *float64 `json:"ratio"`
+	MinimumRate   *float64 `json:"minimum_rate"`
+	WindowSeconds *float64 `json:"window_seconds"`
+	Target        *float64 `json:"target"`
+}
+
+type resultData struct {
+	Scenario string                `json:"scenario"`
+	Policy   string                `json:"policy"`
+	Seeds    []uint64              `json:"seeds"`
+	Figures  map[string]figureData `json:"figures"`
+}
+
+type reportData struct {
+	Settings settingsData `json:"settings"`
+	Seeds    []uint64     `json:"seeds"`
+	Runs     struct {
+		Planned  int `json:"planned"`
+		Complete int `json:"complete"`
+	} `json:"runs"`
+	Results []resultData `json:"results"`
+}
+
+// writeJSON writes the report as an object with settings, seeds, runs and results.
+func writeJSON(w io.Writer, r report) error {
+	data := reportData{Settings: settingsOf(r.settings.options), Seeds: r.settings.seeds, Results: []resultData{}}
+	data.Runs.Planned, data.Runs.Complete = r.planned, r.done
+	for _, of := range r.results {
+		figures := make(map[string]figureData)
+		for _, name := range overload.FigureNames() {
+			figures[name] = figureNamed(of, name)
+		}
+		data.Results = append(data.Results, resultData{of.scenario.Name, of.policy.Name, of.Seeds, figures})
+	}
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(data)
+}
+
+func settingsOf(o overload.Options) settingsData {
+	return settingsData{
+		Clients:       unlessZero(o.Clients, o.Clients),
+		Capacity:      unlessZero(o.Capacity, o.Capacity),
+		RejectionCost: unlessZero(o.RejectionCost, max(0, o.RejectionCost)),
+		Ratio:         unlessZero(o.Settings.Ratio, o.Settings.Ratio),
+		MinimumRate:   unlessZero(o.Settings.MinimumRate, o.Settings.MinimumRate),
+		WindowSeconds: unlessZero(o.Settings.Window, o.Settings.Window.Seconds()),
+		Target:        unlessZero(o.Settings.TargetRejection, o.Settings.TargetRejection),
+	}
+}
+
+// unlessZero returns where value is, nil if the option is zero.
+func unlessZero[O, V comparable](option O, value V) *V {
+	if option == *new(O) {
+		return nil
+	}
+	return &value
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// actAs tells this test binary to be something else when it calls itself: the command, or a part of it.
+const actAs = "SIMULATE_TEST_ACT_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(actAs) {
+	case "command":
+		main()
+	case "interruptible":
+		ctx := interruptible()
+		fmt.Println("ready")
+		<-ctx.Done()
+		fmt.Println("stopping")
+		select {} // as a run that does not listen
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// itself returns the command as another process, which is this binary: so it has the race detector if the test has it.
+func itself(t *testing.T, args string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
+	cmd.Env = append(os.Environ(), actAs+"=command")
+	return cmd
+}
+
+// ended runs a command to its end.
+func ended(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, told bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &told
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), told.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	tests := []struct {
+		args           string
+		code           int
+		stdout, stderr string // how they begin
+	}{
+		{"-h", exitDone, "Simulate plays overloads", ""},
+		{"-list", exitDone, "scenario ", ""},
+		{"-ratio 1", exitUsage, "", `simulate: invalid value "1" for flag -ratio: want more than 1, at most 1e6` + "\n"},
+		{"-list over5", exitUsage, "", `simulate: "over5" is not a flag`},
+		{small + "-scenario outage", exitDone, "outage: ", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			code, stdout, stderr := ended(t, itself(t, tt.args))
+			if code != tt.code || !begins(stdout, tt.stdout) || !begins(stderr, tt.stderr) {
+				t.Errorf("got %d,\n%s\nand\n%s\nwant %d, %q... and %q...", code, stdout, stderr, tt.code, tt.stdout, tt.stderr)
+			}
+		})
+	}
+}
+
+// begins reports whether text begins with prefix, or is empty as it is.
+func begins(text, prefix string) bool {
+	return strings.HasPrefix(text, prefix) && (prefix != "" || text == "")
+}
+
+// TestBubbles plays policies that read the real clock: in this binary, under whose race detector several bubbles float at
+// once, and in the program as anyone builds it, where nobody has called package testing before.
+func TestBubbles(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "simulate")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	const args = small + "-scenario outage,surge -policy tiered,gobreaker -seeds 4 -format csv"
+	built := exec.CommandContext(t.Context(), binary, strings.Fields(args)...)
+	var outputs []string
+	for name, cmd := range map[string]*exec.Cmd{"built": built, "itself": itself(t, args)} {
+		code, stdout, stderr := ended(t, cmd)
+		lines := strings.Split(stdout, "\r\n")
+		if code != exitDone || stderr != "" || len(lines) != 6 || !strings.HasPrefix(lines[2], "outage,gobreaker,4,") {
+			t.Errorf("%s: got exit code %d, %q and\n%s\nwant %d, no words, and a line for gobreaker", name, code, stderr, stdout, exitDone)
+		}
+		outputs = append(outputs, stdout)
+	}
+	if outputs[0] != outputs[1] {
+		t.Errorf("got\n%s\nand\n%s", outputs[0], outputs[1])
+	}
+}
+
+// TestInterruptTwice ends a process that does not listen to its context any more.
+func TestInterruptTwice(t *testing.T) {
+	cmd := itself(t, "")
+	cmd.Env = append(cmd.Env, actAs+"=interruptible")
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(pipe)
+	expectLine(t, out, "ready\n")
+	interrupt(t, cmd)
+	expectLine(t, out, "stopping\n") // and nothing else: see interruptible
+	over := make(chan error, 1)
+	go func() {
+		_, _ = io.Copy(io.Discard, out)
+		over <- cmd.Wait()
+	}()
+	again := time.NewTicker(10 * time.Millisecond) // until it no longer takes the signal itself, which is soon
+	defer again.Stop()
+	for {
+		select {
+		case err := <-over:
+			status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			if !status.Signaled() || status.Signal() != syscall.SIGINT {
+				t.Errorf("got %v, want an end by the signal", err)
+			}
+			return
+		case <-again.C:
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
+	}
+}
+
+func expectLine(t *testing.T, out *bufio.Reader, want string) {
+	t.Helper()
+	if got, err := out.ReadString('\n'); err != nil || got != want {
+		t.Fatalf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func interrupt(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+// A report is what came of all runs.
+type report struct {
+	settings      settings
+	done, planned int // runs
+	results       []result
+}
+
+// A result is one scenario with one policy, over the seeds that were completed: one at least.
+type result struct {
+	scenario overload.Scenario
+	policy   overload.Policy
+	overload.Summary
+}
+
+// newReport puts the outcomes together, scenario by scenario and policy by policy. An outcome is nil if its run was not completed.
+func newReport(s settings, runs []run, outcomes []*overload.Outcome) report {
+	r := report{settings: s, planned: len(runs)}
+	for _, scenario := range s.scenarios {
+		for _, policy := range s.policies {
+			var of []overload.Outcome
+			for i, outcome := range outcomes {
+				if outcome != nil && runs[i].scenario.Name == scenario.Name && runs[i].policy.Name == policy.Name {
+					of = append(of, *outcome)
+				}
+			}
+			if len(of) > 0 {
+				r.done += len(of)
+				r.results = append(r.results, result{scenario, policy, overload.Summarize(of)})
+			}
+		}
+	}
+	return r
+}
+
+// find returns the result of a scenario and a policy.
+func (r report) find(scenario, policy string) (result, bool) {
+	for _, found := range r.results {
+		if found.scenario.Name == scenario && found.policy.Name == policy {
+			return found, true
+		}
+	}
+	return result{}, false
+}
+
+// mostSeeds returns how many seeds the result with most of them has.
+func (r report) mostSeeds() int {
+	most := 0
+	for _, of := range r.results {
+		most = max(most, len(of.Seeds))
+	}
+	return most
+}
+
+// uneven reports whether some results have more seeds than others.
+func (r report) uneven() bool {
+	for _, of := range r.results {
+		if len(of.Seeds) != len(r.results[0].Seeds) {
+			return true
+		}
+	}
+	return false
+}
+
+// seeds says which seeds were completed, in a few words.
+func (r report) seeds() string {
+	switch most := r.mostSeeds(); {
+	case most == 0:
+		return "no seeds"
+	case most == 1:
+		return fmt.Sprintf("seed %d", r.results[0].Seeds[0])
+	case r.uneven():
+		return fmt.Sprintf("up to %d seeds", most)
+	default:
+		return fmt.Sprintf("%d seeds", most)
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+// handmade returns a report of two scenarios and two policies, with figures that nobody has simulated.
+func handmade(seeds ...uint64) report {
+	phase := overload.Phase{Length: 4 * time.Second, Load: overload.Tiers{0.5, 1.5}, Capacity: 1, Disturbed: true}
+	first := overload.Scenario{Name: "first", Title: "too many calls", Capacity: 10, Cases: []overload.Case{{Phases: []overload.Phase{phase}}}}
+	second := overload.Scenario{Name: "second", Title: "High fails", Capacity: 10, Cases: make([]overload.Case, 2)}
+	good, bad := overload.Policy{Name: "good"}, overload.Policy{Name: "useless"}
+	r := report{planned: 4 * len(seeds), done: 4 * len(seeds)}
+	r.settings = settings{seeds: seeds, scenarios: []overload.Scenario{first, second}, policies: []overload.Policy{good, bad}}
+	nan, never := overload.Figure{Mean: math.NaN(), Deviation: math.NaN(), Min: math.NaN(), Max: math.NaN()},
+		overload.Figure{Mean: math.Inf(1), Deviation: math.NaN(), Min: 17, Max: math.Inf(1)}
+	add := func(s overload.Scenario, p overload.Policy, figures map[string]overload.Figure) {
+		for _, name := range overload.FigureNames() {
+			if _, known := figures[name]; !known {
+				figures[name] = nan
+			}
+		}
+		r.results = append(r.results, result{s, p, overload.Summary{Scenario: s.Name, Policy: p.Name, Seeds: seeds, Figures: figures}})
+	}
+	of := func(mean, deviation float64) overload.Figure {
+		return overload.Figure{Mean: mean, Deviation: deviation, Min: mean - deviation, Max: mean + deviation}
+	}
+	add(first, good, map[string]overload.Figure{
+		"goodput": of(1, 0.0004), "success_high": of(0.987, 0.1234), "success_low": of(0.5, 0), "sent": of(1.25, 0.25),
+		"time_to_shed": of(0.25, 0), "time_to_recover": of(8.125, 0.5), "false_shed": of(0, 0), "fairness": of(0.9, 0.05),
+	})
+	add(first, bad, map[string]overload.Figure{
+		"goodput": of(0.0625, 0.0125), "success_high": of(0, 0), "waste": of(0.9, 0.01), "time_to_shed": never, "time_to_recover": never,
+	})
+	add(second, good, map[string]overload.Figure{
+		"goodput": of(0.75, 0.125), "steady": of(0.9999, 0.0001), "steady_worst": of(0.9, 0.1), "whole": of(1, 0), "whole_worst": of(0.5, 0.25),
+	})
+	add(second, bad, map[string]overload.Figure{"steady": of(0.5, 0.25), "steady_worst": of(0.25, 0.25), "whole": of(0.5, 0), "whole_worst": of(0, 0)})
+	return r
+}
+
+func TestNewReport(t *testing.T) {
+	s := handmade(1, 2).settings
+	s.seeds = []uint64{4, 5}
+	runs := plan(s)
+	var outcomes []*overload.Outcome
+	for _, r := range runs {
+		outcomes = append(outcomes, &overload.Outcome{
+			Scenario: r.scenario.Name, Policy: r.policy.Name, Seed: r.seed,
+			Figures: overload.Figures{Goodput: float64(r.seed)},
+		})
+	}
+	outcomes[2], outcomes[6], outcomes[7] = nil, nil, nil // both of second and good, and one of second and useless
+	r := newReport(s, runs, outcomes)
+	if r.done != 5 || r.planned != 8 {
+		t.Errorf("got %d of %d runs, want 5 of 8", r.done, r.planned)
+	}
+	type row struct {
+		scenario, policy string
+		seeds            int
+		goodput          float64
+	}
+	var got []row
+	for _, of := range r.results {
+		got = append(got, row{of.scenario.Name, of.policy.Name, len(of.Seeds), of.Figures["goodput"].Mean})
+	}
+	want := []row{{"first", "good", 2, 4.5}, {"first", "useless", 2, 4.5}, {"second", "useless", 1, 4}}
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %v, want %v", got[i], want[i])
+		}
+	}
+	if _, found := r.find("second", "good"); found {
+		t.Error("got a result of which nothing was completed, want none")
+	}
+	if of, found := r.find("second", "useless"); !found || of.Seeds[0] != 4 {
+		t.Errorf("got %v, %v for second with useless, want seed 4", of.Seeds, found)
+	}
+}
+
+func TestReportSeeds(t *testing.T) {
+	uneven := handmade(1, 2, 3)
+	uneven.results[1].Seeds = []uint64{1}
+	tests := []struct {
+		report report
+		want   string
+	}{{report{}, "no seeds"}, {handmade(7), "seed 7"}, {handmade(7, 9), "2 seeds"}, {uneven, "up to 3 seeds"}}
+	for _, tt := range tests {
+		if got := tt.report.seeds(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+func TestParseDefaults(t *testing.T) {
+	s, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := describe(s), "[over5] [sre tiered] [1] table"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func describe(s settings) string {
+	var scenarios, policies []string
+	for _, scenario := range s.scenarios {
+		scenarios = append(scenarios, scenario.Name)
+	}
+	for _, policy := range s.policies {
+		policies = append(policies, policy.Name)
+	}
+	return fmt.Sprint(scenarios, " ", policies, " ", s.seeds, " ", s.format)
+}
+
+func TestParse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.svg")
+	s, err := parse(strings.Fields("-scenario over2,aware -policy none,gobreaker -seeds 2-3 -format csv -clients 7 -capacity 50 " +
+		"-rejection-cost 0 -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -plot " + path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := describe(s), "[over2 over2-aware over5-aware over10-aware] [none gobreaker] [2 3] csv"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if s.plot != path || s.list {
+		t.Errorf("got plot %q, list %v", s.plot, s.list)
+	}
+	if got, want := s.options.Settings, (overload.Settings{Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Window: 20 * time.Second}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if o := s.options; o.Clients != 7 || o.Capacity != 50 || o.RejectionCost >= 0 {
+		t.Errorf("got %d clients, capacity %v and rejections for %v, want 7, 50 and less than 0", o.Clients, o.Capacity, o.RejectionCost)
+	}
+	if !s.realClock() {
+		t.Error("got no real clock with gobreaker, want one")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v for the plot's file, want none before the run", err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	folder := t.TempDir()
+	tests := []struct {
+		args  []string
+		wants []string // parts of the error
+	}{
+		{[]string{"-scenario", "over5,nope"}, []string{"-scenario", `"nope"`, "over10", "isolation"}},
+		{[]string{"-scenario", ""}, []string{"-scenario", "over10"}},
+		{[]string{"-policy", "nope"}, []string{"-policy", `"nope"`, "tiered", "gobreaker"}},
+		{[]string{"-seeds", "0"}, []string{"-seeds", "0", "want"}},
+		{[]string{"-seeds", "1001"}, []string{"-seeds", "1 to 1000"}},
+		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table, csv or json"}},
+		{[]string{"-plot", filepath.Join(folder, "a.gif")}, []string{"-plot", ".gif", ".svg or .png"}},
+		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no folder"}},
+		{[]string{"-plot", ""}, []string{"-plot", ".svg or .png"}},
+		{[]string{"-scenario", "isolation", "-plot", filepath.Join(folder, "a.svg")}, []string{"-plot", "isolation-warm", "many cases"}},
+		{[]string{"-clients", "0"}, []string{"-clients", "1 to 100000"}},
+		{[]string{"-clients", "1.5"}, []string{"-clients", "1 to 100000"}},
+		{[]string{"-clients", "100001"}, []string{"-clients", "1 to 100000"}},
+		{[]string{"-capacity", "0.5"}, []string{"-capacity", "1 to 1e6"}},
+		{[]string{"-capacity", "NaN"}, []string{"-capacity", "1 to 1e6"}},
+		{[]string{"-rejection-cost", "1.1"}, []string{"-rejection-cost", "0 to 1"}},
+		{[]string{"-rejection-cost", "-0.1"}, []string{"-rejection-cost", "0 to 1"}},
+		{[]string{"-ratio", "1"}, []string{"-ratio", "more than 1, at most 1e6"}},
+		{[]string{"-ratio", "Inf"}, []string{"-ratio", "more than 1, at most 1e6"}},
+		{[]string{"-ratio", "two"}, []string{"-ratio", `"two"`}},
+		{[]string{"-minimum-rate", "0"}, []string{"-minimum-rate", "more than 0 and at most 1e9"}},
+		{[]string{"-minimum-rate", "0.001"}, []string{"-minimum-rate", "0.001", "policy sre", "one call per window"}},
+		{[]string{"-window", "0s"}, []string{"-window", "1s to 1h"}},
+		{[]string{"-window", "61m"}, []string{"-window", "1s to 1h"}},
+		{[]string{"-window", "10"}, []string{"-window", "such as 10s"}},
+		{[]string{"-target", "0.6"}, []string{"-target", "0.01 to 0.5"}},
+		{[]string{"-nope"}, []string{"-nope"}},
+		{[]string{"over5"}, []string{`"over5" is not a flag`}},
+		{[]string{"-policy", "sre,", "tiered"}, []string{"-policy"}},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			_, err := parse(tt.args)
+			for _, want := range tt.wants {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("got %v in the folder, want nothing", left)
+	}
+}
+
+// TestUsageTellsFlags compares the usage with the flags that there are.
+func TestUsageTellsFlags(t *testing.T) {
+	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("got %v for -h, want %v", err, flag.ErrHelp)
+	}
+	var s settings
+	var want, got []string
+	newFlags(&s).VisitAll(func(f *flag.Flag) { want = append(want, f.Name) })
+	for _, told := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage(), -1) {
+		got = append(got, told[1])
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q in the usage, want %q", got, want)
+	}
+}
+
+// TestUsageExamples parses the command lines that the usage shows, in a folder where they may draw.
+func TestUsageExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	examples := regexp.MustCompile(`(?m)^  go run ./examples/simulate(.*)$`).FindAllStringSubmatch(usage(), -1)
+	if len(examples) < 3 {
+		t.Fatalf("got %d examples, want 3 at least", len(examples))
+	}
+	for _, example := range examples {
+		line, _, _ := strings.Cut(example[1], ">")
+		if _, err := parse(strings.Fields(line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestListTellsAll(t *testing.T) {
+	told := list()
+	for _, s := range overload.Scenarios() {
+		if !regexp.MustCompile(`(?m)^` + s.Name + ` +` + s.Family + ` +` + regexp.QuoteMeta(s.Title) + `$`).MatchString(told) {
+			t.Errorf("got no line for scenario %s, want one with its family and title", s.Name)
+		}
+	}
+	for _, p := range overload.Policies() {
+		if !regexp.MustCompile(`(?m)^` + p.Name + ` +` + regexp.QuoteMeta(p.Title) + `$`).MatchString(told) {
+			t.Errorf("got no line for policy %s, want one with its title", p.Name)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Settings: overload.Settings{
+		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2,
+	}}
+	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2."
+	if got := changes(o); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := changes(overload.Options{}); got != "" {
+		t.Errorf("got %q for no changes, want nothing", got)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// writeTable writes the report for people.
+func writeTable(w io.Writer, r report) error {
+	if len(r.results) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	g := newGrid(r, columns(), func(of result) []string { return []string{of.policy.Name} })
+	for _, scenario := range r.settings.scenarios {
+		g.writeRows(&text, scenario.Name+": "+scenario.Title+"\n", func(of result) bool { return of.scenario.Name == scenario.Name })
+	}
+	beside := newGrid(r, isolationColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+	beside.writeRows(&text, "How much of the worst healthy priority is admitted beside one that fails for its own reason\n",
+		func(of result) bool { return !math.IsNaN(of.Figures["steady"].Mean) })
+	text.WriteString(legend(r))
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// legend explains the columns.
+func legend(r report) string {
+	seeds := "One run each, with " + r.seeds() + "."
+	if r.mostSeeds() > 1 {
+		seeds = "Mean ±standard deviation over " + r.seeds() + "."
+	}
+	return seeds + ` never: it did not come to pass, in one seed at least. -: has no meaning here.
+goodput: what the backend served usefully during the disturbance, of what it could have. High to Low: calls that succeed in its second half.
+sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that helped nobody. to shed: until a tenth is shed.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: while all was well. fairness: 1 if all clients fare alike.
+`
+}
+
+// A grid is a table whose columns are as wide in all its parts.
+type grid struct {
+	results    []result
+	columns    []column
+	uneven     bool // tell how many seeds there are in each row
+	names      func(result) []string
+	widths     []int // of the names
+	numbers    []int // widths of the numbers, and of their deviations
+	deviations []int
+}
+
+func newGrid(r report, columns []column, names func(result) []string) grid {
+	g := grid{results: r.results, columns: columns, uneven: r.uneven(), names: names}
+	g.numbers, g.deviations = make([]int, len(columns)), make([]int, len(columns))
+	for _, r := range r.results {
+		g.widths = append(g.widths, make([]int, len(names(r))-len(g.widths))...)
+		for i, name := range names(r) {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(name))
+		}
+		for i, c := range columns {
+			number, deviation := c.cell(r)
+			g.numbers[i] = max(g.numbers[i], len(number))
+			g.deviations[i] = max(g.deviations[i], utf8.RuneCountInString(deviation))
+		}
+	}
+	for i, c := range columns {
+		g.numbers[i] = max(g.numbers[i], len(c.header)-g.deviations[i])
+	}
+	return g
+}
+
+// begin returns the beginning of a line, as wide as in all others.
+func (g grid) begin(names []string) string {
+	var cells []string
+	for i, width := range g.widths {
+		cells = append(cells, fmt.Sprintf("%-*s", width, names[i]))
+	}
+	return strings.Join(cells, "  ")
+}
+
+// writeRows writes a title, the headers, and the rows that are wanted; nothing if there are none.
+func (g grid) writeRows(w *strings.Builder, title string, wanted func(result) bool) {
+	var rows []result
+	for _, r := range g.results {
+		if wanted(r) {
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	line := g.begin(make([]string, len(g.widths)))
+	for i, c := range g.columns {
+		line += fmt.Sprintf("  %*s", g.numbers[i]+g.deviations[i], c.header)
+	}
+	w.WriteString(title + g.seeds(line, "seeds") + "\n")
+	for _, r := range rows {
+		line := g.begin(g.names(r))
+		for i, c := range g.columns {
+			number, deviation := c.cell(r)
+			line += fmt.Sprintf("  %*s%*s", g.numbers[i], number, g.deviations[i], deviation)
+		}
+		w.WriteString(g.seeds(line, strconv.Itoa(len(r.Seeds))) + "\n")
+	}
+	w.WriteString("\n")
+}
+
+// seeds ends a line, with the number of seeds if it is not the same everywhere.
+func (g grid) seeds(line, text string) string {
+	if g.uneven {
+		return line + fmt.Sprintf("  %5s", text)
+	}
+	return strings.TrimRight(line, " ")
+}

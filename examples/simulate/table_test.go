@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
+)
+
+const goldenTable = `first: too many calls
+           goodput %      High %  Important %  Medium %      Low %      sent/C    waste %    to shed s   recover s  false shed %    fairness
+good     100.0  ±0.0  98.7 ±12.3            -         -  50.0 ±0.0  1.25 ±0.25     -        0.25 ±0.00    8.1 ±0.5  0.000 ±0.000  0.90 ±0.05
+useless    6.2  ±1.2   0.0  ±0.0            -         -     -          -        90.0 ±1.0  never        never           -            -
+
+second: High fails
+           goodput %      High %  Important %  Medium %      Low %      sent/C    waste %    to shed s   recover s  false shed %    fairness
+good      75.0 ±12.5     -                  -         -     -          -           -           -            -           -            -
+useless      -           -                  -         -     -          -           -           -            -           -            -
+
+How much of the worst healthy priority is admitted beside one that fails for its own reason
+                 steady mean %  steady worst %  whole run mean %  whole run worst %
+second  good      99.99  ±0.01           80.00      100.00 ±0.00              25.00
+second  useless   50.00 ±25.00            0.00       50.00 ±0.00               0.00
+
+Mean ±standard deviation over 3 seeds. never: it did not come to pass, in one seed at least. -: has no meaning here.
+goodput: what the backend served usefully during the disturbance, of what it could have. High to Low: calls that succeed in its second half.
+sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that helped nobody. to shed: until a tenth is shed.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: while all was well. fairness: 1 if all clients fare alike.
+`
+
+const goldenOneSeed = `first: too many calls
+         goodput %  High %  Important %  Medium %  Low %  sent/C  waste %  to shed s  recover s  false shed %  fairness
+good         100.0    98.7            -         -   50.0    1.25        -       0.25        8.1         0.000      0.90
+useless        6.2     0.0            -         -      -       -     90.0      never      never             -         -
+
+second: High fails
+         goodput %  High %  Important %  Medium %  Low %  sent/C  waste %  to shed s  recover s  false shed %  fairness
+good          75.0       -            -         -      -       -        -          -          -             -         -
+useless          -       -            -         -      -       -        -          -          -             -         -
+
+How much of the worst healthy priority is admitted beside one that fails for its own reason
+                 steady mean %  steady worst %  whole run mean %  whole run worst %
+second  good             99.99           80.00            100.00              25.00
+second  useless          50.00            0.00             50.00               0.00
+
+One run each, with seed 7. `
+
+// table returns what writeTable writes, without the blanks that end its lines.
+func table(t *testing.T, r report) string {
+	t.Helper()
+	var text strings.Builder
+	if err := writeTable(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text.String(), "\n") {
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestTable(t *testing.T) {
+	if got := table(t, handmade(1, 2, 3)); got != goldenTable {
+		t.Errorf("got\n%s\nwant\n%s", got, goldenTable)
+	}
+	if got := table(t, handmade(7)); !strings.HasPrefix(got, goldenOneSeed) {
+		t.Errorf("got\n%s\nwant it to begin with\n%s", got, goldenOneSeed)
+	}
+}
+
+// TestTableIsNarrow fills every cell with what is about the longest that can come.
+func TestTableIsNarrow(t *testing.T) {
+	r := handmade(1, 2, 3)
+	r.results[0].policy.Name = "failsafe-prio"
+	for name := range r.results[0].Figures {
+		r.results[0].Figures[name] = overload.Figure{Mean: 1, Deviation: 0.123456}
+	}
+	r.results[0].Figures["time_to_recover"] = overload.Figure{Mean: 123.4, Deviation: 12.3}
+	for line := range strings.Lines(table(t, r)) {
+		if got := utf8.RuneCountInString(line); got > 160 {
+			t.Errorf("got a line of %d letters, want 160 at most: %s", got, line)
+		}
+	}
+}
+
+// TestTableOfSomeSeeds says how many seeds a row is of where Ctrl-C made them differ.
+func TestTableOfSomeSeeds(t *testing.T) {
+	r := handmade(1, 2, 3)
+	r.results[0].Seeds = []uint64{1}
+	got := table(t, r)
+	for _, want := range []string{
+		"fairness  seeds\n", "0.90      1\n", "over up to 3 seeds",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %q in it", got, want)
+		}
+	}
+}
+
+func TestTableOfNothing(t *testing.T) {
+	r := handmade(1)
+	r.results = nil
+	if got := table(t, r); got != "" {
+		t.Errorf("got %q for no results, want nothing", got)
+	}
+}
+
+// fullDisk is a writer that cannot write.
+type fullDisk struct{}
+
+var errFull = errors.New("no space left")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestFormatsTellWriteErrors(t *testing.T) {
+	for name, write := range formats() {
+		if err := write(fullDisk{}, handmade(1)); !errors.Is(err, errFull) {
+			t.Errorf("%s: got %v, want %v", name, err, errFull)
+		}
+	}
+}
