@@ -271,3 +271,16 @@ func ExampleTrust() {
 	// "urgent" is low
 	// "" is low
 }
+
+// Tiered protects the highest priorities from a backend that does not know them.
+func Example_tiered() {
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name:   "recommendations",
+		Policy: throttle.Tiered,
+	}))
+
+	s := th.Stats()
+	fmt.Println(s.Policy, "over", s.Window, "aims at", s.TargetRejection, "rejections per accepted call")
+	// Output:
+	// tiered over 10s aims at 0.1 rejections per accepted call
+}
