@@ -36,8 +36,13 @@ type gates struct {
 	news  atomic.Uint64 // outcomes and sheds at watched gates
 	_     [56]byte
 
-	setting  sync.Mutex // held by the one who sets the gates; guards the rest
-	before   []uint64   // the gates as they were
+	setting sync.Mutex // held by the one who sets the gates
+	*desk              // which it guards
+}
+
+// desk is what lies at hand while the gates are set.
+type desk struct {
+	before   []uint64 // the gates as they were
 	reading  window.Reading
 	scratch  []window.Counts
 	verdicts []verdict
@@ -45,8 +50,11 @@ type gates struct {
 }
 
 func newGates(n int) gates {
-	return gates{
-		seed:     rand.Uint64(),
+	return gates{seed: rand.Uint64(), desk: newDesk(n)}
+}
+
+func newDesk(n int) *desk {
+	return &desk{
 		before:   make([]uint64, n),
 		reading:  window.Reading{Span: make([]window.Counts, n), Ever: make([]window.Counts, n)},
 		scratch:  make([]window.Counts, n),

@@ -52,40 +52,40 @@ func (t *Throttle) harmless(k float64) uint32 {
 // itself, it is no less so: it owes what they do, and has more accepts to pay it with.
 func lowestOnes(bits uint32) uint32 { return bits & (bits ^ (bits + 1)) }
 
-// settled returns, one bit each, the priorities that no suffix of the window leaves in debt.
+// settled returns, one bit each, the priorities that no suffix of the window leaves in debt. It need not find those that were
+// refused nothing.
 func (t *Throttle) settled(k float64) uint32 {
 	g := &t.gates
-	candidates := t.solvent(k)
-	if candidates == 0 {
-		return 0
-	}
 	f := &g.proof
 	if f.ends != t.window.Ends() || f.k != k {
+		if !t.solvent(k) {
+			return 0
+		}
 		t.walk(k)
 	}
 	t.owed(g.reading.Ever, k, f.now)
+	var settled uint32
 	for p := range f.worst {
-		since := f.now[p].minus(f.base[p])
-		if !f.worst[p].plus(since).none() {
-			candidates &^= 1 << p
+		if f.worst[p].plus(f.now[p].minus(f.base[p])).none() {
+			settled |= 1 << p
 		}
 	}
-	return candidates
+	return settled
 }
 
-// solvent returns, one bit each, the priorities that the window does not leave in debt as it is.
-func (t *Throttle) solvent(k float64) uint32 {
+// solvent reports whether the window leaves any doubtful priority without debt as it is. If not, there is nothing to walk for.
+func (t *Throttle) solvent(k float64) bool {
 	g := &t.gates
-	var solvent uint32
 	t.owed(g.reading.Span, k, g.proof.now)
 	t.owed(g.reading.Recent, k, g.proof.some)
 	for p, whole := range g.proof.now {
 		whole.recent = g.proof.some[p].recent
-		if whole.none() {
-			solvent |= 1 << p
+		refused := g.reading.Span[p].Rejected+g.reading.Span[p].Shed > 0
+		if refused && whole.none() {
+			return true
 		}
 	}
-	return solvent
+	return false
 }
 
 // walk makes the proof anew.

@@ -21,7 +21,6 @@ type Throttle struct {
 	name            string
 	priorities      int
 	policy          Policy
-	target          float64 // of rejections; 0 for SRE
 	span            time.Duration
 	base            time.Time
 	now             func() time.Time
@@ -37,6 +36,7 @@ type Throttle struct {
 	closed          atomic.Bool
 	tickets         sync.Pool
 	gates           gates
+	target          float64 // of rejections; 0 for SRE
 }
 
 // New returns a throttle, or an error that names every field of c that is out of range, with its value and its range.

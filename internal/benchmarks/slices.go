@@ -113,13 +113,16 @@ func (l *lab) calibrate(s *subject) int {
 	}
 }
 
-// alone measures one slice on this processor.
+// alone measures one slice on this processor, at a depth of the stack drawn for it: the stripe that it picks decides which
+// places in memory it uses, and some places get into each other's way for the whole life of a process.
 func (l *lab) alone(r *result) {
 	r.ready()
-	loop(r.op, r.n/16+1)
-	if s := l.run(r.op, r.n); s.clean {
-		r.serial = append(r.serial, float64(s.length())/float64(r.n))
-	}
+	deeper(rand.IntN(depths), func() {
+		loop(r.op, r.n/16+1)
+		if s := l.run(r.op, r.n); s.clean {
+			r.serial = append(r.serial, float64(s.length())/float64(r.n))
+		}
+	})
 	r.sample()
 }
 
