@@ -26,48 +26,66 @@ func TestTieredFormula(t *testing.T) {
 		{"a single priority follows the formula", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{60. / 90}},
 		{
 			"a jump of demand that is accepted",
-			tiers{tier(100, 0, 0), tier(900, 0, 0)}, tiers{tier(90, 0, 0), tier(890, 0, 0)}, 0.1,
+			tiers{tier(100, 0, 0), tier(900, 0, 0)},
+			tiers{tier(90, 0, 0), tier(890, 0, 0)},
+			0.1,
 			[]float64{0, 0},
 		},
 		{
 			"an equal fate: what is accepted serves the tiers from the top down",
 			// R = 20 for A = 180, so K is 1: of 40 wanted 36 are there. The top makes 20 calls, which probe enough.
-			tiers{tier(90, 10, 0), tier(90, 10, 0)}, tiers{tier(18, 2, 0), tier(18, 2, 0)}, 0.1,
+			tiers{tier(90, 10, 0), tier(90, 10, 0)},
+			tiers{tier(18, 2, 0), tier(18, 2, 0)},
+			0.1,
 			[]float64{0, 4 / (20 + 2./64)},
 		},
 		{
 			"rejections of half the target leave half of K - 1", // R = 10, 1 + 0.1*190 = 20
-			tiers{tier(95, 5, 0), tier(95, 5, 0)}, tiers{tier(10, 1, 10), tier(10, 5, 35)}, 0.1,
+			tiers{tier(95, 5, 0), tier(95, 5, 0)},
+			tiers{tier(10, 1, 10), tier(10, 5, 35)},
+			0.1,
 			[]float64{0, (71 - 1.5*20) / (50 + 2./64)},
 		},
 		{
 			"a higher target leaves more of it", // 1 + 0.5*190 = 96
-			tiers{tier(95, 5, 0), tier(95, 5, 0)}, tiers{tier(10, 1, 10), tier(10, 5, 35)}, 0.5,
+			tiers{tier(95, 5, 0), tier(95, 5, 0)},
+			tiers{tier(10, 1, 10), tier(10, 5, 35)},
+			0.5,
 			[]float64{0, (71 - (2-10./96)*20) / (50 + 2./64)},
 		},
 		{
 			"a healthy tier beside a failing one is charged next to nothing", // and 200 accepts are more than it wants
-			tiers{tier(0, 400, 100), tier(1000, 0, 0)}, tiers{tier(0, 80, 20), tier(200, 0, 0)}, 0.1,
+			tiers{tier(0, 400, 100), tier(1000, 0, 0)},
+			tiers{tier(0, 80, 20), tier(200, 0, 0)},
+			0.1,
 			[]float64{500. / 510, square(1.25*(0.1/1001)/(400.1/401)) * 500 / 510},
 		},
 		{
 			"everything fails: the tier below adds the probes that the top does not make", // 2 calls, shed at 0.9
-			tiers{tier(0, 10, 80), tier(0, 10, 80)}, tiers{tier(0, 0, 2), tier(0, 2, 18)}, 0.1,
+			tiers{tier(0, 10, 80), tier(0, 10, 80)},
+			tiers{tier(0, 0, 2), tier(0, 2, 18)},
+			0.1,
 			[]float64{0.9, 20 / (20 + 2 - 0.2)},
 		},
 		{
 			"it fares no better than those above, also after a pause", // alone its probability would be 0
-			tiers{tier(0, 1990, 0), tier(0, 3, 0)}, tiers{tier(0, 990, 0), {}}, 0.1,
+			tiers{tier(0, 1990, 0), tier(0, 3, 0)},
+			tiers{tier(0, 990, 0), {}},
+			0.1,
 			[]float64{0.995, square(1.25*(3.1/4)/(1990.1/1991)) * 0.995},
 		},
 		{
 			"tiers without requests above the top one are skipped",
-			tiers{{}, tier(10, 90, 0), tier(10, 90, 0)}, tiers{{}, tier(2, 18, 0), tier(2, 18, 0)}, 0.1,
+			tiers{{}, tier(10, 90, 0), tier(10, 90, 0)},
+			tiers{{}, tier(2, 18, 0), tier(2, 18, 0)},
+			0.1,
 			[]float64{0, 80. / 110, 20 / (20 + 2./64)}, // of 22 wanted above what it wants itself, 4 are there
 		},
 		{
 			"a tier that starts late during an overload shares its fate as far as 1.25*0.1 is comparable",
-			tiers{tier(60, 40, 900), {}}, tiers{tier(12, 8, 180), {}}, 0.1,
+			tiers{tier(60, 40, 900), {}},
+			tiers{tier(12, 8, 180), {}},
+			0.1,
 			[]float64{880. / 1010, square(1.25*0.1/(40.1/101)) * 880 / 1010},
 		},
 	}

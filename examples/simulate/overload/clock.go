@@ -11,8 +11,8 @@ type clock struct {
 }
 
 // newClock returns a clock at the beginning of a case.
-func newClock(real bool) *clock {
-	return &clock{real: real, began: time.Unix(0, 0)}
+func newClock(bubble bool) *clock {
+	return &clock{real: bubble, began: time.Unix(0, 0)}
 }
 
 // now is the time as policies see it.
