@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	examples     = "throttle/example_test.go"
-	otelExamples = "otelthrottle/example_test.go"
+	examples        = "throttle/example_test.go"
+	otelExamples    = "otelthrottle/example_test.go"
+	statuszExamples = "throttle/statusz/example_test.go"
 )
 
 func readFile(t *testing.T, name string) string {
@@ -70,6 +71,16 @@ func body(t *testing.T, name string) []string {
 	return nil
 }
 
+// exampleLines returns the lines of every example that the README may show.
+func exampleLines(t *testing.T) []string {
+	t.Helper()
+	var lines []string
+	for _, file := range []string{examples, otelExamples, statuszExamples} {
+		lines = append(lines, statements(readFile(t, file))...)
+	}
+	return lines
+}
+
 func TestTheReadmesTenLinesAreAnExample(t *testing.T) {
 	blocks := fenced(readFile(t, "README.md"), "go")
 	if len(blocks) == 0 {
@@ -91,7 +102,7 @@ func TestTheReadmesTenLinesAreAnExample(t *testing.T) {
 }
 
 func TestTheReadmesCodeIsInTheExamples(t *testing.T) {
-	code := append(statements(readFile(t, examples)), statements(readFile(t, otelExamples))...)
+	code := exampleLines(t)
 	for _, block := range fenced(readFile(t, "README.md"), "go") {
 		if !occurs(block, code) {
 			t.Errorf("README.md has code that is in no example:\n%s", strings.Join(block, "\n"))
@@ -101,7 +112,7 @@ func TestTheReadmesCodeIsInTheExamples(t *testing.T) {
 
 func TestTheReadmesOutputIsTheExamples(t *testing.T) {
 	var output []string
-	for _, line := range append(statements(readFile(t, examples)), statements(readFile(t, otelExamples))...) {
+	for _, line := range exampleLines(t) {
 		output = append(output, strings.TrimPrefix(line, "// "))
 	}
 	blocks := fenced(readFile(t, "README.md"), "text")

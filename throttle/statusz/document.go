@@ -1,0 +1,210 @@
+package statusz
+
+import (
+	"cmp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// document is what ?format=json shows. Its field names are a promise: the package comment tells them.
+type document struct {
+	Time         string             `json:"time"`
+	Process      process            `json:"process"`
+	SampledSince string             `json:"sampled_since"`
+	Throttles    []throttleDocument `json:"throttles"`
+	Sources      []sourceDocument   `json:"sources"`
+}
+
+// process is which process this is.
+type process struct {
+	Command string `json:"command"`
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Go      string `json:"go"`
+	Started string `json:"started"` // when the page was made
+}
+
+type throttleDocument struct {
+	id              uint64
+	Name            string             `json:"name"`
+	Policy          string             `json:"policy"`
+	Mode            string             `json:"mode"`
+	Instances       int                `json:"instances"`
+	Mixed           bool               `json:"mixed"`
+	Ratio           float64            `json:"ratio"`
+	MinimumRate     float64            `json:"minimum_rate"`
+	TargetRejection float64            `json:"target_rejection"`
+	WindowSeconds   float64            `json:"window_seconds"`
+	Priorities      []priorityDocument `json:"priorities"`
+}
+
+type priorityDocument struct {
+	cause       throttle.Cause
+	Priority    string           `json:"priority"`
+	Probability float64          `json:"probability"`
+	Cause       string           `json:"cause"`
+	InFlight    int64            `json:"in_flight"`
+	Admitted    uint64           `json:"admitted"`
+	Shed        causeDocument    `json:"shed"`
+	WouldShed   causeDocument    `json:"would_shed"`
+	Window      windowDocument   `json:"window"`
+	Ended       []tally          `json:"ended"`
+	Fallbacks   []tally          `json:"fallbacks"`
+	Clamped     uint64           `json:"clamped"`
+	Rates       *rates           `json:"rates"`
+	History     *historyDocument `json:"history,omitempty"`
+}
+
+type causeDocument struct {
+	Own   uint64 `json:"own"`
+	Above uint64 `json:"above"`
+}
+
+func (c causeDocument) sum() uint64 { return c.Own + c.Above }
+
+type windowDocument struct {
+	Accepted uint64 `json:"accepted"`
+	Rejected uint64 `json:"rejected"`
+	Shed     uint64 `json:"shed"`
+}
+
+// tally is how many calls ended with one outcome and one fault.
+type tally struct {
+	outcome throttle.Outcome
+	fault   throttle.Fault
+	Outcome string `json:"outcome"`
+	Fault   string `json:"fault"`
+	Calls   uint64 `json:"calls"`
+}
+
+// rates are calls per second, over the last sample.
+type rates struct {
+	Admitted  float32 `json:"admitted"`
+	Shed      float32 `json:"shed"`
+	WouldShed float32 `json:"would_shed"`
+}
+
+// historyDocument has one number per second, the newest last.
+type historyDocument struct {
+	Admitted    series `json:"admitted"`
+	Shed        series `json:"shed"`
+	WouldShed   series `json:"would_shed"`
+	Probability series `json:"probability"`
+}
+
+type sourceDocument struct {
+	id          uint64
+	Kind        string               `json:"kind"`
+	Name        string               `json:"name"`
+	State       string               `json:"state"`
+	Level       string               `json:"level"`
+	Error       string               `json:"error,omitempty"`
+	Figures     []figureDocument     `json:"figures"`
+	Transitions []transitionDocument `json:"transitions"`
+}
+
+type figureDocument struct {
+	Name  string   `json:"name"`
+	Value *float64 `json:"value"` // null if there is none
+	Unit  string   `json:"unit"`
+}
+
+type transitionDocument struct {
+	Time string `json:"time"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// documentOf turns a reading into what is shown of it, but for the rates.
+func documentOf(r *reading) throttleDocument {
+	doc := throttleDocument{
+		id: r.id, Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
+		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
+		TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
+		Priorities: make([]priorityDocument, len(r.priorities)),
+	}
+	for p := range r.priorities {
+		doc.Priorities[p] = r.priorities[p].document()
+	}
+	return doc
+}
+
+func (s *sums) document() priorityDocument {
+	ended := s.Admitted
+	for cause := range s.ShadowShed {
+		add(&ended, &s.ShadowShed[cause])
+	}
+	return priorityDocument{
+		Priority:    s.Priority.String(),
+		Probability: finite(s.Probability),
+		cause:       s.Cause,
+		Cause:       s.Cause.String(),
+		InFlight:    s.InFlight,
+		Admitted:    ended.Sum() + uint64(max(0, s.InFlight)) + s.lost,
+		Shed:        causeDocument{Own: s.Shed[throttle.Own], Above: s.Shed[throttle.Above]},
+		WouldShed:   causeDocument{Own: s.ShadowShed[throttle.Own].Sum(), Above: s.ShadowShed[throttle.Above].Sum()},
+		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
+		Ended:       talliesOf(&ended),
+		Fallbacks:   talliesOf(&s.Fallbacks),
+		Clamped:     s.Clamped,
+	}
+}
+
+// talliesOf returns the counts that are not 0.
+func talliesOf(totals *throttle.Totals) []tally {
+	tallies := []tally{}
+	for o := range totals {
+		for f, n := range totals[o] {
+			if n > 0 {
+				outcome, fault := throttle.Outcome(o), throttle.Fault(f)
+				tallies = append(tallies, tally{outcome, fault, outcome.String(), fault.String(), n})
+			}
+		}
+	}
+	return tallies
+}
+
+// describe turns what a source says into what is shown of it.
+func describe(s Status) sourceDocument {
+	doc := sourceDocument{
+		Kind: cmp.Or(clip(s.Kind, 200), "source"), Name: clip(s.Name, 2000), State: clip(s.State, 200), Level: s.Level.String(),
+		Figures: []figureDocument{}, Transitions: []transitionDocument{},
+	}
+	for _, f := range s.Figures[:min(len(s.Figures), maxFigures)] {
+		shown := figureDocument{Name: clip(f.Name, 200), Unit: clip(f.Unit, 40)}
+		if v := f.Value; finite(v) == v {
+			shown.Value = &v
+		}
+		doc.Figures = append(doc.Figures, shown)
+	}
+	for _, t := range s.Transitions[max(0, len(s.Transitions)-maxTransitions):] {
+		doc.Transitions = append(doc.Transitions, transitionDocument{timestamp(t.Time), clip(t.From, 200), clip(t.To, 200)})
+	}
+	return doc
+}
+
+func compareSources(a, b sourceDocument) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), cmp.Compare(a.id, b.id))
+}
+
+// timestamp is t as RFC 3339 has it, to the millisecond; empty if it has no word for it.
+func timestamp(t time.Time) string {
+	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// clip cuts what is too long to be a name.
+func clip(s string, bytes int) string {
+	if len(s) <= bytes {
+		return s
+	}
+	for bytes > 0 && !utf8.RuneStart(s[bytes]) {
+		bytes--
+	}
+	return s[:bytes] + "…"
+}

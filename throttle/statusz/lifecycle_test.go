@@ -1,0 +1,162 @@
+package statusz
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// watched returns a throttle that counts how often somebody reads it, which it does by its clock.
+func watched(t *testing.T, p *Page) (reads *atomic.Int64) {
+	reads = new(atomic.Int64)
+	newThrottle(t, p, throttle.Config{Name: "watched", Now: func() time.Time {
+		reads.Add(1)
+		return time.Now()
+	}})
+	reads.Store(0)
+	return reads
+}
+
+// TestNothingHappensWhileNobodyLooks never closes the page: at the end of the bubble no goroutine may be left.
+func TestNothingHappensWhileNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		reads := watched(t, p)
+		expect := func(moment string, want int64) {
+			t.Helper()
+			synctest.Wait()
+			if got := reads.Load(); got != want {
+				t.Errorf("%s: got %d readings want %d", moment, got, want)
+			}
+		}
+		request(p, http.MethodGet, "/")
+		request(p, http.MethodHead, "/?format=stream")
+		time.Sleep(time.Hour)
+		expect("before the first viewer", 0)
+
+		show(t, p)
+		expect("at once", 1)
+		time.Sleep(10*time.Second + period/2)
+		expect("10 seconds later", 11)
+
+		show(t, p)
+		expect("with a viewer who finds a sample", 11)
+		time.Sleep(memory - time.Second)
+		expect("almost 5 minutes after the last viewer", 11+299)
+		time.Sleep(time.Hour)
+		expect("an hour later", 11+300)
+
+		doc := show(t, p)
+		expect("with a new viewer", 11+301)
+		if h := find(t, doc, "watched").Priorities[0].History; len(h.Probability) != 0 {
+			t.Errorf("a new history: got %d samples want none", len(h.Probability))
+		}
+		time.Sleep(2 * memory)
+	})
+}
+
+func TestStreamKeepsTheHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		reads := watched(t, p)
+		s := host(t, p)
+		viewer := s.subscribe(t)
+		for i := range 1 + 20*60 {
+			if _, _, err := viewer.next(); err != nil {
+				t.Fatalf("event %d: %v", i, err)
+			}
+		}
+		if got := reads.Load(); got != 1+20*60 {
+			t.Errorf("got %d readings in 20 minutes, want 1201", got)
+		}
+		doc := show(t, p)
+		if got := len(find(t, doc, "watched").Priorities[0].History.Admitted); got != historyLength {
+			t.Errorf("got %d samples of history want %d", got, historyLength)
+		}
+		viewer.leave()
+		time.Sleep(2 * memory)
+		before := reads.Load()
+		time.Sleep(time.Hour)
+		if after := reads.Load(); after != before {
+			t.Errorf("got %d readings long after the stream, want none", after-before)
+		}
+	})
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		reads := watched(t, p)
+		s := host(t, p)
+		viewer := s.subscribe(t)
+		if _, _, err := viewer.next(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := p.Close(); err != nil {
+				t.Errorf("Close: got %v want nil", err)
+			}
+		}
+		if _, _, err := viewer.next(); err == nil {
+			t.Error("the stream goes on after Close")
+		}
+		before := reads.Load()
+		time.Sleep(time.Minute)
+		if after := reads.Load(); after != before {
+			t.Errorf("got %d readings after Close, want none", after-before)
+		}
+		for _, target := range []string{"/", "/?format=json", "/?format=stream"} {
+			w := request(p, http.MethodGet, target)
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+				t.Errorf("%s after Close: got status %d, Retry-After %q, want 503 and some", target, w.Code, w.Header().Get("Retry-After"))
+			}
+		}
+		th := newThrottle(t, p, throttle.Config{Name: "late"})
+		_ = th.Close()
+		p.Add(SourceFunc(func() Status { return Status{} }))()
+	})
+}
+
+// TestRatesAndHistory follows a load that is known second by second.
+func TestRatesAndHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		th := newThrottle(t, p, throttle.Config{Name: "orders"})
+		call(th, throttle.High, 1000, nil)
+		if first := find(t, show(t, p), "orders").Priorities[0]; first.Rates != nil || first.Admitted != 1000 {
+			t.Errorf("first sample: got rates %v, %d admitted, want none, 1000", first.Rates, first.Admitted)
+		}
+		time.Sleep(period / 2) // between the samples
+		for second := range 400 {
+			if second%100 == 0 {
+				show(t, p) // somebody looks
+			}
+			call(th, throttle.High, second%50, nil)
+			time.Sleep(period)
+		}
+		synctest.Wait()
+		late := newThrottle(t, p, throttle.Config{Name: "late"})
+		call(late, throttle.Low, 7, nil)
+		time.Sleep(period)
+		synctest.Wait()
+		doc := show(t, p)
+		high := find(t, doc, "orders").Priorities[0]
+		if got := len(high.History.Admitted); got != historyLength {
+			t.Fatalf("got %d samples want %d", got, historyLength)
+		}
+		for i, got := range high.History.Admitted[:historyLength-1] {
+			if want := float32((400 - historyLength + 1 + i) % 50); got != want {
+				t.Errorf("sample %d: got %v admitted per second want %v", i, got, want)
+			}
+		}
+		low := find(t, doc, "late").Priorities[throttle.Low]
+		if len(low.History.Admitted) != 1 || low.History.Admitted[0] != 7 || low.Rates.Admitted != 7 {
+			t.Errorf("a throttle that came late: got history %v, rate %v, want one sample of 7", low.History.Admitted, low.Rates.Admitted)
+		}
+	})
+}

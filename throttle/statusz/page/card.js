@@ -1,0 +1,180 @@
+// A card is what the page shows of one throttle. Its lines are made when it comes into view, and let go when it leaves.
+
+const stateWords = { shedding: "sheds", would: "would shed", admitting: "admits all", idle: "idle" };
+
+// The columns of the lines, each with the class of its cells, its heading and what it means.
+const columns = [
+  ["priority", "Priority", "of the calls"],
+  ["rate", "Admitted /s", "calls let through, per second"],
+  ["rate", "Shed /s", "calls refused by the throttle, per second"],
+  ["chart", "Calls, 5 min", "admitted and shed"],
+  ["chance", "Probability", "of shedding the next call"],
+  ["chart small", "Probability, 5 min", "from 0 to 100 %"],
+  ["cause", "Cause", "whose rejections are the reason: the priority's own, or those of the priorities above it"],
+  ["flight", "In flight", "admitted calls that have not ended"],
+  ["window", "Accepted, rejected, shed", "what the throttle remembers: its window"],
+];
+
+function classOf(kind) { return "c-" + kind.split(" ").join(" c-"); }
+
+function columnGroup() { return element("colgroup", {}, ...columns.map(([kind]) => element("col", { class: classOf(kind) }))); }
+
+function headingRow() {
+  const cells = columns.map(([kind, title, meaning]) => element("th", { class: classOf(kind), scope: "col", role: "columnheader", title: meaning }, title));
+  const last = cells[cells.length - 1];
+  last.replaceChildren(element("span", { class: "group" }, "In the window"), ...["accepted", "rejected", "shed"].map((word) => element("span", {}, word)));
+  return element("tr", { role: "row" }, ...cells);
+}
+
+// Line is one priority in a card.
+class Line {
+  constructor(lane, readout, moment) {
+    const cell = (kind, label, ...children) => element("td", { class: classOf(kind), role: "cell", "data-label": label }, ...children);
+    this.admitted = element("span", { class: "figure" });
+    this.shed = element("span", { class: "figure" });
+    this.would = element("span", { class: "tag" }, "would");
+    this.fill = element("i", { class: "fill" });
+    this.chance = element("span", { class: "figure" });
+    this.cause = element("span");
+    this.flight = element("span", { class: "figure" });
+    this.window = ["accepted", "rejected", "shed"].map((word) => element("span", { class: "figure " + word }));
+    this.parts = ["accepted", "rejected", "shed"].map((word) => element("i", { class: word }));
+    this.calls = new CallsChart(3);
+    this.chances = new ProbabilityChart(3);
+    readout.explain(this.calls.node, moment);
+    readout.explain(this.chances.node, moment);
+    this.node = element("tr", { role: "row" },
+      element("th", { class: "c-priority", scope: "row", role: "rowheader" }, lane.word),
+      cell("rate admitted", "admitted /s", this.admitted),
+      cell("rate shed", "shed /s", this.would, this.shed),
+      cell("chart", "calls, 5 min", this.calls.node),
+      cell("chance", "probability", element("span", { class: "bar", "aria-hidden": "true" }, this.fill), this.chance),
+      cell("chart small", "probability, 5 min", this.chances.node),
+      cell("cause", "cause", this.cause),
+      cell("flight", "in flight", this.flight),
+      cell("window", "window", ...this.window.flatMap((w, i) => [hidden(["accepted ", ", rejected ", ", shed "][i]), w]),
+        element("span", { class: "parts", "aria-hidden": "true" }, ...this.parts)),
+    );
+  }
+
+  update(lane, { times, time, causes }) {
+    const shed = lane.shedRate(), would = lane.wouldShedRate(), inShadow = would > 0 && !(shed > 0);
+    const shown = inShadow ? would : shed;
+    setAttribute(this.node, "class", lane.used() ? "" : "unused");
+    this.figure(this.admitted, rateText(lane.admittedRate()));
+    this.figure(this.shed, rateText(shown), shown > 0 ? (inShadow ? "would" : "shed") : "");
+    this.would.hidden = !inShadow;
+    this.fill.style.width = 100 * lane.probability + "%";
+    this.figure(this.chance, shareText(lane.probability));
+    setText(this.cause, lane.probability > 0 ? causes[lane.cause] : "");
+    this.figure(this.flight, countText(lane.inFlight));
+    this.drawWindow(lane.window);
+    this.calls.draw(times, time, lane);
+    this.chances.draw(times, time, lane);
+  }
+
+  // figure sets a number: nothing to see is grey.
+  figure(node, text, kind = "") {
+    setText(node, text);
+    setAttribute(node, "class", ("figure " + (/^(0|0 %|–)$/.test(text) ? "nil" : kind)).trim());
+  }
+
+  drawWindow(w) {
+    const all = w.accepted + w.rejected + w.shed;
+    ["accepted", "rejected", "shed"].forEach((word, i) => {
+      this.figure(this.window[i], countText(w[word]), word);
+      this.parts[i].style.width = (all === 0 ? 0 : 100 * w[word] / all) + "%";
+    });
+  }
+}
+
+class Card {
+  constructor(row, page) {
+    this.page = page;
+    this.row = row;
+    this.visible = false;
+    this.lines = null;
+    this.details = null;
+    const id = "t" + row.id;
+    this.name = element("h2", { id, class: "name" }, element("bdi"));
+    this.badges = element("p", { class: "badges" });
+    this.state = element("span", { class: "word" });
+    this.sum = element("span");
+    this.more = element("button", { type: "button", class: "more", "aria-expanded": "false", "aria-controls": "d" + row.id }, "Details");
+    this.more.addEventListener("click", () => this.toggle());
+    this.body = element("tbody", { role: "rowgroup" });
+    this.table = element("table", { class: "lines", role: "table", "aria-labelledby": id }, columnGroup(),
+      element("thead", { class: "hidden", role: "rowgroup" }, headingRow()), this.body);
+    this.node = element("article", { class: "card", "aria-labelledby": id },
+      element("div", { class: "who" }, this.name, element("p", { class: "now" }, this.state, this.sum),
+        element("div", { class: "foot" }, this.badges, this.more)),
+      element("div", { class: "hold" }));
+    this.hold = this.node.lastChild;
+    this.settle();
+  }
+
+  // settle shows what seldom changes, and keeps the room that the lines need.
+  settle() {
+    const row = this.row;
+    this.head = row.settled;
+    setText(this.name.firstChild, row.shown);
+    setAttribute(this.name, "title", row.shown);
+    setAttribute(this.more, "aria-label", "Details of " + row.shown.slice(0, 80));
+    const badges = [badge(row.mode, row.mode), badge(row.policy, "policy")];
+    if (row.instances > 1) badges.push(badge(plural(row.instances, "instance"), "instances"));
+    if (row.mixed) badges.push(badge("settings differ", "mixed"));
+    this.badges.replaceChildren(...badges);
+    this.node.style.setProperty("--lines", row.lanes.length);
+    if (this.lines && this.lines.length !== row.lanes.length) this.show();
+  }
+
+  // show makes the lines.
+  show() {
+    this.lines = this.row.lanes.map((lane, p) => new Line(lane, this.page.readout, (age) => momentOf(this.page.model, this.row.lanes[p], age)));
+    this.body.replaceChildren(...this.lines.map((line) => line.node));
+    this.hold.replaceChildren(this.table);
+  }
+
+  setVisible(visible) {
+    this.visible = visible;
+    if (visible) return this.update();
+    this.lines = null;
+    this.hold.replaceChildren();
+  }
+
+  update() {
+    if (!this.visible) return;
+    const { row, page: { model } } = this;
+    if (this.head !== row.settled) this.settle();
+    if (!this.lines) this.show();
+    const state = row.state();
+    setAttribute(this.node, "data-state", state);
+    setText(this.state, stateWords[state]);
+    setText(this.sum, this.sumText(state));
+    row.lanes.forEach((lane, p) => this.lines[p].update(lane, model));
+    this.details?.update(row);
+  }
+
+  sumText(state) {
+    const calls = this.row.calls();
+    if (state === "idle") return "";
+    const share = state === "shedding" ? this.row.shed() / calls : state === "would" ? this.row.wouldShed() / calls : null;
+    return (share === null ? "of " : shareText(share) + " of ") + rateText(calls) + " /s";
+  }
+
+  toggle() {
+    const open = this.details === null;
+    setAttribute(this.more, "aria-expanded", String(open));
+    this.node.classList.toggle("open", open);
+    if (!open) {
+      this.details.node.remove();
+      this.details = null;
+      return;
+    }
+    this.details = new Details(this.row, this.page.model);
+    this.node.append(this.details.node);
+    this.details.update(this.row);
+  }
+}
+
+function badge(text, kind) { return element("span", { class: "badge " + kind }, text); }

@@ -1,0 +1,29 @@
+// Making and changing nodes. Whatever comes from the process becomes text, never markup.
+
+function byId(id) { return document.getElementById(id); }
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+function svgElement(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// hidden is text for those who listen to the page.
+function hidden(text) { return element("span", { class: "hidden" }, text); }
+
+// setText changes a node's text if it is another one: what does not change is not drawn.
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function setAttribute(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}

@@ -1,0 +1,63 @@
+// Numbers and names as people read them.
+
+const grouped = new Intl.NumberFormat("en");
+const missing = "–";
+
+// rateText is a number of calls per second: 0.4, 37, 1,204, 12.3k.
+function rateText(v) {
+  if (v === null) return missing;
+  if (v === 0) return "0";
+  if (v < 9.95) return Math.max(v, 0.1).toFixed(1);
+  return countText(Math.round(v));
+}
+
+// countText is a number that has to fit: 98,304, 1.23M.
+function countText(n) {
+  if (n < 1e5) return grouped.format(n);
+  for (const [unit, letter] of [[1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]]) {
+    const v = n / unit;
+    if (v < 999.5) return (v < 9.995 ? v.toFixed(2) : v < 99.95 ? v.toFixed(1) : v.toFixed(0)) + letter;
+  }
+  return n.toExponential(2);
+}
+
+// shareText is a share of 1 in percent. What is not quite nothing, or not quite all, does not look as if it were.
+function shareText(v) {
+  if (v === null) return missing;
+  if (v <= 0) return "0 %";
+  if (v < 0.001) return "<0.1 %";
+  if (v < 1 && v > 0.999) return ">99.9 %";
+  return (v * 100).toFixed(v < 1 ? 1 : 0) + " %";
+}
+
+// plainText is any other figure.
+function plainText(v) {
+  if (v === null) return missing;
+  const size = Math.abs(v);
+  if (size >= 1e5) return (v < 0 ? "-" : "") + countText(Math.round(size));
+  if (size !== 0 && size < 0.001) return v.toExponential(1);
+  return grouped.format(Number(v.toPrecision(size < 1 ? 2 : 4)));
+}
+
+// agoText is how long ago something was.
+function agoText(milliseconds) {
+  const s = Math.max(0, Math.round(milliseconds / 1000));
+  if (s < 120) return s + " s";
+  if (s < 7200) return Math.floor(s / 60) + " min";
+  if (s < 172800) return Math.floor(s / 3600) + " h";
+  return Math.floor(s / 86400) + " d";
+}
+
+function clockText(milliseconds) {
+  return new Date(milliseconds).toLocaleTimeString("en-GB");
+}
+
+function plural(n, word) {
+  return grouped.format(n) + " " + word + (n === 1 ? "" : "s");
+}
+
+// visible writes out what would not be seen in a name, or would turn the text around it.
+function visible(name) {
+  return name.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}

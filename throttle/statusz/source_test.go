@@ -1,0 +1,237 @@
+package statusz
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// status returns a source that is always so.
+func status(s Status) Source { return SourceFunc(func() Status { return s }) }
+
+func TestSourcesAreShownUntilRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		p.Add(status(Status{Kind: "bucket", Name: "exports", State: "full"}))
+		p.Add(status(Status{Kind: "breaker", Name: "b", State: "open", Level: Bad}))
+		remove := p.Add(status(Status{Kind: "breaker", Name: "a", State: "half-open", Level: Warn}))
+		p.Add(status(Status{}))
+		shown := func() string {
+			time.Sleep(period)
+			synctest.Wait()
+			var words []string
+			for _, s := range show(t, p).Sources {
+				words = append(words, strings.Join([]string{s.Kind, s.Name, s.State, s.Level}, " "))
+			}
+			return strings.Join(words, ", ")
+		}
+		show(t, p)
+		if got, want := shown(), "breaker a half-open warn, breaker b open bad, bucket exports full ok, source   ok"; got != want {
+			t.Errorf("got %q want %q", got, want)
+		}
+		remove()
+		remove()
+		if got, want := shown(), "breaker b open bad, bucket exports full ok, source   ok"; got != want {
+			t.Errorf("after remove: got %q want %q", got, want)
+		}
+		p.Add(nil)()
+	})
+}
+
+func TestFiguresAreCleaned(t *testing.T) {
+	many := make([]Figure, 100)
+	for i := range many {
+		many[i] = Figure{Name: fmt.Sprint(i), Value: float64(i)}
+	}
+	many[1].Value, many[2].Value, many[3].Value = math.NaN(), math.Inf(1), math.Inf(-1)
+	changes := make([]Transition, 100)
+	for i := range changes {
+		changes[i] = Transition{Time: time.Unix(int64(i), 0), To: fmt.Sprint(i)}
+	}
+	changes[98].Time = time.Time{}
+	changes[99].Time = time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)
+	doc := describe(Status{Name: strings.Repeat("é", 5000), Level: 77, Figures: many, Transitions: changes})
+	if len(doc.Figures) != maxFigures || *doc.Figures[0].Value != 0 || *doc.Figures[4].Value != 4 {
+		t.Errorf("got %d figures want the first %d", len(doc.Figures), maxFigures)
+	}
+	for _, i := range []int{1, 2, 3} {
+		if doc.Figures[i].Value != nil {
+			t.Errorf("figure %v: got %v want none", many[i].Value, *doc.Figures[i].Value)
+		}
+	}
+	if n := len(doc.Transitions); n != maxTransitions || doc.Transitions[0] != (transitionDocument{"1970-01-01T00:01:30.000Z", "", "90"}) {
+		t.Errorf("got %d transitions, the first %v", n, doc.Transitions[0])
+	}
+	if doc.Transitions[8].Time != "" || doc.Transitions[9].Time != "" {
+		t.Errorf("no time, and a year of five digits: got %q and %q want none", doc.Transitions[8].Time, doc.Transitions[9].Time)
+	}
+	if doc.Level != "bad" || doc.Name != strings.Repeat("é", 1000)+"…" {
+		t.Errorf("got level %s, a name of %d bytes", doc.Level, len(doc.Name))
+	}
+	if len(encode(&document{Sources: []sourceDocument{doc}})) == 0 {
+		t.Error("got no JSON")
+	}
+}
+
+func TestSourceThatFails(t *testing.T) {
+	tests := []struct {
+		name string
+		fail func()
+		want string
+	}{
+		{"panic", func() { panic("the store is nil") }, "panicked: the store is nil"},
+		{"long panic", func() { panic(strings.Repeat("x", 9999)) }, "panicked: " + strings.Repeat("x", 490) + "…"},
+		{"Goexit", runtime.Goexit, "ended its goroutine"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New()
+				defer p.Close()
+				var fails atomic.Bool
+				fails.Store(true)
+				p.Add(SourceFunc(func() Status {
+					if fails.Load() {
+						tt.fail()
+					}
+					return Status{Kind: "breaker", Name: "b", State: "closed"}
+				}))
+				p.Add(status(Status{Kind: "well", Name: "w"}))
+				expect := func(moment, kind, problem string) {
+					t.Helper()
+					got := show(t, p).Sources
+					if len(got) != 2 || got[0].Kind != kind && got[1].Kind != kind {
+						t.Fatalf("%s: got %d sources %v", moment, len(got), got)
+					}
+					failing := got[0]
+					if failing.Kind != kind {
+						failing = got[1]
+					}
+					if failing.Error != problem || problem != "" && failing.Level != "bad" {
+						t.Errorf("%s: got error %q, level %s want %q", moment, failing.Error, failing.Level, problem)
+					}
+					time.Sleep(period)
+					synctest.Wait()
+				}
+				expect("before it was ever heard of", "source", tt.want)
+				fails.Store(false)
+				show(t, p)
+				time.Sleep(period)
+				synctest.Wait()
+				expect("when it is well", "breaker", "")
+				fails.Store(true)
+				time.Sleep(period)
+				synctest.Wait()
+				expect("when it was known", "breaker", tt.want)
+			})
+		})
+	}
+}
+
+// TestSourceThatBlocks does not answer for a minute. All else goes on, and it is not asked again meanwhile.
+func TestSourceThatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		var asked atomic.Int64
+		answer := make(chan struct{})
+		p.Add(SourceFunc(func() Status {
+			asked.Add(1)
+			<-answer
+			return Status{Kind: "breaker", Name: "slow", State: "closed"}
+		}))
+		p.Add(status(Status{Kind: "bucket", Name: "quick"}))
+		viewer := host(t, p).subscribe(t)
+		started := time.Now()
+		for i := range 61 {
+			if _, _, err := viewer.next(); err != nil {
+				t.Fatalf("event %d: %v", i, err)
+			}
+			want := time.Duration(i) * period
+			if i == 0 {
+				want = patience // it may yet answer
+			}
+			if took := time.Since(started); took != want {
+				t.Errorf("event %d: got it after %v want %v", i, took, want)
+			}
+			newThrottle(t, p, throttle.Config{Name: fmt.Sprint(i)})
+		}
+		if got := asked.Load(); got != 1 {
+			t.Errorf("got %d questions to a source that has not answered the first, want 1", got)
+		}
+		sources := show(t, p).Sources
+		if len(sources) != 2 || sources[0].Name != "quick" || sources[1].Error != "has not answered since 00:00:00 UTC" {
+			t.Errorf("got %v", sources)
+		}
+		close(answer)
+		time.Sleep(2 * period)
+		synctest.Wait()
+		if got := show(t, p).Sources[0]; got.Name != "slow" || got.Error != "" || got.State != "closed" {
+			t.Errorf("after the answer: got %v", got)
+		}
+	})
+}
+
+// TestUserCodeRunsWithoutLocks has all that is the user's call back into the page.
+func TestUserCodeRunsWithoutLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		busy := func() {
+			_ = newThrottle(t, p, throttle.Config{Name: "inner"}).Close()
+			p.Add(status(Status{}))()
+			request(p, "HEAD", "/")
+		}
+		p.Add(SourceFunc(func() Status {
+			busy()
+			return Status{Kind: "breaker", Name: "b"}
+		}))
+		newThrottle(t, p, throttle.Config{Name: "orders", Now: func() time.Time {
+			busy()
+			return time.Now()
+		}})
+		if doc := show(t, p); len(doc.Throttles) != 1 || len(doc.Sources) != 1 || doc.Sources[0].Error != "" {
+			t.Errorf("got %v, %v", doc.Throttles, doc.Sources)
+		}
+	})
+}
+
+// TestClockThatBlocksOrPanics has a Config.Now on which the sampling gets stuck. Calls, and other throttles, do not.
+func TestClockThatBlocksOrPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		var blocks, panics atomic.Bool
+		free := make(chan struct{})
+		newThrottle(t, p, throttle.Config{Name: "stuck", Now: func() time.Time {
+			if panics.Load() {
+				panic("the clock is broken")
+			}
+			if blocks.Load() {
+				<-free
+			}
+			return time.Now()
+		}})
+		healthy := newThrottle(t, p, throttle.Config{Name: "healthy"})
+		panics.Store(true)
+		if doc := show(t, p); len(doc.Throttles) != 2 || find(t, doc, "stuck").Instances != 1 {
+			t.Errorf("a clock that panics: got %v", doc.Throttles)
+		}
+		panics.Store(false)
+		blocks.Store(true)
+		time.Sleep(2 * period)
+		synctest.Wait()
+		call(healthy, throttle.High, 10, nil)
+		_ = healthy.Close()
+		_ = newThrottle(t, p, throttle.Config{Name: "another"}).Close()
+		_ = p.Close()
+		close(free)
+	})
+}

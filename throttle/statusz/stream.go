@@ -1,0 +1,96 @@
+package statusz
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	// writeTimeout is how long a piece of the stream may take to be taken.
+	writeTimeout = 10 * time.Second
+	// pieceSize is how much is written at once, so that a slow line is not taken for a dead one.
+	pieceSize = 64 << 10
+	// maxLag is how many events a stream may be behind. They are kept for the slowest.
+	maxLag = 60
+)
+
+// stream is one client that is told of every sample.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sampler *sampler
+	at      *event // sent last
+}
+
+// serveStream sends a snapshot and then an event per sample, until the request or the page ends or the client does not
+// keep up.
+func (p *Page) serveStream(w http.ResponseWriter, r *http.Request) {
+	s, leave, err := p.audience.enter(true, p.newSampler, p.done)
+	if err != nil {
+		p.refuse(w, err)
+		return
+	}
+	defer leave()
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep the events to itself
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close") // its deadline is not for the requests that would follow
+	}
+	st := &stream{w: w, control: http.NewResponseController(w), sampler: s}
+	if err := st.open(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	st.run(r.Context(), p)
+}
+
+// open sends the header. Only a ResponseWriter that cannot flush is an error: others will say so when they are written to.
+func (st *stream) open() error {
+	_ = st.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err := st.control.Flush(); errors.Is(err, http.ErrNotSupported) {
+		return errUnsupported
+	}
+	return nil
+}
+
+func (st *stream) run(ctx context.Context, p *Page) {
+	latest := p.first(ctx, st.sampler)
+	if latest == nil {
+		return
+	}
+	st.at = latest.event
+	if st.send(latest.snapshot()) != nil {
+		return
+	}
+	latest = nil // it holds everything; the events hold little
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.done:
+			return
+		case <-st.at.ready:
+			st.at = st.at.next
+			if st.send(st.at.data) != nil {
+				return
+			}
+		}
+	}
+}
+
+// send writes data, and gives up on a client that does not take it.
+func (st *stream) send(data []byte) error {
+	for len(data) > 0 {
+		piece := data[:min(len(data), pieceSize)]
+		data = data[len(piece):]
+		if st.sampler.latest.Load().event.number-st.at.number > maxLag {
+			return errTooSlow
+		}
+		_ = st.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // without one, a dead client is found by its connection
+		if _, err := st.w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return st.control.Flush()
+}
