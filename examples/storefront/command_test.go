@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+)
+
+func nothing(string) string { return "" }
+
+// quiet reports whether no goroutine of ours is left but the test's own.
+func quiet() bool {
+	var all strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
+	count := 0
+	for stack := range strings.SplitSeq(all.String(), "\n\n") {
+		if strings.Contains(stack, "storefront") || strings.Contains(stack, "statusz") || strings.Contains(stack, "net/http.(*conn)") ||
+			strings.Contains(stack, "otel") {
+			count++
+		}
+	}
+	return count <= 1
+}
+
+// TestFromOpenToClosed starts everything, looks, and presses Ctrl-C.
+func TestFromOpenToClosed(t *testing.T) {
+	s, err := parse(strings.Fields("-listen 127.0.0.1:0 -load 4 -open"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, said := io.Pipe()
+	opened := make(chan string, 1)
+	var complaints strings.Builder
+	c := command{settings: s, stdout: said, stderr: &complaints, getenv: nothing, browse: func(url string) error {
+		opened <- url
+		return errors.New("no screen")
+	}}
+	code := make(chan int, 1)
+	go func() {
+		code <- c.run(ctx)
+		said.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(lines.Text())
+	go func() {
+		for lines.Scan() { // so that nobody waits
+		}
+	}()
+	if got := <-opened; got != url || url == "" {
+		t.Fatalf("opened: got %q want %q", got, url)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	streams := []*bufio.Reader{follow(t, client, url+"stream"), follow(t, client, url+"debug/throttle?format=stream")}
+	for _, stream := range streams {
+		if _, err := stream.ReadString('\n'); err != nil {
+			t.Errorf("stream: got error %v want it to begin", err)
+		}
+	}
+	interrupt()
+	for _, stream := range streams {
+		if _, err := io.Copy(io.Discard, stream); err != nil {
+			t.Errorf("stream: got error %v want it ended in good order", err)
+		}
+	}
+	if got := <-code; got != exitDone || !strings.Contains(complaints.String(), "-open: no browser can be opened: no screen") {
+		t.Errorf("run: got code %d and %q want 0, and a word about -open", got, complaints.String())
+	}
+	client.CloseIdleConnections()
+	for tick := time.NewTicker(time.Millisecond); !quiet(); <-tick.C { // connections take a moment to notice
+	}
+}
+
+// follow opens a stream.
+func follow(t *testing.T, client *http.Client, url string) *bufio.Reader {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatalf("%s: got error %v want nil", url, err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: got status %d want 200", url, response.StatusCode)
+	}
+	return bufio.NewReader(response.Body)
+}
+
+func TestPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	var out, complaints strings.Builder
+	c := command{settings: settings{listen: address}, stdout: &out, stderr: &complaints, getenv: nothing}
+	code := c.run(t.Context())
+	if code != exitFailed || out.Len() > 0 || !strings.Contains(complaints.String(), "cannot listen on "+address) ||
+		!strings.Contains(complaints.String(), "-listen") {
+		t.Errorf("run: got code %d, %q and %q want 1 and a word about %s and -listen", code, out.String(), complaints.String(), address)
+	}
+}
+
+func TestDurationEndsTheRun(t *testing.T) {
+	var out, complaints strings.Builder
+	s, err := parse(strings.Fields("-listen 127.0.0.1:0 -duration 1s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := command{settings: s, stdout: &out, stderr: &complaints, getenv: nothing}
+	if code := c.run(t.Context()); code != exitDone || complaints.Len() > 0 || !strings.Contains(out.String(), "The last 1 s: ") {
+		t.Errorf("run: got code %d, %q and\n%s\nwant 0 and a summary", code, complaints.String(), out.String())
+	}
+}
+
+// TestTracesThatNobodyTakes: the environment names a collector that is not there. The run ends all the same, and well.
+func TestTracesThatNobodyTakes(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+nobody.Addr().String())
+	var out, complaints strings.Builder
+	c := command{
+		settings: settings{listen: "127.0.0.1:0", duration: time.Second, shop: settingsOf(t, "-load 1").shop}, stdout: &out, stderr: &complaints,
+		getenv: func(name string) string {
+			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+				return "http://" + nobody.Addr().String()
+			}
+			return ""
+		},
+	}
+	if code := c.run(t.Context()); code != exitDone {
+		t.Errorf("run: got code %d and %q want 0", code, complaints.String())
+	}
+}
+
+func settingsOf(t *testing.T, flags string) settings {
+	t.Helper()
+	s, err := parse(strings.Fields(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

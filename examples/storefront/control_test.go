@@ -1,0 +1,141 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
+
+func post(t *testing.T, handler http.Handler, kind, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8080/control", strings.NewReader(body))
+	r.Header.Set("Content-Type", kind)
+	return ask(handler, r, headers...)
+}
+
+func TestControlChangesTheShop(t *testing.T) {
+	for _, tt := range []struct{ kind, body string }{
+		{jsonType, `{"load":4,"capacity":1000,"backend":"brownout","throttle":"off","policy":"sre"}`},
+		{"application/json; charset=utf-8", `{"policy":"sre","load":4.0,"capacity":1e3,"backend":"brownout","throttle":"off"}`},
+		{formType, `load=4&capacity=1000&backend=brownout&throttle=off&policy=sre`},
+	} {
+		f := build(t, "")
+		got := post(t, f.handler("127.0.0.1:8080"), tt.kind, tt.body)
+		const said = `{"load":4,"capacity":1000,"backend":"brownout","throttle":"off","policy":"sre"}` + "\n"
+		if got.Code != http.StatusOK || got.Body.String() != said {
+			t.Errorf("%s: got status %d and %q want 200 and %q", tt.body, got.Code, got.Body, said)
+		}
+		want := shop.Settings{Load: 4, Capacity: 1000, Backend: shop.Brownout, Policy: throttle.SRE}
+		if now := f.shop.Settings(); now != want {
+			t.Errorf("%s: got settings %+v want %+v", tt.body, now, want)
+		}
+		if stats := f.shop.Throttle().Stats(); stats.Mode != throttle.Off || stats.Policy != throttle.SRE {
+			t.Errorf("%s: got a throttle in mode %v with policy %v want off, sre", tt.body, stats.Mode, stats.Policy)
+		}
+	}
+}
+
+func TestControlChangesNothingThatIsNotSaid(t *testing.T) {
+	f := build(t, "-load 2")
+	for _, body := range []string{`{}`, `{"throttle":"on"}`, `{"policy":null}`} {
+		if got := post(t, f.handler(""), jsonType, body); got.Code != http.StatusOK {
+			t.Errorf("%s: got status %d and %s want 200", body, got.Code, got.Body)
+		}
+	}
+	want := shop.Calm()
+	want.Load = 2
+	if now := f.shop.Settings(); now != want {
+		t.Errorf("settings: got %+v want %+v", now, want)
+	}
+}
+
+func TestControlRefuses(t *testing.T) {
+	f := build(t, "")
+	handler := f.handler("127.0.0.1:8080")
+	for _, tt := range []struct {
+		kind, body string
+		status     int
+		want       string
+	}{
+		{jsonType, `{"load":11,"throttle":"off"}`, 400, "load is 11: want 0 to 10"},
+		{jsonType, `{"load":-1}`, 400, "load is -1"},
+		{jsonType, `{"load":1e999}`, 400, "load"},
+		{jsonType, `{"load":"4"}`, 400, "load"},
+		{jsonType, `{"capacity":10}`, 400, "capacity is 10: want 50 to 2000"},
+		{jsonType, `{"backend":"<script>"}`, 400, `want up, brownout or down`},
+		{jsonType, `{"throttle":"shadow"}`, 400, `throttle is \"shadow\": want on or off`},
+		{jsonType, `{"policy":"fair"}`, 400, `policy is \"fair\": want sre or tiered`},
+		{jsonType, `{"laod":4}`, 400, "laod"},
+		{jsonType, `{"load":4} {"load":5}`, 400, "after the JSON object"},
+		{jsonType, ``, 400, "no JSON"},
+		{jsonType, `[1]`, 400, "no JSON"},
+		{jsonType, `{"backend":"` + strings.Repeat("x", maxControlSize) + `"}`, 413, "too large"},
+		{formType, `load=NaN`, 400, "load is NaN"},
+		{formType, `load=much`, 400, `load is \"much\": want a number`},
+		{formType, `load=1&load=2`, 400, "load is there 2 times"},
+		{formType, `laod=4`, 400, `unknown field \"laod\"`},
+		{formType, `load=%zz`, 400, "no form"},
+		{"text/plain", `{"load":4}`, 415, "application/json"},
+		{"", `{"load":4}`, 415, "application/json"},
+	} {
+		got := post(t, handler, tt.kind, tt.body)
+		if got.Code != tt.status || !strings.Contains(got.Body.String(), tt.want) || got.Header().Get("Content-Type") != jsonType {
+			t.Errorf("%.60s: got status %d and %s want %d and %q", tt.body, got.Code, got.Body, tt.status, tt.want)
+		}
+	}
+	if now := f.shop.Settings(); now != shop.Calm() {
+		t.Errorf("settings: got %+v want none of it changed", now)
+	}
+	if got := get(t, handler, "/control"); got.Code != http.StatusMethodNotAllowed {
+		t.Errorf("GET: got status %d want 405", got.Code)
+	}
+}
+
+func TestControlIsOurPagesAlone(t *testing.T) {
+	f := build(t, "")
+	handler := f.handler("Shop.example.com:8080")
+	for _, tt := range []struct {
+		name, host string
+		headers    []string
+		status     int
+	}{
+		{"our page", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:8080"}, 200},
+		{"our page, an old browser", "localhost:8080", []string{"Origin", "http://localhost:8080"}, 200},
+		{"our page by IPv6", "[::1]:8080", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{"curl", "127.0.0.1:8080", nil, 200},
+		{"a neighbour in compose", "storefront:8080", nil, 200},
+		{"the name we listen on", "shop.example.com:8080", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{"another site", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
+		{"another port of ours", "127.0.0.1:8080", []string{"Sec-Fetch-Site", "same-site", "Origin", "http://127.0.0.1:3000"}, 403},
+		{"another site, an old browser", "127.0.0.1:8080", []string{"Origin", "https://evil.example"}, 403},
+		{"a page from nowhere", "127.0.0.1:8080", []string{"Origin", "null"}, 403},
+		{"a name made to point here", "evil.example:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://evil.example:8080"}, 403},
+		{"the same, without a browser's word", "evil.example", nil, 403},
+		{"a name that looks like an address", "127.0.0.1.evil.example", nil, 403},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := f.shop.Settings()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/control", strings.NewReader(`{"capacity":777}`))
+			r.Host = tt.host
+			r.Header.Set("Content-Type", jsonType)
+			if got := ask(handler, r, tt.headers...); got.Code != tt.status {
+				t.Errorf("status: got %d, %s want %d", got.Code, got.Body, tt.status)
+			}
+			if changed := f.shop.Settings() != before; changed != (tt.status == 200) {
+				t.Errorf("settings changed: got %v", changed)
+			}
+			if _, err := f.shop.Change(func(now *shop.Settings) { *now = before }); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
+)
+
+// director plays a scenario, until a visitor takes over.
+type director struct {
+	shop     *shop.Shop
+	scenario scenario
+
+	mu    sync.Mutex
+	gone  chan struct{} // closed when somebody else decides what happens
+	begun time.Time     // when there was trouble for the first time
+}
+
+func newDirector(s *shop.Shop, sc scenario) *director {
+	return &director{shop: s, scenario: sc, gone: make(chan struct{})}
+}
+
+// play plays the scenario until ctx ends or the director leaves.
+func (d *director) play(ctx context.Context) {
+	sc := &d.scenario
+	if sc.worsen == nil {
+		return
+	}
+	calm := d.shop.Settings()
+	if !d.wait(ctx, sc.calm) {
+		return
+	}
+	for d.set(sc.worsen) && sc.trouble > 0 {
+		relieve := func(now *shop.Settings) { now.Load, now.Backend = calm.Load, calm.Backend }
+		if !d.wait(ctx, sc.trouble) || !d.set(relieve) || !d.wait(ctx, sc.rest+sc.calm) {
+			return
+		}
+	}
+}
+
+// wait lets time pass, and reports whether the play goes on.
+func (d *director) wait(ctx context.Context, t time.Duration) bool {
+	timer := time.NewTimer(t)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-d.gone:
+	}
+	return false
+}
+
+// set changes the settings, and reports whether it was still for the director to do so.
+func (d *director) set(change func(*shop.Settings)) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left() {
+		return false
+	}
+	if d.begun.IsZero() {
+		d.begun = time.Now()
+	}
+	_, err := d.shop.Change(change)
+	return err == nil
+}
+
+// leave ends the play.
+func (d *director) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.left() {
+		close(d.gone)
+	}
+}
+
+func (d *director) left() bool {
+	select {
+	case <-d.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// troubleSince returns when there was trouble for the first time, if there was.
+func (d *director) troubleSince() (begun time.Time, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun, !d.begun.IsZero()
+}

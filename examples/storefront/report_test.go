@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tell returns what a run prints that takes so long, on virtual time, and without a server.
+func tell(t *testing.T, flags string, duration time.Duration) string {
+	t.Helper()
+	var out strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		s, err := parse(strings.Fields(flags))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := newStorefront(t.Context(), s, func(string) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), duration)
+		defer cancel()
+		r := newReport(&out, s)
+		f.run(ctx, r)
+		r.summarize(f.shop.Settings())
+		f.endViews()
+		if err := f.close(context.Background()); err != nil || r.err != nil {
+			t.Errorf("close: got error %v, of writing %v want nil", err, r.err)
+		}
+	})
+	return out.String()
+}
+
+// figure returns the number that stands behind a label in the summary.
+func figure(t *testing.T, text, label string) float64 {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^  ` + label + ` +([0-9.]+) %`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("summary: got no %s in\n%s", label, text)
+	}
+	var x float64
+	if _, err := fmt.Sscan(m[1], &x); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestTheOverloadsSummary(t *testing.T) {
+	text := tell(t, "-scenario overload", 20*time.Second)
+	goodput, twin := figure(t, text, "goodput"), figure(t, text, "without a throttle")
+	high, low := figure(t, text, "success high"), figure(t, text, "success low")
+	if goodput <= 95 || twin >= 50 || high <= low+30 {
+		t.Errorf("summary: got goodput %v, without %v, high %v, low %v want more than 95, less than 50, high far above low\n%s", goodput, twin, high, low, text)
+	}
+	for _, want := range []string{
+		"since the overload began: load 4 x 400 calls/s, backend up, throttle on, policy tiered",
+		" -- load 4 x 400 calls/s, backend up, throttle on, policy tiered\n",
+		"of capacity\n", "of checkout\n", "of recommendations; ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("output: got\n%s\nwant in it %q", text, want)
+		}
+	}
+	lines := regexp.MustCompile(`(?m)^ +\d+ s `).FindAllString(text, -1)
+	if len(lines) != 20 || !strings.Contains(text, "The last 17 s,") {
+		t.Errorf("output: got %d lines want 20, and a summary of 17 s\n%s", len(lines), text)
+	}
+}
+
+func TestTheCalmsSummary(t *testing.T) {
+	text := tell(t, "-load 0.5", 25*time.Second)
+	if got := figure(t, text, "goodput"); got < 98 {
+		t.Errorf("goodput: got %v want 98 at least", got)
+	}
+	if !strings.Contains(text, "The last 10 s: load 0.5 x 400 calls/s") || !strings.Contains(text, "of what was offered") {
+		t.Errorf("summary: got\n%s\nwant one of the last 10 s, of what was offered", text)
+	}
+	if got := strings.Count(text, "offered/s"); got != 2 {
+		t.Errorf("headings: got %d want 2", got)
+	}
+}
+
+func TestNobodyCanSucceedDuringAnOutage(t *testing.T) {
+	text := tell(t, "-scenario outage", 12*time.Second)
+	if !regexp.MustCompile(`(?m)^ +10 s +\d+ +0 +- +- +0 `).MatchString(text) {
+		t.Errorf("output: got\n%s\nwant no goodput and no success in the tenth second", text)
+	}
+	if text = tell(t, "-load 0", 3*time.Second); !strings.Contains(text, "goodput                   - of nothing: no call could be served, or none came\n") {
+		t.Errorf("output without a visitor: got\n%s\nwant no goodput", text)
+	}
+	text = tell(t, "-scenario outage", 30*time.Second)
+	if !strings.Contains(text, "backend down,") || !strings.Contains(text, "-- load 0.8 x 400 calls/s, backend up,") {
+		t.Errorf("output: got\n%s\nwant the backend down, and up again", text)
+	}
+}
+
+func TestABrownoutComesAgainUntilTheVisitorTakesOver(t *testing.T) {
+	if text := tell(t, "-scenario brownout", 50*time.Second); strings.Count(text, "-- load 0.8 x 400 calls/s, backend brownout,") != 2 {
+		t.Errorf("output: got\n%s\nwant two brownouts within 50 s", text)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := build(t, "-scenario brownout")
+		go func() {
+			time.Sleep(2 * time.Second)
+			post(t, f.handler(""), jsonType, `{"throttle":"off"}`) // which leaves the director his play
+			time.Sleep(4 * time.Second)
+			post(t, f.handler(""), jsonType, `{"load":3,"backend":"up"}`)
+		}()
+		f.director.play(t.Context())
+		if now := f.shop.Settings(); now.Load != 3 || now.Backend.String() != "up" || now.Throttled {
+			t.Errorf("settings: got %+v want what the visitor said", now)
+		}
+		if begun, ok := f.director.troubleSince(); !ok || time.Since(begun) != time.Second {
+			t.Errorf("trouble: got it since %v, %v want a second", begun, ok)
+		}
+	})
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestReportKeepsTheFirstErrorOfWriting(t *testing.T) {
+	r := newReport(broken{}, settings{})
+	r.printf("something")
+	r.printf("more")
+	if r.err == nil || r.err.Error() != "disk full" {
+		t.Errorf("error: got %v want that the disk is full", r.err)
+	}
+}

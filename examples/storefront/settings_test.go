@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestParse(t *testing.T) {
+	s, err := parse(nil)
+	if err != nil || s.listen != "127.0.0.1:8080" || s.open || s.duration != 0 || s.shop != shop.Calm() || s.scenario.name != "" {
+		t.Errorf("no flags: got %+v, error %v want the defaults", s, err)
+	}
+	s, err = parse(strings.Fields("-listen [::1]:0 -open -duration 20s -load 10 -capacity 2000 -policy sre -scenario outage"))
+	want := shop.Settings{Load: 10, Capacity: 2000, Throttled: true, Policy: throttle.SRE}
+	if err != nil || s.listen != "[::1]:0" || !s.open || s.duration != 20*time.Second || s.shop != want || s.scenario.name != "outage" {
+		t.Errorf("all flags: got %+v, error %v", s, err)
+	}
+	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || s.scenario.worsen != nil || s.duration != 0 {
+		t.Errorf("-scenario none: got %+v, error %v want nothing to happen", s, err)
+	}
+	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: got error %v want flag.ErrHelp", err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-load -1", `invalid value "-1" for flag -load: want 0 to 10 times the capacity`},
+		{"-load 10.5", `invalid value "10.5" for flag -load: want 0 to 10 times the capacity`},
+		{"-load 1e300", `for flag -load: want 0 to 10`},
+		{"-load NaN", `for flag -load: want 0 to 10`},
+		{"-load much", `for flag -load: want 0 to 10`},
+		{"-capacity 49", `invalid value "49" for flag -capacity: want 50 to 2000 calls per second`},
+		{"-capacity -400", `for flag -capacity: want 50 to 2000`},
+		{"-capacity 99999999999999999999", `for flag -capacity: want 50 to 2000`},
+		{"-capacity Inf", `for flag -capacity: want 50 to 2000`},
+		{"-duration -5s", `invalid value "-5s" for flag -duration: want 0 for no end, or a duration such as 20s, from 1s to 168h`},
+		{"-duration 10ms", `for flag -duration: want 0`},
+		{"-duration 9999h", `for flag -duration: want 0`},
+		{"-duration 20", `for flag -duration: want 0`},
+		{"-policy fair", `invalid value "fair" for flag -policy: want sre or tiered`},
+		{"-scenario flood", `invalid value "flood" for flag -scenario: want overload, outage, brownout or none`},
+		{"-listen 8080", `invalid value "8080" for flag -listen: want host:port, such as 127.0.0.1:8080`},
+		{"-listen 127.0.0.1:65536", `for flag -listen: want a port from 0 to 65535`},
+		{"-listen 127.0.0.1:http", `for flag -listen: want a port from 0 to 65535`},
+		{"-verbose", `flag provided but not defined: -verbose`},
+		{"overload", `"overload" is not a flag`},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			if _, err := parse(strings.Fields(tt.args)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("parse: got error %v want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestUsageTellsEveryFlagAndScenario(t *testing.T) {
+	for _, word := range []string{"-listen", "-open", "-duration", "-load", "-capacity", "-policy", "-scenario", "none"} {
+		if !strings.Contains(usage, word) {
+			t.Errorf("usage: got nothing about %s", word)
+		}
+	}
+	for _, sc := range scenarios() {
+		if !strings.Contains(usage, "  "+sc.name+" ") {
+			t.Errorf("usage: got nothing about the scenario %s", sc.name)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package shop_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
+)
+
+func TestSampleAsJSON(t *testing.T) {
+	sample := shop.Sample{
+		At: time.UnixMilli(1_700_000_000_123), Span: time.Second, Offered: 1600.04, Sent: 441.26, Served: 390, Shed: 1159, Available: 400,
+		Goodput: 0.97561, Twin: shop.TwinSample{Served: 100.24, Goodput: shop.Ratio(math.NaN())},
+		Kinds:    []shop.KindSample{{Kind: "checkout", Priority: "high", Offered: 160, Served: 141, Success: 0.88, Shed: 1.26, Probability: 0.12345, InFlight: 2}},
+		Settings: shop.Calm(),
+	}
+	got, err := json.Marshal(sample)
+	const want = `{"at":1700000000123,"offered":1600,"sent":441.3,"served":390,"shed":1159,"available":400,"goodput":0.9756,` +
+		`"twin":{"served":100.2,"goodput":null},` +
+		`"kinds":[{"kind":"checkout","priority":"high","offered":160,"served":141,"success":0.88,"shed":1.3,"cached":0,"probability":0.1235,"in_flight":2}],` +
+		`"settings":{"load":0.8,"capacity":400,"backend":"up","throttle":"on","policy":"tiered"}}`
+	if err != nil || string(got) != want {
+		t.Errorf("Marshal: got %s, error %v\nwant %s", got, err, want)
+	}
+	if sample.Kinds[0].Shed != 1.26 {
+		t.Errorf("shed after Marshal: got %v want 1.26 as before", sample.Kinds[0].Shed)
+	}
+}
+
+func TestKindsAreAllThereIs(t *testing.T) {
+	sum := 0.0
+	for i, k := range shop.Kinds() {
+		sum += k.Share
+		if int(k.Priority) != i {
+			t.Errorf("%s: got priority %v at %d", k.Name, k.Priority, i)
+		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("shares: got a sum of %v want 1", sum)
+	}
+}
+
+func TestParseHealth(t *testing.T) {
+	for _, h := range []shop.Health{shop.Up, shop.Brownout, shop.Down} {
+		if got, ok := shop.ParseHealth(h.String()); got != h || !ok {
+			t.Errorf("ParseHealth(%q): got %v, %v want %v", h, got, ok, h)
+		}
+	}
+	for _, word := range []string{"", "UP", "sick", "health(3)"} {
+		if got, ok := shop.ParseHealth(word); ok {
+			t.Errorf("ParseHealth(%q): got %v want none", word, got)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package shop_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
+)
+
+func open(t *testing.T, settings shop.Settings, hooks throttle.Hooks) *shop.Shop {
+	t.Helper()
+	s, err := shop.New(shop.Config{Settings: settings, Hooks: hooks})
+	if err != nil {
+		t.Fatalf("New: got error %v want nil", err)
+	}
+	return s
+}
+
+func change(t *testing.T, s *shop.Shop, to func(*shop.Settings)) {
+	t.Helper()
+	if _, err := s.Change(to); err != nil {
+		t.Errorf("Change: got error %v want nil", err)
+	}
+}
+
+// play lets visitors in while script runs, in a bubble, and returns when the last of them has gone.
+func play(t *testing.T, settings shop.Settings, script func(t *testing.T, s *shop.Shop)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, settings, throttle.Hooks{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.Run(ctx)
+		}()
+		script(t, s)
+		cancel()
+		<-done
+		for i, k := range s.Totals().Kinds {
+			if k.Served+k.Rejected+k.Shed != k.Offered {
+				t.Errorf("%v: got %+v want as many ended as offered", throttle.Priority(i), k)
+			}
+		}
+	})
+}
+
+// over returns what happens within a span of time.
+func over(s *shop.Shop, span time.Duration) shop.Sample {
+	m := shop.NewMeter(s, 0)
+	time.Sleep(span)
+	return m.Read()
+}
+
+func atLeast(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(got >= want) {
+		t.Errorf("%s: got %.3f want at least %.3f", what, got, want)
+	}
+}
+
+func atMost(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(got <= want) {
+		t.Errorf("%s: got %.3f want at most %.3f", what, got, want)
+	}
+}
+
+func TestOnAQuietDayNothingIsShed(t *testing.T) {
+	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
+		day := over(s, 30*time.Second)
+		atLeast(t, "goodput", float64(day.Goodput), 0.98)
+		atLeast(t, "goodput of the twin", float64(day.Twin.Goodput), 0.98)
+		atMost(t, "shed per second", day.Shed, 1)
+		atLeast(t, "offered per second", day.Offered, 300)
+		atMost(t, "offered per second", day.Offered, 340)
+	})
+}
+
+func TestUnderOverloadTheThrottleHoldsAndTheTwinCollapses(t *testing.T) {
+	for _, tt := range []struct {
+		policy  throttle.Policy
+		goodput float64
+	}{{throttle.SRE, 0.75}, {throttle.Tiered, 0.95}} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			settings := shop.Calm()
+			settings.Policy = tt.policy
+			play(t, settings, func(t *testing.T, s *shop.Shop) {
+				over(s, 3*time.Second)
+				change(t, s, func(now *shop.Settings) { now.Load = 4 })
+				rush := over(s, 27*time.Second)
+				atLeast(t, "goodput", float64(rush.Goodput), tt.goodput)
+				atMost(t, "goodput of the twin", float64(rush.Twin.Goodput), 0.4)
+				atLeast(t, "success of high", float64(rush.Kinds[throttle.High].Success), float64(rush.Kinds[throttle.Low].Success)+0.3)
+				atLeast(t, "recommendations from the cache", rush.Kinds[throttle.Low].Cached, rush.Kinds[throttle.Low].Shed)
+			})
+		})
+	}
+}
+
+func TestOffAndOnAgain(t *testing.T) {
+	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
+		change(t, s, func(now *shop.Settings) { now.Load, now.Throttled = 4, false })
+		off := over(s, 10*time.Second)
+		atMost(t, "goodput with the throttle off", float64(off.Goodput), 0.4)
+		if off.Shed != 0 {
+			t.Errorf("shed with the throttle off: got %v want none", off.Shed)
+		}
+		change(t, s, func(now *shop.Settings) { now.Throttled = true })
+		over(s, 15*time.Second)
+		atLeast(t, "goodput with the throttle on again", float64(over(s, 10*time.Second).Goodput), 0.9)
+	})
+}
+
+func TestAnOutageSparesTheBackend(t *testing.T) {
+	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
+		over(s, 5*time.Second)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Down })
+		over(s, 6*time.Second) // until the calm is forgotten
+		down := over(s, 10*time.Second)
+		if down.Served+down.Twin.Served != 0 || down.Goodput.Known() || down.Twin.Goodput.Known() {
+			t.Errorf("during the outage: got %v and %v served, goodput %v and %v want none, unknown", down.Served, down.Twin.Served, down.Goodput, down.Twin.Goodput)
+		}
+		atLeast(t, "sent per second", down.Sent, 5)
+		atMost(t, "sent per second", down.Sent, 20)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Up })
+		over(s, 12*time.Second)
+		atLeast(t, "goodput after the outage", float64(over(s, 10*time.Second).Goodput), 0.95)
+	})
+}
+
+// TestAnotherPolicyLosesNoCall changes the policy to and fro under load. Every call must have been told of by one of the throttles.
+func TestAnotherPolicyLosesNoCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := &throttletest.Recorder{Limit: -1}
+		settings := shop.Calm()
+		settings.Load = 4
+		s := open(t, settings, told.Hooks())
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		go func() {
+			for i := range 40 {
+				time.Sleep(150*time.Millisecond + 7*time.Microsecond)
+				change(t, s, func(now *shop.Settings) { now.Policy = throttle.Policy(i % 2) })
+				if got := s.Throttle().Stats(); got.Policy != throttle.Policy(i%2) || got.Name != shop.Name {
+					t.Errorf("throttle: got %s of %q want %v of %q", got.Policy, got.Name, throttle.Policy(i%2), shop.Name)
+				}
+			}
+		}()
+		s.Run(ctx)
+		totals := s.Totals()
+		sum := totals.Sum()
+		if sum.Served+sum.Rejected+sum.Shed != sum.Offered || sum.Offered < 10_000 {
+			t.Errorf("calls: got %+v want as many ended as offered", sum)
+		}
+		if totals.Sent != sum.Served+sum.Rejected {
+			t.Errorf("calls that reached the backend: got %d want %d", totals.Sent, sum.Served+sum.Rejected)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: got error %v want nil", err)
+		}
+		if made, closed := told.Count(throttletest.KindCreated), told.Count(throttletest.KindClosed); made != 41 || closed != made {
+			t.Errorf("throttles: got %d made and %d closed want 41 of both", made, closed)
+		}
+		// A call that met the old throttle after it was closed is made, and untold.
+		seen := uint64(told.Count(throttletest.KindFinished) + told.Count(throttletest.KindShed))
+		if seen > sum.Offered || seen < sum.Offered-41 {
+			t.Errorf("calls told of: got %d want %d, or hardly fewer", seen, sum.Offered)
+		}
+	})
+}
+
+func TestChangeRefusesWhatIsOutOfRange(t *testing.T) {
+	s := open(t, shop.Calm(), throttle.Hooks{})
+	for name, tt := range map[string]struct {
+		change func(*shop.Settings)
+		want   string
+	}{
+		"load below":     {func(n *shop.Settings) { n.Load = -0.1 }, "load is -0.1: want 0 to 10"},
+		"load above":     {func(n *shop.Settings) { n.Load = 10.1 }, "load is 10.1: want 0 to 10"},
+		"load NaN":       {func(n *shop.Settings) { n.Load = math.NaN() }, "load is NaN"},
+		"capacity below": {func(n *shop.Settings) { n.Capacity = 49 }, "capacity is 49: want 50 to 2000"},
+		"capacity above": {func(n *shop.Settings) { n.Capacity = math.Inf(1) }, "capacity is +Inf"},
+		"backend":        {func(n *shop.Settings) { n.Backend = 9 }, "backend is health(9)"},
+		"policy":         {func(n *shop.Settings) { n.Policy = 9 }, "policy is policy(9)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, th := s.Settings(), s.Throttle()
+			got, err := s.Change(func(now *shop.Settings) {
+				now.Throttled = false
+				tt.change(now)
+			})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Change: got error %v want one with %q", err, tt.want)
+			}
+			if got != before || s.Settings() != before || s.Throttle() != th || th.Stats().Mode != throttle.Enforce {
+				t.Errorf("settings after the refusal: got %+v want %+v", s.Settings(), before)
+			}
+			if _, err := shop.New(shop.Config{Settings: changed(before, tt.change)}); err == nil {
+				t.Error("New: got no error want the same")
+			}
+		})
+	}
+}
+
+func changed(s shop.Settings, change func(*shop.Settings)) shop.Settings {
+	change(&s)
+	return s
+}
