@@ -18,7 +18,7 @@ TESTFLAGS ?=
 # $(call each,modules,command) runs the command in every module, also after one has failed, and fails if any did.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test install gofmt vet staticcheck race alone lint fmt bench demo check-upstream-faults
+.PHONY: help test install gofmt vet staticcheck race alone lint fmt bench demo screenshots check-upstream-faults
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +54,12 @@ fmt: ## format every Go file
 bench: ## Spillway and its peers, measured here and printed as a table
 	cd internal/benchmarks && GOWORK=off go run .
 
-demo: ## the examples in the documentation, run
-	go test -run Example -v ./throttle/...
+demo: ## the storefront: a backend collapses without a throttle and holds with one
+	go run ./examples/storefront -open
+
+screenshots: ## the pictures of our pages, taken anew with Chromium, which takes three minutes
+	@.ci/install chromium
+	cd internal/integration && go test ./browser -count=1 -run TestScreenshots -screenshots $(CURDIR)/examples/storefront/screenshots
 
 check-upstream-faults: ## the suite against the published github.com/deixis/faults instead of our stand-in
 	@.ci/upstream-faults $(ALL_MODULES)

@@ -1,0 +1,48 @@
+package browser
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var screenshots = flag.String("screenshots", "", "folder for the pictures that the README shows")
+
+// TestScreenshots takes the README's pictures, from a storefront at four times its load.
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("only on demand: make screenshots")
+	}
+	p, url := storefront(t)
+	p.do("four times the load", chromedp.Click("#preset-overload"))
+	p.eventually("there is a minute to be seen", `performance.now() > 60_000`)
+	p.take("storefront", 1280, 880)
+	p.take("storefront", 375, 880)
+	p.open(url + "/debug/throttle")
+	p.eventually("there is a minute to be seen", `performance.now() > 60_000`)
+	p.do("open the details", chromedp.Click(".card .more"))
+	p.take("statusz", 1280, 760)
+	p.take("statusz", 375, 760)
+}
+
+// take takes a picture of the page in light and in dark.
+func (p *tab) take(name string, width, height int) {
+	p.t.Helper()
+	if width < 600 {
+		name += "-narrow"
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		p.do("resize", chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Sleep(settle))
+		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, name+"-"+scheme+".png"), picture, 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}

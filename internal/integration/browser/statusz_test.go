@@ -1,0 +1,112 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/statusz"
+)
+
+// hostile would run, or spoil the page, if a name were ever taken for markup.
+const hostile = `<img src=x onerror="document.title='owned'"></b>`
+
+const (
+	live = `document.querySelector("#main:not([hidden])") !== null && document.querySelector("#state").textContent === "live"`
+)
+
+// cutOff is a script that names the parts of the page that are wider than their frame. On a telephone the tables of the details
+// may be moved sideways.
+func cutOff(width int) string {
+	parts := ".masthead, .totals, .tools, .card, .hold, .foot, .sources"
+	if width > 600 {
+		parts += ", .scroll"
+	}
+	return fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className).join()`, parts)
+}
+
+// debug serves a statusz page at a path of its own.
+func debug(t *testing.T) (page *statusz.Page, url string) {
+	t.Helper()
+	page = statusz.New()
+	server := httptest.NewServer(http.StripPrefix("/any/where", page))
+	t.Cleanup(func() {
+		_ = page.Close()
+		server.Close()
+	})
+	return page, server.URL + "/any/where"
+}
+
+// shedding makes a throttle whose backend rejects everything.
+func shedding(t *testing.T, page *statusz.Page, name string) {
+	t.Helper()
+	th := throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
+	for range 2000 {
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })
+	}
+}
+
+func TestStatuszShowsWhatRuns(t *testing.T) {
+	p := newTab(t, 1200, 900)
+	page, url := debug(t)
+	p.open(url)
+	p.eventually("an empty page says how to fill it", live+` && document.body.innerText.includes("page.Hooks()")`)
+
+	shedding(t, page, "orders")
+	p.eventually("a throttle appears by itself", `document.body.innerText.includes("orders")`)
+	p.do("open its details", chromedp.Click(".card .more"))
+	p.eventually("the details tell the fault", `/rejected\s*timeout/.test(document.querySelector(".details")?.textContent)`)
+
+	_ = page.Close()
+	p.eventually("the page says that nobody is there", `document.querySelector("#state").textContent.startsWith("disconnected")`)
+	p.forgive() // the browser tells in red that the stream broke off, as it should
+}
+
+func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
+	p := newTab(t, 1200, 900)
+	page, url := debug(t)
+	shedding(t, page, "orders")
+	for _, name := range []string{hostile, strings.Repeat("long", 250), "\u202ertl\x00"} {
+		_ = throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
+	}
+	page.Add(statusz.SourceFunc(func() statusz.Status {
+		return statusz.Status{Kind: "breaker", Name: hostile, State: "open", Level: statusz.Bad}
+	}))
+	p.open(url)
+	p.eventually("all rows are drawn", live+` && document.querySelectorAll(".card .lines tbody tr").length >= 8 &&
+		document.querySelector("#sources tbody tr") !== null`)
+	p.do("open the details of all", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(".card .more").forEach((b) => b.click())`))
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		for _, width := range []int{1600, 1000, 800, 375} {
+			p.fits(width)
+			if got := evaluate[string](p, cutOff(width)); got != "" {
+				t.Errorf("%s at %d px: %s is cut off", scheme, width, got)
+			}
+		}
+	}
+	if got := evaluate[int](p, `document.querySelectorAll("img").length`); got != 0 || evaluate[string](p, "document.title") == "owned" {
+		t.Error("a name became markup")
+	}
+}
+
+func TestStatuszByKeyboard(t *testing.T) {
+	p := newTab(t, 1200, 900)
+	page, url := debug(t)
+	shedding(t, page, "orders")
+	_ = throttle.Must(throttle.New(throttle.Config{Name: hostile, Hooks: page.Hooks()}))
+	p.open(url + "?q=orders&sort=name")
+	p.eventually("the address says what to look at", live+` && document.querySelectorAll(".card:not([hidden])").length === 1`)
+	p.do("press /", chromedp.KeyEvent("/"))
+	p.eventually("/ goes to the search", `document.activeElement.id === "search"`)
+	evaluate[string](p, `document.querySelector("#search").value = ""`)
+	p.do("search", chromedp.SendKeys("#search", "onerror"))
+	p.eventually("only what is searched for is left",
+		`[...document.querySelectorAll(".card:not([hidden]) h2")].map((h) => h.textContent).join() === `+fmt.Sprintf("%q", hostile))
+}

@@ -1,0 +1,68 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// value is the number that an element of the storefront shows.
+func value(id string) string {
+	return fmt.Sprintf(`Number(document.querySelector("#%s").dataset.value)`, id)
+}
+
+// storefront opens the page of a storefront that runs for this test.
+func storefront(t *testing.T, flags ...string) (p *tab, url string) {
+	t.Helper()
+	p = newTab(t, 1400, 1000)
+	url = program(t, "storefront", append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
+	p.open(url)
+	p.eventually("numbers arrive", `document.querySelector("#goodput").dataset.value !== ""`)
+	return p, url
+}
+
+func TestTheStorefrontCollapsesWithoutAThrottleAndHoldsWithOne(t *testing.T) {
+	p, _ := storefront(t)
+	p.do("four times the load", chromedp.Click("#preset-overload"))
+	p.eventually("with the throttle nine tenths of the capacity are used", value("goodput")+` > 90 && `+value("shed-rate")+` > 0`)
+	p.eventually("its twin without one has collapsed", value("twin-goodput")+` < 40`)
+	p.eventually("High fares better than Low", value("success-high")+` > `+value("success-low")+` + 50`)
+
+	p.do("throttle off", chromedp.Click(`label[for="throttle-off"]`))
+	p.eventually("without the throttle goodput is lost", value("goodput")+` < 40 && `+value("shed-rate")+` === 0`)
+
+	p.do("throttle on", chromedp.Click(`label[for="throttle-on"]`))
+	p.eventually("the throttle brings it back", value("goodput")+` > 90`)
+}
+
+func TestTheStorefrontSwitchesThePolicy(t *testing.T) {
+	p, url := storefront(t, "-scenario", "overload")
+	p.eventually("it sheds", value("shed-rate")+` > 0`)
+	p.do("SRE", chromedp.Click(`label[for="policy-sre"]`))
+	p.eventually("the shop knows", `window.known || (fetch("debug/throttle?format=json").then((r) => r.text())
+		.then((t) => { window.known = t.includes('"policy":"sre"') }), false)`)
+	p.open(url + "/debug/throttle")
+	p.eventually("the other page tells of it", `[...document.querySelectorAll(".card")].some((c) => /sre/.test(c.textContent))`)
+}
+
+func TestTheStorefrontsChartsMove(t *testing.T) {
+	p, _ := storefront(t)
+	for _, id := range []string{"chart-goodput", "chart-success", "chart-shed", "chart-probability"} {
+		before := evaluate[string](p, fmt.Sprintf(`window.before = document.querySelector("#%s").toDataURL()`, id))
+		if len(before) < 1000 {
+			t.Errorf("%s is empty", id)
+		}
+		p.eventually(id+" moves", fmt.Sprintf(`document.querySelector("#%s").toDataURL() !== window.before`, id))
+	}
+}
+
+func TestTheStorefrontIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
+	p, _ := storefront(t)
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		for _, width := range []int{1600, 1024, 768, 375} {
+			p.fits(width)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a page may take to show what it should. These machines are shared, so it says nothing about speed.
+const patience = 2 * time.Minute
+
+// settle is how long a page gets to draw itself anew before its picture is taken.
+const settle = 2 * time.Second
+
+// tab is a page in a browser of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	close context.CancelFunc
+
+	mu       sync.Mutex
+	problems []string // what the page complained about
+}
+
+// browserPath returns where a browser is. Where none is, the test is skipped, or fails if it must not be.
+func browserPath(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("SPILLWAY_REQUIRE_SERVICES") == "1" {
+		t.Fatal("needs chromium")
+	}
+	t.Skip("needs chromium")
+	return ""
+}
+
+// newTab opens an empty page of a size. At the end of the test the page must not have complained about anything.
+func newTab(t *testing.T, width, height int) *tab {
+	t.Helper()
+	path := browserPath(t)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WindowSize(width, height),
+		chromedp.Flag("disable-background-networking", true),
+	)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // in a container there is no other user
+	}
+	allocator, stopBrowser := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	p := &tab{t: t, ctx: ctx, close: closeTab}
+	p.do("start "+path, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, log.Enable, cdp.Empty{})
+		return err
+	}))
+	if err := chromedp.Listen(ctx, p.listen); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		closeTab()
+		stopBrowser()
+		if complaints := p.complaints(); complaints != "" {
+			t.Errorf("the page complained:\n%s", complaints)
+		}
+	})
+	return p
+}
+
+// listen collects what a developer would see in red.
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.problems = append(p.problems, e.ExceptionDetails.Text+" "+e.ExceptionDetails.Exception.Description)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			var words []string
+			for _, a := range e.Args {
+				words = append(words, string(a.Value))
+			}
+			p.problems = append(p.problems, strings.Join(words, " "))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+// do runs actions in the page.
+func (p *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	giveUp := time.AfterFunc(patience, func() { p.t.Errorf("%s: not within %v", what, patience); p.close() })
+	defer giveUp.Stop()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// open goes to an address.
+func (p *tab) open(url string) {
+	p.t.Helper()
+	p.do("open "+url, chromedp.Navigate(url))
+}
+
+// prefer makes the page light or dark.
+func (p *tab) prefer(scheme string) {
+	p.t.Helper()
+	p.do("prefer "+scheme, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}))
+}
+
+// evaluate returns what a JavaScript expression says.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// eventually waits until a condition on the page holds, and fails with what the page shows if it never does.
+func (p *tab) eventually(what, condition string) {
+	p.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !evaluate[bool](p, condition) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: not within %v: the page says\n%s", what, patience, evaluate[string](p, "document.body.innerText"))
+		}
+		p.do("wait", chromedp.Sleep(100*time.Millisecond))
+	}
+}
+
+// fits fails if the page must be scrolled sideways.
+func (p *tab) fits(width int) {
+	p.t.Helper()
+	p.do("resize", chromedp.EmulateViewport(int64(width), 900))
+	if got := evaluate[int](p, "document.documentElement.scrollWidth"); got > width {
+		p.t.Errorf("at %d px the page is %d px wide", width, got)
+	}
+}
+
+// complaints returns what the page has complained about.
+func (p *tab) complaints() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.problems, "\n")
+}
+
+// forgive forgets what the page has complained about.
+func (p *tab) forgive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = nil
+}
