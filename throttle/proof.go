@@ -2,7 +2,6 @@ package throttle
 
 import (
 	"math"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -11,13 +10,13 @@ import (
 // are forgotten first. Walking over them costs as much as ten calls, so it is done once a bucket, and only if the window is not
 // in debt as it is; from one walk to the next the debts of every suffix change by the same amount.
 type proof struct {
-	ends  time.Duration // of the bucket that was open at the walk
-	k     float64
-	ever  []window.Counts // what the window had seen by then
-	worst []debts         // the largest of any suffix, by priority
-	base  []debts         // and those of everything that the window had seen
-	now   []debts         // of everything that it has seen now
-	some  []debts         // of a part of it
+	walked int64 // the number of the bucket that was open at the walk
+	k      float64
+	ever   []window.Counts // what the window had seen by then
+	worst  []debts         // the largest of any suffix, by priority
+	base   []debts         // and those of everything that the window had seen
+	now    []debts         // of everything that it has seen now
+	some   []debts         // of a part of it
 }
 
 func newProof(n int) proof {
@@ -57,7 +56,7 @@ func lowestOnes(bits uint32) uint32 { return bits & (bits ^ (bits + 1)) }
 func (t *Throttle) settled(k float64) uint32 {
 	g := &t.gates
 	f := &g.proof
-	if f.ends != t.window.Ends() || f.k != k {
+	if f.walked != t.window.Number() || f.k != k {
 		if !t.solvent(k) {
 			return 0
 		}
@@ -91,7 +90,7 @@ func (t *Throttle) solvent(k float64) bool {
 // walk makes the proof anew.
 func (t *Throttle) walk(k float64) {
 	f := &t.gates.proof
-	f.ends, f.k = t.window.Ends(), k
+	f.walked, f.k = t.window.Number(), k
 	for p := range f.worst {
 		f.worst[p] = debts{span: math.Inf(-1), recent: math.Inf(-1)}
 	}

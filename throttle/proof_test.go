@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"math"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestTheProofIsCarriedOnFromTheLastWalk(t *testing.T) {
 				}
 			}
 			carried := l.settled(ratio) & doubtful
-			l.gates.proof.ends = -1
+			l.gates.proof.walked = -1
 			if fresh := l.settled(ratio) & doubtful; fresh != carried {
 				t.Fatalf("seed %d: %b carried on, %b from scratch", seed, carried, fresh)
 			}
@@ -37,6 +38,37 @@ func TestTheProofIsCarriedOnFromTheLastWalk(t *testing.T) {
 		if settled < 100 {
 			t.Errorf("seed %d: something was settled at %d calls: too few to compare", seed, settled)
 		}
+	}
+}
+
+// TestAProofDoesNotReturnWithTheTime has a clock that jumps back to the very bucket in which a proof was made.
+func TestAProofDoesNotReturnWithTheTime(t *testing.T) {
+	l := newLab(t, 1, Config{Window: 10 * time.Second})
+	for range 100 {
+		l.call(High, nil)
+	}
+	l.call(High, context.DeadlineExceeded)
+	l.retuned()
+	if l.harmless(2)&1 == 0 {
+		t.Fatal("one rejection in a hundred is not harmless")
+	}
+	then := l.now
+	l.now = then.Add(time.Minute) // by now all is forgotten
+	l.call(High, nil)
+	l.now = then.Add(-time.Second)
+	for range 100 {
+		l.call(High, nil)
+	}
+	l.now = then
+	for range 60 {
+		l.call(High, context.DeadlineExceeded)
+	}
+	l.retuned()
+	if got := l.RejectionProbability(High); got != 0 {
+		t.Fatalf("with a hundred accepted calls in the window the probability is %v", got)
+	}
+	if l.harmless(2)&1 != 0 {
+		t.Error("calls that were forgotten long ago prove harmless what will be left of the window in a few seconds")
 	}
 }
 

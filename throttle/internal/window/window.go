@@ -37,6 +37,7 @@ type Window struct {
 	width  time.Duration
 	back   time.Duration // how far back a time is taken for the latest
 	ends   atomic.Int64  // when the open bucket ends; published after the ring is in order
+	number atomic.Int64  // of the open bucket, for others
 	_      [64]byte      // keep the ring's lock away from what every call reads
 
 	mu     sync.Mutex
@@ -92,6 +93,9 @@ func (w *Window) Due(now time.Duration) bool {
 func (w *Window) Over(end, now time.Duration) bool {
 	return uint64(end-now-1) >= uint64(w.back)
 }
+
+// Number returns the number of the open bucket. It only grows, also when the clock jumps back.
+func (w *Window) Number() int64 { return w.number.Load() }
 
 // Ends returns when the open bucket ends.
 func (w *Window) Ends() time.Duration { return time.Duration(w.ends.Load()) }
@@ -192,6 +196,7 @@ func (w *Window) roll(now time.Duration) {
 		w.advance(next)
 		w.open = next
 	}
+	w.number.Store(w.open)
 	w.ends.Store((w.open - w.lead + 1) * int64(w.width))
 }
 
