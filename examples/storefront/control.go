@@ -20,7 +20,6 @@ var errMediaType = errors.New("storefront: send application/json or application/
 
 // control changes the shop as its visitors want it.
 type control struct {
-	shop     *shop.Shop
 	director *director
 }
 
@@ -44,14 +43,11 @@ func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var now shop.Settings
 	if err == nil {
-		now, err = c.shop.Change(change)
+		now, err = c.director.yield(change, wished.Load != nil || wished.Backend != nil)
 	}
 	if err != nil {
 		answer(w, statusOf(err), map[string]string{"error": err.Error()})
 		return
-	}
-	if wished.Load != nil || wished.Backend != nil {
-		c.director.leave()
 	}
 	answer(w, http.StatusOK, now)
 }

@@ -67,13 +67,15 @@ func (d *director) set(change func(*shop.Settings)) bool {
 	return err == nil
 }
 
-// leave ends the play.
-func (d *director) leave() {
+// yield lets somebody else change the settings, and ends the play if that is done and it is about what the director decides.
+func (d *director) yield(change func(*shop.Settings), ends bool) (shop.Settings, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.left() {
+	now, err := d.shop.Change(change)
+	if err == nil && ends && !d.left() {
 		close(d.gone)
 	}
+	return now, err
 }
 
 func (d *director) left() bool {

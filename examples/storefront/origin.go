@@ -8,16 +8,18 @@ import (
 )
 
 // sameOrigin lets only our own page, and programs that are no browsers, through to next. Another page in the visitor's browser
-// is refused by what the browser says of it, and one whose name was made to point to this machine by that name.
-func sameOrigin(listen string, next http.Handler) http.Handler {
-	protected := http.NewCrossOriginProtection().Handler(next)
+// is refused by what the browser says of it.
+func sameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProtection().Handler(next) }
+
+// knownHost refuses a page whose name was made to point to this machine, by that name.
+func knownHost(listen string, next http.Handler) http.Handler {
 	own, _, _ := net.SplitHostPort(listen)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ourHost(r.Host, own) {
 			answer(w, http.StatusForbidden, map[string]string{"error": "storefront: the page has another address: use that of -listen, or localhost"})
 			return
 		}
-		protected.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -37,10 +37,10 @@ func (f *storefront) handler(listen string) http.Handler {
 	for _, name := range assets() {
 		mux.Handle("GET /assets/"+name, asset("page/"+name))
 	}
-	mux.Handle("GET /stream", f.stream)
-	mux.Handle("POST /control", sameOrigin(listen, &control{f.shop, f.director}))
+	mux.Handle("GET /stream", knownHost(listen, f.stream))
+	mux.Handle("POST /control", knownHost(listen, sameOrigin(&control{f.director})))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	mux.Handle("/debug/throttle", f.status)
+	mux.Handle("/debug/throttle", knownHost(listen, f.status))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // whoever asked may be gone
 	})

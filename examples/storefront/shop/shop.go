@@ -17,7 +17,7 @@ const Name = "shop-backend"
 // Config says what a shop begins with.
 type Config struct {
 	Settings Settings
-	Hooks    throttle.Hooks // of the throttle
+	Hooks    throttle.Hooks // of the throttle; Created and Closed are told during a change, and must not call Change
 	Tracer   trace.Tracer   // of the visitors' requests; nil for none
 }
 
