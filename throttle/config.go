@@ -31,7 +31,7 @@ type Config struct {
 	// default 2. A lower ratio wastes less of the backend's work on rejections and notices its recovery later.
 	Ratio float64
 	// MinimumRate is how many calls per second, about, are let through whatever happens, to find out when the backend is
-	// back. More than 0, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered takes less for one.
+	// back. More than 0, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered treats less than one as one.
 	MinimumRate float64
 	// Window is how long outcomes are remembered, 1 s to 1 h. Default 1 minute; for Tiered 10 s. A shorter one reacts and
 	// recovers faster, and needs more calls per second to know what it does.

@@ -10,8 +10,9 @@ import (
 type Policy uint8
 
 const (
-	// SRE is the formula of Google's SRE book, extended to several priorities. It sheds nothing while a backend of Ratio 2
-	// serves half of what it gets, whatever the reason, and it takes a window or two to trust a recovered backend.
+	// SRE is the formula of Google's SRE book, extended to several priorities. With a Ratio of 2 it sheds nothing of the highest priority, or
+	// of a single one, while the backend serves half of what it gets, whatever the reason; lower ones answer for those above and
+	// begin sooner, the lowest of four at about a quarter of rejections. It takes a window or two to trust a recovered backend.
 	SRE Policy = iota
 	// Tiered shares what the backend has accepted in the last seconds among the priorities, from the top down. It
 	// protects high priorities from a backend that does not know them, sheds within a second, and recovers in about ten,

@@ -28,7 +28,7 @@ func Scenarios() []Scenario {
 	}
 	all = append(all, reduced()...)
 	all = append(all, bursty(), single(), failingTier())
-	for _, percent := range []float64{5, 10, 20} {
+	for _, percent := range []float64{5, 10, 20, 30, 40} {
 		all = append(all, erring(percent))
 	}
 	for _, load := range []float64{2, 10} {
