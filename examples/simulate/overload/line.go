@@ -2,12 +2,14 @@ package overload
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
 const (
 	patience = time.Second // how long a caller waits for a backend that queues
 	longest  = 5           // seconds of a healthy backend's work that it queues
+	fewest   = 1024        // calls that a line has room for
 	never    = time.Duration(math.MaxInt64)
 )
 
@@ -30,13 +32,13 @@ type line struct {
 	debt  float64 // work on rejections that comes first
 	until time.Duration
 
-	calls              []waiting // a ring
-	first, giving, end uint64    // in line: the next to be served, the next to give up, and behind the last
+	calls         []waiting // in order of arrival
+	first, giving int       // in calls: the next to be served, and the next to give up
 }
 
 // newLine returns an empty line before a backend of that healthy capacity.
 func newLine(cost, capacity float64) *line {
-	return &line{cost: cost, room: longest * capacity, calls: make([]waiting, 1024)}
+	return &line{cost: cost, room: longest * capacity, calls: make([]waiting, 0, fewest)}
 }
 
 // retune changes the capacity.
@@ -51,13 +53,10 @@ func (l *line) join(w waiting) bool {
 	if l.due-l.done+l.debt+1 > l.room {
 		return false
 	}
-	if l.end-l.first == uint64(len(l.calls)) {
-		l.grow()
-	}
+	l.closeUp()
 	l.due++
 	w.mark = l.due
-	*l.at(l.end) = w
-	l.end++
+	l.calls = append(l.calls, w)
 	return true
 }
 
@@ -73,8 +72,8 @@ func (l *line) reject(at time.Duration) float64 {
 func (l *line) next() (at time.Duration, served bool) {
 	served = true
 	at = l.serving()
-	if l.giving < l.end {
-		if gone := l.at(l.giving).arrived + patience; gone < at {
+	if l.giving < len(l.calls) {
+		if gone := l.calls[l.giving].arrived + patience; gone < at {
 			return gone, false
 		}
 	}
@@ -83,10 +82,10 @@ func (l *line) next() (at time.Duration, served bool) {
 
 // serving tells when the first in line is served.
 func (l *line) serving() time.Duration {
-	if l.first == l.end || l.rate == 0 {
+	if l.first == len(l.calls) || l.rate == 0 {
 		return never
 	}
-	wait := math.Ceil((l.at(l.first).mark - l.done + l.debt) / l.rate * float64(time.Second))
+	wait := math.Ceil((l.calls[l.first].mark - l.done + l.debt) / l.rate * float64(time.Second))
 	if wait >= float64(never-l.until) {
 		return never
 	}
@@ -96,7 +95,7 @@ func (l *line) serving() time.Duration {
 // serve takes the first call out of the line, and reports whether its caller still waited.
 func (l *line) serve(at time.Duration) (w *waiting, useful bool) {
 	l.work(at)
-	w = l.at(l.first)
+	w = &l.calls[l.first]
 	l.done, l.debt = max(l.done, w.mark), 0
 	useful = l.giving == l.first
 	l.first++
@@ -106,7 +105,7 @@ func (l *line) serve(at time.Duration) (w *waiting, useful bool) {
 
 // giveUp returns the call whose caller waits no longer. It stays in line: the backend does not know.
 func (l *line) giveUp() *waiting {
-	w := l.at(l.giving)
+	w := &l.calls[l.giving]
 	l.giving++
 	return w
 }
@@ -120,13 +119,12 @@ func (l *line) work(at time.Duration) {
 	l.done = min(l.done+effort-paid, l.due)
 }
 
-func (l *line) at(n uint64) *waiting { return &l.calls[n&uint64(len(l.calls)-1)] }
-
-// grow doubles the ring.
-func (l *line) grow() {
-	old := *l
-	l.calls = make([]waiting, 2*len(old.calls))
-	for n := l.first; n < l.end; n++ {
-		*l.at(n) = *old.at(n)
+// closeUp forgets the calls that have been served when they are the greater part.
+func (l *line) closeUp() {
+	if l.first < fewest || l.first < len(l.calls)/2 {
+		return
 	}
+	l.calls = slices.Delete(l.calls, 0, l.first)
+	l.giving -= l.first
+	l.first = 0
 }
