@@ -139,3 +139,37 @@ func TestControlIsOurPagesAlone(t *testing.T) {
 		})
 	}
 }
+
+func TestViewsAreReadByKnownNamesAlone(t *testing.T) {
+	handler := build(t, "").handler("127.0.0.1:8080")
+	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Host = "evil.example:8080"
+		if got := ask(handler, r); got.Code != http.StatusForbidden {
+			t.Errorf("%s by a name made to point here: got status %d want 403", path, got.Code)
+		}
+	}
+}
+
+func TestOnlyAChangeThatIsMadeEndsTheScenario(t *testing.T) {
+	for _, tt := range []struct {
+		wish string
+		ends bool
+	}{
+		{`{"load":99}`, false},
+		{`{"capacity":777}`, false},
+		{`{"policy":"sre"}`, false},
+		{`{"load":2}`, true},
+		{`{"backend":"down"}`, true},
+	} {
+		f := build(t, "-scenario overload")
+		post(t, f.handler("127.0.0.1:8080"), jsonType, tt.wish)
+		if got := f.director.left(); got != tt.ends {
+			t.Errorf("%s ends the scenario: got %v want %v", tt.wish, got, tt.ends)
+		}
+		after := f.shop.Settings()
+		if done := f.director.set(func(s *shop.Settings) { s.Load = 4 }); done == tt.ends || tt.ends && f.shop.Settings() != after {
+			t.Errorf("%s: the scenario went on: got %v want %v, settings %+v", tt.wish, done, !tt.ends, f.shop.Settings())
+		}
+	}
+}
