@@ -61,9 +61,7 @@ func (v *visit) open(ctx context.Context) error {
 
 // checkout is what the shop lives on.
 func (v *visit) checkout(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.High, func(ctx context.Context) error {
-		return v.ask(ctx)
-	})
+	return v.shop.Throttle().Do(ctx, throttle.High, v.ask)
 }
 
 func (v *visit) cart(ctx context.Context) error {
