@@ -24,9 +24,14 @@ type command struct {
 	browse         func(url string) error
 }
 
-// run serves the page and lets things happen until ctx ends or the time is over, and returns the exit code.
+// run serves the page and lets things happen until ctx ends or the time is over, or asks another process that does, and returns the
+// exit code.
 func (c command) run(ctx context.Context) int {
-	if err := c.serve(ctx); err != nil {
+	work := c.serve
+	if c.settings.healthcheck {
+		work = newHealthcheck(c.settings.listen).ask
+	}
+	if err := work(ctx); err != nil {
 		fmt.Fprintln(c.stderr, "storefront:", err)
 		return exitFailed
 	}
@@ -38,7 +43,8 @@ func (c command) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w: choose another address with -listen, or 127.0.0.1:0 for any free port", c.settings.listen, err)
 	}
-	f, err := newStorefront(ctx, c.settings, c.getenv)
+	c.stdout = &terminal{out: c.stdout} // the report and the alerts write to it
+	f, err := newStorefront(ctx, c.settings, c.stdout, c.getenv)
 	if err != nil {
 		_ = listener.Close() // nobody has come yet
 		return err

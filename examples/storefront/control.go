@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,8 +12,6 @@ import (
 
 // maxControlSize is far more than anybody needs to say what should change.
 const maxControlSize = 4 << 10
-
-var errMediaType = errors.New("storefront: send application/json or application/x-www-form-urlencoded")
 
 // control changes the shop as its visitors want it.
 type control struct {
@@ -46,51 +41,27 @@ func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		now, err = c.director.yield(change, wished.Load != nil || wished.Backend != nil)
 	}
 	if err != nil {
-		answer(w, statusOf(err), map[string]string{"error": err.Error()})
+		refuse(w, err)
 		return
 	}
 	answer(w, http.StatusOK, now)
 }
 
-func statusOf(err error) int {
-	tooLarge := new(http.MaxBytesError)
-	switch {
-	case errors.As(err, &tooLarge):
-		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, errMediaType):
-		return http.StatusUnsupportedMediaType
-	}
-	return http.StatusBadRequest
-}
-
-func answer(w http.ResponseWriter, status int, with any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(with) // whoever asked may be gone
-}
-
 // readWish reads JSON or a form. Fields that do not exist are an error: they are misspelt.
 func readWish(r *http.Request) (wish, error) {
 	var wished wish
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch kind {
+	switch mediaTypeOf(r) {
 	case "application/json":
 		decoder := json.NewDecoder(r.Body)
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&wished); err != nil {
-			return wished, fmt.Errorf("storefront: no JSON that can be understood: %w", err)
-		}
-		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-			return wished, errors.New("storefront: something stands after the JSON object")
-		}
-		return wished, nil
+		return wished, readJSON(decoder, &wished)
 	case "application/x-www-form-urlencoded":
 		if err := r.ParseForm(); err != nil {
 			return wished, fmt.Errorf("storefront: no form that can be understood: %w", err)
 		}
 		return formWish(r.PostForm)
 	}
-	return wished, errMediaType
+	return wished, fmt.Errorf("%w: send application/json or application/x-www-form-urlencoded", errMediaType)
 }
 
 // formWish reads the fields of a form.

@@ -24,20 +24,29 @@ func newDirector(s *shop.Shop, sc scenario) *director {
 
 // play plays the scenario until ctx ends or the director leaves.
 func (d *director) play(ctx context.Context) {
-	sc := &d.scenario
-	if sc.worsen == nil {
-		return
-	}
-	calm := d.shop.Settings()
-	if !d.wait(ctx, sc.calm) {
-		return
-	}
-	for d.set(sc.worsen) && sc.trouble > 0 {
-		relieve := func(now *shop.Settings) { now.Load, now.Backend = calm.Load, calm.Backend }
-		if !d.wait(ctx, sc.trouble) || !d.set(relieve) || !d.wait(ctx, sc.rest+sc.calm) {
-			return
+	before := d.shop.Settings()
+	for len(d.scenario.acts) > 0 {
+		for _, a := range d.scenario.acts {
+			if !d.begin(a, before) || a.length == 0 || !d.wait(ctx, a.length) {
+				return
+			}
 		}
 	}
+}
+
+// begin begins an act, and reports whether it was still for the director to do so. What acts may change is first as it was before all
+// of them.
+func (d *director) begin(a act, before shop.Settings) bool {
+	return d.set(func(now *shop.Settings) {
+		now.Load, now.Backend = before.Load, before.Backend
+		if a.worsen == nil {
+			return
+		}
+		if d.begun.IsZero() {
+			d.begun = time.Now()
+		}
+		a.worsen(now)
+	})
 }
 
 // wait lets time pass, and reports whether the play goes on.
@@ -53,15 +62,12 @@ func (d *director) wait(ctx context.Context, t time.Duration) bool {
 	return false
 }
 
-// set changes the settings, and reports whether it was still for the director to do so.
+// set changes the settings, and reports whether it was still for the director to do so. The change is made with the lock held.
 func (d *director) set(change func(*shop.Settings)) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.left() {
 		return false
-	}
-	if d.begun.IsZero() {
-		d.begun = time.Now()
 	}
 	_, err := d.shop.Change(change)
 	return err == nil

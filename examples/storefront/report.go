@@ -77,21 +77,23 @@ func (r *report) add(row shop.Sample, d *director) {
 	}
 }
 
-// line writes what happened within a second, and below it what has been changed meanwhile.
+// line writes what happened within a second, and below it what has been changed meanwhile. It writes it at once, so that nothing that
+// others have to tell comes between.
 func (r *report) line(row shop.Sample) {
+	above, below := "", ""
 	if r.lines%linesPerHeading == 0 {
-		r.printf("%s", heading)
+		above = heading
+	}
+	if row.Settings != r.settings {
+		below = fmt.Sprintf("         -- %s\n", describe(row.Settings))
+		r.settings = row.Settings
 	}
 	r.lines++
 	k := row.Kinds
-	r.printf("%5.0f s %10.0f %9.0f       %s  %s   %s %s %s %s  %10.0f    %.2f  %.2f  %.2f  %.2f\n",
-		row.At.Sub(r.begun).Seconds(), row.Offered, row.Served, percent(row.Goodput), percent(row.Twin.Goodput),
+	r.printf("%s%5.0f s %10.0f %9.0f       %s  %s   %s %s %s %s  %10.0f    %.2f  %.2f  %.2f  %.2f\n%s",
+		above, row.At.Sub(r.begun).Seconds(), row.Offered, row.Served, percent(row.Goodput), percent(row.Twin.Goodput),
 		percent(k[0].Success), percent(k[1].Success), percent(k[2].Success), percent(k[3].Success), row.Shed,
-		k[0].Probability, k[1].Probability, k[2].Probability, k[3].Probability)
-	if row.Settings != r.settings {
-		r.printf("         -- %s\n", describe(row.Settings))
-		r.settings = row.Settings
-	}
+		k[0].Probability, k[1].Probability, k[2].Probability, k[3].Probability, below)
 }
 
 func (r *report) printf(format string, args ...any) {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
 // tell returns what a run prints that takes so long, on virtual time, and without a server.
@@ -20,7 +23,7 @@ func tell(t *testing.T, flags string, duration time.Duration) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := newStorefront(t.Context(), s, func(string) string { return "" })
+		f, err := newStorefront(t.Context(), s, io.Discard, func(string) string { return "" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +123,18 @@ func TestABrownoutComesAgainUntilTheVisitorTakesOver(t *testing.T) {
 			t.Errorf("trouble: got it since %v, %v want a second", begun, ok)
 		}
 	})
+}
+
+func TestASummaryOfTheLastPartDoesNotClaimTheWhole(t *testing.T) {
+	for seconds, since := range map[int]bool{maxSummary - 1: true, maxSummary: false} {
+		var out strings.Builder
+		r := newReport(&out, settingsOf(t, "-scenario tour"))
+		r.troubled, r.rows = true, make([]shop.Sample, seconds)
+		r.summarize(shop.Calm())
+		if got := strings.Contains(out.String(), "since the tour began"); got != since {
+			t.Errorf("%d rows: got since the tour began: %v want %v\n%s", seconds, got, since, out.String())
+		}
+	}
 }
 
 type broken struct{}

@@ -6,22 +6,47 @@ import (
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
-// scenario is what happens to the shop by itself: calm, then trouble, then calm again, over and over. The zero scenario is that
-// nothing happens.
+// scenario is what happens to the shop by itself: one act after the other, over and over. The zero scenario is that nothing happens.
 type scenario struct {
-	name    string
-	calm    time.Duration
-	trouble time.Duration // 0 is until the end
-	rest    time.Duration
-	worsen  func(*shop.Settings)
+	name string
+	acts []act
+}
+
+// act is a part of a scenario. Whatever the act before has done to load and backend is over when it begins.
+type act struct {
+	length time.Duration        // 0 is until the end
+	worsen func(*shop.Settings) // nil is calm
+}
+
+func calm(length time.Duration) act { return act{length: length} }
+
+func overload(length time.Duration) act {
+	return act{length, func(s *shop.Settings) { s.Load = 4 }}
+}
+
+func outage(length time.Duration) act {
+	return act{length, func(s *shop.Settings) { s.Backend = shop.Down }}
+}
+
+func brownout(length time.Duration) act {
+	return act{length, func(s *shop.Settings) { s.Backend = shop.Brownout }}
+}
+
+// crash is an outage while everybody presses reload.
+func crash(length time.Duration) act {
+	return act{length, func(s *shop.Settings) { s.Load, s.Backend = 4, shop.Down }}
 }
 
 func scenarios() []scenario {
-	const calm, trouble, rest = 5 * time.Second, 10 * time.Second, 15 * time.Second
+	const second, minute, forever = time.Second, time.Minute, 0
 	return []scenario{
-		{name: "overload", calm: 3 * time.Second, worsen: func(s *shop.Settings) { s.Load = 4 }},
-		{"outage", calm, trouble, rest, func(s *shop.Settings) { s.Backend = shop.Down }},
-		{"brownout", calm, trouble, rest, func(s *shop.Settings) { s.Backend = shop.Brownout }},
+		{"overload", []act{calm(3 * second), overload(forever)}},
+		{"outage", []act{calm(5 * second), outage(10 * second), calm(15 * second)}},
+		{"brownout", []act{calm(5 * second), brownout(10 * second), calm(15 * second)}},
+		// Alerts want minutes of trouble before they fire. They look back on five of them, and most are kept for five more, before they
+		// resolve. A crash and not an outage: at a quiet load there are so few checkouts that they are never shed nine times in ten, as
+		// ThrottleBackendDown wants it.
+		{"tour", []act{calm(2 * minute), overload(5 * minute), calm(10 * minute), crash(4 * minute), calm(10 * minute)}},
 	}
 }
 

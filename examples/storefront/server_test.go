@@ -110,6 +110,7 @@ func TestMetricsHaveEverySeriesAndExemplars(t *testing.T) {
 			`throttle_calls_total\{error_type="shed",.*throttle_cause="above"`, `throttle_calls_total\{error_type="timeout"`,
 			`throttle_call_duration_seconds_bucket\{`, `throttle_call_duration_seconds_count\{`, `throttle_call_duration_seconds_sum\{`,
 			`throttle_call_active\{`, `throttle_rejection_probability_ratio\{`, `throttle_window_requests\{`, `throttle_window_accepts\{`,
+			`go_goroutines `, `go_memstats_heap_alloc_bytes `, `go_gc_duration_seconds\{`, `process_start_time_seconds `,
 			`throttle_fallbacks_total\{`, `throttle_priority_clamped_total\{`, `target_info\{.*service_name="storefront"`,
 			`throttle_call_duration_seconds_bucket\{.*} \S+ # \{.*trace_id="[0-9a-f]{32}".*}`,
 		} {

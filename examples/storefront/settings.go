@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
@@ -15,11 +16,12 @@ import (
 
 // Settings are what the flags say.
 type settings struct {
-	listen   string
-	open     bool
-	duration time.Duration // 0 is until Ctrl-C
-	shop     shop.Settings
-	scenario scenario
+	listen      string
+	open        bool
+	healthcheck bool          // ask who listens there, and nothing else
+	duration    time.Duration // 0 is until Ctrl-C
+	shop        shop.Settings
+	scenario    scenario
 }
 
 // parse returns what the arguments say, or what is wrong with them. Its error is flag.ErrHelp if they ask for help.
@@ -28,6 +30,7 @@ func parse(args []string) (settings, error) {
 	flags := flag.NewFlagSet("storefront", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main tells an error, without the whole usage after it
 	flags.BoolVar(&s.open, "open", false, "")
+	flags.BoolVar(&s.healthcheck, "healthcheck", false, "")
 	flags.Func("listen", "", s.setListen)
 	flags.Func("duration", "", s.setDuration)
 	flags.Func("load", "", number(&s.shop.Load, 0, shop.MaxLoad, "times the capacity"))
@@ -40,7 +43,23 @@ func parse(args []string) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen", flags.Arg(0))
 	}
-	return s, nil
+	return s, s.checkHealthcheck(flags)
+}
+
+// checkHealthcheck refuses what means nothing to -healthcheck: whoever gives it has mistaken it for something that runs.
+func (s *settings) checkHealthcheck(flags *flag.FlagSet) (err error) {
+	if !s.healthcheck {
+		return nil
+	}
+	flags.Visit(func(f *flag.Flag) {
+		if f.Name != "healthcheck" && f.Name != "listen" {
+			err = fmt.Errorf("-healthcheck asks a storefront that runs: leave out -%s, it goes with -listen only", f.Name)
+		}
+	})
+	if _, port, _ := net.SplitHostPort(s.listen); err == nil && strings.Trim(port, "0") == "" {
+		err = fmt.Errorf("-healthcheck needs the port that the storefront listens on: -listen is %s", s.listen)
+	}
+	return err
 }
 
 func (s *settings) setListen(address string) error {
@@ -94,7 +113,7 @@ func parsePolicy(word string) (throttle.Policy, error) {
 func (s *settings) setScenario(name string) error {
 	sc, ok := findScenario(name)
 	if !ok {
-		return errors.New("want overload, outage, brownout or none")
+		return errors.New("want overload, outage, brownout, tour or none")
 	}
 	s.scenario = sc
 	return nil

@@ -21,8 +21,12 @@ func TestParse(t *testing.T) {
 	if err != nil || s.listen != "[::1]:0" || !s.open || s.duration != 20*time.Second || s.shop != want || s.scenario.name != "outage" {
 		t.Errorf("all flags: got %+v, error %v", s, err)
 	}
-	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || s.scenario.worsen != nil || s.duration != 0 {
+	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || len(s.scenario.acts) > 0 || s.duration != 0 {
 		t.Errorf("-scenario none: got %+v, error %v want nothing to happen", s, err)
+	}
+	s, err = parse(strings.Fields("-healthcheck -listen 0.0.0.0:8080"))
+	if err != nil || !s.healthcheck || s.listen != "0.0.0.0:8080" {
+		t.Errorf("-healthcheck: got %+v, error %v", s, err)
 	}
 	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-h: got error %v want flag.ErrHelp", err)
@@ -45,12 +49,18 @@ func TestParseRefuses(t *testing.T) {
 		{"-duration 9999h", `for flag -duration: want 0`},
 		{"-duration 20", `for flag -duration: want 0`},
 		{"-policy fair", `invalid value "fair" for flag -policy: want sre or tiered`},
-		{"-scenario flood", `invalid value "flood" for flag -scenario: want overload, outage, brownout or none`},
+		{"-scenario flood", `invalid value "flood" for flag -scenario: want overload, outage, brownout, tour or none`},
 		{"-listen 8080", `invalid value "8080" for flag -listen: want host:port, such as 127.0.0.1:8080`},
 		{"-listen 127.0.0.1:65536", `for flag -listen: want a port from 0 to 65535`},
 		{"-listen 127.0.0.1:http", `for flag -listen: want a port from 0 to 65535`},
 		{"-verbose", `flag provided but not defined: -verbose`},
 		{"overload", `"overload" is not a flag`},
+		{"-healthcheck -scenario tour", `-healthcheck asks a storefront that runs: leave out -scenario`},
+		{"-open -healthcheck", `leave out -open`},
+		{"-healthcheck -duration 20s -listen :8080", `leave out -duration`},
+		{"-healthcheck -load 1", `leave out -load`},
+		{"-healthcheck -listen :0", `-healthcheck needs the port that the storefront listens on: -listen is :0`},
+		{"-healthcheck -listen 127.0.0.1:", `for flag -listen: want a port`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			if _, err := parse(strings.Fields(tt.args)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -61,7 +71,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestUsageTellsEveryFlagAndScenario(t *testing.T) {
-	for _, word := range []string{"-listen", "-open", "-duration", "-load", "-capacity", "-policy", "-scenario", "none"} {
+	for _, word := range []string{"-listen", "-open", "-healthcheck", "-duration", "-load", "-capacity", "-policy", "-scenario", "none"} {
 		if !strings.Contains(usage, word) {
 			t.Errorf("usage: got nothing about %s", word)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
@@ -17,10 +18,11 @@ type storefront struct {
 	telemetry *telemetry
 	status    *statusz.Page
 	stream    *stream
+	alerts    *alerts
 }
 
-// newStorefront returns a storefront in which nothing happens yet.
-func newStorefront(ctx context.Context, s settings, getenv func(string) string) (*storefront, error) {
+// newStorefront returns a storefront in which nothing happens yet. It tells of alerts on out.
+func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(string) string) (*storefront, error) {
 	tel, err := newTelemetry(ctx, getenv)
 	if err != nil {
 		return nil, err
@@ -34,7 +36,10 @@ func newStorefront(ctx context.Context, s settings, getenv func(string) string) 
 	if err != nil {
 		return nil, err
 	}
-	return &storefront{shop: sh, director: newDirector(sh, s.scenario), telemetry: tel, status: page, stream: newStream()}, nil
+	return &storefront{
+		shop: sh, director: newDirector(sh, s.scenario), telemetry: tel,
+		status: page, stream: newStream(), alerts: &alerts{out: out},
+	}, nil
 }
 
 // run lets things happen until ctx ends, and the report tell of them.

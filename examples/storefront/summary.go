@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
@@ -37,17 +38,18 @@ func tallyOf(rows []shop.Sample) tally {
 	return t
 }
 
-// summarize writes what the run has shown.
+// summarize writes what the run has shown, at once.
 func (r *report) summarize(now shop.Settings) {
 	if len(r.rows) == 0 {
 		return
 	}
+	var text strings.Builder
 	t := tallyOf(r.rows)
 	since := ""
-	if r.troubled {
+	if r.troubled && len(r.rows) < maxSummary {
 		since = ", since the " + r.scenario.name + " began"
 	}
-	r.printf("\nThe last %.0f s%s: %s\n\n", t.seconds, since, describe(now))
+	fmt.Fprintf(&text, "\nThe last %.0f s%s: %s\n\n", t.seconds, since, describe(now))
 	whole := "of capacity"
 	switch {
 	case t.possible == 0:
@@ -55,15 +57,16 @@ func (r *report) summarize(now shop.Settings) {
 	case t.offered < t.capacity:
 		whole = "of what was offered"
 	}
-	r.printf("  goodput              %s %s\n", share(t.served, t.possible), whole)
-	r.printf("  without a throttle   %s %s\n", share(t.twin, t.possible), whole)
+	fmt.Fprintf(&text, "  goodput              %s %s\n", share(t.served, t.possible), whole)
+	fmt.Fprintf(&text, "  without a throttle   %s %s\n", share(t.twin, t.possible), whole)
 	for i, kind := range shop.Kinds() {
 		more := ""
 		if i == len(t.okBy)-1 {
 			more = fmt.Sprintf("; %s more were served from the cache", share(t.cached, t.offeredBy[i]))
 		}
-		r.printf("  success %-12s %s of %s%s\n", kind.Priority, share(t.okBy[i], t.offeredBy[i]), kind.Name, more)
+		fmt.Fprintf(&text, "  success %-12s %s of %s%s\n", kind.Priority, share(t.okBy[i], t.offeredBy[i]), kind.Name, more)
 	}
+	r.printf("%s", text.String())
 }
 
 // share returns a part of the whole in percent. Calls that were under way at the beginning may make it more than all.

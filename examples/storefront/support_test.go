@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +15,7 @@ func build(t *testing.T, flags string) *storefront {
 	if err != nil {
 		t.Fatalf("parse: got error %v want nil", err)
 	}
-	f, err := newStorefront(t.Context(), s, func(string) string { return "" })
+	f, err := newStorefront(t.Context(), s, io.Discard, func(string) string { return "" })
 	if err != nil {
 		t.Fatalf("newStorefront: got error %v want nil", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
@@ -26,8 +27,9 @@ type telemetry struct {
 	throttles *otelthrottle.Telemetry
 }
 
-// newTelemetry returns metrics for Prometheus, and traces. Every request is sampled, for the sake of the exemplars, but spans leave the
-// process only if the environment says where to.
+// newTelemetry returns metrics for Prometheus, those of the Go runtime and of the process among them, and traces. Every request is
+// sampled, for the sake of the exemplars, unless OTEL_TRACES_SAMPLER says otherwise; spans leave the process only if the environment says
+// where to.
 func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, error) {
 	about, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "storefront")), resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -35,11 +37,12 @@ func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, 
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
 	if err != nil {
 		return nil, err
 	}
-	tracing := []trace.TracerProviderOption{trace.WithResource(about), trace.WithSampler(trace.ParentBased(trace.AlwaysSample()))}
+	tracing := []trace.TracerProviderOption{trace.WithResource(about)}
 	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
 		spans, err := otlptracehttp.New(ctx)
 		if err != nil {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestReachable(t *testing.T) {
+	for _, tt := range []struct{ listen, want string }{
+		{"127.0.0.1:8080", "127.0.0.1:8080"},
+		{"0.0.0.0:8080", "127.0.0.1:8080"},
+		{":8080", "127.0.0.1:8080"},
+		{"[::]:8080", "[::1]:8080"},
+		{"[::ffff:0.0.0.0]:8080", "127.0.0.1:8080"},
+		{"[::1]:80", "[::1]:80"},
+		{"10.1.2.3:8080", "10.1.2.3:8080"},
+		{"[fe80::1%eth0]:8080", "[fe80::1%eth0]:8080"},
+		{"shop.example.com:8080", "shop.example.com:8080"},
+	} {
+		if got := reachable(tt.listen); got != tt.want {
+			t.Errorf("reachable(%q): got %q want %q", tt.listen, got, tt.want)
+		}
+	}
+}
+
+// check runs the command with -healthcheck against a server, and returns what it ends with and says.
+func check(t *testing.T, server *httptest.Server) (code int, said string) {
+	t.Helper()
+	var out, complaints strings.Builder
+	s := settingsOf(t, "-healthcheck -listen "+server.Listener.Addr().String())
+	c := command{settings: s, stdout: &out, stderr: &complaints, getenv: nothing}
+	code = c.run(t.Context())
+	if out.Len() > 0 {
+		t.Errorf("standard output: got %q want nothing", out.String())
+	}
+	return code, complaints.String()
+}
+
+func TestHealthcheckAsksWhoListens(t *testing.T) {
+	if transport := newHealthcheck(":8080").transport.(*http.Transport); transport.Proxy != nil {
+		t.Error("transport: got one that asks the environment's proxy want none")
+	}
+	for _, tt := range []struct {
+		name    string
+		handler http.Handler
+		code    int
+		want    string
+	}{
+		{"the storefront", build(t, "").handler("127.0.0.1:8080"), exitDone, ""},
+		{"unwell", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), exitFailed, "/healthz: got status 503 want 200\n"},
+		{"somebody else", http.NotFoundHandler(), exitFailed, "/healthz: got status 404 want 200\n"},
+		{"elsewhere", http.RedirectHandler("/", http.StatusFound), exitFailed, "got status 302 want 200\n"},
+		{"no content", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), exitFailed, "got status 204 want 200\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(tt.handler)
+			defer server.Close()
+			code, said := check(t, server)
+			if code != tt.code || !strings.HasSuffix(said, tt.want) || tt.want == "" && said != "" || strings.Count(said, "\n") > 1 {
+				t.Errorf("run: got code %d and %q want %d and a line with %q", code, said, tt.code, tt.want)
+			}
+		})
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	if code, said := check(t, gone); code != exitFailed || !strings.Contains(said, "refused") || strings.Count(said, "\n") != 1 {
+		t.Errorf("nobody: got code %d and %q want 1 and a line that says so", code, said)
+	}
+}
+
+// silent is a server that takes a request and never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestHealthcheckWaitsTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		err := healthcheck{listen: ":8080", transport: silent{}}.ask(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/healthz: got no answer within 2s") {
+			t.Errorf("ask: got error %v want that there is no answer within 2s", err)
+		}
+		if took := time.Since(begun); took != healthTimeout {
+			t.Errorf("ask: got an end after %v want %v", took, healthTimeout)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		if err := (healthcheck{listen: ":8080", transport: silent{}}).ask(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("ask after Ctrl-C: got error %v want that it was cancelled", err)
+		}
+	})
+}
