@@ -1,0 +1,196 @@
+package main
+
+import (
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// availability is the dashboard of those who are paged: faults by kind, and what they do to the objective.
+func availability() grafana.Dashboard {
+	d := frame(availabilityUID, "Availability", "Faults of the backends by kind, the objective of priority high and how fast its error budget "+
+		"burns, and the alerts that say so.")
+	d.Variables = append(d.Variables, grafana.Choice("objective", "Objective", "The share of high calls that are to succeed. The alerts have "+
+		"their own, in the rule throttle:error_budget:ratio.",
+		"99.9 %", "0.999", "99 %", "0.99", "99.5 %", "0.995", "99.95 %", "0.9995", "99.99 %", "0.9999"))
+	d.Rows = []grafana.Row{
+		{Title: "Now", Height: 4, Panels: healthPanels()},
+		{Title: "Alerts", Height: 7, Panels: []grafana.Panel{alertsTable()}},
+		{Title: "Faults", Height: 9, Panels: faultPanels()},
+		{Title: "Priority high against its objective", Height: 9, Panels: objectivePanels()},
+		{Title: "Who sees what", Height: 9, Panels: []grafana.Panel{callersTable()}},
+	}
+	return d
+}
+
+// badShare returns the share of high calls of which their callers got nothing, over a window.
+func badShare(window string, by ...string) string {
+	return share(sum(rateOver(calls().of(isHigh(), isBad()), window), by...),
+		sum(rateOver(calls().of(isHigh()), window), by...))
+}
+
+// burn returns how many times as fast as the objective allows the budget burns, over a window.
+func burn(window string) string { return badShare(window) + " / (1 - $objective)" }
+
+// healthPanels are the numbers to see first.
+func healthPanels() []grafana.Panel {
+	const shown = "$__range"
+	return []grafana.Panel{
+		{
+			Title: "High succeeded", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 3, NoValue: "no traffic",
+			Steps: []grafana.Step{{Color: bad}, {From: 0.99, Color: doubtful}, {From: 0.999, Color: good}},
+			Description: "The share of high calls, over the time shown, that were neither shed nor rejected. This is what the objective is about: " +
+				"what a caller saw, whoever refused.",
+			Targets: []grafana.Target{{Expr: "1 - " + badShare(shown), Instant: true}}, View: grafana.Stat{},
+		},
+		{
+			Title: "Budget left", Width: 5, Unit: "percentunit", Decimals: 1, Signed: true, NoValue: "no traffic",
+			Steps: []grafana.Step{{Color: bad}, {From: 0, Color: doubtful}, {From: 0.5, Color: good}},
+			Description: "What is left of the failures that the objective allows in the time shown. Below 0 it is missed. Show a month for the " +
+				"month's.",
+			Targets: []grafana.Target{{Expr: "1 - " + burn(shown), Instant: true}}, View: grafana.Stat{},
+		},
+		{
+			Title: "Burn rate, last hour", Width: 5, Unit: "short", Decimals: 1, NoValue: "no traffic", Steps: from(1, 14.4),
+			Description: "How many times as fast as allowed the budget burned in the last hour. At 1 a month's budget lasts a month; at 14.4 two days, " +
+				"and somebody is paged.",
+			Targets: []grafana.Target{{Expr: burn("1h"), Instant: true}}, View: grafana.Stat{},
+		},
+		{
+			Title: "Rejected by the backend", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers", Steps: from(0.05, 0.25),
+			Description: "The share of the calls sent, of all chosen priorities, that the backend rejected. Above 5 % there is a warning, above 25 % " +
+				"somebody is paged.",
+			Targets: []grafana.Target{{
+				Expr:    share(sum(rate(calls().chosen(isRejected()))), sum(rate(calls().chosen(isAnswered())))),
+				Instant: true,
+			}}, View: grafana.Stat{},
+		},
+		{
+			Title: "Alerts firing", Width: 4, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
+			Description: "How many alerts about the chosen throttles are firing. Always 0 in a Prometheus without the rules.",
+			Targets:     []grafana.Target{{Expr: "count(" + alerts(is("alertstate", "firing")) + ") or vector(0)", Instant: true}},
+			View:        grafana.Stat{},
+		},
+	}
+}
+
+// alertsTable lists what is wrong, with the way to what to do.
+func alertsTable() grafana.Panel {
+	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", Away: true}
+	return grafana.Panel{
+		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State"},
+		Description: "Alerts about the chosen throttles. Choose a name for what it means and what to do. Pending ones will fire if it " +
+			"goes on. Some may be muted by a graver one in Alertmanager.",
+		Targets: []grafana.Target{{
+			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), errorType()),
+			Instant: true, Table: true,
+		}},
+		Columns: []grafana.Column{
+			{Field: "alertname", Title: "Alert", Links: []grafana.Link{runbook}},
+			{Field: "alertstate", Title: "State", Width: 110},
+			{Field: "severity", Title: "Severity", Width: 110},
+			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
+			{Field: errorType(), Title: "Kind"},
+			{Field: "job", Title: "Job"},
+			{Field: "instance", Title: "Instance"},
+			{Field: "Value", Title: "Value", Hidden: true},
+		},
+	}
+}
+
+// faultPanels tell what went wrong.
+func faultPanels() []grafana.Panel {
+	faults := sum(rate(calls().chosen(isRejected())), errorType())
+	return []grafana.Panel{
+		{
+			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(), View: grafana.Graph{Stacked: true},
+			Description: "Calls that the backend rejected. availability: it said so, or is not there. timeout: it was too slow. quota: it pushes back, " +
+				"and wants to be asked less. Other kinds are here only if a classifier counts them as rejections.",
+			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
+		},
+		{
+			Title: "Faults, of what was answered", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
+			Steps: from(0.05, 0.25), View: grafana.Graph{Thresholds: true},
+			Description: "The same as a share of the calls that were sent and answered. The lines are where the alerts begin: 5 % and 25 %. " +
+				"While a throttle sheds it lets a share through on purpose, to find out what the backend can take.",
+			Targets: []grafana.Target{{
+				Expr:   faults + " / on () group_left () (" + sum(rate(calls().chosen(isAnswered()))) + " > 0)",
+				Legend: legend(errorType()),
+			}},
+		},
+		{
+			Title: "Errors that are no fault of the backend", Width: 8, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
+			Description: "Calls that ended in an error and count as accepted or ignored: not found, forbidden, cancelled and so on. The throttle does not " +
+				"shed because of them. If _OTHER is an outage in disguise, tell the throttle with a classifier.",
+			Targets: []grafana.Target{{
+				Expr:   sum(rate(calls().chosen(isSent(), isNot(outcome(), throttle.Rejected.String()), isNot(errorType(), ""))), errorType()),
+				Legend: legend(errorType()),
+			}},
+		},
+	}
+}
+
+// objectivePanels tell how High fares.
+func objectivePanels() []grafana.Panel {
+	// Each alert needs two of these, a long one so that it means something and a short one so that it ends.
+	windows := []string{"5m", "30m", "1h", "2h", "6h", "1d", "3d"}
+	now := make([]grafana.Target, 0, len(windows))
+	for _, w := range windows {
+		now = append(now, grafana.Target{Expr: burn(w), Legend: w, Instant: true})
+	}
+	steps := []grafana.Step{{Color: good}, {From: 1, Color: "yellow"}, {From: 6, Color: doubtful}, {From: 14.4, Color: bad}}
+	return []grafana.Panel{
+		{
+			Title: "High, against its objective", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "succeeded", Color: good}, {Series: "objective", Color: plain, Dashed: true}},
+			Description: "The share of high calls that were neither shed nor rejected, against the objective. A dip costs as much budget as it " +
+				"is deep and long.",
+			Targets: []grafana.Target{
+				{Expr: "1 - " + badShare("$__rate_interval"), Legend: "succeeded"},
+				{Expr: "vector($objective)", Legend: "objective"},
+			},
+		},
+		{
+			Title: "How fast the budget burns", Width: 8, Unit: "short", NoValue: "no traffic", Steps: steps, View: grafana.Graph{Thresholds: true},
+			Description: "Burn rates of high over an hour and over six. The lines are those of the alerts: above 14.4 for an hour or 6 for six hours " +
+				"somebody is paged.",
+			Targets: []grafana.Target{{Expr: burn("1h"), Legend: "1h"}, {Expr: burn("6h"), Legend: "6h"}},
+		},
+		{
+			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 2, NoValue: "no traffic", Steps: steps, View: grafana.Bars{},
+			Description: "The same now, over every window of the alerts. Short windows high and long ones low: it has just begun. The other way round: " +
+				"it is over, and the budget remembers.",
+			Targets: now,
+		},
+	}
+}
+
+// callersTable tells who is hit.
+func callersTable() grafana.Panel {
+	by := []string{"job", "instance", throttleName()}
+	query := func(conditions ...matcher) grafana.Target {
+		return grafana.Target{Expr: sum(rate(calls().chosen(conditions...)), by...), Instant: true, Table: true}
+	}
+	kind := func(of throttle.Fault) grafana.Target {
+		return query(isRejected(), is(errorType(), of.String()))
+	}
+	return grafana.Panel{
+		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle", View: grafana.Table{SortBy: "Rejected"},
+		Description: "What each process gets from each backend. If all see the same, it is the backend; if one does, it is that process or its " +
+			"way there.",
+		Targets: []grafana.Target{
+			query(), query(isShed()), query(isRejected()),
+			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota),
+		},
+		Columns: []grafana.Column{
+			{Field: "job", Title: "Job"},
+			{Field: "instance", Title: "Instance"},
+			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
+			{Field: "Value #A", Title: "Offered", Unit: "reqps"},
+			{Field: "Value #B", Title: "Shed", Unit: "reqps"},
+			{Field: "Value #C", Title: "Rejected", Unit: "reqps"},
+			{Field: "Value #D", Title: "availability", Unit: "reqps"},
+			{Field: "Value #E", Title: "timeout", Unit: "reqps"},
+			{Field: "Value #F", Title: "quota", Unit: "reqps"},
+		},
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestNothingHasDrifted: what lies in the folder is what the program writes.
+func TestNothingHasDrifted(t *testing.T) {
+	folder := os.DirFS("..")
+	files, err := generate(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := fs.ReadFile(folder, name); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what the generator makes: run go generate ./dashboards (error %v)", name, err)
+		}
+	}
+	for _, pattern := range []string{"*.json", "kubernetes/*"} {
+		names, err := fs.Glob(folder, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if files[name] == nil {
+				t.Errorf("%s: got a file that the generator does not make", name)
+			}
+		}
+	}
+}
+
+// TestWrite writes everything anew, twice, and gets the same.
+func TestWrite(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "rules"), os.DirFS("../rules")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := write(folder); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"overview.json", "availability.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
+			got, err := os.ReadFile(filepath.Join(folder, name))
+			want, _ := os.ReadFile(filepath.Join("..", name))
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: got error %v, %d bytes want %d", name, err, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestRulesThatCannotBeCarried(t *testing.T) {
+	for name, folder := range map[string]fstest.MapFS{
+		"rules/recording.yml: no line that says groups:": {"rules/recording.yml": {Data: []byte("# nothing\n")}, "rules/alerts.yml": {Data: []byte("\ngroups:\n")}},
+		"rules/alerts.yml": {"rules/recording.yml": {Data: []byte("#\ngroups:\n")}},
+	} {
+		if _, err := generate(folder); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("generate: got error %v want one about %q", err, name)
+		}
+	}
+}

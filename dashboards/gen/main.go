@@ -1,0 +1,37 @@
+// Gen writes the dashboards, and the files that carry them and the rules to Kubernetes, into the current folder. It is what
+//
+//	go generate ./dashboards
+//
+// runs. All names of metrics and labels come from otelthrottle, so that a metric that is renamed there cannot be forgotten here.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := write("."); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+// write writes all files into a folder that has the rules.
+func write(folder string) error {
+	files, err := generate(os.DirFS(folder))
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

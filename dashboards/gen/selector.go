@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// matcher is a condition on a label.
+type matcher string
+
+func is(label, value string) matcher    { return matcher(label + `="` + value + `"`) }
+func isNot(label, value string) matcher { return matcher(label + `!="` + value + `"`) }
+func like(label, value string) matcher  { return matcher(label + `=~"` + value + `"`) }
+
+// chosenJob is what is chosen at the top of a dashboard of where throttles run.
+func chosenJob() []matcher { return []matcher{like("job", "$job"), like("instance", "$instance")} }
+
+// chosenThrottle is what is chosen of the throttles. Their names are their users' own, and may have quotes in them, which
+// Grafana does not escape by itself. Hence the format regex, and the raw string.
+func chosenThrottle() matcher { return matcher(throttleName() + "=~`${throttle:regex}`") }
+
+// optional lets pass what is chosen, and what has no such label. The format regex needs a raw string.
+func optional(label, variable string) matcher {
+	return matcher(label + "=~`(${" + variable + ":regex})?`")
+}
+
+// chosenPriority is what is chosen of the priorities.
+func chosenPriority() matcher { return like(priority(), "$priority") }
+
+// of returns the metric of the chosen throttles, all priorities, where all conditions hold.
+func (m metric) of(conditions ...matcher) string {
+	return m.where(append(append(chosenJob(), chosenThrottle()), conditions...)...)
+}
+
+// chosen returns the metric of the chosen throttles and priorities, where all conditions hold.
+func (m metric) chosen(conditions ...matcher) string {
+	return m.of(append([]matcher{chosenPriority()}, conditions...)...)
+}
+
+// where returns the metric, where all conditions hold.
+func (m metric) where(conditions ...matcher) string {
+	texts := make([]string, 0, len(conditions))
+	for _, c := range conditions {
+		texts = append(texts, string(c))
+	}
+	return string(m) + "{" + strings.Join(texts, ",") + "}"
+}
+
+// The conditions that calls are told apart by. All together were offered; those that Shadow would have shed were sent like those that were
+// admitted, and bear the outcome that they had.
+func isSent() matcher     { return isNot(decision(), otelthrottle.DecisionShed) }
+func isShed() matcher     { return is(decision(), otelthrottle.DecisionShed) }
+func isShadow() matcher   { return is(decision(), otelthrottle.DecisionShadowShed) }
+func isAccepted() matcher { return is(outcome(), throttle.Accepted.String()) }
+func isRejected() matcher { return is(outcome(), throttle.Rejected.String()) }
+func isHigh() matcher     { return is(priority(), throttle.High.String()) }
+
+// isAnswered is what the backend has given a verdict on; a call that was ignored says nothing about it.
+func isAnswered() matcher {
+	return like(outcome(), throttle.Accepted.String()+"|"+throttle.Rejected.String())
+}
+
+// isBad is a call of which its caller got nothing: shed here, or rejected there.
+func isBad() matcher { return like(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String()) }
+
+// rate returns how many there are a second, over as long as the graph's steps and the scrapes need.
+func rate(selector string) string { return rateOver(selector, "$__rate_interval") }
+
+func rateOver(selector, window string) string { return "rate(" + selector + "[" + window + "])" }
+
+// sum adds up, into a series per value of the labels.
+func sum(expr string, by ...string) string { return aggregate("sum", expr, by) }
+
+// highest returns the largest, per value of the labels.
+func highest(expr string, by ...string) string { return aggregate("max", expr, by) }
+
+func aggregate(how, expr string, by []string) string {
+	if len(by) == 0 {
+		return how + "(" + expr + ")"
+	}
+	return fmt.Sprintf("%s by (%s) (%s)", how, strings.Join(by, ", "), expr)
+}
+
+// share returns a part of a whole, and nothing where the whole is nothing: no traffic is no ratio, rather than NaN.
+func share(part, whole string) string { return part + " / (" + whole + " > 0)" }

@@ -1,0 +1,92 @@
+package grafana
+
+// Panel is one panel: what it asks, and how it shows the answer.
+type Panel struct {
+	Title       string
+	Description string // what it is, what is good, what to do
+	Width       int    // in columns
+	Unit        string
+	Decimals    int  // 0 is as many as fit
+	Ratio       bool // from 0 to 1
+	Signed      bool // may be below 0
+	NoValue     string
+	Steps       []Step // thresholds
+	Colors      []Color
+	Columns     []Column // of a table
+	Links       []Link
+	Targets     []Target
+	View        View
+}
+
+// View is how a panel shows its answer: [Stat], [Graph], [Bars] or [Table].
+type View interface {
+	kind() string
+	options() object
+	custom() object // for fields; nil for none
+}
+
+// Step is where another color begins.
+type Step struct {
+	From  float64 // ignored in the first step, which has no lower end
+	Color string
+}
+
+func (p Panel) object() object {
+	targets := make([]object, 0, len(p.Targets))
+	for i, t := range p.Targets {
+		targets = append(targets, t.object(refID(i)))
+	}
+	o := object{
+		"type": p.View.kind(), "title": p.Title, "description": p.Description, "datasource": prometheus(),
+		"fieldConfig": object{"defaults": p.defaults(), "overrides": p.overrides()},
+		"links":       each(p.Links, Link.small), "options": p.View.options(), "targets": targets,
+	}
+	if transformations := p.transformations(); len(transformations) > 0 {
+		o["transformations"] = transformations
+	}
+	return o
+}
+
+func (p Panel) defaults() object {
+	o := object{"unit": p.Unit, "color": object{"mode": p.colorMode()}, "mappings": []object{}, "thresholds": thresholds(p.Steps)}
+	if !p.Signed {
+		o["min"] = 0
+	}
+	if p.Ratio {
+		o["max"] = 1
+	}
+	if p.Decimals > 0 {
+		o["decimals"] = p.Decimals
+	}
+	if p.NoValue != "" {
+		o["noValue"] = p.NoValue
+	}
+	if custom := p.View.custom(); custom != nil {
+		o["custom"] = custom
+	}
+	return o
+}
+
+// colorMode is by the value in stats and bars, and by the name of the series in graphs.
+func (p Panel) colorMode() string {
+	if _, ok := p.View.(Graph); ok {
+		return "palette-classic"
+	}
+	return "thresholds"
+}
+
+// thresholds returns the steps. The first has no lower end, which Grafana writes as null.
+func thresholds(steps []Step) object {
+	if len(steps) == 0 {
+		steps = []Step{{Color: "text"}}
+	}
+	list := make([]object, 0, len(steps))
+	for i, s := range steps {
+		o := object{"color": s.Color, "value": s.From}
+		if i == 0 {
+			o["value"] = nil
+		}
+		list = append(list, o)
+	}
+	return object{"mode": "absolute", "steps": list}
+}

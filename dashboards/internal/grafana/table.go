@@ -1,0 +1,66 @@
+package grafana
+
+// Table shows a line for each set of labels, and a column for each label and each query.
+type Table struct {
+	SortBy string // the title of a column; the largest come first
+}
+
+// Column is a column of a table: a label, or a query's value, which is called "Value #A" for the first of several.
+type Column struct {
+	Field  string
+	Title  string
+	Unit   string
+	Width  int    // in pixels; 0 is what is left
+	Steps  []Step // the color of a cell's ground
+	Hidden bool
+	Links  []Link // on each cell
+}
+
+func (Table) kind() string { return "table" }
+
+func (t Table) options() object {
+	return object{
+		"cellHeight": "sm", "showHeader": true, "sortBy": []object{{"displayName": t.SortBy, "desc": true}},
+		"footer": object{"show": false, "countRows": false, "fields": "", "reducer": []string{"sum"}},
+	}
+}
+
+func (Table) custom() object {
+	return object{"align": "auto", "cellOptions": object{"type": "auto"}, "filterable": false, "inspect": false}
+}
+
+func (c Column) override() object {
+	properties := []object{property("displayName", c.Title)}
+	if c.Unit != "" {
+		properties = append(properties, property("unit", c.Unit))
+	}
+	if c.Width > 0 {
+		properties = append(properties, property("custom.width", c.Width))
+	}
+	if len(c.Steps) > 0 {
+		properties = append(properties, property("thresholds", thresholds(c.Steps)),
+			property("custom.cellOptions", object{"type": "color-background", "mode": "basic"}))
+	}
+	if len(c.Links) > 0 {
+		properties = append(properties, property("links", each(c.Links, Link.small)))
+	}
+	return override(c.Field, properties...)
+}
+
+// transformations make one table of the answers to all queries, with the columns in the order in which they are described.
+func (p Panel) transformations() []object {
+	if _, ok := p.View.(Table); !ok {
+		return nil
+	}
+	order, hidden := object{}, object{"Time": true}
+	for i, c := range p.Columns {
+		order[c.Field] = i
+		if c.Hidden {
+			hidden[c.Field] = true
+		}
+	}
+	return []object{
+		{"id": "merge", "options": object{}},
+		{"id": "organize", "options": object{"excludeByName": hidden, "indexByName": order, "renameByName": object{}}},
+	}
+}

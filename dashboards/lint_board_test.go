@@ -1,0 +1,157 @@
+package dashboards_test
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// board is a dashboard as the rules look at it.
+type board struct {
+	file string
+	keys map[string]json.RawMessage // everything at the top
+
+	UID           string   `json:"uid"`
+	Title         string   `json:"title"`
+	Description   string   `json:"description"`
+	Tags          []string `json:"tags"`
+	SchemaVersion int      `json:"schemaVersion"`
+	Editable      *bool    `json:"editable"`
+	GraphTooltip  int      `json:"graphTooltip"`
+	Refresh       any      `json:"refresh"`
+	Timezone      string   `json:"timezone"`
+	Links         []link   `json:"links"`
+	Panels        []panel  `json:"panels"`
+	Templating    struct {
+		List []variable `json:"list"`
+	} `json:"templating"`
+	Annotations struct {
+		List []annotation `json:"list"`
+	} `json:"annotations"`
+}
+
+type panel struct {
+	ID          int         `json:"id"`
+	Type        string      `json:"type"`
+	Title       string      `json:"title"`
+	Description string      `json:"description"`
+	Collapsed   bool        `json:"collapsed"`
+	Datasource  *datasource `json:"datasource"`
+	GridPos     place       `json:"gridPos"`
+	Panels      []panel     `json:"panels"`
+	Targets     []target    `json:"targets"`
+	Links       []link      `json:"links"`
+	FieldConfig struct {
+		Defaults  field `json:"defaults"`
+		Overrides []struct {
+			Matcher    struct{ ID, Options string } `json:"matcher"`
+			Properties []property                   `json:"properties"`
+		} `json:"overrides"`
+	} `json:"fieldConfig"`
+	Options struct {
+		Legend *struct {
+			DisplayMode, Placement, SortBy string
+			Calcs                          []string
+		} `json:"legend"`
+	} `json:"options"`
+}
+
+type place struct{ X, Y, W, H int }
+
+type field struct {
+	Unit       string   `json:"unit"`
+	Min        *float64 `json:"min"`
+	Max        *float64 `json:"max"`
+	NoValue    string   `json:"noValue"`
+	Thresholds struct {
+		Steps []struct {
+			Color string   `json:"color"`
+			Value *float64 `json:"value"`
+		} `json:"steps"`
+	} `json:"thresholds"`
+}
+
+type property struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value"`
+}
+
+type target struct {
+	Datasource *datasource `json:"datasource"`
+	Expr       string      `json:"expr"`
+	Legend     string      `json:"legendFormat"`
+	Format     string      `json:"format"`
+	Exemplar   bool        `json:"exemplar"`
+	RefID      string      `json:"refId"`
+}
+
+type variable struct {
+	Name, Label, Type, Definition, AllValue string
+	Multi, IncludeAll                       bool
+	Refresh, Sort                           int
+	Query, Current                          any
+	Datasource                              *datasource
+}
+
+type annotation struct {
+	BuiltIn    int         `json:"builtIn"`
+	Name       string      `json:"name"`
+	Expr       string      `json:"expr"`
+	Datasource *datasource `json:"datasource"`
+}
+
+type datasource struct{ Type, UID string }
+
+type link struct{ Title, Type, URL string }
+
+// readBoard reads a dashboard.
+func readBoard(t *testing.T, file string, text []byte) board {
+	t.Helper()
+	b := board{file: file}
+	if err := json.Unmarshal(text, &b); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if err := json.Unmarshal(text, &b.keys); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return b
+}
+
+// panels returns all panels that ask something, also those in rows that are closed.
+func (b board) panels() []panel {
+	var all []panel
+	for _, p := range b.Panels {
+		if p.Type != "row" {
+			all = append(all, p)
+		}
+		all = append(all, p.Panels...)
+	}
+	return all
+}
+
+// open returns the panels that ask something as soon as the dashboard is opened.
+func (b board) open() []panel {
+	var open []panel
+	for _, p := range b.Panels {
+		if p.Type != "row" {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+// links returns all links, wherever they stand.
+func (b board) links() []link {
+	all := append([]link(nil), b.Links...)
+	for _, p := range b.panels() {
+		all = append(all, p.Links...)
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				var links []link
+				if property.ID == "links" && json.Unmarshal(property.Value, &links) == nil {
+					all = append(all, links...)
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+package dashboards_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/deixis/faults"
+	"github.com/prometheus/client_golang/prometheus"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/spillway-go/spillway/dashboards"
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// exposed returns the names of all metrics and labels that a service with throttles shows to Prometheus.
+func exposed(t *testing.T) map[string]bool {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(exporter))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+	defer th.Close()
+	failing := func(context.Context) (int, error) { return 0, faults.Unavailable(0) }
+	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
+		return 0, errors.New("nothing kept either")
+	})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, family := range families {
+		for _, ending := range []string{"", "_bucket", "_sum", "_count"} {
+			names[family.GetName()+ending] = true
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				names[label.GetName()] = true
+			}
+		}
+	}
+	return names
+}
+
+// TestNames: no dashboard and no rule names a metric or a label of throttles that is not there.
+func TestNames(t *testing.T) {
+	known := exposed(t)
+	name := regexp.MustCompile(`\b(?:throttle_|error_type)\w*`)
+	err := fs.WalkDir(dashboards.FS, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".md") {
+			return err
+		}
+		for line := range strings.Lines(string(readFile(t, path))) {
+			for _, found := range name.FindAllString(line, -1) {
+				if !known[found] && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+					t.Errorf("%s: got %s, which nothing exposes, in %s", path, found, strings.TrimSpace(line))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
