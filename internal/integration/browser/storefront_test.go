@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // value is the number that an element of the storefront shows.
@@ -16,7 +18,7 @@ func value(id string) string {
 func storefront(t *testing.T, flags ...string) (p *tab, url string) {
 	t.Helper()
 	p = newTab(t, 1400, 1000)
-	url = program(t, "storefront", append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
+	url = program.Example(t, "storefront", append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
 	p.open(url)
 	p.eventually("numbers arrive", `document.querySelector("#goodput").dataset.value !== ""`)
 	return p, url

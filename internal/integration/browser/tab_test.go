@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // patience is how long a page may take to show what it should. These machines are shared, so it says nothing about speed.
@@ -33,25 +34,10 @@ type tab struct {
 	problems []string // what the page complained about
 }
 
-// browserPath returns where a browser is. Where none is, the test is skipped, or fails if it must not be.
-func browserPath(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("SPILLWAY_REQUIRE_SERVICES") == "1" {
-		t.Fatal("needs chromium")
-	}
-	t.Skip("needs chromium")
-	return ""
-}
-
 // newTab opens an empty page of a size. At the end of the test the page must not have complained about anything.
 func newTab(t *testing.T, width, height int) *tab {
 	t.Helper()
-	path := browserPath(t)
+	path := program.Find(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.DisableGPU,

@@ -1,0 +1,137 @@
+package monitoring
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+)
+
+// compose returns what docker compose reads of docker-compose.yml, with nothing set in the environment. The schema is checked on the way.
+func compose(t testing.TB) *types.Project {
+	t.Helper()
+	file := program.File(t, "docker-compose.yml")
+	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir:  filepath.Dir(file),
+		ConfigFiles: []types.ConfigFile{{Filename: file}},
+		Environment: types.Mapping{},
+	}, func(o *loader.Options) { o.SetProjectName("spillway", true) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+func TestComposeHasAllThatIsPromised(t *testing.T) {
+	if got, want := compose(t).ServiceNames(), []string{"alertmanager", "grafana", "jaeger", "prometheus", "storefront"}; !slices.Equal(got, want) {
+		t.Errorf("services: got %v want %v", got, want)
+	}
+}
+
+// TestComposeKeepsToItself makes sure that nothing is open to the network, and nothing may do more than it has to.
+func TestComposeKeepsToItself(t *testing.T) {
+	for name, s := range compose(t).Services {
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s: got port %s on %q want it on 127.0.0.1 only", name, port.Published, port.HostIP)
+			}
+		}
+		if s.Privileged || len(s.CapAdd) > 0 || len(s.Devices) > 0 || s.NetworkMode != "" || s.Pid != "" {
+			t.Errorf("%s: got privileges want none", name)
+		}
+		if s.HealthCheck == nil || s.HealthCheck.Disable || len(s.HealthCheck.Test) == 0 {
+			t.Errorf("%s: got no health check", name)
+		}
+		for _, v := range s.Volumes {
+			if strings.Contains(v.Source, "docker.sock") || v.Type == types.VolumeTypeBind && !v.ReadOnly {
+				t.Errorf("%s: got %s mounted so that it can be written to", name, v.Source)
+			}
+		}
+	}
+}
+
+// TestComposePinsWhatItRuns wants full versions: a tag that moves would run something that nobody has tried.
+func TestComposePinsWhatItRuns(t *testing.T) {
+	full := regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+\.\d+$`)
+	for name, s := range compose(t).Services {
+		if s.Build == nil && !full.MatchString(s.Image) {
+			t.Errorf("%s: got image %q want a full version", name, s.Image)
+		}
+		if s.Build != nil {
+			checkDockerfile(t, filepath.Join(s.Build.Context, s.Build.Dockerfile))
+		}
+	}
+}
+
+// checkDockerfile wants a Dockerfile that builds from pinned images, copies what there is, and does not run as root.
+func checkDockerfile(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(string(text), -1) {
+		if from[1] != "scratch" && !regexp.MustCompile(`:v?\d+\.\d+\.\d+`).MatchString(from[1]) {
+			t.Errorf("%s: got FROM %s want a full version", file, from[1])
+		}
+	}
+	if user := regexp.MustCompile(`(?m)^USER ([1-9]\d*)`).FindString(string(text)); user == "" {
+		t.Errorf("%s: got no USER want the number of one who is not root", file)
+	}
+	for _, copied := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(string(text), -1) {
+		for source := range strings.FieldsSeq(copied[1]) {
+			if _, err := os.Stat(program.File(t, source)); err != nil {
+				t.Errorf("%s: COPY: %v", file, err)
+			}
+		}
+	}
+}
+
+// TestComposeMountsWhatThereIs follows every path that a program is given to a file of the repository.
+func TestComposeMountsWhatThereIs(t *testing.T) {
+	for name, s := range compose(t).Services {
+		var given []string
+		for _, flag := range s.Command {
+			_, value, _ := strings.Cut(flag, "=")
+			given = append(given, value)
+		}
+		for _, value := range s.Environment {
+			if value != nil {
+				given = append(given, *value)
+			}
+		}
+		for _, v := range s.Volumes {
+			if v.Type == types.VolumeTypeBind {
+				given = append(given, v.Target)
+			}
+		}
+		for _, inside := range given {
+			if file := mounted(s, inside); file != "" {
+				if _, err := os.Stat(file); err != nil {
+					t.Errorf("%s: %s: %v", name, inside, err)
+				}
+			}
+		}
+	}
+}
+
+// mounted returns which file of the repository a path in a container is, and "" if it is none. Of two mounts the deeper one counts.
+func mounted(s types.ServiceConfig, inside string) string {
+	file, deepest := "", 0
+	for _, v := range s.Volumes {
+		target := path.Clean(v.Target)
+		rest, ok := strings.CutPrefix(path.Clean(inside), target)
+		if v.Type == types.VolumeTypeBind && ok && (rest == "" || rest[0] == '/') && len(target) > deepest {
+			file, deepest = filepath.Join(v.Source, filepath.FromSlash(rest)), len(target)
+		}
+	}
+	return file
+}

@@ -1,0 +1,179 @@
+package monitoring
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An interpolation puts into an expression what people have chosen, as Grafana does for Prometheus.
+type interpolation struct {
+	chosen   map[string]choice
+	modern   bool          // with what Grafana 12 has behind the switch prometheusSpecialCharsInLabelValues
+	scrape   time.Duration // timeInterval of the data source
+	interval time.Duration // between two points of a graph
+	span     time.Duration // from one end of the graph to the other
+}
+
+// A choice is what is chosen for a variable.
+type choice struct {
+	values  []string
+	literal bool // the allValue of All, which is not escaped
+	several bool // more than one may be chosen, so that it is meant for a regular expression
+}
+
+// reference is how an expression names a variable.
+var reference = regexp.MustCompile(`\$(\w+)|\$\{(\w+)(?::(\w+))?\}`)
+
+// apply returns the expression with everything in its place, or an error that names what nobody can fill in.
+func (i interpolation) apply(text string) (string, error) {
+	var unknown []string
+	result := reference.ReplaceAllStringFunc(text, func(found string) string {
+		parts := reference.FindStringSubmatch(found)
+		value, ok := i.value(parts[1]+parts[2], parts[3])
+		if !ok {
+			unknown = append(unknown, found)
+		}
+		return value
+	})
+	if len(unknown) > 0 {
+		return "", fmt.Errorf("nobody knows %s", strings.Join(unknown, ", "))
+	}
+	return result, nil
+}
+
+func (i interpolation) value(name, format string) (string, bool) {
+	switch name {
+	case "__interval":
+		return promDuration(i.interval), format == ""
+	case "__rate_interval":
+		return promDuration(max(i.interval+i.scrape, 4*i.scrape)), format == ""
+	case "__range":
+		return promDuration(i.span), format == ""
+	}
+	c, ok := i.chosen[name]
+	switch {
+	case !ok:
+		return "", false
+	case c.literal:
+		return c.values[0], true
+	case format == "regex":
+		return join(c.values, escapeForRegex), true
+	case format != "":
+		return "", false
+	case !c.several:
+		return i.escapeOne(c.values[0]), true
+	}
+	return join(c.values, i.escapeForString), true
+}
+
+func join(values []string, escape func(string) string) string {
+	escaped := make([]string, 0, len(values))
+	for _, v := range values {
+		escaped = append(escaped, escape(v))
+	}
+	if len(escaped) == 1 {
+		return escaped[0]
+	}
+	return "(" + strings.Join(escaped, "|") + ")"
+}
+
+// escapeForRegex is the format regex.
+func escapeForRegex(value string) string {
+	return regexp.MustCompile(`[\\^$*+?.()|\[\]{}/]`).ReplaceAllString(value, `\$0`)
+}
+
+// escapeForString is for a regular expression within double quotes. The older one forgets the quotes themselves.
+func (i interpolation) escapeForString(value string) string {
+	value = strings.ReplaceAll(value, `\`, `\\\\`)
+	special := `[$^*{}\[\]+?.()|]`
+	if i.modern {
+		value = strings.ReplaceAll(value, `"`, `\\\"`)
+		special = `[$^*{}\[\]'+?.()|]`
+	}
+	return regexp.MustCompile(special).ReplaceAllString(value, `\\$0`)
+}
+
+// escapeOne is for a variable of which only one value can be chosen.
+func (i interpolation) escapeOne(value string) string {
+	value = strings.ReplaceAll(value, `\`, `\\`)
+	if i.modern {
+		return strings.ReplaceAll(value, `"`, `\"`)
+	}
+	return strings.ReplaceAll(value, `'`, `\\'`)
+}
+
+// promDuration writes a duration as PromQL has it.
+func promDuration(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
+
+// byDefault returns what Grafana chooses when somebody opens the dashboard: All, or the first option.
+func byDefault(d dashboard) map[string]choice {
+	chosen := map[string]choice{}
+	for _, v := range d.Templating.List {
+		switch {
+		case v.Type == "query":
+			chosen[v.Name] = choice{values: []string{v.AllValue}, literal: true, several: v.Multi || v.IncludeAll}
+		case v.Type == "custom" && len(v.Options) > 0:
+			chosen[v.Name] = choice{values: []string{v.Options[0].Value}, several: v.Multi || v.IncludeAll}
+		}
+	}
+	return chosen
+}
+
+// inGrafana fills in what an interpolation needs beside the choices: an hour on a screen of usual width, with the scrape interval
+// of the compose stack.
+func inGrafana(chosen map[string]choice) interpolation {
+	return interpolation{chosen: chosen, scrape: 5 * time.Second, interval: 15 * time.Second, span: time.Hour}
+}
+
+func TestInterpolationIsGrafanas(t *testing.T) {
+	hostile := []string{`a "b" c's d\e (50%)`}
+	chosen := map[string]choice{
+		"job":      {values: []string{".+"}, literal: true, several: true},
+		"instance": {values: []string{"10.0.0.1:80", "x"}, several: true},
+		"name":     {values: hostile, several: true},
+		"one":      {values: []string{`c's\`}},
+	}
+	for _, tt := range []struct {
+		text   string
+		modern bool
+		want   string
+	}{
+		{`up{job=~"$job"}`, false, `up{job=~".+"}`},
+		{`up{job=~"${job:regex}"}`, false, `up{job=~".+"}`},
+		{`up{instance=~"${instance}"}`, false, `up{instance=~"(10\\.0\\.0\\.1:80|x)"}`},
+		{"x{n=~`${name:regex}`}", false, "x{n=~`a \"b\" c's d\\\\e \\(50%\\)`}"},
+		{`x{n=~"$name"}`, false, `x{n=~"a "b" c's d\\\\e \\(50%\\)"}`},
+		{`x{n=~"$name"}`, true, `x{n=~"a \\\"b\\\" c\\'s d\\\\e \\(50%\\)"}`},
+		{`x{n="$one"}`, false, `x{n="c\\'s\\"}`},
+		{`rate(x[$__rate_interval]) + x[$__interval:$__range]`, false, `rate(x[20000ms]) + x[15000ms:3600000ms]`},
+	} {
+		i := inGrafana(chosen)
+		i.modern = tt.modern
+		if got, err := i.apply(tt.text); err != nil || got != tt.want {
+			t.Errorf("%s: got %s and error %v want %s", tt.text, got, err, tt.want)
+		}
+	}
+	for _, text := range []string{"$nobody", "${name:csv}"} {
+		if got, err := inGrafana(chosen).apply(text); err == nil {
+			t.Errorf("%s: got %s want an error", text, got)
+		}
+	}
+}
+
+// TestEveryVariableOffersAll makes sure that the other tests ask what Grafana asks first.
+func TestEveryVariableOffersAll(t *testing.T) {
+	for file, d := range readDashboards(t) {
+		for _, v := range d.Templating.List {
+			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != ".+") {
+				t.Errorf("%s, variable %s: got multi %v, includeAll %v, allValue %q want true, true and .+", file, v.Name, v.Multi, v.IncludeAll, v.AllValue)
+			}
+			if !slices.Contains([]string{"query", "custom", "datasource"}, v.Type) {
+				t.Errorf("%s, variable %s: got type %s, which these tests do not know", file, v.Name, v.Type)
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package monitoring
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+)
+
+// Time runs faster in these tests than in the files they read: a minute there is a second here. Nothing is scraped more often than a
+// machine with two cores can stand, and no window is shorter than Prometheus needs for a rate.
+const (
+	factor     = 60
+	minScrape  = 500 * time.Millisecond
+	minWindow  = 4 * minScrape
+	minWaiting = time.Millisecond
+)
+
+// faster returns how long something takes here that takes d there, but at least so long.
+func faster(d, least time.Duration) time.Duration {
+	return max(d/factor, least).Round(time.Millisecond)
+}
+
+// fasterText is the same for a duration as files have it. No time at all stays that.
+func fasterText(t testing.TB, text string, least time.Duration) string {
+	t.Helper()
+	d := mustDuration(t, text)
+	if d == 0 {
+		return text
+	}
+	return model.Duration(faster(d, least)).String()
+}
+
+// fasterExpr returns an expression with shorter windows, steps and offsets. Its numbers stay, so rates a second mean what they did.
+func fasterExpr(t testing.TB, text string) string {
+	t.Helper()
+	expr := mustParse(t, text)
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		switch e := node.(type) {
+		case *parser.MatrixSelector:
+			e.Range = faster(e.Range, minWindow)
+		case *parser.SubqueryExpr:
+			e.Range = faster(e.Range, minWindow)
+			if e.Step > 0 {
+				e.Step = faster(e.Step, minScrape)
+			}
+			e.OriginalOffset /= factor
+		case *parser.VectorSelector:
+			e.OriginalOffset /= factor
+		}
+		return nil
+	})
+	return expr.String()
+}
+
+// durations are the settings that are durations, and how short they may become.
+func durations() map[string]time.Duration {
+	least := map[string]time.Duration{"scrape_interval": minScrape, "evaluation_interval": minScrape, "interval": minScrape}
+	for _, name := range []string{
+		"for", "keep_firing_for", "group_wait", "group_interval", "repeat_interval", "resolve_timeout", "mute_time",
+	} {
+		least[name] = minWaiting
+	}
+	return least
+}
+
+// A replica makes what a test runs of a file of the repository: faster, and with other names of hosts. Nothing else is changed.
+type replica struct {
+	hosts  *strings.Replacer
+	change func(map[string]any) // for what the file cannot know; nil changes nothing
+}
+
+// of returns the text of the copy of a YAML file.
+func (c replica) of(t testing.TB, name string) []byte {
+	t.Helper()
+	var content map[string]any
+	readYAML(t, name, &content)
+	c.walk(t, content)
+	if c.change != nil {
+		c.change(content)
+	}
+	text, err := yaml.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// walk changes everything below a node, and returns it.
+func (c replica) walk(t testing.TB, node any) any {
+	t.Helper()
+	switch n := node.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(n)) {
+			n[key] = c.setting(t, key, n[key])
+		}
+	case []any:
+		for i := range n {
+			n[i] = c.walk(t, n[i])
+		}
+	case string:
+		return c.hosts.Replace(n)
+	}
+	return node
+}
+
+func (c replica) setting(t testing.TB, key string, value any) any {
+	t.Helper()
+	text, ok := value.(string)
+	least, lasts := durations()[key]
+	switch {
+	case ok && lasts:
+		return fasterText(t, text, least)
+	case ok && key == "expr":
+		return fasterExpr(t, text)
+	}
+	return c.walk(t, value)
+}
+
+func TestTimeRunsFasterInCopies(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{`rate(a[5m])`, `rate(a[5s])`},
+		{`rate(a[20s] offset 2h)`, `rate(a[2s] offset 2m)`},
+		{`max_over_time(b[1h:30s]) > 5 and c == 300`, `max_over_time(b[1m:500ms]) > 5 and c == 300`},
+		{`sum(last_over_time(a[1d])) by (x)`, `sum by (x) (last_over_time(a[24m]))`},
+	} {
+		if got := fasterExpr(t, tt.text); got != tt.want {
+			t.Errorf("%s: got %s want %s", tt.text, got, tt.want)
+		}
+	}
+	for _, tt := range []struct{ text, want string }{{"15m", "15s"}, {"5s", "83ms"}, {"0s", "0s"}} {
+		if got := fasterText(t, tt.text, minWaiting); got != tt.want {
+			t.Errorf("%s: got %s want %s", tt.text, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package program
+
+import "testing"
+
+// Prometheus starts a Prometheus with a configuration file, which may depend on the address at which it listens, and flags beside those
+// that say where it is.
+func Prometheus(t testing.TB, config func(address string) (file string), flags ...string) *Server {
+	t.Helper()
+	path, data := Find(t, "prometheus", "prometheus"), t.TempDir()
+	return Serve(t, path, "/-/ready", func(address string) []string {
+		return append([]string{
+			"--config.file=" + config(address),
+			"--storage.tsdb.path=" + data,
+			"--web.listen-address=" + address,
+			"--web.external-url=http://" + address,
+		}, flags...)
+	})
+}
+
+// Alertmanager starts an Alertmanager with a configuration file, all by itself: it looks for no others.
+func Alertmanager(t testing.TB, config string, flags ...string) *Server {
+	t.Helper()
+	path, data := Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager"), t.TempDir()
+	return Serve(t, path, "/-/ready", func(address string) []string {
+		return append([]string{
+			"--config.file=" + config,
+			"--storage.path=" + data,
+			"--web.listen-address=" + address,
+			"--web.external-url=http://" + address,
+			"--cluster.listen-address=",
+		}, flags...)
+	})
+}
