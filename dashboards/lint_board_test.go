@@ -116,18 +116,6 @@ func readBoard(t *testing.T, file string, text []byte) board {
 	return b
 }
 
-// panels returns all panels that ask something, also those in rows that are closed.
-func (b board) panels() []panel {
-	var all []panel
-	for _, p := range b.Panels {
-		if p.Type != "row" {
-			all = append(all, p)
-		}
-		all = append(all, p.Panels...)
-	}
-	return all
-}
-
 // open returns the panels that ask something as soon as the dashboard is opened.
 func (b board) open() []panel {
 	var open []panel
@@ -137,6 +125,15 @@ func (b board) open() []panel {
 		}
 	}
 	return open
+}
+
+// panels returns all panels that ask something, also those in rows that are closed.
+func (b board) panels() []panel {
+	all := b.open()
+	for _, p := range b.Panels {
+		all = append(all, p.Panels...)
+	}
+	return all
 }
 
 // links returns all links, wherever they stand.

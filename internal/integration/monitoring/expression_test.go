@@ -36,6 +36,21 @@ func metricName(selector string) string {
 	return name
 }
 
+// named calls check with the name of each series that a dashboard asks for, and where it does.
+func named(t *testing.T, check func(where, series string)) {
+	t.Helper()
+	questions, of := asked(t)
+	for _, q := range questions {
+		text, err := inGrafana(byDefault(q.board(of))).apply(q.text)
+		if err != nil {
+			t.Fatalf("%s: %v", q.where, err)
+		}
+		for _, s := range selectors(mustParse(t, text)) {
+			check(q.where, s.Name)
+		}
+	}
+}
+
 // TestPanelsNeedNoRules makes sure that dashboards work in a Prometheus that has none of our rules: they name no series that a rule
 // makes. ALERTS is the exception, since there is no other way to show alerts.
 func TestPanelsNeedNoRules(t *testing.T) {
@@ -44,37 +59,21 @@ func TestPanelsNeedNoRules(t *testing.T) {
 	for _, r := range recording {
 		made[r.Record] = true
 	}
-	questions, of := asked(t)
-	for _, q := range questions {
-		text, err := inGrafana(byDefault(q.board(of))).apply(q.text)
-		if err != nil {
-			t.Fatalf("%s: %v", q.where, err)
+	named(t, func(where, series string) {
+		if made[series] {
+			t.Errorf("%s: got %s, which only a rule makes", where, series)
 		}
-		for _, s := range selectors(mustParse(t, text)) {
-			if made[s.Name] {
-				t.Errorf("%s: got %s, which only a rule makes", q.where, s.Name)
-			}
-		}
-	}
+	})
 }
 
 // TestStorefrontExposesTheRuntime makes sure that panels about the process are not only true of our own instances.
 func TestStorefrontExposesTheRuntime(t *testing.T) {
 	url := program.Example(t, "storefront", "-listen", "127.0.0.1:0")
 	scrape := get(t, url+"/metrics")
-	questions, of := asked(t)
-	for _, q := range questions {
-		text, err := inGrafana(byDefault(q.board(of))).apply(q.text)
-		if err != nil {
-			t.Fatalf("%s: %v", q.where, err)
+	named(t, func(where, series string) {
+		ofProcess := strings.HasPrefix(series, "go_") || strings.HasPrefix(series, "process_")
+		if ofProcess && !regexp.MustCompile(`(?m)^`+series+`[ {]`).MatchString(scrape) {
+			t.Errorf("%s: the storefront does not expose %s", where, series)
 		}
-		for _, s := range selectors(mustParse(t, text)) {
-			if !strings.HasPrefix(s.Name, "go_") && !strings.HasPrefix(s.Name, "process_") {
-				continue
-			}
-			if !regexp.MustCompile(`(?m)^` + s.Name + `[ {]`).MatchString(scrape) {
-				t.Errorf("%s: the storefront does not expose %s", q.where, s.Name)
-			}
-		}
-	}
+	})
 }
