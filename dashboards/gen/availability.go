@@ -40,6 +40,7 @@ func healthPanels() []grafana.Panel {
 			Steps: []grafana.Step{{Color: bad}, {From: 0.99, Color: doubtful}, {From: 0.999, Color: good}},
 			Description: "The share of high calls, over the time shown, that were neither shed nor rejected. This is what the objective is about: " +
 				"what a caller saw, whoever refused.",
+			Links:   []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{Expr: "1 - " + badShare(shown), Instant: true}}, View: grafana.Stat{},
 		},
 		{
@@ -59,6 +60,7 @@ func healthPanels() []grafana.Panel {
 			Title: "Rejected by the backend", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers", Steps: from(0.05, 0.25),
 			Description: "The share of the calls sent, of all chosen priorities, that the backend rejected. Above 5 % there is a warning, above 25 % " +
 				"somebody is paged.",
+			Links: []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{
 				Expr:    share(sum(rate(calls().chosen(isRejected()))), sum(rate(calls().chosen(isAnswered())))),
 				Instant: true,
