@@ -13,13 +13,24 @@ type Call struct {
 	ctx    context.Context
 }
 
-// ticket keeps an attempt between Admit and Done. It is used again; each use is a round, so that
+// ticket keeps an attempt between Admit and Done. It is used again; each use is a round of several steps, so that
 // a Call whose round is over can do no harm.
 type ticket struct {
 	attempt attempt
-	round   atomic.Uint64
-	_       [48]byte // a pair of cache lines of its own
+	step    atomic.Uint64
+	answer  error // with which the call was answered before its end
+	lingers bool  // answered, and counted as in flight all the same
+	_       [24]byte
 }
+
+// The steps of a round, counted from the one that its Call knows. They only go up.
+const (
+	stepBegun     = iota // as Admit left it
+	stepAnswering        // Answered is at work
+	stepAnswered         // the outcome is in the books, and the call goes on
+	stepLeft             // Answered is at work, and will end the call as well: its end came meanwhile
+	stepsOfRound         // over, which is how the next round begins
+)
 
 // Admit decides about a call that the caller makes himself. It returns the call, whose end must be told by [Call.Done]
 // or [Call.Finish], or the error with which it was shed. Priority, context and bad input are as for [Throttle.Do].
@@ -39,7 +50,7 @@ func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
 	if t.listens {
 		k.announce()
 	}
-	return Call{ticket: k, round: k.round.Load(), ctx: k.attempt.ctx}, nil
+	return Call{ticket: k, round: k.step.Load(), ctx: k.attempt.ctx}, nil
 }
 
 // announce tells the hooks that the call starts, and that it is over if they panic: there will be no Call to end it.
@@ -62,10 +73,38 @@ func (c Call) Context() context.Context {
 	return c.ctx
 }
 
-// Done tells that the call has ended with err, which is classified as [Throttle.Do] would. The first Done or Finish
-// counts; any further one, also on a copy of the Call, does nothing.
+// Answered tells the outcome of a call that goes on, such as a request whose response has begun to arrive: err is classified and
+// counted now, and the Duration ends, while the call stays in flight until Done or Finish, which then only end it. So the next
+// decisions know an outcome whose call may end much later, or never. The first Answered counts, if the call has not ended.
+func (c Call) Answered(err error) {
+	if !c.move(stepBegun, stepAnswering) {
+		return
+	}
+	defer c.goOn()
+	c.ticket.linger()
+	c.ticket.answer = c.ticket.attempt.settle(err)
+}
+
+// goOn leaves an answered call to its end, or ends it, if that has come meanwhile or the classifier has panicked.
+func (c Call) goOn() {
+	k := c.ticket
+	if k.attempt.stage == settled && c.move(stepAnswering, stepAnswered) {
+		return
+	}
+	if c.move(stepAnswering, stepsOfRound) || c.move(stepLeft, stepsOfRound) {
+		k.end(nil)
+	}
+}
+
+// Done tells that the call has ended with err, which is classified as [Throttle.Do] would if the call was not answered before.
+// The first Done or Finish counts; any further one, also on a copy of the Call, does nothing.
 func (c Call) Done(err error) {
-	if !c.take() {
+	fresh, ok := c.take()
+	if !ok {
+		return
+	}
+	if !fresh {
+		c.ticket.end(err)
 		return
 	}
 	a := &c.ticket.attempt
@@ -74,10 +113,15 @@ func (c Call) Done(err error) {
 	a.finish(err)
 }
 
-// Finish tells that the call has ended with outcome o: Accepted, Rejected or Ignored, which any other value counts as.
-// The first Done or Finish counts.
+// Finish tells that the call has ended with outcome o: Accepted, Rejected or Ignored, which any other value counts as. If
+// the call was answered before, it keeps that outcome. The first Done or Finish counts.
 func (c Call) Finish(o Outcome) {
-	if !c.take() {
+	fresh, ok := c.take()
+	if !ok {
+		return
+	}
+	if !fresh {
+		c.ticket.end(nil)
 		return
 	}
 	a := &c.ticket.attempt
@@ -86,15 +130,69 @@ func (c Call) Finish(o Outcome) {
 	a.finish(nil)
 }
 
-// take ends the call's round, and reports whether it had not ended before.
-func (c Call) take() bool {
-	return c.ticket != nil && c.ticket.round.CompareAndSwap(c.round, c.round+1)
+// take ends the call's round, and reports whether it was for the caller to do so, and whether nobody had answered the call.
+func (c Call) take() (fresh, ok bool) {
+	if c.ticket == nil {
+		return false, false
+	}
+	for {
+		switch c.ticket.step.Load() - c.round {
+		case stepBegun:
+			if c.move(stepBegun, stepsOfRound) {
+				return true, true
+			}
+		case stepAnswering:
+			if c.move(stepAnswering, stepLeft) {
+				return false, false // whoever is answering ends it
+			}
+		case stepAnswered:
+			if c.move(stepAnswered, stepsOfRound) {
+				return false, true
+			}
+		default:
+			return false, false
+		}
+	}
+}
+
+// move takes the round from one step to a later one, and reports whether it stood there.
+func (c Call) move(from, to uint64) bool {
+	return c.ticket != nil && c.ticket.step.CompareAndSwap(c.round+from, c.round+to)
+}
+
+// linger counts the call as in flight beyond its outcome.
+func (k *ticket) linger() {
+	a := &k.attempt
+	k.lingers = true
+	a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).begun.Add(1)
+}
+
+// leave ends what linger began, if it did.
+func (k *ticket) leave() {
+	if k.lingers {
+		k.lingers = false
+		a := &k.attempt
+		a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).ended.Add(1)
+	}
+}
+
+// end ends a call that was answered, with the error of its end, if it has one.
+func (k *ticket) end(err error) {
+	defer k.release()
+	k.leave()
+	if err = unmark(err); err == nil {
+		err = k.answer
+	}
+	if k.attempt.stage == settled {
+		k.attempt.finish(err)
+	}
 }
 
 // release gives the ticket back when its attempt has come to an end, good or bad.
 func (k *ticket) release() {
+	k.leave()
 	k.attempt.abandon()
 	t := k.attempt.throttle
-	k.attempt = attempt{}
+	k.attempt, k.answer = attempt{}, nil
 	t.tickets.Put(k)
 }

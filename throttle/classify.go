@@ -41,7 +41,7 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //   - [ErrShed], from another throttle inside the call, is Ignored: it says nothing about this backend.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded, os.ErrDeadlineExceeded and errors whose
 //     Timeout method returns true are Rejected.
-//   - context.Canceled is Ignored.
+//   - context.Canceled is Ignored, and so is [ErrPanicked], with which a two-phase call may be ended.
 //   - Every other error is Accepted: a backend that answers "not found" is working.
 //
 // Of a tree of wrapped errors the first thousand are looked at.
@@ -61,7 +61,7 @@ func (f *findings) outcome() Outcome {
 		return Ignored
 	case f.has(FaultAvailability), f.has(FaultQuota), f.has(FaultTimeout):
 		return Rejected
-	case f.has(FaultCanceled):
+	case f.has(FaultCanceled), f.has(FaultPanic):
 		return Ignored
 	}
 	return Accepted

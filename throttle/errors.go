@@ -9,7 +9,7 @@ import (
 var ErrShed = errors.New("throttle: call shed")
 
 // ErrPanicked stands in events for the error of a function that panicked, or ended its goroutine, instead of returning.
-// No call returns it: the panic goes on up.
+// No call returns it: the panic goes on up. Whoever ends a [Call] after a panic may give it to [Call.Done].
 var ErrPanicked = errors.New("throttle: function panicked")
 
 // errNil answers calls on a Throttle that did not come from New.
@@ -32,6 +32,9 @@ func (e *ShedError) Error() string {
 
 // Is reports whether target is ErrShed.
 func (e *ShedError) Is(target error) bool { return target == ErrShed }
+
+// Temporary reports false, for clients that retry at once what is temporary: that would undo what the throttle does.
+func (e *ShedError) Temporary() bool { return false }
 
 // replacedShedError is Config.ShedErr, still recognised as a ShedError.
 type replacedShedError struct {

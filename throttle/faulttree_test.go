@@ -25,7 +25,7 @@ func plainClassify(err error, marked bool) throttle.Outcome {
 	case isA[*faults.AvailabilityFailure](err), isA[*faults.QuotaFailure](err),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), anyTimeout(err):
 		return throttle.Rejected
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, throttle.ErrPanicked):
 		return throttle.Ignored
 	}
 	return throttle.Accepted

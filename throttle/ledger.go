@@ -33,10 +33,14 @@ const (
 // tally counts calls of one priority by outcome and fault.
 type tally [NumOutcomes][NumFaults]atomic.Uint64
 
-// ledger holds the totals by outcome and fault of one stripe.
+// overtime counts calls of one priority whose outcome was known before their end.
+type overtime struct{ begun, ended atomic.Uint64 }
+
+// ledger holds the totals by outcome and fault of one stripe, and the calls that went on beyond theirs.
 type ledger struct {
-	pages [numPages]atomic.Pointer[[]tally]
-	_     [128 - numPages*8]byte
+	pages   [numPages]atomic.Pointer[[]tally]
+	overrun atomic.Pointer[[]overtime]
+	_       [128 - (numPages+1)*8]byte
 }
 
 // count adds one call to a page.
@@ -55,6 +59,25 @@ func (l *ledger) open(which page, priorities int) *[]tally {
 		return &fresh
 	}
 	return l.pages[which].Load()
+}
+
+// overtime returns where calls of a priority are counted that go on beyond their outcome.
+func (l *ledger) overtime(priorities int, p Priority) *overtime {
+	if l.overrun.Load() == nil {
+		fresh := make([]overtime, priorities)
+		l.overrun.CompareAndSwap(nil, &fresh) // or somebody was faster
+	}
+	return &(*l.overrun.Load())[p]
+}
+
+// overrunning returns how many calls of a priority have begun to go on beyond their outcome, and how many of these have ended.
+func (l *ledger) overrunning(p Priority) (begun, ended uint64) {
+	all := l.overrun.Load()
+	if all == nil {
+		return 0, 0
+	}
+	ended = (*all)[p].ended.Load() // first, so that none seems to end that has not begun
+	return (*all)[p].begun.Load(), ended
 }
 
 // addTo adds what a page holds of priority p to totals.

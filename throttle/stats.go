@@ -51,8 +51,9 @@ type PriorityStats struct {
 	Probability float64 // of shedding the next call
 	Cause       Cause   // of the probability, while there is one
 	Window      WindowStats
+	Started     uint64            // calls admitted, whether they have ended or not
 	InFlight    int64             // admitted and not ended yet
-	Admitted    Totals            // calls that ended; Shadow's would-be sheds excluded
+	Admitted    Totals            // calls whose outcome is known, most of which have ended; Shadow's would-be sheds excluded
 	Shed        [NumCauses]uint64 // calls refused
 	ShadowShed  [NumCauses]Totals // calls that Enforce would have refused, by how they ended
 	Fallbacks   Totals            // fallbacks, by the call's outcome and the fallback's own fault
@@ -86,6 +87,11 @@ func (t *Throttle) Stats() Stats {
 // that has not begun.
 func (t *Throttle) fill(ps *PriorityStats) {
 	p := ps.Priority
+	var overrun uint64 // calls whose outcome is known, and that go on
+	for i := range t.ledgers {
+		begun, ended := t.ledgers[i].overrunning(p)
+		overrun += begun - ended
+	}
 	for i := range t.ledgers {
 		t.ledgers[i].addTo(&ps.Admitted, failures, p)
 		t.ledgers[i].addTo(&ps.ShadowShed[Own], shadowsOwn, p)
@@ -97,5 +103,6 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	ps.Shed[Above] = t.window.Total(int(p), shedAbove)
 	ps.Clamped = t.window.Total(int(p), clamped)
 	ended := ps.Admitted.Sum() + ps.ShadowShed[Own].Sum() + ps.ShadowShed[Above].Sum()
-	ps.InFlight = int64(t.window.Total(int(p), started) - ended)
+	ps.Started = t.window.Total(int(p), started)
+	ps.InFlight = int64(ps.Started - ended + overrun)
 }

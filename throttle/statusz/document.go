@@ -143,7 +143,7 @@ func (s *sums) document() priorityDocument {
 		cause:       s.Cause,
 		Cause:       s.Cause.String(),
 		InFlight:    s.InFlight,
-		Admitted:    ended.Sum() + uint64(max(0, s.InFlight)) + s.lost,
+		Admitted:    s.Started,
 		Shed:        causeDocument{Own: s.Shed[throttle.Own], Above: s.Shed[throttle.Above]},
 		WouldShed:   causeDocument{Own: s.ShadowShed[throttle.Own].Sum(), Above: s.ShadowShed[throttle.Above].Sum()},
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},

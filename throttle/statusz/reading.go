@@ -25,7 +25,6 @@ type settings struct {
 // sums is one priority of several throttles together.
 type sums struct {
 	throttle.PriorityStats
-	lost uint64 // calls that were in flight when their throttle was closed: admitted, but nobody sees how they end
 }
 
 // look asks a throttle for its Stats. Its Config.Now is the user's, and a page to look at must not end the process.
@@ -95,14 +94,13 @@ func addAll(to []sums, stats *throttle.Stats, open bool) []sums {
 		to[p].addTotals(from)
 		if open {
 			to[p].addPresent(from)
-		} else {
-			to[p].lost += uint64(max(0, from.InFlight))
 		}
 	}
 	return to
 }
 
 func (s *sums) addTotals(from *throttle.PriorityStats) {
+	s.Started += from.Started
 	add(&s.Admitted, &from.Admitted)
 	add(&s.Fallbacks, &from.Fallbacks)
 	for cause := range s.Shed {
