@@ -1,0 +1,130 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+// The ends of the chains that gRPC makes of interceptors, without gRPC.
+func invoked(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+	return nil
+}
+
+func streamed(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return silentClient{}, nil
+}
+
+func handled(context.Context, any) (any, error) { return nil, nil }
+
+func listened(_ any, ss grpc.ServerStream) error { return ss.SendMsg(nil) }
+
+type silentClient struct{ grpc.ClientStream }
+
+// RecvMsg receives a message, or the end if there is room for a message.
+func (silentClient) RecvMsg(m any) error {
+	if m != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+type silentServer struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s silentServer) Context() context.Context { return s.ctx }
+func (silentServer) SendMsg(any) error          { return nil }
+
+// subjects are the interceptors, each called once.
+func subjects(tb testing.TB) map[string]func() {
+	client, server := newClient(tb, grpcthrottle.ClientConfig{}), newServer(tb, grpcthrottle.ServerConfig{})
+	shedding := newClient(tb, grpcthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
+	ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs(":authority", "shop", "user-agent", "test"))
+	low := throttle.WithPriority(context.Background(), throttle.Low)
+	clientUnary, clientStream := client.UnaryInterceptor(), client.StreamInterceptor()
+	serverUnary, serverStream := server.UnaryInterceptor(), server.StreamInterceptor()
+	unaryInfo, streamInfo := &grpc.UnaryServerInfo{FullMethod: buy}, &grpc.StreamServerInfo{FullMethod: talk}
+	ss := &silentServer{ctx: ctx}
+	_ = shedding.UnaryInterceptor()(low, buy, nil, nil, nil, invoked)
+	spoil(tb, member(tb, shedding.Group(), ""), throttle.Low)
+	shedUnary := shedding.UnaryInterceptor()
+	opts := []grpc.CallOption{grpc.StaticMethod()}
+	believing := newServer(tb, grpcthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}})
+	toldUnary := believing.UnaryInterceptor()
+	told := metadata.NewIncomingContext(context.Background(), metadata.Pairs("user-agent", "test", grpcthrottle.PriorityKey, "low"))
+	return map[string]func(){
+		"client unary": func() { _ = clientUnary(context.Background(), buy, nil, nil, nil, invoked, opts...) },
+		"client shed":  func() { _ = shedUnary(low, buy, nil, nil, nil, invoked, opts...) },
+		"client stream": func() {
+			s, _ := clientStream(context.Background(), shapes[talk], nil, talk, streamed, opts...)
+			_ = s.RecvMsg(nil)
+			_ = s.RecvMsg(s)
+		},
+		"server told":   func() { _, _ = toldUnary(told, nil, unaryInfo, handled) },
+		"server unary":  func() { _, _ = serverUnary(ctx, nil, unaryInfo, handled) },
+		"server stream": func() { _ = serverStream(nil, ss, streamInfo, listened) },
+	}
+}
+
+// callsPerRun is how many calls are one run of AllocsPerRun, which rounds down.
+const callsPerRun = 64
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector a sync.Pool throws away some of what it is given")
+	}
+	want := map[string]float64{"client unary": 0, "client shed": 1, "client stream": 2, "server unary": 1, "server told": 2, "server stream": 2}
+	for name, call := range subjects(t) {
+		got := testing.AllocsPerRun(100, func() {
+			for range callsPerRun {
+				call()
+			}
+		})
+		if got != want[name]*callsPerRun {
+			t.Errorf("%s: got %v allocations a call want %v", name, got/callsPerRun, want[name])
+		}
+	}
+}
+
+func BenchmarkInterceptor(b *testing.B) {
+	for name, call := range subjects(b) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+}
+
+// BenchmarkUnary makes calls over a connection in memory: bare, with an interceptor on each side that does nothing, and with ours.
+func BenchmarkUnary(b *testing.B) {
+	client, server := newClient(b, grpcthrottle.ClientConfig{}), newServer(b, grpcthrottle.ServerConfig{})
+	for _, bb := range []struct {
+		name   string
+		server []grpc.ServerOption
+		client []grpc.DialOption
+	}{
+		{"bare", nil, nil},
+		{"client", nil, client.DialOptions()},
+		{"server", server.ServerOptions(), nil},
+		{"both", server.ServerOptions(), client.DialOptions()},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			p := open(b, &shop{}, bb.server, bb.client...)
+			must(b, p.buy(b.Context()))
+			b.ReportAllocs()
+			for b.Loop() {
+				must(b, p.buy(b.Context()))
+			}
+		})
+	}
+}

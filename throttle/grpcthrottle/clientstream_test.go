@@ -1,0 +1,279 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+func TestStreamAnsweredWithFirstMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
+		p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
+			must(t, ss.SendHeader(metadata.Pairs("a", "b")))
+			for {
+				m := new(text)
+				if err := ss.RecvMsg(m); err != nil {
+					return status.Error(codes.Unavailable, "in the end")
+				}
+				must(t, ss.SendMsg(m))
+			}
+		}}, server.ServerOptions(), client.DialOptions()...)
+		s, err := p.stream(t.Context(), talk)
+		must(t, err)
+		_, err = s.Header()
+		must(t, err)
+		mine, theirs := member(t, client.Group(), target), member(t, server.Group(), talk)
+		wants(t, "client, headers", mine, tally{inFlight: 1})
+		wants(t, "server, headers", theirs, tally{inFlight: 1})
+		for range 3 {
+			must(t, s.SendMsg(wrapperspb.String("pear")))
+			must(t, s.RecvMsg(new(text)))
+			wants(t, "client, message", mine, tally{accepted: 1, inFlight: 1})
+			wants(t, "server, message", theirs, tally{accepted: 1, inFlight: 1})
+		}
+		must(t, s.CloseSend())
+		for range 2 {
+			if err := s.RecvMsg(new(text)); status.Code(err) != codes.Unavailable {
+				t.Errorf("got %v want Unavailable", err)
+			}
+			wants(t, "client, end", mine, tally{accepted: 1})
+			wants(t, "server, end", theirs, tally{accepted: 1})
+		}
+	})
+}
+
+// TestStreamEnds ends streams in each of the ways there are, before and after their first message.
+func TestStreamEnds(t *testing.T) {
+	ends := []struct {
+		name  string
+		end   func(p *place, s grpc.ClientStream, cancel func())
+		early tally // if no message came before
+		late  tally // beside the one accepted
+	}{
+		{"EOF", func(_ *place, s grpc.ClientStream, _ func()) {
+			_ = s.SendMsg(wrapperspb.String("EOF"))
+			if err := s.RecvMsg(new(text)); err != io.EOF {
+				panic(err)
+			}
+		}, tally{accepted: 1}, tally{}},
+		{"error", func(_ *place, s grpc.ClientStream, _ func()) {
+			_ = s.SendMsg(wrapperspb.String("error"))
+			_ = s.RecvMsg(new(text))
+		}, tally{rejected: 1}, tally{}},
+		{"context canceled, read", func(_ *place, s grpc.ClientStream, cancel func()) {
+			cancel()
+			_ = s.RecvMsg(new(text))
+		}, tally{ignored: 1}, tally{}},
+		{"context canceled, not read", func(_ *place, _ grpc.ClientStream, cancel func()) { cancel() }, tally{ignored: 1}, tally{}},
+		{"connection closed", func(p *place, _ grpc.ClientStream, _ func()) { _ = p.conn.Close() }, tally{ignored: 1}, tally{}},
+		{"own mistake", func(_ *place, s grpc.ClientStream, _ func()) { _ = s.SendMsg("no message") }, tally{accepted: 1}, tally{}},
+		{"server stopped", func(p *place, s grpc.ClientStream, _ func()) {
+			p.server.Stop()
+			_ = s.RecvMsg(new(text))
+		}, tally{rejected: 1}, tally{}},
+	}
+	for _, tt := range ends {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newClient(t, grpcthrottle.ClientConfig{})
+				p := open(t, &shop{stream: obey}, nil, client.DialOptions()...)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s, err := p.stream(ctx, talk)
+				must(t, err)
+				th := member(t, client.Group(), target)
+				tt.end(p, s, cancel)
+				synctest.Wait()
+				wants(t, "before a message", th, tt.early)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				client := newClient(t, grpcthrottle.ClientConfig{})
+				p := open(t, &shop{stream: obey}, nil, client.DialOptions()...)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s, err := p.stream(ctx, talk)
+				must(t, err)
+				must(t, s.SendMsg(wrapperspb.String("pear")))
+				must(t, s.RecvMsg(new(text)))
+				th := member(t, client.Group(), target)
+				wants(t, "with a message, in flight", th, tally{accepted: 1, inFlight: 1})
+				tt.end(p, s, cancel)
+				synctest.Wait()
+				wants(t, "after a message", th, tally{accepted: 1})
+			})
+		})
+	}
+}
+
+// obey is a stream that does what it is told.
+func obey(_ string, ss grpc.ServerStream) error {
+	for {
+		m := new(text)
+		if err := ss.RecvMsg(m); err != nil {
+			return err
+		}
+		switch m.GetValue() {
+		case "EOF":
+			return nil
+		case "error":
+			return status.Error(codes.Unavailable, "as you like")
+		}
+		if err := ss.SendMsg(m); err != nil {
+			return err
+		}
+	}
+}
+
+// TestStreamNeverRead is the leak that gRPC warns of, which shows as a call in flight.
+func TestStreamNeverRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, grpcthrottle.ClientConfig{})
+		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return nil }}, nil, client.DialOptions()...)
+		_, err := p.stream(t.Context(), talk)
+		must(t, err)
+		synctest.Wait()
+		wants(t, "over, and nobody knows", member(t, client.Group(), target), tally{inFlight: 1})
+	})
+}
+
+func TestStreamHeaderEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, grpcthrottle.ClientConfig{})
+		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return status.Error(codes.Unavailable, "no") }},
+			nil, client.DialOptions()...)
+		s, err := p.stream(t.Context(), talk)
+		must(t, err)
+		_, err = s.Header()
+		must(t, err)
+		_ = s.RecvMsg(new(text))
+		wants(t, "no headers", member(t, client.Group(), target), tally{rejected: 1})
+	})
+}
+
+// TestStreamWithoutFinish has an interceptor inside that keeps gRPC from telling the end.
+func TestStreamWithoutFinish(t *testing.T) {
+	for _, last := range []string{"EOF", "error", "mistake"} {
+		synctest.Test(t, func(t *testing.T) {
+			client := newClient(t, grpcthrottle.ClientConfig{})
+			p := open(t, &shop{stream: obey}, nil, append(client.DialOptions(), grpc.WithChainStreamInterceptor(
+				func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, m string, s grpc.Streamer, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+					return s(ctx, d, cc, m)
+				}))...)
+			s, err := p.stream(t.Context(), talk)
+			must(t, err)
+			want := map[string]tally{"EOF": {accepted: 1}, "error": {rejected: 1}, "mistake": {accepted: 1}}[last]
+			if last == "mistake" {
+				_ = s.SendMsg("no message")
+			} else {
+				must(t, s.SendMsg(wrapperspb.String(last)))
+				_ = s.RecvMsg(new(text))
+			}
+			wants(t, last, member(t, client.Group(), target), want)
+		})
+	}
+}
+
+// TestStreamSendAfterEnd wants the outcome to come from the status, not from the EOF that sending meets.
+func TestStreamSendAfterEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, grpcthrottle.ClientConfig{})
+		p := open(t, &shop{stream: func(string, grpc.ServerStream) error { return status.Error(codes.ResourceExhausted, "no") }},
+			nil, client.DialOptions()...)
+		s, err := p.stream(t.Context(), talk)
+		must(t, err)
+		synctest.Wait()
+		if err := s.SendMsg(wrapperspb.String("pear")); err != io.EOF {
+			t.Errorf("got %v want EOF", err)
+		}
+		th := member(t, client.Group(), target)
+		wants(t, "EOF of sending", th, tally{inFlight: 1})
+		_ = s.RecvMsg(new(text))
+		wants(t, "status", th, tally{rejected: 1})
+	})
+}
+
+func TestStreamOptionsKept(t *testing.T) {
+	client := newClient(t, grpcthrottle.ClientConfig{})
+	for n := range 7 {
+		opts := make([]grpc.CallOption, n, 10)
+		for i := range opts {
+			opts[i] = grpc.WaitForReady(i%2 == 0)
+		}
+		_, _ = client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
+			func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, got ...grpc.CallOption) (grpc.ClientStream, error) {
+				if len(got) != n+1 {
+					t.Errorf("got %d options want %d and one more", len(got), n)
+				}
+				for i := range opts {
+					if got[i] != opts[i] {
+						t.Errorf("option %d of %d: got %v want %v", i, n, got[i], opts[i])
+					}
+				}
+				return nil, io.ErrUnexpectedEOF
+			}, opts...)
+		if extra := opts[:10][n]; extra != nil {
+			t.Errorf("%d options: got %v written into the caller's", n, extra)
+		}
+	}
+}
+
+// TestManyStreams has a thousand streams at once, a fifth of which end in each of five ways.
+func TestManyStreams(t *testing.T) {
+	const streams = 1000
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
+		p := open(t, &shop{stream: obey}, server.ServerOptions(), client.DialOptions()...)
+		var begun, ended sync.WaitGroup
+		begun.Add(streams)
+		end := make(chan struct{})
+		for i := range streams {
+			ended.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s, err := p.stream(ctx, talk)
+				if err == nil {
+					err = s.SendMsg(wrapperspb.String("pear"))
+				}
+				if err == nil {
+					err = s.RecvMsg(new(text))
+				}
+				begun.Done()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				<-end
+				switch i % 5 {
+				case 0, 1:
+					_ = s.SendMsg(wrapperspb.String([]string{"EOF", "error"}[i%5]))
+					_ = s.RecvMsg(new(text))
+				case 2:
+					cancel()
+				case 3:
+					_ = s.CloseSend()
+					_ = s.RecvMsg(new(text))
+				}
+			})
+		}
+		begun.Wait()
+		mine, theirs := member(t, client.Group(), target), member(t, server.Group(), talk)
+		wants(t, "client, all begun", mine, tally{accepted: streams, inFlight: streams})
+		wants(t, "server, all begun", theirs, tally{accepted: streams, inFlight: streams})
+		close(end)
+		ended.Wait()
+		synctest.Wait()
+		wants(t, "client, all ended", mine, tally{accepted: streams})
+		wants(t, "server, all ended", theirs, tally{accepted: streams})
+	})
+}

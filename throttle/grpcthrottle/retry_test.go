@@ -1,0 +1,108 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+// retries is a retry policy of gRPC's own: four attempts within a second.
+const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.01s",
+	"maxBackoff": "0.1s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
+// counting counts the attempts that reach a server.
+func counting(n *int) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+			*n++
+			return h(ctx, req)
+		}),
+		grpc.ChainStreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+			*n++
+			return h(srv, ss)
+		}),
+	}
+}
+
+func TestRetryPolicyOfGRPC(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		shed     bool
+		pushback time.Duration
+		want     int // attempts
+		atLeast  time.Duration
+	}{
+		{"a plain Unavailable is sent again", false, 0, 4, 0},
+		{"a shed is not", true, 0, 1, 0},
+		{"a shed may be, after a while", true, 2 * time.Second, 4, 6 * time.Second},
+	} {
+		for _, kind := range []string{"unary", "stream"} {
+			t.Run(tt.name+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					attempts := 0
+					client := newClient(t, grpcthrottle.ClientConfig{})
+					server := newServer(t, grpcthrottle.ServerConfig{
+						Throttle: throttle.Config{Rand: always}, Pushback: tt.pushback, Trust: throttle.Trust{Default: throttle.Low},
+					})
+					down := status.Error(codes.Unavailable, "down")
+					p := open(t, &shop{
+						buy:    func(context.Context, string) (string, error) { return "", down },
+						stream: func(string, grpc.ServerStream) error { return down },
+					}, append(counting(&attempts), server.ServerOptions()...),
+						append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries))...)
+					if tt.shed {
+						for _, method := range []string{buy, talk} {
+							th, err := server.Group().Get(method)
+							must(t, err)
+							spoil(t, th, throttle.Low)
+						}
+					}
+					began, err := time.Now(), error(nil)
+					if kind == "unary" {
+						err = p.buy(t.Context())
+					} else {
+						err = p.converse(t.Context(), talk)
+					}
+					if status.Code(err) != codes.Unavailable {
+						t.Errorf("got %v want Unavailable", err)
+					}
+					if attempts != tt.want {
+						t.Errorf("got %d attempts want %d", attempts, tt.want)
+					}
+					if took := time.Since(began); took < tt.atLeast || took > tt.atLeast+time.Second {
+						t.Errorf("got all attempts within %v want %v", took, tt.atLeast)
+					}
+					wants(t, "one call to the client's throttle", member(t, client.Group(), target), tally{rejected: 1})
+				})
+			})
+		}
+	}
+}
+
+// TestRetryPolicySucceeds has a call whose third attempt is served: one accepted call, as far as the throttle is concerned.
+func TestRetryPolicySucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		client := newClient(t, grpcthrottle.ClientConfig{})
+		p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
+			if attempts%3 != 0 {
+				return status.Error(codes.Unavailable, "down")
+			}
+			return echo(ss)
+		}}, counting(&attempts), append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries))...)
+		must(t, p.converse(t.Context(), talk))
+		must(t, p.converse(t.Context(), browse))
+		if attempts != 6 {
+			t.Errorf("got %d attempts want 6", attempts)
+		}
+		wants(t, "two calls", member(t, client.Group(), target), tally{accepted: 2})
+	})
+}

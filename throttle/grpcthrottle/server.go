@@ -1,0 +1,146 @@
+package grpcthrottle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// longestDelay bounds how long a caller can be asked, or can ask us, to stay away.
+const longestDelay = time.Hour
+
+// defaultRetryAfter is when to try again after a shed.
+const defaultRetryAfter = time.Second
+
+// ServerConfig says how a server's calls are throttled. Only Throttle.Name is required. [NewServer] copies it.
+type ServerConfig struct {
+	// Throttle is how each throttle behaves. Its Name is required.
+	Throttle throttle.Config
+	// Group bounds how many throttles there are.
+	Group throttle.GroupConfig
+	// Key says which calls share a throttle. They should share what runs out. Default: those of the same method.
+	Key func(context.Context, RPC) string
+	// Trust decides about priorities that calls bring in their metadata, as [PriorityKey]. Its Peer finds the sender with
+	// peer.FromContext. A context that carries a priority already, from an interceptor before ours, keeps it.
+	Trust throttle.Trust
+	// Priority is that of calls that bring none, or none that is trusted. Default: Trust.Default.
+	Priority func(context.Context, RPC) throttle.Priority
+	// RetryAfter is what callers that were shed are told to wait, at most 1 h. Default 1 s.
+	RetryAfter time.Duration
+	// Pushback is when the retry policies of gRPC clients may send a call again that was shed, at most 1 h. Default, and zero: never,
+	// because to send at once what was shed undoes it. A caller that looks at the error decides for himself.
+	Pushback time.Duration
+}
+
+// Server throttles the calls that gRPC servers get. Make one with [NewServer]. Its functions may be called at any time, by
+// many goroutines.
+type Server struct {
+	members
+	trust    throttle.Trust
+	priority func(context.Context, RPC) throttle.Priority
+	shed     *shedding
+}
+
+// NewServer returns a server, or an error that names every field of c that is out of range.
+func NewServer(c ServerConfig) (*Server, error) {
+	if c.Key == nil {
+		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
+	}
+	m, err := newMembers("ServerConfig", c.Throttle, c.Group, c.Key)
+	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback))
+	if err != nil {
+		return nil, err
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = defaultRetryAfter
+	}
+	return &Server{members: m, trust: c.Trust, priority: c.Priority, shed: newShedding(c.RetryAfter, c.Pushback)}, nil
+}
+
+func checkDelay(field string, d time.Duration) error {
+	if d < 0 || d > longestDelay {
+		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, longestDelay)
+	}
+	return nil
+}
+
+// ServerOptions returns both interceptors, chained to those of options that stand before them: the first is the outermost.
+func (s *Server) ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(s.UnaryInterceptor()),
+		grpc.ChainStreamInterceptor(s.StreamInterceptor()),
+	}
+}
+
+// Group returns the server's throttles, by key: for their Stats, and to Tune one.
+func (s *Server) Group() *throttle.Group { return s.group }
+
+// Close ends the telemetry of the server's throttles. Calls that come later are not throttled. It is idempotent, and
+// always returns nil.
+func (s *Server) Close() error { return s.group.Close() }
+
+// UnaryInterceptor throttles unary calls. The caller of one that is shed gets the code Unavailable, a RetryInfo, and for its
+// retry policy a pushback. So does the caller of one whose handler returns a shed of its own. Other errors of handlers become
+// what [ToStatus] makes of them.
+func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		rpc := RPC{Method: info.FullMethod}
+		ctx, p := s.receive(ctx, rpc)
+		t := s.of(ctx, rpc)
+		tell := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
+		if t == nil {
+			resp, err := handler(ctx, req)
+			return resp, s.shed.answer(err, tell)
+		}
+		var resp any
+		var own error
+		made := false
+		err := t.Do(ctx, p, func(ctx context.Context) error {
+			made = true
+			resp, own = handler(ctx, req)
+			return outcome(ctx, own)
+		})
+		if !made {
+			return nil, s.shed.answer(s.refusal(err), tell)
+		}
+		return resp, s.shed.answer(own, tell)
+	}
+}
+
+// StreamInterceptor throttles streams as [Server.UnaryInterceptor] does unary calls. The outcome of a stream is told with the first
+// message that is sent, or with what the handler returns if none was; it is in flight until the handler returns.
+func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		rpc := RPC{Method: info.FullMethod, Stream: true}
+		ctx, p := s.receive(ss.Context(), rpc)
+		stream := &serverStream{ServerStream: ss, ctx: ctx}
+		t := s.of(ctx, rpc)
+		if t == nil {
+			return s.shed.answer(handler(srv, stream), ss.SetTrailer)
+		}
+		call, err := t.Admit(ctx, p)
+		if err != nil {
+			return s.shed.answer(s.refusal(err), ss.SetTrailer)
+		}
+		stream.ctx, stream.call = call.Context(), call
+		return s.shed.answer(stream.serve(srv, handler), ss.SetTrailer)
+	}
+}
+
+// receive returns the context and the priority of a call that came in.
+func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, throttle.Priority) {
+	ctx, p, believed := hear(ctx, s.trust)
+	if before, ok := carried(ctx); ok {
+		return ctx, before
+	}
+	if !believed && s.priority != nil {
+		p = s.priority(ctx, rpc)
+	}
+	return throttle.WithPriority(ctx, p), p
+}

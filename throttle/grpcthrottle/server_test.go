@@ -1,0 +1,374 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/deixis/faults"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+func TestServerSheds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		served := 0
+		server := newServer(t, grpcthrottle.ServerConfig{
+			Throttle: throttle.Config{Name: "inner-secret", Rand: always}, Trust: throttle.Trust{Default: throttle.Low},
+			RetryAfter: 7 * time.Second,
+		})
+		p := open(t, &shop{
+			buy:    func(context.Context, string) (string, error) { served++; return "", nil },
+			stream: func(_ string, ss grpc.ServerStream) error { served++; return echo(ss) },
+		}, server.ServerOptions())
+		must(t, p.buy(t.Context()))
+		must(t, p.converse(t.Context(), talk))
+		for _, method := range []string{buy, talk} {
+			spoil(t, member(t, server.Group(), method), throttle.Low)
+		}
+		var trailer metadata.MD
+		err := p.buy(t.Context(), grpc.Trailer(&trailer))
+		wantUnavailable(t, "unary", err, "throttle: call shed", 7*time.Second)
+		wantPushback(t, "unary", trailer, "-1")
+		if errors.Is(err, throttle.ErrShed) {
+			t.Error("a shed far away: got one of our own")
+		}
+		s, err := p.stream(t.Context(), talk)
+		must(t, err)
+		err = s.RecvMsg(new(text))
+		wantUnavailable(t, "stream", err, "throttle: call shed", 7*time.Second)
+		wantPushback(t, "stream", s.Trailer(), "-1")
+		if served != 2 {
+			t.Errorf("got %d calls served want 2: what was shed was served", served)
+		}
+		must(t, p.converse(t.Context(), fill)) // its own throttle
+	})
+}
+
+func wantPushback(t *testing.T, what string, trailer metadata.MD, want ...string) {
+	t.Helper()
+	if got := trailer.Get("grpc-retry-pushback-ms"); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: got pushback %v want %v", what, got, want)
+	}
+}
+
+// TestServerShedWithin has a server whose handlers call a backend through a throttle, which sheds.
+func TestServerShedWithin(t *testing.T) {
+	shed := throttle.Must(throttle.New(throttle.Config{Name: "backend", Rand: always}))
+	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backend", Rand: always}})
+	invoke := func() error {
+		return client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
+			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
+	}
+	must(t, invoke())
+	spoil(t, shed, throttle.Medium)
+	spoil(t, member(t, client.Group(), ""), throttle.Medium)
+	bare := shed.Do(t.Context(), throttle.Medium, func(context.Context) error { return nil })
+	ours := invoke()
+	foreign := errors.Join(status.Error(codes.ResourceExhausted, "come back later"), bare)
+	for _, tt := range []struct {
+		name string
+		err  error
+	}{{"of a throttle", bare}, {"of a client", ours}, {"wrapped", fmt.Errorf("orders: %w", ours)}, {"with a status", foreign}} {
+		synctest.Test(t, func(t *testing.T) {
+			server := newServer(t, grpcthrottle.ServerConfig{RetryAfter: 3 * time.Second, Pushback: 1500 * time.Microsecond})
+			p := open(t, &shop{
+				buy:    func(context.Context, string) (string, error) { return "", tt.err },
+				stream: func(string, grpc.ServerStream) error { return tt.err },
+			}, server.ServerOptions())
+			var trailer metadata.MD
+			err := p.buy(t.Context(), grpc.Trailer(&trailer))
+			s, streamErr := p.stream(t.Context(), talk)
+			must(t, streamErr)
+			streamErr = s.RecvMsg(new(text))
+			wantPushback(t, tt.name, trailer, "1")
+			wantPushback(t, tt.name+", stream", s.Trailer(), "1")
+			for _, err := range []error{err, streamErr} {
+				if tt.err == foreign {
+					if status.Code(err) != codes.ResourceExhausted {
+						t.Errorf("%s: got %v want the handler's own code", tt.name, err)
+					}
+					continue
+				}
+				wantUnavailable(t, tt.name, err, "throttle: call shed", 3*time.Second)
+			}
+			for _, method := range []string{buy, talk} {
+				th := member(t, server.Group(), method)
+				wants(t, tt.name+", "+method, th, tally{ignored: 1})
+				if faultsOf(th, throttle.Ignored, throttle.FaultShed) != 1 {
+					t.Errorf("%s: got another fault than a shed", tt.name)
+				}
+			}
+		})
+	}
+}
+
+func TestServerPushbackLongerThanNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{Pushback: 1})
+		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", throttle.ErrShed }}, server.ServerOptions())
+		var trailer metadata.MD
+		_ = p.buy(t.Context(), grpc.Trailer(&trailer))
+		wantPushback(t, "a nanosecond", trailer, "1")
+	})
+}
+
+// TestServerAnswers sends the faults of handlers to the caller, and lets interceptors further out see them.
+func TestServerAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		marked := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))
+		errs := map[error]string{
+			faults.NotFound:                    "rpc error: code = NotFound desc = " + faults.NotFound.Error(),
+			faults.Unavailable(time.Minute):    "rpc error: code = Unavailable desc = unavailable (retry in 1m0s)",
+			errors.New("plain"):                "rpc error: code = Unknown desc = plain",
+			status.Error(codes.DataLoss, "gr"): "rpc error: code = DataLoss desc = gr",
+			marked:                             "rpc error: code = Aborted desc = too many at once",
+		}
+		for own, want := range errs {
+			var outer error
+			server := newServer(t, grpcthrottle.ServerConfig{})
+			p := open(t, &shop{
+				buy:    func(context.Context, string) (string, error) { return "", own },
+				stream: func(string, grpc.ServerStream) error { return own },
+			}, append([]grpc.ServerOption{grpc.ChainUnaryInterceptor(
+				func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+					resp, err := h(ctx, req)
+					outer = err
+					return resp, err
+				})}, server.ServerOptions()...))
+			if got := p.buy(t.Context()); got.Error() != want {
+				t.Errorf("unary: got %q want %q", got, want)
+			}
+			if got := p.converse(t.Context(), talk); got.Error() != want {
+				t.Errorf("stream: got %q want %q", got, want)
+			}
+			if own != marked && !errors.Is(outer, own) {
+				t.Errorf("outer interceptor: got %v want %v in it", outer, own)
+			}
+		}
+	})
+}
+
+// TestServerSendFails has a handler whose first message cannot be sent. That is no answer: gRPC has broken the stream off.
+func TestServerSendFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{})
+		p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
+			if err := ss.SendMsg("no message"); err == nil {
+				t.Error("got no error of sending what is no message")
+			}
+			return faults.Unavailable(0)
+		}}, server.ServerOptions())
+		if err := p.converse(t.Context(), talk); status.Code(err) != codes.Internal {
+			t.Errorf("got %v want Internal", err)
+		}
+		synctest.Wait()
+		wants(t, "nothing sent", member(t, server.Group(), talk), tally{ignored: 1})
+	})
+}
+
+func TestServerMarkIsRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{})
+		full := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))
+		p := open(t, &shop{
+			buy:    func(context.Context, string) (string, error) { return "", full },
+			stream: func(string, grpc.ServerStream) error { return full },
+		}, server.ServerOptions())
+		_ = p.buy(t.Context())
+		_ = p.converse(t.Context(), talk)
+		wants(t, "unary", member(t, server.Group(), buy), tally{rejected: 1})
+		wants(t, "stream", member(t, server.Group(), talk), tally{rejected: 1})
+	})
+}
+
+// TestServerLeft has callers leave while their handlers are at work. Whatever these return then is ignored.
+func TestServerLeft(t *testing.T) {
+	for _, own := range []error{
+		context.Canceled, status.Error(codes.Unavailable, "cut off"), faults.Unavailable(0), errors.New("cut off"), nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			rejectAll := func(context.Context, error) (throttle.Outcome, bool) { return throttle.Rejected, true }
+			server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{Classify: rejectAll}})
+			p := open(t, &shop{
+				buy: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", own },
+				stream: func(_ string, ss grpc.ServerStream) error {
+					<-ss.Context().Done()
+					return own
+				},
+			}, server.ServerOptions())
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { time.Sleep(time.Second); cancel() }()
+			if err := p.buy(ctx); status.Code(err) != codes.Canceled {
+				t.Errorf("unary: got %v want Canceled", err)
+			}
+			ctx, cancel = context.WithCancel(t.Context())
+			go func() { time.Sleep(time.Second); cancel() }()
+			if err := p.converse(ctx, talk); status.Code(err) != codes.Canceled {
+				t.Errorf("stream: got %v want Canceled", err)
+			}
+			synctest.Wait()
+			for _, method := range []string{buy, talk} {
+				th, want := member(t, server.Group(), method), tally{ignored: 1}
+				if own == nil {
+					want = tally{accepted: 1}
+				}
+				wants(t, method, th, want)
+				if own != nil && faultsOf(th, throttle.Ignored, throttle.FaultCanceled) != 1 {
+					t.Errorf("%s: got another fault than canceled for %v", method, own)
+				}
+			}
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
+		p := open(t, &shop{
+			buy: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+			stream: func(_ string, ss grpc.ServerStream) error {
+				<-ss.Context().Done()
+				return ss.Context().Err()
+			},
+		}, server.ServerOptions(), client.DialOptions()...)
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := p.buy(ctx); status.Code(err) != codes.DeadlineExceeded {
+				t.Errorf("unary: got %v want DeadlineExceeded", err)
+			}
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+			if err := p.converse(ctx, talk); status.Code(err) != codes.DeadlineExceeded {
+				t.Errorf("stream: got %v want DeadlineExceeded", err)
+			}
+			cancel()
+		}
+		synctest.Wait()
+		wants(t, "client", member(t, client.Group(), target), tally{rejected: 6})
+		for _, method := range []string{buy, talk} {
+			n := tallyOf(member(t, server.Group(), method))
+			if n.inFlight != 0 || n.rejected+n.ignored != 3 || n.accepted != 0 { // the client's reset may be there first
+				t.Errorf("server, %s: got %+v want 3 that were rejected or ignored", method, n)
+			}
+		}
+	})
+}
+
+func TestServerPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{Throttle: throttle.Config{
+			Classify: func(context.Context, error) (throttle.Outcome, bool) { return throttle.Rejected, true },
+		}})
+		recovering := []grpc.ServerOption{
+			grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (_ any, err error) {
+				defer func() { err = status.Error(codes.Internal, fmt.Sprint(recover())) }()
+				return h(ctx, req)
+			}),
+			grpc.ChainStreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) (err error) {
+				defer func() { err = status.Error(codes.Internal, fmt.Sprint(recover())) }()
+				return h(srv, ss)
+			}),
+		}
+		p := open(t, &shop{
+			buy:    func(context.Context, string) (string, error) { panic("boom") },
+			stream: func(string, grpc.ServerStream) error { panic("boom") },
+		}, append(recovering, server.ServerOptions()...))
+		for method, err := range map[string]error{buy: p.buy(t.Context()), talk: p.converse(t.Context(), talk)} {
+			if status.Convert(err).Message() != "boom" {
+				t.Errorf("%s: got %v want the panic to go on", method, err)
+			}
+			th := member(t, server.Group(), method)
+			wants(t, method, th, tally{ignored: 1})
+			if faultsOf(th, throttle.Ignored, throttle.FaultPanic) != 1 {
+				t.Errorf("%s: got another fault than a panic", method)
+			}
+		}
+	})
+}
+
+// TestServerUnknownMethods calls methods that do not exist, on a server that proxies what it does not know.
+func TestServerUnknownMethods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{Group: throttle.GroupConfig{Max: 20}})
+		p := open(t, &shop{}, append(server.ServerOptions(), grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
+			m := new(emptypb.Empty)
+			if err := ss.RecvMsg(m); err != nil {
+				return err
+			}
+			return ss.SendMsg(m)
+		})))
+		for i := range 200 {
+			must(t, p.conn.Invoke(t.Context(), fmt.Sprintf("/a.B/M%d", i), new(emptypb.Empty), new(emptypb.Empty)))
+		}
+		if got := server.Group().Len(); got != 20 {
+			t.Errorf("got %d throttles want 20", got)
+		}
+		wants(t, "the last", member(t, server.Group(), "/a.B/M199"), tally{accepted: 1})
+	})
+}
+
+func TestServerKeyAndClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		server := newServer(t, grpcthrottle.ServerConfig{Key: func(_ context.Context, rpc grpcthrottle.RPC) string {
+			asked = append(asked, fmt.Sprint(rpc))
+			return "all"
+		}})
+		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", faults.NotFound }}, server.ServerOptions())
+		_ = p.buy(t.Context())
+		must(t, p.converse(t.Context(), talk))
+		wants(t, "both", member(t, server.Group(), "all"), tally{accepted: 2})
+		if want := fmt.Sprint([]grpcthrottle.RPC{{Method: buy}, {Method: talk, Stream: true}}); fmt.Sprint(asked) != want {
+			t.Errorf("asked about %v want %v", asked, want)
+		}
+		must(t, server.Close())
+		if err := p.buy(t.Context()); status.Code(err) != codes.NotFound {
+			t.Errorf("closed: got %v want NotFound", err)
+		}
+		must(t, p.converse(t.Context(), talk))
+	})
+}
+
+// TestServerMessages passes messages, headers and trailers on as they are.
+func TestServerMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
+		p := open(t, &shop{
+			buy: func(_ context.Context, item string) (string, error) { return strings.ToUpper(item), nil },
+			stream: func(_ string, ss grpc.ServerStream) error {
+				must(t, ss.SetHeader(metadata.Pairs("head", "1")))
+				ss.SetTrailer(metadata.Pairs("tail", "2"))
+				return echo(ss)
+			},
+		}, server.ServerOptions(), client.DialOptions()...)
+		got := new(text)
+		must(t, p.conn.Invoke(t.Context(), buy, wrapperspb.String("pear"), got))
+		if got.GetValue() != "PEAR" {
+			t.Errorf("unary: got %q want PEAR", got.GetValue())
+		}
+		s, err := p.stream(t.Context(), fill)
+		must(t, err)
+		for _, item := range []string{"apple", "pear"} {
+			must(t, s.SendMsg(wrapperspb.String(item)))
+		}
+		must(t, s.CloseSend())
+		must(t, s.RecvMsg(got))
+		head, err := s.Header()
+		must(t, err)
+		if got.GetValue() != "pear" || head.Get("head") == nil || s.Trailer().Get("tail") == nil {
+			t.Errorf("stream: got %q, %v, %v want pear, head and tail", got.GetValue(), head, s.Trailer())
+		}
+	})
+}

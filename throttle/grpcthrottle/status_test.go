@@ -1,0 +1,282 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/deixis/faults"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+// detailed returns an error with a status and details.
+func detailed(t testing.TB, code codes.Code, details ...protoadapt.MessageV1) error {
+	t.Helper()
+	s, err := status.New(code, "so it is").WithDetails(details...)
+	must(t, err)
+	return s.Err()
+}
+
+func TestFromStatusKeepsWhatIsNoFault(t *testing.T) {
+	for _, err := range []error{
+		nil, io.EOF, context.Canceled, errors.New("plain"), status.Error(codes.Internal, "a"), status.Error(codes.Unknown, "a"),
+		status.Error(codes.DataLoss, "a"), status.Error(77, "a"),
+		okError{},
+		noStatus{},
+		errors.Join(faults.NotFound, status.Error(codes.Unavailable, "a")),
+	} {
+		if got := grpcthrottle.FromStatus(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
+			t.Errorf("got %T %v want the very %v", got, got, err)
+		}
+	}
+}
+
+type okError struct{ _ []int }
+
+func (okError) Error() string              { return "all is well" }
+func (okError) GRPCStatus() *status.Status { return status.New(codes.OK, "") }
+
+type noStatus struct{}
+
+func (noStatus) Error() string              { return "no status" }
+func (noStatus) GRPCStatus() *status.Status { return nil }
+
+func TestFromStatusKeepsTheStatus(t *testing.T) {
+	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
+		own := status.Error(code, "so it is")
+		for _, err := range []error{own, fmt.Errorf("loading: %w", own)} {
+			got := grpcthrottle.FromStatus(err)
+			if status.Code(got) != code || !errors.Is(got, own) || !errors.Is(got, err) {
+				t.Errorf("%v: got %v want code and error kept", code, got)
+			}
+			if throttle.FaultOf(got) == throttle.FaultOther && !slices.Contains([]codes.Code{codes.Internal, codes.Unknown, codes.DataLoss}, code) {
+				t.Errorf("%v: got no fault", code)
+			}
+		}
+	}
+}
+
+func TestFromStatusContextErrors(t *testing.T) {
+	late, gone := grpcthrottle.FromStatus(status.Error(codes.DeadlineExceeded, "a")), grpcthrottle.FromStatus(status.Error(codes.Canceled, "a"))
+	if !errors.Is(late, context.DeadlineExceeded) || errors.Is(late, context.Canceled) || !os.IsTimeout(late) {
+		t.Errorf("got %v want a deadline", late)
+	}
+	if !errors.Is(gone, context.Canceled) || errors.Is(gone, context.DeadlineExceeded) || os.IsTimeout(gone) {
+		t.Errorf("got %v want a cancellation", gone)
+	}
+	if want := "rpc error: code = Canceled desc = a"; gone.Error() != want {
+		t.Errorf("got %q want %q", gone, want)
+	}
+}
+
+func TestFromStatusDelay(t *testing.T) {
+	retry := func(d *durationpb.Duration) protoadapt.MessageV1 { return &errdetails.RetryInfo{RetryDelay: d} }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want time.Duration
+	}{
+		{"none", status.Error(codes.Unavailable, "a"), 0},
+		{"empty", detailed(t, codes.Unavailable, retry(nil)), 0},
+		{"five seconds", detailed(t, codes.Unavailable, retry(durationpb.New(5*time.Second))), 5 * time.Second},
+		{"behind others", detailed(t, codes.Unavailable, &errdetails.Help{}, retry(durationpb.New(time.Second))), time.Second},
+		{"first of two", detailed(t, codes.Unavailable, retry(durationpb.New(1)), retry(durationpb.New(2))), 1},
+		{"negative", detailed(t, codes.Unavailable, retry(durationpb.New(-1))), 0},
+		{"for ever", detailed(t, codes.Unavailable, retry(&durationpb.Duration{Seconds: math.MaxInt64})), time.Hour},
+		{"garbage", status.FromProto(&spb.Status{Code: int32(codes.Unavailable), Details: []*anypb.Any{
+			{TypeUrl: "type.googleapis.com/google.rpc.RetryInfo", Value: []byte("\xff\xff")}, {TypeUrl: "nothing"}, nil,
+		}}).Err(), 0},
+	} {
+		f, ok := faults.AsUnavailable(grpcthrottle.FromStatus(tt.err))
+		if !ok || f.RetryInfo.RetryDelay != tt.want {
+			t.Errorf("%s: got %v want %v", tt.name, f, tt.want)
+		}
+	}
+	exhausted := grpcthrottle.FromStatus(detailed(t, codes.ResourceExhausted, retry(durationpb.New(time.Second))))
+	f, ok := faults.AsUnavailable(exhausted)
+	if throttle.FaultOf(exhausted) != throttle.FaultQuota || !ok || f.RetryInfo.RetryDelay != time.Second {
+		t.Errorf("got %v want a quota fault, and an availability fault with the delay in it", exhausted)
+	}
+	if bare := grpcthrottle.FromStatus(status.Error(codes.ResourceExhausted, "a")); faults.IsUnavailable(bare) {
+		t.Errorf("got %v want no availability fault without a delay", bare)
+	}
+}
+
+// TestBothWays sends faults with all that they say to a status and back.
+func TestBothWays(t *testing.T) {
+	for _, tt := range []struct {
+		fault error
+		code  codes.Code
+	}{
+		{faults.Unavailable(0), codes.Unavailable},
+		{faults.Unavailable(1), codes.Unavailable},
+		{faults.Unavailable(3 * time.Second), codes.Unavailable},
+		{faults.ResourceExhausted(&faults.QuotaViolation{Subject: "user:7", Description: "ten a day"}), codes.ResourceExhausted},
+		{faults.WithResourceExhausted(faults.Unavailable(time.Minute)), codes.ResourceExhausted},
+		{faults.Bad(&faults.FieldViolation{Field: "name", Description: "empty"}, &faults.FieldViolation{Field: "age"}), codes.InvalidArgument},
+		{faults.Bad(), codes.InvalidArgument},
+		{faults.Bad(&faults.FieldViolation{Field: "age"}), codes.InvalidArgument},
+		{faults.FailedPrecondition(&faults.PreconditionViolation{Type: "TERMS", Subject: "user:7", Description: "not signed"}), codes.FailedPrecondition},
+		{faults.Aborted(&faults.ConflictViolation{Resource: "order:7"}), codes.Aborted},
+		{faults.NotFound, codes.NotFound},
+		{faults.PermissionDenied, codes.PermissionDenied},
+		{faults.Unauthenticated, codes.Unauthenticated},
+		{faults.Unimplemented, codes.Unimplemented},
+		{context.DeadlineExceeded, codes.DeadlineExceeded},
+		{os.ErrDeadlineExceeded, codes.DeadlineExceeded},
+		{context.Canceled, codes.Canceled},
+	} {
+		for _, err := range []error{tt.fault, fmt.Errorf("loading: %w", tt.fault)} {
+			sent := grpcthrottle.ToStatus(err)
+			if status.Code(sent) != tt.code || status.Convert(sent).Message() != err.Error() || !errors.Is(sent, err) || sent.Error() != err.Error() {
+				t.Errorf("%v: got %v want code %v, the text, and the error kept", err, status.Convert(sent), tt.code)
+			}
+			back := grpcthrottle.FromStatus(status.Convert(sent).Err()) // without what does not travel
+			if got, want := throttle.FaultOf(back), throttle.FaultOf(err); got != want {
+				t.Errorf("%v: got fault %v back want %v", err, got, want)
+			}
+			if got, want := said(back), said(err); got != want {
+				t.Errorf("%v: got %q back want %q", err, got, want)
+			}
+		}
+	}
+}
+
+// said returns what a fault says beyond its kind, conflicts excepted, which have no message in gRPC's vocabulary.
+func said(err error) string {
+	var all []any
+	if f, ok := faults.AsUnavailable(err); ok {
+		all = append(all, f.RetryInfo)
+	}
+	if f, ok := faults.AsResourceExhausted(err); ok {
+		for _, v := range f.Violations {
+			all = append(all, *v)
+		}
+	}
+	if f, ok := faults.AsBad(err); ok {
+		for _, v := range f.Violations {
+			all = append(all, *v)
+		}
+	}
+	if f, ok := faults.AsFailedPrecondition(err); ok {
+		for _, v := range f.Violations {
+			all = append(all, *v)
+		}
+	}
+	return fmt.Sprintf("%+v", all)
+}
+
+func TestToStatusKeeps(t *testing.T) {
+	own := status.Error(codes.Aborted, "so it is")
+	for _, err := range []error{nil, errors.New("plain"), own, fmt.Errorf("loading: %w", own), okError{}, noStatus{}, io.EOF} {
+		if got := grpcthrottle.ToStatus(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
+			t.Errorf("got %T %v want the very %v", got, got, err)
+		}
+	}
+	for _, err := range []error{recoded{own, codes.DataLoss}, recoded{faults.NotFound, codes.DataLoss}} {
+		if got := grpcthrottle.ToStatus(err); got != err {
+			t.Errorf("got %v want the very error, whose status is not that of what it wraps", got)
+		}
+	}
+	if got := grpcthrottle.ToStatus(throttle.RejectedError(own)); got != own {
+		t.Errorf("marked: got %#v want the mark off", got)
+	}
+	if got := grpcthrottle.ToStatus(throttle.RejectedError(okError{})); got == nil {
+		t.Error("marked, with a status that cannot be compared: got nil")
+	}
+	if got := grpcthrottle.ToStatus(throttle.RejectedError(faults.NotFound)); status.Code(got) != codes.NotFound {
+		t.Errorf("marked fault: got %v want NotFound", got)
+	}
+}
+
+// recoded gives an error another code.
+type recoded struct {
+	err  error
+	code codes.Code
+}
+
+func (r recoded) Error() string              { return r.err.Error() }
+func (r recoded) Unwrap() error              { return r.err }
+func (r recoded) GRPCStatus() *status.Status { return status.New(r.code, r.err.Error()) }
+
+func TestToStatusShed(t *testing.T) {
+	wantShed(t, "shed", grpcthrottle.ToStatus(fmt.Errorf("orders: %w", throttle.ErrShed)), "orders: throttle: call shed")
+}
+
+func TestToStatusWithoutDetails(t *testing.T) {
+	for _, err := range []error{
+		faults.Unavailable(0), faults.ResourceExhausted(), faults.Bad(), faults.FailedPrecondition(), faults.Aborted(), faults.NotFound,
+	} {
+		if s := status.Convert(grpcthrottle.ToStatus(err)); len(s.Details()) != 0 {
+			t.Errorf("%v: got details %v want none", err, s.Details())
+		}
+	}
+}
+
+func TestToStatusGarbage(t *testing.T) {
+	bad := "caf\xe9"
+	for _, err := range []error{
+		faults.WithNotFound(errors.New(bad)),
+		faults.Bad(nil, &faults.FieldViolation{Field: bad, Description: bad}),
+		faults.ResourceExhausted(nil, &faults.QuotaViolation{Subject: bad, Description: bad}),
+		faults.FailedPrecondition(nil, &faults.PreconditionViolation{Type: bad, Subject: bad, Description: bad}),
+		faults.WithUnavailable(errors.New(bad), time.Second),
+	} {
+		s := status.Convert(grpcthrottle.ToStatus(err))
+		if !utf8.ValidString(s.Message()) || !strings.Contains(fmt.Sprint(s.Proto()), "\uFFFD") {
+			t.Errorf("got %v want text that can be sent", s)
+		}
+		if code := s.Code(); code != codes.NotFound && len(s.Details()) != 1 {
+			t.Errorf("%v: got details %v want one", code, s.Details())
+		}
+	}
+	for _, err := range []error{
+		&faults.AvailabilityFailure{RetryInfo: faults.RetryInfo{RetryDelay: math.MaxInt64}}, faults.Unavailable(100 * time.Hour),
+	} {
+		f, _ := faults.AsUnavailable(grpcthrottle.FromStatus(status.Convert(grpcthrottle.ToStatus(err)).Err()))
+		if f.RetryInfo.RetryDelay != time.Hour {
+			t.Errorf("got delay %v want 1h0m0s", f.RetryInfo.RetryDelay)
+		}
+	}
+	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.InvalidArgument, codes.FailedPrecondition} {
+		if got := status.Convert(grpcthrottle.ToStatus(boaster{code})); got.Code() != code || len(got.Details()) != 0 {
+			t.Errorf("boaster: got %v want %v without details", got, code)
+		}
+	}
+}
+
+// boaster claims to be a failure that it has not got.
+type boaster struct{ code codes.Code }
+
+func (b boaster) Error() string { return "boaster" }
+
+func (b boaster) As(target any) bool {
+	switch target.(type) {
+	case **faults.AvailabilityFailure:
+		return b.code == codes.Unavailable
+	case **faults.QuotaFailure:
+		return b.code == codes.ResourceExhausted
+	case **faults.BadRequest:
+		return b.code == codes.InvalidArgument
+	case **faults.PreconditionFailure:
+		return b.code == codes.FailedPrecondition
+	}
+	return false
+}

@@ -1,0 +1,244 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+type text = wrapperspb.StringValue
+
+// shop is a service written by hand: one unary method, and a stream of each shape.
+type shop struct {
+	buy    func(ctx context.Context, item string) (string, error)
+	stream func(method string, ss grpc.ServerStream) error
+}
+
+const (
+	buy    = "/test.Shop/Buy"
+	browse = "/test.Shop/Browse" // one message up, many down
+	fill   = "/test.Shop/Fill"   // many up, one down
+	talk   = "/test.Shop/Talk"   // many both ways
+	once   = "/test.Shop/Once"   // one each way: a stream to clients, unary to servers
+)
+
+// shapes are the streams of the shop.
+var shapes = map[string]*grpc.StreamDesc{
+	browse: {StreamName: "Browse", ServerStreams: true},
+	fill:   {StreamName: "Fill", ClientStreams: true},
+	talk:   {StreamName: "Talk", ServerStreams: true, ClientStreams: true},
+	once:   {StreamName: "Once"},
+}
+
+func (s *shop) register(server *grpc.Server) {
+	desc := grpc.ServiceDesc{ServiceName: "test.Shop", HandlerType: (*any)(nil)}
+	desc.Methods = []grpc.MethodDesc{{MethodName: "Buy", Handler: s.unary(buy)}, {MethodName: "Once", Handler: s.unary(once)}}
+	for method, shape := range shapes {
+		if method == once {
+			continue
+		}
+		d := *shape
+		d.Handler = func(_ any, ss grpc.ServerStream) error {
+			if s.stream == nil {
+				return echo(ss)
+			}
+			return s.stream(method, ss)
+		}
+		desc.Streams = append(desc.Streams, d)
+	}
+	server.RegisterService(&desc, s)
+}
+
+// unary is what protoc would have made of a unary method.
+func (s *shop) unary(method string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+	handler := func(ctx context.Context, req any) (any, error) {
+		if s.buy == nil {
+			return req, nil
+		}
+		answer, err := s.buy(ctx, req.(*text).GetValue())
+		return wrapperspb.String(answer), err
+	}
+	return func(_ any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		req := new(text)
+		if err := decode(req); err != nil {
+			return nil, err
+		}
+		if interceptor == nil {
+			return handler(ctx, req)
+		}
+		return interceptor(ctx, req, &grpc.UnaryServerInfo{Server: s, FullMethod: method}, handler)
+	}
+}
+
+// echo sends back what it gets: the last message, after the client's last.
+func echo(ss grpc.ServerStream) error {
+	last := new(text)
+	for {
+		m := new(text)
+		switch err := ss.RecvMsg(m); {
+		case errors.Is(err, io.EOF):
+			return ss.SendMsg(last)
+		case err != nil:
+			return err
+		}
+		last = m
+	}
+}
+
+// place is a server with a connection to it, in memory.
+type place struct {
+	server *grpc.Server
+	conn   *grpc.ClientConn
+}
+
+// open serves the shop until the test is over.
+func open(t testing.TB, s *shop, serverOptions []grpc.ServerOption, dialOptions ...grpc.DialOption) *place {
+	t.Helper()
+	listener := bufconn.Listen(1 << 16)
+	server := grpc.NewServer(serverOptions...)
+	s.register(server)
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(listener) }()
+	conn := dial(t, "passthrough:///shop", listener.DialContext, dialOptions...)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		server.Stop()
+		<-served
+	})
+	return &place{server: server, conn: conn}
+}
+
+func dial(
+	t testing.TB, target string, dialer func(context.Context) (net.Conn, error), options ...grpc.DialOption,
+) *grpc.ClientConn {
+	t.Helper()
+	options = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dialer(ctx) }),
+	}, options...)
+	conn, err := grpc.NewClient(target, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// buy makes the unary call.
+func (p *place) buy(ctx context.Context, opts ...grpc.CallOption) error {
+	return p.conn.Invoke(ctx, buy, wrapperspb.String("pear"), new(text), opts...)
+}
+
+// stream begins a stream.
+func (p *place) stream(ctx context.Context, method string) (grpc.ClientStream, error) {
+	return p.conn.NewStream(ctx, shapes[method], method)
+}
+
+// must fails the test if a call that has to work does not.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got error %v want nil", err)
+	}
+}
+
+// member returns the only throttle that a group has, under the key.
+func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
+	t.Helper()
+	before := g.Len()
+	th, err := g.Get(key)
+	must(t, err)
+	if g.Len() != before {
+		t.Fatalf("got no throttle under %q of %d", key, before)
+	}
+	return th
+}
+
+// tally is what a test wants of a throttle's numbers.
+type tally struct {
+	accepted, rejected, ignored, shed uint64
+	inFlight                          int64
+}
+
+func tallyOf(th *throttle.Throttle) (n tally) {
+	for _, p := range th.Stats().Priorities {
+		n.accepted += p.Admitted.Outcome(throttle.Accepted)
+		n.rejected += p.Admitted.Outcome(throttle.Rejected)
+		n.ignored += p.Admitted.Outcome(throttle.Ignored)
+		n.shed += p.Shed[throttle.Own] + p.Shed[throttle.Above]
+		n.inFlight += p.InFlight
+	}
+	return n
+}
+
+// wants compares the numbers of a throttle.
+func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
+	t.Helper()
+	if got := tallyOf(th); got != want {
+		t.Errorf("%s: got %+v want %+v", when, got, want)
+	}
+}
+
+// faultsOf counts the calls of a throttle that ended with a fault, by outcome.
+func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
+	for _, p := range th.Stats().Priorities {
+		n += p.Admitted[o][f]
+	}
+	return n
+}
+
+// always draws what sheds every call that may be shed.
+func always() float64 { return 0 }
+
+// never draws what sheds none.
+func never() float64 { return math.Nextafter(1, 0) }
+
+// settled returns c with a name, and draws that leave nothing to chance.
+func settled(c throttle.Config, name string) throttle.Config {
+	if c.Name == "" {
+		c.Name = name
+	}
+	if c.Rand == nil {
+		c.Rand = never
+	}
+	return c
+}
+
+func newClient(t testing.TB, c grpcthrottle.ClientConfig) *grpcthrottle.Client {
+	t.Helper()
+	c.Throttle = settled(c.Throttle, "client")
+	client, err := grpcthrottle.NewClient(c)
+	must(t, err)
+	return client
+}
+
+func newServer(t testing.TB, c grpcthrottle.ServerConfig) *grpcthrottle.Server {
+	t.Helper()
+	c.Throttle = settled(c.Throttle, "server")
+	server, err := grpcthrottle.NewServer(c)
+	must(t, err)
+	return server
+}
+
+// spoil makes a throttle shed: with draws of 0, all calls of the priority but the few that the minimum rate lets through.
+func spoil(t testing.TB, th *throttle.Throttle, p throttle.Priority) {
+	t.Helper()
+	for range 200 {
+		_ = th.Do(context.Background(), p, func(context.Context) error {
+			return throttle.RejectedError(errors.New("spoilt"))
+		})
+	}
+	if th.RejectionProbability(p) == 0 {
+		t.Fatal("got a throttle that sheds nothing")
+	}
+}
