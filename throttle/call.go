@@ -99,12 +99,8 @@ func (c Call) goOn() {
 // Done tells that the call has ended with err, which is classified as [Throttle.Do] would if the call was not answered before.
 // The first Done or Finish counts; any further one, also on a copy of the Call, does nothing.
 func (c Call) Done(err error) {
-	fresh, ok := c.take()
-	if !ok {
-		return
-	}
-	if !fresh {
-		c.ticket.end(err)
+	if !c.move(stepBegun, stepsOfRound) {
+		c.endAnswered(err)
 		return
 	}
 	a := &c.ticket.attempt
@@ -116,12 +112,8 @@ func (c Call) Done(err error) {
 // Finish tells that the call has ended with outcome o: Accepted, Rejected or Ignored, which any other value counts as. If
 // the call was answered before, it keeps that outcome. The first Done or Finish counts.
 func (c Call) Finish(o Outcome) {
-	fresh, ok := c.take()
-	if !ok {
-		return
-	}
-	if !fresh {
-		c.ticket.end(nil)
+	if !c.move(stepBegun, stepsOfRound) {
+		c.endAnswered(nil)
 		return
 	}
 	a := &c.ticket.attempt
@@ -130,27 +122,21 @@ func (c Call) Finish(o Outcome) {
 	a.finish(nil)
 }
 
-// take ends the call's round, and reports whether it was for the caller to do so, and whether nobody had answered the call.
-func (c Call) take() (fresh, ok bool) {
-	if c.ticket == nil {
-		return false, false
-	}
-	for {
+// endAnswered ends a call that was answered, or leaves that to whoever is answering it. It does nothing to one that is over.
+func (c Call) endAnswered(err error) {
+	for c.ticket != nil {
 		switch c.ticket.step.Load() - c.round {
-		case stepBegun:
-			if c.move(stepBegun, stepsOfRound) {
-				return true, true
-			}
 		case stepAnswering:
 			if c.move(stepAnswering, stepLeft) {
-				return false, false // whoever is answering ends it
+				return
 			}
 		case stepAnswered:
 			if c.move(stepAnswered, stepsOfRound) {
-				return false, true
+				c.ticket.end(err)
+				return
 			}
 		default:
-			return false, false
+			return
 		}
 	}
 }
@@ -170,7 +156,7 @@ func (k *ticket) linger() {
 // leave ends what linger began, if it did.
 func (k *ticket) leave() {
 	if k.lingers {
-		k.lingers = false
+		k.lingers, k.answer = false, nil
 		a := &k.attempt
 		a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).ended.Add(1)
 	}
@@ -179,10 +165,10 @@ func (k *ticket) leave() {
 // end ends a call that was answered, with the error of its end, if it has one.
 func (k *ticket) end(err error) {
 	defer k.release()
-	k.leave()
 	if err = unmark(err); err == nil {
 		err = k.answer
 	}
+	k.leave()
 	if k.attempt.stage == settled {
 		k.attempt.finish(err)
 	}
@@ -190,9 +176,8 @@ func (k *ticket) end(err error) {
 
 // release gives the ticket back when its attempt has come to an end, good or bad.
 func (k *ticket) release() {
-	k.leave()
 	k.attempt.abandon()
 	t := k.attempt.throttle
-	k.attempt, k.answer = attempt{}, nil
+	k.attempt = attempt{}
 	t.tickets.Put(k)
 }
