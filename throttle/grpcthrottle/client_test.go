@@ -343,10 +343,10 @@ func TestClientErrorsUntouched(t *testing.T) {
 			grpc.WithChainStreamInterceptor(func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
 				return nil, theirs
 			}))...)
-		if err := p.buy(t.Context()); err != theirs {
+		if err := p.buy(t.Context()); err != theirs { //nolint:errorlint // the very error is wanted
 			t.Errorf("got %v want the very error", err)
 		}
-		if s, err := p.stream(t.Context(), talk); err != theirs || s != nil {
+		if s, err := p.stream(t.Context(), talk); err != theirs || s != nil { //nolint:errorlint // the very error is wanted
 			t.Errorf("got %v, %v want no stream, and the very error", s, err)
 		}
 		wants(t, "both", member(t, client.Group(), target), tally{rejected: 2})

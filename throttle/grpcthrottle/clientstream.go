@@ -1,6 +1,7 @@
 package grpcthrottle
 
 import (
+	"errors"
 	"io"
 
 	"google.golang.org/grpc"
@@ -35,7 +36,7 @@ func (s *clientStream) RecvMsg(m any) error {
 // SendMsg sends a message. An error other than EOF is the end; after an EOF the status is still to be received.
 func (s *clientStream) SendMsg(m any) error {
 	err := s.ClientStream.SendMsg(m)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.end(err)
 	}
 	return err
@@ -43,7 +44,7 @@ func (s *clientStream) SendMsg(m any) error {
 
 // end ends the call. The first end counts: gRPC tells it, and an interceptor between us and gRPC may have kept it from telling.
 func (s *clientStream) end(err error) {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	s.call.Done(FromStatus(err))

@@ -2,6 +2,7 @@ package grpcthrottle_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"testing"
@@ -63,7 +64,7 @@ func TestStreamEnds(t *testing.T) {
 	}{
 		{"EOF", func(_ *place, s grpc.ClientStream, _ func()) {
 			_ = s.SendMsg(wrapperspb.String("EOF"))
-			if err := s.RecvMsg(new(text)); err != io.EOF {
+			if err := s.RecvMsg(new(text)); !errors.Is(err, io.EOF) {
 				panic(err)
 			}
 		}, tally{accepted: 1}, tally{}},
@@ -193,7 +194,7 @@ func TestStreamSendAfterEnd(t *testing.T) {
 		s, err := p.stream(t.Context(), talk)
 		must(t, err)
 		synctest.Wait()
-		if err := s.SendMsg(wrapperspb.String("pear")); err != io.EOF {
+		if err := s.SendMsg(wrapperspb.String("pear")); !errors.Is(err, io.EOF) {
 			t.Errorf("got %v want EOF", err)
 		}
 		th := member(t, client.Group(), target)

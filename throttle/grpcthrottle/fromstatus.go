@@ -2,6 +2,7 @@ package grpcthrottle
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (e *contextError) Unwrap() error { return e.err }
 func (e *contextError) Is(target error) bool { return target == e.cause }
 
 // Timeout reports whether a deadline has passed.
-func (e *contextError) Timeout() bool { return e.cause == context.DeadlineExceeded }
+func (e *contextError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }
 
 // detailOf returns the first detail of one kind, which is a pointer to a message: nil if there is none.
 func detailOf[T any](s *status.Status) (none T) {

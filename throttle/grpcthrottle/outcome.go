@@ -2,6 +2,7 @@ package grpcthrottle
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -23,6 +24,6 @@ func (e *leftError) Is(target error) bool { return target == context.Canceled }
 
 // saysNothing reports whether err stands for an end that we know to say nothing about capacity, whatever anybody would make of it.
 func saysNothing(err error) bool {
-	_, left := err.(*leftError)
-	return left || err == throttle.ErrPanicked
+	var left *leftError
+	return errors.As(err, &left) || errors.Is(err, throttle.ErrPanicked)
 }

@@ -95,7 +95,7 @@ func TestServerShedWithin(t *testing.T) {
 			wantPushback(t, tt.name, trailer, "1")
 			wantPushback(t, tt.name+", stream", s.Trailer(), "1")
 			for _, err := range []error{err, streamErr} {
-				if tt.err == foreign {
+				if errors.Is(tt.err, foreign) {
 					if status.Code(err) != codes.ResourceExhausted {
 						t.Errorf("%s: got %v want the handler's own code", tt.name, err)
 					}
@@ -153,7 +153,7 @@ func TestServerAnswers(t *testing.T) {
 			if got := p.converse(t.Context(), talk); got.Error() != want {
 				t.Errorf("stream: got %q want %q", got, want)
 			}
-			if own != marked && !errors.Is(outer, own) {
+			if !errors.Is(own, marked) && !errors.Is(outer, own) {
 				t.Errorf("outer interceptor: got %v want %v in it", outer, own)
 			}
 		}

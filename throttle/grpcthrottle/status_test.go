@@ -39,7 +39,7 @@ func TestFromStatusKeepsWhatIsNoFault(t *testing.T) {
 		nil, io.EOF, context.Canceled, errors.New("plain"), status.Error(codes.Internal, "a"), status.Error(codes.Unknown, "a"),
 		status.Error(codes.DataLoss, "a"), status.Error(77, "a"),
 		okError{},
-		noStatus{},
+		noStatusError{},
 		errors.Join(faults.NotFound, status.Error(codes.Unavailable, "a")),
 	} {
 		if got := grpcthrottle.FromStatus(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
@@ -53,10 +53,10 @@ type okError struct{ _ []int }
 func (okError) Error() string              { return "all is well" }
 func (okError) GRPCStatus() *status.Status { return status.New(codes.OK, "") }
 
-type noStatus struct{}
+type noStatusError struct{}
 
-func (noStatus) Error() string              { return "no status" }
-func (noStatus) GRPCStatus() *status.Status { return nil }
+func (noStatusError) Error() string              { return "no status" }
+func (noStatusError) GRPCStatus() *status.Status { return nil }
 
 func TestFromStatusKeepsTheStatus(t *testing.T) {
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
@@ -185,7 +185,7 @@ func said(err error) string {
 
 func TestToStatusKeeps(t *testing.T) {
 	own := status.Error(codes.Aborted, "so it is")
-	for _, err := range []error{nil, errors.New("plain"), own, fmt.Errorf("loading: %w", own), okError{}, noStatus{}, io.EOF} {
+	for _, err := range []error{nil, errors.New("plain"), own, fmt.Errorf("loading: %w", own), okError{}, noStatusError{}, io.EOF} {
 		if got := grpcthrottle.ToStatus(err); fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", err, err) {
 			t.Errorf("got %T %v want the very %v", got, got, err)
 		}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"testing"
 	"time"
 )
+
+// errEarly is there also if a program ended well, but too early.
+var errEarly = errors.New("it ended before it was asked to")
 
 // Process is a program that runs for a test.
 type Process struct {
@@ -48,7 +52,7 @@ func (p *Process) leave() error {
 	case p.given:
 		return nil
 	case p.over():
-		return fmt.Errorf("%s ended before it was asked to: %v", p.name, p.err)
+		return fmt.Errorf("%s: %w", p.name, errors.Join(errEarly, p.err))
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGINT) // it may have ended this very moment
 	late := time.NewTimer(Patience)

@@ -1,0 +1,40 @@
+package grpcthrottle_test
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+// The least that a server and a client need.
+func Example_recipes() {
+	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+		Throttle: throttle.Config{Name: "incoming"},
+		Trust:    throttle.Trust{Default: throttle.Medium}, // whatever strangers say
+	})
+	check(err)
+	s := grpc.NewServer(server.ServerOptions()...)
+	s.Stop() // there is a whole one below
+
+	const target = "passthrough:///backend"
+	credentials := grpc.WithTransportCredentials(insecure.NewCredentials())
+	client, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "outgoing"}})
+	check(err)
+	backend, err := grpc.NewClient(target, append(client.DialOptions(), credentials)...)
+	check(err)
+	check(backend.Close())
+
+	dialer, stop := served(&shop{buy: func(context.Context, string) (string, error) { return "sold", nil }}, server.ServerOptions()...)
+	defer stop()
+	conn := connect(target, append(client.DialOptions(), dialer)...)
+	defer conn.Close()
+	answer, err := ask(context.Background(), conn, "pear")
+	fmt.Println(answer, err)
+	// Output:
+	// sold <nil>
+}
