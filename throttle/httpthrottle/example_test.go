@@ -1,0 +1,267 @@
+package httpthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// A client whose every host has a throttle of its own.
+func ExampleNewTransport() {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	}))
+	defer backend.Close()
+
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // the draws are for the example
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := &http.Client{Transport: transport}
+	for { // until the throttle has learnt
+		response, err := client.Get(backend.URL)
+		if errors.Is(err, throttle.ErrShed) {
+			fmt.Println("shed: nothing was sent")
+			return
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = response.Body.Close()
+	}
+	// Output:
+	// shed: nothing was sent
+}
+
+// A server that keeps from its handler what the handler could not serve.
+func ExampleMiddleware() {
+	th, err := throttle.New(throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}) // the draws are for the example
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no database connection is free", http.StatusServiceUnavailable)
+	})
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	server := httptest.NewServer(serve(mux))
+	defer server.Close()
+
+	for { // until the throttle has learnt
+		response, err := http.Get(server.URL)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if delay := response.Header.Get("Retry-After"); delay != "" { // the handler gives none
+			fmt.Printf("%s, Retry-After %s\n%s", response.Status, delay, text)
+			return
+		}
+	}
+	// Output:
+	// 503 Service Unavailable, Retry-After 1
+	// {"title":"Service Unavailable","status":503,"detail":"The server is short of capacity. Retry-After says when to try again."}
+}
+
+// A browser calls a frontend, which calls a backend. The frontend believes nobody and decides for itself. Its priority travels to
+// the backend, which believes the frontend, up to important.
+func Example_chain() {
+	name := func(r *http.Request) throttle.Priority {
+		return throttle.PriorityFromContext(r.Context(), throttle.Low)
+	}
+	backend := httptest.NewServer(httpthrottle.Middleware(
+		must(throttle.New(throttle.Config{Name: "backend"})),
+		httpthrottle.MiddlewareConfig{
+			Peer:    func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "127.") }, // a private network, or a certificate
+			Ceiling: throttle.Important,
+			Default: throttle.Low,
+		},
+	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "backend:", name(r)) })))
+	defer backend.Close()
+
+	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends"},
+		Send:     func(r *http.Request) bool { return "http://"+r.URL.Host == backend.URL }, // nobody else learns how much our calls matter
+	}))
+	defer transport.Close()
+	frontend := httptest.NewServer(httpthrottle.Middleware(
+		must(throttle.New(throttle.Config{Name: "frontend"})),
+		httpthrottle.MiddlewareConfig{Priority: func(r *http.Request) throttle.Priority {
+			if r.URL.Path == "/checkout" {
+				return throttle.High
+			}
+			return throttle.Medium
+		}},
+	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "frontend:", name(r))
+		onward, _ := http.NewRequestWithContext(r.Context(), http.MethodGet, backend.URL, http.NoBody)
+		response, err := transport.RoundTrip(onward)
+		if err != nil {
+			if !httpthrottle.WriteError(w, r, err) {
+				http.Error(w, "no backend", http.StatusBadGateway)
+			}
+			return
+		}
+		defer response.Body.Close()
+		_, _ = io.Copy(w, response.Body)
+	})))
+	defer frontend.Close()
+
+	for _, path := range []string{"/browse", "/checkout"} {
+		r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, frontend.URL+path, http.NoBody)
+		r.Header.Set(httpthrottle.PriorityHeader, "high") // a browser that cheats
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		fmt.Printf("%s\n%s", path, text)
+	}
+	// Output:
+	// /browse
+	// frontend: medium
+	// backend: medium
+	// /checkout
+	// frontend: high
+	// backend: important
+}
+
+// must is for configurations that are known to be right.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// A retrier tries again what a server could not serve, within a budget: a tenth of a retry is saved with each request, ten at most.
+// When all requests fail there are 10 % more of them, and not several times as many.
+type retrier struct {
+	base   http.RoundTripper
+	sleep  func(context.Context, time.Duration) error
+	budget float64 // of retries; a real one guards it by a mutex
+}
+
+func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.budget = min(t.budget+0.1, 10)
+	for {
+		response, err := t.base.RoundTrip(r)
+		if err != nil { // a shed request among them, which must not be tried again at once
+			return response, err
+		}
+		delay := response.Header.Get("Retry-After")
+		wait, _ := time.ParseDuration(delay + "s") // dates are left out here
+		if response.StatusCode != http.StatusServiceUnavailable || wait <= 0 || r.Body != nil && r.Body != http.NoBody || t.budget < 1 {
+			return response, nil
+		}
+		t.budget--
+		_ = response.Body.Close()
+		if err := t.sleep(r.Context(), wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Retries go around the transport, so that each passes the throttle. They wait as long as the server says, and give up with
+// a shed, or when the budget is used up.
+func Example_retries() {
+	draw := 1.0 // nothing is shed at first
+	requests := 0
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests++; requests%3 == 0 {
+			fmt.Fprint(w, "text")
+			return
+		}
+		w.Header().Set("Retry-After", "2")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer backend.Close()
+	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return draw }},
+	}))
+	client := &http.Client{Transport: &retrier{base: transport, budget: 3, sleep: func(_ context.Context, d time.Duration) error {
+		fmt.Println("  waiting", d)
+		return nil
+	}}}
+	get := func() string {
+		response, err := client.Get(backend.URL)
+		if err != nil {
+			return fmt.Sprint("shed: ", errors.Is(err, throttle.ErrShed))
+		}
+		_ = response.Body.Close()
+		return response.Status
+	}
+	fmt.Println(get()) // is served at the third attempt
+	fmt.Println(get()) // has one retry left
+
+	draw = 0
+	for get() != "shed: true" { // until the throttle has learnt
+		client.Transport.(*retrier).budget = 0
+	}
+	client.Transport.(*retrier).budget = 10
+	before := requests
+	fmt.Println(get()) // is not tried again
+	fmt.Println("sent:", requests-before)
+	// Output:
+	//   waiting 2s
+	//   waiting 2s
+	// 200 OK
+	//   waiting 2s
+	// 503 Service Unavailable
+	// shed: true
+	// sent: 0
+}
+
+// A throttle that is in the way can be switched off while the program runs, and its counters go on.
+func ExampleTransport_Group() {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer backend.Close()
+	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // the draws are for the example
+	}))
+	client := &http.Client{Transport: transport}
+	get := func() error {
+		response, err := client.Get(backend.URL)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err
+	}
+	for !errors.Is(get(), throttle.ErrShed) { // until the throttle has learnt
+	}
+	fmt.Println("shed:", errors.Is(get(), throttle.ErrShed))
+
+	th, err := transport.Group().Get(strings.TrimPrefix(backend.URL, "http://"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = th.Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.Off })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed))
+	// Output:
+	// shed: true
+	// shed when switched off: false
+}

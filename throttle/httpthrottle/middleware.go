@@ -1,0 +1,133 @@
+package httpthrottle
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+const defaultRetryAfter = time.Second
+
+// MiddlewareConfig says how the middleware of [Middleware] behaves. Every zero field means its default, but see Default.
+type MiddlewareConfig struct {
+	// Group has a throttle per route, tenant or whatever Key says, instead of the one given to [Middleware], which may be nil then.
+	Group *throttle.Group
+	// Key says which throttle of Group a request goes through. Nil is the pattern by which [http.ServeMux] found the middleware's
+	// handler; a middleware around the mux comes before any pattern, and has one throttle for all. Do not use what strangers
+	// choose freely, such as the path.
+	Key func(*http.Request) string
+	// Priority is asked about requests whose context carries none, and which bring none that is trusted. Nil is Default.
+	Priority func(*http.Request) throttle.Priority
+	// Peer reports whether the sender of a request may say how much it matters, in the [PriorityHeader]. Judge by what the sender
+	// cannot make up: its certificate, the address of the connection; never by another header. Nil trusts nobody.
+	Peer func(*http.Request) bool
+	// Ceiling is the highest priority that a trusted sender can ask for.
+	Ceiling throttle.Priority
+	// Default is the priority of everyone else: untrusted, silent or unintelligible. Set it or Priority, its zero value is High.
+	Default throttle.Priority
+	// RetryAfter is how long a shed caller is told to wait, at most an hour. Default 1 s. It is rounded up to seconds, and up to half
+	// as much is added at random, so that those who were shed together do not come back together.
+	RetryAfter time.Duration
+	// Problem answers a request that is not served, instead of the small problem+json body: it writes status and body. Retry-After
+	// and Cache-Control are in the header already. For err, errors.Is(err, throttle.ErrShed) holds unless the request's context is
+	// over, or Group or the throttle refused it for another reason.
+	Problem func(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// Middleware returns a middleware that serves requests as t admits them, and answers those it sheds with 503 Service Unavailable,
+// Retry-After and a small body of type application/problem+json. It panics if there is neither t nor a Group, which no
+// program gets past its first start.
+//
+// What the throttle is told is [StatusError] of the final status, or [context.Canceled] if the client went away before there
+// was one, when the header is written; the request is in flight until the handler returns. The handler's ResponseWriter is an
+// [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher] exactly as the server's own, and [http.ResponseController]
+// works. Its request has a context that carries the priority, and a PriorityHeader that says no more than was accepted.
+func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) http.Handler {
+	if t == nil && c.Group == nil {
+		panic("httpthrottle: Middleware needs a Throttle or a MiddlewareConfig.Group")
+	}
+	if c.Key == nil {
+		c.Key = patternOf
+	}
+	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, longestDelay))
+	return func(next http.Handler) http.Handler {
+		return &middleware{MiddlewareConfig: c, throttle: t, next: next}
+	}
+}
+
+type middleware struct {
+	MiddlewareConfig
+	throttle *throttle.Throttle
+	next     http.Handler
+}
+
+// ServeHTTP serves a request, or sheds it.
+func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, err := m.throttleOf(r)
+	if err != nil {
+		m.refuse(w, r, err)
+		return
+	}
+	said := m.judge(r)
+	call, err := t.Admit(said.ctx, said.priority)
+	if err != nil {
+		m.refuse(w, r, err)
+		return
+	}
+	m.serve(w, r, call, said.word)
+}
+
+// throttleOf returns the throttle of a request.
+func (m *middleware) throttleOf(r *http.Request) (*throttle.Throttle, error) {
+	if m.Group == nil {
+		return m.throttle, nil
+	}
+	return m.Group.Get(m.Key(r))
+}
+
+// serve lets the handler serve an admitted request.
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, word string) {
+	answer := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
+	served := r.WithContext(call.Context())
+	if !says(r.Header, word) {
+		served.Header = r.Header.Clone()
+		put(served.Header, word)
+	}
+	returned := false
+	defer func() {
+		handBack(r, served)
+		answer.end(returned)
+	}()
+	m.next.ServeHTTP(answer.as(w), served)
+	returned = true
+}
+
+// handBack gives r what the handlers found out about its copy: the pattern that ServeMux matched, which others report as the
+// route, and the form, whose temporary files net/http removes.
+func handBack(r, served *http.Request) {
+	if served.Pattern != r.Pattern {
+		r.Pattern = served.Pattern
+	}
+	if served.MultipartForm != r.MultipartForm {
+		r.MultipartForm = served.MultipartForm
+	}
+}
+
+// refuse answers a request that is not served.
+func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusServiceUnavailable
+	if !errors.Is(err, throttle.ErrShed) && r.Context().Err() == nil {
+		status = http.StatusInternalServerError // a mistake in the program, which retries do not mend
+	}
+	announce(w.Header(), status, jittered(wholeSeconds(m.RetryAfter)))
+	if m.Problem != nil {
+		m.Problem(w, r, err)
+		return
+	}
+	writeProblem(w, r, status)
+}
+
+// patternOf is the default key.
+func patternOf(r *http.Request) string { return r.Pattern }

@@ -1,0 +1,59 @@
+package httpthrottle_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// The least that a client needs.
+func Example_client() {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") }))
+	defer backend.Close()
+
+	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends"},
+	}))
+	client := &http.Client{Transport: transport}
+
+	response := must(client.Get(backend.URL))
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	// Output:
+	// 200 OK
+}
+
+// The least that a server needs, and a tenant each for its own throttle.
+func Example_server() {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") })
+
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	server := httptest.NewServer(serve(mux))
+	defer server.Close()
+	fmt.Println(must(http.Get(server.URL)).Status)
+
+	tenants := must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "shop-tenants"}
+	}, throttle.GroupConfig{Max: 500}))
+	serve = httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
+		Group:   tenants,
+		Key:     func(r *http.Request) string { return r.Header.Get("Tenant") }, // as your authentication has verified it
+		Default: throttle.Medium,
+	})
+	separate := httptest.NewServer(serve(mux))
+	defer separate.Close()
+	for _, tenant := range []string{"ann", "bob"} {
+		r := must(http.NewRequest(http.MethodGet, separate.URL, http.NoBody))
+		r.Header.Set("Tenant", tenant)
+		_ = must(http.DefaultClient.Do(r)).Body.Close()
+	}
+	fmt.Println("throttles:", tenants.Len())
+	// Output:
+	// 200 OK
+	// throttles: 2
+}

@@ -1,0 +1,236 @@
+package httpthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// host is where most requests go, and the key of its throttle.
+const host = "backend.example"
+
+// errPlain is an error that means nothing to anybody.
+var errPlain = errors.New("something went wrong")
+
+// unlucky draws shed whatever may be shed, lucky ones let everything through.
+func unlucky() float64 { return 0 }
+func lucky() float64   { return math.Nextafter(1, 0) }
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
+// roundTrip is a function as a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// answers is a base that answers with a status and a body.
+func answers(status int, body string) roundTrip {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+		}, nil
+	}
+}
+
+// fails is a base that never gets an answer.
+func fails(err error) roundTrip {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// unwanted is a base that must not be called.
+func unwanted(t testing.TB) roundTrip {
+	return func(*http.Request) (*http.Response, error) {
+		t.Helper()
+		t.Error("got the request sent, want it kept")
+		return nil, errPlain
+	}
+}
+
+// newTransport returns a transport whose throttles are called backend unless c says otherwise.
+func newTransport(t testing.TB, base http.RoundTripper, c httpthrottle.TransportConfig) *httpthrottle.Transport {
+	t.Helper()
+	if c.Throttle.Name == "" {
+		c.Throttle.Name = "backend"
+	}
+	transport, err := httpthrottle.NewTransport(base, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transport
+}
+
+// throttleOf returns the throttle of a key.
+func throttleOf(t testing.TB, transport *httpthrottle.Transport, key string) *throttle.Throttle {
+	t.Helper()
+	th, err := transport.Group().Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return th
+}
+
+// newThrottle returns a throttle. It needs no name of its own.
+func newThrottle(t testing.TB, c throttle.Config) *throttle.Throttle {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "server"
+	}
+	th, err := throttle.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return th
+}
+
+// shedding returns a throttle that sheds every call of any priority.
+func shedding(t testing.TB, c throttle.Config) *throttle.Throttle {
+	t.Helper()
+	c.Rand = unlucky
+	th := newThrottle(t, c)
+	overload(t, th)
+	return th
+}
+
+// overload makes a throttle with unlucky draws shed.
+func overload(t testing.TB, th *throttle.Throttle) {
+	t.Helper()
+	for p := throttle.High; p <= throttle.Low; p++ {
+		var err error
+		for n := 0; n < 1000 && !errors.Is(err, throttle.ErrShed); n++ {
+			err = th.Do(context.Background(), p, func(context.Context) error { return faults.Unavailable(0) })
+		}
+		if !errors.Is(err, throttle.ErrShed) {
+			t.Fatalf("got no call of %v priority shed after 1000 rejections, want one", p)
+		}
+	}
+}
+
+// get makes a request to the host.
+func get(ctx context.Context) *http.Request { return request(ctx, http.MethodGet, http.NoBody) }
+
+func request(ctx context.Context, method string, body io.Reader) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/", body)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// books is what a throttle counted of all priorities, but for what it shed.
+func books(th *throttle.Throttle) string {
+	var words []string
+	for _, p := range th.Stats().Priorities {
+		for o := range p.Admitted {
+			for f, n := range p.Admitted[o] {
+				if n > 0 {
+					words = append(words, fmt.Sprintf("%d %v %v/%v", n, p.Priority, throttle.Outcome(o), throttle.Fault(f)))
+				}
+			}
+		}
+		if p.InFlight != 0 {
+			words = append(words, fmt.Sprintf("%d %v in flight", p.InFlight, p.Priority))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// shed is how many calls of any priority a throttle shed.
+func shed(th *throttle.Throttle) uint64 {
+	var n uint64
+	for _, p := range th.Stats().Priorities {
+		n += p.Shed[throttle.Own] + p.Shed[throttle.Above]
+	}
+	return n
+}
+
+// witness notes what the hooks are told.
+type witness struct {
+	mu       sync.Mutex
+	moments  []string
+	finished []throttle.FinishEvent
+}
+
+func (w *witness) note(moment string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.moments = append(w.moments, moment)
+}
+
+func (w *witness) hooks() throttle.Hooks {
+	return throttle.Hooks{
+		Shed: func(context.Context, throttle.ShedEvent) { w.note("shed") },
+		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+			w.note("started")
+			return ctx
+		},
+		Finished: func(_ context.Context, e throttle.FinishEvent) {
+			w.note("finished")
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.finished = append(w.finished, e)
+		},
+	}
+}
+
+// want fails the test if the hooks were told other things.
+func (w *witness) want(t testing.TB, moments ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Equal(w.moments, moments) {
+		t.Errorf("hooks: got %q want %q", w.moments, moments)
+	}
+}
+
+// trackedBody is a request's body that knows whether it was closed.
+type trackedBody struct {
+	io.Reader
+	closed int
+}
+
+func (b *trackedBody) Close() error { b.closed++; return nil }
+
+// panics reports what f panics with.
+func panics(f func()) (what any) {
+	defer func() { what = recover() }()
+	f()
+	return nil
+}
+
+// quiet is a log that nobody reads.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// past is a time long gone.
+func past() time.Time { return time.Unix(0, 0) }
+
+// lazy is a context that notices its end late: it is asked once before.
+type lazy struct {
+	context.Context
+	asked *int
+}
+
+func (l lazy) Err() error {
+	if *l.asked++; *l.asked == 1 {
+		return nil
+	}
+	return l.Context.Err()
+}
