@@ -8,12 +8,14 @@ require (
 	github.com/go-kratos/aegis v0.2.0
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/spillway-go/spillway v0.0.0
+	github.com/spillway-go/spillway/throttle/grpcthrottle v0.0.0
 	github.com/zeromicro/go-zero v1.10.3
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	golang.org/x/time v0.16.0
+	google.golang.org/grpc v1.85.0
 )
 
 require (
@@ -30,10 +32,16 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.uber.org/automaxprocs v1.6.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace (
 	github.com/deixis/faults => ../third_party/faults
 	github.com/spillway-go/spillway => ../..
 )
+
+replace github.com/spillway-go/spillway/throttle/grpcthrottle => ../../throttle/grpcthrottle

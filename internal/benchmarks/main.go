@@ -10,7 +10,7 @@ import (
 	"regexp"
 )
 
-// defaultRounds makes a run of about 75 seconds.
+// defaultRounds makes a run of about 90 seconds.
 const defaultRounds = 2200
 
 func main() {

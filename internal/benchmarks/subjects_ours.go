@@ -46,6 +46,7 @@ func ours() []*subject {
 		{"spillway, Tiered", tiered()},
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
+		{"spillway, in HTTP and gRPC", wires()},
 	}
 	var all []*subject
 	for _, g := range groups {

@@ -46,6 +46,10 @@ func claims() []claim {
 		{"shed call, two processors / one", ourShed, "", 1.7, 0, nil},
 		{"metrics on / (off + 1.2 Histogram.Record + clock)", ourMetrics, ourAllowed, 1, 0, []part{{floorRecord, 1.2}, {floorClock, 1}}},
 		{"metrics on, no duration, no spans / off", ourTotals, ourAllowed, 1.1, 0, nil},
+		{"HTTP Transport / (bare + an allowed call)", ourTransport, bareTransport, 0, 0, []part{{ourAdmit, 1}}},
+		{"HTTP Middleware / (bare + an allowed call)", ourMiddleware, bareHandler, 0, 0, []part{{ourAdmit, 1}}},
+		{"gRPC client interceptor / (bare + an allowed call)", ourClient, bareInvoker, 0, 0, []part{{ourAllowed, 1}}},
+		{"gRPC server interceptor / (bare + an allowed call)", ourServer, bareUnary, 0, 0, []part{{ourAllowed, 1}}},
 	}
 }
 

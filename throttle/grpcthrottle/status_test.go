@@ -191,11 +191,11 @@ func TestToStatusKeeps(t *testing.T) {
 		}
 	}
 	for _, err := range []error{recoded{own, codes.DataLoss}, recoded{faults.NotFound, codes.DataLoss}} {
-		if got := grpcthrottle.ToStatus(err); got != err {
+		if got := grpcthrottle.ToStatus(err); got != err { //nolint:errorlint // the very error is wanted
 			t.Errorf("got %v want the very error, whose status is not that of what it wraps", got)
 		}
 	}
-	if got := grpcthrottle.ToStatus(throttle.RejectedError(own)); got != own {
+	if got := grpcthrottle.ToStatus(throttle.RejectedError(own)); got != own { //nolint:errorlint // the very error is wanted
 		t.Errorf("marked: got %#v want the mark off", got)
 	}
 	if got := grpcthrottle.ToStatus(throttle.RejectedError(okError{})); got == nil {
