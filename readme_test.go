@@ -17,6 +17,16 @@ const (
 	statuszExamples = "throttle/statusz/example_test.go"
 )
 
+// pages are the texts for users, and wherever their code comes from.
+func pages() []string { return []string{"README.md", "docs/where-to-put-throttles.md"} }
+
+func moreExamples() []string {
+	return []string{
+		"throttle/httpthrottle/recipes_test.go", "throttle/httpthrottle/example_test.go", "throttle/grpcthrottle/recipes_test.go",
+		"internal/integration/telemetry/otelhttp_test.go",
+	}
+}
+
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -75,7 +85,7 @@ func body(t *testing.T, name string) []string {
 func exampleLines(t *testing.T) []string {
 	t.Helper()
 	var lines []string
-	for _, file := range []string{examples, otelExamples, statuszExamples} {
+	for _, file := range append([]string{examples, otelExamples, statuszExamples}, moreExamples()...) {
 		lines = append(lines, statements(readFile(t, file))...)
 	}
 	return lines
@@ -101,11 +111,13 @@ func TestTheReadmesTenLinesAreAnExample(t *testing.T) {
 	}
 }
 
-func TestTheReadmesCodeIsInTheExamples(t *testing.T) {
+func TestThePagesCodeIsInTheExamples(t *testing.T) {
 	code := exampleLines(t)
-	for _, block := range fenced(readFile(t, "README.md"), "go") {
-		if !occurs(block, code) {
-			t.Errorf("README.md has code that is in no example:\n%s", strings.Join(block, "\n"))
+	for _, page := range pages() {
+		for _, block := range fenced(readFile(t, page), "go") {
+			if !occurs(block, code) {
+				t.Errorf("%s has code that is in no example:\n%s", page, strings.Join(block, "\n"))
+			}
 		}
 	}
 }
@@ -211,12 +223,14 @@ func TestTheReadmesNamesExist(t *testing.T) {
 	}
 }
 
-func TestTheReadmesLinksLeadSomewhere(t *testing.T) {
+func TestThePagesLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)\)`)
-	for _, found := range link.FindAllStringSubmatch(readFile(t, "README.md"), -1) {
-		if target := found[1]; !strings.Contains(target, "://") {
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("README.md: got a link to %s want a file that exists", target)
+	for _, page := range append(pages(), "dashboards/README.md", "dashboards/runbooks.md") {
+		for _, found := range link.FindAllStringSubmatch(readFile(t, page), -1) {
+			if target := found[1]; !strings.Contains(target, "://") {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(page), target)); err != nil {
+					t.Errorf("%s: got a link to %s want a file that exists", page, target)
+				}
 			}
 		}
 	}
