@@ -13,17 +13,7 @@ import (
 
 // What an answer says counts at once. The call goes on.
 func TestAnsweredBooksAndGoesOn(t *testing.T) {
-	for name, c := range map[string]struct {
-		err     error
-		outcome throttle.Outcome
-		fault   throttle.Fault
-		told    error
-	}{
-		"nil":      {nil, throttle.Accepted, throttle.FaultNone, nil},
-		"busy":     {errBusy, throttle.Rejected, throttle.FaultAvailability, errBusy},
-		"canceled": {context.Canceled, throttle.Ignored, throttle.FaultCanceled, context.Canceled},
-		"marked":   {throttle.RejectedError(errPlain), throttle.Rejected, throttle.FaultOther, errPlain},
-	} {
+	for name, c := range endings() {
 		t.Run(name, func(t *testing.T) {
 			w := &witness{}
 			th := build(t, throttle.Config{Hooks: w.hooks()})
@@ -36,12 +26,7 @@ func TestAnsweredBooksAndGoesOn(t *testing.T) {
 			call.Done(nil)
 			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
 			equal(t, "in flight after Done", inFlight(th), 0)
-			w.want(t, "started", "finished")
-			end := w.finished[0]
-			end.Duration = 0
-			equal(t, "what Finished is told", end, throttle.FinishEvent{
-				Throttle: th, Priority: throttle.Medium, Outcome: c.outcome, Fault: c.fault, Err: c.told,
-			})
+			c.wantEnd(t, w, th)
 		})
 	}
 }
@@ -186,11 +171,4 @@ func TestAnsweredAmongManyEnds(t *testing.T) {
 	equal(t, "calls", tier(th, throttle.High).Admitted.Sum(), rounds)
 	equal(t, "finished", finished, rounds)
 	equal(t, "in flight", inFlight(th), 0)
-}
-
-// Whoever ends a call in two phases can say that its function panicked, as Do does by itself.
-func TestDoneWithAPanicIsIgnored(t *testing.T) {
-	th := build(t, throttle.Config{})
-	admit(t, th, throttle.High).Done(throttle.ErrPanicked)
-	wantAdmitted(t, th, throttle.High, 1, throttle.Ignored, throttle.FaultPanic)
 }

@@ -21,19 +21,38 @@ func admit(t *testing.T, th *throttle.Throttle, p throttle.Priority) throttle.Ca
 	return call
 }
 
-func TestDoneBooksWhatTheErrorSays(t *testing.T) {
-	for name, c := range map[string]struct {
-		err     error
-		outcome throttle.Outcome
-		fault   throttle.Fault
-		told    error
-	}{
+// ending is an error with which a call may end, what the throttle makes of it, and what Finished is told.
+type ending struct {
+	err     error
+	outcome throttle.Outcome
+	fault   throttle.Fault
+	told    error
+}
+
+func endings() map[string]ending {
+	return map[string]ending{
 		"nil":      {nil, throttle.Accepted, throttle.FaultNone, nil},
 		"ordinary": {errPlain, throttle.Accepted, throttle.FaultOther, errPlain},
 		"busy":     {errBusy, throttle.Rejected, throttle.FaultAvailability, errBusy},
 		"canceled": {context.Canceled, throttle.Ignored, throttle.FaultCanceled, context.Canceled},
 		"marked":   {throttle.RejectedError(errPlain), throttle.Rejected, throttle.FaultOther, errPlain},
-	} {
+		"panicked": {throttle.ErrPanicked, throttle.Ignored, throttle.FaultPanic, throttle.ErrPanicked},
+	}
+}
+
+// wantEnd fails the test unless Finished was told once, of this ending.
+func (e ending) wantEnd(t *testing.T, w *witness, th *throttle.Throttle) {
+	t.Helper()
+	w.want(t, "started", "finished")
+	end := w.finished[0]
+	end.Duration = 0
+	equal(t, "what Finished is told", end, throttle.FinishEvent{
+		Throttle: th, Priority: throttle.Medium, Outcome: e.outcome, Fault: e.fault, Err: e.told,
+	})
+}
+
+func TestDoneBooksWhatTheErrorSays(t *testing.T) {
+	for name, c := range endings() {
 		t.Run(name, func(t *testing.T) {
 			w := &witness{}
 			th := build(t, throttle.Config{Hooks: w.hooks()})
@@ -43,12 +62,7 @@ func TestDoneBooksWhatTheErrorSays(t *testing.T) {
 			call.Done(c.err)
 			equal(t, "in flight after Done", inFlight(th), 0)
 			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
-			w.want(t, "started", "finished")
-			end := w.finished[0]
-			end.Duration = 0
-			equal(t, "what Finished is told", end, throttle.FinishEvent{
-				Throttle: th, Priority: throttle.Medium, Outcome: c.outcome, Fault: c.fault, Err: c.told,
-			})
+			c.wantEnd(t, w, th)
 		})
 	}
 }

@@ -114,45 +114,46 @@ func quotas(f *faults.QuotaFailure) []protoadapt.MessageV1 {
 	if f == nil || len(f.Violations) == 0 {
 		return nil
 	}
-	detail := &errdetails.QuotaFailure{}
-	for _, v := range f.Violations {
-		if v != nil {
-			detail.Violations = append(detail.Violations, &errdetails.QuotaFailure_Violation{
-				Subject: valid(v.Subject), Description: valid(v.Description),
-			})
-		}
-	}
-	return []protoadapt.MessageV1{detail}
+	return []protoadapt.MessageV1{&errdetails.QuotaFailure{
+		Violations: translated(f.Violations, func(v *faults.QuotaViolation) *errdetails.QuotaFailure_Violation {
+			return &errdetails.QuotaFailure_Violation{Subject: valid(v.Subject), Description: valid(v.Description)}
+		}),
+	}}
 }
 
 func fields(f *faults.BadRequest) []protoadapt.MessageV1 {
 	if f == nil || len(f.Violations) == 0 {
 		return nil
 	}
-	detail := &errdetails.BadRequest{}
-	for _, v := range f.Violations {
-		if v != nil {
-			detail.FieldViolations = append(detail.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: valid(v.Field), Description: valid(v.Description),
-			})
-		}
-	}
-	return []protoadapt.MessageV1{detail}
+	return []protoadapt.MessageV1{&errdetails.BadRequest{
+		FieldViolations: translated(f.Violations, func(v *faults.FieldViolation) *errdetails.BadRequest_FieldViolation {
+			return &errdetails.BadRequest_FieldViolation{Field: valid(v.Field), Description: valid(v.Description)}
+		}),
+	}}
 }
 
 func preconditions(f *faults.PreconditionFailure) []protoadapt.MessageV1 {
 	if f == nil || len(f.Violations) == 0 {
 		return nil
 	}
-	detail := &errdetails.PreconditionFailure{}
-	for _, v := range f.Violations {
-		if v != nil {
-			detail.Violations = append(detail.Violations, &errdetails.PreconditionFailure_Violation{
+	return []protoadapt.MessageV1{&errdetails.PreconditionFailure{
+		Violations: translated(f.Violations, func(v *faults.PreconditionViolation) *errdetails.PreconditionFailure_Violation {
+			return &errdetails.PreconditionFailure_Violation{
 				Type: valid(v.Type), Subject: valid(v.Subject), Description: valid(v.Description),
-			})
+			}
+		}),
+	}}
+}
+
+// translated returns all violations that are not nil in the words of gRPC.
+func translated[V, D any](violations []*V, into func(*V) *D) []*D {
+	var details []*D
+	for _, v := range violations {
+		if v != nil {
+			details = append(details, into(v))
 		}
 	}
-	return []protoadapt.MessageV1{detail}
+	return details
 }
 
 // newStatus returns a status with details. If these do not fit into it, it goes without: better than no status.
