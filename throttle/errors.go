@@ -15,6 +15,9 @@ var ErrPanicked = errors.New("throttle: function panicked")
 // errNil answers calls on a Throttle that did not come from New.
 var errNil = errors.New("throttle: nil or zero Throttle: make one with New")
 
+// errNoChange answers a Tune without a function.
+var errNoChange = errors.New("throttle: Tune needs a function")
+
 // errNoFunction answers calls with a nil function.
 var errNoFunction = errors.New("throttle: nil function")
 

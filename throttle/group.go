@@ -36,6 +36,7 @@ type Group struct {
 	mu      sync.Mutex
 	name    string
 	closed  bool
+	changes []func(*Tuning) // for those that come later
 	members map[string]*list.Element
 	byUse   list.List // of *member, the last used first
 }
@@ -81,9 +82,72 @@ func (g *Group) Get(key string) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 	}
-	t, surplus, err := g.insert(key, fresh)
-	closeAll(surplus)
-	return t, err
+	for done := 0; ; {
+		changes := g.changesFrom(done)
+		for _, change := range changes { // the user's functions: no lock is held
+			if err := fresh.Tune(change); err != nil {
+				_ = fresh.Close() // never fails
+				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
+			}
+		}
+		done += len(changes)
+		t, surplus, err := g.insert(key, fresh, done)
+		closeAll(surplus)
+		if t != nil || err != nil {
+			return t, err
+		}
+	}
+}
+
+// changesFrom returns what Tune has changed so far, but for the first few.
+func (g *Group) changesFrom(done int) []func(*Tuning) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changes[done:]
+}
+
+// Tune changes all throttles of the group as [Throttle.Tune] does, and those that come later as well: a kill switch for every host,
+// method or tenant. If the outcome is out of range for one of them, none is changed, and the error names that. Change runs once
+// per throttle, or more often, and must do the same each time.
+//
+// The group keeps change as long as it lives: call Tune when something changes, and not at intervals.
+func (g *Group) Tune(change func(*Tuning)) error {
+	if change == nil {
+		return errNoChange
+	}
+	for _, t := range g.all() {
+		if _, err := t.propose(t.tuning.Load(), change); err != nil {
+			return err
+		}
+	}
+	members, err := g.keep(change)
+	for _, t := range members {
+		err = errors.Join(err, t.Tune(change))
+	}
+	return err
+}
+
+// all returns the throttles that the group has now.
+func (g *Group) all() []*Throttle {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	members := make([]*Throttle, 0, len(g.members))
+	for e := g.byUse.Front(); e != nil; e = e.Next() {
+		members = append(members, e.Value.(*member).throttle)
+	}
+	return members
+}
+
+// keep keeps a change for the throttles that come later, and returns those for which it comes too late.
+func (g *Group) keep(change func(*Tuning)) ([]*Throttle, error) {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil, errGroupClosed
+	}
+	g.changes = append(g.changes, change)
+	g.mu.Unlock()
+	return g.all(), nil
 }
 
 // find returns the throttle of key, if there is one, and those to close because nobody has used them for long.
@@ -110,12 +174,16 @@ func (g *Group) use(e *list.Element, now time.Duration) *Throttle {
 	return m.throttle
 }
 
-// insert keeps fresh under key, unless somebody was faster. It returns the throttle to use, and those to close.
-func (g *Group) insert(key string, fresh *Throttle) (t *Throttle, surplus []*Throttle, err error) {
+// insert keeps fresh under key, unless somebody was faster. It returns the throttle to use, and those to close, or none if
+// there have been changes beyond those that fresh has seen.
+func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surplus []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, []*Throttle{fresh}, errGroupClosed
+	}
+	if seen < len(g.changes) {
+		return nil, nil, nil
 	}
 	if g.name == "" {
 		g.name = fresh.name

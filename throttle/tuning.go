@@ -21,21 +21,27 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 		return errNil
 	}
 	if change == nil {
-		return errors.New("throttle: Tune needs a function")
+		return errNoChange
 	}
 	for {
 		before := t.tuning.Load()
-		proposed := *before
-		change(&proposed)
-		after := proposed // change may have kept what it was given
-		if err := after.validate("Tuning", t.policy, t.span); err != nil {
+		after, err := t.propose(before, change)
+		if err != nil {
 			return err
 		}
-		if t.tuning.CompareAndSwap(before, &after) {
+		if t.tuning.CompareAndSwap(before, after) {
 			t.retuned()
 			return nil
 		}
 	}
+}
+
+// propose returns what change makes of the values, or what is wrong with that.
+func (t *Throttle) propose(before *Tuning, change func(*Tuning)) (*Tuning, error) {
+	proposed := *before
+	change(&proposed)
+	after := proposed // change may have kept what it was given
+	return &after, after.validate("Tuning", t.policy, t.span)
 }
 
 // validate names what is wrong with the values, as fields of a struct of the name given.
