@@ -38,8 +38,8 @@ func healthPanels() []grafana.Panel {
 		{
 			Title: "High succeeded", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 3, NoValue: "no traffic",
 			Steps: []grafana.Step{{Color: bad}, {From: 0.99, Color: doubtful}, {From: 0.999, Color: good}},
-			Description: "The share of high calls, over the time shown, that were neither shed nor rejected. This is what the objective is about: " +
-				"what a caller saw, whoever refused.",
+			Description: "The share of high calls, over the time shown, that were not refused for want of capacity: neither shed nor rejected. " +
+				"Other errors, such as a status of 500, count as success, and a call that a fallback saved as failure.",
 			Links:   []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{Expr: "1 - " + badShare(shown), Instant: true}}, View: grafana.Stat{},
 		},
@@ -58,8 +58,8 @@ func healthPanels() []grafana.Panel {
 		},
 		{
 			Title: "Rejected by the backend", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers", Steps: from(0.05, 0.25),
-			Description: "The share of the calls sent, of all chosen priorities, that the backend rejected. Above 5 % there is a warning, above 25 % " +
-				"somebody is paged.",
+			Description: "The share of the answered calls, of all chosen throttles, priorities and kinds, that the backend rejected. A kind by itself is " +
+				"a warning above 5 %, and above 25 % somebody is paged.",
 			Links: []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{
 				Expr:    share(sum(rate(calls().chosen(isRejected()))), sum(rate(calls().chosen(isAnswered())))),
@@ -79,11 +79,11 @@ func healthPanels() []grafana.Panel {
 func alertsTable() grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", Away: true}
 	return grafana.Panel{
-		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State"},
+		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State", Ascending: true},
 		Description: "Alerts about the chosen throttles. Choose a name for what it means and what to do. Pending ones will fire if it " +
 			"goes on. Some may be muted by a graver one in Alertmanager.",
 		Targets: []grafana.Target{{
-			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), errorType()),
+			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), errorType(), "window"),
 			Instant: true, Table: true,
 		}},
 		Columns: []grafana.Column{
@@ -92,6 +92,7 @@ func alertsTable() grafana.Panel {
 			{Field: "severity", Title: "Severity", Width: 110},
 			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
 			{Field: errorType(), Title: "Kind"},
+			{Field: "window", Title: "Window", Width: 90},
 			{Field: "job", Title: "Job"},
 			{Field: "instance", Title: "Instance"},
 			{Field: "Value", Title: "Value", Hidden: true},
@@ -113,7 +114,7 @@ func faultPanels() []grafana.Panel {
 			Title: "Faults, of what was answered", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: from(0.05, 0.25), View: grafana.Graph{Thresholds: true},
 			Description: "The same as a share of the calls that were sent and answered. The lines are where the alerts begin: 5 % and 25 %. " +
-				"While a throttle sheds it lets a share through on purpose, to find out what the backend can take.",
+				"The alerts look at each throttle by itself. While a throttle sheds it lets a share through on purpose, to find out what the backend can take.",
 			Targets: []grafana.Target{{
 				Expr:   faults + " / on () group_left () (" + sum(rate(calls().chosen(isAnswered()))) + " > 0)",
 				Legend: legend(errorType()),

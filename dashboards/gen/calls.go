@@ -48,7 +48,8 @@ func decisionPanels() []grafana.Panel {
 		{
 			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
 			Description: "The probability with which the next call would be shed: the highest of all chosen throttles and instances. It rises within " +
-				"seconds and falls as the window forgets. If it stays up although the backend accepts everything, the classification is wrong.",
+				"seconds (Tiered) to a minute (SRE), and falls as the window forgets. In Shadow and Off it is what Enforce would do. If it stays up " +
+				"although the backend accepts everything, see the runbook of ThrottleProbabilityStuck.",
 			Targets: []grafana.Target{{Expr: highest(probability().chosen(), priority()), Legend: legend(priority())}},
 		},
 		{
@@ -67,8 +68,8 @@ func windowPanels() []grafana.Panel {
 		{
 			Title: "Requests and accepts in the window", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
-			Description: "What throttles remember: calls that wanted to go to the backend, and those that it accepted. They shed when requests exceed " +
-				"the accepts by more than the ratio K allows (2 by default).",
+			Description: "What throttles remember: calls that wanted to go to the backend, and those that it accepted. With SRE they shed when " +
+				"requests exceed the accepts more than K times (2 by default). Choose one throttle: a sum of several can hide the one that sheds.",
 			Targets: []grafana.Target{
 				{Expr: sum(requests().chosen()), Legend: "requests"}, {Expr: sum(accepts().chosen()), Legend: "accepts"},
 			},

@@ -31,9 +31,9 @@ func instancePanels() []grafana.Panel {
 		},
 		{
 			Title: "Series of calls", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
-			Description: "How many series the counter of calls has in each process. It grows with throttles, priorities and kinds of errors; " +
+			Description: "How many series the counter of calls has in each process, whatever throttle is chosen. It grows with throttles, priorities and kinds of errors; " +
 				"the SDK folds what is beyond 2,000 into one.",
-			Targets: []grafana.Target{{Expr: aggregate("count", calls().of(), by), Legend: name}},
+			Targets: []grafana.Target{{Expr: aggregate("count", calls().where(chosenJob()...), by), Legend: name}},
 		},
 	}
 }

@@ -25,8 +25,8 @@ func nowPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{Sparkline: true},
-			Description: "Calls that were made through the chosen throttles, admitted or shed. Compare with a day on which all was well: " +
-				"much more is an overload from outside, or callers that retry.",
+			Description: "Calls through the chosen throttles that have ended or were shed. Compare with a day on which all was well: much more is an " +
+				"overload from outside, or callers that retry; much less may be calls that hang, which are in flight only.",
 			Targets: []grafana.Target{{Expr: offered}},
 		},
 		{
@@ -69,8 +69,8 @@ func nowPanels() []grafana.Panel {
 		},
 		{
 			Title: "In flight", Width: 4, Unit: "short", NoValue: "no throttle", View: grafana.Stat{Sparkline: true},
-			Description: "Admitted calls that have not ended yet. Grows with latency; a steady climb without an end is calls that hang or " +
-				"tickets that nobody marks as done.",
+			Description: "Admitted calls that have not ended yet. Grows with latency; a steady climb without an end is calls that hang, or " +
+				"that nobody ends: bodies that are not closed, streams, calls of Admit without Done.",
 			Targets: []grafana.Target{{Expr: sum(active().chosen())}},
 		},
 	}

@@ -70,5 +70,5 @@
 //
 // # Switching it off
 //
-// [throttle.Throttle.Tune] switches a throttle off, or to Shadow, while it runs; Transport.Group has them by host.
+// [throttle.Group.Tune] switches all throttles of a transport off, or to Shadow, while it runs, and [throttle.Throttle.Tune] one of them.
 package httpthrottle

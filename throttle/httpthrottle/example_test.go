@@ -256,12 +256,12 @@ func ExampleTransport_Group() {
 		return
 	}
 	err = th.Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.Off })
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed))
+	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
+
+	err = transport.Group().Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.Off })
+	fmt.Println("all are off, and those to come:", err == nil)
 	// Output:
 	// shed: true
-	// shed when switched off: false
+	// shed when switched off: false <nil>
+	// all are off, and those to come: true
 }

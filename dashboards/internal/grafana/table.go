@@ -2,7 +2,8 @@ package grafana
 
 // Table shows a line for each set of labels, and a column for each label and each query.
 type Table struct {
-	SortBy string // the title of a column; the largest come first
+	SortBy    string // the title of a column; the largest come first
+	Ascending bool   // or the smallest
 }
 
 // Column is a column of a table: a label, or a query's value, which is called "Value #A" for the first of several.
@@ -20,7 +21,7 @@ func (Table) kind() string { return "table" }
 
 func (t Table) options() object {
 	return object{
-		"cellHeight": "sm", "showHeader": true, "sortBy": []object{{"displayName": t.SortBy, "desc": true}},
+		"cellHeight": "sm", "showHeader": true, "sortBy": []object{{"displayName": t.SortBy, "desc": !t.Ascending}},
 		"footer": object{"show": false, "countRows": false, "fields": "", "reducer": []string{"sum"}},
 	}
 }
