@@ -131,6 +131,26 @@ func TestAnsweredWithAClassifierThatPanics(t *testing.T) {
 	w.want(t, "started", "finished")
 }
 
+// The memory of a call whose answer panicked is used again, like that of any other.
+func TestACallWhoseAnswerPanickedEndsNobodyElses(t *testing.T) {
+	th := build(t, throttle.Config{Classify: func(context.Context, error) (throttle.Outcome, bool) { panic("an accident") }})
+	for range 100 {
+		old := admit(t, th, throttle.High)
+		func() {
+			defer func() { _ = recover() }()
+			old.Answered(errPlain)
+		}()
+		call := admit(t, th, throttle.High)
+		old.Done(nil)
+		old.Finish(throttle.Rejected)
+		equal(t, "in flight", inFlight(th), 1)
+		call.Done(nil)
+		equal(t, "in flight after Done", inFlight(th), 0)
+	}
+	equal(t, "accepted", tier(th, throttle.High).Admitted.Outcome(throttle.Accepted), 100)
+	equal(t, "ignored", tier(th, throttle.High).Admitted.Outcome(throttle.Ignored), 100)
+}
+
 // A classifier may end the call that it judges: the end comes after it.
 func TestACallThatEndsWhileItIsAnswered(t *testing.T) {
 	w := &witness{}

@@ -19,8 +19,7 @@ type ticket struct {
 	attempt attempt
 	step    atomic.Uint64
 	answer  error // with which the call was answered before its end
-	lingers bool  // answered, and counted as in flight all the same
-	_       [24]byte
+	_       [32]byte
 }
 
 // The steps of a round, counted from the one that its Call knows. They only go up.
@@ -149,17 +148,13 @@ func (c Call) move(from, to uint64) bool {
 // linger counts the call as in flight beyond its outcome.
 func (k *ticket) linger() {
 	a := &k.attempt
-	k.lingers = true
 	a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).begun.Add(1)
 }
 
-// leave ends what linger began, if it did.
+// leave ends what linger began.
 func (k *ticket) leave() {
-	if k.lingers {
-		k.lingers, k.answer = false, nil
-		a := &k.attempt
-		a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).ended.Add(1)
-	}
+	a := &k.attempt
+	a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).ended.Add(1)
 }
 
 // end ends a call that was answered, with the error of its end, if it has one.
@@ -168,6 +163,7 @@ func (k *ticket) end(err error) {
 	if err = unmark(err); err == nil {
 		err = k.answer
 	}
+	k.answer = nil
 	k.leave()
 	if k.attempt.stage == settled {
 		k.attempt.finish(err)

@@ -332,3 +332,21 @@ func TestAChangeThatALaterMemberCannotTake(t *testing.T) {
 		t.Errorf("got %v and error %v want one that names key and field", th, err)
 	}
 }
+
+// A change that comes after a new throttle has seen the others, and before it can be found, is not lost either.
+func TestAGroupIsTunedWhileAThrottleIsTuned(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
+	once := false
+	equal(t, "Tune", g.Tune(func(u *throttle.Tuning) {
+		u.Ratio = 3
+		if !once {
+			once = true
+			equal(t, "Tune within", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
+		}
+	}), nil)
+	stats := member(t, g, "a").Stats()
+	equal(t, "ratio", stats.Ratio, 3.0)
+	equal(t, "mode", stats.Mode, throttle.Off)
+	equal(t, "made", len(r.created), 1)
+}

@@ -157,11 +157,8 @@ func abandon(call throttle.Call, response *http.Response) {
 // outgoing returns the request to send: the caller's own, unless something has to be different. A body whose errors are the
 // caller's is returned as well.
 func (t *Transport) outgoing(call throttle.Call, r *http.Request, word string) (*http.Request, *upload) {
-	ctx, stream := r.Context(), streams(r)
-	replaced := t.hooked && !same(ctx, call.Context())
-	if replaced {
-		ctx = call.Context()
-	}
+	ctx, stream := call.Context(), streams(r)
+	replaced := t.hooked && !same(r.Context(), ctx)
 	if says(r.Header, word) && !replaced && !stream {
 		return r, nil
 	}
