@@ -1,0 +1,94 @@
+package breaker_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestNewRefusesBadConfigs(t *testing.T) {
+	tests := []struct {
+		name string
+		c    breaker.Config
+		want string // "" is none
+	}{
+		{"defaults", breaker.Config{Name: "x"}, ""},
+		{"name missing", breaker.Config{}, `Config.Name is "": want 1 to 255 bytes`},
+		{"name long", breaker.Config{Name: strings.Repeat("x", 256)}, "Config.Name is"},
+		{"SampleRate negative", breaker.Config{SampleRate: -1}, "Config.SampleRate is -1ns: want 1ms to 720h0m0s"},
+		{"SampleRate short", breaker.Config{SampleRate: time.Millisecond - 1}, "Config.SampleRate is 999.999µs: want 1ms to 720h0m0s"},
+		{"SampleRate shortest", breaker.Config{SampleRate: time.Millisecond}, ""},
+		{"SampleRate long", breaker.Config{SampleRate: 30*24*time.Hour + 1}, "Config.SampleRate is"},
+		{"window short", breaker.Config{SampleRate: time.Minute, ObservabilityWindow: 2*time.Minute - 1}, "Config.ObservabilityWindow is 1m59.999999999s: want 2m0s to"},
+		{"window shortest", breaker.Config{SampleRate: time.Minute, ObservabilityWindow: 2 * time.Minute}, ""},
+		{"Refresh", breaker.Config{Refresh: -time.Second}, "Config.Refresh is -1s"},
+		{"MaxStale", breaker.Config{Refresh: time.Second, MaxStale: 2*time.Second - 1}, "Config.MaxStale is 1.999999999s: want 2s to"},
+		{"OnStale", breaker.Config{OnStale: 3}, "Config.OnStale is 3: want FailOpen, KeepLast or FailClosed"},
+		{"StoreTimeout", breaker.Config{StoreTimeout: time.Microsecond}, "Config.StoreTimeout is 1µs"},
+		{"PollTimeout", breaker.Config{PollTimeout: -1}, "Config.PollTimeout is -1ns"},
+		{"NotifyTimeout", breaker.Config{NotifyTimeout: -1}, "Config.NotifyTimeout is -1ns"},
+		{"Retention", breaker.Config{Retention: 9 * time.Minute}, "Config.Retention is 9m0s: want at least 10m0s"},
+		{"Retention least", breaker.Config{Retention: 10 * time.Minute}, ""},
+		{"BreakerTimeout", breaker.Config{BreakerTimeout: -1}, "Config.BreakerTimeout is -1ns"},
+		{"MaxBreakerTimeout", breaker.Config{BreakerTimeout: time.Minute, MaxBreakerTimeout: time.Second}, "Config.MaxBreakerTimeout is 1s: want 1m0s to"},
+		{"Jitter NaN", breaker.Config{Jitter: math.NaN()}, "Config.Jitter is NaN: want 0 to 0.5"},
+		{"Jitter high", breaker.Config{Jitter: 0.51}, "Config.Jitter is 0.51"},
+		{"FailureThreshold NaN", breaker.Config{FailureThreshold: math.NaN()}, "Config.FailureThreshold is NaN: want more than 0, at most 100 (percent)"},
+		{"FailureThreshold share", breaker.Config{FailureThreshold: 0.7, SuccessThreshold: 99.9}, ""},
+		{"FailureThreshold high", breaker.Config{FailureThreshold: 101}, "Config.FailureThreshold is 101"},
+		{"thresholds overlap", breaker.Config{FailureThreshold: 70, SuccessThreshold: 5}, "Config.SuccessThreshold is 5: want more than 100 - FailureThreshold = 30"},
+		{"thresholds meet", breaker.Config{FailureThreshold: 70, SuccessThreshold: 30}, "Config.SuccessThreshold is 30: want more than"},
+		{"thresholds apart", breaker.Config{FailureThreshold: 70, SuccessThreshold: 30.1}, ""},
+		{"SuccessThreshold high", breaker.Config{SuccessThreshold: 100.1}, "Config.SuccessThreshold is 100.1"},
+		{"SuccessThreshold Inf", breaker.Config{SuccessThreshold: math.Inf(1)}, "Config.SuccessThreshold is +Inf"},
+		{"MinimumRequestCount", breaker.Config{MinimumRequestCount: -1}, "Config.MinimumRequestCount is -1: want 1 to 1e9"},
+		{"ConsecutiveFailureThreshold", breaker.Config{ConsecutiveFailureThreshold: -1}, "Config.ConsecutiveFailureThreshold is -1: want 0 (never) to 1e6"},
+		{
+			"never disabled",
+			breaker.Config{ConsecutiveFailureThreshold: 3, SampleRate: time.Minute, ConsecutiveResetAfter: time.Minute},
+			"Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: else trips are forgotten",
+		},
+		{"HalfOpenProbes", breaker.Config{HalfOpenProbes: -1}, "Config.HalfOpenProbes is -1: want 1 to 1e6"},
+		{"HalfOpenMax", breaker.Config{HalfOpenMax: time.Second}, "Config.HalfOpenMax is 1s: want 5s to"},
+		{"MinReporters", breaker.Config{MinReporters: -1}, "Config.MinReporters is -1"},
+		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter remembers 1h0m0s: want ObservabilityWindow, which is 1m0s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.c.Name == "" && tt.name != "name missing" {
+				tt.c.Name = "x"
+			}
+			m, err := breaker.New(tt.c)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("got %v, want none", err)
+			case tt.want != "" && (err == nil || m != nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, %v\nwant %s", m, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNewNamesEveryFault(t *testing.T) {
+	_, err := breaker.New(breaker.Config{SampleRate: -1, Jitter: 2, HalfOpenProbes: -3})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, field := range []string{"Name", "SampleRate", "Jitter", "HalfOpenProbes"} {
+		if !strings.Contains(err.Error(), "Config."+field+" is") {
+			t.Errorf("%q does not name %s", err, field)
+		}
+	}
+}
+
+func TestMustPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Must let an error pass")
+		}
+	}()
+	breaker.Must(breaker.New(breaker.Config{}))
+}

@@ -1,0 +1,168 @@
+package breaker_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// fleet returns agents that share a store, and their common journal of changes.
+func fleet(t *testing.T, n int, c breaker.Config) ([]*breaker.Manager, *[]breaker.Event) {
+	t.Helper()
+	var events []breaker.Event
+	if c.Store == nil {
+		c.Store = breaker.NewMemoryStore()
+	}
+	c.Name = "fleet"
+	c.Hooks.Changed = func(e breaker.Event) { events = append(events, e) }
+	agents := make([]*breaker.Manager, n)
+	for i := range agents {
+		m, err := breaker.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents[i] = m
+	}
+	return agents, &events
+}
+
+func TestControlByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents, events := fleet(t, 2, breaker.Config{})
+		one, other := agents[0], agents[1]
+		k := breaker.Key{Tenant: "t", ID: "k"}
+		steps := []struct {
+			name   string
+			do     func() error
+			state  breaker.State
+			forced bool
+			err    error
+		}{
+			{"nothing", func() error { return nil }, breaker.Closed, false, nil},
+			{"enable what is closed", func() error { return one.Enable(t.Context(), k) }, breaker.Closed, false, nil},
+			{"force open", func() error { return one.ForceOpen(t.Context(), k) }, breaker.Open, true, breaker.ErrOpen},
+			{"force open again", func() error { return other.ForceOpen(t.Context(), k) }, breaker.Open, true, breaker.ErrOpen},
+			{"force closed", func() error { return other.ForceClose(t.Context(), k) }, breaker.Closed, true, nil},
+			{"disable", func() error { return one.Disable(t.Context(), k) }, breaker.Disabled, false, breaker.ErrDisabled},
+			{"enable", func() error { return other.Enable(t.Context(), k) }, breaker.Closed, false, nil},
+			{"disable again", func() error { return one.Disable(t.Context(), k) }, breaker.Disabled, false, breaker.ErrDisabled},
+			{"forget", func() error { return other.Forget(t.Context(), k) }, breaker.Closed, false, nil},
+			{"forget again", func() error { return one.Forget(t.Context(), k) }, breaker.Closed, false, nil},
+		}
+		for _, step := range steps {
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			time.Sleep(time.Hour)
+			for i, m := range agents {
+				if err := m.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s := m.Status(k)
+				if s.Key != k || s.State != step.state || s.Forced != step.forced {
+					t.Errorf("%s: agent %d has %+v, want %v, forced %v", step.name, i, s, step.state, step.forced)
+				}
+				if err := m.CanExecute(t.Context(), k); !errors.Is(err, step.err) {
+					t.Errorf("%s: agent %d: %v, want %v", step.name, i, err, step.err)
+				}
+			}
+		}
+		got := ""
+		for _, e := range *events {
+			got += fmt.Sprint(e.From, ">", e.To, ":", e.Reason, " ")
+		}
+		const want = "closed>open:by_hand open>closed:by_hand closed>disabled:by_hand disabled>closed:by_hand closed>disabled:by_hand "
+		if got != want {
+			t.Errorf("changes\ngot  %s\nwant %s", got, want)
+		}
+	})
+}
+
+// TestAnAgentGoesByItsOwnWord: whoever has changed a circuit by hand need not wait for a refresh.
+func TestAnAgentGoesByItsOwnWord(t *testing.T) {
+	agents, _ := fleet(t, 1, breaker.Config{})
+	k := breaker.Key{ID: "k"}
+	if err := agents[0].ForceOpen(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if err := agents[0].CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
+		t.Errorf("got %v, want ErrOpen", err)
+	}
+}
+
+// TestEnableStartsAnew: neither trips nor failures of before count.
+func TestEnableStartsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents, _ := fleet(t, 1, breaker.Config{ConsecutiveFailureThreshold: 1})
+		m, k := agents[0], breaker.Key{ID: "k"}
+		c := m.Circuit(k)
+		fail := func(n int) {
+			for range n {
+				_ = c.Run(t.Context(), failing)
+			}
+			sample(t, m)
+		}
+		fail(10)
+		if s := m.Status(k); s.State != breaker.Disabled || s.Trips != 1 {
+			t.Fatalf("got %+v, want disabled", s)
+		}
+		if err := m.Enable(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		fail(9)
+		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {
+			t.Errorf("after nine new failures: %+v, want closed", s)
+		}
+		fail(1)
+		if s := m.Status(k); s.State != breaker.Disabled {
+			t.Errorf("after ten new failures: %+v, want disabled", s)
+		}
+	})
+}
+
+func TestListIsInOrder(t *testing.T) {
+	agents, _ := fleet(t, 1, breaker.Config{})
+	m := agents[0]
+	for _, k := range []breaker.Key{{Tenant: "b", ID: "1"}, {ID: "z"}, {Tenant: "a", ID: "2"}, {Tenant: "a", ID: "1"}} {
+		if err := m.Disable(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ""
+	for _, s := range m.List() {
+		got += s.Key.String() + " "
+	}
+	if want := `"z" "a"/"1" "a"/"2" "b"/"1" `; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := m.Stats().Circuits; got != [breaker.NumStates]int{0, 0, 0, 4} {
+		t.Errorf("circuits %v", got)
+	}
+}
+
+func TestAClosedManager(t *testing.T) {
+	agents, _ := fleet(t, 1, breaker.Config{})
+	m, k := agents[0], breaker.Key{ID: "k"}
+	if err := m.Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
+		t.Errorf("CanExecute: %v, want what was known", err)
+	}
+	for name, err := range map[string]error{
+		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
+	} {
+		if !errors.Is(err, breaker.ErrClosed) {
+			t.Errorf("%s: %v, want ErrClosed", name, err)
+		}
+	}
+}

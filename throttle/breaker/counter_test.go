@@ -1,0 +1,96 @@
+package breaker_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestCounterCountsOverItsWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := breaker.NewCounter(time.Minute)
+		a, b := breaker.Key{ID: "a"}, breaker.Key{Tenant: "x", ID: "a"}
+		poll := func(least float64, since ...breaker.Key) string {
+			q := breaker.PollQuery{Window: time.Minute, MinFailures: least, Since: map[breaker.Key]time.Duration{}}
+			for _, k := range since {
+				q.Since[k] = time.Minute
+			}
+			got, err := c.Poll(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(len(got), got[a], got[b])
+		}
+		c.Failure(a)
+		c.Failure(a)
+		c.Success(b)
+		for _, tt := range []struct {
+			sleep time.Duration
+			least float64
+			since []breaker.Key
+			want  string
+		}{
+			{0, 0, nil, "2 {2 0 0} {0 1 0}"},
+			{0, 2, nil, "1 {2 0 0} {0 0 0}"},
+			{0, 3, nil, "0 {0 0 0} {0 0 0}"},
+			{0, 3, []breaker.Key{b}, "1 {0 0 0} {0 1 0}"},
+			{57 * time.Second, 0, nil, "2 {2 0 0} {0 1 0}"},
+			{7 * time.Second, 0, nil, "2 {0 0 0} {0 0 0}"},
+			{2 * time.Minute, 0, nil, "0 {0 0 0} {0 0 0}"},
+		} {
+			time.Sleep(tt.sleep)
+			if got := poll(tt.least, tt.since...); got != tt.want {
+				t.Errorf("after %v, least %v: got %s, want %s", tt.sleep, tt.least, got, tt.want)
+			}
+		}
+		if got := c.Dropped(); got != 0 {
+			t.Errorf("%d dropped", got)
+		}
+	})
+}
+
+func TestCounterLosesNothing(t *testing.T) {
+	c := breaker.NewCounter(time.Hour)
+	const workers, each = 16, 2000
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				k := breaker.Key{ID: fmt.Sprint(i % 10)}
+				if (w+i)%2 == 0 {
+					c.Failure(k)
+				} else {
+					c.Success(k)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got, err := c.Poll(t.Context(), breaker.PollQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failures, successes float64
+	for _, n := range got {
+		failures += n.Failures
+		successes += n.Successes
+	}
+	if failures != workers*each/2 || successes != workers*each/2 || len(got) != 10 {
+		t.Errorf("%v failures, %v successes, %d circuits: want %d of each, 10", failures, successes, len(got), workers*each/2)
+	}
+}
+
+func ExampleCounter() {
+	c := breaker.NewCounter(time.Minute)
+	for range 10 {
+		c.Failure(breaker.Key{ID: "orders"})
+	}
+	counts, err := c.Poll(context.Background(), breaker.PollQuery{Window: time.Minute})
+	fmt.Println(counts, err)
+	// Output: map["orders":{10 0 0}] <nil>
+}

@@ -1,0 +1,63 @@
+package breaker
+
+import (
+	"context"
+	"time"
+)
+
+// CanExecute reports whether a call may be made: nil, or a *[RefusedError]. It waits for nothing, and a store that is slow or gone changes
+// nothing about it. Nil for a half-open circuit is leave for one probe. How the call ends is left to the poll to find out; see
+// [Manager.Circuit] for calls whose end is told.
+func (m *Manager) CanExecute(ctx context.Context, k Key) error {
+	v := m.look(k)
+	if v.entry == nil {
+		m.count(Closed, admitted)
+		return nil
+	}
+	_, err := m.decide(ctx, k, v.entry)
+	return err
+}
+
+// decide decides about a call to a circuit of which something is known, and returns the state that it is in.
+func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
+	state, refusal := m.judge(k, e)
+	if refusal == nil {
+		m.count(state, admitted)
+		return state, nil
+	}
+	column := shed
+	if e.dryRun {
+		column = shadowShed
+	}
+	m.count(state, column)
+	if h := m.config.Hooks.Refused; h != nil {
+		h(ctx, RefusedEvent{Manager: m, Key: k, State: state, DryRun: e.dryRun})
+	}
+	if e.dryRun {
+		return state, nil
+	}
+	return state, refusal
+}
+
+// judge says whether the circuit lets a call through.
+func (m *Manager) judge(k Key, e *entry) (State, *RefusedError) {
+	switch {
+	case e.refusal == nil:
+		return Closed, &RefusedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
+	case e.state == Closed:
+		return Closed, nil
+	case e.state == Disabled, e.forced:
+		return e.state, e.refusal
+	}
+	now := time.Now()
+	if e.state == Open && now.Before(e.until) {
+		e.probes.demanded.Store(true)
+		return Open, e.refusal
+	}
+	if e.lapses || e.probes.take(now) {
+		return HalfOpen, nil
+	}
+	e.probes.demanded.Store(true)
+	m.prober.want(e)
+	return HalfOpen, e.enough
+}

@@ -1,0 +1,67 @@
+package breaker_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestKeysThatReadAlikeAreApart(t *testing.T) {
+	keys := []breaker.Key{
+		{},
+		{ID: "a"},
+		{Tenant: "a"},
+		{Tenant: "a", ID: "b"},
+		{ID: "ab"},
+		{Tenant: "ab"},
+		{ID: "a:b"},
+		{Tenant: "a", ID: ":b"},
+		{Tenant: "a:", ID: "b"},
+		{Tenant: "\x01a", ID: ""},
+		{Tenant: "", ID: "\x01a"},
+		{ID: "https://x:8443/h"},
+		{ID: "\xff\xfe"},
+		{ID: "\ufffd\ufffd"},
+		{ID: "a\x00"},
+		{ID: strings.Repeat("x", 1<<20)},
+		{ID: strings.Repeat("x", 1<<20+1)},
+		{Tenant: strings.Repeat("x", 200), ID: "y"},
+		{Tenant: strings.Repeat("x", 201), ID: "y"},
+	}
+	ids, words := map[breaker.RecordID]breaker.Key{}, map[string]breaker.Key{}
+	for _, k := range keys {
+		id := k.RecordID()
+		if other, ok := ids[id]; ok {
+			t.Errorf("%.50s and %.50s have the same record", k, other)
+		}
+		ids[id] = k
+		if other, ok := words[k.String()]; ok {
+			t.Errorf("%q and %q read the same: %.50s", k, other, k)
+		}
+		words[k.String()] = k
+		if s := id.Shard(); s < 0 || s >= breaker.NumShards {
+			t.Errorf("shard of %.50s is %d", k, s)
+		}
+	}
+}
+
+func TestShardsAreAllUsed(t *testing.T) {
+	used := map[int]int{}
+	for i := range 10_000 {
+		used[breaker.Key{ID: strings.Repeat("x", i)}.RecordID().Shard()]++
+	}
+	if len(used) != breaker.NumShards {
+		t.Errorf("%d shards are used, want %d", len(used), breaker.NumShards)
+	}
+}
+
+// TestRecordIDsStay: stores hold what an earlier version wrote.
+func TestRecordIDsStay(t *testing.T) {
+	id := breaker.Key{Tenant: "acme", ID: "https://acme.example/hooks"}.RecordID()
+	const want = "0178b11a7e9d8e17 in 56"
+	if got := fmt.Sprintf("%x in %d", id[:8], id.Shard()); got != want {
+		t.Errorf("got %s, want %s: the records of every store would be lost", got, want)
+	}
+}

@@ -1,0 +1,146 @@
+package breaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A lease lasts for leaseNum/leaseDen sample rates, and is extended three times within that. Whoever does not lead looks four times per
+// sample rate whether anybody does. So a leader that dies is followed within 1.75 sample rates.
+const (
+	leaseNum, leaseDen  = 3, 2
+	extensions          = 3
+	looksPerSampleRate  = 4
+	failuresToStandBack = 3 // polls in a row, after which another one may try
+)
+
+func (m *Manager) leaseTTL() time.Duration { return m.config.SampleRate * leaseNum / leaseDen }
+
+// term is a time as leader.
+type term struct {
+	lease Lease
+	until time.Time // by this agent's clock: then somebody else may lead
+}
+
+// keepLeading leads whenever it can.
+func (m *Manager) keepLeading(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := m.config.SampleRate / looksPerSampleRate
+		t, led, err := m.campaign(ctx)
+		switch {
+		case led:
+			if m.reign(ctx, t) {
+				continue
+			}
+			wait = 2 * m.leaseTTL() // its polls fail: somebody else's may not
+		case err == nil:
+			wait = min(wait, max(t.lease.Remaining, time.Millisecond))
+		}
+		pause(ctx, wait+rand.N(wait/8+1))
+	}
+}
+
+// campaign asks for the lease, or for its extension, and reports whether this agent leads.
+func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
+	asked := time.Now()
+	l, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Lease, error) {
+		return s.Campaign(ctx, Candidate{Owner: m.owner, TTL: m.leaseTTL()})
+	})
+	if err != nil {
+		return term{}, false, err
+	}
+	m.lease.Store(&l)
+	return term{lease: l, until: asked.Add(l.Remaining)}, l.Owner == m.owner, nil
+}
+
+// reign leads until ctx ends or the lease is lost, and then resigns. It reports false if it has stood back because its polls failed.
+func (m *Manager) reign(ctx context.Context, t term) bool {
+	m.lead(t.lease, true)
+	defer m.lead(t.lease, false)
+	reign, lost := context.WithCancel(ctx)
+	var extending sync.WaitGroup
+	extending.Go(func() {
+		defer lost()
+		m.extend(reign, t)
+	})
+	able := m.keepSampling(reign, t.lease.Term)
+	lost()
+	extending.Wait()
+	m.resign(ctx, t.lease)
+	return able
+}
+
+// lead notes and tells whether this agent leads.
+func (m *Manager) lead(l Lease, leads bool) {
+	m.leading.Store(leads)
+	if h := m.config.Hooks.Led; h != nil {
+		m.tell(func() { h(LeadEvent{Manager: m, Leads: leads, Term: l.Term}) })
+	}
+}
+
+// extend extends the lease until ctx ends or the lease is lost: because somebody else has it, or because it could not be extended in time.
+func (m *Manager) extend(ctx context.Context, t term) {
+	every := m.leaseTTL() / extensions
+	for pause(ctx, min(every, max(time.Until(t.until)/2, time.Millisecond))) {
+		next, led, err := m.campaign(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && led && next.lease.Term == t.lease.Term:
+			t = next
+		case err == nil:
+			m.fail(LeaseLost, fmt.Errorf("breaker: %s leads, with term %d", next.lease.Owner, next.lease.Term))
+			return
+		case !time.Now().Before(t.until):
+			m.fail(LeaseLost, fmt.Errorf("breaker: the lease could not be extended: %w", err))
+			return
+		}
+	}
+}
+
+// resign lets somebody else lead at once. It is tried for a moment, also if ctx has ended.
+func (m *Manager) resign(ctx context.Context, l Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.StoreTimeout)
+	defer cancel()
+	_, _ = ask(ctx, m.store, func(ctx context.Context, s Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
+}
+
+// keepSampling samples at its rate until ctx ends. It reports false if the poll has failed too often in a row.
+func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
+	ticks := time.NewTicker(m.config.SampleRate)
+	defer ticks.Stop()
+	m.stamp(ctx, term)
+	failures := 0
+	for {
+		if err := m.sample(ctx, term); errors.Is(err, errPoll) {
+			failures++
+		} else {
+			failures = 0
+		}
+		if failures == failuresToStandBack {
+			return false
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return true
+		}
+	}
+}
+
+// stamp leaves the new term in every shard, so that a leader of before can write nothing any more. Where it fails, the first write does it.
+func (m *Manager) stamp(ctx context.Context, term uint64) {
+	if m.refresh(ctx) != nil {
+		return
+	}
+	for i := range m.known {
+		b := Batch{Shard: i, Term: term, Expect: m.known[i].Load().version}
+		if _, err := m.apply(ctx, b, nil); err != nil && ctx.Err() != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package breaker
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// noon is an instant of a store.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return noon.Add(d) }
+
+func machineConfig(change func(*Config)) *Config {
+	c := Config{Name: "x", SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3}
+	if change != nil {
+		change(&c)
+	}
+	c = c.withDefaults()
+	return &c
+}
+
+func TestMachine(t *testing.T) {
+	open := record{state: Open, trips: 1, generation: 7, changedAt: noon, openUntil: after(30 * time.Second), calledAt: noon}
+	halfOpen := record{state: HalfOpen, trips: 2, generation: 7, changedAt: noon, openUntil: noon, calledAt: noon.Add(-time.Minute)}
+	probed := halfOpen
+	probed.calledAt = noon
+	tripped := record{state: Closed, trips: 2, generation: 7, changedAt: noon, countSince: noon, calledAt: noon}
+	tests := []struct {
+		name   string
+		record record
+		counts counts
+		at     time.Duration // after noon
+		want   string        // the state, trips and generation that follow; "" for no write
+	}{
+		{"healthy", record{changedAt: noon}, counts{successes: 1000}, 0, "closed 0 0"},
+		{"failing", record{changedAt: noon}, counts{failures: 7, successes: 3}, 0, "open 1 1 closed>open:failing"},
+		{"failing too little", record{changedAt: noon}, counts{failures: 699, successes: 301}, 0, "closed 0 0"},
+		{"failing too rarely", record{changedAt: noon}, counts{failures: 9.9}, 0, "closed 0 0"},
+		{"failing for nobody", record{changedAt: noon}, counts{}, 0, ""},
+
+		{"open", open, counts{failures: 100}, 30*time.Second - 1, ""},
+		{"open, time over", open, counts{}, 30 * time.Second, "half_open 1 7 open>half_open:time_over"},
+		{"open, probed before the leader came", open, counts{failures: 5}, 31 * time.Second, "open 2 8 open>half_open:time_over half_open>open:failing"},
+
+		{"half-open, silent", halfOpen, counts{}, 20 * time.Hour, ""},
+		{"half-open, too few", halfOpen, counts{failures: 4}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, recovered", halfOpen, counts{successes: 3, failures: 2}, 10 * time.Second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, failing", halfOpen, counts{successes: 1, failures: 4}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, undecided", halfOpen, counts{successes: 2, failures: 3}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, undecided and not overdue", probed, counts{successes: 2, failures: 3}, 40*time.Second - 1, ""},
+		{"half-open, undecided for long", probed, counts{successes: 2, failures: 3}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, few for long, well", probed, counts{successes: 1}, 40 * time.Second, "closed 2 8 half_open>closed:recovered"},
+		{"half-open, few for long, failing", probed, counts{failures: 1}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
+		{"half-open, forgotten", halfOpen, counts{}, 8 * 24 * time.Hour, "closed 0 8 half_open>closed:forgotten"},
+
+		{"tripped, well, too soon", tripped, counts{successes: 100}, 5*time.Minute - 1, ""},
+		{"tripped, well for long", tripped, counts{successes: 10}, 5 * time.Minute, "closed 0 7"},
+		{"tripped, silent for long", tripped, counts{successes: 9}, 5 * time.Minute, ""},
+		{"tripped, failing again", tripped, counts{failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
+
+		{"disabled", record{state: Disabled, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
+		{"forced open", record{state: Open, forced: true, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
+		{"forced closed", record{state: Closed, forced: true, changedAt: noon}, counts{failures: 1000}, 1000 * time.Hour, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := machine{settings: machineConfig(nil), now: after(tt.at), counts: tt.counts, record: tt.record}
+			written := m.evaluate()
+			got := fmt.Sprint(m.record.state, " ", m.record.trips, " ", m.record.generation)
+			for _, e := range m.events {
+				got += fmt.Sprintf(" %v>%v:%v", e.From, e.To, e.Reason)
+			}
+			if !written {
+				got = ""
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReporters(t *testing.T) {
+	c := machineConfig(func(c *Config) { c.MinReporters = 2 })
+	for reporters, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
+		if got := c.trips(counts{failures: 100, reporters: reporters}); got != want {
+			t.Errorf("%d reporters of 2: trips = %v, want %v", reporters, got, want)
+		}
+	}
+}
+
+func TestOpenFor(t *testing.T) {
+	fixed := machineConfig(nil)
+	growing := machineConfig(func(c *Config) { c.MaxBreakerTimeout = 3 * time.Minute })
+	jittered := machineConfig(func(c *Config) { c.Jitter = 0.5 })
+	tests := []struct {
+		c     *Config
+		trips int
+		draw  float64
+		want  time.Duration
+	}{
+		{fixed, 1, 0.9, 30 * time.Second},
+		{fixed, 1e6, 0, 30 * time.Second},
+		{growing, 1, 0, 30 * time.Second},
+		{growing, 2, 0, time.Minute},
+		{growing, 3, 0, 2 * time.Minute},
+		{growing, 4, 0, 3 * time.Minute},
+		{growing, math.MaxInt, 0, 3 * time.Minute},
+		{jittered, 1, 0, 30 * time.Second},
+		{jittered, 1, 0.5, 22500 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		if got := tt.c.openFor(tt.trips, tt.draw); got != tt.want {
+			t.Errorf("openFor(%d, %v) = %v, want %v", tt.trips, tt.draw, got, tt.want)
+		}
+	}
+}
+
+func TestSaneCounts(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for n, want := range map[counts]bool{
+		{}:                            true,
+		{failures: 1, successes: 0.5}: true,
+		{failures: -1}:                false,
+		{successes: -0.1}:             false,
+		{failures: inf}:               false,
+		{successes: inf}:              false,
+		{failures: nan}:               false,
+		{successes: nan}:              false,
+	} {
+		if got := n.sane(); got != want {
+			t.Errorf("%v.sane() = %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestBlank(t *testing.T) {
+	tests := []struct {
+		name   string
+		record record
+		want   bool
+	}{
+		{"closed", record{}, true},
+		{"enabled lately", record{countSince: noon.Add(-time.Minute + 1)}, false},
+		{"enabled a window ago", record{countSince: noon.Add(-time.Minute)}, true},
+		{"open", record{state: Open}, false},
+		{"forced", record{forced: true}, false},
+		{"tripped", record{trips: 1}, false},
+		{"to be notified", record{pending: []Event{{}}}, false},
+	}
+	for _, tt := range tests {
+		if got := tt.record.blank(noon, time.Minute); got != tt.want {
+			t.Errorf("%s: blank = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRecordsComeBackAsTheyWere(t *testing.T) {
+	keys := []Key{{}, {ID: "https://x:8443/h"}, {Tenant: "\xff", ID: "\x00"}, {Tenant: "a", ID: "\xff\xfe"}, {ID: "\u2028<&>"}}
+	for _, k := range keys {
+		for s := range State(NumStates) {
+			r := record{
+				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: TooManyTrips, changedAt: noon, openUntil: after(1000),
+				countSince: after(2000), calledAt: after(3000), failures: 0.1, successes: 1e300,
+				pending: []Event{{Breaker: "b", Key: k, From: s, To: Open, Reason: ByHand, Trips: 2, Generation: 9, At: noon, Failures: 1, Successes: 2, DryRun: true}},
+			}
+			data, err := r.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
+			if err != nil {
+				t.Fatalf("%s: %v", data, err)
+			}
+			if a, b := fmt.Sprintf("%+v", *got), fmt.Sprintf("%+v", r); a != b {
+				t.Errorf("got  %s\nwant %s", a, b)
+			}
+		}
+	}
+}
+
+func TestRecordsThatMakeNoSense(t *testing.T) {
+	k := Key{ID: "a"}
+	good := `{"v":1,"id":"a","state":"open","trips":1,"generation":1,"changed_at":1,"failures":0,"successes":0}`
+	if _, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(good)}, "b"); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{
+		"", "null", "[]", "\x82\xa3", good[:len(good)-1],
+		`{"v":0,"id":"a","state":"open"}`, `{"v":1,"id":"a"}`, `{"v":1,"id":"a","state":"ajar"}`, `{"v":1,"id":"b","state":"open"}`,
+		`{"v":1,"id":"a","state":"open","trips":-1}`, `{"v":1,"id":"a","state":"open","reason":"whim"}`,
+		`{"v":1,"id":"a","state":"open","pending":[{"from":"open","to":"ajar","reason":"failing"}]}`,
+		`{"v":1,"id":"a","state":"open","trips":1e99}`,
+	} {
+		if r, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(bad)}, "b"); err == nil {
+			t.Errorf("%q became %+v", bad, *r)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"v":1,"id":"a","state":"open","trips":1,"generation":1,"changed_at":1,"failures":0,"successes":0}`))
+	f.Add([]byte(`{"v":1,"id_bytes":"/w==","state":"half_open","pending":[{"from":"open","to":"closed","reason":"by_hand"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, k := range []Key{{ID: "a"}, {ID: "\xff"}} {
+			r, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
+			if err != nil {
+				continue
+			}
+			again, err := r.encode()
+			if err != nil {
+				t.Fatalf("%q cannot be written again: %v", data, err)
+			}
+			r2, err := decode(StoredRecord{ID: k.RecordID(), Data: again}, "b")
+			if err != nil || r2.state != r.state || !slices.Equal(r2.pending, r.pending) {
+				t.Errorf("%q became %q: %v", data, again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package breaker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// Manager keeps the circuits of one agent, together with the other agents of its store. Make it with [New], and let [Manager.Run] run. All
+// methods are safe for concurrent use.
+type Manager struct {
+	config  Config
+	asGiven Config // what ForTenant gets: spans that follow from others are not filled in
+	owner   string // in leases
+	store   *guard
+	tally   *window.Window // of calls: a row for each state
+	books   books
+
+	known   [NumShards]atomic.Pointer[shard] // what was read last
+	clock   atomic.Pointer[reading]          // nil before the store was read
+	table   atomic.Pointer[table]            // by which calls are decided
+	learned atomic.Bool                      // more than the table says
+	stale   atomic.Bool
+	lease   atomic.Pointer[Lease] // as it was seen last
+	leading atomic.Bool
+
+	published atomic.Uint64 // numbers tables
+	polling   atomic.Bool   // also a poll that nobody waits for any more
+	notifying atomic.Int64  // notifications under way, also those that nobody waits for any more
+	prober    prober
+	tickets   sync.Pool
+	noted     chan struct{} // there is something to notify
+	changed   chan struct{} // the store has told of a change
+
+	running atomic.Bool
+	closed  chan struct{}
+	closing sync.Once
+}
+
+// New returns a manager, or an error that names every field that is wrong, and its range. It asks the store for nothing.
+func New(c Config) (*Manager, error) {
+	asGiven := c
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if c.Counter == nil && c.Poll == nil {
+		c.Counter = NewCounter(c.ObservabilityWindow)
+	}
+	if c.Poll == nil {
+		if c.Counter.span != c.ObservabilityWindow {
+			return nil, fmt.Errorf("breaker: Config.Counter remembers %v: want ObservabilityWindow, which is %v", c.Counter.span, c.ObservabilityWindow)
+		}
+		c.Poll = c.Counter.Poll
+	}
+	if c.Store == nil {
+		c.Store = NewMemoryStore()
+	}
+	m := &Manager{
+		config:  c,
+		asGiven: c.withSpansOf(asGiven),
+		owner:   newOwner(),
+		tally:   window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: NumStates}),
+		noted:   make(chan struct{}, 1),
+		changed: make(chan struct{}, 1),
+		closed:  make(chan struct{}),
+	}
+	m.store = newGuard(m, c.Store)
+	m.prober.wake = make(chan struct{}, 1)
+	m.tickets.New = func() any { return new(ticket) }
+	for i := range m.known {
+		m.known[i].Store(&shard{index: i})
+	}
+	m.stale.Store(c.OnStale == FailClosed)
+	m.publish()
+	if h := c.Hooks.Created; h != nil {
+		h(m)
+	}
+	return m, nil
+}
+
+// Must returns the manager, or panics with the error: for managers that are made when the program starts.
+func Must(m *Manager, err error) *Manager {
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// newOwner returns a name for a manager that no other one has, and that tells a person where it runs.
+func newOwner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%016x", host, os.Getpid(), rand.Uint64())
+}
+
+// Name returns the manager's name.
+func (m *Manager) Name() string { return m.config.Name }
+
+// Run keeps the agent up to date, polls and decides whenever it leads, asks for probes and notifies, until ctx ends or the manager
+// is closed; then it resigns and returns nil. It returns [ErrRunning] at once if another Run is under way. It
+// can be called again.
+func (m *Manager) Run(ctx context.Context) error {
+	if m.isClosed() {
+		return ErrClosed
+	}
+	if m.running.Swap(true) {
+		return ErrRunning
+	}
+	defer m.running.Store(false)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, loop := range []func(context.Context){m.keepFresh, m.keepLeading, m.keepProbing, m.keepNotifying, m.keepWatching} {
+		all.Go(func() { loop(ctx) })
+	}
+	select {
+	case <-ctx.Done():
+	case <-m.closed:
+	}
+	cancel()
+	all.Wait()
+	return nil
+}
+
+// Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
+// idempotent. The store is the caller's to close.
+func (m *Manager) Close() error {
+	m.closing.Do(func() {
+		close(m.closed)
+		if h := m.config.Hooks.Closed; h != nil {
+			h(m)
+		}
+	})
+	return nil
+}
+
+func (m *Manager) isClosed() bool {
+	select {
+	case <-m.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits, and reports whether it was for so long: not if ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hint leaves a signal, unless there is one already.
+func hint(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}

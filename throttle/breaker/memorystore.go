@@ -1,0 +1,186 @@
+package breaker
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// MemoryStore is a [Store] in memory, for one process: for a breaker that nobody shares, and for tests of those that share one. Make it
+// with [NewMemoryStore].
+type MemoryStore struct {
+	mu     sync.Mutex
+	lease  memoryLease
+	shards [NumShards]memoryShard
+	probes map[RecordID]memoryProbes
+	change chan struct{} // closed, and another put in its place, at each change
+}
+
+type memoryLease struct {
+	owner string
+	term  uint64
+	until time.Time
+}
+
+type memoryShard struct {
+	version Version
+	term    uint64
+	records map[RecordID][]byte
+}
+
+// memoryProbes is how much of a budget is used.
+type memoryProbes struct {
+	generation uint64
+	period     int64
+	used       int
+}
+
+// NewMemoryStore returns an empty store.
+func NewMemoryStore() *MemoryStore {
+	return &MemoryStore{probes: map[RecordID]memoryProbes{}, change: make(chan struct{})}
+}
+
+// Campaign implements [Store].
+func (s *MemoryStore) Campaign(ctx context.Context, c Candidate) (Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return Lease{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	held := now.Before(s.lease.until)
+	if !held {
+		s.lease.owner, s.lease.term = c.Owner, max(s.lease.term+1, uint64(now.UnixMicro()))
+	}
+	if s.lease.owner == c.Owner {
+		s.lease.until = now.Add(c.TTL)
+	}
+	return Lease{Owner: s.lease.owner, Term: s.lease.term, Remaining: s.lease.until.Sub(now)}, nil
+}
+
+// Resign implements [Store].
+func (s *MemoryStore) Resign(ctx context.Context, l Lease) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease.owner == l.Owner && s.lease.term == l.Term {
+		s.lease.until = time.Time{}
+	}
+	return ctx.Err()
+}
+
+// Versions implements [Store].
+func (s *MemoryStore) Versions(ctx context.Context) (Versions, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := Versions{Now: time.Now()}
+	for i := range s.shards {
+		v.Shards[i] = s.shards[i].version
+	}
+	return v, ctx.Err()
+}
+
+// Load implements [Store].
+func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]Shard, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	loaded := make([]Shard, 0, len(shards))
+	for _, i := range shards {
+		shard := Shard{Index: i, Version: s.shards[i].version}
+		for id, data := range s.shards[i].records {
+			shard.Records = append(shard.Records, StoredRecord{ID: id, Data: data})
+		}
+		loaded = append(loaded, shard)
+	}
+	return loaded, ctx.Err()
+}
+
+// Apply implements [Store].
+func (s *MemoryStore) Apply(ctx context.Context, b Batch) (Version, error) {
+	if err := ctx.Err(); err != nil {
+		return Version{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shard := &s.shards[b.Shard]
+	if b.Term != 0 && b.Term < shard.term {
+		return Version{}, ErrFenced
+	}
+	if shard.version != b.Expect {
+		return Version{}, ErrConflict
+	}
+	shard.term = max(shard.term, b.Term)
+	if len(b.Changes) > 0 {
+		shard.write(b.Changes)
+		close(s.change)
+		s.change = make(chan struct{})
+	}
+	return shard.version, nil
+}
+
+func (s *memoryShard) write(changes []Change) {
+	records := maps.Clone(s.records)
+	if records == nil {
+		records = map[RecordID][]byte{}
+	}
+	for _, c := range changes {
+		if c.Data == nil {
+			delete(records, c.ID)
+		} else {
+			records[c.ID] = c.Data
+		}
+	}
+	s.records = records
+	if s.version.Epoch == 0 {
+		s.version.Epoch = uint64(time.Now().UnixMicro())
+	}
+	s.version.Number++
+}
+
+// Probe implements [Store].
+func (s *MemoryStore) Probe(ctx context.Context, requests []ProbeRequest) ([]ProbeGrant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	grants := make([]ProbeGrant, len(requests))
+	for i, r := range requests {
+		grants[i] = s.probe(r, now)
+	}
+	return grants, nil
+}
+
+func (s *MemoryStore) probe(r ProbeRequest, now time.Time) ProbeGrant {
+	since := now.Sub(r.Since)
+	if since < 0 {
+		return ProbeGrant{Remaining: -since}
+	}
+	p := memoryProbes{generation: r.Generation, period: int64(since / r.Every)}
+	if last := s.probes[r.ID]; last.generation == p.generation && last.period == p.period {
+		p.used = last.used
+	}
+	granted := max(0, min(r.Want, r.Budget-p.used))
+	p.used += granted
+	s.probes[r.ID] = p
+	return ProbeGrant{Granted: granted, Remaining: time.Duration(p.period+1)*r.Every - since}
+}
+
+// Watch implements [Watcher].
+func (s *MemoryStore) Watch(ctx context.Context, changed func()) error {
+	for {
+		s.mu.Lock()
+		change := s.change
+		s.mu.Unlock()
+		select {
+		case <-change:
+			changed()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Close implements [Store]. It does nothing.
+func (s *MemoryStore) Close() error { return nil }

@@ -1,0 +1,110 @@
+package breaker
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// Permit is leave to make one call. The zero Permit is what a refused call gets, and its methods do nothing.
+type Permit struct {
+	ticket *ticket
+	round  uint64
+}
+
+// ticket keeps a permit's call until its end. It is used again, in rounds, so that a Permit whose round is over can do no harm.
+type ticket struct {
+	manager    *Manager
+	key        Key
+	ctx        context.Context
+	state      State
+	generation uint64
+	round      atomic.Uint64
+}
+
+// State returns the state that the circuit was in: Closed, or HalfOpen for a probe. In DryRun it may be any.
+func (p Permit) State() State {
+	if p.ticket == nil {
+		return Closed
+	}
+	return p.ticket.state
+}
+
+// Done tells that the call has ended with err, which is classified as Config.Classify says. What ends after its circuit has changed
+// counts for nothing, because it tells of the circuit as it was. The first Done or Ignore counts; any further one, also on a
+// copy, does nothing.
+func (p Permit) Done(err error) {
+	t, ok := p.end()
+	if !ok {
+		return
+	}
+	m, key, generation := t.manager, t.key, t.generation
+	ctx := t.ctx
+	m.giveBack(t)
+	if m.config.Counter == nil {
+		return
+	}
+	switch m.classify(ctx, err) {
+	case throttle.Accepted:
+		m.record(key, generation, false)
+	case throttle.Rejected:
+		m.record(key, generation, true)
+	}
+}
+
+// Ignore tells that the call has ended and says nothing about the endpoint.
+func (p Permit) Ignore() {
+	if t, ok := p.end(); ok {
+		t.manager.giveBack(t)
+	}
+}
+
+// end ends the permit's round, if it has not ended.
+func (p Permit) end() (*ticket, bool) {
+	if p.ticket == nil || !p.ticket.round.CompareAndSwap(p.round, p.round+1) {
+		return nil, false
+	}
+	return p.ticket, true
+}
+
+func (m *Manager) giveBack(t *ticket) {
+	t.manager, t.key, t.ctx = nil, Key{}, nil
+	m.tickets.Put(t)
+}
+
+// record counts a result, unless its circuit has changed since the call was admitted.
+func (m *Manager) record(k Key, generation uint64, failed bool) {
+	now := uint64(0)
+	if e := m.look(k).entry; e != nil {
+		now = e.generation
+	}
+	if now != generation {
+		m.books.late.Add(1)
+		return
+	}
+	m.config.Counter.add(k, failed)
+}
+
+// classify says how a call ended.
+func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
+	if c := m.config.Classify; c != nil {
+		if o, ok := c(ctx, err); ok {
+			return o
+		}
+	}
+	if err == nil {
+		return throttle.Accepted
+	}
+	return classifyError(err)
+}
+
+// classifyError says how a call ended of which nobody has an opinion. It is apart so that success allocates nothing.
+func classifyError(err error) throttle.Outcome {
+	var refused *RefusedError
+	if errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed) || errors.Is(err, throttle.ErrPanicked) || errors.As(err, &refused) {
+		return throttle.Ignored
+	}
+	return throttle.Rejected
+}

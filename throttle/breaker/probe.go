@@ -1,0 +1,125 @@
+package breaker
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// probes is what an agent may send to one half-open circuit.
+type probes struct {
+	demanded atomic.Bool // somebody wanted to call and could not
+
+	mu        sync.Mutex
+	left      int
+	exhausted bool      // the store has no more for now
+	until     time.Time // by the agent's clock: then left is worth nothing, and more can be asked for
+	asking    bool
+}
+
+// take takes one probe, if there is any.
+func (p *probes) take(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == 0 || !now.Before(p.until) {
+		return false
+	}
+	p.left--
+	return true
+}
+
+// begin reports whether the store is to be asked for more: nobody asks, and it has not said that there are none for now.
+func (p *probes) begin(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asking || now.Before(p.until) && (p.left > 0 || p.exhausted) {
+		return false
+	}
+	p.asking = true
+	return true
+}
+
+// grant is the store's answer: a count, and until when it holds. Without an answer, until is zero.
+func (p *probes) grant(n int, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = false
+	p.left, p.exhausted, p.until = n, n == 0, until
+}
+
+// prober asks the store for probes, in the background.
+type prober struct {
+	wake   chan struct{}
+	mu     sync.Mutex
+	wanted []*entry
+}
+
+// want asks for a probe of the circuit.
+func (p *prober) want(e *entry) {
+	if !e.probes.begin(time.Now()) {
+		return
+	}
+	p.mu.Lock()
+	p.wanted = append(p.wanted, e)
+	p.mu.Unlock()
+	hint(p.wake)
+}
+
+// prefetch keeps one probe in stock for each half-open circuit that somebody wanted to call, so that a call that comes seldom finds one:
+// what is granted holds for one SampleRate at most.
+func (p *prober) prefetch(t *table) {
+	now := time.Now()
+	for _, v := range t.views {
+		if e := v.entry; e.probes != nil && !e.forced && !e.lapses && e.probes.demanded.Load() && e.stateAt(now) == HalfOpen {
+			p.want(e)
+		}
+	}
+}
+
+// keepProbing asks the store whenever a probe is wanted.
+func (m *Manager) keepProbing(ctx context.Context) {
+	for {
+		select {
+		case <-m.prober.wake:
+			m.askForProbes(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// askForProbes asks for one probe of each circuit that wants any. No answer is none for now.
+func (m *Manager) askForProbes(ctx context.Context) {
+	m.prober.mu.Lock()
+	wanted := m.prober.wanted
+	m.prober.wanted = nil
+	m.prober.mu.Unlock()
+	if len(wanted) == 0 {
+		return
+	}
+	asked := time.Now()
+	grants, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]ProbeGrant, error) {
+		return s.Probe(ctx, probeRequests(wanted))
+	})
+	for i, e := range wanted {
+		if err != nil || i >= len(grants) {
+			e.probes.grant(0, time.Time{})
+			continue
+		}
+		g := grants[i]
+		m.books.probes.Add(uint64(g.Granted))
+		e.probes.grant(g.Granted, asked.Add(g.Remaining))
+	}
+}
+
+func probeRequests(wanted []*entry) []ProbeRequest {
+	requests := make([]ProbeRequest, len(wanted))
+	for i, e := range wanted {
+		requests[i] = ProbeRequest{
+			ID: e.key.RecordID(), Generation: e.generation, Since: e.record.openUntil, Every: e.settings.SampleRate,
+			Budget: e.settings.HalfOpenProbes, Want: 1,
+		}
+	}
+	return requests
+}

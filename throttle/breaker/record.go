@@ -1,0 +1,151 @@
+package breaker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// recordFormat is the version of what is written. A record of an earlier one cannot be read, and is replaced.
+const recordFormat = 1
+
+// errNewerRecord is the error of a record that a later version of this package wrote. It counts as absent here, but is left alone.
+var errNewerRecord = errors.New("breaker: record is of a later version")
+
+// record is what the fleet knows of one circuit. There is none for a circuit that is closed and has no past.
+type record struct {
+	key        Key
+	state      State
+	forced     bool // by hand: no count changes it
+	trips      int
+	generation uint64
+	reason     Reason
+	changedAt  time.Time
+	openUntil  time.Time // of an open circuit; the beginning of half-open afterwards
+	countSince time.Time // what happened before is of no account
+	calledAt   time.Time // about when calls were last seen
+	failures   float64   // that were polled at the change
+	successes  float64
+	pending    []Event // which the notifier has not confirmed
+}
+
+// wireRecord is a record as it is written: JSON, so that a person can read the store.
+type wireRecord struct {
+	Format     int         `json:"v"`
+	Tenant     string      `json:"tenant,omitempty"`
+	ID         string      `json:"id,omitempty"`
+	TenantRaw  []byte      `json:"tenant_bytes,omitempty"` // instead of Tenant if that is not valid UTF-8
+	IDRaw      []byte      `json:"id_bytes,omitempty"`
+	State      string      `json:"state"`
+	Forced     bool        `json:"forced,omitempty"`
+	Trips      int         `json:"trips"`
+	Generation uint64      `json:"generation"`
+	Reason     string      `json:"reason,omitempty"`
+	ChangedAt  int64       `json:"changed_at"` // microseconds since 1970
+	OpenUntil  int64       `json:"open_until,omitempty"`
+	CountSince int64       `json:"count_since,omitempty"`
+	CalledAt   int64       `json:"called_at,omitempty"`
+	Failures   float64     `json:"failures"`
+	Successes  float64     `json:"successes"`
+	Pending    []wireEvent `json:"pending,omitempty"`
+}
+
+type wireEvent struct {
+	From       string  `json:"from"`
+	To         string  `json:"to"`
+	Reason     string  `json:"reason"`
+	Trips      int     `json:"trips"`
+	Generation uint64  `json:"generation"`
+	At         int64   `json:"at"`
+	Failures   float64 `json:"failures"`
+	Successes  float64 `json:"successes"`
+	DryRun     bool    `json:"dry_run,omitempty"`
+}
+
+// encode returns the record as it is written.
+func (r *record) encode() ([]byte, error) {
+	w := wireRecord{
+		Format: recordFormat, State: r.state.String(), Forced: r.forced, Trips: r.trips, Generation: r.generation,
+		Reason: r.reason.String(), ChangedAt: toMicros(r.changedAt), OpenUntil: toMicros(r.openUntil), CountSince: toMicros(r.countSince),
+		CalledAt: toMicros(r.calledAt), Failures: r.failures, Successes: r.successes,
+	}
+	w.Tenant, w.TenantRaw = textOrBytes(r.key.Tenant)
+	w.ID, w.IDRaw = textOrBytes(r.key.ID)
+	for _, e := range r.pending {
+		w.Pending = append(w.Pending, wireEvent{
+			From: e.From.String(), To: e.To.String(), Reason: e.Reason.String(), Trips: e.Trips, Generation: e.Generation,
+			At: toMicros(e.At), Failures: e.Failures, Successes: e.Successes, DryRun: e.DryRun,
+		})
+	}
+	return json.Marshal(w)
+}
+
+// decode reads a record and its name, which must agree.
+func decode(s StoredRecord, breaker string) (*record, error) {
+	var w wireRecord
+	if err := json.Unmarshal(s.Data, &w); err != nil {
+		return nil, fmt.Errorf("breaker: record: %w", err)
+	}
+	switch {
+	case w.Format > recordFormat:
+		return nil, fmt.Errorf("%w: it has format %d, want %d", errNewerRecord, w.Format, recordFormat)
+	case w.Format != recordFormat:
+		return nil, fmt.Errorf("breaker: record has format %d: want %d", w.Format, recordFormat)
+	}
+	r := &record{
+		key:    Key{Tenant: w.Tenant + string(w.TenantRaw), ID: w.ID + string(w.IDRaw)},
+		forced: w.Forced, trips: w.Trips, generation: w.Generation,
+		changedAt: fromMicros(w.ChangedAt), openUntil: fromMicros(w.OpenUntil), countSince: fromMicros(w.CountSince),
+		calledAt: fromMicros(w.CalledAt), failures: w.Failures, successes: w.Successes,
+	}
+	var ok1, ok2 bool
+	r.state, ok1 = ParseState(w.State)
+	r.reason, ok2 = parseReason(w.Reason)
+	if !ok1 || !ok2 || w.Trips < 0 || r.key.RecordID() != s.ID {
+		return nil, errors.New("breaker: record makes no sense")
+	}
+	for _, e := range w.Pending {
+		event, err := e.event(breaker, r.key)
+		if err != nil {
+			return nil, err
+		}
+		r.pending = append(r.pending, event)
+	}
+	return r, nil
+}
+
+func (w wireEvent) event(breaker string, key Key) (Event, error) {
+	from, ok1 := ParseState(w.From)
+	to, ok2 := ParseState(w.To)
+	reason, ok3 := parseReason(w.Reason)
+	if !ok1 || !ok2 || !ok3 {
+		return Event{}, errors.New("breaker: record has an event that makes no sense")
+	}
+	return Event{
+		Breaker: breaker, Key: key, From: from, To: to, Reason: reason, Trips: w.Trips, Generation: w.Generation,
+		At: fromMicros(w.At), Failures: w.Failures, Successes: w.Successes, DryRun: w.DryRun,
+	}, nil
+}
+
+func textOrBytes(s string) (string, []byte) {
+	if utf8.ValidString(s) {
+		return s, nil
+	}
+	return "", []byte(s)
+}
+
+func toMicros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}

@@ -1,0 +1,180 @@
+package breaker
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Refresh reads what has changed in the store, now. Run does so by itself.
+func (m *Manager) Refresh(ctx context.Context) error {
+	if err := m.refresh(ctx); err != nil {
+		return err
+	}
+	if m.learned.Swap(false) || m.config.ForTenant != nil {
+		m.publish()
+	}
+	return nil
+}
+
+// refresh reads the shards that have changed. Nothing is locked: a shard that somebody else has put in place meanwhile
+// stays, and will be read again if it is not the newest.
+func (m *Manager) refresh(ctx context.Context) error {
+	var before [NumShards]*shard
+	for i := range before {
+		before[i] = m.known[i].Load()
+	}
+	asked := time.Now()
+	v, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Versions, error) { return s.Versions(ctx) })
+	if err != nil {
+		return err
+	}
+	var changed []int
+	for i, known := range before {
+		if v.Shards[i] != known.version {
+			changed = append(changed, i)
+		}
+	}
+	if len(changed) > 0 {
+		if err := m.reload(ctx, changed, before[:]); err != nil {
+			return err
+		}
+	}
+	for i, known := range before {
+		if v.Shards[i] == known.version {
+			m.confirm(i, known, asked)
+		}
+	}
+	m.clock.Store(&reading{store: v.Now, local: asked})
+	if m.stale.Swap(false) {
+		m.learned.Store(true)
+	}
+	return nil
+}
+
+// confirm notes that a shard is still what it was.
+func (m *Manager) confirm(i int, known *shard, at time.Time) {
+	same := *known
+	same.readAt = at
+	m.known[i].CompareAndSwap(known, &same)
+}
+
+// reload reads shards, and gives back to the store what it has lost of them.
+func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) error {
+	asked := time.Now()
+	loaded, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]Shard, error) { return s.Load(ctx, shards) })
+	if err != nil {
+		return err
+	}
+	for _, s := range loaded {
+		if s.Index < 0 || s.Index >= NumShards {
+			continue // a store that answers what nobody asked
+		}
+		known := before[s.Index]
+		read, corrupt := m.readShard(s, asked)
+		m.adopt(ctx, known, read, corrupt)
+	}
+	return nil
+}
+
+// adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
+// was known stands: the store may be a replica that cannot be written yet.
+func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) {
+	edits := known.lost(read, m.config.MaxStale)
+	if len(edits) > 0 {
+		m.fail(RecordsLost, errLost(known, len(edits)))
+	}
+	lost := len(edits) > 0
+	for _, id := range corrupt {
+		if !contains(edits, id) {
+			edits = append(edits, edit{id: id})
+		}
+	}
+	if len(edits) > 0 {
+		v, err := m.apply(ctx, Batch{Shard: read.index, Expect: read.version}, edits)
+		switch {
+		case err == nil:
+			read = read.with(edits, v, read.readAt)
+		case lost:
+			return
+		}
+	}
+	m.learn(known, read)
+}
+
+// learn puts a shard in the place of the one that was known, unless somebody else has.
+func (m *Manager) learn(known, next *shard) {
+	if m.known[next.index].CompareAndSwap(known, next) {
+		m.learned.Store(true)
+	}
+}
+
+func contains(edits []edit, id RecordID) bool {
+	for i := range edits {
+		if edits[i].id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// keepFresh refreshes at intervals, and when the store tells of a change. It is also what notices that nothing was heard for
+// too long.
+func (m *Manager) keepFresh(ctx context.Context) {
+	for ctx.Err() == nil {
+		begun := time.Now()
+		if err := m.Refresh(ctx); err != nil {
+			m.noticeStale()
+		}
+		m.prober.prefetch(m.table.Load())
+		m.awaitRefresh(ctx, begun)
+	}
+}
+
+// awaitRefresh waits for the next refresh, with a jitter of a tenth. A change makes it earlier, but never more often than twenty times as often.
+func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
+	d := m.config.Refresh
+	timer := time.NewTimer(d - d/10 + rand.N(d/5+1) - time.Since(begun))
+	defer timer.Stop()
+	select {
+	case <-m.changed:
+		pause(ctx, d/20-time.Since(begun))
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// noticeStale publishes that nothing was heard for too long, once.
+func (m *Manager) noticeStale() {
+	if age := m.snapshotAge(); age >= 0 && age <= m.config.MaxStale {
+		return
+	}
+	if m.clock.Load() == nil && m.config.OnStale != FailClosed {
+		return // there is nothing that could be too old
+	}
+	if !m.stale.Swap(true) {
+		m.publish()
+	}
+}
+
+// snapshotAge returns how long ago the store was read, -1 if it never was.
+func (m *Manager) snapshotAge() time.Duration {
+	r := m.clock.Load()
+	if r == nil {
+		return -1
+	}
+	return time.Since(r.local)
+}
+
+// keepWatching passes the store's hints on, if it has any.
+func (m *Manager) keepWatching(ctx context.Context) {
+	w, ok := m.config.Store.(Watcher)
+	for ok && ctx.Err() == nil {
+		err := m.guarded(func() error { return w.Watch(ctx, func() { hint(m.changed) }) })
+		if ctx.Err() != nil {
+			return
+		}
+		m.fail(StoreFailed, err)
+		pause(ctx, time.Second)
+	}
+}

@@ -1,0 +1,168 @@
+package breaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// errPoll marks the failures of polls.
+var errPoll = errors.New("breaker: poll failed")
+
+// Sample makes one round by hand: it takes the lease if it is free, reads, polls, decides and writes. It returns
+// [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the next round is this manager's too.
+func (m *Manager) Sample(ctx context.Context) error {
+	if m.isClosed() {
+		return ErrClosed
+	}
+	t, led, err := m.campaign(ctx)
+	if err != nil {
+		return err
+	}
+	if !led {
+		return ErrNotLeading
+	}
+	if err := m.sample(ctx, t.lease.Term); err != nil {
+		return err
+	}
+	if !m.running.Load() {
+		m.notifyOnce(ctx)
+	}
+	return nil
+}
+
+// sample makes one round. A shard that cannot be written does not keep it from the next one.
+func (m *Manager) sample(ctx context.Context, term uint64) error {
+	if err := m.refresh(ctx); err != nil {
+		m.noticeStale()
+		return err
+	}
+	round := m.newRound(m.storeNow())
+	results, err := m.poll(ctx, round.query())
+	if err != nil {
+		if ctx.Err() == nil {
+			m.fail(PollFailed, err)
+		}
+		return fmt.Errorf("%w: %w", errPoll, err)
+	}
+	round.take(results)
+	var errs []error
+	for i := range m.known {
+		if err := m.update(ctx, i, term, round.think); err != nil && ctx.Err() == nil {
+			errs = append(errs, err)
+		}
+	}
+	m.publish()
+	return errors.Join(errs...)
+}
+
+// poll asks the user's function, and waits no longer than PollTimeout.
+func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, error) {
+	if m.polling.Swap(true) {
+		return nil, errors.New("breaker: the last poll has not returned yet")
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.config.PollTimeout)
+	defer cancel()
+	return await(ctx, func(ctx context.Context) (map[Key]PollResult, error) { return m.config.Poll(ctx, q) }, func() { m.polling.Store(false) })
+}
+
+// round is one round of decisions.
+type round struct {
+	manager *Manager
+	tenants *tenants
+	now     time.Time // by the store's clock
+	counted map[RecordID]counts
+	fresh   [NumShards]map[RecordID]Key // circuits that nothing is known of, and that may have to open
+	known   map[Key]RecordID            // circuits that something is known of
+}
+
+func (m *Manager) newRound(now time.Time) *round {
+	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[RecordID]counts{}, known: map[Key]RecordID{}}
+	for i := range m.known {
+		for id, rec := range m.known[i].Load().records {
+			r.known[rec.key] = id
+		}
+	}
+	return r
+}
+
+// query says what is to be polled.
+func (r *round) query() PollQuery {
+	c := &r.manager.config
+	q := PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
+	if c.ForTenant == nil {
+		q.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
+	}
+	for i := range r.manager.known {
+		for _, rec := range r.manager.known[i].Load().records {
+			q.Since[rec.key] = min(max(0, r.now.Sub(rec.since(r.now))), c.ObservabilityWindow)
+		}
+	}
+	return q
+}
+
+// take sorts what was polled: by the records that are known, and by what has to open.
+func (r *round) take(results map[Key]PollResult) {
+	for k, p := range results {
+		n := counts{failures: p.Failures, successes: p.Successes, reporters: p.Reporters}
+		if !n.sane() {
+			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %.200s", p.Failures, p.Successes, k))
+			delete(r.known, k)
+			continue
+		}
+		if id, ok := r.known[k]; ok {
+			r.counted[id] = n
+			continue
+		}
+		if !r.tenants.settings(k.Tenant).trips(n) {
+			continue
+		}
+		id := k.RecordID()
+		r.counted[id] = n
+		if r.fresh[id.Shard()] == nil {
+			r.fresh[id.Shard()] = map[RecordID]Key{}
+		}
+		r.fresh[id.Shard()][id] = k
+	}
+}
+
+// think decides about the circuits of one shard.
+func (r *round) think(s *shard) []edit {
+	var edits []edit
+	for id, rec := range s.records {
+		if _, ok := r.known[rec.key]; !ok {
+			continue // it came after the question, or its counts make no sense
+		}
+		if e, ok := r.evaluate(id, *rec); ok {
+			edits = append(edits, e)
+		}
+	}
+	for id, k := range r.fresh[s.index] {
+		if _, ok := s.records[id]; ok {
+			continue // somebody else was faster
+		}
+		if e, ok := r.evaluate(id, record{key: k, changedAt: r.now, calledAt: r.now}); ok {
+			edits = append(edits, e)
+		}
+	}
+	return edits
+}
+
+// evaluate moves one circuit.
+func (r *round) evaluate(id RecordID, rec record) (edit, bool) {
+	m := machine{
+		settings: r.tenants.settings(rec.key.Tenant), now: r.now, draw: rand.Float64(), counts: r.counted[id], record: rec,
+	}
+	written := m.evaluate()
+	next := &m.record
+	if next.blank(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0 {
+		return edit{id: id}, true
+	}
+	if !written {
+		return edit{}, false
+	}
+	r.manager.addPending(next, m.events)
+	return edit{id: id, record: next, events: m.events}, true
+}

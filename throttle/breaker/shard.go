@@ -1,0 +1,92 @@
+package breaker
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// shard is what an agent knows of a shard. It is never changed: whoever learns more puts another one in its place.
+type shard struct {
+	index   int
+	version Version
+	records map[RecordID]*record
+	readAt  time.Time // by the agent's clock
+}
+
+// reading is an instant by the store's clock and by the agent's.
+type reading struct {
+	store, local time.Time
+}
+
+// storeNow returns the store's time, as far as the agent knows. Only what the store says is ever compared with it.
+func (m *Manager) storeNow() time.Time {
+	r := m.clock.Load()
+	if r == nil {
+		return time.Now()
+	}
+	return r.store.Add(time.Since(r.local))
+}
+
+// lostSince reports whether the store has lost the version w: it is another life of the shard, or an earlier time of the same.
+func (v Version) lostSince(w Version) bool {
+	return w != Version{} && (v.Epoch != w.Epoch || v.Number < w.Number)
+}
+
+// readShard makes sense of what was loaded. Records that make none are told of, and count as absent; the names of those
+// that are to be removed are returned.
+func (m *Manager) readShard(s Shard, at time.Time) (*shard, []RecordID) {
+	read := &shard{index: s.Index, version: s.Version, records: make(map[RecordID]*record, len(s.Records)), readAt: at}
+	var corrupt []RecordID
+	for _, stored := range s.Records {
+		r, err := decode(stored, m.config.Name)
+		if err != nil {
+			if !errors.Is(err, errNewerRecord) {
+				corrupt = append(corrupt, stored.ID)
+			}
+			m.fail(RecordCorrupt, err)
+			continue
+		}
+		read.records[stored.ID] = r
+	}
+	return read, corrupt
+}
+
+// lost returns the records that were known and that the store has no more, or only as they were before: from a shard that the store has lost.
+// What was read too long ago is not given back, because it may have ended since.
+func (known *shard) lost(read *shard, maxAge time.Duration) []edit {
+	if !read.version.lostSince(known.version) || read.readAt.Sub(known.readAt) > maxAge {
+		return nil
+	}
+	var edits []edit
+	for id, r := range known.records {
+		if now, ok := read.records[id]; !ok || now.generation < r.generation {
+			edits = append(edits, edit{id: id, record: r})
+		}
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return slices.Compare(a.id[:], b.id[:]) })
+	return edits
+}
+
+// edit is a change of one record: what it becomes, nil for its end, and what is told of it when the store has it.
+type edit struct {
+	id     RecordID
+	record *record
+	events []Event
+}
+
+// with returns the shard after the edits.
+func (known *shard) with(edits []edit, v Version, at time.Time) *shard {
+	next := &shard{index: known.index, version: v, records: make(map[RecordID]*record, len(known.records)+len(edits)), readAt: at}
+	for id, r := range known.records {
+		next.records[id] = r
+	}
+	for _, e := range edits {
+		if e.record == nil {
+			delete(next.records, e.id)
+		} else {
+			next.records[e.id] = e.record
+		}
+	}
+	return next
+}

@@ -1,0 +1,72 @@
+package breaker
+
+// State is what a circuit is in.
+type State uint8
+
+const (
+	// Closed circuits let calls through. A circuit that nobody knows anything about is closed.
+	Closed State = iota
+	// Open circuits refuse calls until their time is over.
+	Open
+	// HalfOpen circuits let a few calls through, the probes, whose results decide what comes next.
+	HalfOpen
+	// Disabled circuits refuse calls until somebody enables them: they have tripped too often.
+	Disabled
+
+	// NumStates is the number of states.
+	NumStates = iota
+)
+
+// String returns the state's word: "closed", "open", "half_open" or "disabled".
+func (s State) String() string {
+	words := [...]string{"closed", "open", "half_open", "disabled", NumStates: "unknown"}
+	return words[min(s, NumStates)]
+}
+
+// ParseState returns the state of a word.
+func ParseState(word string) (State, bool) {
+	for s := range State(NumStates) {
+		if s.String() == word {
+			return s, true
+		}
+	}
+	return Closed, false
+}
+
+// Reason says why a circuit changed.
+type Reason uint8
+
+const (
+	// Failing is the reason of a circuit that opens: too large a share of its calls failed.
+	Failing Reason = iota + 1
+	// TimeOver is the reason of an open circuit that becomes half-open.
+	TimeOver
+	// Recovered is the reason of a circuit that closes: enough of its probes succeeded.
+	Recovered
+	// Undecided is the reason of a half-open circuit that opens again, because its probes gave no clear answer in time.
+	Undecided
+	// TooManyTrips is the reason of a circuit that is disabled.
+	TooManyTrips
+	// Forgotten is the reason of a circuit that closes because nobody has called it for Config.Retention.
+	Forgotten
+	// ByHand is the reason of a change that somebody asked for.
+	ByHand
+
+	numReasons = iota + 1
+)
+
+// String returns the reason's word: "failing", "time_over", "recovered", "undecided", "too_many_trips",
+// "forgotten" or "by_hand".
+func (r Reason) String() string {
+	words := [...]string{"", "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten", "by_hand", numReasons: "unknown"}
+	return words[min(r, numReasons)]
+}
+
+func parseReason(word string) (Reason, bool) {
+	for r := range Reason(numReasons) {
+		if r.String() == word {
+			return r, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,153 @@
+package breaker
+
+import (
+	"time"
+)
+
+// table is what decides about calls: the circuits that are not closed, or have a past. It is never changed; when an agent has learned something,
+// it puts another one in its place. A circuit that is not in it is closed.
+type table struct {
+	number uint64
+	views  map[Key]*view
+	none   view // of circuits that are not in it
+}
+
+// view is what a table says about one circuit. Its entry is nil if nothing is known.
+type view struct {
+	table *table
+	entry *entry
+}
+
+// entry is one circuit of a table.
+type entry struct {
+	key        Key
+	state      State
+	forced     bool
+	dryRun     bool
+	lapses     bool // when its time is over it lets everything through, because nobody can count probes
+	generation uint64
+	until      time.Time // by the agent's clock: of an open circuit
+	record     *record
+	settings   *Config
+	probes     *probes
+	refusal    *RefusedError // while it is open, or disabled
+	enough     *RefusedError // while it is half-open
+}
+
+// look returns what the newest table says about a key.
+func (m *Manager) look(k Key) *view {
+	t := m.table.Load()
+	if v, ok := t.views[k]; ok {
+		return v
+	}
+	return &t.none
+}
+
+// publish puts a table in place that holds what is known now. Several may do so at once: the last to have begun wins, which has seen
+// what the others saw.
+func (m *Manager) publish() {
+	number := m.published.Add(1)
+	next := m.build(m.table.Load())
+	next.number = number
+	for {
+		last := m.table.Load()
+		if last != nil && last.number > number {
+			return
+		}
+		if m.table.CompareAndSwap(last, next) {
+			m.turnCounters(last, next)
+			return
+		}
+	}
+}
+
+// build makes a table of what is known.
+func (m *Manager) build(last *table) *table {
+	t := &table{}
+	t.none.table = t
+	stale := m.stale.Load()
+	if stale && m.config.OnStale == FailClosed {
+		t.none.entry = m.unknown()
+	}
+	if stale && m.config.OnStale != KeepLast {
+		return t
+	}
+	tenants := m.tenants()
+	now, storeNow := time.Now(), m.storeNow()
+	for i := range m.known {
+		for _, r := range m.known[i].Load().records {
+			if t.views == nil {
+				t.views = map[Key]*view{}
+			}
+			e := newEntry(r, tenants.settings(r.key.Tenant), now.Add(r.openUntil.Sub(storeNow)))
+			e.lapses = stale
+			e.inherit(last)
+			t.views[r.key] = &view{table: t, entry: e}
+		}
+	}
+	return t
+}
+
+func newEntry(r *record, settings *Config, until time.Time) *entry {
+	e := &entry{
+		key: r.key, state: r.state, forced: r.forced, dryRun: settings.DryRun, generation: r.generation, record: r, settings: settings,
+	}
+	e.refusal = &RefusedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
+	switch {
+	case r.state == Disabled:
+		e.refusal.Reason = ErrDisabled
+	case r.state == Open && !r.forced:
+		e.until, e.refusal.until = until, until
+	}
+	if r.state == HalfOpen || r.state == Open {
+		e.probes = &probes{}
+		e.enough = &RefusedError{Breaker: settings.Name, Key: r.key, State: HalfOpen, Reason: ErrTooManyRequests}
+	}
+	return e
+}
+
+// inherit takes over the probes of the same generation.
+func (e *entry) inherit(last *table) {
+	if last == nil || e.probes == nil {
+		return
+	}
+	if v, ok := last.views[e.key]; ok && v.entry.generation == e.generation && v.entry.probes != nil {
+		e.probes = v.entry.probes
+	}
+}
+
+// unknown is the entry of every circuit while nothing is known and nothing may pass. Its refusal is made for each call, with its key.
+func (m *Manager) unknown() *entry {
+	return &entry{state: Closed, dryRun: m.config.DryRun, settings: &m.config}
+}
+
+// circuits returns how many circuits are in each state.
+func (t *table) circuits() [NumStates]int {
+	var n [NumStates]int
+	now := time.Now()
+	for _, v := range t.views {
+		n[v.entry.stateAt(now)]++
+	}
+	return n
+}
+
+// stateAt returns the state at an instant: an open circuit whose time is over is half-open, whether or not the leader has said so.
+func (e *entry) stateAt(now time.Time) State {
+	if e.state == Open && !e.forced && !now.Before(e.until) {
+		return HalfOpen
+	}
+	return e.state
+}
+
+// turnCounters tells the counter of circuits that have changed: what it counted before is of no account.
+func (m *Manager) turnCounters(last, next *table) {
+	if m.config.Counter == nil || last == nil {
+		return
+	}
+	for k, v := range next.views {
+		before, ok := last.views[k]
+		if !ok || before.entry.generation != v.entry.generation {
+			m.config.Counter.turn(k)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package breaker
+
+import (
+	"errors"
+	"fmt"
+)
+
+// withSpansOf returns a copy whose spans that follow from others are as they were given: zero, if they are to follow.
+func (c Config) withSpansOf(given Config) Config {
+	c.MaxBreakerTimeout = given.MaxBreakerTimeout
+	c.ConsecutiveResetAfter = given.ConsecutiveResetAfter
+	c.HalfOpenMax = given.HalfOpenMax
+	return c
+}
+
+// tenants remembers the settings of tenants for the length of one round, so that each is asked for once.
+type tenants struct {
+	manager *Manager
+	known   map[string]*Config
+}
+
+func (m *Manager) tenants() *tenants { return &tenants{manager: m} }
+
+// settings returns the settings that hold for a tenant.
+func (t *tenants) settings(tenant string) *Config {
+	m := t.manager
+	if m.config.ForTenant == nil {
+		return &m.config
+	}
+	if c, ok := t.known[tenant]; ok {
+		return c
+	}
+	c, err := m.askTenant(tenant)
+	if err != nil {
+		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %.200q: %w", tenant, err))
+		c = &m.config
+	}
+	if t.known == nil {
+		t.known = map[string]*Config{}
+	}
+	t.known[tenant] = c
+	return c
+}
+
+// askTenant asks for a tenant's settings, and takes from the answer what a tenant can have of its own.
+func (m *Manager) askTenant(tenant string) (settings *Config, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("ForTenant panicked: %v", r)
+		}
+	}()
+	own := m.config.ForTenant(tenant, m.asGiven).withCircuitDefaultsOf(&m.config)
+	c := m.config
+	c.BreakerTimeout, c.MaxBreakerTimeout, c.Jitter = own.BreakerTimeout, own.MaxBreakerTimeout, own.Jitter
+	c.FailureThreshold, c.SuccessThreshold = own.FailureThreshold, own.SuccessThreshold
+	c.MinimumRequestCount, c.MinReporters = own.MinimumRequestCount, own.MinReporters
+	c.ConsecutiveFailureThreshold, c.ConsecutiveResetAfter = own.ConsecutiveFailureThreshold, own.ConsecutiveResetAfter
+	c.HalfOpenProbes, c.HalfOpenMax, c.DryRun = own.HalfOpenProbes, own.HalfOpenMax, own.DryRun
+	var f faults
+	c.demandCircuit(&f)
+	return &c, errors.Join(f...)
+}
+
+// withCircuitDefaultsOf fills in what a tenant left out, given the manager's SampleRate.
+func (c Config) withCircuitDefaultsOf(manager *Config) Config {
+	c.SampleRate = manager.SampleRate
+	return c.withCircuitDefaults()
+}

@@ -1,0 +1,87 @@
+package breaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// mostAttempts is how often a change is thought over before it is given up.
+const mostAttempts = 10
+
+func errLost(s *shard, n int) error {
+	return fmt.Errorf("breaker: the store has lost %d records of shard %d", n, s.index)
+}
+
+// update changes one shard: think says what is to be changed, given what is known, and thinks again if that was not the newest. It
+// must not change what it is given. Whatever is written is told.
+func (m *Manager) update(ctx context.Context, index int, term uint64, think func(*shard) []edit) error {
+	var err error
+	for range mostAttempts {
+		known := m.known[index].Load()
+		edits := think(known)
+		if len(edits) == 0 {
+			return nil
+		}
+		var v Version
+		v, err = m.apply(ctx, Batch{Shard: index, Term: term, Expect: known.version}, edits)
+		if err == nil {
+			m.learn(known, known.with(edits, v, time.Now()))
+			m.tellOf(edits)
+			return nil
+		}
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if err := m.reloadOne(ctx, index); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// reloadOne reads one shard again.
+func (m *Manager) reloadOne(ctx context.Context, index int) error {
+	var before [NumShards]*shard
+	before[index] = m.known[index].Load()
+	return m.reload(ctx, []int{index}, before[:])
+}
+
+// apply writes edits as the rest of the batch says.
+func (m *Manager) apply(ctx context.Context, b Batch, edits []edit) (Version, error) {
+	for _, e := range edits {
+		change := Change{ID: e.id}
+		if e.record != nil {
+			data, err := e.record.encode()
+			if err != nil {
+				return Version{}, fmt.Errorf("breaker: record of %.200s: %w", e.record.key, err)
+			}
+			change.Data = data
+		}
+		b.Changes = append(b.Changes, change)
+	}
+	v, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Version, error) { return s.Apply(ctx, b) })
+	switch {
+	case errors.Is(err, ErrConflict):
+		m.fail(WriteConflicted, err)
+	case errors.Is(err, ErrFenced):
+		m.fail(WriteFenced, err)
+	}
+	return v, err
+}
+
+// tellOf tells hooks and notifier of changes that the store has.
+func (m *Manager) tellOf(edits []edit) {
+	for _, e := range edits {
+		for _, event := range e.events {
+			m.books.changes[event.To].Add(1)
+			if h := m.config.Hooks.Changed; h != nil {
+				m.tell(func() { h(event) })
+			}
+		}
+	}
+	if m.config.Notify != nil {
+		hint(m.noted)
+	}
+}
