@@ -13,6 +13,7 @@ const (
 	floorS2 = "S2: the same with a second clock read"
 
 	floorClock = "clock"
+	floorBare  = "bare call"
 )
 
 // floors are the least work that a throttle could do for a call.
@@ -20,7 +21,7 @@ func floors() []*subject {
 	ctx := context.Background()
 	f := &floor{base: time.Now()}
 	return []*subject{
-		{group: "floors", name: "bare call", op: func() error { return noop(ctx) }, pair: true},
+		{group: "floors", name: floorBare, op: func() error { return noop(ctx) }, pair: true},
 		{group: "floors", name: floorClock, op: func() error { f.now = time.Since(f.base); return nil }},
 		{group: "floors", name: floorS, op: func() error { return f.do(ctx, noop) }, pair: true},
 		{group: "floors", name: floorS2, op: func() error { return f.do2(ctx, noop) }, pair: true},

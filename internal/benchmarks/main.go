@@ -36,7 +36,7 @@ func run() error {
 	}
 	subjects := choose(allSubjects(), wanted)
 	results := measure(subjects, *rounds, newProgress(os.Stderr, *rounds))
-	return printer(os.Stdout, report(results))
+	return printer(os.Stdout, append(report(results), upkeep(wanted)...))
 }
 
 // allSubjects returns the subjects in the order in which they are reported.

@@ -87,6 +87,15 @@ func (f *findings) ratioAt(q float64, over, under string, plus ...part) float64 
 	return quantile(r.serial, q) / divisor
 }
 
+// extraAt is how many nanoseconds one operation of a subject costs more than one of another.
+func (f *findings) extraAt(q float64, over, under string) float64 {
+	a, b := f.named[over], f.named[under]
+	if a == nil || b == nil || len(a.serial) == 0 || len(b.serial) == 0 {
+		return 0
+	}
+	return quantile(a.serial, q) - quantile(b.serial, q)
+}
+
 // speedUp is how many operations two processors do in the time in which one does one, by the medians.
 func (f *findings) speedUp(name string) float64 { return f.speedUpAt(0.5, name) }
 

@@ -47,6 +47,7 @@ func ours() []*subject {
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
 		{"spillway, in HTTP and gRPC", wires()},
+		{"spillway, breaker", breakers()},
 	}
 	var all []*subject
 	for _, g := range groups {

@@ -18,6 +18,9 @@ import (
 // peerFailsafe is the peer that a bound is set against.
 const peerFailsafe = "failsafe-go throttler, direct"
 
+// peerGobreaker is the breaker that ours is compared with.
+const peerGobreaker = "gobreaker"
+
 // plenty is more events per second than any subject makes.
 const plenty = 1e9
 
@@ -80,7 +83,7 @@ func failsafeExecutor() *subject {
 
 func gobreakerAllowed() *subject {
 	cb := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{Name: "bench"})
-	return &subject{name: "gobreaker", pair: true, op: func() error {
+	return &subject{name: peerGobreaker, pair: true, op: func() error {
 		_, err := cb.Execute(noopAny)
 		return err
 	}}

@@ -50,6 +50,7 @@ func claims() []claim {
 		{"HTTP Middleware / (bare + an allowed call)", ourMiddleware, bareHandler, 0, 0, []part{{ourAdmit, 1}}},
 		{"gRPC client interceptor / (bare + an allowed call)", ourClient, bareInvoker, 0, 0, []part{{ourAllowed, 1}}},
 		{"gRPC server interceptor / (bare + an allowed call)", ourServer, bareUnary, 0, 0, []part{{ourAllowed, 1}}},
+		{"breaker Circuit.Run / gobreaker", breakerRun, peerGobreaker, 0, 0, nil},
 	}
 }
 
@@ -59,6 +60,11 @@ func (f *findings) verdicts() table {
 	for _, c := range claims() {
 		if f.named[c.over] != nil && (c.under == "" || f.named[c.under] != nil) {
 			t.rows = append(t.rows, f.verdict(c))
+		}
+	}
+	for _, a := range allowances() {
+		if f.named[a.subject] != nil && f.named[a.beside] != nil {
+			t.rows = append(t.rows, f.allowed(a))
 		}
 	}
 	return t

@@ -11,6 +11,7 @@ type Circuit struct {
 	manager *Manager
 	key     Key
 	seen    atomic.Pointer[view]
+	counts  atomic.Pointer[slot] // of the manager's counter
 }
 
 // Circuit returns a handle on the circuit of a key. It costs nothing to make and holds nothing in the manager.
@@ -46,38 +47,48 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 // *[RefusedError] if the circuit refuses, and then does not call fn; else what fn returns. If fn panics, the panic goes on up, and says
 // nothing about the endpoint.
 func (c *Circuit) Run(ctx context.Context, fn func(context.Context) error) error {
-	permit, err := c.Acquire(ctx)
+	_, generation, err := c.admit(ctx)
 	if err != nil {
 		return err
 	}
-	ended := false
-	defer func() {
-		if !ended {
-			permit.Ignore()
-		}
-	}()
 	err = fn(ctx)
-	ended = true
-	permit.Done(err)
+	if m := c.manager; m.config.Counter != nil {
+		if failed, counts := m.result(ctx, c.view(), generation, err); counts {
+			m.config.Counter.addTo(c.slot(), failed)
+		}
+	}
 	return err
 }
 
 // Acquire asks leave for a call that the caller makes himself. It returns a permit, whose end should be told by [Permit.Done], or a
 // *[RefusedError].
 func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
-	m := c.manager
-	v := c.view()
-	state, generation := Closed, uint64(0)
-	if e := v.entry; e != nil {
-		var err error
-		if state, err = m.decide(ctx, c.key, e); err != nil {
-			return Permit{}, err
-		}
-		generation = e.generation
-	} else {
-		m.count(Closed, admitted)
+	state, generation, err := c.admit(ctx)
+	if err != nil {
+		return Permit{}, err
 	}
-	t := m.tickets.Get().(*ticket)
-	t.manager, t.key, t.ctx, t.state, t.generation = m, c.key, ctx, state, generation
+	t := c.manager.tickets.Get().(*ticket)
+	t.manager, t.key, t.ctx, t.state, t.generation = c.manager, c.key, ctx, state, generation
 	return Permit{ticket: t, round: t.round.Load()}, nil
+}
+
+// admit decides about a call, and returns the state and the generation that the circuit is in.
+func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
+	e := c.view().entry
+	if e == nil {
+		c.manager.count(Closed, admitted)
+		return Closed, 0, nil
+	}
+	state, err := c.manager.decide(ctx, c.key, e)
+	return state, e.generation, err
+}
+
+// slot returns where the circuit's results are counted.
+func (c *Circuit) slot() *slot {
+	if s := c.counts.Load(); s != nil && !s.gone.Load() {
+		return s
+	}
+	s := c.manager.config.Counter.slot(c.key)
+	c.counts.Store(s)
+	return s
 }

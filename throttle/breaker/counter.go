@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
 const (
@@ -30,13 +28,6 @@ type counterPart struct {
 	mu    sync.Mutex
 	slots map[Key]*slot
 	swept time.Duration
-}
-
-// slot counts one circuit.
-type slot struct {
-	window *window.Window
-	mark   window.Counts // everything up to the last change of the circuit, which is of no account
-	last   time.Duration
 }
 
 // NewCounter returns a counter that remembers results for the span, which must be the manager's ObservabilityWindow. A span below
@@ -67,37 +58,34 @@ func (c *Counter) part(k Key) *counterPart {
 	return &c.parts[h%counterShards]
 }
 
-func (c *Counter) add(k Key, failed bool) {
-	now := time.Since(c.begun)
+func (c *Counter) add(k Key, failed bool) { c.addTo(c.slot(k), failed) }
+
+// addTo counts one result. Without a slot it is dropped.
+func (c *Counter) addTo(s *slot, failed bool) {
+	if s == nil {
+		c.dropped.Add(1)
+		return
+	}
+	s.add(time.Since(c.begun), failed)
+}
+
+// slot returns where a circuit is counted. It makes room if need be, at the expense of those without calls, and returns nil if
+// there is none.
+func (c *Counter) slot(k Key) *slot {
 	p := c.part(k)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.slots[k]
-	if s == nil {
-		if s = c.newSlot(p, k, now); s == nil {
-			c.dropped.Add(1)
-			return
-		}
+	if s := p.slots[k]; s != nil {
+		return s
 	}
-	s.roll(now)
-	s.last = now
-	column := window.Accepted
-	if failed {
-		column = window.Rejected
-	}
-	s.window.Row(0, 0)[column].Add(1)
-}
-
-// newSlot makes room for a circuit, at the expense of those without calls if need be. It returns nil if there is none.
-func (c *Counter) newSlot(p *counterPart, k Key, now time.Duration) *slot {
+	now := time.Since(c.begun)
 	if len(p.slots) >= mostCounted/counterShards {
 		c.sweep(p, now)
 	}
 	if len(p.slots) >= mostCounted/counterShards {
 		return nil
 	}
-	s := &slot{window: window.New(window.Shape{Span: c.span, Buckets: counterBuckets, Rows: 1, Stripes: 1})}
-	s.window.Roll(now)
+	s := newSlot(c.span, now)
 	p.slots[k] = s
 	return s
 }
@@ -109,15 +97,10 @@ func (c *Counter) sweep(p *counterPart, now time.Duration) {
 	}
 	p.swept = now
 	for k, s := range p.slots {
-		if now-s.last > 2*c.span {
+		if s.idle(now) > 2*c.span {
+			s.gone.Store(true)
 			delete(p.slots, k)
 		}
-	}
-}
-
-func (s *slot) roll(now time.Duration) {
-	if s.window.Due(now) {
-		s.window.Roll(now)
 	}
 }
 
@@ -127,9 +110,7 @@ func (c *Counter) turn(k Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.slots[k]; s != nil {
-		var ever [1]window.Counts
-		s.window.Ever(ever[:])
-		s.mark = ever[0]
+		s.turn()
 	}
 }
 
@@ -152,14 +133,4 @@ func (c *Counter) Poll(_ context.Context, q PollQuery) (map[Key]PollResult, erro
 		p.mu.Unlock()
 	}
 	return results, nil
-}
-
-// read returns what counts: what lies within the window and after the mark, which is the shorter of both.
-func (s *slot) read(now time.Duration) window.Counts {
-	var span, ever [1]window.Counts
-	s.window.ReadAt(now, window.Reading{Span: span[:], Ever: ever[:]})
-	return window.Counts{
-		Accepted: min(span[0].Accepted, ever[0].Accepted-s.mark.Accepted),
-		Rejected: min(span[0].Rejected, ever[0].Rejected-s.mark.Rejected),
-	}
 }

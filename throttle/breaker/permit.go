@@ -46,11 +46,8 @@ func (p Permit) Done(err error) {
 	if m.config.Counter == nil {
 		return
 	}
-	switch m.classify(ctx, err) {
-	case throttle.Accepted:
-		m.record(key, generation, false)
-	case throttle.Rejected:
-		m.record(key, generation, true)
+	if failed, counts := m.result(ctx, m.look(key), generation, err); counts {
+		m.config.Counter.add(key, failed)
 	}
 }
 
@@ -74,17 +71,22 @@ func (m *Manager) giveBack(t *ticket) {
 	m.tickets.Put(t)
 }
 
-// record counts a result, unless its circuit has changed since the call was admitted.
-func (m *Manager) record(k Key, generation uint64, failed bool) {
+// result says how a call ended, and whether that counts: not if it says nothing, nor if the circuit has changed since the call was
+// admitted.
+func (m *Manager) result(ctx context.Context, v *view, generation uint64, err error) (failed, counts bool) {
+	outcome := m.classify(ctx, err)
+	if outcome != throttle.Accepted && outcome != throttle.Rejected {
+		return false, false
+	}
 	now := uint64(0)
-	if e := m.look(k).entry; e != nil {
-		now = e.generation
+	if v.entry != nil {
+		now = v.entry.generation
 	}
 	if now != generation {
 		m.books.late.Add(1)
-		return
+		return false, false
 	}
-	m.config.Counter.add(k, failed)
+	return outcome == throttle.Rejected, true
 }
 
 // classify says how a call ended.

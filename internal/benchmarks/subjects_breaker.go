@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// The names of a breaker's decisions.
+const (
+	breakerLookup  = "lookup, 1,024 keys, 100 open"
+	breakerHandle  = "handle"
+	breakerRefusal = "lookup, open"
+	breakerMillion = "lookup, 1,000,000 keys at random, 2,000 open"
+	breakerRun     = "Circuit.Run"
+)
+
+// breakers are decisions of a breaker, which nobody else's work is part of, and a call through one that counts how it ended.
+func breakers() []*subject {
+	ctx := context.Background()
+	few, fewKeys := breakerWith(1024, 100)
+	handle, open := few.Circuit(fewKeys[1023]), fewKeys[0]
+	return []*subject{
+		{name: breakerLookup, op: lookup(few, fewKeys[100:])},
+		{name: breakerHandle, op: func() error { return handle.CanExecute(ctx) }, pair: true},
+		{name: breakerRefusal, op: func() error { return few.CanExecute(ctx, open) }, pair: true, good: isOpen},
+		{name: breakerMillion, op: millionLookups(), good: func(err error) bool { return err == nil || isOpen(err) }},
+		{name: breakerRun, op: func() error { return handle.Run(ctx, noop) }, pair: true},
+	}
+}
+
+func isOpen(err error) bool { return errors.Is(err, breaker.ErrOpen) }
+
+// lookup asks for one key after the other.
+func lookup(m *breaker.Manager, keys []breaker.Key) func() error {
+	ctx, n := context.Background(), 0
+	return func() error {
+		n++
+		if n == len(keys) {
+			n = 0
+		}
+		return m.CanExecute(ctx, keys[n])
+	}
+}
+
+// millionLookups asks for keys in an order that no cache foresees. They are made when they are needed first: most runs are about others.
+func millionLookups() func() error {
+	var ask func() error
+	return func() error {
+		if ask == nil {
+			m, keys := breakerWith(1_000_000, 2_000)
+			rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			ask = lookup(m, keys)
+		}
+		return ask()
+	}
+}
+
+// breakerWith returns a manager and its keys, of which the first are open by hand.
+func breakerWith(keys, open int) (*breaker.Manager, []breaker.Key) {
+	m := breaker.Must(breaker.New(breaker.Config{Name: "bench"}))
+	all := make([]breaker.Key, keys)
+	for i := range all {
+		all[i] = breaker.Key{Tenant: "tenant", ID: fmt.Sprintf("https://endpoint-%07d.example/hooks", i)}
+	}
+	for _, k := range all[:open] {
+		if err := m.ForceOpen(context.Background(), k); err != nil {
+			panic(err)
+		}
+	}
+	return m, all
+}
