@@ -36,7 +36,7 @@ func (m *Manager) keepLeading(ctx context.Context) {
 			if m.reign(ctx, t) {
 				continue
 			}
-			wait = 2 * m.leaseTTL() // its polls fail: somebody else's may not
+			wait = m.config.SampleRate // its polls fail: somebody else's may not
 		case err == nil:
 			wait = min(wait, max(t.lease.Remaining, time.Millisecond))
 		}
