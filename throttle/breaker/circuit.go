@@ -68,8 +68,8 @@ func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 		return Permit{}, err
 	}
 	t := c.manager.tickets.Get().(*ticket)
-	t.manager, t.key, t.ctx, t.state, t.generation = c.manager, c.key, ctx, state, generation
-	return Permit{ticket: t, round: t.round.Load()}, nil
+	t.manager, t.key, t.ctx, t.generation = c.manager, c.key, ctx, generation
+	return Permit{ticket: t, round: t.round.Load(), state: state}, nil
 }
 
 // admit decides about a call, and returns the state and the generation that the circuit is in.

@@ -58,6 +58,6 @@ func (m *Manager) judge(k Key, e *entry) (State, *RefusedError) {
 		return HalfOpen, nil
 	}
 	e.probes.demanded.Store(true)
-	m.prober.want(e)
+	m.wantProbe(e)
 	return HalfOpen, e.enough
 }

@@ -12,7 +12,7 @@ const (
 	failuresToRest = 3 // in a row
 	shortestRest   = 250 * time.Millisecond
 	longestRest    = 5 * time.Second
-	mostUnderWay   = 64 // calls to the store, with those that nobody waits for any more
+	mostAbandoned  = 64 // calls to the store that nobody waits for any more
 )
 
 var errResting = errors.New("breaker: the store has failed, and is not asked for a while")
@@ -24,11 +24,11 @@ type guard struct {
 	store   Store
 	timeout time.Duration
 
-	mu       sync.Mutex
-	failures int // in a row
-	rest     time.Duration
-	until    time.Time
-	underWay int
+	mu        sync.Mutex
+	failures  int // in a row
+	rest      time.Duration
+	until     time.Time
+	abandoned int
 }
 
 func newGuard(m *Manager, s Store) *guard {
@@ -46,7 +46,9 @@ func ask[T any](ctx context.Context, g *guard, call func(context.Context, Store)
 	}
 	bounded, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
-	answer, err := await(bounded, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, g.leave)
+	var c errand
+	answer, err := await(bounded, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, func() { g.returned(&c) })
+	g.left(&c)
 	if ctx.Err() != nil {
 		return answer, err // whoever asked has left; it says nothing about the store
 	}
@@ -58,18 +60,33 @@ func ask[T any](ctx context.Context, g *guard, call func(context.Context, Store)
 func (g *guard) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.underWay >= mostUnderWay || time.Now().Before(g.until) {
+	if g.abandoned >= mostAbandoned || time.Now().Before(g.until) {
 		return errResting
 	}
-	g.underWay++
 	return nil
 }
 
-// leave is called when a call has come back, however late.
-func (g *guard) leave() {
+// errand is one call to the store: whether it has come back, and whether anybody waits for it.
+type errand struct{ returned, left bool }
+
+// returned notes that a call has come back, however late.
+func (g *guard) returned(c *errand) {
 	g.mu.Lock()
-	g.underWay--
-	g.mu.Unlock()
+	defer g.mu.Unlock()
+	c.returned = true
+	if c.left {
+		g.abandoned--
+	}
+}
+
+// left notes that nobody waits for a call any more, which may have come back.
+func (g *guard) left(c *errand) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.left = true
+	if !c.returned {
+		g.abandoned++
+	}
 }
 
 // note notes how a call ended, and tells of a failure.

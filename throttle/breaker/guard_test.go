@@ -52,25 +52,25 @@ func TestTheGuardLetsAFailingStoreRest(t *testing.T) {
 	})
 }
 
-// TestTheGuardWaitsForNobody: not even for a store that ignores its context, of whose calls it has only so many under way.
+// TestTheGuardWaitsForNobody: not even for a store that ignores its context, of whose calls it leaves only so many behind.
 func TestTheGuardWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := Must(New(Config{Name: "x"}))
 		thaw := make(chan struct{})
 		var calls atomic.Int64
 		begun := time.Now()
-		for range 2 * mostUnderWay {
+		for range 2 * mostAbandoned {
 			_, err := ask(t.Context(), m.store, func(context.Context, Store) (int, error) { calls.Add(1); <-thaw; return 0, nil })
 			if err == nil {
 				t.Fatal("a frozen store has answered")
 			}
 			time.Sleep(longestRest)
 		}
-		if calls.Load() != mostUnderWay {
-			t.Errorf("%d calls under way, want %d", calls.Load(), mostUnderWay)
+		if calls.Load() != mostAbandoned {
+			t.Errorf("%d calls left behind, want %d", calls.Load(), mostAbandoned)
 		}
-		if waited := time.Since(begun) - 2*mostUnderWay*longestRest; waited != mostUnderWay*defaultStoreTimeout {
-			t.Errorf("waited %v in all, want %v", waited, mostUnderWay*defaultStoreTimeout)
+		if waited := time.Since(begun) - 2*mostAbandoned*longestRest; waited != mostAbandoned*defaultStoreTimeout {
+			t.Errorf("waited %v in all, want %v", waited, mostAbandoned*defaultStoreTimeout)
 		}
 		close(thaw)
 		synctest.Wait()

@@ -60,7 +60,6 @@ func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 // reign leads until ctx ends or the lease is lost, and then resigns. It reports false if it has stood back because its polls failed.
 func (m *Manager) reign(ctx context.Context, t term) bool {
 	m.lead(t.lease, true)
-	defer m.lead(t.lease, false)
 	reign, lost := context.WithCancel(ctx)
 	var extending sync.WaitGroup
 	extending.Go(func() {
@@ -70,6 +69,7 @@ func (m *Manager) reign(ctx context.Context, t term) bool {
 	able := m.keepSampling(reign, t.lease.Term)
 	lost()
 	extending.Wait()
+	m.lead(t.lease, false)
 	m.resign(ctx, t.lease)
 	return able
 }
@@ -86,7 +86,9 @@ func (m *Manager) lead(l Lease, leads bool) {
 func (m *Manager) extend(ctx context.Context, t term) {
 	every := m.leaseTTL() / extensions
 	for pause(ctx, min(every, max(time.Until(t.until)/2, time.Millisecond))) {
-		next, led, err := m.campaign(ctx)
+		inTime, cancel := context.WithDeadline(ctx, t.until)
+		next, led, err := m.campaign(inTime)
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return

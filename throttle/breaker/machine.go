@@ -68,8 +68,11 @@ func (m *machine) noteCalls() bool {
 	if m.counts.requests() == 0 {
 		return false
 	}
-	first := r.state != Closed && !m.now.Before(r.openUntil) && r.calledAt.Before(r.openUntil)
-	if !first && m.now.Sub(r.calledAt) < m.settings.Retention/8 {
+	news := m.now.Sub(r.calledAt) >= m.settings.Retention/8
+	if r.state != Closed {
+		news = !m.now.Before(r.openUntil) && r.calledAt.Before(r.openUntil)
+	}
+	if !news {
 		return false
 	}
 	r.calledAt = m.now

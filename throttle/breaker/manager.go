@@ -26,9 +26,11 @@ type Manager struct {
 	clock   atomic.Pointer[reading]          // nil before the store was read
 	table   atomic.Pointer[table]            // by which calls are decided
 	learned atomic.Bool                      // more than the table says
-	stale   atomic.Bool
-	lease   atomic.Pointer[Lease] // as it was seen last
-	leading atomic.Bool
+
+	refreshed atomic.Uint64 // times
+	stale     atomic.Bool
+	lease     atomic.Pointer[Lease] // as it was seen last
+	leading   atomic.Bool
 
 	published atomic.Uint64 // numbers tables
 	polling   atomic.Bool   // also a poll that nobody waits for any more

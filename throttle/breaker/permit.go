@@ -12,6 +12,7 @@ import (
 type Permit struct {
 	ticket *ticket
 	round  uint64
+	state  State
 }
 
 // ticket keeps a permit's call until its end. It is used again, in rounds, so that a Permit whose round is over can do no harm.
@@ -19,18 +20,12 @@ type ticket struct {
 	manager    *Manager
 	key        Key
 	ctx        context.Context
-	state      State
 	generation uint64
 	round      atomic.Uint64
 }
 
 // State returns the state that the circuit was in: Closed, or HalfOpen for a probe. In DryRun it may be any.
-func (p Permit) State() State {
-	if p.ticket == nil {
-		return Closed
-	}
-	return p.ticket.state
-}
+func (p Permit) State() State { return p.state }
 
 // Done tells that the call has ended with err, which is classified as Config.Classify says. What ends after its circuit has changed
 // counts for nothing, because it tells of the circuit as it was. The first Done or Ignore counts; any further one, also on a
@@ -99,13 +94,10 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 	if err == nil {
 		return throttle.Accepted
 	}
-	return classifyError(err)
-}
-
-// classifyError says how a call ended of which nobody has an opinion. It is apart so that success allocates nothing.
-func classifyError(err error) throttle.Outcome {
-	var refused *RefusedError
-	if errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed) || errors.Is(err, throttle.ErrPanicked) || errors.As(err, &refused) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed) || errors.Is(err, throttle.ErrPanicked) {
+		return throttle.Ignored
+	}
+	if _, refused := errors.AsType[*RefusedError](err); refused {
 		return throttle.Ignored
 	}
 	return throttle.Rejected

@@ -55,15 +55,23 @@ type prober struct {
 	wanted []*entry
 }
 
-// want asks for a probe of the circuit.
-func (p *prober) want(e *entry) {
+// wantProbe has the store asked for a probe: by Run, or if there is none, by a goroutine that ends with the answer.
+func (m *Manager) wantProbe(e *entry) {
+	if m.prober.want(e) && !m.running.Load() {
+		go m.askForProbes(context.Background())
+	}
+}
+
+// want asks for a probe of the circuit, and reports whether that is news.
+func (p *prober) want(e *entry) bool {
 	if !e.probes.begin(time.Now()) {
-		return
+		return false
 	}
 	p.mu.Lock()
 	p.wanted = append(p.wanted, e)
 	p.mu.Unlock()
 	hint(p.wake)
+	return true
 }
 
 // prefetch keeps one probe in stock for each half-open circuit that somebody wanted to call, so that a call that comes seldom finds one:

@@ -6,15 +6,23 @@ import (
 	"time"
 )
 
+const (
+	rereadEvery  = 16 // refreshes
+	rereadShards = 16 // at once
+)
+
 // Refresh reads what has changed in the store, now. Run does so by itself.
 func (m *Manager) Refresh(ctx context.Context) error {
-	if err := m.refresh(ctx); err != nil {
-		return err
-	}
+	err := m.refresh(ctx)
+	m.publishLearned()
+	return err
+}
+
+// publishLearned publishes if there is anything new. Tenants' settings may always be.
+func (m *Manager) publishLearned() {
 	if m.learned.Swap(false) || m.config.ForTenant != nil {
 		m.publish()
 	}
-	return nil
 }
 
 // refresh reads the shards that have changed. Nothing is locked: a shard that somebody else has put in place meanwhile
@@ -30,8 +38,9 @@ func (m *Manager) refresh(ctx context.Context) error {
 		return err
 	}
 	var changed []int
+	again := m.reread()
 	for i, known := range before {
-		if v.Shards[i] != known.version {
+		if v.Shards[i] != known.version || again(i) {
 			changed = append(changed, i)
 		}
 	}
@@ -41,7 +50,7 @@ func (m *Manager) refresh(ctx context.Context) error {
 		}
 	}
 	for i, known := range before {
-		if v.Shards[i] == known.version {
+		if v.Shards[i] == known.version && !again(i) {
 			m.confirm(i, known, asked)
 		}
 	}
@@ -50,6 +59,17 @@ func (m *Manager) refresh(ctx context.Context) error {
 		m.learned.Store(true)
 	}
 	return nil
+}
+
+// reread says which shards are to be read though they seem to be known. Once in a while each is, because a fail-over can make other
+// content of the same version.
+func (m *Manager) reread() func(shard int) bool {
+	n := int(m.refreshed.Add(1))
+	if n%rereadEvery != 0 {
+		return func(int) bool { return false }
+	}
+	turn := n / rereadEvery % (NumShards / rereadShards)
+	return func(shard int) bool { return shard/rereadShards == turn }
 }
 
 // confirm notes that a shard is still what it was.
@@ -102,10 +122,14 @@ func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []Recor
 	m.learn(known, read)
 }
 
-// learn puts a shard in the place of the one that was known, unless somebody else has.
+// learn puts a shard in the place of the one that was known, unless somebody else has learned more meanwhile.
 func (m *Manager) learn(known, next *shard) {
-	if m.known[next.index].CompareAndSwap(known, next) {
-		m.learned.Store(true)
+	place := &m.known[next.index]
+	for last := place.Load(); last == known || last.version == known.version; last = place.Load() {
+		if place.CompareAndSwap(last, next) {
+			m.learned.Store(true)
+			return
+		}
 	}
 }
 
@@ -170,7 +194,9 @@ func (m *Manager) snapshotAge() time.Duration {
 func (m *Manager) keepWatching(ctx context.Context) {
 	w, ok := m.config.Store.(Watcher)
 	for ok && ctx.Err() == nil {
-		err := m.guarded(func() error { return w.Watch(ctx, func() { hint(m.changed) }) })
+		_, err := await(ctx, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, w.Watch(ctx, func() { hint(m.changed) })
+		}, func() {})
 		if ctx.Err() != nil {
 			return
 		}

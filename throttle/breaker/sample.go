@@ -11,7 +11,7 @@ import (
 // errPoll marks the failures of polls.
 var errPoll = errors.New("breaker: poll failed")
 
-// Sample makes one round by hand: it takes the lease if it is free, reads, polls, decides and writes. It returns
+// Sample makes one round by hand: it takes the lease if it is free, reads, polls, decides and writes, notifies and asks for probes. It returns
 // [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the next round is this manager's too.
 func (m *Manager) Sample(ctx context.Context) error {
 	if m.isClosed() {
@@ -29,13 +29,15 @@ func (m *Manager) Sample(ctx context.Context) error {
 	}
 	if !m.running.Load() {
 		m.notifyOnce(ctx)
+		m.prober.prefetch(m.table.Load())
+		m.askForProbes(ctx)
 	}
 	return nil
 }
 
 // sample makes one round. A shard that cannot be written does not keep it from the next one.
 func (m *Manager) sample(ctx context.Context, term uint64) error {
-	if err := m.refresh(ctx); err != nil {
+	if err := m.Refresh(ctx); err != nil {
 		m.noticeStale()
 		return err
 	}
@@ -75,14 +77,14 @@ type round struct {
 	now     time.Time // by the store's clock
 	counted map[RecordID]counts
 	fresh   [NumShards]map[RecordID]Key // circuits that nothing is known of, and that may have to open
-	known   map[Key]RecordID            // circuits that something is known of
+	known   map[Key]*record             // circuits that something is known of, as they were when the poll was asked
 }
 
 func (m *Manager) newRound(now time.Time) *round {
-	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[RecordID]counts{}, known: map[Key]RecordID{}}
+	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[RecordID]counts{}, known: map[Key]*record{}}
 	for i := range m.known {
-		for id, rec := range m.known[i].Load().records {
-			r.known[rec.key] = id
+		for _, rec := range m.known[i].Load().records {
+			r.known[rec.key] = rec
 		}
 	}
 	return r
@@ -95,10 +97,8 @@ func (r *round) query() PollQuery {
 	if c.ForTenant == nil {
 		q.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
 	}
-	for i := range r.manager.known {
-		for _, rec := range r.manager.known[i].Load().records {
-			q.Since[rec.key] = min(max(0, r.now.Sub(rec.since(r.now))), c.ObservabilityWindow)
-		}
+	for k, rec := range r.known {
+		q.Since[k] = min(max(0, r.now.Sub(rec.since(r.now))), c.ObservabilityWindow)
 	}
 	return q
 }
@@ -112,15 +112,15 @@ func (r *round) take(results map[Key]PollResult) {
 			delete(r.known, k)
 			continue
 		}
-		if id, ok := r.known[k]; ok {
-			r.counted[id] = n
-			continue
-		}
-		if !r.tenants.settings(k.Tenant).trips(n) {
+		_, known := r.known[k]
+		if !known && !r.tenants.settings(k.Tenant).trips(n) {
 			continue
 		}
 		id := k.RecordID()
 		r.counted[id] = n
+		if known {
+			continue
+		}
 		if r.fresh[id.Shard()] == nil {
 			r.fresh[id.Shard()] = map[RecordID]Key{}
 		}
@@ -132,8 +132,8 @@ func (r *round) take(results map[Key]PollResult) {
 func (r *round) think(s *shard) []edit {
 	var edits []edit
 	for id, rec := range s.records {
-		if _, ok := r.known[rec.key]; !ok {
-			continue // it came after the question, or its counts make no sense
+		if asked, ok := r.known[rec.key]; !ok || asked.generation != rec.generation {
+			continue // it has changed since the poll was asked, or its counts make no sense
 		}
 		if e, ok := r.evaluate(id, *rec); ok {
 			edits = append(edits, e)

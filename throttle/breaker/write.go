@@ -45,6 +45,7 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 func (m *Manager) reloadOne(ctx context.Context, index int) error {
 	var before [NumShards]*shard
 	before[index] = m.known[index].Load()
+	defer m.publishLearned()
 	return m.reload(ctx, []int{index}, before[:])
 }
 
