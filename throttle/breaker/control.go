@@ -78,7 +78,7 @@ func (m *Manager) change(ctx context.Context, k Key, think func(id RecordID, kno
 	if m.isClosed() {
 		return ErrClosed
 	}
-	if err := m.refresh(ctx); err != nil {
+	if err := m.Refresh(ctx); err != nil {
 		return err
 	}
 	id := k.RecordID()

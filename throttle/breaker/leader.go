@@ -136,7 +136,7 @@ func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
 
 // stamp leaves the new term in every shard, so that a leader of before can write nothing any more. Where it fails, the first write does it.
 func (m *Manager) stamp(ctx context.Context, term uint64) {
-	if m.refresh(ctx) != nil {
+	if m.Refresh(ctx) != nil {
 		return
 	}
 	for i := range m.known {

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"sync"
@@ -13,7 +14,8 @@ type MemoryStore struct {
 	mu     sync.Mutex
 	lease  memoryLease
 	shards [NumShards]memoryShard
-	probes map[RecordID]memoryProbes
+	probes map[memoryBudget]memoryProbes
+	sweep  int           // the number of budgets from which on those that are over are forgotten
 	change chan struct{} // closed, and another put in its place, at each change
 }
 
@@ -29,16 +31,25 @@ type memoryShard struct {
 	records map[RecordID][]byte
 }
 
-// memoryProbes is how much of a budget is used.
-type memoryProbes struct {
+// memoryBudget says whose budget. One of an old generation is kept beside that of a new one, because an agent may be behind.
+type memoryBudget struct {
+	id         RecordID
 	generation uint64
-	period     int64
-	used       int
 }
+
+// memoryProbes is how much of a budget is used, and until when that counts.
+type memoryProbes struct {
+	period int64
+	used   int
+	until  time.Time
+}
+
+// fewBudgets are not worth a look at which are over.
+const fewBudgets = 1024
 
 // NewMemoryStore returns an empty store.
 func NewMemoryStore() *MemoryStore {
-	return &MemoryStore{probes: map[RecordID]memoryProbes{}, change: make(chan struct{})}
+	return &MemoryStore{probes: map[memoryBudget]memoryProbes{}, sweep: fewBudgets, change: make(chan struct{})}
 }
 
 // Campaign implements [Store].
@@ -127,7 +138,7 @@ func (s *memoryShard) write(changes []Change) {
 		if c.Data == nil {
 			delete(records, c.ID)
 		} else {
-			records[c.ID] = c.Data
+			records[c.ID] = bytes.Clone(c.Data)
 		}
 	}
 	s.records = records
@@ -145,6 +156,7 @@ func (s *MemoryStore) Probe(ctx context.Context, requests []ProbeRequest) ([]Pro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
+	s.forgetProbes(now)
 	grants := make([]ProbeGrant, len(requests))
 	for i, r := range requests {
 		grants[i] = s.probe(r, now)
@@ -157,14 +169,26 @@ func (s *MemoryStore) probe(r ProbeRequest, now time.Time) ProbeGrant {
 	if since < 0 {
 		return ProbeGrant{Remaining: -since}
 	}
-	p := memoryProbes{generation: r.Generation, period: int64(since / r.Every)}
-	if last := s.probes[r.ID]; last.generation == p.generation && last.period == p.period {
+	p := memoryProbes{period: int64(since / r.Every)}
+	remaining := time.Duration(p.period+1)*r.Every - since
+	p.until = now.Add(remaining)
+	budget := memoryBudget{r.ID, r.Generation}
+	if last, ok := s.probes[budget]; ok && last.period == p.period {
 		p.used = last.used
 	}
 	granted := max(0, min(r.Want, r.Budget-p.used))
 	p.used += granted
-	s.probes[r.ID] = p
-	return ProbeGrant{Granted: granted, Remaining: time.Duration(p.period+1)*r.Every - since}
+	s.probes[budget] = p
+	return ProbeGrant{Granted: granted, Remaining: remaining}
+}
+
+// forgetProbes drops budgets that are over, each time that their number has doubled.
+func (s *MemoryStore) forgetProbes(now time.Time) {
+	if len(s.probes) < s.sweep {
+		return
+	}
+	maps.DeleteFunc(s.probes, func(_ memoryBudget, p memoryProbes) bool { return !now.Before(p.until) })
+	s.sweep = max(fewBudgets, 2*len(s.probes))
 }
 
 // Watch implements [Watcher].

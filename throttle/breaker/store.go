@@ -18,7 +18,8 @@ var ErrConflict = errors.New("breaker: the shard has changed since it was read")
 var ErrFenced = errors.New("breaker: a newer leader has written")
 
 // Store keeps what a fleet knows of its circuits: a lease that says who leads, records in [NumShards] shards, and the count of
-// probes. One store belongs to one breaker: managers of different names must not share one.
+// probes. One store belongs to one breaker: managers of different names must not share one. Managers ask for shards from 0 to NumShards-1
+// only, for a TTL and an Every of at least a millisecond, and leave alone what they have handed over or were handed.
 //
 // All times are those of the store's own clock, which need not agree with anybody's. Every method returns when its context
 // ends, with an error; the manager stops waiting by then in any case. All methods are safe for concurrent use. Package storetest

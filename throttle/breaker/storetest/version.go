@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func versionCases() []testCase {
+	return []testCase{
+		{"is zero before the first write", zeroBeforeFirst},
+		{"number counts writes and epoch stays", numberCounts},
+		{"batch without changes changes none", emptyBatchChangesNone},
+		{"all shards are in one answer", allShardsInOne},
+		{"epoch is the time of the first write", epochIsTime},
+		{"epoch is another after a loss of everything", epochAfterLoss},
+		{"goes on after everything is deleted", goesOnAfterDeletion},
+	}
+}
+
+// expectVersion wants a shard to have this version, whichever way one asks.
+func (r *rig) expectVersion(s breaker.Store, shard int, want breaker.Version) {
+	r.Helper()
+	if got := r.versions(s).Shards[shard]; got != want {
+		r.Errorf("Versions().Shards[%d]: got %+v, want %+v", shard, got, want)
+	}
+	if got := r.shard(s, shard).Version; got != want {
+		r.Errorf("Load([%d]).Version: got %+v, want %+v", shard, got, want)
+	}
+}
+
+func zeroBeforeFirst(r *rig) {
+	for i, v := range r.versions(r.store).Shards {
+		if v != (breaker.Version{}) {
+			r.Errorf("Versions().Shards[%d] of an empty storage: got %+v, want the zero Version", i, v)
+		}
+	}
+	r.expectVersion(r.store, 0, breaker.Version{})
+	r.expectVersion(r.handle(), breaker.NumShards-1, breaker.Version{})
+}
+
+func numberCounts(r *rig) {
+	const shard = 7
+	stores := append(r.handles(2), r.store)
+	var v breaker.Version
+	for i := range 12 {
+		s := stores[i%len(stores)]
+		next := r.apply(s, breaker.Batch{Shard: shard, Expect: v, Changes: []breaker.Change{put(shard, i, "x"), put(shard, 0, fmt.Sprint(i))}})
+		want := breaker.Version{Epoch: v.Epoch, Number: v.Number + 1}
+		if i == 0 {
+			want.Epoch = next.Epoch
+		}
+		if next != want || next.Epoch == 0 {
+			r.Fatalf("Apply, write number %d: got version %+v, want %+v with an epoch that is not 0: each batch counts once", i+1, next, want)
+		}
+		v = next
+		r.expectVersion(stores[(i+1)%len(stores)], shard, v)
+	}
+	r.expectVersion(r.store, shard+1, breaker.Version{})
+}
+
+func emptyBatchChangesNone(r *rig) {
+	const shard = 9
+	if v := r.apply(r.store, breaker.Batch{Shard: shard, Term: 1}); v != (breaker.Version{}) {
+		r.Errorf("Apply of a batch without changes to a shard never written: got version %+v, want the zero Version", v)
+	}
+	r.expectVersion(r.store, shard, breaker.Version{})
+	v := r.write(r.store, shard, put(shard, 1, "x"))
+	for term := range uint64(3) {
+		if got := r.apply(r.store, breaker.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
+			r.Errorf("Apply of a batch without changes: got version %+v, want %+v as before", got, v)
+		}
+	}
+	r.expectVersion(r.handle(), shard, v)
+	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "x"}))
+}
+
+func allShardsInOne(r *rig) {
+	var want [breaker.NumShards]breaker.Version
+	for i := range want {
+		for range 1 + i%3 {
+			want[i] = r.apply(r.store, breaker.Batch{Shard: i, Expect: want[i], Changes: []breaker.Change{put(i, 1, fmt.Sprint(i))}})
+		}
+	}
+	for _, s := range []breaker.Store{r.store, r.handle()} {
+		for i, got := range r.versions(s).Shards {
+			if got != want[i] {
+				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, which Apply returned", i, got, want[i])
+			}
+			if wantNumber := uint64(1 + i%3); got.Number != wantNumber {
+				r.Errorf("Versions().Shards[%d].Number: got %d, want %d, the number of writes", i, got.Number, wantNumber)
+			}
+		}
+	}
+}
+
+func epochIsTime(r *rig) {
+	before := r.versions(r.store).Now
+	v := r.write(r.store, 3, put(3, 1, "x"))
+	after := r.versions(r.store).Now
+	epoch := time.UnixMicro(int64(v.Epoch))
+	if epoch.Before(before.Add(-time.Second)) || epoch.After(after.Add(time.Second)) {
+		r.Errorf("Epoch of a shard: got %d, which is %v, want microseconds of the store's clock at the first write, %v to %v", v.Epoch, epoch, before, after)
+	}
+}
+
+// epochAfterLoss takes other storage for the same one after it has lost everything: a writer that knows the old version must not take the new shard for the old one.
+func epochAfterLoss(r *rig) {
+	const shard = 5
+	old := r.write(r.store, shard, put(shard, 1, "old"))
+	r.untilStoreTime(r.versions(r.store).Now.Add(grain))
+	emptied := r.emptied()
+	r.expectVersion(emptied, shard, breaker.Version{})
+	r.refuse(emptied, breaker.Batch{Shard: shard, Expect: old, Changes: []breaker.Change{put(shard, 1, "stale")}}, breaker.ErrConflict,
+		"the shard was lost")
+	begun := r.write(emptied, shard, put(shard, 1, "new"))
+	if begun.Epoch == old.Epoch || begun.Number != old.Number {
+		r.Errorf("first version of a shard that was lost and begun again: got %+v, want another epoch than %+v has, and number 1", begun, old)
+	}
+	r.refuse(emptied, breaker.Batch{Shard: shard, Expect: old, Changes: []breaker.Change{put(shard, 1, "stale")}}, breaker.ErrConflict,
+		"the epoch is part of the version")
+}
+
+func goesOnAfterDeletion(r *rig) {
+	const shard = 11
+	first := r.write(r.store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
+	empty := r.write(r.store, shard, drop(shard, 1), drop(shard, 2))
+	if want := (breaker.Version{Epoch: first.Epoch, Number: 2}); empty != want {
+		r.Errorf("version after all records of a shard were deleted: got %+v, want %+v", empty, want)
+	}
+	r.expectVersion(r.handle(), shard, empty)
+	r.expectRecords(r.shard(r.store, shard), nil)
+	r.refuse(r.store, breaker.Batch{Shard: shard, Changes: []breaker.Change{put(shard, 1, "z")}}, breaker.ErrConflict,
+		"a shard that holds nothing has been written all the same")
+	if third, want := r.write(r.store, shard, put(shard, 1, "z")), (breaker.Version{Epoch: first.Epoch, Number: 3}); third != want {
+		r.Errorf("version of the write after that: got %+v, want %+v", third, want)
+	}
+}
