@@ -2,7 +2,6 @@ package otelthrottle
 
 import (
 	"context"
-	"slices"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -14,18 +13,25 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 	if tel.ended.Load() {
 		return nil
 	}
-	tel.mu.Lock()
-	sources := slices.Clone(tel.order)
-	tel.mu.Unlock()
-	for _, s := range sources {
-		tel.retire(s)
-		c := collection{to: to, instruments: &tel.instruments, labels: s.labels}
-		c.report(s.read())
+	for _, s := range tel.throttles.all() {
+		s.retire()
+		if readings, shows := s.read(); shows {
+			c := collection{to: to, instruments: &tel.instruments, labels: s.labels}
+			c.report(readings)
+		}
+	}
+	for _, s := range tel.breakers.all() {
+		s.retire()
+		if r, shows := s.read(); shows {
+			c := breakerCollection{to: to, instruments: &tel.instruments.breakers, labels: s.labels}
+			c.report(&r)
+			c.detail(&r, tel.breakerDetail)
+		}
 	}
 	return nil
 }
 
-// collection is the report of one source.
+// collection is the report of one source of throttles.
 type collection struct {
 	to          metric.Observer
 	instruments *instruments
@@ -33,9 +39,6 @@ type collection struct {
 }
 
 func (c *collection) report(readings []reading) {
-	if len(readings) == 0 {
-		return
-	}
 	var clamped uint64
 	for p := range readings {
 		r := &readings[p]

@@ -1,8 +1,9 @@
-// Package otelthrottle turns what throttles do into OpenTelemetry: every decision counted by priority, the live probability of
-// shedding, the durations of calls with exemplars, and spans.
+// Package otelthrottle turns what throttles and breakers do into OpenTelemetry: every decision counted by priority, the live probability
+// of shedding, the durations of calls with exemplars, spans, and what is known of circuits.
 //
-// Make one [Telemetry] per process and hand its Hooks to every throttle. The package imports the OpenTelemetry API only; SDK
-// and exporters are the application's. For Prometheus (must returns its first argument, or panics over the second):
+// Make one [Telemetry] per process and hand its Hooks to every throttle, its BreakerHooks to every breaker. The package imports the
+// OpenTelemetry API only; SDK and exporters are the application's. For Prometheus (must returns its first argument, or panics over
+// the second):
 //
 //	exporter := must(otelprometheus.New())
 //	meters := metric.NewMeterProvider(metric.WithReader(exporter))
@@ -23,7 +24,7 @@
 // Without these options the global providers are used. At the end shut down in this order: [Telemetry.Shutdown], then the
 // providers.
 //
-// # Metrics
+// # Metrics of throttles
 //
 // All have the attribute throttle.name, and all but throttle.priority.clamped have throttle.priority.
 //
@@ -49,6 +50,33 @@
 // histogram has admitted calls only. Accepted and shed calls (of both causes) are there from 0, for every priority, so that a rate
 // has a beginning; other series begin with their first call.
 //
+// # Metrics of breakers
+//
+// All have the attribute throttle.breaker.name. What can be is there from 0, for every state and kind of failure; calls that DryRun
+// lets through (shadow_shed) begin with the first of them, and the age with the first reading of the store.
+//
+//	metric                         instrument       unit          further attributes
+//	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state
+//	throttle.breaker.circuit       gauge            {circuit}     throttle.breaker.state, throttle.breaker.tenant, throttle.breaker.key
+//	throttle.breaker.transitions   counter          {transition}  throttle.breaker.state
+//	throttle.breaker.calls         counter          {call}        throttle.decision, throttle.breaker.state
+//	throttle.breaker.snapshot.age  gauge            s
+//	throttle.breaker.leader        up-down counter  1
+//	throttle.breaker.failures      counter          {failure}     throttle.breaker.failure
+//
+//	throttle.breaker.state    closed, open, half_open, disabled: of transitions the state that was entered
+//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook: a breaker.Failure
+//
+// Every process of a fleet sees all its circuits, so ask for max by (throttle_breaker_name, throttle_breaker_state) of them, and for the
+// sum of the others: a transition is told by the one process that made it. A breaker whose store is in memory has a fleet of one in
+// each process.
+//
+// The gauge throttle.breaker.circuit is only there with [WithBreakerDetail], and tells which circuits are not closed: a series of the
+// value 1 for each, the disabled first, then the open and the half-open, of each the last to change, up to the limit. What is not
+// UTF-8 in a tenant or a key is replaced, and what is longer than 128 bytes is cut; then a fingerprint of the key ends it.
+//
+// # Series in Prometheus
+//
 // Prometheus calls the series so, and writes attributes with underscores for dots, if the exporter is left its defaults: another
 // translation strategy, WithoutUnits, WithoutCounterSuffixes and WithNamespace change the names, and dashboards do not find them:
 //
@@ -60,6 +88,13 @@
 //	throttle_window_accepts
 //	throttle_fallbacks_total
 //	throttle_priority_clamped_total
+//	throttle_breaker_circuits
+//	throttle_breaker_circuit
+//	throttle_breaker_transitions_total
+//	throttle_breaker_calls_total
+//	throttle_breaker_snapshot_age_seconds
+//	throttle_breaker_leader
+//	throttle_breaker_failures_total
 //
 // The label otel_scope_version changes with releases of this package: aggregate it away, as in
 // sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m])).
@@ -67,7 +102,8 @@
 // All throttles of one name, such as the members of a Group, are one source. Their counters are added up, those of closed ones are
 // kept, and so nothing ever falls; the probability is the highest of them, window and active calls are sums. When the last is closed, the
 // series end, all but those of the histogram, which the SDK keeps until the MeterProvider is shut down. When the name returns they
-// resume where they were. Calls begun after Close are not told of.
+// resume where they were. Calls begun after Close are not told of. The managers of one name are one source in the same way; of their
+// circuits by state, and of their ages, the highest is told.
 //
 // # Spans
 //
@@ -78,14 +114,16 @@
 //
 // A call that is shed has no span: an overload would multiply them just when there is least room. It adds an event
 // throttle.shed, with throttle.name, throttle.priority, throttle.cause and throttle.rejection_probability, to the caller's span.
+// A call that a breaker refuses adds an event throttle.breaker.shed, with throttle.breaker.name and throttle.breaker.state; tenant and
+// key are told only with [WithBreakerDetail].
 //
 // # Cost
 //
-// What is counted is read from the throttle's own counters when somebody collects, and costs nothing on a call. Per call there is one
-// more reading of the clock and one Record on the histogram, with attributes that were made beforehand; nothing is allocated. With
-// [WithoutDuration] and [WithoutSpans] a throttle does what it does without hooks. A call under a recording span costs a span. A call that
-// is shed costs nothing more, unless the caller's span is recording. The numbers are in internal/benchmarks, and
-// go test -bench . in this folder prints them too.
+// What is counted is read from the counters of throttles and breakers when somebody collects, and costs nothing on a call. A call
+// through a throttle takes one more reading of the clock and one Record on the histogram, with attributes that were made beforehand;
+// nothing is allocated. With [WithoutDuration] and [WithoutSpans] a throttle does what it does without hooks. A call under a recording span
+// costs a span. A call that is shed costs nothing more, unless the caller's span is recording. The numbers are in
+// internal/benchmarks, and go test -bench . in this folder prints them too.
 //
 // # How many series
 //
@@ -94,6 +132,10 @@
 // the default classification calls have about 15 ways to end, and a backend rarely knows more than a few of them. Keep the
 // number of names small: the SDK has a limit of 2000 sets of attributes per instrument, and adds up what is beyond as
 // otel.metric.overflow. A Group has one name, however many members.
+//
+// A breaker has 26 series, however many circuits, one more with FailClosed, and at most three in DryRun. [WithBreakerDetail] adds up to
+// its limit in each process, and makes new ones whenever other circuits open: with a limit of 20 and ten processes 200 at a time,
+// and in a day ten for each circuit that came and went. Prometheus keeps them all.
 //
 // # Views
 //

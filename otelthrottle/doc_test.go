@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // packageComment returns the package comment without its slashes.
@@ -56,7 +57,7 @@ func TestSetUpOfTheCommentIsTheExample(t *testing.T) {
 // shows, every value of the closed sets, and no metric or series that there is not.
 func TestCommentTellsTheSchema(t *testing.T) {
 	comment := packageComment(t)
-	l, e := newScrapedLab(t, setup{})
+	l, e := newScrapedLab(t, setup{options: detailed()})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	told := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\t(throttle\.\S+) +(counter|histogram|up-down counter|gauge) +(\S+) *(.*)$`).FindAllStringSubmatch(comment, -1) {
@@ -69,7 +70,9 @@ func TestCommentTellsTheSchema(t *testing.T) {
 			keys = append(keys, strings.Fields(set)...)
 		}
 		slices.Sort(keys)
-		keys = slices.DeleteFunc(slices.Compact(keys), func(k string) bool { return k == "throttle.name" || k == "throttle.priority" })
+		keys = slices.DeleteFunc(slices.Compact(keys), func(k string) bool {
+			return k == "throttle.name" || k == "throttle.priority" || k == "throttle.breaker.name"
+		})
 		attributes := slices.DeleteFunc(strings.Split(row[4], ", "), func(k string) bool { return k == "" })
 		slices.Sort(attributes)
 		equal(t, "attributes of "+row[1], strings.Join(attributes, " "), strings.Join(keys, " "))
@@ -90,9 +93,22 @@ func TestCommentTellsTheSchema(t *testing.T) {
 	for _, word := range []string{
 		otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed, otelthrottle.EventShed,
 		string(otelthrottle.KeyCause), string(otelthrottle.KeyErrorType), "accepted", "rejected", "ignored", "own", "above", "_OTHER", "p15",
+		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(breaker.NumFailures, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {
 			t.Errorf("package comment: got no %s", word)
 		}
 	}
+}
+
+// closedSet returns all n words of a closed set, as the comment lists them.
+func closedSet[W interface {
+	~uint8
+	String() string
+}](n int, first W) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = (first + W(i)).String()
+	}
+	return strings.Join(words, ", ")
 }

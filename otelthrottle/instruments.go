@@ -6,8 +6,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// instruments are the metrics of throttles. All but the duration are observed: their values are read from the
-// throttles when somebody collects, and cost nothing on a call.
+// instruments are the metrics of throttles, and those of breakers. All but the duration are observed: their values are read from
+// throttles and breakers when somebody collects, and cost nothing on a call.
 type instruments struct {
 	calls       metric.Int64ObservableCounter
 	active      metric.Int64ObservableUpDownCounter
@@ -18,6 +18,8 @@ type instruments struct {
 	clamped     metric.Int64ObservableCounter
 
 	duration metric.Float64Histogram // nil without durations
+
+	breakers breakerInstruments
 }
 
 // durationBounds are those of the conventions for durations of calls, with a finer beginning.
@@ -27,7 +29,7 @@ func durationBounds() []float64 {
 
 func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 	var i instruments
-	errs := make([]error, 8)
+	errs := make([]error, 9)
 	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
@@ -47,10 +49,12 @@ func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 			metric.WithDescription("How long admitted calls took."),
 			metric.WithExplicitBucketBoundaries(durationBounds()...))
 	}
+	i.breakers, errs[8] = newBreakerInstruments(meter)
 	return i, errors.Join(errs...)
 }
 
 // observed are the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
-	return []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped}
+	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped}
+	return append(own, i.breakers.observed()...)
 }

@@ -53,8 +53,8 @@ func collected(t testing.TB, reader *sdkmetric.ManualReader) int {
 func (tel *Telemetry) wantMembers(t testing.TB, open, draining, known int) {
 	t.Helper()
 	n := 0
-	tel.members.Range(func(any, any) bool { n++; return true })
-	s := tel.sources["db"]
+	tel.throttles.members.Range(func(any, any) bool { n++; return true })
+	s := tel.throttles.sources["db"]
 	if len(s.open) != open || len(s.draining) != draining || n != known {
 		t.Errorf("throttles open, draining and known: got %d, %d and %d want %d, %d and %d",
 			len(s.open), len(s.draining), n, open, draining, known)
@@ -88,13 +88,13 @@ func TestClosedThrottlesLeaveNothing(t *testing.T) {
 				_ = th.Close()
 			}
 			tel.wantMembers(t, tt.open, 0, tt.open)
-			if got := tel.sources["db"].retired[throttle.High].admitted[throttle.Accepted][throttle.FaultNone]; got != 10_000 {
+			if got := tel.throttles.sources["db"].retired[throttle.High].admitted[throttle.Accepted][throttle.FaultNone]; got != 10_000 {
 				t.Errorf("calls of the closed: got %d want 10000", got)
 			}
 			if got := collected(t, reader); (got > 0) != (tt.open > 0) {
 				t.Errorf("series: got %d with %d throttles open", got, tt.open)
 			}
-			if got := len(tel.order); got != 1 {
+			if got := len(tel.throttles.order); got != 1 {
 				t.Errorf("sources: got %d want 1", got)
 			}
 		})
@@ -154,7 +154,7 @@ func TestNamesAreKept(t *testing.T) {
 	if got := collected(t, reader); got != 0 {
 		t.Errorf("series: got %d want 0", got)
 	}
-	if got := len(tel.sources); got != 1000 {
+	if got := len(tel.throttles.sources); got != 1000 {
 		t.Errorf("sources: got %d want 1000", got)
 	}
 }

@@ -18,6 +18,14 @@ const (
 	MetricWindowAccepts        = "throttle.window.accepts"
 	MetricFallbacks            = "throttle.fallbacks"
 	MetricPriorityClamped      = "throttle.priority.clamped"
+
+	MetricBreakerCircuits    = "throttle.breaker.circuits"
+	MetricBreakerCircuit     = "throttle.breaker.circuit"
+	MetricBreakerTransitions = "throttle.breaker.transitions"
+	MetricBreakerCalls       = "throttle.breaker.calls"
+	MetricBreakerSnapshotAge = "throttle.breaker.snapshot.age"
+	MetricBreakerLeader      = "throttle.breaker.leader"
+	MetricBreakerFailures    = "throttle.breaker.failures"
 )
 
 // The attributes of metrics and spans.
@@ -29,6 +37,12 @@ const (
 	KeyCause       = attribute.Key("throttle.cause")
 	KeyErrorType   = attribute.Key("error.type")
 	KeyProbability = attribute.Key(MetricRejectionProbability)
+
+	KeyBreakerName    = attribute.Key("throttle.breaker.name")
+	KeyBreakerState   = attribute.Key("throttle.breaker.state")
+	KeyBreakerFailure = attribute.Key("throttle.breaker.failure")
+	KeyBreakerTenant  = attribute.Key("throttle.breaker.tenant")
+	KeyBreakerKey     = attribute.Key("throttle.breaker.key")
 )
 
 // The decisions, as KeyDecision has them.
@@ -38,16 +52,23 @@ const (
 	DecisionShadowShed = "shadow_shed"
 )
 
-// EventShed is the event on the caller's span that tells of a call that was shed.
-const EventShed = "throttle.shed"
+// The events on the caller's span that tell of a call that was shed, by a throttle or by a breaker.
+const (
+	EventShed        = "throttle.shed"
+	EventBreakerShed = "throttle.breaker.shed"
+)
 
 // errorTypeOther is the conventional error.type of errors that have no kind.
 const errorTypeOther = "_OTHER"
 
 // Units, after UCUM.
 const (
-	unitCall    = "{call}"
-	unitRequest = "{request}"
-	unitRatio   = "1"
-	unitSecond  = "s"
+	unitCall       = "{call}"
+	unitRequest    = "{request}"
+	unitCircuit    = "{circuit}"
+	unitTransition = "{transition}"
+	unitFailure    = "{failure}"
+	unitRatio      = "1"
+	unitLeader     = "1"
+	unitSecond     = "s"
 )

@@ -2,6 +2,7 @@ package otelthrottle
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"go.opentelemetry.io/otel"
@@ -29,6 +30,7 @@ type config struct {
 	rootSpans      bool
 	withoutSpans   bool
 	withoutTimes   bool
+	breakerDetail  int
 }
 
 func newConfig(options []Option) config {
@@ -43,6 +45,17 @@ func newConfig(options []Option) config {
 		}
 	}
 	return c
+}
+
+// mostDetail is the highest limit of WithBreakerDetail. The SDK adds up what is beyond 2000 series of an instrument; this leaves
+// room for two breakers.
+const mostDetail = 1000
+
+func (c *config) validate() error {
+	if c.breakerDetail < 0 || c.breakerDetail > mostDetail {
+		return fmt.Errorf("otelthrottle: WithBreakerDetail(%d): want 0 (no detail) to %d", c.breakerDetail, mostDetail)
+	}
+	return nil
 }
 
 // WithMeterProvider takes the meter from provider. Nil keeps the global provider, which is the default.
@@ -94,11 +107,19 @@ func WithSpanNameFormatter(format func(name string, p throttle.Priority) string)
 }
 
 // WithFilter makes spans only for calls for which keep reports true, and adds shed events only for those. Metrics count all
-// calls. Nil changes nothing.
+// calls, and the events of breakers, which know no priority, are not asked about. Nil changes nothing.
 func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
 	return option(func(c *config) {
 		if keep != nil {
 			c.filter = keep
 		}
 	})
+}
+
+// WithBreakerDetail also tells which circuits are not closed: up to limit of each breaker, as the gauge throttle.breaker.circuit, and
+// adds tenant and key to the events throttle.breaker.shed. It is off by default, because keys are data of your users: they make new
+// series whenever another circuit opens, and go wherever your telemetry goes. See the package comment for how many series that is.
+// At most 1000; 0 is no detail.
+func WithBreakerDetail(limit int) Option {
+	return option(func(c *config) { c.breakerDetail = limit })
 }

@@ -48,7 +48,7 @@ func TestPromtoolHasNoComplaint(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEndpoint(t, tt.options...)
-			everyKind(t, newLab(t, setup{meters: []sdkmetric.Option{sdkmetric.WithReader(e.exporter)}}), throttle.Config{Name: "db"})
+			everyKind(t, newLab(t, setup{options: detailed(), meters: []sdkmetric.Option{sdkmetric.WithReader(e.exporter)}}), throttle.Config{Name: "db"})
 			if said, content := check(t, tool, e.scrape(t, "")); !content || said != "" {
 				t.Errorf("promtool: got %q, content %v want nothing", said, content)
 			}

@@ -97,11 +97,11 @@ func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 	if e.Shadow || !span.IsRecording() || !b.telemetry.wants(ctx, e.Throttle, e.Priority) {
 		return
 	}
-	addShedEvent(span, KeyName.String(labelName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
+	addEvent(span, EventShed, KeyName.String(labelName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
 		KeyCause.String(e.Cause.String()), KeyProbability.Float64(e.Probability))
 }
 
-// addShedEvent is the only place that adds an event to a span: span events are on their way to becoming log records.
-func addShedEvent(span trace.Span, attributes ...attribute.KeyValue) {
-	span.AddEvent(EventShed, trace.WithAttributes(attributes...))
+// addEvent is the only place that adds an event to a span: span events are on their way to becoming log records.
+func addEvent(span trace.Span, name string, attributes ...attribute.KeyValue) {
+	span.AddEvent(name, trace.WithAttributes(attributes...))
 }

@@ -3,7 +3,6 @@ package otelthrottle
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/metric"
@@ -12,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Telemetry turns what throttles do into OpenTelemetry. Make one per process with [New] and hand its Hooks to every throttle. All
-// methods are safe for concurrent use.
+// Telemetry turns what throttles and breakers do into OpenTelemetry. Make one per process with [New], and hand its Hooks to every
+// throttle and its BreakerHooks to every breaker. All methods are safe for concurrent use.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
@@ -21,19 +20,21 @@ type Telemetry struct {
 	registration metric.Registration
 	ended        atomic.Bool
 
-	members sync.Map // *throttle.Throttle to *member
-	mu      sync.Mutex
-	sources map[string]*source // by throttle name
-	order   []*source          // as they came
+	throttles *throttles
+	breakers  *breakers
 }
 
-// New returns the adapter, or an error if the meter refuses an instrument.
+// New returns the adapter, or an error if an option is out of range or the meter refuses an instrument.
 func New(options ...Option) (*Telemetry, error) {
 	c := newConfig(options)
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
 	tel := &Telemetry{
-		config:  c,
-		tracer:  c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		sources: map[string]*source{},
+		config:    c,
+		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
+		throttles: newThrottles(c.attributes),
+		breakers:  newBreakers(c.attributes, c.breakerDetail),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
@@ -46,8 +47,8 @@ func New(options ...Option) (*Telemetry, error) {
 	return tel, nil
 }
 
-// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles go on
-// working. It is idempotent. The providers are the caller's to shut down, after it.
+// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles and breakers
+// go on working. It is idempotent. The providers are the caller's to shut down, after it.
 func (tel *Telemetry) Shutdown(context.Context) error {
 	if tel.ended.Swap(true) {
 		return nil
@@ -75,8 +76,7 @@ func (tel *Telemetry) Hooks() throttle.Hooks {
 // member is a throttle that is being told of.
 type member struct {
 	throttle *throttle.Throttle
-	source   *source
-	labels   *labels // the source's
+	labels   *labels // its source's
 }
 
 // binding is one set of hooks. It remembers the first throttle that it was given to, which mostly is the only one.
@@ -88,17 +88,12 @@ type binding struct {
 
 // created makes the throttle known. Throttles of one name share a source.
 func (b *binding) created(t *throttle.Throttle) {
-	source := b.telemetry.join(t)
-	m := &member{throttle: t, source: source, labels: source.labels}
-	b.telemetry.members.Store(t, m)
-	b.first.CompareAndSwap(nil, m)
+	known := b.telemetry.throttles
+	known.join(t)
+	b.first.CompareAndSwap(nil, &member{throttle: t, labels: known.of(t).labels})
 }
 
-func (b *binding) closed(t *throttle.Throttle) {
-	if m, ok := b.telemetry.members.LoadAndDelete(t); ok {
-		b.telemetry.leave(m.(*member))
-	}
-}
+func (b *binding) closed(t *throttle.Throttle) { b.telemetry.throttles.leave(t) }
 
 // labelsOf returns the labels of a throttle. A call that is still in flight long after its throttle was closed finds them by
 // name; a throttle that was made before the hooks knew of it has none.
@@ -106,16 +101,7 @@ func (b *binding) labelsOf(t *throttle.Throttle) *labels {
 	if m := b.first.Load(); m != nil && m.throttle == t {
 		return m.labels
 	}
-	if m, ok := b.telemetry.members.Load(t); ok {
-		return m.(*member).labels
-	}
-	return b.telemetry.labelsByName(t.Name())
-}
-
-func (tel *Telemetry) labelsByName(name string) *labels {
-	tel.mu.Lock()
-	defer tel.mu.Unlock()
-	if s, ok := tel.sources[labelName(name)]; ok {
+	if s := b.telemetry.throttles.of(t); s != nil {
 		return s.labels
 	}
 	return nil

@@ -1,6 +1,47 @@
 package otelthrottle
 
-import "github.com/spillway-go/spillway/throttle"
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// throttles are the throttles that are told of.
+type throttles = roster[*throttle.Throttle, throttle.Stats, []reading, *labels]
+
+// newThrottles returns a roster without throttles, whose series will have these attributes too.
+func newThrottles(constants []attribute.KeyValue) *throttles {
+	return newRoster(kind[*throttle.Throttle, throttle.Stats, []reading, *labels]{
+		name:   (*throttle.Throttle).Name,
+		labels: func(name string) *labels { return newLabels(name, constants) },
+		look:   (*throttle.Throttle).Stats,
+		busy:   inFlight,
+		add:    addStats,
+		clone: func(r []reading) []reading {
+			return append(make([]reading, 0, max(len(r), throttle.StandardPriorities)), r...)
+		},
+	})
+}
+
+func inFlight(stats *throttle.Stats) bool {
+	return slices.ContainsFunc(stats.Priorities, func(p throttle.PriorityStats) bool { return p.InFlight > 0 })
+}
+
+// addStats adds one throttle to the readings; the present only of one that is open.
+func addStats(readings []reading, stats *throttle.Stats, open bool) []reading {
+	for p := range stats.Priorities {
+		if p == len(readings) {
+			readings = append(readings, reading{})
+		}
+		readings[p].add(&stats.Priorities[p])
+		if open {
+			readings[p].addPresent(&stats.Priorities[p])
+		}
+	}
+	return readings
+}
 
 // totals are the counters of one priority that must never fall, of one throttle or of several together.
 type totals struct {

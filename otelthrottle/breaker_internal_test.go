@@ -1,0 +1,127 @@
+package otelthrottle
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+	"weak"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestGravestFirst(t *testing.T) {
+	at := func(s breaker.State, id string, minute int) breaker.Status {
+		return breaker.Status{Key: breaker.Key{ID: id}, State: s, ChangedAt: time.Unix(0, 0).Add(time.Duration(minute) * time.Minute)}
+	}
+	list := []breaker.Status{
+		at(breaker.HalfOpen, "h2", 9), at(breaker.Closed, "c", 10), at(breaker.Open, "o1", 3), at(breaker.Disabled, "d1", 1), at(breaker.Open, "o2", 8),
+		at(breaker.Disabled, "d2", 2), at(breaker.HalfOpen, "h1", 9),
+		{Key: breaker.Key{Tenant: "a", ID: "o0"}, State: breaker.Open, ChangedAt: at(breaker.Open, "", 3).ChangedAt},
+	}
+	for limit, want := range map[int]string{
+		0: "[]", 1: "[d2]", 3: "[d2 d1 o2]", 5: "[d2 d1 o2 o1 o0]", 9: "[d2 d1 o2 o1 o0 h1 h2]",
+	} {
+		for _, seen := range [][][]breaker.Status{{list}, {list[:4], list[2:]}} {
+			ids := []string{}
+			for _, s := range gravest(seen, limit) {
+				ids = append(ids, s.Key.ID)
+			}
+			if got := fmt.Sprint(ids); got != want {
+				t.Errorf("the gravest %d of %d views: got %s want %s", limit, len(seen), got, want)
+			}
+		}
+	}
+	if list[0].Key.ID != "h2" || len(gravest(nil, 5)) != 0 {
+		t.Error("gravest: got a changed argument, or circuits out of nothing")
+	}
+}
+
+func TestKeyLabel(t *testing.T) {
+	long := strings.Repeat("x", longestKeyLabel)
+	for _, tt := range []struct{ name, part, want string }{
+		{"empty", "", ""},
+		{"as it is", "https://example.com/a", "https://example.com/a"},
+		{"just short enough", long, long},
+		{"too long by one", long + "x", long[:longestKeyLabel-11] + "…f"},
+		{"a letter across the end", strings.Repeat("x", 115) + strings.Repeat("注", 9), strings.Repeat("x", 115) + "…"},
+		{"not UTF-8", "\xff", "\uFFFD…"},
+		{"a megabyte that is not UTF-8", strings.Repeat("\xff", 1<<20), "\uFFFD…"},
+		{"every other byte is not UTF-8", strings.Repeat("a\xff", 64), strings.Repeat("a\uFFFD", 29) + "a…"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := keyLabel(tt.part, breaker.Key{ID: tt.part})
+			want, _, cut := strings.Cut(tt.want, "…")
+			before, fingerprint, _ := strings.Cut(got, "…")
+			if before != want || cut != (len(fingerprint) == 8) || len(got) > longestKeyLabel || !utf8.ValidString(got) {
+				t.Errorf("got %q of %d bytes want %q, cut %v", got, len(got), want, cut)
+			}
+			if other := keyLabel(tt.part, breaker.Key{Tenant: "t", ID: tt.part}); cut == (other == got) {
+				t.Errorf("of another key: got %q and %q", got, other)
+			}
+		})
+	}
+}
+
+// TestAgeIsTheOldestOfThoseThatHaveRead adds managers up of which some have never read.
+func TestAgeIsTheOldestOfThoseThatHaveRead(t *testing.T) {
+	for _, tt := range []struct {
+		ages []time.Duration
+		has  bool
+		want time.Duration
+	}{
+		{[]time.Duration{-1}, false, 0},
+		{[]time.Duration{-1, 0}, true, 0},
+		{[]time.Duration{3, -1, 7, 5}, true, 7},
+	} {
+		var r breakerReading
+		for _, age := range tt.ages {
+			r = r.with(&sighting{Stats: breaker.Stats{SnapshotAge: age}}, true)
+		}
+		closed := r.with(&sighting{Stats: breaker.Stats{SnapshotAge: 99, Leads: true}}, false)
+		if closed.hasRead != tt.has || closed.age != tt.want || closed.leaders != 0 {
+			t.Errorf("ages %v: got %v, read %v, %d leaders want %v, %v and 0", tt.ages, closed.age, closed.hasRead, closed.leaders, tt.want, tt.has)
+		}
+	}
+}
+
+// TestClosedManagersLeaveNothing makes and closes 3,000 managers, and asks the garbage collector about one more.
+func TestClosedManagersLeaveNothing(t *testing.T) {
+	tel, reader := adapter(t)
+	hooks := tel.BreakerHooks()
+	newManager := func() *breaker.Manager {
+		return breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: hooks}))
+	}
+	for range 3000 {
+		m := newManager()
+		_ = m.CanExecute(t.Context(), breaker.Key{ID: "a"})
+		_ = m.Close()
+	}
+	gone := func() weak.Pointer[breaker.Manager] {
+		m := newManager()
+		_ = m.CanExecute(context.Background(), breaker.Key{ID: "a"})
+		_ = m.Close()
+		return weak.Make(m)
+	}()
+	s := tel.breakers.sources["webhooks"]
+	n := 0
+	tel.breakers.members.Range(func(any, any) bool { n++; return true })
+	if len(s.open) != 0 || len(s.draining) != 0 || n != 0 || len(tel.breakers.order) != 1 {
+		t.Errorf("got %d open, %d draining, %d known, %d sources want 0, 0, 0 and 1", len(s.open), len(s.draining), n, len(tel.breakers.order))
+	}
+	if got := s.retired.calls[breaker.Closed].Admitted; got != 3001 {
+		t.Errorf("calls of the closed: got %d want 3001", got)
+	}
+	if got := collected(t, reader); got != 0 {
+		t.Errorf("series: got %d want 0", got)
+	}
+	runtime.GC()
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("got a closed manager still there, want it collected")
+	}
+	runtime.KeepAlive(tel)
+}

@@ -1,0 +1,109 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// detailed are the options with which everything is told.
+func detailed() []otelthrottle.Option {
+	return []otelthrottle.Option{otelthrottle.WithBreakerDetail(8)}
+}
+
+// breaker returns a manager that the adapter watches. Nothing runs by itself: the test makes its rounds.
+func (l *lab) breaker(t testing.TB, c breaker.Config) *breaker.Manager {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "webhooks"
+	}
+	c.Hooks.Created, c.Hooks.Closed = l.tel.BreakerHooks().Created, l.tel.BreakerHooks().Closed
+	if c.Hooks.Refused == nil {
+		c.Hooks.Refused = l.tel.BreakerHooks().Refused
+	}
+	m, err := breaker.New(c)
+	if err != nil {
+		t.Fatalf("breaker.New: got error %v want nil", err)
+	}
+	return m
+}
+
+// dead is a poll by which every call to these keys fails.
+func dead(ids ...string) breaker.PollFunc {
+	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		results := map[breaker.Key]breaker.PollResult{}
+		for _, id := range ids {
+			results[breaker.Key{ID: id}] = breaker.PollResult{Failures: 100}
+		}
+		return results, nil
+	}
+}
+
+func disable(t testing.TB, m *breaker.Manager, k breaker.Key) {
+	t.Helper()
+	if err := m.Disable(context.Background(), k); err != nil {
+		t.Fatalf("Disable: got error %v want nil", err)
+	}
+}
+
+func sample(t testing.TB, m *breaker.Manager) {
+	t.Helper()
+	if err := m.Sample(context.Background()); err != nil {
+		t.Fatalf("Sample: got error %v want nil", err)
+	}
+}
+
+func refresh(t testing.TB, m *breaker.Manager) {
+	t.Helper()
+	if err := m.Refresh(context.Background()); err != nil {
+		t.Fatalf("Refresh: got error %v want nil", err)
+	}
+}
+
+// admit makes a call that must be let through.
+func admit(t testing.TB, m *breaker.Manager, k breaker.Key) {
+	t.Helper()
+	if err := m.CanExecute(context.Background(), k); err != nil {
+		t.Fatalf("CanExecute(%v): got error %v want nil", k, err)
+	}
+}
+
+// refuse makes a call that must be refused.
+func refuse(ctx context.Context, t testing.TB, m *breaker.Manager, k breaker.Key) {
+	t.Helper()
+	var refused *breaker.RefusedError
+	if err := m.CanExecute(ctx, k); !errors.As(err, &refused) {
+		t.Fatalf("CanExecute(%v): got error %v want a RefusedError", k, err)
+	}
+}
+
+// The names of series of the breaker called webhooks.
+
+func circuitsIn(s breaker.State) string { return inState(otelthrottle.MetricBreakerCircuits, s) }
+func changesTo(s breaker.State) string  { return inState(otelthrottle.MetricBreakerTransitions, s) }
+
+func inState(metric string, s breaker.State) string {
+	return series(metric, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String())
+}
+
+func decided(decision string, s breaker.State) string {
+	return series(otelthrottle.MetricBreakerCalls,
+		"throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(), "throttle.decision", decision)
+}
+
+func failed(f breaker.Failure) string {
+	return series(otelthrottle.MetricBreakerFailures, "throttle.breaker.name", "webhooks", "throttle.breaker.failure", f.String())
+}
+
+func circuit(s breaker.State, tenant, key string) string {
+	return series(otelthrottle.MetricBreakerCircuit, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(),
+		"throttle.breaker.tenant", tenant, "throttle.breaker.key", key)
+}
+
+const (
+	leads       = otelthrottle.MetricBreakerLeader + "{throttle.breaker.name=webhooks}"
+	snapshotAge = otelthrottle.MetricBreakerSnapshotAge + "{throttle.breaker.name=webhooks}"
+)
