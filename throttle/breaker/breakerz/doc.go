@@ -1,0 +1,9 @@
+// Package breakerz shows breakers on the page of package statusz:
+//
+//	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
+//	remove := page.Add(breakerz.Source(m))
+//	defer remove()
+//
+// It stands between the two on purpose. A breaker does not need a page, and a page that shows only throttles does not need what a
+// breaker brings along; who uses both has both anyway, and pays for these few lines.
+package breakerz
