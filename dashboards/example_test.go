@@ -19,5 +19,6 @@ func Example() {
 	}
 	// Output:
 	// availability.json
+	// breakers.json
 	// overview.json
 }

@@ -93,13 +93,13 @@ func checkExemplars(b board) []string {
 	})
 }
 
-// checkRawStrings keeps the names of throttles, which are their users' own, out of strings in which a quote would end them:
+// checkRawStrings keeps the names of throttles and breakers, which are their users' own, out of strings in which a quote would end them:
 // Grafana does not escape it.
 func checkRawStrings(b board) []string {
-	careless := regexp.MustCompile("throttle_name[!=~]+(?:\"[^\"]*\\$|`[^`]*\\$(?:throttle|\\{throttle\\}))")
+	careless := regexp.MustCompile("throttle_(?:breaker_)?name[!=~]+(?:\"[^\"]*\\$|`[^`]*\\$(?:throttle|breaker|\\{throttle\\}|\\{breaker\\}))")
 	check := func(expr string) string {
 		if careless.MatchString(expr) {
-			return "$throttle is not written `${throttle:regex}`"
+			return "$throttle or $breaker is not written `${throttle:regex}` or `${breaker:regex}`"
 		}
 		return ""
 	}
@@ -119,7 +119,7 @@ func checkRawStrings(b board) []string {
 
 // checkLinks wants links by uid, to dashboards that exist, with what is chosen escaped.
 func checkLinks(b board) []string {
-	known := []string{"throttle-overview", "throttle-availability"}
+	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers"}
 	uid := regexp.MustCompile(`^/d/([\w-]+)\?`)
 	value := regexp.MustCompile(`\$\w+|\$\{[^}]*\}`)
 	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$`)

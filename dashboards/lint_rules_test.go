@@ -107,6 +107,9 @@ func checkDatasourceVariable(b board) []string {
 
 func checkVariables(b board) []string {
 	want := []string{"datasource", "job", "instance", "throttle", "priority"}
+	if b.UID == "throttle-breakers" {
+		want = []string{"datasource", "job", "instance", "breaker"} // which know no priorities
+	}
 	var found, names []string
 	for _, v := range b.Templating.List {
 		names = append(names, v.Name)

@@ -148,6 +148,16 @@ func TestLintFindsPlanted(t *testing.T) {
 			t.Errorf("%s: got no complaint about what was planted", tt.rule)
 		}
 	}
+	for name, wrong := range map[string]func(string) string{
+		"raw-strings":        plant("throttle_breaker_name=~`${breaker:regex}`", "throttle_breaker_name=~`$breaker`"),
+		"template-variables": plant(`"name": "breaker"`, `"name": "circuit"`),
+	} {
+		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == name })
+		right := string(readFile(t, "breakers.json"))
+		if planted := wrong(right); planted == right || len(rules()[i].check(readBoard(t, "planted", []byte(planted)))) == 0 {
+			t.Errorf("%s: got no complaint about what was planted in breakers.json", name)
+		}
+	}
 	if got := selectors("a / " + selector + " > 0"); len(got) != 1 || !strings.HasPrefix(got[0], "job=") {
 		t.Errorf("selectors: got %q want the one", got)
 	}

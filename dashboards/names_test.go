@@ -16,9 +16,10 @@ import (
 	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// exposed returns the names of all metrics and labels that a service with throttles shows to Prometheus.
+// exposed returns the names of all metrics and labels that a service with throttles and breakers shows to Prometheus.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -26,7 +27,8 @@ func exposed(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(exporter))))
+	meters := metric.NewMeterProvider(metric.WithReader(exporter))
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithBreakerDetail(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +38,11 @@ func exposed(t *testing.T) map[string]bool {
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
 		return 0, errors.New("nothing kept either")
 	})
+	b := breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: tel.BreakerHooks()}))
+	defer b.Close()
+	if err := b.Disable(t.Context(), breaker.Key{Tenant: "acme", ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +61,7 @@ func exposed(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestNames: no dashboard and no rule names a metric or a label of throttles that is not there.
+// TestNames: no dashboard and no rule names a metric or a label of throttles and breakers that is not there.
 func TestNames(t *testing.T) {
 	known := exposed(t)
 	name := regexp.MustCompile(`\b(?:throttle_|error_type)\w*`)

@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		if err := write(folder); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"overview.json", "availability.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
+		for _, name := range []string{"overview.json", "availability.json", "breakers.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
 			got, err := os.ReadFile(filepath.Join(folder, name))
 			want, _ := os.ReadFile(filepath.Join("..", name))
 			if err != nil || !bytes.Equal(got, want) {

@@ -10,7 +10,9 @@ import (
 func generate(folder fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var maps []configMap
-	for name, dashboard := range map[string]grafana.Dashboard{"overview.json": overview(), "availability.json": availability()} {
+	for name, dashboard := range map[string]grafana.Dashboard{
+		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
+	} {
 		text, err := dashboard.JSON()
 		if err != nil {
 			return nil, err

@@ -6,20 +6,41 @@ import "github.com/spillway-go/spillway/dashboards/internal/grafana"
 const (
 	overviewUID     = "throttle-overview"
 	availabilityUID = "throttle-availability"
+	breakersUID     = "throttle-breakers"
 
 	tag      = "spillway"
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
 )
 
-// frame returns a dashboard with what all of them have in common.
+// frame returns a dashboard of throttles with what all of them have in common.
 func frame(uid, title, description string) grafana.Dashboard {
+	d := blank(uid, title, description)
+	d.Variables = variables()
+	d.Annotations = marks(alerts(is("alertstate", "firing")), throttleName(), errorType())
+	return d
+}
+
+// breakerFrame returns a dashboard of breakers.
+func breakerFrame(uid, title, description string) grafana.Dashboard {
+	d := blank(uid, title, description)
+	d.Variables = breakerVariables()
+	d.Annotations = marks(breakerAlerts(is("alertstate", "firing")), breakerName(), failure())
+	return d
+}
+
+// marks shows on all graphs when alerts fired, with these labels of theirs.
+func marks(firing string, labels ...string) []grafana.Annotation {
+	text := "{{severity}} {{job}}"
+	for _, l := range labels {
+		text += " {{" + l + "}}"
+	}
+	return []grafana.Annotation{{Name: "Alerts", Color: "red", Query: firing, Title: "{{alertname}}", Text: text}}
+}
+
+// blank returns a dashboard that nothing can be chosen on.
+func blank(uid, title, description string) grafana.Dashboard {
 	return grafana.Dashboard{
 		UID: uid, Title: "Throttle / " + title, Description: description, Tags: []string{tag, "throttle"},
-		Variables: variables(),
-		Annotations: []grafana.Annotation{{
-			Name: "Alerts", Color: "red", Query: alerts(is("alertstate", "firing")), Title: "{{alertname}}",
-			Text: "{{severity}} {{job}} {{" + throttleName() + "}} {{" + errorType() + "}}",
-		}},
 		Links: []grafana.Link{
 			{Title: "Throttle dashboards", Tag: tag},
 			{Title: "Runbooks", URL: runbooks, Away: true},
@@ -27,7 +48,7 @@ func frame(uid, title, description string) grafana.Dashboard {
 	}
 }
 
-// variables are what can be chosen on every dashboard, each from what is left by those before it.
+// variables are what can be chosen on every dashboard of throttles, each from what is left by those before it.
 func variables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
@@ -39,12 +60,30 @@ func variables() []grafana.Variable {
 	}
 }
 
+// breakerVariables are what can be chosen on a dashboard of breakers.
+func breakerVariables() []grafana.Variable {
+	return []grafana.Variable{
+		grafana.Datasource(),
+		grafana.Query("job", "Job", "The services whose breakers are shown.", string(leader()), "job"),
+		grafana.Query("instance", "Instance", "Their processes. Each sees the circuits of the whole fleet.", leader().where(like("job", "$job")), "instance"),
+		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(chosenJob()...), breakerName()),
+	}
+}
+
 // alerts returns the alerts about the chosen throttles. Those about a whole service name no instance, and those about a target no
 // throttle.
 func alerts(conditions ...matcher) string {
 	return metric("ALERTS").where(append([]matcher{
 		like("alertname", "Throttle.+"), like("job", "$job"), optional("instance", "instance"),
 		optional(throttleName(), "throttle"),
+	}, conditions...)...)
+}
+
+// breakerAlerts returns the alerts about the chosen breakers.
+func breakerAlerts(conditions ...matcher) string {
+	return metric("ALERTS").where(append([]matcher{
+		like("alertname", "ThrottleBreaker.+"), like("job", "$job"), optional("instance", "instance"),
+		optional(breakerName(), "breaker"),
 	}, conditions...)...)
 }
 
@@ -61,4 +100,10 @@ func to(uid, title string) grafana.Link {
 func toThrottle(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-throttle=${__data.fields." + throttleName() + ":percentencode}&${__url_time_range}"}
+}
+
+// toBreaker leads from a line of a table to the breaker that it is about.
+func toBreaker(title string) grafana.Link {
+	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
 }

@@ -26,6 +26,14 @@ func accepts() metric     { return name(otelthrottle.MetricWindowAccepts, "") }
 func fallbacks() metric   { return name(otelthrottle.MetricFallbacks, "_total") }
 func clamped() metric     { return name(otelthrottle.MetricPriorityClamped, "_total") }
 
+func circuits() metric    { return name(otelthrottle.MetricBreakerCircuits, "") }
+func circuit() metric     { return name(otelthrottle.MetricBreakerCircuit, "") }
+func transitions() metric { return name(otelthrottle.MetricBreakerTransitions, "_total") }
+func decided() metric     { return name(otelthrottle.MetricBreakerCalls, "_total") }
+func age() metric         { return name(otelthrottle.MetricBreakerSnapshotAge, "_seconds") }
+func leader() metric      { return name(otelthrottle.MetricBreakerLeader, "") }
+func failures() metric    { return name(otelthrottle.MetricBreakerFailures, "_total") }
+
 // The labels.
 func throttleName() string { return label(otelthrottle.KeyName) }
 func priority() string     { return label(otelthrottle.KeyPriority) }
@@ -33,5 +41,11 @@ func decision() string     { return label(otelthrottle.KeyDecision) }
 func outcome() string      { return label(otelthrottle.KeyOutcome) }
 func cause() string        { return label(otelthrottle.KeyCause) }
 func errorType() string    { return label(otelthrottle.KeyErrorType) }
+
+func breakerName() string { return label(otelthrottle.KeyBreakerName) }
+func state() string       { return label(otelthrottle.KeyBreakerState) }
+func failure() string     { return label(otelthrottle.KeyBreakerFailure) }
+func tenant() string      { return label(otelthrottle.KeyBreakerTenant) }
+func key() string         { return label(otelthrottle.KeyBreakerKey) }
 
 func label(key attribute.Key) string { return strings.ReplaceAll(string(key), ".", "_") }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // Colors of what things mean. Good and bad are Grafana's own words, which suit its light and dark themes.
@@ -44,6 +45,20 @@ func byFault() []grafana.Color {
 		{Series: throttle.FaultTimeout.String(), Color: doubtful},
 		{Series: throttle.FaultQuota.String(), Color: "purple"},
 	}
+}
+
+// byState colors series that are called like states of circuits. A dashed one, with a word behind, is what would have been.
+func byState(dashed ...string) []grafana.Color {
+	colors := []string{breaker.Closed: good, breaker.Open: doubtful, breaker.HalfOpen: "blue", breaker.Disabled: bad}
+	var all []grafana.Color
+	for s, color := range colors {
+		word := breaker.State(s).String()
+		all = append(all, grafana.Color{Series: word, Color: color})
+		for _, what := range dashed {
+			all = append(all, grafana.Color{Series: word + what, Color: color, Dashed: true})
+		}
+	}
+	return all
 }
 
 // from makes thresholds: good, then worse, then bad.

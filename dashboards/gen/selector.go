@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // matcher is a condition on a label.
@@ -21,6 +22,9 @@ func chosenJob() []matcher { return []matcher{like("job", "$job"), like("instanc
 // chosenThrottle is what is chosen of the throttles. Their names are their users' own, and may have quotes in them, which
 // Grafana does not escape by itself. Hence the format regex, and the raw string.
 func chosenThrottle() matcher { return matcher(throttleName() + "=~`${throttle:regex}`") }
+
+// chosenBreaker is the same for breakers.
+func chosenBreaker() matcher { return matcher(breakerName() + "=~`${breaker:regex}`") }
 
 // optional lets pass what is chosen, and what has no such label. The format regex needs a raw string.
 func optional(label, variable string) matcher {
@@ -38,6 +42,11 @@ func (m metric) of(conditions ...matcher) string {
 // chosen returns the metric of the chosen throttles and priorities, where all conditions hold.
 func (m metric) chosen(conditions ...matcher) string {
 	return m.of(append([]matcher{chosenPriority()}, conditions...)...)
+}
+
+// ofBreaker returns the metric of the chosen breakers, where all conditions hold.
+func (m metric) ofBreaker(conditions ...matcher) string {
+	return m.where(append(append(chosenJob(), chosenBreaker()), conditions...)...)
 }
 
 // where returns the metric, where all conditions hold.
@@ -65,6 +74,9 @@ func isAnswered() matcher {
 
 // isBad is a call of which its caller got nothing: shed here, or rejected there.
 func isBad() matcher { return like(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String()) }
+
+// in is a circuit in a state, or a call whose circuit was in it.
+func in(s breaker.State) matcher { return is(state(), s.String()) }
 
 // rate returns how many there are a second, over as long as the graph's steps and the scrapes need.
 func rate(selector string) string { return rateOver(selector, "$__rate_interval") }

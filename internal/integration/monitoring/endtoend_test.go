@@ -155,6 +155,11 @@ func (s *stack) mistakes(t *testing.T) {
 		alertOfFixture("ThrottleAvailabilityFaults", "throttle_name", hostileName, "error_type", "availability"),
 		alertOfFixture("ThrottleMetricsAbsent", "instance", bareInstance),
 		alertOfFixture("ThrottleClampedPriorities", "throttle_name", dottedName, "severity", "info"),
+		alertOfFixture("ThrottleBreakerDisabled", "throttle_breaker_name", hostileName),
+		alertOfFixture("ThrottleBreakerSheddingSevere", "throttle_breaker_name", hostileName, "severity", "critical"),
+		alertOfFixture("ThrottleBreakerFailing", "throttle_breaker_name", hostileName, "throttle_breaker_failure", "poll"),
+		alertOfFixture("ThrottleBreakerNoLeader", "throttle_breaker_name", idleName),
+		alertOfFixture("ThrottleBreakerStale", "throttle_breaker_name", idleName),
 	)
 }
 

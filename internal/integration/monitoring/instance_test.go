@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The names of throttles that a careful author of dashboards does not think of. Users do.
+// The names of throttles and breakers that a careful author of dashboards does not think of. Users do.
 const (
 	hostileName = `my "best" shop's back\end (50%)`
 	dottedName  = `eu-west.payments-v2`
@@ -33,6 +33,7 @@ type instance struct {
 	tracer   trace.Tracer
 	hostile  *throttle.Throttle // does everything, at High
 	dotted   *throttle.Throttle // serves, and is asked for priorities that it does not have
+	fleet    *fleet
 }
 
 // newInstance returns an instance that has done nothing yet.
@@ -46,7 +47,7 @@ func newInstance(t testing.TB) *instance {
 	}
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers))
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers), otelthrottle.WithBreakerDetail(4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +55,7 @@ func newInstance(t testing.TB) *instance {
 		return throttle.Must(throttle.New(throttle.Config{Name: name, Classify: classify, Hooks: tel.Hooks()}))
 	}
 	i := &instance{registry: registry, tracer: tracers.Tracer("test"), hostile: named(hostileName), dotted: named(dottedName)}
+	i.fleet = newFleet(t, tel.BreakerHooks())
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i
@@ -73,6 +75,7 @@ func (i *instance) work(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	t.Cleanup(func() { cancel(); wg.Wait() })
+	wg.Go(func() { _ = i.fleet.busy.Run(ctx) })
 	wg.Go(func() {
 		again := time.NewTicker(100 * time.Millisecond)
 		defer again.Stop()

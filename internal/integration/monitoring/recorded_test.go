@@ -9,7 +9,7 @@ import (
 
 // recorded is what the recording rules promise to users, who build dashboards and alerts of their own on it: names and labels.
 func recorded() map[string]string {
-	const throttle, priority = "job throttle_name", "job throttle_name throttle_priority"
+	const throttle, priority, breaker = "job throttle_name", "job throttle_name throttle_priority", "job throttle_breaker_name"
 	promised := map[string]string{
 		"throttle:calls_offered:rate5m":          priority,
 		"throttle:calls_shed:rate5m":             priority,
@@ -24,6 +24,10 @@ func recorded() map[string]string {
 		"throttle:instances:count":               "job",
 		"throttle:error_budget:ratio":            "",
 		"throttle:latency_objective:seconds":     "",
+		"throttle:breaker_calls_offered:rate5m":  breaker,
+		"throttle:breaker_calls_shed:rate5m":     breaker,
+		"throttle:breaker_shed_ratio:rate5m":     breaker,
+		"throttle:breaker_max_stale:seconds":     "",
 	}
 	for _, window := range []string{"5m", "30m", "1h", "2h", "6h", "1d", "3d"} {
 		promised["throttle:sli_error:ratio_rate"+window] = throttle

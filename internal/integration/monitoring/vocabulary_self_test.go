@@ -24,6 +24,9 @@ func TestVocabularyNoticesWhatIsWrong(t *testing.T) {
 		{`histogram_quantile(0.9, sum by (job) (rate(throttle_call_duration_seconds_bucket[5m])))`, "no label le in sum by (job)"},
 		{`max_over_time(sum by (le) (throttle_call_active)[5m:30s])`, "no label le in throttle_call_active"},
 		{`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`, "no label throttle_cause in throttle:shed_ratio:rate5m"},
+		{`throttle_breaker_circuits{throttle_breaker_state="half-open"}`, `throttle_breaker_state is never "half-open"`},
+		{`throttle_breaker_failures_total{throttle_breaker_failure=~"store|pol"}`, `throttle_breaker_failure is never "pol"`},
+		{`throttle_breaker_leader{throttle_name="a"}`, "throttle_breaker_leader has no label throttle_name"},
 		{`ALERTS{alertstate="resolved"}`, `alertstate is never "resolved"`},
 		{`rate(throttle_calls_total[5m]`, "unclosed"},
 	} {
@@ -69,6 +72,14 @@ func TestAnInstanceDoesEverything(t *testing.T) {
 		"throttle_window_requests":             {"throttle_name throttle_priority"},
 		"throttle_window_accepts":              {"throttle_name throttle_priority"},
 		"throttle_priority_clamped_total":      {"throttle_name"},
+
+		"throttle_breaker_circuits":             {"throttle_breaker_name throttle_breaker_state"},
+		"throttle_breaker_circuit":              {"throttle_breaker_key throttle_breaker_name throttle_breaker_state throttle_breaker_tenant"},
+		"throttle_breaker_transitions_total":    {"throttle_breaker_name throttle_breaker_state"},
+		"throttle_breaker_calls_total":          {"throttle_breaker_name throttle_breaker_state throttle_decision"},
+		"throttle_breaker_snapshot_age_seconds": {"throttle_breaker_name"},
+		"throttle_breaker_leader":               {"throttle_breaker_name"},
+		"throttle_breaker_failures_total":       {"throttle_breaker_failure throttle_breaker_name"},
 	} {
 		for _, want := range forms {
 			if !v.forms[metric][want] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // A set is a set of words.
@@ -25,6 +26,7 @@ func closedWords() map[string]set {
 	words := map[string]set{
 		"throttle_decision": setOf(otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed),
 		"throttle_priority": {}, "throttle_outcome": {}, "throttle_cause": {}, "error_type": {},
+		"throttle_breaker_state": {}, "throttle_breaker_failure": {},
 		"alertstate": setOf("firing", "pending"),
 		"severity":   setOf("critical", "warning", "info"),
 	}
@@ -39,6 +41,12 @@ func closedWords() map[string]set {
 	}
 	for f := throttle.FaultNone + 1; int(f) < throttle.NumFaults; f++ {
 		words["error_type"][f.String()] = true
+	}
+	for s := range breaker.State(breaker.NumStates) {
+		words["throttle_breaker_state"][s.String()] = true
+	}
+	for f := range breaker.Failure(breaker.NumFailures) {
+		words["throttle_breaker_failure"][f.String()] = true
 	}
 	delete(words["error_type"], throttle.FaultOther.String()) // which is written as the conventions want it
 	words["error_type"]["_OTHER"] = true
