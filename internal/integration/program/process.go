@@ -23,6 +23,34 @@ type Process struct {
 	given bool // up: it may have ended by itself
 }
 
+// Freeze stops the program as it stands, with all its threads: its connections stay open, and nobody answers on them.
+func (p *Process) Freeze(t testing.TB) {
+	t.Helper()
+	p.signal(t, syscall.SIGSTOP)
+	awaitStop(t, p.cmd.Process.Pid)
+}
+
+// Thaw lets a frozen program go on.
+func (p *Process) Thaw(t testing.TB) {
+	t.Helper()
+	p.signal(t, syscall.SIGCONT)
+}
+
+// Kill ends the program at once, with no time to tidy up, and returns when it has ended.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.given = true
+	p.signal(t, syscall.SIGKILL)
+	<-p.ended
+}
+
+func (p *Process) signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatalf("%s: %v: %v", p.name, s, err)
+	}
+}
+
 // Start starts a program, and ends it with the test, which tells what the program said if it has failed.
 func Start(t testing.TB, path string, flags ...string) *Process {
 	t.Helper()
@@ -54,7 +82,8 @@ func (p *Process) leave() error {
 	case p.over():
 		return fmt.Errorf("%s: %w", p.name, errors.Join(errEarly, p.err))
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGINT) // it may have ended this very moment
+	_ = p.cmd.Process.Signal(syscall.SIGINT)  // it may have ended this very moment
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
 	late := time.NewTimer(Patience)
 	defer late.Stop()
 	select {

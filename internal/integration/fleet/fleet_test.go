@@ -1,0 +1,225 @@
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+// fleet is a Redis, agents, and the world that they work in.
+type fleet struct {
+	*world
+
+	redis  *program.RedisServer
+	agents map[string]*program.Process
+}
+
+// TestAFleet follows three processes through what can happen to them and to their Redis. The acts build on each other.
+func TestAFleet(t *testing.T) {
+	f := &fleet{world: newWorld(t), redis: program.Redis(t), agents: map[string]*program.Process{}}
+	for _, name := range []string{"a", "b", "c"} {
+		f.start(t, name)
+	}
+	f.awaitLeader(t)
+	f.freezeRedis(t)
+	f.awaitDisabled(t)
+	f.killLeader(t)
+	f.flush(t)
+	f.freezeLeader(t)
+	f.restartRedis(t)
+	f.revive(t)
+	f.checkEvents(t)
+	f.checkProbes(t)
+}
+
+func (f *fleet) start(t *testing.T, name string) {
+	t.Helper()
+	f.agents[name] = program.Start(t, os.Args[0], asAgent, name, f.server.URL, f.redis.Address)
+}
+
+// names returns the agents that live.
+func (f *fleet) names() []string {
+	var names []string
+	for name := range f.agents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// awaitLeader waits until exactly one agent leads, and returns it.
+func (f *fleet) awaitLeader(t *testing.T) string {
+	t.Helper()
+	leader := ""
+	program.Eventually(t, "one agent leads", func() string {
+		leaders := f.leaders(f.names()...)
+		if len(leaders) != 1 {
+			return fmt.Sprint("leaders: ", leaders)
+		}
+		leader = leaders[0]
+		return ""
+	})
+	return leader
+}
+
+// freezeRedis: no decision waits for a store that does not answer.
+func (f *fleet) freezeRedis(t *testing.T) {
+	f.redis.Freeze(t)
+	program.Eventually(t, "the agents notice", func() string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, name := range f.names() {
+			if !f.reports[name].Frozen {
+				return name + " hears the store"
+			}
+		}
+		return ""
+	})
+	f.restartTally()
+	var frozen tally
+	program.Eventually(t, "the agents decide", func() string {
+		f.mu.Lock()
+		frozen = f.tally
+		f.mu.Unlock()
+		if frozen.decisions < 10_000 {
+			return fmt.Sprint(frozen.decisions, " decisions")
+		}
+		return ""
+	})
+	f.redis.Thaw(t)
+	if frozen.slow*100 > frozen.decisions {
+		t.Errorf("store frozen: %d of %d decisions took longer than 5 ms, want at most 1 %%", frozen.slow, frozen.decisions)
+	}
+	t.Logf("store frozen: %d of %d decisions took longer than 5 ms", frozen.slow, frozen.decisions)
+	f.awaitLeader(t)
+}
+
+func (f *fleet) awaitDisabled(t *testing.T) {
+	t.Helper()
+	program.Eventually(t, "all agents refuse the dead endpoints", func() string { return strings.Join(f.without(f.names()...), ", ") })
+}
+
+// killLeader: another agent leads within twice the sample rate. The machine gets a second to start, run and tell.
+func (f *fleet) killLeader(t *testing.T) {
+	leader := f.awaitLeader(t)
+	begun := time.Now()
+	f.agents[leader].Kill(t)
+	delete(f.agents, leader)
+	f.awaitLeader(t)
+	took := time.Since(begun)
+	t.Logf("leader killed: the next led after %v", took.Round(time.Millisecond))
+	if bound := 2*sampleRate + reportEvery + time.Second; took > bound {
+		t.Errorf("leader killed: the next led after %v, want at most 2 x %v", took, sampleRate)
+	}
+	f.start(t, leader+"2")
+	f.awaitDisabled(t)
+}
+
+// flush: what the store has lost the agents give back, and meanwhile they go by it.
+func (f *fleet) flush(t *testing.T) {
+	begun := time.Now()
+	f.redis.Do(t, "FLUSHALL")
+	f.awaitStored(t)
+	f.awaitDisabled(t)
+	if n := f.callsTo(begun); n > 0 {
+		t.Errorf("store flushed: %d calls reached disabled endpoints", n)
+	}
+}
+
+// awaitStored waits until the store has all dead endpoints as disabled.
+func (f *fleet) awaitStored(t *testing.T) {
+	t.Helper()
+	program.Eventually(t, "the store has the disabled endpoints", func() string {
+		m, end := f.manager(t)
+		defer end()
+		if err := m.Refresh(t.Context()); err != nil {
+			return err.Error()
+		}
+		for _, k := range mortal() {
+			if s := m.Status(breaker.Key{ID: k}).State; s != breaker.Disabled {
+				return k + " is " + s.String()
+			}
+		}
+		return ""
+	})
+}
+
+// manager returns a manager of the test's own, which knows nothing yet.
+func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
+	t.Helper()
+	client := redis.NewUniversalClient(redisstore.Options(f.redis.Address))
+	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "fleet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := breaker.New(config(store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, func() { _ = client.Close() }
+}
+
+// freezeLeader: another agent leads, and the one that comes back does not.
+func (f *fleet) freezeLeader(t *testing.T) {
+	leader := f.awaitLeader(t)
+	f.agents[leader].Freeze(t)
+	others := slices.DeleteFunc(f.names(), func(n string) bool { return n == leader })
+	program.Eventually(t, "another agent leads", func() string {
+		if len(f.leaders(others...)) == 0 {
+			return "none of " + strings.Join(others, ", ")
+		}
+		return ""
+	})
+	f.agents[leader].Thaw(t)
+	f.awaitLeader(t)
+}
+
+// restartRedis: a Redis that comes back empty gets back what it had.
+func (f *fleet) restartRedis(t *testing.T) {
+	begun := time.Now()
+	f.redis.Kill(t)
+	f.redis.Restart(t)
+	f.awaitStored(t)
+	if n := f.callsTo(begun); n > 0 {
+		t.Errorf("store restarted: %d calls reached disabled endpoints", n)
+	}
+	f.awaitLeader(t)
+}
+
+// revive: what is enabled by hand is called again, by all.
+func (f *fleet) revive(t *testing.T) {
+	f.raise()
+	m, end := f.manager(t)
+	defer end()
+	for _, k := range mortal() {
+		if err := m.Enable(t.Context(), breaker.Key{ID: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	program.Eventually(t, "revived endpoints are called", func() string {
+		for _, k := range mortal() {
+			for _, name := range f.names() {
+				if !f.hasCalled(name, k, begun) {
+					return name + " does not call " + k
+				}
+			}
+		}
+		return ""
+	})
+}
+
+func (w *world) hasCalled(agent, key string, since time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.made, func(m made) bool { return m.Agent == agent && m.Key == key && m.at.After(since) })
+}

@@ -1,0 +1,139 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RedisServer is a Redis, or a Valkey, that writes nothing to disk.
+type RedisServer struct {
+	*Server
+
+	path  string
+	flags []string
+	bus   string // port on which the nodes of a cluster talk
+}
+
+// Redis starts a Redis, with flags beside those that say where it is.
+func Redis(t testing.TB, flags ...string) *RedisServer {
+	t.Helper()
+	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), flags: flags}
+	for range attempts {
+		if r.start(t, freeAddress(t)) {
+			return r
+		}
+	}
+	t.Fatalf("%s found no port in %d attempts", r.path, attempts)
+	return nil
+}
+
+// RedisReplica starts a Redis that copies another one, and returns it when it has.
+func RedisReplica(t testing.TB, of *RedisServer, flags ...string) *RedisServer {
+	t.Helper()
+	host, port, err := net.SplitHostPort(of.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Redis(t, append([]string{"--replicaof", host + " " + port}, flags...)...)
+	r.say(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
+	return r
+}
+
+// RedisCluster starts a Redis Cluster of so many nodes without replicas, among which the slots are shared.
+func RedisCluster(t testing.TB, nodes int) []*RedisServer {
+	t.Helper()
+	const slots = 16384
+	cluster := make([]*RedisServer, nodes)
+	for i := range cluster {
+		cluster[i] = Redis(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
+		cluster[i].Do(t, "CLUSTER", "ADDSLOTSRANGE", i*slots/nodes, (i+1)*slots/nodes-1)
+		cluster[i].Do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		host, port, _ := net.SplitHostPort(cluster[0].Address)
+		if i > 0 {
+			cluster[i].Do(t, "CLUSTER", "MEET", host, port, cluster[0].bus)
+		}
+	}
+	for _, r := range cluster {
+		for _, want := range []string{"cluster_state:ok\r", fmt.Sprintf("cluster_known_nodes:%d\r", nodes), fmt.Sprintf("cluster_size:%d\r", nodes)} {
+			r.say(t, "the node knows the others", want, "CLUSTER", "INFO")
+		}
+	}
+	return cluster
+}
+
+// Restart starts the server again where it was, after Kill. It has forgotten everything.
+func (r *RedisServer) Restart(t testing.TB) {
+	t.Helper()
+	if !r.start(t, r.Address) {
+		t.Fatalf("somebody has taken %s", r.Address)
+	}
+}
+
+// Do sends a command, and returns the answer.
+func (r *RedisServer) Do(t testing.TB, command ...any) any {
+	t.Helper()
+	answer, err := r.ask(t, command...)
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return answer
+}
+
+// start reports false if somebody else has the port.
+func (r *RedisServer) start(t testing.TB, address string) bool {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := append([]string{
+		"--bind", host, "--port", port, "--dir", t.TempDir(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
+	}, r.flags...)
+	if slices.Contains(flags, "--cluster-enabled") { // the port that it chooses by itself may be beyond the last
+		_, r.bus, _ = net.SplitHostPort(freeAddress(t))
+		flags = append(flags, "--cluster-port", r.bus)
+	}
+	r.Server = &Server{Process: Start(t, r.path, flags...), Address: address}
+	taken := false
+	Eventually(t, r.name+" is ready", func() string {
+		if r.over() {
+			if taken = portTaken(r.Said()); !taken {
+				t.Fatalf("%s ended with %v:\n%s", r.name, r.err, r.Said())
+			}
+			return ""
+		}
+		answer, err := r.ask(t, "INFO", "server")
+		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) { // somebody else may answer
+			return fmt.Sprintf("%v; it says:\n%s", err, r.Said())
+		}
+		return ""
+	})
+	r.given = r.given || taken
+	return !taken
+}
+
+// say waits until the server's answer to a command has some text in it.
+func (r *RedisServer) say(t testing.TB, what, want string, command ...any) {
+	t.Helper()
+	Eventually(t, what, func() string {
+		answer, err := r.ask(t, command...)
+		if err != nil || !strings.Contains(fmt.Sprint(answer), want) {
+			return fmt.Sprintf("want %q, got error %v, %v", want, err, answer)
+		}
+		return ""
+	})
+}
+
+func (r *RedisServer) ask(t testing.TB, command ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), silence)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: r.Address, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
+	defer client.Close()
+	return client.Do(ctx, command...).Result()
+}

@@ -1,0 +1,46 @@
+package program
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAServerIsFrozenKilledAndStartedAgain does to a server what tests of stores do.
+func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
+	r := Redis(t)
+	r.Do(t, "SET", "key", "value")
+	r.Freeze(t)
+	if _, err := r.ask(t, "PING"); err == nil {
+		t.Error("frozen: got an answer want none")
+	}
+	r.Thaw(t)
+	if got := r.Do(t, "GET", "key"); got != "value" {
+		t.Errorf("thawed: got %v want value", got)
+	}
+	r.Kill(t)
+	if _, err := r.ask(t, "PING"); err == nil {
+		t.Error("killed: got an answer want none")
+	}
+	r.Restart(t)
+	if got := r.Do(t, "EXISTS", "key"); got != int64(0) {
+		t.Errorf("started again: got %v keys want 0", got)
+	}
+	r.Freeze(t) // leaving must thaw it
+}
+
+func TestARedisClusterHasAllSlots(t *testing.T) {
+	nodes := RedisCluster(t, 3)
+	for _, r := range nodes {
+		if got := r.Do(t, "CLUSTER", "INFO").(string); !strings.Contains(got, "cluster_slots_ok:16384\r") {
+			t.Errorf("%s: got %s", r.Address, got)
+		}
+	}
+}
+
+func TestARedisReplicaCopies(t *testing.T) {
+	first := Redis(t)
+	first.Do(t, "SET", "key", "value")
+	if got := RedisReplica(t, first).Do(t, "GET", "key"); got != "value" {
+		t.Errorf("got %v want value", got)
+	}
+}

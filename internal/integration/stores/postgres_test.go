@@ -1,0 +1,199 @@
+package stores_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/storetest"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+func TestPostgres(t *testing.T) {
+	server := program.Postgres(t)
+	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
+	t.Run("keeps the word of a store, with notifications", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) func() breaker.Store { return e.watched(t, server.DSN("")) })
+	})
+	e.cases(t)
+	t.Run("says what it is asked to", func(t *testing.T) { e.countsStatements(t, server.DSN("")) })
+	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
+		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
+		pooled.last.Store(1000)
+		storetest.Run(t, pooled.fresh)
+		db := pooled.open(t, pooled.dsn(t))
+		all := someDeliveries(2000)
+		pooled.deliveries(t, db, "pooled_deliveries", time.Now(), all)
+		q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: "one", ID: "a"}: 30 * time.Minute}}
+		got, err := pooled.poller(t, db, pollerConfig("pooled_deliveries", sqlstore.Instant)).Poll(t.Context(), q)
+		if d := differences(got, counts(all, q)); d != "" || err != nil {
+			t.Errorf("poll: %v %.500s", err, d)
+		}
+	})
+	t.Run("a read-only session", func(t *testing.T) {
+		readOnly := e.open(t, server.DSN("default_transaction_read_only=on"))
+		e.readsOnly(t, e.open(t, server.DSN("")), readOnly, sqlstore.BreakerConfig{Name: "ro", Prefix: "ro_"})
+	})
+	t.Run("time zones", func(t *testing.T) {
+		paris, chatham := e.open(t, server.DSN("timezone=Europe/Paris")), e.open(t, server.DSN("timezone=Pacific/Chatham"))
+		e.sharesClock(t, paris, chatham, sqlstore.BreakerConfig{Name: "zones", Prefix: "zones_"})
+		all := someDeliveries(1000)
+		e.deliveries(t, chatham, "zone_deliveries", time.Now(), all)
+		q := breaker.PollQuery{Window: 330 * time.Minute}
+		for at := range timeColumns {
+			got, err := e.poller(t, paris, pollerConfig("zone_deliveries", at)).Poll(t.Context(), q)
+			if d := differences(got, counts(all, q)); d != "" || err != nil {
+				t.Errorf("%v: %v %.500s", at, err, d)
+			}
+		}
+	})
+	t.Run("a schema of its own", func(t *testing.T) {
+		db := e.open(t, server.DSN(""))
+		e.exec(t, db, "CREATE SCHEMA ops")
+		b := e.store(t, db, sqlstore.BreakerConfig{Name: "b", Prefix: "ops.Select_"})
+		sqlWorksAgain(t, b)
+		e.exec(t, db, `SELECT 1 FROM ops."Select_breaker_lease"`)
+	})
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.survives(t, server) })
+}
+
+// listen is what pgx users pass to sqlstore.Watch: a connection of its own that LISTENs.
+func listen(dsn, channel string) func(ctx context.Context, changed func()) error {
+	return func(ctx context.Context, changed func()) error {
+		conn, err := pgx.Connect(ctx, dsn)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(context.WithoutCancel(ctx))
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return err
+		}
+		changed() // what happened before it listened
+		for {
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				return err
+			}
+			changed()
+		}
+	}
+}
+
+func (e *engine) watched(t *testing.T, dsn string) func() breaker.Store {
+	name := fmt.Sprint("watched ", e.last.Add(1))
+	return func() breaker.Store {
+		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, Notify: "spillway"})
+		w, err := sqlstore.Watch(b, listen(dsn, "spillway"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+}
+
+// journal keeps what is said to PostgreSQL.
+type sqlJournal struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (j *sqlJournal) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	words := strings.Fields(data.SQL)
+	j.said = append(j.said, strings.ToUpper(words[0]))
+	return ctx
+}
+
+func (j *sqlJournal) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (j *sqlJournal) take() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	said := strings.Join(slices.DeleteFunc(j.said, func(s string) bool { return s == "--" }), " ")
+	j.said = nil
+	return said
+}
+
+func (e *engine) countsStatements(t *testing.T, dsn string) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := &sqlJournal{}
+	config.Tracer = journal
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "statements", Prefix: "statements_", Notify: "x"})
+	ctx := t.Context()
+	me := breaker.Candidate{Owner: "me", TTL: time.Hour}
+	var version breaker.Version
+	changes := make([]breaker.Change, 251)
+	for i := range changes {
+		changes[i] = breaker.Change{ID: breaker.RecordID{1, byte(i), byte(i >> 8)}, Data: []byte("{}")}
+	}
+	apply := func(batch breaker.Batch) (err error) {
+		batch.Expect = version
+		version, err = b.Apply(ctx, batch)
+		return err
+	}
+	if err := e.open(t, dsn).Ping(); err != nil {
+		t.Fatal(err)
+	}
+	journal.take()
+	for _, c := range []struct {
+		step string
+		do   func() error
+		want string
+	}{
+		{"first campaign, with a sweep", func() error { _, err := b.Campaign(ctx, me); return err }, "SELECT INSERT UPDATE SELECT BEGIN DELETE COMMIT"},
+		{"campaign of the leader", func() error { _, err := b.Campaign(ctx, me); return err }, "SELECT UPDATE SELECT"},
+		{"campaign of another", func() error { _, err := b.Campaign(ctx, breaker.Candidate{Owner: "you", TTL: 1}); return err }, "SELECT"},
+		{"versions", func() error { _, err := b.Versions(ctx); return err }, "SELECT"},
+		{
+			"the first write to a shard", func() error { return apply(breaker.Batch{Changes: changes[:1]}) },
+			"BEGIN UPDATE SELECT ROLLBACK INSERT BEGIN UPDATE DELETE SELECT INSERT COMMIT",
+		},
+		{"a write", func() error { return apply(breaker.Batch{Term: 1, Changes: changes[:200]}) }, "BEGIN UPDATE INSERT COMMIT"},
+		{"a write of many", func() error { return apply(breaker.Batch{Term: 1, Changes: changes}) }, "BEGIN UPDATE INSERT INSERT COMMIT"},
+		{"a term", func() error { return apply(breaker.Batch{Term: 2}) }, "BEGIN UPDATE COMMIT"},
+		{"load", func() error { _, err := b.Load(ctx, []int{0, 1, 2, 0}); return err }, "SELECT"},
+		{"load of nothing", func() error { _, err := b.Load(ctx, nil); return err }, ""},
+		{"probe", func() error {
+			requests := make([]breaker.ProbeRequest, 250)
+			for i := range requests {
+				requests[i] = breaker.ProbeRequest{ID: changes[i].ID, Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}
+			}
+			_, err := b.Probe(ctx, requests)
+			return err
+		}, "SELECT INSERT"},
+		{"probe of nothing", func() error { _, err := b.Probe(ctx, nil); return err }, ""},
+		{"probe that wants nothing", func() error {
+			_, err := b.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1}})
+			return err
+		}, "SELECT"},
+		{"schema that is there", func() error { return b.CreateSchema(ctx) }, "SELECT"},
+		{"resign", func() error { return b.Resign(ctx, breaker.Lease{Owner: "me"}) }, "UPDATE"},
+		{"a conflict", func() error {
+			_, err := b.Apply(ctx, breaker.Batch{Changes: changes[:1]})
+			if errors.Is(err, breaker.ErrConflict) {
+				return nil
+			}
+			return fmt.Errorf("want a conflict, got %w", err)
+		}, "BEGIN UPDATE SELECT ROLLBACK"},
+	} {
+		err := c.do()
+		if said := journal.take(); err != nil || said != c.want {
+			t.Errorf("%s: %v, said %s\nwant %s", c.step, err, said, c.want)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package stores_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+// wantRedisWorks waits until every step succeeds.
+func wantRedisWorks(t *testing.T, s breaker.Store) {
+	t.Helper()
+	for name, step := range redisSteps(s) {
+		program.Eventually(t, name+" works", func() string {
+			if err := step(t.Context()); err != nil && !errors.Is(err, breaker.ErrConflict) {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+}
+
+// wantRedisRefused wants each of some steps to fail with the server's words, and the others to succeed.
+func wantRedisRefused(t *testing.T, s breaker.Store, words string, refused ...string) {
+	t.Helper()
+	for name, step := range redisSteps(s) {
+		err := step(t.Context())
+		if !slices.Contains(refused, name) {
+			if err != nil {
+				t.Errorf("%s: got error %v want none", name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "redisstore: "+name+": spillway:breaker:{b/") || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: got error %v want redisstore: %s: the key, %s", name, err, name, words)
+		}
+	}
+}
+
+func TestRedisFlushed(t *testing.T) {
+	server, _, store := newRedis(t)
+	before := writeRedis(t, store, 9, "old")
+	first, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "first", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(time.UnixMicro(int64(first.Term))); d < -program.Patience || d > program.Patience {
+		t.Errorf("term: got %d want microseconds since 1970, so that it rises though all is lost", first.Term)
+	}
+	server.Do(t, "FLUSHALL")
+	v, err := store.Versions(t.Context())
+	if err != nil || v.Shards != [breaker.NumShards]breaker.Version{} {
+		t.Errorf("Versions: got %v, error %v want zeros", v.Shards, err)
+	}
+	if got := readRedis(t, store, 9); len(got.Records) != 0 || got.Version != (breaker.Version{}) {
+		t.Errorf("Load: got %v want nothing", got)
+	}
+	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 9, Expect: before}); !errors.Is(err, breaker.ErrConflict) {
+		t.Errorf("Apply to what is lost: got error %v want %v", err, breaker.ErrConflict)
+	}
+	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
+		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
+	}
+	next, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "next", TTL: time.Hour})
+	if err != nil || next.Owner != "next" || next.Term <= first.Term {
+		t.Errorf("Campaign: got %v, error %v want next, with a term after %d", next, err, first.Term)
+	}
+}
+
+// TestRedisFrozen wants every step to end with its context, though sockets have all the patience in the world.
+func TestRedisFrozen(t *testing.T) {
+	server := program.Redis(t)
+	options := redisstore.Options(server.Address)
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
+	client := redis.NewUniversalClient(options)
+	defer client.Close()
+	store := redisStore(t, client, "b")
+	wantRedisWorks(t, store)
+	server.Freeze(t)
+	for range 5 { // the first may have a connection, the others make new ones, which nobody accepts
+		for name, step := range redisSteps(store) {
+			ended := make(chan error, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				defer cancel()
+				ended <- step(ctx)
+			}()
+			late := time.NewTimer(program.Patience)
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
+					t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
+				}
+			case <-late.C:
+				t.Fatalf("%s did not end with its context", name)
+			}
+			late.Stop()
+		}
+	}
+	server.Thaw(t)
+	wantRedisWorks(t, store)
+}
+
+func TestRedisKilledAndRestarted(t *testing.T) {
+	server, _, store := newRedis(t)
+	before := writeRedis(t, store, 9, "old")
+	server.Kill(t)
+	for name, step := range redisSteps(store) {
+		if err := step(t.Context()); err == nil {
+			t.Errorf("%s: got no error from nobody", name)
+		}
+	}
+	server.Restart(t)
+	wantRedisWorks(t, store)
+	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
+		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
+	}
+}
+
+// TestRedisFailsOver promotes a replica that has not seen the last write.
+func TestRedisFailsOver(t *testing.T) {
+	first, _, store := newRedis(t)
+	kept := writeRedis(t, store, 9, "kept")
+	lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := program.RedisReplica(t, first)
+	after := redisStore(t, redisClient(t, second), "b")
+	wantRedisRefused(t, after, "READONLY", "campaign", "apply", "probe")
+	wantRedisRecord(t, after, 9, "kept")
+
+	second.Do(t, "REPLICAOF", "NO", "ONE")
+	lost := writeRedis(t, store, 9, "lost")
+	if got := readRedis(t, after, 9).Version; got != kept {
+		t.Errorf("version: got %v want %v, from before the failover", got, kept)
+	}
+	if _, err := after.Apply(t.Context(), breaker.Batch{Shard: 9, Expect: lost}); !errors.Is(err, breaker.ErrConflict) {
+		t.Errorf("Apply to what is lost: got error %v want %v", err, breaker.ErrConflict)
+	}
+	writeRedis(t, after, 9, "again")
+	if got, err := after.Campaign(t.Context(), breaker.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Owner != "me" {
+		t.Errorf("Campaign: got %v, error %v want me to lead still", got, err)
+	}
+	if err := after.Resign(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := after.Campaign(t.Context(), breaker.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Term <= lease.Term {
+		t.Errorf("Campaign: got %v, error %v want a term after %d", got, err, lease.Term)
+	}
+}
+
+// TestRedisFull wants a write to be refused as a whole.
+func TestRedisFull(t *testing.T) {
+	server, _, store := newRedis(t)
+	before := writeRedis(t, store, 63, "x")
+	lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Do(t, "CONFIG", "SET", "maxmemory", "1")
+	_, err = store.Apply(t.Context(), breaker.Batch{Shard: 63, Expect: before, Changes: []breaker.Change{
+		{ID: redisRecord(63)}, {ID: redisRecord(127), Data: []byte("y")},
+	}})
+	if err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("Apply: got error %v want OOM", err)
+	}
+	if err := store.Resign(t.Context(), lease); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("Resign: got error %v want OOM", err)
+	}
+	wantRedisRecord(t, store, 63, "x")
+	if got := readRedis(t, store, 63).Version; got != before {
+		t.Errorf("version: got %v want %v", got, before)
+	}
+	server.Do(t, "DEL", redisKey(63))
+	wantRedisRefused(t, store, "OOM", "campaign", "apply", "probe")
+	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+	wantRedisWorks(t, store)
+}
+
+// TestRedisKeysOfOthers wants an error that names the key.
+func TestRedisKeysOfOthers(t *testing.T) {
+	server, client, store := newRedis(t)
+	wantRedisWorks(t, store)
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		client.Del(t.Context(), key)
+		client.LPush(t.Context(), key, "mine")
+	}
+	server.Do(t, "LPUSH", redisKey(1), "mine")
+	for name, step := range redisSteps(store) {
+		if err := step(t.Context()); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !strings.Contains(err.Error(), "spillway:breaker:{b/") {
+			t.Errorf("%s: got error %v want WRONGTYPE and the key", name, err)
+		}
+	}
+}
+
+// TestRedisRights takes a user who may do what the documentation lists and no more, and then one who may tell nobody.
+func TestRedisRights(t *testing.T) {
+	server := program.Redis(t)
+	rights := strings.Fields("+@connection +eval +evalsha +time +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe")
+	for name, channels := range map[string]string{"all": "&spillway:breaker:*", "quiet": "resetchannels"} {
+		user := []any{"ACL", "SETUSER", name, "on", ">secret", "~spillway:breaker:*", "resetchannels", channels}
+		for _, right := range rights {
+			user = append(user, right)
+		}
+		server.Do(t, user...)
+		options := redisstore.Options(server.Address)
+		options.Username, options.Password = name, "secret"
+		store := redisStore(t, redisClientWith(t, options), "b")
+		server.Do(t, "FLUSHALL")
+		wantRedisWorks(t, store)
+		writeRedis(t, store, 3, "x")
+		wantRedisRecord(t, store, 3, "x")
+		if name == "all" {
+			wantRedisHears(t, store, func() { writeRedis(t, store, 4, "x") })
+		} else if err := store.Watch(withinRedis(t, program.Patience), func() {}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("Watch: got error %v want NOPERM", err)
+		}
+	}
+}
+
+// TestRedisClusterLosesANode wants an error for what it had, and never that it holds nothing: managers would take that for a loss.
+func TestRedisClusterLosesANode(t *testing.T) {
+	servers := program.RedisCluster(t, 3)
+	store := redisStore(t, redisClient(t, servers...), "b")
+	all := make([]int, breaker.NumShards)
+	for shard := range all {
+		all[shard] = shard
+		writeRedis(t, store, shard, "x")
+	}
+	servers[1].Kill(t)
+	if v, err := store.Versions(t.Context()); err == nil {
+		t.Errorf("Versions: got %v want an error", v.Shards)
+	}
+	if loaded, err := store.Load(t.Context(), all); err == nil {
+		t.Errorf("Load: got %v want an error", loaded)
+	}
+	reached := 0
+	for shard := range 12 {
+		loaded, err := store.Load(t.Context(), []int{shard})
+		if err != nil {
+			continue
+		}
+		if reached++; len(loaded) != 1 || loaded[0].Version.Number != 1 || len(loaded[0].Records) != 1 {
+			t.Errorf("Load: got %v want what was written", loaded)
+		}
+	}
+	if reached == 0 || reached == 12 {
+		t.Errorf("got %d of 12 shards want those of two nodes out of three", reached)
+	}
+}

@@ -1,0 +1,154 @@
+package stores_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+// redisKey is where the shard of a breaker called "b" is.
+func redisKey(shard int) string { return fmt.Sprintf("spillway:breaker:{b/%d}:shard", shard) }
+
+// redisClient is a client as the documentation wants it.
+func redisClient(t testing.TB, servers ...*program.RedisServer) redis.UniversalClient {
+	t.Helper()
+	var addresses []string
+	for _, s := range servers {
+		addresses = append(addresses, s.Address)
+	}
+	return redisClientWith(t, redisstore.Options(addresses...))
+}
+
+func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.UniversalClient {
+	t.Helper()
+	// Machines that run tests are slow: no test is about how quick a server is.
+	options.ReadTimeout, options.WriteTimeout, options.DialTimeout, options.PoolTimeout =
+		program.Patience, program.Patience, program.Patience, program.Patience
+	client := redis.NewUniversalClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func redisStore(t testing.TB, client redis.UniversalClient, name string) *redisstore.Breaker {
+	t.Helper()
+	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// newRedis is a server, a client, and a breaker called "b".
+func newRedis(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Breaker) {
+	t.Helper()
+	server := program.Redis(t, flags...)
+	client := redisClient(t, server)
+	return server, client, redisStore(t, client, "b")
+}
+
+func withinRedis(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// redisRecord is the ID of a record that lies in a shard.
+func redisRecord(shard int) breaker.RecordID {
+	return breaker.RecordID{byte(shard >> 8), byte(shard)}
+}
+
+// writeRedis writes a record with the version that the shard has, and returns the new one.
+func writeRedis(t testing.TB, s breaker.Store, shard int, data string) breaker.Version {
+	t.Helper()
+	version, err := s.Apply(t.Context(), breaker.Batch{
+		Shard: shard, Expect: readRedis(t, s, shard).Version, Changes: []breaker.Change{{ID: redisRecord(shard), Data: []byte(data)}},
+	})
+	if err != nil {
+		t.Fatalf("Apply: got error %v want none", err)
+	}
+	return version
+}
+
+func readRedis(t testing.TB, s breaker.Store, shard int) breaker.Shard {
+	t.Helper()
+	loaded, err := s.Load(t.Context(), []int{shard})
+	if err != nil || len(loaded) != 1 {
+		t.Fatalf("Load: got %v, error %v want one shard", loaded, err)
+	}
+	return loaded[0]
+}
+
+func wantRedisRecord(t testing.TB, s breaker.Store, shard int, data string) {
+	t.Helper()
+	got := readRedis(t, s, shard)
+	if len(got.Records) != 1 || string(got.Records[0].Data) != data || got.Records[0].ID != redisRecord(shard) {
+		t.Errorf("Load: got %.200q want one record %q", got.Records, data)
+	}
+}
+
+// redisSteps are what is asked of a store, each in its simplest form.
+func redisSteps(s breaker.Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"campaign": func(ctx context.Context) error {
+			_, err := s.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
+			return err
+		},
+		"resign":   func(ctx context.Context) error { return s.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}) },
+		"versions": func(ctx context.Context) error { _, err := s.Versions(ctx); return err },
+		"load":     func(ctx context.Context) error { _, err := s.Load(ctx, []int{0, 1}); return err },
+		"apply": func(ctx context.Context) error {
+			_, err := s.Apply(ctx, breaker.Batch{Shard: 63, Term: 1, Expect: breaker.Version{}, Changes: []breaker.Change{{Data: []byte("x")}}})
+			return err
+		},
+		"probe": func(ctx context.Context) error {
+			_, err := s.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}})
+			return err
+		},
+	}
+}
+
+// redisTrips counts what goes over the wire: commands, and the round trips that they take.
+type redisTrips struct {
+	mu                sync.Mutex
+	commands, batches int
+}
+
+func (c *redisTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *redisTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *redisTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.add(len(cmds))
+		return next(ctx, cmds)
+	}
+}
+
+func (c *redisTrips) add(commands int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands += commands
+	c.batches++
+}
+
+// take returns what was counted since it was called last.
+func (c *redisTrips) take() (commands, batches int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	commands, batches = c.commands, c.batches
+	c.commands, c.batches = 0, 0
+	return commands, batches
+}

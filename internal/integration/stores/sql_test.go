@@ -1,0 +1,73 @@
+package stores_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// engine is a database that the cases of this file need: they hold for all of them.
+type engine struct {
+	dialect sqlstore.Dialect
+	driver  string
+	dsn     func(t testing.TB) string // of an empty database, or one that all share
+	last    *atomic.Int64             // number of the last breaker
+}
+
+func newEngine(d sqlstore.Dialect, driver string, dsn func(t testing.TB) string) *engine {
+	return &engine{dialect: d, driver: driver, dsn: dsn, last: new(atomic.Int64)}
+}
+
+// open returns a pool of connections of its own.
+func (e *engine) open(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(e.driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if e.dialect == sqlstore.SQLite {
+		db.SetMaxOpenConns(1)
+	}
+	return db
+}
+
+// store returns a handle on a breaker's store, with its tables.
+func (e *engine) store(t testing.TB, db *sql.DB, c sqlstore.BreakerConfig) *sqlstore.Breaker {
+	t.Helper()
+	b, err := sqlstore.NewBreaker(db, e.dialect, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CreateSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// fresh returns a func that gives handles on storage that nobody has used, each with a pool of its own.
+func (e *engine) fresh(t *testing.T) func() breaker.Store {
+	dsn := e.dsn(t)
+	name := fmt.Sprintf("a breaker's 'name' %d \x00\xff;--\"`%%?$1", e.last.Add(1))
+	return func() breaker.Store { return e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name}) }
+}
+
+// sqliteFile returns how to open a file that any number of processes share.
+func sqliteFile(file string) string {
+	q := url.Values{"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(OFF)"}}
+	return "file:" + filepath.ToSlash(file) + "?" + q.Encode()
+}
+
+func newSQLite() *engine {
+	return newEngine(sqlstore.SQLite, "sqlite", func(t testing.TB) string { return sqliteFile(filepath.Join(t.TempDir(), "store.db")) })
+}

@@ -1,0 +1,370 @@
+package stores_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// cases are what holds on every database, beside the word of a store.
+func (e *engine) cases(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"twenty processes create the schema at once", e.createsAtOnce},
+		{"a missing table is told with what to run", e.missesTables},
+		{"names of any bytes are apart", e.keepsNamesApart},
+		{"a lease of a clock that went back ends soon", e.endsLeaseOfTheFuture},
+		{"records without their shard are gone", e.dropsRecordsOfALostShard},
+		{"what is not ours is left out", e.leavesOutWhatIsNotOurs},
+		{"a term that nobody gave is refused", e.refusesTerms},
+		{"thousands of writes lose none", e.losesNoWrite},
+		{"old probes are deleted", e.deletesOldProbes},
+		{"a clock that was read late counts where it belongs", e.countsLateProbes},
+		{"deliveries", e.polls},
+	} {
+		t.Run(c.name, c.run)
+	}
+}
+
+func (e *engine) createsAtOnce(t *testing.T) {
+	const processes = 20
+	dsn := e.dsn(t)
+	prefix := fmt.Sprintf("at_once_%d_", e.last.Add(1))
+	errs := make(chan error, 2*processes)
+	var all sync.WaitGroup
+	for range processes {
+		db := e.open(t, dsn)
+		b, err := sqlstore.NewBreaker(db, e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			errs <- b.CreateSchema(t.Context())
+			errs <- b.CreateSchema(t.Context())
+		})
+	}
+	all.Wait()
+	for range 2 * processes {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	// The statements themselves can be run again, too.
+	db := e.open(t, dsn)
+	statements, err := sqlstore.BreakerSchema(e.dialect, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// sqlSteps are all that a store does, each once.
+func sqlSteps(ctx context.Context, b breaker.Store) map[string]error {
+	_, campaign := b.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
+	_, versions := b.Versions(ctx)
+	_, load := b.Load(ctx, []int{0, 63})
+	_, apply := b.Apply(ctx, breaker.Batch{Shard: 5, Changes: []breaker.Change{{Data: []byte("x")}}})
+	_, probe := b.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}})
+	return map[string]error{
+		"campaign": campaign, "versions": versions, "load": load, "apply": apply, "probe": probe,
+		"resign": b.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}),
+	}
+}
+
+func (e *engine) missesTables(t *testing.T) {
+	b, err := sqlstore.NewBreaker(e.open(t, e.dsn(t)), e.dialect, sqlstore.BreakerConfig{Name: "b", Prefix: "nobody_made_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, err := range sqlSteps(t.Context(), b) {
+		if !errors.Is(err, sqlstore.ErrNoTables) || !strings.Contains(err.Error(), "nobody_made_breaker_") {
+			t.Errorf("%s: got %v want ErrNoTables and the table's name", step, err)
+		}
+	}
+}
+
+func (e *engine) keepsNamesApart(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	names := []string{
+		"b", "B", "b ", " b", "b\x00", "\x00", "\xff\xfe", "ß", "ss", "é", "e\u0301", `'; DROP TABLE x; --`, "?", "$1", "%", "{now}",
+		strings.Repeat("n", 254), strings.Repeat("n", 255),
+	}
+	for i, name := range names {
+		b := e.store(t, db, sqlstore.BreakerConfig{Name: name, Prefix: "names_"})
+		change := breaker.Change{Data: fmt.Append(nil, i)}
+		if _, err := b.Apply(t.Context(), breaker.Batch{Changes: []breaker.Change{change}}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for i, name := range names {
+		b := e.store(t, db, sqlstore.BreakerConfig{Name: name, Prefix: "names_"})
+		loaded, err := b.Load(t.Context(), []int{0})
+		if err != nil || len(loaded[0].Records) != 1 || string(loaded[0].Records[0].Data) != fmt.Sprint(i) {
+			t.Errorf("%q: got %v %v want the record %d", name, loaded, err, i)
+		}
+	}
+}
+
+func (e *engine) endsLeaseOfTheFuture(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "future", Prefix: "future_"})
+	first, err := b.Campaign(t.Context(), breaker.Candidate{Owner: "first", TTL: time.Hour})
+	if err != nil || first.Owner != "first" {
+		t.Fatalf("got %v %v want the lease of the first", first, err)
+	}
+	other := breaker.Candidate{Owner: "other", TTL: time.Hour}
+	if got, err := b.Campaign(t.Context(), other); err != nil || got.Owner != "first" || got.Term != first.Term {
+		t.Fatalf("got %v %v want that of the first", got, err)
+	}
+	// To the database it is now a day earlier than when it gave the lease.
+	if _, err := db.Exec("UPDATE future_breaker_lease SET until_us = until_us + 86400000000, term = term + 86400000000"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Campaign(t.Context(), other)
+	if err != nil || got.Owner != "other" || got.Term != first.Term+86400000001 || got.Remaining > time.Hour {
+		t.Errorf("got %v %v want a lease of an hour for the other, and the term after %d", got, err, first.Term+86400000000)
+	}
+}
+
+func (e *engine) dropsRecordsOfALostShard(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "lost", Prefix: "lost_"})
+	write := func(expect breaker.Version, id byte) (breaker.Version, error) {
+		return b.Apply(t.Context(), breaker.Batch{Shard: 7, Expect: expect, Changes: []breaker.Change{{ID: breaker.RecordID{id}, Data: []byte{id}}}})
+	}
+	first, err := write(breaker.Version{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.exec(t, db, "DELETE FROM lost_breaker_shard")
+	program.Eventually(t, "SQLite's clock, which has milliseconds, moves on", func() string {
+		if v, err := b.Versions(t.Context()); err != nil || v.Now.UnixMicro() <= int64(first.Epoch) {
+			return fmt.Sprint(v.Now, err)
+		}
+		return ""
+	})
+	if v, err := b.Versions(t.Context()); err != nil || v.Shards[7] != (breaker.Version{}) {
+		t.Errorf("lost: got version %v %v want none", v.Shards[7], err)
+	}
+	if _, err := write(first, 2); !errors.Is(err, breaker.ErrConflict) {
+		t.Errorf("lost: got %v want a conflict", err)
+	}
+	again, err := write(breaker.Version{}, 2)
+	if err != nil || again.Epoch <= first.Epoch || again.Number != 1 {
+		t.Errorf("begun again: got %v %v want an epoch after %v", again, err, first)
+	}
+	loaded, err := b.Load(t.Context(), []int{7})
+	if err != nil || len(loaded[0].Records) != 1 || loaded[0].Records[0].ID[0] != 2 || loaded[0].Version != again {
+		t.Errorf("got %v %v want the second record only", loaded, err)
+	}
+}
+
+func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "n", Prefix: "foreign_"})
+	if _, err := b.Apply(t.Context(), breaker.Batch{Changes: []breaker.Change{{Data: []byte("good")}}}); err != nil {
+		t.Fatal(err)
+	}
+	// n is 0x6e. A shard that there is not, and, where the column lets it, a record whose name is too short.
+	literal := map[sqlstore.Dialect]string{sqlstore.PostgreSQL: `'\x6e'`}[e.dialect]
+	if literal == "" {
+		literal = "x'6e'"
+	}
+	for _, statement := range []string{
+		"INSERT INTO foreign_breaker_shard (name, shard, epoch, number, term) VALUES (" + literal + ", 64, 1, 1, 1), (" + literal + ", -1, 1, 1, 1)",
+		"INSERT INTO foreign_breaker_record (name, shard, id, data) VALUES (" + literal + ", 0, " + literal + ", " + literal + ")",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := b.Versions(t.Context()); err != nil || v.Shards[0].Number != 1 {
+		t.Errorf("got %v %v want one write", v.Shards[0], err)
+	}
+	loaded, err := b.Load(t.Context(), []int{0})
+	if e.dialect == sqlstore.MySQL {
+		if err != nil || len(loaded[0].Records) != 2 { // its column makes every name as long as it must be
+			t.Errorf("got %v %v want two records", loaded, err)
+		}
+	} else if err != nil || len(loaded[0].Records) != 1 || string(loaded[0].Records[0].Data) != "good" {
+		t.Errorf("got %v %v want the good record", loaded, err)
+	}
+	for _, shard := range []int{-1, 64} {
+		if _, err := b.Load(t.Context(), []int{shard}); err == nil {
+			t.Errorf("load of shard %d: got no error", shard)
+		}
+		if _, err := b.Apply(t.Context(), breaker.Batch{Shard: shard}); err == nil {
+			t.Errorf("apply to shard %d: got no error", shard)
+		}
+	}
+}
+
+func (e *engine) refusesTerms(t *testing.T) {
+	b := e.store(t, e.open(t, e.dsn(t)), sqlstore.BreakerConfig{Name: "terms", Prefix: "terms_"})
+	if _, err := b.Apply(t.Context(), breaker.Batch{Term: 1 << 63}); err == nil || errors.Is(err, breaker.ErrFenced) {
+		t.Errorf("got %v want an error of its own", err)
+	}
+	if _, err := b.Campaign(t.Context(), breaker.Candidate{Owner: strings.Repeat("o", 1025), TTL: time.Minute}); err == nil {
+		t.Error("an owner of 1,025 bytes: got no error")
+	}
+	owner := strings.Repeat("\xff", 1024)
+	if l, err := b.Campaign(t.Context(), breaker.Candidate{Owner: owner, TTL: time.Minute}); err != nil || l.Owner != owner {
+		t.Errorf("an owner of 1,024 bytes: got %q %v", l.Owner, err)
+	}
+}
+
+// losesNoWrite lets several processes count in two shards: each write counts what it found, plus one.
+func (e *engine) losesNoWrite(t *testing.T) {
+	const handles, writers, writes = 4, 3, sqlWrites
+	dsn := e.dsn(t)
+	var all sync.WaitGroup
+	conflicts := make(chan int, handles*writers)
+	for h := range handles {
+		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: "race", Prefix: "race_"})
+		for range writers {
+			all.Go(func() { conflicts <- sqlCountUp(t, b, h%2, writes) })
+		}
+	}
+	all.Wait()
+	lost := 0
+	for range handles * writers {
+		lost += <-conflicts
+	}
+	b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: "race", Prefix: "race_"})
+	loaded, err := b.Load(t.Context(), []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range loaded {
+		const want = handles * writers * writes / 2
+		if got := len(s.Records[0].Data); got != want || s.Version.Number != want {
+			t.Errorf("shard %d: got %d and version %v want %d", s.Index, got, s.Version, want)
+		}
+	}
+	t.Logf("%d writes, %d conflicts", handles*writers*writes, lost)
+}
+
+// sqlCountUp adds a byte to a record so many times, and returns how often somebody else was quicker.
+func sqlCountUp(t *testing.T, b breaker.Store, shard, times int) (conflicts int) {
+	for times > 0 && t.Context().Err() == nil {
+		loaded, err := b.Load(t.Context(), []int{shard})
+		if err != nil {
+			t.Error(err)
+			return conflicts
+		}
+		change := breaker.Change{Data: []byte{'.'}}
+		if len(loaded[0].Records) > 0 {
+			change.Data = append(change.Data, loaded[0].Records[0].Data...)
+		}
+		_, err = b.Apply(t.Context(), breaker.Batch{Shard: shard, Expect: loaded[0].Version, Changes: []breaker.Change{change}})
+		switch {
+		case err == nil:
+			times--
+		case errors.Is(err, breaker.ErrConflict):
+			conflicts++
+		default:
+			t.Error(err)
+			return conflicts
+		}
+	}
+	return conflicts
+}
+
+func (e *engine) deletesOldProbes(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "sweep", Prefix: "sweep_"})
+	requests := []breaker.ProbeRequest{
+		{Generation: 1, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
+		{Generation: 2, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
+	}
+	if _, err := b.Probe(t.Context(), requests); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Campaign(t.Context(), breaker.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	var left, generation int
+	if err := db.QueryRow("SELECT COUNT(*), MAX(generation) FROM sweep_breaker_probe").Scan(&left, &generation); err != nil {
+		t.Fatal(err)
+	}
+	if left != 1 || generation != 2 {
+		t.Errorf("got %d rows, the last of generation %d; want that of generation 2 only", left, generation)
+	}
+}
+
+// countsLateProbes makes the row of a budget that has not begun yet, as somebody does whose statement is quicker than that of another who
+// has read the clock before.
+func (e *engine) countsLateProbes(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "late", Prefix: "late_"})
+	request := breaker.ProbeRequest{Generation: 1, Since: time.Now().Add(-time.Hour), Every: 24 * time.Hour, Budget: 5, Want: 2}
+	grant := func(want int) {
+		t.Helper()
+		got, err := b.Probe(t.Context(), []breaker.ProbeRequest{request})
+		if err != nil || got[0].Granted != want {
+			t.Errorf("got %v %v want %d", got, err, want)
+		}
+	}
+	grant(2)
+	if _, err := db.Exec("UPDATE late_breaker_probe SET begins_us = begins_us + 86400000000, used = 4"); err != nil {
+		t.Fatal(err)
+	}
+	grant(1)
+	grant(0)
+}
+
+// sqlFailsInTime does each step with a context that ends soon, and wants errors before anything else changes.
+func sqlFailsInTime(t *testing.T, what string, b breaker.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	done := make(chan map[string]error, 1)
+	go func() { done <- sqlSteps(ctx, b) }()
+	late := time.NewTimer(program.Patience)
+	defer late.Stop()
+	select {
+	case errs := <-done:
+		for step, err := range errs {
+			if err == nil {
+				t.Errorf("%s: %s: got no error", what, step)
+			}
+		}
+	case <-late.C:
+		t.Fatalf("%s: the context has ended, and a step has not", what)
+	}
+}
+
+// sqlWorksAgain waits until the store answers.
+func sqlWorksAgain(t *testing.T, b breaker.Store) {
+	t.Helper()
+	program.Eventually(t, "the store answers", func() string {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := b.Versions(ctx); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	for step, err := range sqlSteps(t.Context(), b) {
+		if err != nil && !errors.Is(err, breaker.ErrConflict) {
+			t.Errorf("afterwards: %s: %v", step, err)
+		}
+	}
+}

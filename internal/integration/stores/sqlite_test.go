@@ -1,0 +1,148 @@
+package stores_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/storetest"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+func TestSQLite(t *testing.T) {
+	e := newSQLite()
+	t.Run("keeps the word of a store", func(t *testing.T) { storetest.Run(t, e.fresh) })
+	e.cases(t)
+	t.Run("several processes lose no write", e.countsInProcesses)
+	t.Run("a file that may only be read", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "store.db")
+		readOnly := e.open(t, sqliteFile(file)+"&mode=ro")
+		e.readsOnly(t, e.open(t, sqliteFile(file)), readOnly, sqlstore.BreakerConfig{Name: "ro"})
+	})
+	t.Run("a file that somebody else writes to", e.waitsForWriters)
+	t.Run("a full disk", e.isFull)
+	t.Run("a file that is no database", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "store.db")
+		if err := os.WriteFile(file, make([]byte, 8192), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := sqlstore.NewBreaker(e.open(t, "file:"+file), sqlstore.SQLite, sqlstore.BreakerConfig{Name: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step, err := range sqlSteps(t.Context(), b) {
+			if err == nil || errors.Is(err, sqlstore.ErrNoTables) {
+				t.Errorf("%s: got %v want another error", step, err)
+			}
+		}
+	})
+}
+
+// sqliteFileOfChildren is where TestSQLiteChild, in a process of its own, finds the file in which it counts.
+const sqliteFileOfChildren = "SPILLWAY_TEST_SQLITE_FILE"
+
+const writesOfAChild = sqlWrites
+
+func (e *engine) countsInProcesses(t *testing.T) {
+	const processes = 3
+	file := filepath.Join(t.TempDir(), "store.db")
+	children := make([]*exec.Cmd, processes)
+	for i := range children {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSQLiteChild$", "-test.v")
+		child.Env = append(os.Environ(), sqliteFileOfChildren+"="+file)
+		children[i] = child
+	}
+	said := make(chan error, processes)
+	for _, child := range children {
+		go func() {
+			out, err := child.CombinedOutput()
+			if err != nil {
+				err = errors.New(err.Error() + ":\n" + string(out))
+			}
+			said <- err
+		}()
+	}
+	for range children {
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+	}
+	b := e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"})
+	loaded, err := b.Load(t.Context(), []int{0})
+	if err != nil || len(loaded[0].Records) != 1 || len(loaded[0].Records[0].Data) != processes*writesOfAChild {
+		t.Errorf("got %v %v want a count of %d", loaded, err, processes*writesOfAChild)
+	}
+}
+
+func TestSQLiteChild(t *testing.T) {
+	file := os.Getenv(sqliteFileOfChildren)
+	if file == "" {
+		t.Skip("it is run by TestSQLite")
+	}
+	e := newSQLite()
+	sqlCountUp(t, e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"}), 0, writesOfAChild)
+}
+
+// waitsForWriters holds the file's lock. Who reads is not disturbed; who writes gets an error when the time that the file's name allows is
+// over, whatever the context says.
+func (e *engine) waitsForWriters(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "store.db")
+	b := e.store(t, e.open(t, "file:"+file+"?_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)"), sqlstore.BreakerConfig{Name: "b"})
+	tx := holdLock(t, e.open(t, sqliteFile(file)))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	defer cancel()
+	for step, err := range sqlSteps(ctx, b) {
+		reads := step == "versions" || step == "load"
+		if reads != (err == nil) {
+			t.Errorf("%s: got %v", step, err)
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	sqlWorksAgain(t, b)
+}
+
+func holdLock(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("UPDATE spillway_breaker_lease SET term = term"); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// isFull lets a file grow to so many pages and no more: a batch that does not fit leaves nothing behind.
+func (e *engine) isFull(t *testing.T) {
+	db := e.open(t, e.dsn(t))
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "b"})
+	small := breaker.Batch{Changes: []breaker.Change{{ID: breaker.RecordID{1}, Data: []byte("small")}}}
+	version, err := b.Apply(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.exec(t, db, "PRAGMA max_page_count = 30")
+	large := breaker.Batch{Expect: version, Changes: []breaker.Change{
+		{ID: breaker.RecordID{1}, Data: []byte("other")}, {ID: breaker.RecordID{2}, Data: make([]byte, 1<<20)},
+	}}
+	if _, err := b.Apply(t.Context(), large); err == nil {
+		t.Fatal("got no error")
+	}
+	loaded, err := b.Load(t.Context(), []int{0})
+	if err != nil || loaded[0].Version != version || len(loaded[0].Records) != 1 || string(loaded[0].Records[0].Data) != "small" {
+		t.Errorf("got %v %v want what was there before", loaded, err)
+	}
+	e.exec(t, db, "PRAGMA max_page_count = 1000000")
+	if _, err := b.Apply(t.Context(), large); err != nil {
+		t.Errorf("with more space: %v", err)
+	}
+}

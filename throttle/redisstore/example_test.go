@@ -1,0 +1,35 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+// Nobody listens at this address. The calls go through all the same, because none of them waits for the store.
+func ExampleNewBreaker() {
+	client := redis.NewUniversalClient(redisstore.Options("127.0.0.1:1"))
+	defer client.Close()
+	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	manager := breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: deliveries}))
+	defer manager.Close()
+
+	ctx := context.Background()
+	fmt.Println("the store has failed:", manager.Refresh(ctx) != nil)
+	fmt.Println("may a call be made?", manager.CanExecute(ctx, breaker.Key{ID: "https://example.com/hook"}) == nil)
+	// Output:
+	// the store has failed: true
+	// may a call be made? true
+}
+
+func deliveries(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+	return nil, nil
+}

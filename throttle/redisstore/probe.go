@@ -1,0 +1,70 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// probesAtOnce is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
+const probesAtOnce = 256
+
+// Probe implements [breaker.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
+func (b *Breaker) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redisstore: probe: %w", err)
+	}
+	for i, r := range requests {
+		if r.Every <= 0 {
+			return nil, fmt.Errorf("redisstore: probe: request %d: Every is %v: want more than 0", i, r.Every)
+		}
+	}
+	grants := make([]breaker.ProbeGrant, 0, len(requests))
+	for some := range slices.Chunk(requests, probesAtOnce) {
+		granted, err := b.probe(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("redisstore: probe: %s*: %w", b.keys.probes, err)
+		}
+		grants = append(grants, granted...)
+	}
+	return grants, nil
+}
+
+func (b *Breaker) probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	keys, args := make([]string, len(requests)), make([]any, 0, 4*len(requests))
+	for i, r := range requests {
+		keys[i] = b.keys.probe(r.ID, r.Generation)
+		every := microseconds(r.Every)
+		args = append(args, sinceMicros(r.Since, every), every, r.Budget, r.Want)
+	}
+	answer, err := b.run(ctx, b.scripts.probe, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(answer) != 2*len(requests) {
+		return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
+	}
+	grants := make([]breaker.ProbeGrant, len(requests))
+	for i := range grants {
+		granted, ok1 := answer[2*i].(int64)
+		remaining, ok2 := answer[2*i+1].(int64)
+		if !ok1 || !ok2 {
+			return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
+		}
+		grants[i] = breaker.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
+	}
+	return grants, nil
+}
+
+// sinceMicros is an instant as scripts count. One before 1970, such as the zero time, is far from what their numbers hold exactly: it
+// becomes the first one after it at which a period begins.
+func sinceMicros(since time.Time, every int64) int64 {
+	micros := min(since.UnixMicro(), mostMicros)
+	if micros < 0 {
+		micros = (micros%every + every) % every
+	}
+	return micros
+}

@@ -1,0 +1,139 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+const (
+	longestName    = 255  // as of a breaker
+	longestOwner   = 1024 // as the column in MySQL
+	longestChannel = 63   // as PostgreSQL has it
+)
+
+// BreakerConfig says where a breaker's store keeps what it keeps.
+type BreakerConfig struct {
+	// Name tells breakers apart that share the tables. Any 1 to 255 bytes. Required: give it that of the breaker.
+	Name string
+	// Prefix is how the names of the tables begin, at most 40 ASCII letters, digits and underscores. A schema may stand before it, with a
+	// dot. Default "spillway_".
+	Prefix string
+	// Notify is a channel that is notified of every change, PostgreSQL only: what is passed to [Watch] may LISTEN there. Default none.
+	Notify string
+}
+
+// Breaker is a [breaker.Store] in a database. Make it with [NewBreaker].
+type Breaker struct {
+	db      *sql.DB
+	dialect Dialect
+	name    []byte
+	prefix  string
+	sql     breakerSQL
+	notify  string
+	swept   atomic.Int64 // when old probes were last deleted, by this process's clock, in nanoseconds since begun
+	begun   time.Time
+}
+
+var _ breaker.Store = (*Breaker)(nil)
+
+// NewBreaker returns a store on a database, which stays the caller's to close. It does not ask the database anything.
+func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
+	if db == nil {
+		return nil, errors.New("sqlstore: db is nil")
+	}
+	t, err := newBreakerTables(d, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if c.Name == "" || len(c.Name) > longestName {
+		return nil, fmt.Errorf("sqlstore: BreakerConfig.Name is %.64q of %d bytes: want 1 to %d bytes", c.Name, len(c.Name), longestName)
+	}
+	if c.Notify != "" {
+		if d != PostgreSQL {
+			return nil, fmt.Errorf("sqlstore: BreakerConfig.Notify is %.64q: %v has no channels, want none", c.Notify, d)
+		}
+		if err := identifier("BreakerConfig.Notify", c.Notify, longestChannel, false); err != nil {
+			return nil, err
+		}
+	}
+	b := &Breaker{
+		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBreakerSQL(t, c.Notify != ""), notify: c.Notify,
+		begun: time.Now(),
+	}
+	b.swept.Store(-int64(sweepEvery))
+	return b, nil
+}
+
+// Close implements [breaker.Store]. It does nothing: the database is the caller's.
+func (b *Breaker) Close() error { return nil }
+
+// CreateSchema creates the tables if they are missing. Any number of processes may call it at once.
+func (b *Breaker) CreateSchema(ctx context.Context) error {
+	if b.hasTables(ctx) {
+		return nil // without asking for the right to create tables, which a service often does not have
+	}
+	statements, err := BreakerSchema(b.dialect, b.prefix)
+	if err != nil {
+		return err
+	}
+	if err := b.create(ctx, statements); err != nil {
+		return failed("create schema", err)
+	}
+	return nil
+}
+
+func (b *Breaker) hasTables(ctx context.Context) bool {
+	rows, err := b.db.QueryContext(ctx, b.sql.tables)
+	if err != nil {
+		return false
+	}
+	defer rows.Close()
+	for rows.Next() { // it has none
+	}
+	return rows.Err() == nil
+}
+
+// create runs the statements. PostgreSQL's IF NOT EXISTS fails if another process creates the same table meanwhile, so they take turns.
+func (b *Breaker) create(ctx context.Context, statements []string) error {
+	if b.dialect != PostgreSQL {
+		for _, s := range statements {
+			if _, err := b.db.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return b.inTransaction(ctx, func(tx *sql.Tx) error {
+		turn := fnv.New32a()
+		turn.Write([]byte("spillway " + b.prefix))
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(turn.Sum32())); err != nil {
+			return err
+		}
+		for _, s := range statements {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inTransaction commits what do has done, unless that fails.
+func (b *Breaker) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := b.db.BeginTx(ctx, b.dialect.transaction())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // of no effect after the commit
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

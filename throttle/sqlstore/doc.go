@@ -1,0 +1,75 @@
+// Package sqlstore keeps what a fleet shares in a database that it has already: PostgreSQL, MySQL or MariaDB, SQLite. It uses
+// database/sql, and brings no driver.
+//
+// # A breaker's store
+//
+// [NewBreaker] returns a [breaker.Store], on which the agents of a fleet share their circuits:
+//
+//	store, err := sqlstore.NewBreaker(db, sqlstore.PostgreSQL, sqlstore.BreakerConfig{Name: "webhooks"})
+//	...
+//	err = store.CreateSchema(ctx) // or run what BreakerSchema returns with your migrations
+//	...
+//	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poller.Poll})
+//
+// The database's own clock rules, in UTC and to the microsecond (SQLite: millisecond). Time zones of sessions and servers are of no account.
+// Four tables, whose names begin with the prefix, have the lease, the shards' versions, the records and the counts of probes.
+//
+//	step      statements
+//	Versions  1
+//	Load      1, for any number of shards
+//	Apply     2 in a transaction: the first counts the write and fences, the others write 250 records or 1 MB each
+//	Campaign  1 for who does not lead, 3 for the leader
+//	Probe     2 for any number of circuits up to 250; on MySQL 4, three of them in a transaction
+//
+// An agent at rest asks for the versions once per breaker.Config.Refresh, and campaigns twice or so per SampleRate. Each writer locks the
+// row of one shard and its records, so writers of different shards do not wait for each other, and cannot deadlock. Errors, such as
+// those of serialization and SQLite's "database is locked", are returned as they are: the manager tries again in its next round, with what holds
+// by then.
+//
+// A database that has lost its last writes, after a failover perhaps, is as good as any: what the fleet remembers is newer, and is
+// written again. A table that was emptied is filled again.
+//
+// [Watch] adds notifications for those who cannot wait for the next refresh. With BreakerConfig.Notify the store makes them on PostgreSQL.
+//
+// # PostgreSQL
+//
+// The default isolation level, read committed, is what is wanted. Behind a pooler such as PgBouncer, a driver must be told not to use prepared
+// statements, as always. The tables may be made UNLOGGED: it saves a wait for the disk at each change, and a crash empties them, from which
+// breakers recover. A person reads a record with
+//
+//	SELECT convert_from(data, 'UTF8')::json FROM spillway_breaker_record;
+//
+// # MySQL and MariaDB
+//
+// All drivers' defaults are fine, with clientFoundRows or without. With interpolateParams=true, go-sql-driver saves a round
+// trip per statement. A record larger than the server's max_allowed_packet cannot be written.
+//
+// # SQLite
+//
+// Any number of processes on one machine may share a file, never over a network. Open it so, in the words of modernc.org/sqlite:
+//
+//	db, err := sql.Open("sqlite", "file:/var/lib/app/breaker.db?_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+//	db.SetMaxOpenConns(1)
+//
+// With WAL nobody who reads waits for somebody who writes. The timeout is how long a write waits for another process, whatever its context
+// says. More than one connection per process only makes them wait for each other. Transactions begin with a write, so
+// _txlock=immediate changes nothing.
+//
+// # Counting deliveries
+//
+// A [Poller] is a [breaker.PollFunc] over your own table of deliveries, in one query per round:
+//
+//	poller, err := sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
+//		Table: "deliveries", TenantColumn: "tenant", KeyColumn: "endpoint",
+//		TimeColumn: "created_at", TimeType: sqlstore.Instant,
+//		StatusColumn: "status", Failed: []any{"failed"}, Succeeded: []any{"delivered"},
+//	})
+//
+// It reads the rows of the window, and needs an index that begins with the time. If it goes on with the other columns, the table itself
+// is not read at all:
+//
+//	CREATE INDEX deliveries_breaker ON deliveries (created_at, tenant, endpoint, status);
+//
+// The query costs what the rows of the window cost, however large the table is. On a replica it does not burden the database that takes
+// the writes; a replica that is behind shows the past.
+package sqlstore

@@ -1,0 +1,26 @@
+package sqlstore_test
+
+import (
+	"fmt"
+
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// Print what a migration has to create.
+func ExampleBreakerSchema() {
+	statements, err := sqlstore.BreakerSchema(sqlstore.PostgreSQL, "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(statements[1])
+	// Output:
+	// CREATE TABLE IF NOT EXISTS "spillway_breaker_shard" (
+	// 	name bytea NOT NULL,
+	// 	shard INTEGER NOT NULL,
+	// 	epoch BIGINT NOT NULL,
+	// 	number BIGINT NOT NULL,
+	// 	term BIGINT NOT NULL,
+	// 	PRIMARY KEY (name, shard)
+	// ) WITH (fillfactor = 50)
+}

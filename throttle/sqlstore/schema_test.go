@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBreakerSchema(t *testing.T) {
+	for d, want := range map[Dialect]string{
+		PostgreSQL: `CREATE TABLE IF NOT EXISTS "ops"."x_breaker_record" (
+	name bytea NOT NULL,
+	shard INTEGER NOT NULL,
+	id bytea NOT NULL,
+	data bytea NOT NULL,
+	PRIMARY KEY (name, shard, id)
+)`,
+		MySQL: "CREATE TABLE IF NOT EXISTS `ops`.`x_breaker_record` (" + `
+	name VARBINARY(255) NOT NULL,
+	shard INTEGER NOT NULL,
+	id BINARY(32) NOT NULL,
+	data LONGBLOB NOT NULL,
+	PRIMARY KEY (name, shard, id)
+) ENGINE=InnoDB`,
+		SQLite: `CREATE TABLE IF NOT EXISTS "ops"."x_breaker_record" (
+	name BLOB NOT NULL,
+	shard INTEGER NOT NULL,
+	id BLOB NOT NULL,
+	data BLOB NOT NULL,
+	PRIMARY KEY (name, shard, id)
+)`,
+	} {
+		got, err := BreakerSchema(d, "ops.x_")
+		if err != nil || len(got) != 4 || got[2] != want {
+			t.Errorf("%v: got %q %v want four statements, of which one is %s", d, got, err, want)
+		}
+		for _, s := range got {
+			if !strings.HasPrefix(s, "CREATE TABLE IF NOT EXISTS ") || strings.ContainsAny(s, "{}?") {
+				t.Errorf("%v: got %s", d, s)
+			}
+		}
+	}
+	if _, err := BreakerSchema(PostgreSQL, "a.b.c"); err == nil {
+		t.Error("got no error for a prefix with two dots")
+	}
+	if _, err := BreakerSchema(9, ""); err == nil {
+		t.Error("got no error for an unknown dialect")
+	}
+}
+
+// TestStatementsAreComplete shows that nothing is left to replace, and that PostgreSQL gets its own parameters.
+func TestStatementsAreComplete(t *testing.T) {
+	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+		tables, err := newBreakerTables(d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newBreakerSQL(tables, d == PostgreSQL)
+		for _, query := range []string{
+			s.tables, s.lease, s.vacancy, s.campaign, s.resign, s.versions, s.claim, s.leaveTerm, s.shard, s.begin, s.empty, s.now, s.sweep,
+			d.bind(s.load), d.bind(s.deleteRecords), d.bind(s.putRecords), s.putRecordsEnd, d.bind(s.probe), s.probeEnd, d.bind(s.used),
+		} {
+			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {
+				t.Errorf("%v: got %q", d, query)
+			}
+		}
+	}
+}
+
+func TestIdentifier(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "_": true, "a1": true, "A_z": true, "Z": true, "s.t": true, strings.Repeat("a", 63): true,
+		strings.Repeat("s", 63) + "." + strings.Repeat("a", 63): true,
+		"": false, "1a": false, ".a": false, "a.": false, "a..b": false, "a.b.c": false, "a b": false, "a-b": false, "a\"": false, "a`": false,
+		"a\x00": false, "é": false, "a;": false, "a@": false, "a[": false, "a{": false, ".": false, "s.1": false,
+		strings.Repeat("a", 64): false, strings.Repeat("s", 64) + "." + strings.Repeat("a", 63): false, strings.Repeat("s", 64) + ".a": false,
+	} {
+		if got := identifier("F", name, longestIdentifier, true) == nil; got != want {
+			t.Errorf("%q: got %v want %v", name, got, want)
+		}
+		if got := identifier("F", name, longestIdentifier, false) == nil; got != (want && !strings.Contains(name, ".")) {
+			t.Errorf("%q, without a schema: got %v", name, got)
+		}
+	}
+}
+
+func TestBind(t *testing.T) {
+	if got, want := PostgreSQL.bind("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)"; got != want {
+		t.Errorf("got %s want %s", got, want)
+	}
+	for _, d := range []Dialect{MySQL, SQLite} {
+		if got := d.bind("a = ?"); got != "a = ?" {
+			t.Errorf("%v: got %s", d, got)
+		}
+	}
+}
