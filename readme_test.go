@@ -23,7 +23,7 @@ func pages() []string { return []string{"README.md", "docs/where-to-put-throttle
 func moreExamples() []string {
 	return []string{
 		"throttle/httpthrottle/recipes_test.go", "throttle/httpthrottle/example_test.go", "throttle/grpcthrottle/recipes_test.go",
-		"internal/integration/telemetry/otelhttp_test.go",
+		"internal/integration/telemetry/otelhttp_test.go", "internal/integration/stores/recipes_test.go", "throttle/breaker/recipes_test.go",
 	}
 }
 

@@ -2,7 +2,9 @@ package breaker
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -87,12 +89,11 @@ func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) err
 		return err
 	}
 	for _, s := range loaded {
-		if s.Index < 0 || s.Index >= NumShards {
+		if !slices.Contains(shards, s.Index) {
 			continue // a store that answers what nobody asked
 		}
-		known := before[s.Index]
 		read, corrupt := m.readShard(s, asked)
-		m.adopt(ctx, known, read, corrupt)
+		m.adopt(ctx, before[s.Index], read, corrupt)
 	}
 	return nil
 }
@@ -197,7 +198,7 @@ func (m *Manager) keepWatching(ctx context.Context) {
 		_, err := await(ctx, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, w.Watch(ctx, func() { hint(m.changed) })
 		}, func() {})
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
 		m.fail(StoreFailed, err)

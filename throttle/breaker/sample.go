@@ -56,7 +56,7 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 			errs = append(errs, err)
 		}
 	}
-	m.publish()
+	m.publishLearned()
 	return errors.Join(errs...)
 }
 
