@@ -18,7 +18,7 @@ const (
 	defaultFailureThreshold  = 70
 	defaultSuccessThreshold  = 60
 	defaultMinimumRequests   = 10
-	defaultProbes            = 5
+	defaultProbes            = 10
 	defaultMinReporters      = 1
 	defaultRefresh           = time.Second
 	defaultRetention         = 7 * 24 * time.Hour
@@ -71,6 +71,7 @@ type Config struct {
 	Hooks Hooks
 	// Notify is told of every change but that from open to half-open, at least once, by whoever leads: again and again until it
 	// returns nil, also after a restart. [Event.ID] is the same each time. No lock is held meanwhile.
+	// Either all agents of a fleet have one, or none: of what a manager without one changes nobody is notified.
 	Notify func(ctx context.Context, e Event) error
 	// Classify says how a call ended that Permit.Done or Run was told of: Accepted is a success, Rejected a failure, Ignored and Shed
 	// are neither. Where it has no opinion, nil is a success, everything else a failure, but for a cancelled context,
@@ -93,7 +94,7 @@ type Config struct {
 	OnStale StalePolicy
 	// StoreTimeout is how long anything waits for the store; no call does. Default 250 ms.
 	StoreTimeout time.Duration
-	// PollTimeout is how long a poll may take. Default SampleRate.
+	// PollTimeout is how long a poll may take. Default SampleRate, and at least a second.
 	PollTimeout time.Duration
 	// NotifyTimeout is how long a notification may take. Default 10 s.
 	NotifyTimeout time.Duration
@@ -122,10 +123,10 @@ type Config struct {
 	// be forgotten. Default 10 times BreakerTimeout.
 	ConsecutiveResetAfter time.Duration
 	// HalfOpenProbes is how many calls the whole fleet may make to a half-open circuit per SampleRate. As many results decide, or
-	// MinimumRequestCount if that is fewer. Default 5.
+	// MinimumRequestCount if that is fewer. Default 10: of five results, too many are a matter of luck.
 	HalfOpenProbes int
-	// HalfOpenMax is how long probes may leave it undecided. Then what there is decides, and a draw opens the circuit. Default the longer of
-	// BreakerTimeout and four times SampleRate.
+	// HalfOpenMax is how long fewer results than that may leave it undecided, from the first of them on. Then what there is decides, and a
+	// draw opens the circuit, as it does after twice as many results. Default the longer of BreakerTimeout and four times SampleRate.
 	HalfOpenMax time.Duration
 	// MinReporters is how many agents must have seen failures for a circuit to open, if the poll can tell: one agent with a
 	// broken network is not everyone's outage. Default 1.
@@ -141,7 +142,7 @@ func (c Config) withDefaults() Config {
 	c.Refresh = orDefault(c.Refresh, min(defaultRefresh, c.SampleRate))
 	c.MaxStale = orDefault(c.MaxStale, max(defaultStale, staleInSampleRates*c.SampleRate))
 	c.StoreTimeout = orDefault(c.StoreTimeout, defaultStoreTimeout)
-	c.PollTimeout = orDefault(c.PollTimeout, c.SampleRate)
+	c.PollTimeout = orDefault(c.PollTimeout, max(c.SampleRate, time.Second))
 	c.NotifyTimeout = orDefault(c.NotifyTimeout, defaultNotifyTimeout)
 	c = c.withCircuitDefaults()
 	c.Retention = orDefault(c.Retention, max(defaultRetention, 2*c.longestMemory()))

@@ -32,7 +32,7 @@
 //   - An open circuit refuses calls for BreakerTimeout, and is half-open then. It takes no leader for that.
 //   - A half-open circuit lets HalfOpenProbes calls through per SampleRate: of all agents together, because the store counts them. As
 //     many results close it if SuccessThreshold percent succeeded, and open it again if FailureThreshold percent failed. In between
-//     it goes on probing, until HalfOpenMax.
+//     it goes on probing, and opens if twice as many results, or HalfOpenMax, leave it undecided.
 //   - At the ConsecutiveFailureThreshold-th trip in a row it is disabled, and somebody has to enable it. Trips are forgotten only when
 //     the circuit has been well for ConsecutiveResetAfter, so that one lucky probe saves nobody.
 //

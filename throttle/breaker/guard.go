@@ -11,8 +11,8 @@ import (
 const (
 	failuresToRest = 3 // in a row
 	shortestRest   = 250 * time.Millisecond
-	longestRest    = 5 * time.Second
-	mostAbandoned  = 64 // calls to the store that nobody waits for any more
+	longestRest    = time.Second // so that a store that has come back is asked soon
+	mostAbandoned  = 64          // calls to the store that nobody waits for any more
 )
 
 var errResting = errors.New("breaker: the store has failed, and is not asked for a while")

@@ -18,7 +18,8 @@ type Hooks struct {
 	Closed func(*Manager)
 	// Refused is told of every call that was refused; in DryRun, of every one that would have been.
 	Refused func(context.Context, RefusedEvent)
-	// Changed is told of every change of a circuit, once in the whole fleet: by the manager that made it, when the store has it.
+	// Changed is told of every change of a circuit, at most once in the whole fleet: by the manager that made it, when the store has said
+	// that it has it. If that answer is lost, nobody tells; Config.Notify is for those who must hear.
 	Changed func(Event)
 	// Led is told when the manager becomes the leader, and when it is no longer.
 	Led func(LeadEvent)

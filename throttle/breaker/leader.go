@@ -61,14 +61,15 @@ func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 func (m *Manager) reign(ctx context.Context, t term) bool {
 	m.lead(t.lease, true)
 	reign, lost := context.WithCancel(ctx)
-	var extending sync.WaitGroup
-	extending.Go(func() {
+	var beside sync.WaitGroup
+	beside.Go(func() {
 		defer lost()
 		m.extend(reign, t)
 	})
+	beside.Go(func() { m.stamp(reign, t.lease.Term) })
 	able := m.keepSampling(reign, t.lease.Term)
 	lost()
-	extending.Wait()
+	beside.Wait()
 	m.lead(t.lease, false)
 	m.resign(ctx, t.lease)
 	return able
@@ -115,7 +116,6 @@ func (m *Manager) resign(ctx context.Context, l Lease) {
 func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
 	ticks := time.NewTicker(m.config.SampleRate)
 	defer ticks.Stop()
-	m.stamp(ctx, term)
 	failures := 0
 	for {
 		if err := m.sample(ctx, term); errors.Is(err, errPoll) {
@@ -134,14 +134,13 @@ func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
 	}
 }
 
-// stamp leaves the new term in every shard, so that a leader of before can write nothing any more. Where it fails, the first write does it.
+// stamp leaves the new term in every shard, so that a leader of before can write nothing any more. A shard that has changed meanwhile has
+// it already, or gets it with the next write; a store that fails gets it then too.
 func (m *Manager) stamp(ctx context.Context, term uint64) {
-	if m.Refresh(ctx) != nil {
-		return
-	}
 	for i := range m.known {
 		b := Batch{Shard: i, Term: term, Expect: m.known[i].Load().version}
-		if _, err := m.apply(ctx, b, nil); err != nil && ctx.Err() != nil {
+		_, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Version, error) { return s.Apply(ctx, b) })
+		if err != nil && !errors.Is(err, ErrConflict) {
 			return
 		}
 	}

@@ -45,8 +45,7 @@ func (m *machine) evaluate() bool {
 	}
 	written := m.noteCalls()
 	if m.expired() {
-		m.forget()
-		return true
+		return m.forget() || written
 	}
 	if m.record.state == Open && !m.now.Before(m.record.openUntil) {
 		m.moveTo(HalfOpen, TimeOver)
@@ -95,13 +94,20 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-func (m *machine) forget() {
+// forget forgets the circuit's past, and reports whether it had any.
+func (m *machine) forget() bool {
+	past := m.record.state != Closed || m.record.trips > 0
 	if m.record.state != Closed {
 		m.record.generation++
 		m.moveTo(Closed, Forgotten)
 	}
 	m.record.trips = 0
+	return past
 }
+
+// drawAt is how many times the results that are needed may leave a circuit undecided. More would not help: an endpoint whose share of
+// failures lies near the threshold would stay half-open by chance, for long.
+const drawAt = 2
 
 // evaluateProbes decides a half-open circuit, if there are results enough, or if it has had long enough since the first of them.
 func (m *machine) evaluateProbes() bool {
@@ -114,7 +120,7 @@ func (m *machine) evaluateProbes() bool {
 		m.close(Recovered)
 	case n.failing(m.settings.FailureThreshold):
 		m.trip(Failing)
-	case overdue:
+	case overdue, n.requests() >= float64(drawAt*needed):
 		m.trip(Undecided)
 	default:
 		return false

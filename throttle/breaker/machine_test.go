@@ -14,7 +14,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func after(d time.Duration) time.Time { return noon.Add(d) }
 
 func machineConfig(change func(*Config)) *Config {
-	c := Config{Name: "x", SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3}
+	c := Config{Name: "x", SampleRate: 10 * time.Second, ConsecutiveFailureThreshold: 3, HalfOpenProbes: 5}
 	if change != nil {
 		change(&c)
 	}
@@ -50,6 +50,8 @@ func TestMachine(t *testing.T) {
 		{"half-open, recovered", halfOpen, counts{successes: 3, failures: 2}, 10 * time.Second, "closed 2 8 half_open>closed:recovered"},
 		{"half-open, failing", halfOpen, counts{successes: 1, failures: 4}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
 		{"half-open, undecided", halfOpen, counts{successes: 2, failures: 3}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, undecided by nine", halfOpen, counts{successes: 4, failures: 5}, 10 * time.Second, "half_open 2 7"},
+		{"half-open, undecided by ten", halfOpen, counts{successes: 4, failures: 6}, 10 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
 		{"half-open, undecided and not overdue", probed, counts{successes: 2, failures: 3}, 40*time.Second - 1, ""},
 		{"half-open, undecided for long", probed, counts{successes: 2, failures: 3}, 40 * time.Second, "disabled 3 8 half_open>disabled:too_many_trips"},
 		{"half-open, few for long, well", probed, counts{successes: 1}, 40 * time.Second, "closed 2 8 half_open>closed:recovered"},

@@ -117,7 +117,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	if m.running.Swap(true) {
 		return ErrRunning
 	}
-	defer m.running.Store(false)
+	defer m.stopRunning()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
@@ -131,6 +131,14 @@ func (m *Manager) Run(ctx context.Context) error {
 	cancel()
 	all.Wait()
 	return nil
+}
+
+// stopRunning answers those who wait for probes: from now on somebody else asks for them.
+func (m *Manager) stopRunning() {
+	m.running.Store(false)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	m.askForProbes(ended)
 }
 
 // Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is

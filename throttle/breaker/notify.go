@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -74,57 +75,59 @@ func (m *Manager) awaitNote(ctx context.Context, atMost time.Duration) bool {
 	return true
 }
 
-// notifyOnce notifies of everything that is pending, circuit by circuit in the order of its events, several circuits at once. It reports
+// notifyOnce notifies of everything that is pending, several shards at once, in each circuit in the order of its events. It reports
 // whether all went well.
 func (m *Manager) notifyOnce(ctx context.Context) bool {
 	if m.config.Notify == nil {
 		return true
 	}
-	var work []*record
-	for i := range m.known {
-		for _, r := range m.known[i].Load().records {
-			if len(r.pending) > 0 {
-				work = append(work, r)
-			}
-		}
-	}
-	var mu sync.Mutex
-	well := true
-	queue := make(chan *record)
+	var failed atomic.Bool
+	queue := make(chan *shard)
 	var all sync.WaitGroup
-	for range min(notifiers, len(work)) {
+	for range notifiers {
 		all.Go(func() {
-			for r := range queue {
-				if !m.notifyOf(ctx, r) {
-					mu.Lock()
-					well = false
-					mu.Unlock()
+			for s := range queue {
+				if !m.notifyOf(ctx, s) {
+					failed.Store(true)
 				}
 			}
 		})
 	}
-	for _, r := range work {
-		queue <- r
+	for i := range m.known {
+		if s := m.known[i].Load(); s.pending() {
+			queue <- s
+		}
 	}
 	close(queue)
 	all.Wait()
-	return well && ctx.Err() == nil
+	return !failed.Load() && ctx.Err() == nil
 }
 
-// notifyOf notifies of what one circuit has pending, and takes off what was heard.
-func (m *Manager) notifyOf(ctx context.Context, r *record) bool {
-	heard := 0
-	for _, e := range r.pending {
-		if ctx.Err() != nil || !m.notify(ctx, e) {
-			break
+// pending reports whether there is anything to notify.
+func (known *shard) pending() bool {
+	for _, r := range known.records {
+		if len(r.pending) > 0 {
+			return true
 		}
-		heard++
 	}
-	if heard == 0 {
-		return false
+	return false
+}
+
+// notifyOf notifies of what the circuits of one shard have pending, and then takes off what was heard, in one write.
+func (m *Manager) notifyOf(ctx context.Context, s *shard) bool {
+	heard := map[RecordID][]Event{}
+	well := true
+	for id, r := range s.records {
+		n := 0
+		for n < len(r.pending) && ctx.Err() == nil && m.notify(ctx, r.pending[n]) {
+			n++
+		}
+		well = well && n == len(r.pending)
+		if n > 0 {
+			heard[id] = r.pending[:n]
+		}
 	}
-	acknowledged := m.acknowledge(ctx, r.key, r.pending[:heard]) == nil
-	return acknowledged && heard == len(r.pending)
+	return m.acknowledge(ctx, s.index, heard) == nil && well
 }
 
 // notify calls the notifier.
@@ -146,21 +149,23 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	return true
 }
 
-// acknowledge takes events off a record.
-func (m *Manager) acknowledge(ctx context.Context, k Key, heard []Event) error {
-	id := k.RecordID()
-	return m.update(ctx, id.Shard(), 0, func(s *shard) []edit {
-		r, ok := s.records[id]
-		if !ok {
-			return nil
+// acknowledge takes events off the records of a shard.
+func (m *Manager) acknowledge(ctx context.Context, index int, heard map[RecordID][]Event) error {
+	return m.update(ctx, index, 0, func(s *shard) []edit {
+		var edits []edit
+		for id, events := range heard {
+			r, ok := s.records[id]
+			if !ok {
+				continue
+			}
+			left := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool { return containsEvent(events, e) })
+			if len(left) < len(r.pending) {
+				next := *r
+				next.pending = left
+				edits = append(edits, edit{id: id, record: &next})
+			}
 		}
-		left := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool { return containsEvent(heard, e) })
-		if len(left) == len(r.pending) {
-			return nil
-		}
-		next := *r
-		next.pending = left
-		return []edit{{id: id, record: &next}}
+		return edits
 	})
 }
 

@@ -1,0 +1,85 @@
+package breaker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// freeCall is a kind of call that should cost no memory.
+type freeCall struct {
+	name string
+	call func()
+}
+
+// TestCallsAllocateNothing makes every kind of call, with hooks that count.
+func TestCallsAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector a sync.Pool throws away some of what it is given")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		refused := 0
+		c := breaker.Config{BreakerTimeout: time.Second, Hooks: breaker.Hooks{Refused: func(context.Context, breaker.RefusedEvent) { refused++ }}}
+		for _, dry := range []bool{false, true} {
+			c.DryRun = dry
+			for _, f := range freeCalls(t, agent(t, c)) {
+				f.call()
+				if allocs := testing.AllocsPerRun(1000, f.call); allocs != 0 {
+					t.Errorf("%s, dry run %v: got %v allocations, want 0", f.name, dry, allocs)
+				}
+			}
+		}
+		if refused == 0 {
+			t.Error("got no refused calls told of, want some")
+		}
+	})
+}
+
+// freeCalls returns the calls to a manager that it has put circuits into.
+func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
+	t.Helper()
+	ctx := t.Context()
+	keys := map[string]breaker.Key{}
+	for _, name := range []string{"unknown", "closed", "open", "half-open", "disabled", "forced open"} {
+		keys[name] = breaker.Key{Tenant: "tenant", ID: name}
+	}
+	for range 10 {
+		_ = m.Circuit(keys["half-open"]).Run(ctx, failing)
+	}
+	sample(t, m)
+	time.Sleep(2 * time.Second) // it is half-open, and nobody asks for its probes
+	for range 10 {
+		_ = m.Circuit(keys["open"]).Run(ctx, failing)
+	}
+	sample(t, m)
+	for _, err := range []error{m.ForceClose(ctx, keys["closed"]), m.ForceOpen(ctx, keys["forced open"]), m.Disable(ctx, keys["disabled"])} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []freeCall
+	for name, k := range keys {
+		handle := m.Circuit(k)
+		all = append(all,
+			freeCall{name + ", CanExecute", func() { _ = m.CanExecute(ctx, k) }},
+			freeCall{name + ", handle", func() { _ = handle.CanExecute(ctx) }},
+			freeCall{name + ", Run", func() { _ = handle.Run(ctx, succeeding) }},
+			freeCall{name + ", failing Run", func() { _ = handle.Run(ctx, failing) }},
+			freeCall{name + ", Acquire and Done", func() {
+				if p, err := handle.Acquire(ctx); err == nil {
+					p.Done(nil)
+				}
+			}},
+			freeCall{name + ", Acquire and Ignore", func() {
+				if p, err := handle.Acquire(ctx); err == nil {
+					p.Ignore()
+				}
+			}},
+			freeCall{name + ", Status", func() { _ = m.Status(k) }},
+		)
+	}
+	return all
+}

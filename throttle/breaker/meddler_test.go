@@ -1,0 +1,150 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// errNetwork is what a store answers that cannot be reached.
+var errNetwork = errors.New("connection reset by peer")
+
+// meddler stands before a store and does to its calls what networks, servers and administrators do. It passes no hints on.
+type meddler struct {
+	inner  atomic.Pointer[breaker.Store]
+	calls  atomic.Int64
+	before func(ctx context.Context, op string) error // an error is the answer: the store never hears of the call
+	after  func(ctx context.Context, op string) error // an error is the answer, although the store has done it
+	batch  func(b *breaker.Batch)                     // changes what is written
+}
+
+func newMeddler(inner breaker.Store) *meddler {
+	m := &meddler{}
+	m.inner.Store(&inner)
+	return m
+}
+
+// flush empties the store.
+func (m *meddler) flush() {
+	var empty breaker.Store = breaker.NewMemoryStore()
+	m.inner.Store(&empty)
+}
+
+// meddled makes one call to the store behind a meddler.
+func meddled[T any](ctx context.Context, m *meddler, op string, call func(breaker.Store) (T, error)) (T, error) {
+	m.calls.Add(1)
+	var none T
+	if m.before != nil {
+		if err := m.before(ctx, op); err != nil {
+			return none, err
+		}
+	}
+	answer, err := call(*m.inner.Load())
+	if m.after != nil {
+		if lost := m.after(ctx, op); lost != nil {
+			return none, lost
+		}
+	}
+	return answer, err
+}
+
+func (m *meddler) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+	return meddled(ctx, m, "Campaign", func(s breaker.Store) (breaker.Lease, error) { return s.Campaign(ctx, c) })
+}
+
+func (m *meddler) Resign(ctx context.Context, l breaker.Lease) error {
+	_, err := meddled(ctx, m, "Resign", func(s breaker.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
+	return err
+}
+
+func (m *meddler) Versions(ctx context.Context) (breaker.Versions, error) {
+	return meddled(ctx, m, "Versions", func(s breaker.Store) (breaker.Versions, error) { return s.Versions(ctx) })
+}
+
+func (m *meddler) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+	return meddled(ctx, m, "Load", func(s breaker.Store) ([]breaker.Shard, error) { return s.Load(ctx, shards) })
+}
+
+func (m *meddler) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
+	return meddled(ctx, m, "Apply", func(s breaker.Store) (breaker.Version, error) {
+		if m.batch != nil {
+			m.batch(&b)
+		}
+		return s.Apply(ctx, b)
+	})
+}
+
+func (m *meddler) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	return meddled(ctx, m, "Probe", func(s breaker.Store) ([]breaker.ProbeGrant, error) { return s.Probe(ctx, requests) })
+}
+
+func (m *meddler) Close() error { return nil }
+
+// only makes a fault of some calls: all that are not named go on.
+func only(fault func(ctx context.Context) error, ops ...string) func(context.Context, string) error {
+	return func(ctx context.Context, op string) error {
+		for _, o := range ops {
+			if o == op {
+				return fault(ctx)
+			}
+		}
+		return nil
+	}
+}
+
+// frozen is the fault of a store that does not answer and heeds no context, as behind a socket without a deadline.
+type frozen struct {
+	on atomic.Bool
+}
+
+// meddle waits until the store has thawed.
+func (f *frozen) meddle(context.Context, string) error {
+	for f.on.Load() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+// thaw lets everything go on that hangs, and waits for it.
+func (f *frozen) thaw() {
+	f.on.Store(false)
+	time.Sleep(20 * time.Millisecond)
+}
+
+// failure is the fault of a store that answers with an error for as long as there is one.
+type failure struct {
+	err atomic.Pointer[error]
+}
+
+func (f *failure) set(err error) { f.err.Store(&err) }
+
+func (f *failure) meddle(context.Context, string) error {
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// offClock is a store whose clock is off by so much from everybody else's.
+type offClock struct {
+	breaker.Store
+	by time.Duration
+}
+
+func (s offClock) Versions(ctx context.Context) (breaker.Versions, error) {
+	v, err := s.Store.Versions(ctx)
+	v.Now = v.Now.Add(s.by)
+	return v, err
+}
+
+func (s offClock) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	there := make([]breaker.ProbeRequest, len(requests))
+	for i, r := range requests {
+		there[i] = r
+		there[i].Since = r.Since.Add(-s.by)
+	}
+	return s.Store.Probe(ctx, there)
+}

@@ -1,0 +1,240 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// model is one random history: a fleet, its endpoints, a store with faults, and somebody who changes circuits by hand.
+type model struct {
+	t        *testing.T
+	seed     uint64
+	rng      *rand.Rand
+	judge    *judge
+	traffic  *traffic
+	ears     *ears
+	config   breaker.Config
+	keys     []breaker.Key
+	health   map[breaker.Key]float64
+	fleet    []*breaker.Manager
+	stops    []func()
+	owners   []string
+	born     int
+	admitted map[string]int
+	twice    map[string]int
+	mu       sync.Mutex
+	polls    float64    // probability that something goes wrong with one
+	luck     *rand.Rand // of polls
+}
+
+// TestRandomHistories makes hundreds of short histories, each of another seed, and checks each against the rules of the breaker.
+func TestRandomHistories(t *testing.T) {
+	histories := uint64(400)
+	if testing.Short() || raceEnabled {
+		histories = 40
+	}
+	for seed := range histories {
+		if bad := history(t, seed); bad != nil {
+			tail := bad.judge.history
+			if len(tail) > 150 {
+				tail = tail[len(tail)-150:]
+			}
+			t.Fatalf("seed %d:\n%s\nhistory:\n%s", seed, strings.Join(bad.judge.wrong, "\n"), strings.Join(tail, "\n"))
+		}
+	}
+}
+
+// history makes one history, and returns it if something was wrong.
+func history(t *testing.T, seed uint64) (bad *model) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(t, seed)
+		for range 3 {
+			m.birth()
+		}
+		for range 600 {
+			m.step()
+			time.Sleep(100 * time.Millisecond)
+		}
+		m.calm()
+		for _, stop := range m.stops {
+			stop()
+		}
+		time.Sleep(time.Second)
+		if len(m.judge.wrong) > 0 {
+			bad = m
+		}
+	})
+	return bad
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	m := &model{
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), luck: rand.New(rand.NewPCG(seed, 6)), traffic: newTraffic(seed, 10*time.Second), ears: newEars(),
+		health: map[breaker.Key]float64{}, admitted: map[string]int{}, twice: map[string]int{},
+		keys: []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}},
+	}
+	m.config = breaker.Config{
+		Name: "deliveries", SampleRate: time.Second, ObservabilityWindow: 10 * time.Second, Refresh: 200 * time.Millisecond, MaxStale: 5 * time.Second,
+		StoreTimeout: 50 * time.Millisecond, BreakerTimeout: 5 * time.Second, ConsecutiveFailureThreshold: 3, ConsecutiveResetAfter: 15 * time.Second,
+		HalfOpenProbes: 1 + m.rng.IntN(5), MinimumRequestCount: 5, HalfOpenMax: 6 * time.Second,
+		Poll: m.poll, Notify: m.ears.notify, NotifyTimeout: time.Second, Hooks: breaker.Hooks{Changed: m.changed},
+	}
+	m.judge = newJudge(seed, m.config)
+	m.judge.faults = []float64{0, 0.02, 0.2, 0.5}[m.rng.IntN(4)]
+	m.polls = []float64{0, 0.1, 0.4}[m.rng.IntN(3)]
+	if m.rng.IntN(3) == 0 {
+		m.ears.answer = func(context.Context, breaker.Event) error { return errBoom }
+	}
+	return m
+}
+
+// changed is a hook.
+func (m *model) changed(e breaker.Event) {
+	m.ears.change(e)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.twice[fmt.Sprint(e.ID(), e.To)]++
+}
+
+// poll counts, and fails now and then in every way.
+func (m *model) poll(ctx context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+	m.mu.Lock()
+	kind := 0
+	if m.luck.Float64() < m.polls {
+		kind = 1 + m.luck.IntN(6)
+	}
+	m.mu.Unlock()
+	results, err := m.traffic.poll(ctx, q)
+	switch kind {
+	case 1:
+		return nil, errBoom
+	case 2:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case 3:
+		time.Sleep(1500 * time.Millisecond) // heeding nothing
+	case 4:
+		panic("no such table")
+	case 5:
+		results[m.keys[0]] = breaker.PollResult{Failures: math.NaN(), Successes: 1}
+		results[m.keys[1]] = breaker.PollResult{Failures: -5}
+	case 6:
+		results[m.keys[2]] = breaker.PollResult{Failures: math.Inf(1)}
+	}
+	return results, err
+}
+
+// birth adds an agent.
+func (m *model) birth() {
+	m.born++
+	owner, c := fmt.Sprintf("agent %d", m.born), m.config
+	c.Store = handle{m.judge, owner}
+	c.OnStale = breaker.StalePolicy(m.rng.IntN(3))
+	a := agent(m.t, c)
+	m.fleet, m.owners, m.stops = append(m.fleet, a), append(m.owners, owner), append(m.stops, running(m.t, a))
+}
+
+// death ends an agent without a word to the store.
+func (m *model) death() {
+	i := m.rng.IntN(len(m.fleet))
+	m.judge.mu.Lock()
+	m.judge.dead[m.owners[i]] = true
+	m.judge.note("%s dies, leads %v", m.owners[i], m.fleet[i].Stats().Leads)
+	m.judge.mu.Unlock()
+	m.stops[i]()
+	m.fleet, m.owners, m.stops = remove(m.fleet, i), remove(m.owners, i), remove(m.stops, i)
+}
+
+func remove[T any](all []T, i int) []T { return append(append([]T(nil), all[:i]...), all[i+1:]...) }
+
+// step does what may happen in a tenth of a second.
+func (m *model) step() {
+	for _, k := range m.keys {
+		if m.rng.IntN(100) == 0 {
+			m.health[k] = []float64{0, 0.2, 0.8, 1}[m.rng.IntN(4)]
+		}
+		for range m.rng.IntN(3) {
+			m.call(k)
+		}
+	}
+	k, a := m.keys[m.rng.IntN(len(m.keys))], m.fleet[m.rng.IntN(len(m.fleet))]
+	switch m.rng.IntN(400) {
+	case 0:
+		m.death()
+		m.birth()
+	case 1:
+		if m.seed%3 == 0 { // afterwards less can be judged
+			m.judge.lose()
+		}
+	case 2:
+		m.byHand(k, a.Disable, "disables")
+	case 3, 4:
+		m.byHand(k, a.Enable, "enables")
+	case 5:
+		m.byHand(k, a.ForceOpen, "forces open")
+	case 6:
+		m.byHand(k, a.ForceClose, "forces closed")
+	case 7:
+		m.judge.mu.Lock()
+		m.judge.forgets[k.RecordID()] = true
+		m.judge.mu.Unlock()
+		m.byHand(k, a.Forget, "forgets")
+	case 8:
+		m.ears.says(nil)
+	}
+}
+
+func (m *model) byHand(k breaker.Key, change func(context.Context, breaker.Key) error, what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := change(ctx, k)
+	m.judge.mu.Lock()
+	defer m.judge.mu.Unlock()
+	m.judge.note("somebody %s %s: %v", what, k.ID, err)
+}
+
+// call makes a call, and judges whether it may be made.
+func (m *model) call(k breaker.Key) {
+	i := m.rng.IntN(len(m.fleet))
+	a := m.fleet[i]
+	m.judge.mu.Lock()
+	rec := m.judge.records[k.RecordID()]
+	before, life, lost := a.Status(k), m.judge.life, m.judge.lost
+	m.judge.mu.Unlock()
+	stats := a.Stats()
+	permit, err := a.Circuit(k).Acquire(m.t.Context())
+	after := a.Status(k)
+	m.judge.mu.Lock()
+	defer m.judge.mu.Unlock()
+	if err != nil {
+		var refused *breaker.RefusedError
+		if !errors.As(err, &refused) {
+			m.judge.blame("%v: %v", errRefusedOddly, err)
+		}
+		return
+	}
+	m.traffic.end(k, m.rng.Float64() < m.health[k])
+	read := time.Now().Add(-stats.SnapshotAge)
+	knows := stats.SnapshotAge >= 0 && !stats.Stale && !lost && rec == m.judge.records[k.RecordID()] && rec != nil && rec.at.Before(read.Add(-time.Millisecond))
+	if knows && stats.SnapshotAge > time.Millisecond && (rec.State == "disabled" || rec.State == "open" && (rec.Forced || time.Now().Before(time.UnixMicro(rec.OpenUntil).Add(-150*time.Millisecond)))) {
+		m.judge.blame("%s let a call to %s through, %s until %v, which it had read %v ago; it knows %+v", m.owners[i], k.ID, rec.State, time.UnixMicro(rec.OpenUntil), stats.SnapshotAge, before)
+	}
+	since, known := m.judge.since[fmt.Sprintf("%s %d", k.ID, before.Generation)]
+	if permit.State() != breaker.HalfOpen || stats.Stale || before.Generation != after.Generation || !known || life > 1 {
+		return
+	}
+	key := fmt.Sprintf("%s %d %d %d", k.ID, before.Generation, since.UnixMicro(), time.Since(since)/m.config.SampleRate)
+	if m.admitted[key]++; m.admitted[key] > m.config.HalfOpenProbes && len(m.judge.forgets) == 0 {
+		m.judge.blame("%d calls let through to %s, generation and period %s, want at most %d", m.admitted[key], k.ID, key, m.config.HalfOpenProbes)
+	}
+}

@@ -1,0 +1,222 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// ears are a notifier, and the hook that tells of every change.
+type ears struct {
+	mu      sync.Mutex
+	changed map[string]breaker.Event
+	asked   map[string]int // times the notifier was called
+	heard   map[string]int // times it returned nil
+	order   []breaker.Event
+	inside  int
+	most    int // at once
+	answer  func(ctx context.Context, e breaker.Event) error
+}
+
+func newEars() *ears {
+	return &ears{changed: map[string]breaker.Event{}, asked: map[string]int{}, heard: map[string]int{}}
+}
+
+func (n *ears) change(e breaker.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.changed[e.ID()] = e
+}
+
+func (n *ears) notify(ctx context.Context, e breaker.Event) error {
+	n.mu.Lock()
+	n.asked[e.ID()]++
+	n.inside++
+	n.most = max(n.most, n.inside)
+	answer := n.answer
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		n.inside--
+		n.mu.Unlock()
+	}()
+	if answer != nil {
+		if err := answer(ctx, e); err != nil {
+			return err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.heard[e.ID()]++
+	n.order = append(n.order, e)
+	return nil
+}
+
+func (n *ears) says(answer func(context.Context, breaker.Event) error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answer = answer
+}
+
+// check wants every change but those to half-open heard, in the order of their circuit, and nothing that was no change.
+func (n *ears) check(t *testing.T, atMost int) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.changed) == 0 {
+		t.Error("got no changes, want some")
+	}
+	for id, e := range n.changed {
+		switch times := n.heard[id]; {
+		case e.To == breaker.HalfOpen && times != 0:
+			t.Errorf("%v from %v to %v: got it notified, want it not", e.Key, e.From, e.To)
+		case e.To != breaker.HalfOpen && (times < 1 || times > atMost):
+			t.Errorf("%v from %v to %v: got it notified %d times, want 1 to %d", e.Key, e.From, e.To, times, atMost)
+		}
+	}
+	for id := range n.asked {
+		if _, ok := n.changed[id]; !ok {
+			t.Errorf("got event %s notified, which is no change", id)
+		}
+	}
+	last := map[breaker.Key]uint64{}
+	for _, e := range n.order {
+		if atMost == 1 && e.Generation < last[e.Key] {
+			t.Errorf("%v: got generation %d notified after %d", e.Key, e.Generation, last[e.Key])
+		}
+		last[e.Key] = e.Generation
+	}
+}
+
+// TestANotifierThatFails fails, panics and hangs for ten minutes, while the leader changes every minute: everything is heard in the end.
+func TestANotifierThatFails(t *testing.T) {
+	for name, answer := range map[string]func(context.Context, breaker.Event) error{
+		"errors": func(context.Context, breaker.Event) error { return errBoom },
+		"panics": func(context.Context, breaker.Event) error { panic("no such customer") },
+		"hangs":  func(ctx context.Context, _ breaker.Event) error { <-ctx.Done(); return ctx.Err() },
+		"is deaf": func(context.Context, breaker.Event) error {
+			time.Sleep(3 * time.Minute)
+			return errors.New("gateway timeout")
+		},
+		"ends its goroutine": func(context.Context, breaker.Event) error { panic(nil) },
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { deafForTenMinutes(t, answer) }) })
+	}
+}
+
+func deafForTenMinutes(t *testing.T, answer func(context.Context, breaker.Event) error) {
+	f, n := newTraffic(1, time.Minute), newEars()
+	n.answer = answer
+	c := breaker.Config{
+		Store: breaker.NewMemoryStore(), Poll: f.poll, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 5,
+	}
+	keys := []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	for minute := range 10 {
+		m := agent(t, c) // a new process, which knows nothing
+		stop := running(t, m)
+		f.during(t.Context(), 59*time.Second, 20, keys[minute%3], 1, m)
+		stop()
+		time.Sleep(time.Second)
+	}
+	if len(n.heard) != 0 {
+		t.Errorf("got %d events heard by a notifier that hears nothing", len(n.heard))
+	}
+	n.says(nil)
+	m := agent(t, c)
+	stop := running(t, m)
+	time.Sleep(5 * time.Minute)
+	stop()
+	n.check(t, 1)
+	if most := 64 * 10; n.most > most {
+		t.Errorf("got %d notifiers at work at once, want at most %d", n.most, most)
+	}
+	time.Sleep(3 * time.Minute)
+}
+
+// TestADeafNotifierIsNotCrowded has a hundred circuits whose notifier never returns: there are not ever more of it.
+func TestADeafNotifierIsNotCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, deaf := newEars(), make(chan struct{})
+		n.answer = func(context.Context, breaker.Event) error { <-deaf; return nil }
+		m := agent(t, breaker.Config{Notify: n.notify})
+		running(t, m)
+		for i := range 100 {
+			if err := m.Disable(t.Context(), breaker.Key{ID: fmt.Sprint(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Hour)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.inside > 64 {
+			t.Errorf("got %d notifications that hang after an hour, want at most 64", n.inside)
+		}
+		close(deaf)
+	})
+}
+
+// TestOnceIfAllIsWell changes many circuits at once, in a store that is far away but well: nothing is notified twice.
+func TestOnceIfAllIsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, store := newEars(), newMeddler(breaker.NewMemoryStore())
+		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			all := map[breaker.Key]breaker.PollResult{}
+			for i := range 500 {
+				all[breaker.Key{ID: fmt.Sprint(i)}] = breaker.PollResult{Failures: 20}
+			}
+			return all, nil
+		}
+		all := agents(t, 3, breaker.Config{Store: store, Poll: poll, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1})
+		running(t, all...)
+		time.Sleep(5 * time.Minute)
+		if len(n.changed) != 500 {
+			t.Errorf("got %d changes, want 500", len(n.changed))
+		}
+		n.check(t, 1)
+	})
+}
+
+// TestNotifiedThroughAFlush empties the store while the notifier fails: what was to be told is told.
+func TestNotifiedThroughAFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, store := newEars(), newMeddler(breaker.NewMemoryStore())
+		n.answer = func(context.Context, breaker.Event) error { return errBoom }
+		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}, ConsecutiveFailureThreshold: 1}
+		running(t, agents(t, 2, c)...)
+		time.Sleep(10 * time.Second)
+		store.flush()
+		time.Sleep(10 * time.Second)
+		n.says(nil)
+		time.Sleep(time.Minute)
+		n.check(t, 2)
+	})
+}
+
+// TestAChangeByHandIsNotified has somebody change circuits by hand on an agent that does not lead.
+func TestAChangeByHandIsNotified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, store, k := newEars(), breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}}
+		running(t, agent(t, c))
+		time.Sleep(time.Second)
+		hand, ctx := agent(t, c), t.Context()
+		for _, change := range []func(context.Context, breaker.Key) error{hand.Disable, hand.Enable, hand.ForceOpen, hand.Enable} {
+			if err := change(ctx, k); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(10 * time.Second)
+		n.check(t, 1)
+		if len(n.changed) != 4 {
+			t.Errorf("got %d changes, want 4", len(n.changed))
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package breaker_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// traffic is what a fleet sends to its endpoints. It remembers how the calls ended, as the table of deliveries of a real fleet does:
+// its poll counts what all agents saw.
+type traffic struct {
+	mu      sync.Mutex
+	rng     *rand.Rand
+	log     map[breaker.Key][]delivery
+	made    map[breaker.Key]int
+	refused map[breaker.Key]int
+	keep    time.Duration
+}
+
+// delivery is what ended at one instant.
+type delivery struct {
+	at                  time.Time
+	failures, successes float64
+}
+
+func newTraffic(seed uint64, window time.Duration) *traffic {
+	return &traffic{
+		rng: rand.New(rand.NewPCG(seed, 8)), keep: window,
+		log: map[breaker.Key][]delivery{}, made: map[breaker.Key]int{}, refused: map[breaker.Key]int{},
+	}
+}
+
+// call makes one call, which fails with the probability, and returns what the breaker said.
+func (f *traffic) call(ctx context.Context, m *breaker.Manager, k breaker.Key, failing float64) error {
+	err := m.CanExecute(ctx, k)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.refused[k]++
+		return err
+	}
+	f.made[k]++
+	f.note(k, f.rng.Float64() < failing)
+	return nil
+}
+
+// note notes how a call ended. The lock is held.
+func (f *traffic) note(k breaker.Key, failed bool) {
+	now, log := time.Now(), f.log[k]
+	if len(log) == 0 || !log[len(log)-1].at.Equal(now) {
+		log = append(log, delivery{at: now})
+	}
+	last := &log[len(log)-1]
+	if failed {
+		last.failures++
+	} else {
+		last.successes++
+	}
+	f.log[k] = log
+}
+
+// end notes how a call ended that somebody else let through.
+func (f *traffic) end(k breaker.Key, failed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note(k, failed)
+}
+
+// poll is a [breaker.PollFunc].
+func (f *traffic) poll(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, results := time.Now(), map[breaker.Key]breaker.PollResult{}
+	for k, log := range f.log {
+		for len(log) > 0 && now.Sub(log[0].at) > f.keep {
+			log = log[1:]
+		}
+		f.log[k] = log
+		span, asked := q.Since[k]
+		if !asked {
+			span = q.Window
+		}
+		var n breaker.PollResult
+		for i := len(log) - 1; i >= 0 && now.Sub(log[i].at) <= span; i-- {
+			n.Failures += log[i].failures
+			n.Successes += log[i].successes
+		}
+		if asked || n.Failures >= q.MinFailures {
+			results[k] = n
+		}
+	}
+	return results, nil
+}
+
+func (f *traffic) calls(k breaker.Key) (made, refused int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.made[k], f.refused[k]
+}
+
+// flow makes so many calls per second to an endpoint, in turn from each agent, for as long as more says so, or ever.
+func (f *traffic) flow(ctx context.Context, rps int, k breaker.Key, failing float64, agents []*breaker.Manager, more func() bool) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	due := 0
+	for n := 0; ctx.Err() == nil && more(); {
+		for due += rps; due >= 10; due -= 10 {
+			_ = f.call(ctx, agents[n%len(agents)], k, failing)
+			n++
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// during makes the calls of flow for a while.
+func (f *traffic) during(ctx context.Context, d time.Duration, rps int, k breaker.Key, failing float64, agents ...*breaker.Manager) {
+	end := time.Now().Add(d)
+	f.flow(ctx, rps, k, failing, agents, func() bool { return time.Now().Before(end) })
+}
+
+// agent makes a manager.
+func agent(t testing.TB, c breaker.Config) *breaker.Manager {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "deliveries"
+	}
+	m, err := breaker.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// agents makes several managers of the same settings.
+func agents(t testing.TB, n int, c breaker.Config) []*breaker.Manager {
+	t.Helper()
+	all := make([]*breaker.Manager, n)
+	for i := range all {
+		all[i] = agent(t, c)
+	}
+	return all
+}
+
+// running lets managers run until stop is called, which waits for them, or the test ends.
+func running(t testing.TB, managers ...*breaker.Manager) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for _, m := range managers {
+		all.Go(func() {
+			if err := m.Run(ctx); err != nil {
+				t.Errorf("Run: got %v, want nil", err)
+			}
+		})
+	}
+	stop = func() { cancel(); all.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// eventually waits until something holds, for so long at most, and returns how long it took.
+func eventually(t testing.TB, atMost time.Duration, what string, holds func() bool) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	for !holds() {
+		if time.Since(begun) > atMost {
+			t.Fatalf("after %v: got no sign that %s, want it within %v", time.Since(begun), what, atMost)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// inState reports whether the circuit is in the state for all agents.
+func inState(k breaker.Key, s breaker.State, all ...*breaker.Manager) func() bool {
+	return func() bool {
+		for _, m := range all {
+			if m.Status(k).State != s {
+				return false
+			}
+		}
+		return true
+	}
+}
