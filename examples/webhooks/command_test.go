@@ -183,7 +183,9 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 func TestPrinterKeepsTheFirstError(t *testing.T) {
 	p := printer{to: full{}}
 	p.line("hello")
-	if first := p.err; first == nil || p.err != first {
-		t.Errorf("printer: got error %v want one", p.err)
+	first := p.err
+	p.line("again")
+	if first == nil || !errors.Is(p.err, first) {
+		t.Errorf("printer: got error %v want the first one, %v", p.err, first)
 	}
 }

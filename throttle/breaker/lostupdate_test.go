@@ -26,7 +26,7 @@ type clerk struct {
 }
 
 // delay makes an answer late, seldom but by more than a lease.
-func (s *clerk) delay(ctx context.Context) {
+func (s *clerk) delay() {
 	s.mu.Lock()
 	d := time.Duration(s.rng.IntN(2000)) * time.Microsecond
 	if s.rng.IntN(20) == 0 {
@@ -37,12 +37,12 @@ func (s *clerk) delay(ctx context.Context) {
 }
 
 func (s *clerk) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
-	s.delay(ctx)
+	s.delay()
 	return s.MemoryStore.Campaign(context.WithoutCancel(ctx), c)
 }
 
 func (s *clerk) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
-	s.delay(ctx)
+	s.delay()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
@@ -101,7 +101,7 @@ func crowd(t *testing.T, seed uint64, unfenced bool) *clerk {
 	keys := []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}
 	rng, hand := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 5))
 	var mu sync.Mutex
-	poll := func(ctx context.Context, _ breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 		mu.Lock()
 		late := time.Duration(5+rng.IntN(40)) * time.Millisecond
 		all := map[breaker.Key]breaker.PollResult{}

@@ -185,7 +185,7 @@ func (a *agent) decide(ctx context.Context) {
 					r.Slow++
 				}
 			}
-			<-time.After(time.Millisecond) //nolint:staticcheck // an agent's life is short
+			<-time.After(time.Millisecond)
 		}
 		a.fill(&r)
 		_ = a.tell("/report", r, nil)

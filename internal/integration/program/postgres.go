@@ -59,8 +59,8 @@ func postgresBin(t testing.TB) string {
 		return filepath.Dir(found[len(found)-1])
 	}
 	path := Find(t, "postgresql", "initdb")
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	return filepath.Dir(path)
 }

@@ -1,6 +1,7 @@
 package stores_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestRedisVersionLarge(t *testing.T) {
 	if err != nil || got != want || readRedis(t, store, 2).Version != want {
 		t.Errorf("got %v, error %v want %v", got, err, want)
 	}
-	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Term: 18446744073709551614, Expect: want}); err != breaker.ErrFenced && err == nil {
+	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Term: 18446744073709551614, Expect: want}); !errors.Is(err, breaker.ErrFenced) && err == nil {
 		t.Errorf("got no error want %v", breaker.ErrFenced)
 	}
 }

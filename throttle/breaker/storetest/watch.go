@@ -77,7 +77,7 @@ func (r *rig) ends(w *watching) {
 	r.Helper()
 	w.cancel()
 	select {
-	case <-w.ended:
+	case <-w.ended: //nolint:errcheck // it may end with any error
 	case <-time.After(patience):
 		r.Fatalf("Watch has not returned for %v after its context ended", patience)
 	}
