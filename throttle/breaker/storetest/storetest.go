@@ -13,12 +13,16 @@ import (
 //
 // The storages of one test must live on one clock, because a storage that is emptied must begin with higher terms and other epochs than it had.
 //
-// Cases of [breaker.Watcher] are skipped for a store that is none, or whose Watch returns [errors.ErrUnsupported].
+// Cases of [breaker.Watcher] are not run for a store that is none, and are skipped if Watch returns [errors.ErrUnsupported].
 //
 // While Run counts goroutines, at its end, no other test of the same process should start or end any.
 func Run(t *testing.T, open func(t *testing.T) func() breaker.Store) {
 	t.Helper()
+	watches := isWatcher(t, open)
 	for _, g := range groups() {
+		if g.name == watchGroup && !watches {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
 				t.Run(c.name, func(t *testing.T) {
@@ -28,6 +32,20 @@ func Run(t *testing.T, open func(t *testing.T) func() breaker.Store) {
 		})
 	}
 }
+
+// isWatcher reports whether the handles that open makes are watchers.
+func isWatcher(t *testing.T, open func(t *testing.T) func() breaker.Store) bool {
+	t.Helper()
+	s := open(t)()
+	_, ok := s.(breaker.Watcher)
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	return ok
+}
+
+// watchGroup has the cases of watchers.
+const watchGroup = "watch"
 
 // group is a list of cases about one noun.
 type group struct {
@@ -56,7 +74,7 @@ func groups() []group {
 		{"probe", probeCases()},
 		{"budget", budgetCases()},
 		{"context", contextCases()},
-		{"watch", watchCases()},
+		{watchGroup, watchCases()},
 		{"handle", handleCases()},
 	}
 }
