@@ -10,7 +10,7 @@ import (
 	"regexp"
 )
 
-// defaultRounds makes a run of about 90 seconds.
+// defaultRounds makes a run of about three minutes.
 const defaultRounds = 2200
 
 func main() {
