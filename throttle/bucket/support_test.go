@@ -1,0 +1,48 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+var errDown = errors.New("down")
+
+// remote is a store that is not in memory, as far as a limiter knows, and that can be made to fail.
+type remote struct {
+	bucket.Store
+
+	calls atomic.Int64
+	mu    sync.Mutex
+	gate  chan struct{} // if not nil, answers wait for it, or for their context
+	err   error
+}
+
+func newRemote() *remote { return &remote{Store: bucket.NewMemoryStore()} }
+
+func (r *remote) set(gate chan struct{}, err error) {
+	r.mu.Lock()
+	r.gate, r.err = gate, err
+	r.mu.Unlock()
+}
+
+func (r *remote) Take(ctx context.Context, q bucket.Request) (bucket.Decision, error) {
+	r.calls.Add(1)
+	r.mu.Lock()
+	gate, err := r.gate, r.err
+	r.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return bucket.Decision{}, ctx.Err()
+		}
+	}
+	if err != nil {
+		return bucket.Decision{}, err
+	}
+	return r.Store.Take(ctx, q)
+}

@@ -1,0 +1,132 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// TestWaitersAreServedInTurn: at the rate of the bucket, the first to come first, also if they want several.
+func TestWaitersAreServedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}})
+		begun := time.Now()
+		type served struct {
+			who int
+			at  time.Duration
+		}
+		turns := make(chan served, 10)
+		for who, n := range []int64{4, 1, 3, 2} {
+			go func() {
+				if err := l.Wait(t.Context(), "k", n); err != nil {
+					t.Error(err)
+				}
+				turns <- served{who, time.Since(begun)}
+			}()
+			synctest.Wait()
+		}
+		for _, want := range []served{{0, 0}, {1, time.Second}, {2, 4 * time.Second}, {3, 6 * time.Second}} {
+			if got := <-turns; got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		}
+		synctest.Wait()
+		if s := l.Stats(); s.Waiting != 0 || s.Granted != 4 || s.Tokens != 10 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+func TestADeadlineThatIsTooShortEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1, Refill: 1, Period: time.Minute}})
+		for range 3 {
+			go func() { _ = l.Wait(t.Context(), "k", 1) }()
+			synctest.Wait()
+		}
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var denied *bucket.DeniedError
+		if err := l.Wait(ctx, "k", 1); !errors.As(err, &denied) || denied.RetryAfter != 2*time.Minute || time.Since(begun) > 0 {
+			t.Errorf("got %v after %v", err, time.Since(begun))
+		}
+		_ = l.Close()
+		synctest.Wait()
+	})
+}
+
+// TestManyWaitersLeaveAtOnce: their tokens are for those who come after, the store is asked for all together, and nothing stays behind.
+func TestManyWaitersLeaveAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var served, left atomic.Int64
+		var all sync.WaitGroup
+		for range 10_000 {
+			all.Go(func() {
+				if l.Wait(ctx, "k", 1) == nil {
+					served.Add(1)
+				} else {
+					left.Add(1)
+				}
+			})
+		}
+		time.Sleep(5*time.Second + 50*time.Millisecond)
+		cancel()
+		all.Wait()
+		if served.Load() != 60 || left.Load() != 9940 {
+			t.Errorf("%d served and %d left, want 60 and 9940", served.Load(), left.Load())
+		}
+		if calls := store.calls.Load(); calls > 70 {
+			t.Errorf("%d calls to the store, want about one for each token", calls)
+		}
+		time.Sleep(time.Second)
+		if d, err := l.AllowN(t.Context(), "k", 10); err != nil || !d.Allowed {
+			t.Errorf("a second later: %+v, %v, want a full bucket", d, err)
+		}
+	})
+}
+
+func TestCloseEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+		ended := make(chan error, 3)
+		for range 3 {
+			go func() { ended <- l.Wait(t.Context(), "k", 1) }()
+		}
+		synctest.Wait()
+		for range 2 {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if a, b, c := <-ended, <-ended, <-ended; !errors.Is(errors.Join(a, b, c), bucket.ErrClosed) {
+			t.Errorf("got %v, %v, %v", a, b, c)
+		}
+	})
+}
+
+func TestWaitWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
+		open := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour)})
+		for range 3 {
+			if err := closed.Wait(t.Context(), "k", 1); !errors.Is(err, bucket.ErrStore) || !errors.Is(err, errDown) {
+				t.Errorf("FailClosed: %v", err)
+			}
+			if err := open.Wait(t.Context(), "k", 1); err != nil {
+				t.Errorf("FailOpen: %v", err)
+			}
+		}
+	})
+}
