@@ -17,9 +17,14 @@ type Level struct {
 func (v Level) Take(l Limit, now, atLeast, atMost int64) (Level, Decision) {
 	l = l.WithDefaults()
 	if l.Algorithm == Fixed {
-		return v.takeFixed(l, now, atLeast, atMost)
+		return v.takeFixed(&l, now, atLeast, atMost)
 	}
-	interval := int64(l.Interval())
+	return v.takeContinuous(&l, now, atLeast, atMost)
+}
+
+// takeContinuous is Take for buckets that are refilled evenly.
+func (v Level) takeContinuous(l *Limit, now, atLeast, atMost int64) (Level, Decision) {
+	interval := int64(l.interval())
 	burst := l.Capacity * interval
 	full := min(max(v.At, now), now+burst)
 	free := now + burst - full
@@ -45,7 +50,7 @@ func (v Level) Take(l Limit, now, atLeast, atMost int64) (Level, Decision) {
 }
 
 // takeFixed is Take for buckets that are filled once per period.
-func (v Level) takeFixed(l Limit, now, atLeast, atMost int64) (Level, Decision) {
+func (v Level) takeFixed(l *Limit, now, atLeast, atMost int64) (Level, Decision) {
 	period := int64(l.Period)
 	begins, used := now-now%period, int64(0)
 	switch {

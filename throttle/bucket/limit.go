@@ -90,5 +90,8 @@ func (l Limit) Interval() time.Duration {
 	if l.Refill <= 0 {
 		return math.MaxInt64
 	}
-	return time.Duration((int64(l.Period)-1)/l.Refill + 1)
+	return l.interval()
 }
+
+// interval is Interval of a valid limit without zeros.
+func (l *Limit) interval() time.Duration { return time.Duration((int64(l.Period)-1)/l.Refill + 1) }

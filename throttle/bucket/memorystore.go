@@ -15,6 +15,7 @@ const (
 // MemoryStore is a [Store] in memory, for one process. Buckets that are full again cost nothing. Make it with [NewMemoryStore].
 type MemoryStore struct {
 	begun time.Time
+	epoch int64 // begun, in nanoseconds since 1970
 	seed  maphash.Seed
 	parts [memoryParts]memoryPart
 }
@@ -35,6 +36,7 @@ type memoryBucket struct {
 // NewMemoryStore returns an empty store.
 func NewMemoryStore() *MemoryStore {
 	s := &MemoryStore{begun: time.Now(), seed: maphash.MakeSeed()}
+	s.epoch = s.begun.UnixNano()
 	for i := range s.parts {
 		s.parts[i].levels, s.parts[i].sweep = map[string]*memoryBucket{}, fewBuckets
 	}
@@ -42,7 +44,7 @@ func NewMemoryStore() *MemoryStore {
 }
 
 // now is the time in nanoseconds since 1970. It follows the monotonic clock.
-func (s *MemoryStore) now() int64 { return s.begun.UnixNano() + int64(time.Since(s.begun)) }
+func (s *MemoryStore) now() int64 { return s.epoch + int64(time.Since(s.begun)) }
 
 func (s *MemoryStore) part(key string) *memoryPart {
 	return &s.parts[maphash.String(s.seed, key)%memoryParts]
