@@ -59,6 +59,9 @@ func (m *Manager) Stats() Stats {
 		DryRun: m.config.DryRun, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
 		Circuits: m.table.Load().circuits(),
 	}
+	if c := m.config.Counter; c != nil {
+		s.Dropped = c.Dropped()
+	}
 	if l := m.lease.Load(); l != nil {
 		s.Leader, s.Term = l.Owner, l.Term
 	}

@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 )
 
@@ -47,6 +48,9 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 // *[RefusedError] if the circuit refuses, and then does not call fn; else what fn returns. If fn panics, the panic goes on up, and says
 // nothing about the endpoint.
 func (c *Circuit) Run(ctx context.Context, fn func(context.Context) error) error {
+	if fn == nil {
+		return errors.New("breaker: the function to run is nil")
+	}
 	_, generation, err := c.admit(ctx)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ type Config struct {
 	Store Store
 	// Poll counts how calls ended. Default Counter's. In a fleet it must see the calls of all agents: see sqlstore.Poller.
 	Poll PollFunc
-	// Counter is told how the calls of this process ended. Default a new one if there is no Poll, else none.
+	// Counter is told how the calls of this process ended. Default a new one if there is no Poll, else none. With a Store that is shared,
+	// one of both is required.
 	Counter *Counter
 	// Hooks are told what the manager does.
 	Hooks Hooks
@@ -77,8 +78,9 @@ type Config struct {
 	// are neither. Where it has no opinion, nil is a success, everything else a failure, but for a cancelled context,
 	// calls that a throttle or a breaker refused, and panics, which say nothing about the endpoint.
 	Classify throttle.Classifier
-	// ForTenant returns the settings of a tenant, given the manager's, live: it is asked in every round. Of what it returns count
-	// BreakerTimeout to DryRun; the rest is the manager's. Nil gives everyone the same.
+	// ForTenant returns the settings of a tenant, given the manager's, live: it is asked for each tenant with circuits in every round, and at
+	// every refresh of every agent, so it must answer at once. Of what it returns count BreakerTimeout to DryRun; the rest is the
+	// manager's. Nil gives everyone the same.
 	ForTenant func(tenant string, c Config) Config
 
 	// SampleRate is how often the leader polls, 1 ms to 30 days. Default 5 s.
@@ -126,12 +128,13 @@ type Config struct {
 	// MinimumRequestCount if that is fewer. Default 10: of five results, too many are a matter of luck.
 	HalfOpenProbes int
 	// HalfOpenMax is how long fewer results than that may leave it undecided, from the first of them on. Then what there is decides, and a
-	// draw opens the circuit, as it does after twice as many results. Default the longer of BreakerTimeout and four times SampleRate.
+	// draw opens the circuit, as it does after twice as many results. Default the longer of BreakerTimeout and four times SampleRate,
+	// at most ObservabilityWindow.
 	HalfOpenMax time.Duration
 	// MinReporters is how many agents must have seen failures for a circuit to open, if the poll can tell: one agent with a
 	// broken network is not everyone's outage. Default 1.
 	MinReporters int
-	// DryRun decides, counts and tells everything, and lets all calls through.
+	// DryRun decides, counts and tells everything, and lets all calls through. What it has opened or disabled counts for nothing when it ends.
 	DryRun bool
 }
 
@@ -140,7 +143,7 @@ func (c Config) withDefaults() Config {
 	c.SampleRate = orDefault(c.SampleRate, defaultSampleRate)
 	c.ObservabilityWindow = orDefault(c.ObservabilityWindow, max(defaultWindow, 2*c.SampleRate))
 	c.Refresh = orDefault(c.Refresh, min(defaultRefresh, c.SampleRate))
-	c.MaxStale = orDefault(c.MaxStale, max(defaultStale, staleInSampleRates*c.SampleRate))
+	c.MaxStale = orDefault(c.MaxStale, min(longestSpan, max(defaultStale, staleInSampleRates*c.SampleRate)))
 	c.StoreTimeout = orDefault(c.StoreTimeout, defaultStoreTimeout)
 	c.PollTimeout = orDefault(c.PollTimeout, max(c.SampleRate, time.Second))
 	c.NotifyTimeout = orDefault(c.NotifyTimeout, defaultNotifyTimeout)
@@ -156,9 +159,9 @@ func (c Config) withCircuitDefaults() Config {
 	c.FailureThreshold = orDefault(c.FailureThreshold, defaultFailureThreshold)
 	c.SuccessThreshold = orDefault(c.SuccessThreshold, defaultSuccessThreshold)
 	c.MinimumRequestCount = orDefault(c.MinimumRequestCount, defaultMinimumRequests)
-	c.ConsecutiveResetAfter = orDefault(c.ConsecutiveResetAfter, resetAfterInTimeouts*c.BreakerTimeout)
+	c.ConsecutiveResetAfter = orDefault(c.ConsecutiveResetAfter, min(longestSpan, resetAfterInTimeouts*c.BreakerTimeout))
 	c.HalfOpenProbes = orDefault(c.HalfOpenProbes, defaultProbes)
-	c.HalfOpenMax = orDefault(c.HalfOpenMax, max(c.BreakerTimeout, halfOpenMaxInSampleRates*c.SampleRate))
+	c.HalfOpenMax = orDefault(c.HalfOpenMax, min(c.ObservabilityWindow, max(c.BreakerTimeout, halfOpenMaxInSampleRates*c.SampleRate)))
 	c.MinReporters = orDefault(c.MinReporters, defaultMinReporters)
 	return c
 }
@@ -221,7 +224,8 @@ func (c *Config) demandCircuit(f *faults) {
 	f.demand(c.ConsecutiveFailureThreshold == 0 || c.ConsecutiveResetAfter > c.SampleRate, "ConsecutiveResetAfter", c.ConsecutiveResetAfter,
 		fmt.Sprintf("more than SampleRate = %v: else trips are forgotten before the next can follow, and no circuit is ever disabled", c.SampleRate))
 	f.demand(within(c.HalfOpenProbes, 1, mostProbes), "HalfOpenProbes", c.HalfOpenProbes, "1 to 1e6")
-	f.demandSpan("HalfOpenMax", c.HalfOpenMax, c.SampleRate)
+	f.demand(within(c.HalfOpenMax, c.SampleRate, c.ObservabilityWindow), "HalfOpenMax", c.HalfOpenMax,
+		fmt.Sprintf("%v to %v, SampleRate to ObservabilityWindow: results that the poll has forgotten decide nothing", c.SampleRate, c.ObservabilityWindow))
 	f.demand(within(c.MinReporters, 1, mostRequests), "MinReporters", c.MinReporters, "1 to 1e9")
 }
 

@@ -52,7 +52,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 			"Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: else trips are forgotten",
 		},
 		{"HalfOpenProbes", breaker.Config{HalfOpenProbes: -1}, "Config.HalfOpenProbes is -1: want 1 to 1e6"},
-		{"HalfOpenMax", breaker.Config{HalfOpenMax: time.Second}, "Config.HalfOpenMax is 1s: want 5s to"},
+		{"HalfOpenMax", breaker.Config{HalfOpenMax: time.Second}, "Config.HalfOpenMax is 1s: want 5s to 1m0s, SampleRate to ObservabilityWindow"},
 		{"MinReporters", breaker.Config{MinReporters: -1}, "Config.MinReporters is -1"},
 		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter remembers 1h0m0s: want ObservabilityWindow, which is 1m0s"},
 	}

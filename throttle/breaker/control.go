@@ -88,6 +88,7 @@ func (m *Manager) change(ctx context.Context, k Key, think func(id RecordID, kno
 }
 
 // List returns what this agent knows of all circuits that are not closed, or have a past, in the order of their keys. It asks nobody.
+// While nothing was heard for longer than Config.MaxStale, and OnStale is not KeepLast, it knows of none.
 func (m *Manager) List() []Status {
 	t := m.table.Load()
 	now := time.Now()

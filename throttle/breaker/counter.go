@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ const (
 type Counter struct {
 	span    time.Duration
 	begun   time.Time
+	seed    maphash.Seed
 	dropped atomic.Uint64
 	parts   [counterShards]counterPart
 }
@@ -33,7 +35,7 @@ type counterPart struct {
 // NewCounter returns a counter that remembers results for the span, which must be the manager's ObservabilityWindow. A span below
 // a millisecond is one.
 func NewCounter(span time.Duration) *Counter {
-	c := &Counter{span: max(span, time.Millisecond), begun: time.Now()}
+	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed()}
 	for i := range c.parts {
 		c.parts[i].slots = map[Key]*slot{}
 	}
@@ -49,13 +51,9 @@ func (c *Counter) Failure(k Key) { c.add(k, true) }
 // Dropped returns how many results were not counted, because there are too many circuits: more than about a million within one window.
 func (c *Counter) Dropped() uint64 { return c.dropped.Load() }
 
-// part returns where a key is counted. It need not be spread well: the parts only keep goroutines out of each other's way.
+// part returns where a key is counted.
 func (c *Counter) part(k Key) *counterPart {
-	h := uint32(len(k.ID))
-	for i := range min(len(k.ID), 8) {
-		h = h*31 + uint32(k.ID[len(k.ID)-1-i])
-	}
-	return &c.parts[h%counterShards]
+	return &c.parts[maphash.Comparable(c.seed, k)%counterShards]
 }
 
 func (c *Counter) add(k Key, failed bool) { c.addTo(c.slot(k), failed) }

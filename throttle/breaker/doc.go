@@ -34,7 +34,7 @@
 //     many results close it if SuccessThreshold percent succeeded, and open it again if FailureThreshold percent failed. In between
 //     it goes on probing, and opens if twice as many results, or HalfOpenMax, leave it undecided.
 //   - At the ConsecutiveFailureThreshold-th trip in a row it is disabled, and somebody has to enable it. Trips are forgotten only when
-//     the circuit has been well for ConsecutiveResetAfter, so that one lucky probe saves nobody.
+//     the circuit has been well for ConsecutiveResetAfter with MinimumRequestCount calls in the window, so that one lucky probe saves nobody.
 //
 // An endpoint that is dead is disabled after about ConsecutiveFailureThreshold times BreakerTimeout + SampleRate, if it gets calls
 // enough to tell.
@@ -48,8 +48,8 @@
 //
 // The lease of the leader is fenced: what it writes after another one has followed is refused ([ErrFenced]), and a shard is written only
 // if it is what the writer knew ([ErrConflict]), so no change is ever lost to another. A leader that dies is followed within
-// twice SampleRate. Store time is the store's own, sent as durations: agents' clocks may be hours apart. A store that has lost its records
-// gets them back from whichever agent notices first. While the store is away, agents go by what they know; after MaxStale OnStale says
+// twice SampleRate. Store time is the store's own, which decides how long is left: agents' clocks may be hours apart. A store that has lost its records
+// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced. While the store is away, agents go by what they know; after MaxStale OnStale says
 // what holds. A store that fails is asked less and less often. [Config.Notify] is called until it has heard,
 // also by the next leader.
 //

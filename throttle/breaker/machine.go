@@ -40,10 +40,14 @@ type machine struct {
 
 // evaluate moves the circuit as far as its counts and its time say, and reports whether anything is to be written.
 func (m *machine) evaluate() bool {
+	if m.record.dryRun && !m.settings.DryRun {
+		return m.forget()
+	}
 	if m.record.forced || m.record.state == Disabled {
 		return false
 	}
-	written := m.noteCalls()
+	written := m.mendTimes()
+	written = m.noteCalls() || written
 	if m.expired() {
 		return m.forget() || written
 	}
@@ -58,6 +62,21 @@ func (m *machine) evaluate() bool {
 		written = m.evaluateCalls() || written
 	}
 	return written || len(m.events) > 0
+}
+
+// mendTimes brings back times that the store's clock has not come to yet: it was set back, and nobody is to wait until it is there again.
+func (m *machine) mendTimes() bool {
+	r, before := &m.record, m.record
+	r.changedAt, r.countSince, r.calledAt = earlier(r.changedAt, m.now), earlier(r.countSince, m.now), earlier(r.calledAt, m.now)
+	r.openUntil = earlier(r.openUntil, m.now.Add(m.settings.MaxBreakerTimeout))
+	return r.changedAt != before.changedAt || r.countSince != before.countSince || r.calledAt != before.calledAt || r.openUntil != before.openUntil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // noteCalls notes when the circuit was called, as exactly as it matters: the first results of a half-open circuit, and otherwise
@@ -118,6 +137,8 @@ func (m *machine) evaluateProbes() bool {
 		return false
 	case n.succeeding(m.settings.SuccessThreshold):
 		m.close(Recovered)
+	case !m.settings.believes(n): // one agent with a broken network
+		return false
 	case n.failing(m.settings.FailureThreshold):
 		m.trip(Failing)
 	case overdue, n.requests() >= float64(drawAt*needed):
@@ -145,9 +166,11 @@ func (m *machine) evaluateCalls() bool {
 
 // trips reports whether the counts open a closed circuit.
 func (c *Config) trips(n counts) bool {
-	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) &&
-		(n.reporters == 0 || n.reporters >= c.MinReporters)
+	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) && c.believes(n)
 }
+
+// believes reports whether agents enough have seen failures, if anybody knows.
+func (c *Config) believes(n counts) bool { return n.reporters == 0 || n.reporters >= c.MinReporters }
 
 // trip opens the circuit, or disables it if it has tripped too often in a row.
 func (m *machine) trip(why Reason) {
@@ -189,7 +212,7 @@ func (m *machine) moveTo(to State, why Reason) {
 		Breaker: m.settings.Name, Key: r.key, From: r.state, To: to, Reason: why, Trips: r.trips, Generation: r.generation,
 		At: m.now, Failures: m.counts.failures, Successes: m.counts.successes, DryRun: m.settings.DryRun,
 	})
-	r.state, r.reason, r.changedAt = to, why, m.now
+	r.state, r.reason, r.changedAt, r.dryRun = to, why, m.now, m.settings.DryRun && why != ByHand
 	r.failures, r.successes = m.counts.failures, m.counts.successes
 }
 
@@ -203,5 +226,5 @@ func (r *record) since(now time.Time) time.Time {
 	if r.state == Open && !now.Before(r.openUntil) {
 		return r.openUntil
 	}
-	return r.countSince
+	return earlier(r.countSince, now)
 }

@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -53,6 +54,10 @@ func New(c Config) (*Manager, error) {
 		return nil, err
 	}
 	if c.Counter == nil && c.Poll == nil {
+		if _, local := c.Store.(*MemoryStore); c.Store != nil && !local {
+			return nil, errors.New("breaker: Config.Poll is nil: a shared Store wants a poll that sees the calls of all agents, such as sqlstore.Poller; " +
+				"set Counter if the calls of whoever leads are enough")
+		}
 		c.Counter = NewCounter(c.ObservabilityWindow)
 	}
 	if c.Poll == nil {
@@ -111,6 +116,9 @@ func (m *Manager) Name() string { return m.config.Name }
 // is closed; then it resigns and returns nil. It returns [ErrRunning] at once if another Run is under way. It
 // can be called again.
 func (m *Manager) Run(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if m.isClosed() {
 		return ErrClosed
 	}
@@ -142,7 +150,7 @@ func (m *Manager) stopRunning() {
 }
 
 // Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
-// idempotent. The store is the caller's to close.
+// idempotent. The store is the caller's to close, when Run has returned.
 func (m *Manager) Close() error {
 	m.closing.Do(func() {
 		close(m.closed)

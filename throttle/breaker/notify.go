@@ -127,7 +127,10 @@ func (m *Manager) notifyOf(ctx context.Context, s *shard) bool {
 			heard[id] = r.pending[:n]
 		}
 	}
-	return m.acknowledge(ctx, s.index, heard) == nil && well
+	// Also at the end: who was told is not to be told again by the next leader.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*m.config.StoreTimeout)
+	defer cancel()
+	return m.acknowledge(ending, s.index, heard) == nil && well
 }
 
 // notify calls the notifier.

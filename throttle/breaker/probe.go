@@ -16,7 +16,12 @@ type probes struct {
 	exhausted bool      // the store has no more for now
 	until     time.Time // by the agent's clock: then left is worth nothing, and more can be asked for
 	asking    bool
+	lapsed    int // grants in a row that nobody took
 }
+
+// mostLapsed is how many grants in a row may lapse before no more are kept in stock: an endpoint that is called more seldom is probed at its
+// second call.
+const mostLapsed = 20
 
 // take takes one probe, if there is any.
 func (p *probes) take(now time.Time) bool {
@@ -26,6 +31,22 @@ func (p *probes) take(now time.Time) bool {
 		return false
 	}
 	p.left--
+	p.lapsed = 0
+	return true
+}
+
+// idle reports whether so many grants have lapsed that nobody seems to want any more.
+func (p *probes) idle(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left > 0 && !now.Before(p.until) {
+		p.left = 0
+		p.lapsed++
+	}
+	if p.lapsed < mostLapsed {
+		return false
+	}
+	p.lapsed = 0
 	return true
 }
 
@@ -79,9 +100,15 @@ func (p *prober) want(e *entry) bool {
 func (p *prober) prefetch(t *table) {
 	now := time.Now()
 	for _, v := range t.views {
-		if e := v.entry; e.probes != nil && !e.forced && !e.lapses && e.probes.demanded.Load() && e.stateAt(now) == HalfOpen {
-			p.want(e)
+		e := v.entry
+		if e.probes == nil || e.forced || e.lapses || !e.probes.demanded.Load() || e.stateAt(now) != HalfOpen {
+			continue
 		}
+		if e.probes.idle(now) {
+			e.probes.demanded.Store(false)
+			continue
+		}
+		p.want(e)
 	}
 }
 

@@ -19,6 +19,7 @@ type record struct {
 	key        Key
 	state      State
 	forced     bool // by hand: no count changes it
+	dryRun     bool // nobody was refused for it, and nobody is to be when DryRun ends
 	trips      int
 	generation uint64
 	reason     Reason
@@ -40,6 +41,7 @@ type wireRecord struct {
 	IDRaw      []byte      `json:"id_bytes,omitempty"`
 	State      string      `json:"state"`
 	Forced     bool        `json:"forced,omitempty"`
+	DryRun     bool        `json:"dry_run,omitempty"`
 	Trips      int         `json:"trips"`
 	Generation uint64      `json:"generation"`
 	Reason     string      `json:"reason,omitempty"`
@@ -67,7 +69,7 @@ type wireEvent struct {
 // encode returns the record as it is written.
 func (r *record) encode() ([]byte, error) {
 	w := wireRecord{
-		Format: recordFormat, State: r.state.String(), Forced: r.forced, Trips: r.trips, Generation: r.generation,
+		Format: recordFormat, State: r.state.String(), Forced: r.forced, DryRun: r.dryRun, Trips: r.trips, Generation: r.generation,
 		Reason: r.reason.String(), ChangedAt: toMicros(r.changedAt), OpenUntil: toMicros(r.openUntil), CountSince: toMicros(r.countSince),
 		CalledAt: toMicros(r.calledAt), Failures: r.failures, Successes: r.successes,
 	}
@@ -96,7 +98,7 @@ func decode(s StoredRecord, breaker string) (*record, error) {
 	}
 	r := &record{
 		key:    Key{Tenant: w.Tenant + string(w.TenantRaw), ID: w.ID + string(w.IDRaw)},
-		forced: w.Forced, trips: w.Trips, generation: w.Generation,
+		forced: w.Forced, dryRun: w.DryRun, trips: w.Trips, generation: w.Generation,
 		changedAt: fromMicros(w.ChangedAt), openUntil: fromMicros(w.OpenUntil), countSince: fromMicros(w.CountSince),
 		calledAt: fromMicros(w.CalledAt), failures: w.Failures, successes: w.Successes,
 	}

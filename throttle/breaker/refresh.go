@@ -11,6 +11,7 @@ import (
 const (
 	rereadEvery  = 16 // refreshes
 	rereadShards = 16 // at once
+	shardsAtOnce = 16 // of one question
 )
 
 // Refresh reads what has changed in the store, now. Run does so by itself.
@@ -81,8 +82,17 @@ func (m *Manager) confirm(i int, known *shard, at time.Time) {
 	m.known[i].CompareAndSwap(known, &same)
 }
 
-// reload reads shards, and gives back to the store what it has lost of them.
+// reload reads shards, some at a time so that a large store gets done in the end, and gives back to the store what it has lost of them.
 func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) error {
+	for some := range slices.Chunk(shards, shardsAtOnce) {
+		if err := m.reloadSome(ctx, some, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard) error {
 	asked := time.Now()
 	loaded, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]Shard, error) { return s.Load(ctx, shards) })
 	if err != nil {
@@ -101,9 +111,9 @@ func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) err
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
 // was known stands: the store may be a replica that cannot be written yet.
 func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) {
-	edits := known.lost(read, m.config.MaxStale)
-	if len(edits) > 0 {
-		m.fail(RecordsLost, errLost(known, len(edits)))
+	edits, gone := known.lost(read, m.config.MaxStale)
+	if len(edits)+gone > 0 {
+		m.fail(RecordsLost, errLost(known, len(edits), gone))
 	}
 	lost := len(edits) > 0
 	for _, id := range corrupt {

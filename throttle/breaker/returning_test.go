@@ -42,7 +42,9 @@ func TestAPermitKeepsItsState(t *testing.T) {
 func TestHalfOpenMaxOutlastsNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		m := agent(t, breaker.Config{Poll: f.poll, HalfOpenMax: 3 * time.Minute, Retention: 10 * time.Minute, HalfOpenProbes: 10})
+		m := agent(t, breaker.Config{
+			Poll: f.poll, ObservabilityWindow: 3 * time.Minute, HalfOpenMax: 3 * time.Minute, Retention: 10 * time.Minute, HalfOpenProbes: 10,
+		})
 		running(t, m)
 		f.during(t.Context(), 6*time.Second, 20, k, 1, m)
 		eventually(t, 31*time.Second, "it is half-open", inState(k, breaker.HalfOpen, m))

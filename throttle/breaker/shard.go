@@ -52,20 +52,25 @@ func (m *Manager) readShard(s Shard, at time.Time) (*shard, []RecordID) {
 	return read, corrupt
 }
 
-// lost returns the records that were known and that the store has no more, or only as they were before: from a shard that the store has lost.
-// What was read too long ago is not given back, because it may have ended since.
-func (known *shard) lost(read *shard, maxAge time.Duration) []edit {
-	if !read.version.lostSince(known.version) || read.readAt.Sub(known.readAt) > maxAge {
-		return nil
+// lost returns the records that were known and that the store has no more, or only as they were before: from a shard that the store has lost,
+// and how many there are of which nothing is given back. What was read too long ago may have ended since, but for what ends by hand only.
+func (known *shard) lost(read *shard, maxAge time.Duration) (edits []edit, gone int) {
+	if !read.version.lostSince(known.version) {
+		return nil, 0
 	}
-	var edits []edit
+	old := read.readAt.Sub(known.readAt) > maxAge
 	for id, r := range known.records {
-		if now, ok := read.records[id]; !ok || now.generation < r.generation {
+		now, ok := read.records[id]
+		switch {
+		case ok && now.generation >= r.generation:
+		case old && r.state != Disabled && !r.forced:
+			gone++
+		default:
 			edits = append(edits, edit{id: id, record: r})
 		}
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return slices.Compare(a.id[:], b.id[:]) })
-	return edits
+	return edits, gone
 }
 
 // edit is a change of one record: what it becomes, nil for its end, and what is told of it when the store has it.

@@ -14,6 +14,7 @@ type Stats struct {
 	Probes      uint64 // granted to this agent
 	LateResults uint64 // of calls that were admitted before their circuit changed; they count for nothing
 	Notified    uint64
+	Dropped     uint64 // results for which the counter had no room
 	// SnapshotAge is how long ago the store was read last, -1 if it never was.
 	SnapshotAge time.Duration
 	Stale       bool // for longer than Config.MaxStale: Config.OnStale holds

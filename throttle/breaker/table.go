@@ -79,7 +79,11 @@ func (m *Manager) build(last *table) *table {
 			if t.views == nil {
 				t.views = map[Key]*view{}
 			}
-			e := newEntry(r, tenants.settings(r.key.Tenant), now.Add(r.openUntil.Sub(storeNow)))
+			settings := tenants.settings(r.key.Tenant)
+			if r.dryRun && !settings.DryRun {
+				continue // nobody was to be refused for it
+			}
+			e := newEntry(r, settings, now.Add(min(r.openUntil.Sub(storeNow), settings.MaxBreakerTimeout)))
 			e.lapses = stale
 			e.inherit(last)
 			t.views[r.key] = &view{table: t, entry: e}

@@ -63,6 +63,6 @@ func (m *Manager) askTenant(tenant string) (settings *Config, err error) {
 
 // withCircuitDefaultsOf fills in what a tenant left out, given the manager's SampleRate.
 func (c Config) withCircuitDefaultsOf(manager *Config) Config {
-	c.SampleRate = manager.SampleRate
+	c.SampleRate, c.ObservabilityWindow = manager.SampleRate, manager.ObservabilityWindow
 	return c.withCircuitDefaults()
 }

@@ -128,6 +128,9 @@ func (f *traffic) during(ctx context.Context, d time.Duration, rps int, k breake
 // agent makes a manager.
 func agent(t testing.TB, c breaker.Config) *breaker.Manager {
 	t.Helper()
+	if c.Poll == nil && c.Counter == nil { // of a store that is shared, it would be refused
+		c.Counter = breaker.NewCounter(max(time.Minute, 2*c.SampleRate, c.ObservabilityWindow))
+	}
 	if c.Name == "" {
 		c.Name = "deliveries"
 	}

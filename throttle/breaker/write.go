@@ -10,8 +10,8 @@ import (
 // mostAttempts is how often a change is thought over before it is given up.
 const mostAttempts = 10
 
-func errLost(s *shard, n int) error {
-	return fmt.Errorf("breaker: the store has lost %d records of shard %d", n, s.index)
+func errLost(s *shard, back, gone int) error {
+	return fmt.Errorf("breaker: the store has lost records of shard %d: %d are given back, %d are known from too long ago", s.index, back, gone)
 }
 
 // update changes one shard: think says what is to be changed, given what is known, and thinks again if that was not the newest. It

@@ -2,7 +2,7 @@
 //
 //	client := redis.NewUniversalClient(redisstore.Options("redis:6379"))
 //	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})
-//	manager, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
+//	manager, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poll}) // poll counts the calls of all agents
 //
 // It needs Redis 6.2 or newer. Each step is one script or one command on keys that lie together, so Redis Cluster works too. Calls never
 // wait for any of this: a manager reads and writes in the background.

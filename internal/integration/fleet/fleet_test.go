@@ -161,7 +161,9 @@ func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := breaker.New(config(store))
+	c := config(store)
+	c.Counter = breaker.NewCounter(c.ObservabilityWindow)
+	m, err := breaker.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package breakerz shows breakers on the page of package statusz:
 //
-//	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
+//	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poll})
 //	remove := page.Add(breakerz.Source(m))
 //	defer remove()
 //
