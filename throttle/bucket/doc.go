@@ -20,7 +20,8 @@
 //
 // # Stores
 //
-// A [Store] decides in one atomic step, by its own clock. [NewMemoryStore] is for one process. For a store that is elsewhere, requests for single
+// A [Store] decides in one atomic step, by its own clock. [NewMemoryStore] is for one process; sqlstore.NewBucket and redisstore.NewBucket are
+// for several. For a store that is elsewhere, requests for single
 // tokens of a bucket are asked for together while it is being asked, and those in [Limiter.Wait] stand in one line per key, which asks for all of
 // them: ten thousand who wait cost one question per batch of tokens. What holds when a store gives no answer within Config.Timeout is
 // Config.OnFailure's to say; [Decision].Source tells such answers from the store's.

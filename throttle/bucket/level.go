@@ -96,7 +96,7 @@ func (v Level) Return(l Limit, now, n int64) Level {
 func (v Level) Full(l Limit, now int64) bool {
 	l = l.WithDefaults()
 	if l.Algorithm == Fixed {
-		return v.Used == 0 || v.At+int64(l.Period) <= now
+		return v.Used == 0 || v.At <= now-int64(l.Period)
 	}
 	return v.At <= now
 }

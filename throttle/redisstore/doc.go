@@ -1,4 +1,5 @@
-// Package redisstore keeps in Redis, or Valkey, what a fleet shares: the circuits of a [breaker.Manager].
+// Package redisstore keeps in Redis, or Valkey, what a fleet shares: the circuits of a [breaker.Manager], and the buckets of a
+// [bucket.Limiter], of which [Bucket] tells.
 //
 //	client := redis.NewUniversalClient(redisstore.Options("redis:6379"))
 //	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})

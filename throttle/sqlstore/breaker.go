@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"sync/atomic"
 	"time"
 
@@ -76,64 +75,20 @@ func (b *Breaker) Close() error { return nil }
 
 // CreateSchema creates the tables if they are missing. Any number of processes may call it at once.
 func (b *Breaker) CreateSchema(ctx context.Context) error {
-	if b.hasTables(ctx) {
+	if hasTables(ctx, b.db, b.sql.tables) {
 		return nil // without asking for the right to create tables, which a service often does not have
 	}
 	statements, err := BreakerSchema(b.dialect, b.prefix)
 	if err != nil {
 		return err
 	}
-	if err := b.create(ctx, statements); err != nil {
+	if err := createTables(ctx, b.db, b.dialect, b.prefix, statements); err != nil {
 		return failed("create schema", err)
 	}
 	return nil
 }
 
-func (b *Breaker) hasTables(ctx context.Context) bool {
-	rows, err := b.db.QueryContext(ctx, b.sql.tables)
-	if err != nil {
-		return false
-	}
-	defer rows.Close()
-	for rows.Next() { // it has none
-	}
-	return rows.Err() == nil
-}
-
-// create runs the statements. PostgreSQL's IF NOT EXISTS fails if another process creates the same table meanwhile, so they take turns.
-func (b *Breaker) create(ctx context.Context, statements []string) error {
-	if b.dialect != PostgreSQL {
-		for _, s := range statements {
-			if _, err := b.db.ExecContext(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return b.inTransaction(ctx, func(tx *sql.Tx) error {
-		turn := fnv.New32a()
-		turn.Write([]byte("spillway " + b.prefix))
-		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(turn.Sum32())); err != nil {
-			return err
-		}
-		for _, s := range statements {
-			if _, err := tx.ExecContext(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // inTransaction commits what do has done, unless that fails.
 func (b *Breaker) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
-	tx, err := b.db.BeginTx(ctx, b.dialect.transaction())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // of no effect after the commit
-	if err := do(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return inTransaction(ctx, b.db, b.dialect, do)
 }

@@ -55,6 +55,11 @@
 // says. More than one connection per process only makes them wait for each other. Transactions begin with a write, so
 // _txlock=immediate changes nothing.
 //
+// # A bucket's store
+//
+// [NewBucket] returns a [bucket.Store], on which the processes of a fleet share token buckets; [Bucket] tells how. [NewDocumentBucket] calls a stored
+// procedure that you have already.
+//
 // # Counting deliveries
 //
 // A [Poller] is a [breaker.PollFunc] over your own table of deliveries, in one query per round:

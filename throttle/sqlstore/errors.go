@@ -7,7 +7,7 @@ import (
 )
 
 // ErrNoTables means that the store's tables are not in the database.
-var ErrNoTables = errors.New("the tables are missing: run what sqlstore.BreakerSchema returns, or call CreateSchema")
+var ErrNoTables = errors.New("the tables are missing: run what sqlstore.BreakerSchema or BucketSchema returns, or call CreateSchema")
 
 // failed says at what step the database failed. The error of the driver is wrapped as it is.
 func failed(step string, err error) error {

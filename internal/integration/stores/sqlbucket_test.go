@@ -1,0 +1,248 @@
+package stores_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+func TestPostgresBuckets(t *testing.T) {
+	server := program.Postgres(t, "TimeZone=Europe/Paris")
+	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
+	e.bucketCases(t)
+	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
+		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
+		pooled.last.Store(1000)
+		pooled.takesAsLevels(t)
+	})
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
+}
+
+func TestMariaDBBuckets(t *testing.T) {
+	t.Setenv("TZ", "Europe/Paris")
+	server := program.MariaDB(t)
+	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("") })
+	e.bucketCases(t)
+	t.Run("an odd session", func(t *testing.T) {
+		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
+		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
+		odd.last.Store(1000)
+		odd.bucketCases(t)
+	})
+	t.Run("the document's own", func(t *testing.T) { e.asksTheDocuments(t) })
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
+}
+
+func TestSQLiteBuckets(t *testing.T) { newSQLite().bucketCases(t) }
+
+func (e *engine) bucketCases(t *testing.T) {
+	t.Run("takes as a level does", e.takesAsLevels)
+	t.Run("keys of any bytes are apart", e.keepsKeysApart)
+	t.Run("a missing table is told", e.missesBuckets)
+	t.Run("twenty processes create the schema at once", e.createsBucketsAtOnce)
+	t.Run("full rows are swept", e.sweepsBuckets)
+	t.Run("rows that disappear meanwhile", e.losesBuckets)
+	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+		t.Run("not one token too many, "+a.String(), func(t *testing.T) { e.grantsAsManyAsThereAre(t, a) })
+		t.Run("not too many in any time, "+a.String(), func(t *testing.T) { e.grantsAtItsRate(t, a) })
+	}
+}
+
+// buckets is a bucket store with its table, and a look into it.
+type buckets struct {
+	*sqlstore.Bucket
+
+	e     *engine
+	db    *sql.DB
+	table string
+	name  string
+}
+
+func (e *engine) buckets(t testing.TB, dsn, name, prefix string) buckets {
+	t.Helper()
+	db := e.open(t, dsn)
+	b, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: name, Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CreateSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return buckets{b, e, db, prefix + "bucket", name}
+}
+
+// query writes a query's parameters as the database wants them.
+func (b buckets) query(q string) string {
+	q = strings.ReplaceAll(q, "{bucket}", b.table)
+	if b.e.dialect != sqlstore.PostgreSQL {
+		return q
+	}
+	for n := 1; strings.Contains(q, "?"); n++ {
+		q = strings.Replace(q, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return q
+}
+
+// now is the database's time. That of PostgreSQL and MariaDB is asked for in another way than the store does.
+func (b buckets) now(t testing.TB) int64 {
+	t.Helper()
+	q := map[sqlstore.Dialect]string{
+		sqlstore.PostgreSQL: "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint) * 1000",
+		sqlstore.MySQL:      "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) * 1000",
+		sqlstore.SQLite:     "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000000",
+	}[b.e.dialect]
+	var ns int64
+	if err := b.db.QueryRow(q).Scan(&ns); err != nil {
+		t.Fatal(err)
+	}
+	return ns
+}
+
+func (b buckets) level(t testing.TB, key string) (v bucket.Level) {
+	t.Helper()
+	err := b.db.QueryRow(b.query("SELECT at_ns, used FROM {bucket} WHERE name = ? AND id = ?"), []byte(b.name), []byte(key)).Scan(&v.At, &v.Used)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// put gives a bucket a level that it cannot have got by itself, as after a step of the clock.
+func (b buckets) put(t testing.TB, key string, v bucket.Level) {
+	t.Helper()
+	if err := b.Reset(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	columns, values := "name, id, at_ns, used, keep_ns", "?, ?, ?, ?, 0"
+	if b.e.dialect != sqlstore.MySQL {
+		columns, values = columns+", taken_ns, granted", values+", 0, 0"
+	}
+	q := b.query("INSERT INTO {bucket} (" + columns + ") VALUES (" + values + ")")
+	if _, err := b.db.Exec(q, []byte(b.name), []byte(key), v.At, v.Used); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lasting is a limit of which nothing comes back while a test runs.
+func lasting(capacity int64, a bucket.Algorithm) bucket.Limit {
+	return bucket.Limit{Capacity: capacity, Refill: max(1, capacity/10), Period: 366 * 24 * time.Hour, Algorithm: a}.WithDefaults()
+}
+
+func (e *engine) keepsKeysApart(t *testing.T) {
+	dsn := e.dsn(t)
+	long := strings.Repeat("k", 191)
+	keys := []string{
+		"", "k", "K", "k ", " k", "k\x00", "\x00", "\xff\xfe", "ß", "ss", "é", "e\u0301", `'; DROP TABLE x; --`, "?", "$1", "%", "{ns}",
+		long[:190], long, long + "k", long + "l", long + strings.Repeat("k", 1<<20),
+	}
+	stores := []buckets{e.buckets(t, dsn, "a", "keys_"), e.buckets(t, dsn, "a ", "keys_"), e.buckets(t, dsn, "A\x00", "keys_")}
+	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+		l := lasting(3, a)
+		for i, b := range stores {
+			for _, key := range keys {
+				for n, want := range []int64{2, 1, 0} {
+					d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1})
+					if err != nil || d.Remaining != want || !d.Allowed {
+						t.Fatalf("store %d, %v, key %.40q: request %d: got %+v %v want %d left", i, a, key, n, d, err, want)
+					}
+				}
+				if d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1}); err != nil || d.Allowed {
+					t.Fatalf("store %d, %v, key %.40q: got %+v %v want none left", i, a, key, d, err)
+				}
+			}
+		}
+		for _, b := range stores {
+			for _, key := range keys {
+				if err := b.Reset(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var left int
+			if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&left); err != nil || left != 0 {
+				t.Errorf("got %d rows %v want none", left, err)
+			}
+		}
+	}
+}
+
+// bucketSteps are all that a store does, each once.
+func bucketSteps(ctx context.Context, b *sqlstore.Bucket) map[string]error {
+	_, take := b.Take(ctx, bucket.Request{Key: "k", Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1})
+	_, fixed := b.Take(ctx, bucket.Request{Key: "f", Limit: lasting(5, bucket.Fixed), Min: 1, Max: 1})
+	_, peek := b.Take(ctx, bucket.Request{Key: "k", Limit: lasting(5, bucket.Continuous)})
+	_, sweep := b.Sweep(ctx)
+	return map[string]error{
+		"take": take, "take of a fixed one": fixed, "peek": peek, "sweep": sweep,
+		"return": b.Return(ctx, "k", lasting(5, bucket.Continuous), 1), "reset": b.Reset(ctx, "k"),
+	}
+}
+
+func (e *engine) missesBuckets(t *testing.T) {
+	b, err := sqlstore.NewBucket(e.open(t, e.dsn(t)), e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: "nobody_made_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, err := range bucketSteps(t.Context(), b) {
+		if !errors.Is(err, sqlstore.ErrNoTables) || !strings.Contains(err.Error(), "nobody_made_bucket") {
+			t.Errorf("%s: got %v want ErrNoTables and the table's name", step, err)
+		}
+	}
+}
+
+func (e *engine) createsBucketsAtOnce(t *testing.T) {
+	const processes = 20
+	dsn := e.dsn(t)
+	prefix := fmt.Sprintf("at_once_b_%d_", e.last.Add(1))
+	errs := make(chan error, 2*processes)
+	for range processes {
+		b, err := sqlstore.NewBucket(e.open(t, dsn), e.dialect, sqlstore.BucketConfig{Name: "b", Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			errs <- b.CreateSchema(t.Context())
+			errs <- b.CreateSchema(t.Context())
+		}()
+	}
+	for range 2 * processes {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (e *engine) sweepsBuckets(t *testing.T) {
+	b := e.buckets(t, e.dsn(t), fmt.Sprint("sweep ", e.last.Add(1)), "sweep_")
+	const old = 600
+	long := b.now(t) - int64(2*time.Hour)
+	for i := range old {
+		key := strings.Repeat("\x00", i%3) + fmt.Sprint(i)
+		if i == 0 {
+			key = ""
+		}
+		b.put(t, key, bucket.Level{At: long})
+	}
+	b.put(t, "full, but not for long", bucket.Level{At: long + int64(119*time.Minute)})
+	for key, a := range map[string]bucket.Algorithm{"c": bucket.Continuous, "f": bucket.Fixed} {
+		if _, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: lasting(5, a), Min: 1, Max: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int64{old, 0} {
+		if n, err := b.Sweep(t.Context()); err != nil || n != want {
+			t.Errorf("got %d %v want %d", n, err, want)
+		}
+	}
+	var left int
+	if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&left); err != nil || left != 3 {
+		t.Errorf("got %d rows %v want 3", left, err)
+	}
+}

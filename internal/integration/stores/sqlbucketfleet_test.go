@@ -1,0 +1,181 @@
+package stores_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// bucketFleet runs 3 handles x 64 goroutines, each until its func says false.
+func (e *engine) bucketFleet(t testing.TB, name string, each func(b buckets, draw *rand.Rand) bool) {
+	dsn := e.dsn(t)
+	var all sync.WaitGroup
+	handles := make([]buckets, 3)
+	for h := range handles {
+		handles[h] = e.buckets(t, dsn, name, "fleet_")
+		if e.dialect != sqlstore.SQLite {
+			handles[h].db.SetMaxOpenConns(8)
+			handles[h].db.SetMaxIdleConns(8)
+		}
+	}
+	for h, b := range handles {
+		for g := range 64 {
+			draw := rand.New(rand.NewPCG(uint64(h), uint64(g)))
+			all.Go(func() {
+				for each(b, draw) {
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+func (e *engine) grantsAsManyAsThereAre(t *testing.T, a bucket.Algorithm) {
+	l := lasting(1500, a)
+	var granted, returned atomic.Int64
+	e.bucketFleet(t, fmt.Sprint("exact ", e.last.Add(1)), func(b buckets, draw *rand.Rand) bool {
+		d, err := b.Take(t.Context(), bucket.Request{Key: "hot", Limit: l, Min: 1, Max: 1 + draw.Int64N(4)})
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		granted.Add(d.Granted)
+		if d.Granted > 1 && draw.IntN(3) == 0 {
+			if err := b.Return(t.Context(), "hot", l, 1); err != nil {
+				t.Error(err)
+				return false
+			}
+			returned.Add(1)
+		}
+		return d.Allowed
+	})
+	// Who gave something back last may have found everybody gone, so a few may be left.
+	got := granted.Load() - returned.Load()
+	if got > l.Capacity || got < l.Capacity-192 {
+		t.Errorf("%v: got %d granted and %d of them returned: want %d kept, or a few less", a, granted.Load(), returned.Load(), l.Capacity)
+	}
+	t.Logf("%v: %d granted, %d returned, %d of %d kept", a, granted.Load(), returned.Load(), got, l.Capacity)
+}
+
+// losesBuckets deletes rows while others take from them: nobody gets an error.
+func (e *engine) losesBuckets(t *testing.T) {
+	var asked atomic.Int64
+	limits := []bucket.Limit{bucket.PerSecond(5), {Capacity: 5, Refill: 5, Period: time.Millisecond, Algorithm: bucket.Fixed}}
+	e.bucketFleet(t, fmt.Sprint("loss ", e.last.Add(1)), func(b buckets, draw *rand.Rand) bool {
+		l, key := limits[draw.IntN(2)], fmt.Sprint(draw.IntN(3))
+		var err error
+		switch draw.IntN(16) {
+		case 0:
+			err = b.Reset(t.Context(), key)
+		case 1:
+			_, err = b.db.Exec(b.query("UPDATE {bucket} SET at_ns = 1, keep_ns = 0 WHERE name = ? AND id = ?"), []byte(b.name), []byte(key))
+		case 2:
+			_, err = b.Sweep(t.Context())
+		case 3:
+			err = b.Return(t.Context(), key, l, 1)
+		default:
+			_, err = b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1 + draw.Int64N(3)})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return err == nil && asked.Add(1) < 4000
+	})
+}
+
+// grantsAtItsRate asks for more than there is, until by the database's own clock so much time has passed.
+func (e *engine) grantsAtItsRate(t *testing.T, a bucket.Algorithm) {
+	l := bucket.Limit{Capacity: 20, Refill: 20, Period: 200 * time.Millisecond, Algorithm: a}
+	var granted, asked atomic.Int64
+	var over atomic.Bool
+	watch := e.buckets(t, e.dsn(t), "watch", "fleet_")
+	begins := watch.now(t)
+	end := time.AfterFunc(2*time.Second, func() { over.Store(true) })
+	e.bucketFleet(t, fmt.Sprint("rate ", e.last.Add(1)), func(b buckets, _ *rand.Rand) bool {
+		d, err := b.Take(t.Context(), bucket.Request{Key: "hot", Limit: l, Min: 1, Max: 1})
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		asked.Add(1)
+		granted.Add(d.Granted)
+		return !over.Load()
+	})
+	end.Stop()
+	ends := watch.now(t)
+	most := l.Capacity + (ends-begins)/int64(l.Interval())
+	if a == bucket.Fixed {
+		most = (ends/int64(l.Period) - begins/int64(l.Period) + 1) * l.Capacity
+	}
+	if got := granted.Load(); got > most {
+		t.Errorf("%v: got %d want at most %d", a, got, most)
+	}
+	t.Logf("%v: %d of at most %d granted, %d asked in %v", a, granted.Load(), most, asked.Load(), time.Duration(ends-begins))
+}
+
+func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {
+	warm := e.buckets(t, e.dsn(t), "warm", "fault_")
+	l := lasting(10, bucket.Continuous)
+	take := func(want int64) {
+		t.Helper()
+		d, err := warm.Take(t.Context(), bucket.Request{Key: "kept", Limit: l, Min: 1, Max: 1})
+		if err != nil || d.Remaining != want {
+			t.Errorf("got %+v %v want %d left", d, err, want)
+		}
+	}
+	answers := func() {
+		t.Helper()
+		program.Eventually(t, "the store answers", func() string {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if _, err := warm.Take(ctx, bucket.Request{Key: "other", Limit: l}); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+	take(9)
+	cold, err := sqlstore.NewBucket(e.open(t, e.dsn(t)), e.dialect, sqlstore.BucketConfig{Name: "cold", Prefix: "fault_"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Freeze(t)
+	bucketFailsInTime(t, "frozen, with connections", warm.Bucket)
+	bucketFailsInTime(t, "frozen, without connections", cold)
+	server.Thaw(t)
+	answers()
+	take(8)
+	server.Kill(t)
+	bucketFailsInTime(t, "killed", warm.Bucket)
+	server.Restart(t)
+	answers()
+	take(7)
+}
+
+func bucketFailsInTime(t *testing.T, what string, b *sqlstore.Bucket) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	done := make(chan map[string]error, 1)
+	go func() { done <- bucketSteps(ctx, b) }()
+	late := time.NewTimer(program.Patience)
+	defer late.Stop()
+	select {
+	case errs := <-done:
+		for step, err := range errs {
+			if err == nil {
+				t.Errorf("%s: %s: got no error", what, step)
+			}
+		}
+	case <-late.C:
+		t.Fatalf("%s: the context has ended, and a step has not", what)
+	}
+}

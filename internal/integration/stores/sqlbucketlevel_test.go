@@ -1,0 +1,119 @@
+package stores_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func someLimit(draw *rand.Rand) bucket.Limit {
+	l := bucket.Limit{Capacity: 1 + draw.Int64N(50), Refill: 1 + draw.Int64N(100), Period: time.Duration(1+draw.Int64N(1e11)) + time.Microsecond}
+	switch draw.IntN(8) {
+	case 0:
+		l = bucket.Limit{Capacity: int64(10 * 366 * 24 * time.Hour), Refill: 1000, Period: time.Microsecond}
+	case 1:
+		l = bucket.Limit{Capacity: 10, Refill: 1, Period: 366 * 24 * time.Hour}
+	case 2, 3, 4:
+		l.Algorithm = bucket.Fixed
+	case 5:
+		l = bucket.Limit{Capacity: math.MaxInt64 - draw.Int64N(3), Period: 366 * 24 * time.Hour, Algorithm: bucket.Fixed}
+	}
+	return l.WithDefaults()
+}
+
+// someLevel is one that the bucket may have, or that it cannot have without a step of the clock.
+func someLevel(draw *rand.Rand, l bucket.Limit, now int64) bucket.Level {
+	if l.Algorithm == bucket.Fixed {
+		begins := now - now%int64(l.Period)
+		at := []int64{begins, begins, begins, begins - int64(l.Period), begins + int64(l.Period), now + 3*int64(l.Period), math.MaxInt64, 0}
+		used := []int64{0, draw.Int64N(l.Capacity), l.Capacity, l.Capacity - 1, math.MaxInt64}
+		return bucket.Level{At: at[draw.IntN(len(at))], Used: used[draw.IntN(len(used))]}
+	}
+	burst := l.Capacity * int64(l.Interval())
+	at := []int64{now + draw.Int64N(burst), now + draw.Int64N(burst), now + burst, now + 2*burst, now - draw.Int64N(now), math.MaxInt64, 0, -1}
+	return bucket.Level{At: at[draw.IntN(len(at))]}
+}
+
+// takesAsLevels asks at random, and compares answer and row with what bucket.Level says at a time between those of before and after.
+func (e *engine) takesAsLevels(t *testing.T) {
+	b := e.buckets(t, e.dsn(t), fmt.Sprint("levels ", e.last.Add(1)), "levels_")
+	for seed := range uint64(250) {
+		draw := rand.New(rand.NewPCG(seed, 9))
+		l, key := someLimit(draw), fmt.Sprint(seed)
+		if err := l.Validate(); err != nil {
+			continue
+		}
+		for step := range 6 {
+			if draw.IntN(2) == 0 && step > 0 {
+				b.put(t, key, someLevel(draw, l, b.now(t)))
+			}
+			old, before := b.level(t, key), b.now(t)
+			if draw.IntN(4) == 0 {
+				b.returnsAsLevel(t, fmt.Sprintf("seed %d, step %d", seed, step), key, l, old, []int64{1, 1 + draw.Int64N(l.Capacity), math.MaxInt64}[draw.IntN(3)])
+				continue
+			}
+			r := bucket.Request{Key: key, Limit: l, Min: draw.Int64N(min(l.Capacity, 8) + 1)}
+			r.Max = r.Min + draw.Int64N(5)
+			switch draw.IntN(6) {
+			case 0:
+				r.Min, r.Max = l.Capacity, l.Capacity
+			case 1:
+				r.Max = math.MaxInt64
+			case 2:
+				r.Min, r.Max = 0, 0
+			}
+			d, err := b.Take(t.Context(), r)
+			if err != nil {
+				t.Fatalf("seed %d, step %d: %+v of %+v: %v", seed, step, r, old, err)
+			}
+			if next, after := b.level(t, key), b.now(t); !explained(r, old, next, d, before, after) {
+				_, want := old.Take(l, before, r.Min, r.Max)
+				t.Fatalf("seed %d, step %d, %+v\nof %+v\ngot %+v and %+v\nbut at the time before %+v", seed, step, r, old, d, next, want)
+			}
+		}
+	}
+}
+
+// explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level.
+func explained(r bucket.Request, old, next bucket.Level, d bucket.Decision, before, after int64) bool {
+	period := int64(r.Limit.Period)
+	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter)}
+	// One that was far ahead leaves no trace of its own, but what is left of the period.
+	left := (period - int64(d.ResetAfter)%period) % period
+	times = append(times, before-before%period+left, after-after%period+left)
+	if r.Limit.Algorithm != bucket.Fixed {
+		// What was clamped is told as a whole burst.
+		times = append(times, before+(after-before)/2)
+	}
+	for _, now := range times {
+		if now < before || now > after {
+			continue
+		}
+		want, answer := old.Take(r.Limit, now, r.Min, r.Max)
+		if answer == d && want == next {
+			return true
+		}
+	}
+	return false
+}
+
+func (b buckets) returnsAsLevel(t *testing.T, what, key string, l bucket.Limit, old bucket.Level, n int64) {
+	t.Helper()
+	before := b.now(t)
+	if err := b.Return(t.Context(), key, l, n); err != nil {
+		t.Fatalf("%s: return %d: %v", what, n, err)
+	}
+	next, after := b.level(t, key), b.now(t)
+	first, last := old.Return(l, before, n), old.Return(l, after, n)
+	good := next == first || next == last
+	if l.Algorithm != bucket.Fixed { // a full one is full, whenever it became so
+		good = good || next.At >= first.At && next.At <= last.At || next.At <= after && first.Full(l, after) && last.Full(l, after)
+	}
+	if !good {
+		t.Fatalf("%s: return %d of %+v, %+v: got %+v want %+v to %+v", what, n, l, old, next, first, last)
+	}
+}

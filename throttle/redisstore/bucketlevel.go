@@ -1,0 +1,78 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// possible reports what is wrong with a request. The script relies on it: it could divide for ever by an interval that is none.
+func possible(r bucket.Request) error {
+	if err := r.Limit.Validate(); err != nil {
+		return err
+	}
+	if r.Min < 0 || r.Min > r.Max || r.Min > r.Limit.Capacity {
+		return fmt.Errorf("the request is for %d to %d tokens: want 0 <= Min <= Max, and at most %d as Min", r.Min, r.Max, r.Limit.Capacity)
+	}
+	return nil
+}
+
+// takeArguments are the request as the script counts. More than the bucket holds is never granted, so it need not be said.
+func takeArguments(r bucket.Request) []any {
+	most := min(r.Max, r.Limit.Capacity)
+	if r.Limit.Algorithm == bucket.Fixed {
+		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, most}
+	}
+	interval := int64(r.Limit.Interval())
+	return []any{"continuous", interval, r.Limit.Capacity * interval, r.Min * interval, most * interval}
+}
+
+func returnArguments(l bucket.Limit, n int64) []any {
+	n = max(0, n)
+	if l.Algorithm == bucket.Fixed {
+		return []any{"fixed", int64(l.Period), n}
+	}
+	interval := int64(l.Interval())
+	return []any{"continuous", interval, min(n, l.Capacity) * interval}
+}
+
+// readDecision decides as the script did, from the time and the level that it found, and wants the same level to follow: what is told is
+// what was written.
+func readDecision(r bucket.Request, answer []any) (bucket.Decision, error) {
+	var text [3]string
+	for i := range text {
+		ok := len(answer) == len(text)
+		if ok {
+			text[i], ok = answer[i].(string)
+		}
+		if !ok {
+			return bucket.Decision{}, errAnswer
+		}
+	}
+	now, err := strconv.ParseInt(text[0], 10, 64)
+	before, ok1 := parseLevel(text[1])
+	after, ok2 := parseLevel(text[2])
+	if err != nil || now < 0 || !ok1 || !ok2 {
+		return bucket.Decision{}, errAnswer
+	}
+	next, d := before.Take(r.Limit, now, r.Min, r.Max)
+	if next != after {
+		return bucket.Decision{}, errAnswer
+	}
+	return d, nil
+}
+
+// parseLevel reads a level as the scripts write it. None is a full bucket.
+func parseLevel(text string) (bucket.Level, bool) {
+	if text == "" {
+		return bucket.Level{}, true
+	}
+	at, used, _ := strings.Cut(text, " ")
+	var v bucket.Level
+	var err1, err2 error
+	v.At, err1 = strconv.ParseInt(at, 10, 64)
+	v.Used, err2 = strconv.ParseInt(used, 10, 64)
+	return v, err1 == nil && err2 == nil && v.At >= 0 && v.Used >= 0
+}

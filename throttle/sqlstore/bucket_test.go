@@ -1,0 +1,158 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func TestNewBucketRefuses(t *testing.T) {
+	db := brokenDB(t, errBroken)
+	for name, c := range map[string]struct {
+		d    Dialect
+		c    BucketConfig
+		want string
+	}{
+		"no dialect":     {0, BucketConfig{Name: "b"}, "dialect is Dialect(0): want PostgreSQL, MySQL or SQLite"},
+		"no name":        {SQLite, BucketConfig{}, "BucketConfig.Name"},
+		"long name":      {SQLite, BucketConfig{Name: strings.Repeat("n", 256)}, "256 bytes: want 1 to 255"},
+		"hostile prefix": {SQLite, BucketConfig{Name: "b", Prefix: `x"; DROP TABLE y; --`}, "prefix is"},
+		"long prefix":    {SQLite, BucketConfig{Name: "b", Prefix: strings.Repeat("p", 41)}, "1 to 40"},
+	} {
+		if b, err := NewBucket(db, c.d, c.c); b != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, error %v want %q", name, b, err, c.want)
+		}
+	}
+	if _, err := NewBucket(nil, SQLite, BucketConfig{Name: "b"}); err == nil || !strings.Contains(err.Error(), "db is nil") {
+		t.Errorf("no database: got %v", err)
+	}
+	for _, good := range []BucketConfig{{Name: "\x00"}, {Name: strings.Repeat("n", 255)}, {Name: "b", Prefix: "s.p_"}} {
+		if _, err := NewBucket(db, PostgreSQL, good); err != nil {
+			t.Errorf("%+v: got %v", good, err)
+		}
+	}
+}
+
+func TestEveryBucketStepSaysWhatFailed(t *testing.T) {
+	for _, failure := range []error{errBroken, errors.New("no such table: x")} {
+		for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+			b, err := NewBucket(brokenDB(t, failure), d, BucketConfig{Name: "b"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := context.Background()
+			l := bucket.PerSecond(5)
+			_, take := b.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
+			l.Algorithm = bucket.Fixed
+			_, fixed := b.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
+			_, peek := b.Take(ctx, bucket.Request{Limit: l})
+			_, sweep := b.Sweep(ctx)
+			for _, s := range []struct {
+				step string
+				err  error
+			}{
+				{"take", take},
+				{"take", fixed},
+				{"take", peek},
+				{"sweep", sweep},
+				{"return", b.Return(ctx, "", l, 1)},
+				{"reset", b.Reset(ctx, "")},
+				{"create schema", b.CreateSchema(ctx)},
+			} {
+				if !errors.Is(s.err, failure) || !strings.HasPrefix(s.err.Error(), "sqlstore: "+s.step+": ") {
+					t.Errorf("%v: got %v want sqlstore: %s: …", d, s.err, s.step)
+				}
+				if got, want := errors.Is(s.err, ErrNoTables), !errors.Is(failure, errBroken); got != want {
+					t.Errorf("%v: %s: is ErrNoTables: got %v want %v", d, s.step, got, want)
+				}
+			}
+			if err := errors.Join(b.Return(ctx, "", l, 0), b.Return(ctx, "", l, -1), b.Close()); err != nil {
+				t.Errorf("what needs no database: got %v", err)
+			}
+		}
+	}
+}
+
+// TestBucketStatementsAreComplete shows that nothing is left to replace, and that each parameter gets its argument.
+func TestBucketStatementsAreComplete(t *testing.T) {
+	ask := func(a bucket.Algorithm) bucketAsk {
+		l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
+		return newBucketAsk([]byte("n"), bucket.Request{Limit: l, Min: 1, Max: 9})
+	}
+	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+		table, err := bucketTable(d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newBucketSQL(d, table)
+		for _, query := range []string{s.table, s.level, s.take, s.takeFixed, s.giveBack, s.giveBackFixed, s.reset, s.full, d.bind(s.forget)} {
+			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {
+				t.Errorf("%v: got %q", d, query)
+			}
+		}
+		if d == MySQL {
+			continue
+		}
+		mark := map[Dialect]string{PostgreSQL: "$", SQLite: "?"}[d]
+		for a, query := range map[bucket.Algorithm]string{bucket.Continuous: s.take, bucket.Fixed: s.takeFixed} {
+			if got, want := len(ask(a).args(d)), strings.Count(query, mark); got != want {
+				t.Errorf("%v, %v: got %d arguments want %d", d, a, got, want)
+			}
+		}
+	}
+}
+
+func TestBucketSchema(t *testing.T) {
+	for d, want := range map[Dialect]string{
+		PostgreSQL: `CREATE TABLE IF NOT EXISTS "ops"."x_bucket" (
+	name bytea NOT NULL,
+	id bytea NOT NULL,
+	at_ns BIGINT NOT NULL,
+	used BIGINT NOT NULL,
+	keep_ns BIGINT NOT NULL,
+	taken_ns BIGINT NOT NULL,
+	granted BIGINT NOT NULL,
+	PRIMARY KEY (name, id)
+) WITH (fillfactor = 50)`,
+		MySQL: "CREATE TABLE IF NOT EXISTS `ops`.`x_bucket` (" + `
+	name VARBINARY(255) NOT NULL,
+	id VARBINARY(192) NOT NULL,
+	at_ns BIGINT NOT NULL,
+	used BIGINT NOT NULL,
+	keep_ns BIGINT NOT NULL,
+	PRIMARY KEY (name, id)
+) ENGINE=InnoDB`,
+	} {
+		got, err := BucketSchema(d, "ops.x_")
+		if err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%v: got %q %v want %s", d, got, err, want)
+		}
+	}
+	if _, err := BucketSchema(PostgreSQL, "a.b.c"); err == nil {
+		t.Error("got no error for a prefix with two dots")
+	}
+	if _, err := BucketSchema(9, ""); err == nil {
+		t.Error("got no error for an unknown dialect")
+	}
+}
+
+func TestBucketID(t *testing.T) {
+	long := strings.Repeat("k", 191)
+	for _, key := range []string{"", "k", "\x00\xff", long} {
+		if got := bucketID(key); got == nil || string(got) != key {
+			t.Errorf("%.20q: got %q want it as it is", key, got)
+		}
+	}
+	one, other := bucketID(long+"k"), bucketID(long+"l")
+	if len(one) != 192 || len(other) != 192 || bytes.Equal(one, other) || !bytes.HasPrefix(one, []byte(long[:160])) {
+		t.Errorf("got %q and %q want two of 192 bytes that begin as the keys", one, other)
+	}
+	if bytes.Equal(bucketID(string(one)), one) {
+		t.Error("a key that looks like a hashed one: got its row")
+	}
+}

@@ -1,0 +1,158 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// attemptsToTake is how often a bucket is asked while others change it between two looks at it.
+const attemptsToTake = 100
+
+var errBusyBucket = errors.New("the bucket changes whenever it is looked at")
+
+// Take implements [bucket.Store]. The statement grants just as [bucket.Level.Take] would, and tells on which level and when, from which the
+// same func says what to answer.
+func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	a := newBucketAsk(b.name, r)
+	if a.most == 0 {
+		level, now, err := b.level(ctx, a)
+		if err != nil {
+			return bucket.Decision{}, failed("take", err)
+		}
+		_, d := level.Take(r.Limit, now, r.Min, r.Max)
+		return d, nil
+	}
+	try := b.takeReturning
+	if b.dialect == MySQL {
+		try = b.takeMySQL
+	}
+	for range attemptsToTake {
+		d, sure, err := try(ctx, a)
+		if err != nil {
+			return bucket.Decision{}, failed("take", err)
+		}
+		if sure {
+			return d, nil
+		}
+	}
+	return bucket.Decision{}, failed("take", errBusyBucket)
+}
+
+// bucketAsk is a request as the statements need it.
+type bucketAsk struct {
+	bucket.Request
+
+	name, id        []byte
+	need, most      int64 // what a statement grants: at least one token, at most a full bucket
+	interval, burst int64
+}
+
+func newBucketAsk(name []byte, r bucket.Request) bucketAsk {
+	a := bucketAsk{Request: r, name: name, id: bucketID(r.Key), need: max(1, r.Min), most: min(r.Max, r.Limit.Capacity)}
+	if r.Limit.Algorithm != bucket.Fixed {
+		a.interval = int64(r.Limit.Interval())
+		a.burst = r.Limit.Capacity * a.interval
+	}
+	return a
+}
+
+// slack is how far ahead the time can be at which a bucket is full, with tokens enough in it.
+func (a bucketAsk) slack() int64 { return a.burst - a.need*a.interval }
+
+// spare is how much can be used of a Fixed bucket, with tokens enough left in it.
+func (a bucketAsk) spare() int64 { return a.Limit.Capacity - a.need }
+
+// args are those of the statement that inserts, or updates and returns.
+func (a bucketAsk) args(d Dialect) []any {
+	var args []any
+	if d == PostgreSQL {
+		args = append(args, a.name, a.id) // of what it looks at before
+	}
+	if a.Limit.Algorithm == bucket.Fixed {
+		period, capacity := int64(a.Limit.Period), a.Limit.Capacity
+		args = append(args, a.name, a.id, period, a.most, period, a.most)
+		if d == PostgreSQL {
+			args = append(args, period, period, a.spare())
+		}
+		return append(args, capacity, capacity, a.spare())
+	}
+	args = append(args, a.name, a.id, a.most*a.interval, a.most)
+	if d == PostgreSQL {
+		args = append(args, a.slack())
+	}
+	return append(args, a.burst, a.interval, a.interval, a.burst, a.interval, a.slack())
+}
+
+// takeReturning takes in a statement that returns what it has found. It is not sure of what it found when nothing was granted, if that would have
+// been enough: others were quicker.
+func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+	query := b.sql.take
+	if a.Limit.Algorithm == bucket.Fixed {
+		query = b.sql.takeFixed
+	}
+	var now, granted int64
+	var level bucket.Level
+	err = b.db.QueryRowContext(ctx, query, a.args(b.dialect)...).Scan(&now, &level.At, &level.Used, &granted)
+	if errors.Is(err, sql.ErrNoRows) { // on SQLite, nothing was granted
+		level, now, err = b.level(ctx, a)
+	}
+	if err != nil {
+		return d, false, err
+	}
+	if granted > 0 { // before which it was
+		level.At -= granted * a.interval
+		level.Used = max(0, level.Used-granted)
+	}
+	_, d = level.Take(a.Limit, now, a.Min, a.Max)
+	return d, d.Granted == granted, nil
+}
+
+// takeMySQL takes in a statement that returns a number. A Fixed bucket is looked at before, to know the time.
+func (b *Bucket) takeMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+	if a.Limit.Algorithm == bucket.Fixed {
+		return b.takeFixedMySQL(ctx, a)
+	}
+	told, err := b.told(ctx, b.sql.take, a.name, a.id, a.most*a.interval, a.slack(), a.slack(), a.slack(), a.interval, a.most, a.burst, a.interval)
+	if err != nil {
+		return d, false, err
+	}
+	// When it was does not matter to a Continuous bucket, only how long before it was full.
+	_, d = bucket.Level{At: told - 1}.Take(a.Limit, 0, a.Min, a.Max)
+	return d, true, nil
+}
+
+func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+	level, now, err := b.level(ctx, a)
+	if err != nil {
+		return d, false, err
+	}
+	next, d := level.Take(a.Limit, now, a.Min, a.Max)
+	if d.Granted == 0 {
+		return d, true, nil
+	}
+	told, err := b.told(ctx, b.sql.takeFixed, a.name, a.id, next.At, a.most, int64(a.Limit.Period), a.spare(), a.spare(), a.Limit.Capacity)
+	if err != nil || told == 0 {
+		return d, false, err
+	}
+	_, d = bucket.Level{At: next.At, Used: told - 1}.Take(a.Limit, now, a.Min, a.Max)
+	return d, true, nil
+}
+
+// told runs a statement, and returns the number that it tells.
+func (b *Bucket) told(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := b.db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// level reads a bucket's level, and the time.
+func (b *Bucket) level(ctx context.Context, a bucketAsk) (level bucket.Level, now int64, err error) {
+	var at, used sql.NullInt64
+	err = b.db.QueryRowContext(ctx, b.sql.level, a.name, a.id).Scan(&now, &at, &used)
+	return bucket.Level{At: at.Int64, Used: used.Int64}, now, err
+}
