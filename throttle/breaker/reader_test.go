@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,14 @@ import (
 // TestALongOutageThatEndsEmpty: what is disabled stays so, and what is lost is told.
 func TestALongOutageThatEndsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
 		store := newMeddler(breaker.NewMemoryStore())
+		store.before = func(context.Context, string) error {
+			if down.Load() {
+				return errNetwork
+			}
+			return nil
+		}
 		m := agent(t, breaker.Config{Store: store, OnStale: breaker.KeepLast, Poll: polled(breaker.PollResult{})})
 		k := breaker.Key{ID: "a"}
 		if err := m.Disable(t.Context(), k); err != nil {
@@ -23,10 +31,10 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 		}
 		running(t, m)
 		time.Sleep(5 * time.Second)
-		store.before = only(func(context.Context) error { return errNetwork }, "Campaign", "Versions", "Load", "Apply")
+		down.Store(true)
 		time.Sleep(10 * time.Minute)
 		store.flush()
-		store.before = nil
+		down.Store(false)
 		time.Sleep(10 * time.Second)
 		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
 			t.Errorf("got %v, want ErrDisabled", err)
