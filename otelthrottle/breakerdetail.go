@@ -27,7 +27,7 @@ func gravest(seen [][]breaker.Status, limit int) []breaker.Status {
 	all := slices.DeleteFunc(together(seen), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortFunc(all, func(a, b breaker.Status) int {
 		return cmp.Or(
-			cmp.Compare(gravity(b.State), gravity(a.State)),
+			cmp.Compare(b.State.Gravity(), a.State.Gravity()),
 			b.ChangedAt.Compare(a.ChangedAt),
 			strings.Compare(a.Key.Tenant, b.Key.Tenant),
 			strings.Compare(a.Key.ID, b.Key.ID),
@@ -50,19 +50,6 @@ func together(seen [][]breaker.Status) []breaker.Status {
 		}
 	}
 	return slices.Collect(maps.Values(newest))
-}
-
-// gravity orders states by how much they ask for somebody.
-func gravity(s breaker.State) int {
-	switch s {
-	case breaker.Disabled:
-		return 3
-	case breaker.Open:
-		return 2
-	case breaker.HalfOpen:
-		return 1
-	}
-	return 0
 }
 
 // keyAttributes name a circuit.

@@ -23,6 +23,19 @@ func (s State) String() string {
 	return words[min(s, NumStates)]
 }
 
+// Gravity orders states by how much they ask for somebody: 0 for Closed, and most for Disabled.
+func (s State) Gravity() int {
+	switch s {
+	case Disabled:
+		return 3
+	case Open:
+		return 2
+	case HalfOpen:
+		return 1
+	}
+	return 0
+}
+
 // ParseState returns the state of a word.
 func ParseState(word string) (State, bool) {
 	for s := range State(NumStates) {

@@ -25,6 +25,14 @@ func TestStatesHaveWords(t *testing.T) {
 	}
 }
 
+func TestGravity(t *testing.T) {
+	for i, s := range []breaker.State{breaker.Closed, breaker.HalfOpen, breaker.Open, breaker.Disabled} {
+		if got := s.Gravity(); got != i {
+			t.Errorf("gravity of %v is %d, want %d", s, got, i)
+		}
+	}
+}
+
 func TestReasonsAndFailuresHaveWords(t *testing.T) {
 	reasons := map[breaker.Reason]string{
 		0: "", breaker.Failing: "failing", breaker.TimeOver: "time_over", breaker.Recovered: "recovered", breaker.Undecided: "undecided",

@@ -21,7 +21,7 @@ const (
 func circuits(list []breaker.Status) []statusz.Figure {
 	grave := slices.DeleteFunc(slices.Clone(list), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortStableFunc(grave, func(a, b breaker.Status) int {
-		return cmp.Or(cmp.Compare(gravity(b.State), gravity(a.State)), b.ChangedAt.Compare(a.ChangedAt))
+		return cmp.Or(cmp.Compare(b.State.Gravity(), a.State.Gravity()), b.ChangedAt.Compare(a.ChangedAt))
 	})
 	var all []statusz.Figure
 	for _, s := range grave[:min(mostCircuits, len(grave))] {
@@ -31,19 +31,6 @@ func circuits(list []breaker.Status) []statusz.Figure {
 		})
 	}
 	return all
-}
-
-// gravity orders states by how much they ask for somebody.
-func gravity(s breaker.State) int {
-	switch s {
-	case breaker.Disabled:
-		return 3
-	case breaker.Open:
-		return 2
-	case breaker.HalfOpen:
-		return 1
-	}
-	return 0
 }
 
 // transitions are the latest changes of circuits that are remembered, the newest last. What a circuit was before is not: the page shows
