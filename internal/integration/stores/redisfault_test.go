@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -87,22 +86,7 @@ func TestRedisFrozen(t *testing.T) {
 	server.Freeze(t)
 	for range 5 { // the first may have a connection, the others make new ones, which nobody accepts
 		for name, step := range redisSteps(store) {
-			ended := make(chan error, 1)
-			go func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-				defer cancel()
-				ended <- step(ctx)
-			}()
-			late := time.NewTimer(program.Patience)
-			select {
-			case err := <-ended:
-				if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
-					t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
-				}
-			case <-late.C:
-				t.Fatalf("%s did not end with its context", name)
-			}
-			late.Stop()
+			wantRedisEnds(t, name, step)
 		}
 	}
 	server.Thaw(t)

@@ -2,7 +2,9 @@ package stores_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -151,4 +153,25 @@ func (c *redisTrips) take() (commands, batches int) {
 	commands, batches = c.commands, c.batches
 	c.commands, c.batches = 0, 0
 	return commands, batches
+}
+
+// wantRedisEnds wants a step to end with its context, when the server says nothing.
+func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		ended <- step(ctx)
+	}()
+	late := time.NewTimer(program.Patience)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
+			t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
+		}
+	case <-late.C:
+		t.Fatalf("%s did not end with its context", name)
+	}
 }

@@ -148,34 +148,14 @@ func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {
 		t.Fatal(err)
 	}
 	server.Freeze(t)
-	bucketFailsInTime(t, "frozen, with connections", warm.Bucket)
-	bucketFailsInTime(t, "frozen, without connections", cold)
+	sqlFailsInTime(t, "frozen, with connections", func(ctx context.Context) map[string]error { return bucketSteps(ctx, warm.Bucket) })
+	sqlFailsInTime(t, "frozen, without connections", func(ctx context.Context) map[string]error { return bucketSteps(ctx, cold) })
 	server.Thaw(t)
 	answers()
 	take(8)
 	server.Kill(t)
-	bucketFailsInTime(t, "killed", warm.Bucket)
+	sqlFailsInTime(t, "killed", func(ctx context.Context) map[string]error { return bucketSteps(ctx, warm.Bucket) })
 	server.Restart(t)
 	answers()
 	take(7)
-}
-
-func bucketFailsInTime(t *testing.T, what string, b *sqlstore.Bucket) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	done := make(chan map[string]error, 1)
-	go func() { done <- bucketSteps(ctx, b) }()
-	late := time.NewTimer(program.Patience)
-	defer late.Stop()
-	select {
-	case errs := <-done:
-		for step, err := range errs {
-			if err == nil {
-				t.Errorf("%s: %s: got no error", what, step)
-			}
-		}
-	case <-late.C:
-		t.Fatalf("%s: the context has ended, and a step has not", what)
-	}
 }

@@ -331,12 +331,12 @@ func (e *engine) countsLateProbes(t *testing.T) {
 }
 
 // sqlFailsInTime does each step with a context that ends soon, and wants errors before anything else changes.
-func sqlFailsInTime(t *testing.T, what string, b breaker.Store) {
+func sqlFailsInTime(t *testing.T, what string, steps func(context.Context) map[string]error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	done := make(chan map[string]error, 1)
-	go func() { done <- sqlSteps(ctx, b) }()
+	go func() { done <- steps(ctx) }()
 	late := time.NewTimer(program.Patience)
 	defer late.Stop()
 	select {

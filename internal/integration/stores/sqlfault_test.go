@@ -1,6 +1,7 @@
 package stores_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -31,14 +32,14 @@ func (e *engine) survives(t *testing.T, server sqlServer) {
 		t.Fatal(err)
 	}
 	server.Freeze(t)
-	sqlFailsInTime(t, "frozen, with connections", warm)
-	sqlFailsInTime(t, "frozen, without connections", cold)
+	sqlFailsInTime(t, "frozen, with connections", func(ctx context.Context) map[string]error { return sqlSteps(ctx, warm) })
+	sqlFailsInTime(t, "frozen, without connections", func(ctx context.Context) map[string]error { return sqlSteps(ctx, cold) })
 	server.Thaw(t)
 	sqlWorksAgain(t, warm)
 	sqlWorksAgain(t, cold)
 
 	server.Kill(t)
-	sqlFailsInTime(t, "killed", warm)
+	sqlFailsInTime(t, "killed", func(ctx context.Context) map[string]error { return sqlSteps(ctx, warm) })
 	server.Restart(t)
 	sqlWorksAgain(t, warm)
 	after, err := warm.Versions(t.Context())
