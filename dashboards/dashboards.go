@@ -4,6 +4,7 @@
 //	overview.json        what is offered, admitted and shed, of which priority, and why
 //	availability.json    faults by kind, the objective of High and how fast its budget burns, alerts
 //	breakers.json        circuits, what they refuse, and the fleet that decides about them
+//	limits.json          token buckets, whom they deny, the stores that keep them, and backoffs
 //	rules/               recording rules and alerts for Prometheus
 //	kubernetes/          the same as ConfigMaps and a PrometheusRule
 //	provisioning/        data sources and folders for a Grafana that finds them itself

@@ -20,5 +20,6 @@ func Example() {
 	// Output:
 	// availability.json
 	// breakers.json
+	// limits.json
 	// overview.json
 }

@@ -93,13 +93,13 @@ func checkExemplars(b board) []string {
 	})
 }
 
-// checkRawStrings keeps the names of throttles and breakers, which are their users' own, out of strings in which a quote would end them:
-// Grafana does not escape it.
+// checkRawStrings keeps the names of throttles, breakers, token buckets and backoffs, which are their users' own, out of strings in which a
+// quote would end them: Grafana does not escape it.
 func checkRawStrings(b board) []string {
-	careless := regexp.MustCompile("throttle_(?:breaker_)?name[!=~]+(?:\"[^\"]*\\$|`[^`]*\\$(?:throttle|breaker|\\{throttle\\}|\\{breaker\\}))")
+	careless := regexp.MustCompile("throttle_(?:breaker_|bucket_|backoff_)?name[!=~]+(?:\"[^\"]*\\$|`[^`]*\\$(?:\\w|\\{\\w+\\}))")
 	check := func(expr string) string {
 		if careless.MatchString(expr) {
-			return "$throttle or $breaker is not written `${throttle:regex}` or `${breaker:regex}`"
+			return "$throttle, $breaker, $bucket or $backoff is not written `${throttle:regex}`, and so on"
 		}
 		return ""
 	}
@@ -119,7 +119,7 @@ func checkRawStrings(b board) []string {
 
 // checkLinks wants links by uid, to dashboards that exist, with what is chosen escaped.
 func checkLinks(b board) []string {
-	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers"}
+	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers", "throttle-limits"}
 	uid := regexp.MustCompile(`^/d/([\w-]+)\?`)
 	value := regexp.MustCompile(`\$\w+|\$\{[^}]*\}`)
 	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$`)

@@ -148,14 +148,28 @@ func TestLintFindsPlanted(t *testing.T) {
 			t.Errorf("%s: got no complaint about what was planted", tt.rule)
 		}
 	}
-	for name, wrong := range map[string]func(string) string{
-		"raw-strings":        plant("throttle_breaker_name=~`${breaker:regex}`", "throttle_breaker_name=~`$breaker`"),
-		"template-variables": plant(`"name": "breaker"`, `"name": "circuit"`),
+	for _, tt := range []struct {
+		rule, file string
+		wrong      func(string) string
+	}{
+		{"raw-strings", "breakers.json", plant("throttle_breaker_name=~`${breaker:regex}`", "throttle_breaker_name=~`$breaker`")},
+		{"template-variables", "breakers.json", plant(`"name": "breaker"`, `"name": "circuit"`)},
+		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", "throttle_bucket_name=~`${bucket}`")},
+		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", `throttle_bucket_name=~\"${bucket:regex}\"`)},
+		{"template-variables", "limits.json", plant(`"name": "bucket"`, `"name": "limit"`)},
+		{"raw-strings", "limits.json", plant("throttle_backoff_name=~`${backoff:regex}`", "throttle_backoff_name=~`$backoff`")},
+		{"template-variables", "limits.json", plant(`"name": "backoff"`, `"name": "delay"`)},
+		{"target-counter-agg", "limits.json", plant("sum by (throttle_backoff_direction) (rate(throttle_backoff_steps_total{", "sum by (throttle_backoff_direction) ((throttle_backoff_steps_total{")},
+		{"target-job-instance", "limits.json", plant("(throttle_backoff_delay_seconds{job=~\\\"$job\\\",", "(throttle_backoff_delay_seconds{")},
+		{"links", "availability.json", plant("throttle_backoff_name:percentencode", "throttle_backoff_name")},
+		{"target-counter-agg", "limits.json", plant("sum(rate(throttle_bucket_requests_total{", "sum((throttle_bucket_requests_total{")},
+		{"target-job-instance", "limits.json", plant("sum(throttle_bucket_waiting{job=~\\\"$job\\\",", "sum(throttle_bucket_waiting{")},
+		{"links", "limits.json", plant("throttle_bucket_name:percentencode", "throttle_bucket_name")},
 	} {
-		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == name })
-		right := string(readFile(t, "breakers.json"))
-		if planted := wrong(right); planted == right || len(rules()[i].check(readBoard(t, "planted", []byte(planted)))) == 0 {
-			t.Errorf("%s: got no complaint about what was planted in breakers.json", name)
+		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })
+		right := string(readFile(t, tt.file))
+		if planted := tt.wrong(right); planted == right || len(rules()[i].check(readBoard(t, "planted", []byte(planted)))) == 0 {
+			t.Errorf("%s: got no complaint about what was planted in %s", tt.rule, tt.file)
 		}
 	}
 	if got := selectors("a / " + selector + " > 0"); len(got) != 1 || !strings.HasPrefix(got[0], "job=") {

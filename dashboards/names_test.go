@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deixis/faults"
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,10 +17,12 @@ import (
 	"github.com/spillway-go/spillway/dashboards"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// exposed returns the names of all metrics and labels that a service with throttles and breakers shows to Prometheus.
+// exposed returns the names of all metrics and labels that a service with throttles, breakers, token buckets and backoffs shows to Prometheus.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -43,6 +46,16 @@ func exposed(t *testing.T) map[string]bool {
 	if err := b.Disable(t.Context(), breaker.Key{Tenant: "acme", ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
+	l := bucket.Must(bucket.New(bucket.Config{Name: "partner", Limit: bucket.PerSecond(1), Store: silent{bucket.NewMemoryStore()}, Hooks: tel.BucketHooks()}))
+	defer l.Close()
+	if d, err := l.Allow(t.Context(), "a"); err != nil || !d.Allowed {
+		t.Fatalf("Allow: got %v and error %v want it granted, without a store", d, err)
+	}
+	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Mode: backoff.Sleep, InitialInterval: time.Microsecond, Hooks: tel.BackoffHooks()}))
+	defer r.Close()
+	if err := errors.Join(r.SleepOnFailure(t.Context()), r.SleepOnFailure(t.Context())); err != nil {
+		t.Fatalf("SleepOnFailure: got error %v want none", err)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +74,15 @@ func exposed(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestNames: no dashboard and no rule names a metric or a label of throttles and breakers that is not there.
-func TestNames(t *testing.T) {
+// silent is a store that gives no answer.
+type silent struct{ bucket.Store }
+
+func (silent) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+	return bucket.Decision{}, faults.Unavailable(0)
+}
+
+// TestNobodyNamesAMetricThatIsNotThere: no dashboard and no rule names a metric or a label of ours that is not there.
+func TestNobodyNamesAMetricThatIsNotThere(t *testing.T) {
 	known := exposed(t)
 	name := regexp.MustCompile(`\b(?:throttle_|error_type)\w*`)
 	err := fs.WalkDir(dashboards.FS, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -19,7 +19,7 @@ func TestRunbooksNamePanels(t *testing.T) {
 			titles[name] = append(titles[name], p.Title) // rows too
 		}
 	}
-	named := regexp.MustCompile(`\*(Overview|Availability|Breakers) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
+	named := regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
 	if len(named) < 10 {
 		t.Errorf("runbooks: got %d panels named want ten at least", len(named))
 	}

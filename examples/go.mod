@@ -10,8 +10,8 @@ require (
 	github.com/prometheus/client_golang v1.24.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/sony/gobreaker/v2 v2.4.0
-	github.com/spillway-go/spillway v0.0.0
-	github.com/spillway-go/spillway/throttle/redisstore v0.0.0
+	github.com/spillway-go/spillway v0.1.0
+	github.com/spillway-go/spillway/throttle/redisstore v0.1.0
 	github.com/zeromicro/go-zero v1.10.3
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0
@@ -19,9 +19,9 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
-	golang.org/x/image v0.30.0
+	golang.org/x/image v0.45.0
 	gonum.org/v1/plot v0.17.0
-	modernc.org/sqlite v1.40.0
+	modernc.org/sqlite v1.40.1
 )
 
 require (

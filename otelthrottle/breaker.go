@@ -15,13 +15,13 @@ import (
 func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 	h := breaker.Hooks{Created: tel.breakers.join, Closed: tel.breakers.leave}
 	if !tel.withoutSpans {
-		h.Refused = tel.refused
+		h.Shed = tel.shedByBreaker
 	}
 	return h
 }
 
-// refused tells the caller's span, if it is recording, of a call that a breaker refused. Keys are only told where they are in metrics.
-func (tel *Telemetry) refused(ctx context.Context, e breaker.RefusedEvent) {
+// shedByBreaker tells the caller's span, if it is recording, of a call that a breaker shed. Keys are only told where they are in metrics.
+func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 	span := trace.SpanFromContext(ctx)
 	if e.DryRun || !span.IsRecording() || tel.ended.Load() {
 		return

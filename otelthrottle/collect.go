@@ -28,6 +28,20 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 			c.detail(&r, tel.breakerDetail)
 		}
 	}
+	for _, s := range tel.buckets.all() {
+		s.retire()
+		if r, shows := s.read(); shows {
+			c := bucketCollection{to: to, instruments: &tel.instruments.buckets, labels: s.labels}
+			c.report(&r)
+		}
+	}
+	for _, s := range tel.backoffs.all() {
+		s.retire()
+		if r, shows := s.read(); shows {
+			c := backoffCollection{to: to, instruments: &tel.instruments.backoffs, labels: s.labels}
+			c.report(&r)
+		}
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -71,7 +72,8 @@ func TestCommentTellsTheSchema(t *testing.T) {
 		}
 		slices.Sort(keys)
 		keys = slices.DeleteFunc(slices.Compact(keys), func(k string) bool {
-			return k == "throttle.name" || k == "throttle.priority" || k == "throttle.breaker.name"
+			return k == "throttle.name" || k == "throttle.priority" || k == "throttle.breaker.name" || k == "throttle.bucket.name" ||
+				k == "throttle.backoff.name"
 		})
 		attributes := slices.DeleteFunc(strings.Split(row[4], ", "), func(k string) bool { return k == "" })
 		slices.Sort(attributes)
@@ -93,6 +95,11 @@ func TestCommentTellsTheSchema(t *testing.T) {
 	for _, word := range []string{
 		otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed, otelthrottle.EventShed,
 		string(otelthrottle.KeyCause), string(otelthrottle.KeyErrorType), "accepted", "rejected", "ignored", "own", "above", "_OTHER", "p15",
+		otelthrottle.EventBucketDenied, otelthrottle.EventBucketWaited, otelthrottle.ResultGranted, otelthrottle.ResultDenied,
+		otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed, string(otelthrottle.KeyBucketSource), string(otelthrottle.KeyBucketTokens),
+		string(otelthrottle.KeyBucketRetryAfter), string(otelthrottle.KeyBucketDuration),
+		otelthrottle.EventBackoffSlept, string(otelthrottle.KeyBackoffDuration), otelthrottle.DirectionUp + ", " + otelthrottle.DirectionDown,
+		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
 		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(breaker.NumFailures, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {

@@ -17,18 +17,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // The whole way from a throttle to a Prometheus endpoint.
 func Example() {
-	exporter := must(otelprometheus.New())
+	exporter := throttle.Must(otelprometheus.New())
 	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-	tel := must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
+	tel := throttle.Must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
 	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
 	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	http.Handle("/metrics", metrics)

@@ -2,12 +2,13 @@ package otelthrottle
 
 import (
 	"errors"
+	"slices"
 
 	"go.opentelemetry.io/otel/metric"
 )
 
-// instruments are the metrics of throttles, and those of breakers. All but the duration are observed: their values are read from
-// throttles and breakers when somebody collects, and cost nothing on a call.
+// instruments are the metrics of throttles, and those of breakers, buckets and backoffs. All but the durations are observed: their values
+// are read from throttles, breakers, limiters and backoffs when somebody collects, and cost nothing on a call.
 type instruments struct {
 	calls       metric.Int64ObservableCounter
 	active      metric.Int64ObservableUpDownCounter
@@ -20,6 +21,8 @@ type instruments struct {
 	duration metric.Float64Histogram // nil without durations
 
 	breakers breakerInstruments
+	buckets  bucketInstruments
+	backoffs backoffInstruments
 }
 
 // durationBounds are those of the conventions for durations of calls, with a finer beginning.
@@ -29,7 +32,7 @@ func durationBounds() []float64 {
 
 func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 	var i instruments
-	errs := make([]error, 9)
+	errs := make([]error, 11)
 	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
@@ -50,11 +53,13 @@ func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 			metric.WithExplicitBucketBoundaries(durationBounds()...))
 	}
 	i.breakers, errs[8] = newBreakerInstruments(meter)
+	i.buckets, errs[9] = newBucketInstruments(meter, durations)
+	i.backoffs, errs[10] = newBackoffInstruments(meter, durations)
 	return i, errors.Join(errs...)
 }
 
 // observed are the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
 	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped}
-	return append(own, i.breakers.observed()...)
+	return slices.Concat(own, i.breakers.observed(), i.buckets.observed(), i.backoffs.observed())
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,34 +16,12 @@ func (s snapshot) counters() snapshot {
 	return s.of(otelthrottle.MetricCalls, otelthrottle.MetricFallbacks, otelthrottle.MetricPriorityClamped, otelthrottle.MetricCallDuration)
 }
 
-// wantRisen fails the test if a counter has fallen, or gone, since before.
-func (s snapshot) wantRisen(t testing.TB, before snapshot) {
-	t.Helper()
-	for key, value := range before.counters() {
-		if got, ok := s[key]; !ok || got < value {
-			t.Errorf("%s: got %v, there %v, want at least %v as before", key, got, ok, value)
-		}
-	}
-}
-
 // TestNothingEverFalls collects, at two readers' pace, while throttles of one name come and go with calls under way.
 func TestNothingEverFalls(t *testing.T) {
 	l := newLab(t, setup{})
 	keeper := l.throttle(t, throttle.Config{Name: "db"})
-	var work, reading sync.WaitGroup
-	var over atomic.Bool
-	for range 2 {
-		reading.Go(func() {
-			for before := l.read(t); !over.Load(); {
-				now := l.read(t)
-				now.wantRisen(t, before)
-				before = now
-			}
-		})
-	}
-	for i := range 8 {
-		work.Go(func() {
-			dice := rand.New(rand.NewPCG(1, uint64(i)))
+	l.readDuring(t, snapshot.counters, func() {
+		atRandom(8, 1, func(dice *rand.Rand) {
 			for range 50 {
 				th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: l.tel.Hooks()}))
 				var open []throttle.Call
@@ -63,10 +39,7 @@ func TestNothingEverFalls(t *testing.T) {
 				_ = th.Close()
 			}
 		})
-	}
-	work.Wait()
-	over.Store(true)
-	reading.Wait()
+	})
 	_ = keeper.Close()
 }
 
@@ -91,9 +64,9 @@ func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
 		times(5, evicted, throttle.High, nil)
 	}
 	before := l.read(t) // reads the keeper, then the one that is evicted meanwhile
-	l.read(t).wantRisen(t, before)
+	l.read(t).wantRisen(t, before.counters())
 	times(1, keeper, throttle.High, nil)
-	l.read(t).wantRisen(t, before)
+	l.read(t).wantRisen(t, before.counters())
 }
 
 // TestGroupIsOneSource evicts most members of a Group again and again.
@@ -124,7 +97,7 @@ func TestGroupIsOneSource(t *testing.T) {
 				times(1, th, throttle.Medium, nil)
 				if i%500 == 0 {
 					now := l.read(t)
-					now.wantRisen(t, before)
+					now.wantRisen(t, before.counters())
 					equal(t, "calls of all members", now[total], float64(i+1))
 					before = now
 				}

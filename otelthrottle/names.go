@@ -1,12 +1,15 @@
 package otelthrottle
 
-import "go.opentelemetry.io/otel/attribute"
+import (
+	"github.com/spillway-go/spillway/throttle"
+	"go.opentelemetry.io/otel/attribute"
+)
 
 // ScopeName is the instrumentation scope of everything that this package emits.
 const ScopeName = "github.com/spillway-go/spillway/otelthrottle"
 
-// Version is the version of the instrumentation scope.
-const Version = "0.1.0"
+// Version is the version of the instrumentation scope, which is Spillway's.
+const Version = throttle.Version
 
 // The metrics. Every name that this package emits stands in this file; dashboards and rules are checked against it.
 const (
@@ -26,6 +29,17 @@ const (
 	MetricBreakerSnapshotAge = "throttle.breaker.snapshot.age"
 	MetricBreakerLeader      = "throttle.breaker.leader"
 	MetricBreakerFailures    = "throttle.breaker.failures"
+
+	MetricBucketRequests      = "throttle.bucket.requests"
+	MetricBucketTokens        = "throttle.bucket.tokens"
+	MetricBucketWaiting       = "throttle.bucket.waiting"
+	MetricBucketStoreDuration = "throttle.bucket.store.duration"
+
+	MetricBackoffDelay         = "throttle.backoff.delay"
+	MetricBackoffSteps         = "throttle.backoff.steps"
+	MetricBackoffCalls         = "throttle.backoff.calls"
+	MetricBackoffWaiting       = "throttle.backoff.waiting"
+	MetricBackoffSleepDuration = "throttle.backoff.sleep.duration"
 )
 
 // The attributes of metrics and spans.
@@ -43,6 +57,18 @@ const (
 	KeyBreakerFailure = attribute.Key("throttle.breaker.failure")
 	KeyBreakerTenant  = attribute.Key("throttle.breaker.tenant")
 	KeyBreakerKey     = attribute.Key("throttle.breaker.key")
+
+	KeyBucketName       = attribute.Key("throttle.bucket.name")
+	KeyBucketResult     = attribute.Key("throttle.bucket.result")
+	KeyBucketTokens     = attribute.Key(MetricBucketTokens)
+	KeyBucketRetryAfter = attribute.Key("throttle.bucket.retry_after")
+	KeyBucketSource     = attribute.Key("throttle.bucket.source")
+	KeyBucketDuration   = attribute.Key("throttle.bucket.duration")
+
+	KeyBackoffName      = attribute.Key("throttle.backoff.name")
+	KeyBackoffDirection = attribute.Key("throttle.backoff.direction")
+	KeyBackoffOutcome   = attribute.Key("throttle.backoff.outcome")
+	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
 )
 
 // The decisions, as KeyDecision has them.
@@ -52,10 +78,28 @@ const (
 	DecisionShadowShed = "shadow_shed"
 )
 
-// The events on the caller's span that tell of a call that was shed, by a throttle or by a breaker.
+// The results of requests for tokens, as KeyBucketResult has them.
 const (
-	EventShed        = "throttle.shed"
-	EventBreakerShed = "throttle.breaker.shed"
+	ResultGranted      = "granted"
+	ResultDenied       = "denied"
+	ResultFailedOpen   = "failed_open"
+	ResultFailedClosed = "failed_closed"
+)
+
+// The directions of the steps of a delay, as KeyBackoffDirection has them.
+const (
+	DirectionUp   = "up"
+	DirectionDown = "down"
+)
+
+// The events on the caller's span that tell of a call that was shed, by a throttle or by a breaker, of tokens that were denied, of
+// those that were waited for, and of a call that a backoff let wait.
+const (
+	EventShed         = "throttle.shed"
+	EventBreakerShed  = "throttle.breaker.shed"
+	EventBucketDenied = "throttle.bucket.denied"
+	EventBucketWaited = "throttle.bucket.waited"
+	EventBackoffSlept = "throttle.backoff.slept"
 )
 
 // errorTypeOther is the conventional error.type of errors that have no kind.
@@ -68,6 +112,8 @@ const (
 	unitCircuit    = "{circuit}"
 	unitTransition = "{transition}"
 	unitFailure    = "{failure}"
+	unitToken      = "{token}"
+	unitStep       = "{step}"
 	unitRatio      = "1"
 	unitLeader     = "1"
 	unitSecond     = "s"

@@ -92,7 +92,8 @@ func WithoutSpans() Option {
 	return option(func(c *config) { c.withoutSpans = true })
 }
 
-// WithoutDuration leaves out the histogram of durations, the only metric that costs something per call.
+// WithoutDuration leaves out the histograms of durations, of calls, of the stores of buckets and of what backoffs slept, the only metrics that
+// cost something per call.
 func WithoutDuration() Option {
 	return option(func(c *config) { c.withoutTimes = true })
 }
@@ -107,7 +108,7 @@ func WithSpanNameFormatter(format func(name string, p throttle.Priority) string)
 }
 
 // WithFilter makes spans only for calls for which keep reports true, and adds shed events only for those. Metrics count all
-// calls, and the events of breakers, which know no priority, are not asked about. Nil changes nothing.
+// calls, and the events of breakers, buckets and backoffs, which know no priority, are not asked about. Nil changes nothing.
 func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
 	return option(func(c *config) {
 		if keep != nil {

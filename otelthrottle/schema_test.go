@@ -14,7 +14,9 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // definition is what is fixed of a metric. Dashboards, alerts and users' queries rely on every word of it.
@@ -27,7 +29,23 @@ type definition struct {
 func schema() map[string]definition {
 	const name, priority, outcome = "throttle.name", " throttle.priority", " throttle.outcome"
 	const breaker, state = "throttle.breaker.name", " throttle.breaker.state"
+	const bucket, backoff = "throttle.bucket.name", "throttle.backoff.name"
 	return map[string]definition{
+		"throttle.bucket.requests": {"counter", "{request}", "Requests for tokens, by result.", []string{bucket + " throttle.bucket.result"}},
+		"throttle.bucket.tokens":   {"counter", "{token}", "Tokens that were granted.", []string{bucket}},
+		"throttle.bucket.waiting":  {"up-down counter", "{request}", "Requests that stand in line for tokens.", []string{bucket}},
+		"throttle.bucket.store.duration": {
+			"histogram", "s", "How long stores took to answer, or not to.", []string{"error.type " + bucket, bucket},
+		},
+
+		"throttle.backoff.delay":   {"gauge of float", "s", "The present delay, without noise.", []string{backoff}},
+		"throttle.backoff.steps":   {"counter", "{step}", "Steps of the delay, by direction.", []string{"throttle.backoff.direction " + backoff}},
+		"throttle.backoff.waiting": {"up-down counter", "{call}", "Calls that wait for their turn.", []string{backoff}},
+		"throttle.backoff.calls": {
+			"counter", "{call}", "Calls that ended, by what they say about the rate.", []string{backoff + " throttle.backoff.outcome"},
+		},
+		"throttle.backoff.sleep.duration": {"histogram", "s", "How long calls waited that had to.", []string{backoff}},
+
 		"throttle.breaker.circuits": {
 			"up-down counter", "{circuit}", "Circuits of the whole fleet by state, as this process sees them; of closed ones those with a past.",
 			[]string{breaker + state},
@@ -109,7 +127,7 @@ func keysOf[P any](points []P, attributes func(P) attribute.Set) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// everyKind makes a throttle and a breaker do everything that telemetry tells of, at least once.
+// everyKind makes a throttle, a breaker, a limiter and a backoff do everything that telemetry tells of, at least once.
 func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	th := l.throttle(t, c)
@@ -134,6 +152,8 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", DryRun: true})
 	disable(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	admit(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
+	everyAnswer(t, l.limiter(t, bucket.Config{Store: &doubtfulStore{Store: bucket.NewMemoryStore(), fails: inTurn(nil, errPlain)}}))
+	everyOutcome(t, l.backoff(t, backoff.Config{}))
 	return th
 }
 
@@ -158,8 +178,8 @@ func TestEveryMetricIsAsDesigned(t *testing.T) {
 	}
 }
 
-// TestScope checks under whose name everything is emitted.
-func TestScope(t *testing.T) {
+// TestEverythingIsEmittedUnderOneScope checks under whose name everything is emitted.
+func TestEverythingIsEmittedUnderOneScope(t *testing.T) {
 	l := newLab(t, setup{})
 	l.throttle(t, throttle.Config{Name: "db"})
 	var rm metricdata.ResourceMetrics
@@ -267,7 +287,10 @@ func TestWithoutDurationHasNoHistogram(t *testing.T) {
 		got = append(got, m.Name)
 	}
 	want := slices.Sorted(maps.Keys(schema()))
-	want = slices.DeleteFunc(want, func(name string) bool { return name == otelthrottle.MetricCallDuration })
+	want = slices.DeleteFunc(want, func(name string) bool {
+		return name == otelthrottle.MetricCallDuration || name == otelthrottle.MetricBucketStoreDuration ||
+			name == otelthrottle.MetricBackoffSleepDuration
+	})
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("metrics: got %q want %q", got, want)
 	}

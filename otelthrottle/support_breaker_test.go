@@ -21,8 +21,8 @@ func (l *lab) breaker(t testing.TB, c breaker.Config) *breaker.Manager {
 		c.Name = "webhooks"
 	}
 	c.Hooks.Created, c.Hooks.Closed = l.tel.BreakerHooks().Created, l.tel.BreakerHooks().Closed
-	if c.Hooks.Refused == nil {
-		c.Hooks.Refused = l.tel.BreakerHooks().Refused
+	if c.Hooks.Shed == nil {
+		c.Hooks.Shed = l.tel.BreakerHooks().Shed
 	}
 	m, err := breaker.New(c)
 	if err != nil {
@@ -74,9 +74,9 @@ func admit(t testing.TB, m *breaker.Manager, k breaker.Key) {
 // refuse makes a call that must be refused.
 func refuse(ctx context.Context, t testing.TB, m *breaker.Manager, k breaker.Key) {
 	t.Helper()
-	var refused *breaker.RefusedError
-	if err := m.CanExecute(ctx, k); !errors.As(err, &refused) {
-		t.Fatalf("CanExecute(%v): got error %v want a RefusedError", k, err)
+	var shed *breaker.ShedError
+	if err := m.CanExecute(ctx, k); !errors.As(err, &shed) {
+		t.Fatalf("CanExecute(%v): got error %v want a ShedError", k, err)
 	}
 }
 
@@ -98,9 +98,9 @@ func failed(f breaker.Failure) string {
 	return series(otelthrottle.MetricBreakerFailures, "throttle.breaker.name", "webhooks", "throttle.breaker.failure", f.String())
 }
 
-func circuit(s breaker.State, tenant, key string) string {
+func circuit(s breaker.State, key string) string {
 	return series(otelthrottle.MetricBreakerCircuit, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(),
-		"throttle.breaker.tenant", tenant, "throttle.breaker.key", key)
+		"throttle.breaker.tenant", "", "throttle.breaker.key", key)
 }
 
 const (

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 const openMetrics = "application/openmetrics-text; version=1.0.0"
@@ -84,9 +85,14 @@ type exemplar struct {
 	value  string
 }
 
-// exemplars returns those in a scrape, in their order.
+// exemplars returns those of calls in a scrape, in their order.
 func exemplars(openMetrics string) []exemplar {
-	line := regexp.MustCompile(`(?m)^throttle_call_duration_seconds_bucket\{.*le="([^"]*)".*\} \S+ # \{(.*)\} (\S+) \S+$`)
+	return exemplarsOf("throttle_call_duration_seconds", openMetrics)
+}
+
+// exemplarsOf returns those of a histogram in a scrape, in their order.
+func exemplarsOf(histogram, openMetrics string) []exemplar {
+	line := regexp.MustCompile(`(?m)^` + histogram + `_bucket\{.*le="([^"]*)".*\} \S+ # \{(.*)\} (\S+) \S+$`)
 	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
 	var found []exemplar
 	for _, m := range line.FindAllStringSubmatch(openMetrics, -1) {
@@ -97,4 +103,14 @@ func exemplars(openMetrics string) []exemplar {
 		found = append(found, e)
 	}
 	return found
+}
+
+// wantExemplars fails the test unless there are so many, and all lead to a span.
+func wantExemplars(t testing.TB, got []exemplar, want int, span trace.Span) {
+	t.Helper()
+	equal(t, "exemplars", len(got), want)
+	for _, x := range got {
+		equal(t, "trace_id", x.labels["trace_id"], span.SpanContext().TraceID().String())
+		equal(t, "span_id", x.labels["span_id"], span.SpanContext().SpanID().String())
+	}
 }

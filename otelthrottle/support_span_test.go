@@ -3,11 +3,15 @@ package otelthrottle_test
 import (
 	"context"
 	"maps"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // request starts a span of the application, as a server's instrumentation would.
@@ -57,6 +61,8 @@ func wantAttributes(t testing.TB, what string, got []attribute.KeyValue, pairs .
 			want = append(want, attribute.String(key, value))
 		case float64:
 			want = append(want, attribute.Float64(key, value))
+		case int:
+			want = append(want, attribute.Int(key, value))
 		default:
 			t.Fatalf("attribute %s has a value of type %T", key, value)
 		}
@@ -87,4 +93,26 @@ func survive(f func()) (panicked any) {
 	}()
 	<-done
 	return panicked
+}
+
+// neverAsked is a filter about whose priorities nobody may ask.
+func neverAsked(t testing.TB) otelthrottle.Option {
+	return otelthrottle.WithFilter(func(_ context.Context, name string, p throttle.Priority) bool {
+		t.Errorf("filter: got asked about %s of %q", p, name)
+		return false
+	})
+}
+
+// strangeName is a name that somebody gives, and what is shown of it.
+type strangeName struct{ name, given, want string }
+
+func strangeNames() []strangeName {
+	return []strangeName{
+		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
+		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
+		{"zero byte", "a\x00b", "a\x00b"},
+		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
+		{"not UTF-8", "a\xffb", "a\uFFFDb"},
+		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
+	}
 }

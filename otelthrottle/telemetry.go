@@ -11,8 +11,9 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Telemetry turns what throttles and breakers do into OpenTelemetry. Make one per process with [New], and hand its Hooks to every
-// throttle and its BreakerHooks to every breaker. All methods are safe for concurrent use.
+// Telemetry turns what throttles, breakers, buckets and backoffs do into OpenTelemetry. Make one per process with [New], and hand its Hooks
+// to every throttle, its BreakerHooks to every breaker, its BucketHooks to every limiter and its BackoffHooks to every Responsive. All
+// methods are safe for concurrent use.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
@@ -22,6 +23,8 @@ type Telemetry struct {
 
 	throttles *throttles
 	breakers  *breakers
+	buckets   *buckets
+	backoffs  *backoffs
 }
 
 // New returns the adapter, or an error if an option is out of range or the meter refuses an instrument.
@@ -35,6 +38,8 @@ func New(options ...Option) (*Telemetry, error) {
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
 		throttles: newThrottles(c.attributes),
 		breakers:  newBreakers(c.attributes, c.breakerDetail),
+		buckets:   newBuckets(c.attributes),
+		backoffs:  newBackoffs(c.attributes),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
@@ -47,8 +52,8 @@ func New(options ...Option) (*Telemetry, error) {
 	return tel, nil
 }
 
-// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles and breakers
-// go on working. It is idempotent. The providers are the caller's to shut down, after it.
+// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles, breakers,
+// buckets and backoffs go on working. It is idempotent. The providers are the caller's to shut down, after it.
 func (tel *Telemetry) Shutdown(context.Context) error {
 	if tel.ended.Swap(true) {
 		return nil

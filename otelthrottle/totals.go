@@ -46,14 +46,14 @@ func addStats(readings []reading, stats *throttle.Stats, open bool) []reading {
 // totals are the counters of one priority that must never fall, of one throttle or of several together.
 type totals struct {
 	admitted  throttle.Totals
-	shed      [throttle.NumCauses]uint64
-	shadow    [throttle.NumCauses]throttle.Totals
+	shed      throttle.CauseTotals
+	shadow    throttle.ShadowTotals
 	fallbacks throttle.Totals
 	clamped   uint64
 }
 
 func (c *totals) add(p *throttle.PriorityStats) {
-	addTotals(&c.admitted, &p.Admitted)
+	addTotals(&c.admitted, &p.Ended)
 	addTotals(&c.fallbacks, &p.Fallbacks)
 	for cause := range c.shed {
 		c.shed[cause] += p.Shed[cause]

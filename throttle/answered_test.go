@@ -21,7 +21,7 @@ func TestAnsweredBooksAndGoesOn(t *testing.T) {
 			call.Answered(c.err)
 			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
 			equal(t, "in flight after Answered", tier(th, throttle.Medium).InFlight, 1)
-			equal(t, "started", tier(th, throttle.Medium).Started, 1)
+			equal(t, "admitted", tier(th, throttle.Medium).Admitted, 1)
 			w.want(t, "started")
 			call.Done(nil)
 			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
@@ -147,8 +147,8 @@ func TestACallWhoseAnswerPanickedEndsNobodyElses(t *testing.T) {
 		call.Done(nil)
 		equal(t, "in flight after Done", inFlight(th), 0)
 	}
-	equal(t, "accepted", tier(th, throttle.High).Admitted.Outcome(throttle.Accepted), 100)
-	equal(t, "ignored", tier(th, throttle.High).Admitted.Outcome(throttle.Ignored), 100)
+	equal(t, "accepted", tier(th, throttle.High).Ended.Outcome(throttle.Accepted), 100)
+	equal(t, "ignored", tier(th, throttle.High).Ended.Outcome(throttle.Ignored), 100)
 }
 
 // A classifier may end the call that it judges: the end comes after it.
@@ -188,7 +188,7 @@ func TestAnsweredAmongManyEnds(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	equal(t, "calls", tier(th, throttle.High).Admitted.Sum(), rounds)
+	equal(t, "calls", tier(th, throttle.High).Ended.Sum(), rounds)
 	equal(t, "finished", finished, rounds)
 	equal(t, "in flight", inFlight(th), 0)
 }

@@ -224,7 +224,7 @@ func (a *attempt) tellFinished(err error) {
 	}
 	h(a.ctx, FinishEvent{
 		Throttle: a.throttle, Priority: a.priority, Outcome: a.outcome, Fault: a.fault,
-		Err: err, Duration: a.duration, FellBack: a.fellBack,
+		Err: err, Duration: a.duration, FellBack: a.fellBack, Shadow: a.shadow,
 	})
 }
 

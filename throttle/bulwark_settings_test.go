@@ -182,11 +182,11 @@ func TestAcceptedErrorsAreNotCountedTowardsThrottling(t *testing.T) {
 	times(1000, th, throttle.High, errBusy)
 	times(1000, th, throttle.High, context.Canceled)
 	equal(t, "probability", th.RejectionProbability(throttle.High), 0)
-	equal(t, "accepted", tier(th, throttle.High).Admitted.Outcome(throttle.Accepted), 2000)
+	equal(t, "accepted", tier(th, throttle.High).Ended.Outcome(throttle.Accepted), 2000)
 
 	times(1, th, throttle.High, faults.ResourceExhausted())
 	times(1, th, throttle.High, throttle.RejectedError(errBusy))
-	equal(t, "rejected: another fault, and a mark", tier(th, throttle.High).Admitted.Outcome(throttle.Rejected), 2)
+	equal(t, "rejected: another fault, and a mark", tier(th, throttle.High).Ended.Outcome(throttle.Rejected), 2)
 }
 
 // history makes a throttle whose window holds so many accepted and rejected calls. Nothing has been shed.

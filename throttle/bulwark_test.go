@@ -166,9 +166,9 @@ func TestAClassifierExtendsTheDefault(t *testing.T) {
 	for _, err := range []error{timeout(true), syscall.ECONNRESET, faults.Unavailable(0), faults.ResourceExhausted()} {
 		times(1, th, throttle.High, err)
 	}
-	equal(t, "rejected", tier(th, throttle.High).Admitted.Outcome(throttle.Rejected), 4)
+	equal(t, "rejected", tier(th, throttle.High).Ended.Outcome(throttle.Rejected), 4)
 	times(1, th, throttle.High, errPlain)
-	equal(t, "accepted", tier(th, throttle.High).Admitted.Outcome(throttle.Accepted), 1)
+	equal(t, "accepted", tier(th, throttle.High).Ended.Outcome(throttle.Accepted), 1)
 }
 
 func TestAClassifierMayListWhatIsGoodOrWhatIsBad(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAClassifierMayListWhatIsGoodOrWhatIsBad(t *testing.T) {
 			for err, want := range map[error]throttle.Outcome{io.EOF: c.listed, errBusy: c.busy, errPlain: c.plain} {
 				th := build(t, throttle.Config{Classify: c.classify})
 				times(1, th, throttle.High, err)
-				equal(t, fmt.Sprintf("outcome of %v", err), tier(th, throttle.High).Admitted.Outcome(want), 1)
+				equal(t, fmt.Sprintf("outcome of %v", err), tier(th, throttle.High).Ended.Outcome(want), 1)
 			}
 		})
 	}
@@ -214,7 +214,7 @@ func TestFaultsAreUnderstood(t *testing.T) {
 			th := build(t, throttle.Config{})
 			err := th.Do(context.Background(), throttle.Medium, returns(c.err))
 			equal(t, "error", err, c.err)
-			equal(t, "calls "+c.want.String(), tier(th, throttle.Medium).Admitted.Outcome(c.want), 1)
+			equal(t, "calls "+c.want.String(), tier(th, throttle.Medium).Ended.Outcome(c.want), 1)
 		})
 	}
 }

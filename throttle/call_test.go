@@ -112,7 +112,7 @@ func TestACallEndsOnce(t *testing.T) {
 			ends[0](call)
 			ends[1](call)
 			ends[1](other)
-			equal(t, "ended calls", tier(th, throttle.High).Admitted.Sum(), 1)
+			equal(t, "ended calls", tier(th, throttle.High).Ended.Sum(), 1)
 			equal(t, "in flight", inFlight(th), 0)
 			w.want(t, "started", "finished")
 		})
@@ -168,7 +168,7 @@ func TestACallThatIsNeverDoneStaysInFlight(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		got := tier(th, throttle.Important)
 		equal(t, "in flight", got.InFlight, 1)
-		equal(t, "ended", got.Admitted.Sum(), 0)
+		equal(t, "ended", got.Ended.Sum(), 0)
 		equal(t, "window", got.Window, throttle.WindowStats{})
 		equal(t, "Do beside it", th.Do(t.Context(), throttle.Important, returns(nil)), nil)
 	})
@@ -258,7 +258,7 @@ func TestAShedCallIsTheZeroCall(t *testing.T) {
 	call.Done(nil)
 	after := tier(th, throttle.High)
 	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
-	equal(t, "admitted", after.Admitted, before.Admitted)
+	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed")
 }
 

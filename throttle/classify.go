@@ -1,6 +1,10 @@
 package throttle
 
-import "context"
+import (
+	"context"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
+)
 
 // Outcome is what became of a call, as far as the backend's capacity is concerned.
 type Outcome uint8
@@ -21,12 +25,14 @@ const (
 
 // String returns the outcome's word: "accepted", "rejected", "ignored" or "shed".
 func (o Outcome) String() string {
-	words := [NumOutcomes]string{"accepted", "rejected", "ignored", "shed"}
-	if int(o) < len(words) {
-		return words[o]
-	}
-	return "unknown"
+	return words.Of("outcome", o, "accepted rejected ignored shed")
 }
+
+// MarshalText returns the outcome's word, and an error if it has none.
+func (o Outcome) MarshalText() ([]byte, error) { return words.Marshal(o, Accepted, Shed) }
+
+// UnmarshalText takes the outcome's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (o *Outcome) UnmarshalText(text []byte) error { return words.Unmarshal(o, text, Accepted, Shed) }
 
 // Classifier says what an error tells about the backend's capacity. With ok false it has no opinion, and the next one
 // is asked. It never sees nil, nor an error marked with [RejectedError]: those are decided. It runs on the caller's goroutine,
@@ -38,7 +44,7 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //
 //   - nil is Accepted.
 //   - An error marked with [RejectedError] is Rejected, wherever in its tree the mark is.
-//   - [ErrShed], from another throttle inside the call, is Ignored: it says nothing about this backend.
+//   - [ErrShed], of what another throttle, a breaker, a bucket or a backoff shed inside the call, is Ignored: it says nothing about this backend.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded, os.ErrDeadlineExceeded and errors whose
 //     Timeout method returns true are Rejected.
 //   - context.Canceled is Ignored, and so is [ErrPanicked], with which a two-phase call may be ended.

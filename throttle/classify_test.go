@@ -64,7 +64,7 @@ func TestDefaultClassify(t *testing.T) {
 			equal(t, "DefaultClassify", throttle.DefaultClassify(context.Background(), c.err), c.want)
 			th := build(t, throttle.Config{})
 			times(1, th, throttle.High, c.err)
-			equal(t, "Do counts as "+c.want.String(), tier(th, throttle.High).Admitted.Outcome(c.want), 1)
+			equal(t, "Do counts as "+c.want.String(), tier(th, throttle.High).Ended.Outcome(c.want), 1)
 			if w := tier(th, throttle.High).Window; w.Accepted != bit(c.want == throttle.Accepted) || w.Rejected != bit(c.want == throttle.Rejected) {
 				t.Errorf("window: got %+v want the call as %v", w, c.want)
 			}
@@ -181,7 +181,7 @@ func TestFirstStopsAtTheFirstOpinion(t *testing.T) {
 func TestOutcomesAreWords(t *testing.T) {
 	for o, want := range map[throttle.Outcome]string{
 		throttle.Accepted: "accepted", throttle.Rejected: "rejected", throttle.Ignored: "ignored", throttle.Shed: "shed",
-		throttle.NumOutcomes: "unknown", 255: "unknown",
+		throttle.NumOutcomes: "outcome(4)", 255: "outcome(255)",
 	} {
 		equal(t, fmt.Sprintf("Outcome(%d)", uint8(o)), o.String(), want)
 	}

@@ -99,7 +99,7 @@ func TestAClockThatJumpsAndReturns(t *testing.T) {
 			serveWell(t, th, w)
 			fate.sheds.Store(true)
 			wantRecovered(t, th)
-			equal(t, "counted", tier(th, throttle.High).Admitted.Sum(), 300+1200+1)
+			equal(t, "counted", tier(th, throttle.High).Ended.Sum(), 300+1200+1)
 		})
 	}
 }
@@ -154,7 +154,7 @@ func TestARestlessClock(t *testing.T) {
 	equal(t, "in flight", inFlight(th), 0)
 	var calls uint64
 	for _, p := range th.Stats().Priorities {
-		calls += p.Admitted.Sum() + p.Shed[throttle.Own] + p.Shed[throttle.Above]
+		calls += p.Ended.Sum() + p.Shed.Sum()
 	}
 	equal(t, "calls counted", calls, 8*500)
 }

@@ -28,7 +28,7 @@ func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
 	_ = th.Do(t.Context(), throttle.High, succeed)
 	equal(t, "times told", len(told), 1)
 	equal(t, "Ratio as Created left it", th.Stats().Ratio, 3)
-	equal(t, "calls of Created's that ended", tier(th, throttle.High).Admitted[throttle.Accepted][throttle.FaultOther], 1)
+	equal(t, "calls of Created's that ended", tier(th, throttle.High).Ended[throttle.Accepted][throttle.FaultOther], 1)
 }
 
 func TestCreatedIsUntoldOfWhatWasRefused(t *testing.T) {
@@ -103,7 +103,7 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 					t.Errorf("told after Close: got %q want nothing", got)
 				}
 				high := tier(th, throttle.High)
-				equal(t, "rejected", high.Admitted.Outcome(throttle.Rejected), 60)
+				equal(t, "rejected", high.Ended.Outcome(throttle.Rejected), 60)
 				equal(t, "fallbacks", high.Fallbacks.Sum(), 1)
 				switch mode {
 				case throttle.Enforce:
@@ -111,7 +111,7 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 				case throttle.Shadow:
 					equal(t, "would have been shed", high.ShadowShed[throttle.Own].Sum(), 2)
 				case throttle.Off:
-					equal(t, "accepted", high.Admitted.Outcome(throttle.Accepted), 2)
+					equal(t, "accepted", high.Ended.Outcome(throttle.Accepted), 2)
 				}
 				wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
 				equal(t, "in flight", inFlight(th), 0)

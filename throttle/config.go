@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Defaults and bounds of Config.
@@ -17,21 +19,22 @@ const (
 
 	shortestWindow = time.Second
 	longestWindow  = time.Hour
+	longestName    = 255
 	maxMinimumRate = 1e9
 	maxRatio       = 1e6
 )
 
 // Config says how a throttle behaves. Every zero field means its default; only Name is required. [New] copies it.
 type Config struct {
-	// Name labels all telemetry and every [ShedError]. Name the backend: "recommendations", not "throttle".
+	// Name labels all telemetry and every [ShedError]. Name the backend: "recommendations", not "throttle". Required, at most 255 bytes.
 	Name string
 	// Priorities is how many priorities there are, 1 to 16. Default StandardPriorities.
 	Priorities int
-	// Ratio is the K of the formula: how many calls may reach the backend for each that it accepts. More than 1,
+	// Ratio is the K of the formula: how many calls may reach the backend for each that it accepts. More than 1, at most 1e6,
 	// default 2. A lower ratio wastes less of the backend's work on rejections and notices its recovery later.
 	Ratio float64
 	// MinimumRate is how many calls per second, about, are let through whatever happens, to find out when the backend is
-	// back. More than 0, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered treats less than one as one.
+	// back. More than 0, at most 1e9, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered treats less than one as one.
 	MinimumRate float64
 	// Window is how long outcomes are remembered, 1 s to 1 h. Default 1 minute; for Tiered 10 s. A shorter one reacts and
 	// recovers faster, and needs more calls per second to know what it does.
@@ -52,7 +55,8 @@ type Config struct {
 	ShedErr error
 	// Hooks are told what happens.
 	Hooks Hooks
-	// Now is the time, for simulations. Nil is the monotonic clock, which testing/synctest governs.
+	// Now is the time, for simulations. It must be safe for concurrent use. Nil is the monotonic clock, which testing/synctest
+	// governs.
 	Now func() time.Time
 	// Rand draws from [0, 1), for simulations. It must be safe for concurrent use. Nil is a generator of the
 	// throttle's own, seeded by math/rand/v2.
@@ -73,16 +77,14 @@ const (
 
 // String returns the mode's word: "enforce", "shadow" or "off".
 func (m Mode) String() string {
-	switch m {
-	case Enforce:
-		return "enforce"
-	case Shadow:
-		return "shadow"
-	case Off:
-		return "off"
-	}
-	return fmt.Sprintf("mode(%d)", uint8(m))
+	return words.Of("mode", m, "enforce shadow off")
 }
+
+// MarshalText returns the mode's word, and an error if it has none.
+func (m Mode) MarshalText() ([]byte, error) { return words.Marshal(m, Enforce, Off) }
+
+// UnmarshalText takes the mode's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (m *Mode) UnmarshalText(text []byte) error { return words.Unmarshal(m, text, Enforce, Off) }
 
 // withDefaults returns a copy in which no zero means a default any more.
 func (c Config) withDefaults() Config {
@@ -115,7 +117,7 @@ func (c *Config) validate() error {
 			errs = append(errs, fmt.Errorf("throttle: Config.%s is %v: want %s", field, value, want))
 		}
 	}
-	refuse(c.Name == "", "Name", `""`, "a name, it labels all telemetry")
+	refuse(c.Name == "" || len(c.Name) > longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
 	refuse(c.Priorities < 1 || c.Priorities > maxPriorities, "Priorities", c.Priorities, "1 to 16")
 	refuse(c.Window < shortestWindow || c.Window > longestWindow, "Window", c.Window, "1s to 1h")
 	refuse(c.Policy > Tiered, "Policy", c.Policy, "SRE or Tiered")

@@ -46,7 +46,8 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		field, value, want string
 		config             config
 	}{
-		{"Name", `""`, "want a name", config{}},
+		{"Name", `""`, "want 1 to 255 bytes", config{}},
+		{"Name", `"` + strings.Repeat("n", 64) + `"`, "want 1 to 255 bytes", config{Name: strings.Repeat("n", 256)}},
 		{"Priorities", "-1", priorities, config{Priorities: -1}},
 		{"Priorities", "17", priorities, config{Priorities: 17}},
 		{"Priorities", "200", priorities, config{Priorities: 200}},
@@ -98,6 +99,7 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 
 func TestNewTakesWhatIsJustInRange(t *testing.T) {
 	for name, c := range map[string]throttle.Config{
+		"longest name":           {Name: strings.Repeat("n", 255)},
 		"one priority":           {Priorities: 1},
 		"sixteen priorities":     {Priorities: 16},
 		"smallest ratio":         {Ratio: math.Nextafter(1, 2)},
@@ -153,8 +155,11 @@ func TestMust(t *testing.T) {
 	equal(t, "Must of a good throttle", throttle.Must(th, err), th)
 
 	_, err = throttle.New(throttle.Config{})
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
+	equal(t, "Must of a good group", g.Len(), 0)
+
 	defer func() { equal(t, "Must panics with the error", recover(), any(err)) }()
-	throttle.Must(nil, err)
+	throttle.Must(th, err)
 	t.Error("got Must returned, want a panic")
 }
 

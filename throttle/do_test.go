@@ -102,7 +102,7 @@ func TestAShedCallIsNotMade(t *testing.T) {
 
 	after := tier(th, throttle.High)
 	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+2)
-	equal(t, "admitted", after.Admitted, before.Admitted)
+	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed", "shed")
 }
 
@@ -199,7 +199,7 @@ func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
 				t.Fatalf("got error %v want %q", err, c.want)
 			}
 			equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed), false)
-			equal(t, "admitted calls", tier(th, throttle.High).Admitted.Sum(), 0)
+			equal(t, "admitted calls", tier(th, throttle.High).Ended.Sum(), 0)
 		})
 	}
 }

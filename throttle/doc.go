@@ -46,9 +46,17 @@
 // [Hooks] are told of every decision, [Throttle.Stats] and [Throttle.RejectionProbability] can be asked at any time, and [LogHooks] writes
 // two lines per overload. Package otelthrottle turns all of it into OpenTelemetry.
 //
+// # Bad input
+//
+// [New] and [Throttle.Tune] refuse what is out of range, NaN and infinities included, with an error that names each field, its value and its
+// range; Tune changes nothing then. A priority out of range is, unless
+// Config.InvalidPriority says otherwise, treated as the lowest, never as a higher one, and counted as Clamped in the
+// stats. A nil function and a nil *Throttle are answered with an error; a nil context is the background. A context that is already over
+// returns its error, and nothing is counted. If a function panics or ends its goroutine, the panic goes on up, and the call counts as ignored.
+//
 // # Cost
 //
 // A healthy call costs one reading of the clock, which is most of it, and two additions to counters that processors seldom share. While
-// something is amiss the clock is read before the decision too. A refused call costs about a quarter more than a healthy one. None of them
+// something is amiss the clock is read before the decision too. A shed call costs about a quarter more than a healthy one. None of them
 // allocates. The numbers are in internal/benchmarks.
 package throttle

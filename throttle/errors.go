@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrShed is what errors.Is finds in the error of every call that a throttle refused: the call was never made.
+// ErrShed is what errors.Is finds in the error of every call that was shed, by a throttle, a breaker, a bucket or a backoff: the call
+// was never made.
 var ErrShed = errors.New("throttle: call shed")
 
 // ErrPanicked stands in events for the error of a function that panicked, or ended its goroutine, instead of returning.

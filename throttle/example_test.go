@@ -2,7 +2,9 @@ package throttle_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 // ctx and recommend stand for what the program around the examples has: a request's context and a call to a backend.
@@ -55,11 +58,11 @@ func Example() {
 
 // The backend can serve a hundred calls a second, and is sent four times as many for a minute.
 func Example_overload() {
-	dice, clock, room := rand.New(rand.NewPCG(1, 2)), time.Unix(0, 0), 0
+	dice, clock, room := rand.New(rand.NewPCG(1, 2)), throttletest.NewClock(time.Unix(0, 0)), 0
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "recommendations",
 		Hooks: throttle.LogHooks(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: stable}))),
-		Now:   func() time.Time { return clock },
+		Now:   clock.Now,
 		Rand:  dice.Float64,
 	}))
 	backend := func(context.Context) error {
@@ -70,15 +73,16 @@ func Example_overload() {
 		return nil
 	}
 	for range 60 * 100 {
-		clock, room = clock.Add(10*time.Millisecond), min(room+1, 10)
+		clock.Advance(10 * time.Millisecond)
+		room = min(room+1, 10)
 		for _, p := range dice.Perm(throttle.StandardPriorities) {
 			_ = th.Do(ctx, throttle.Priority(p), backend)
 		}
 	}
 	for _, p := range th.Stats().Priorities {
 		fmt.Printf("%-9v accepted %4d  rejected %4d  shed %4d  probability %.2f\n", p.Priority,
-			p.Admitted.Outcome(throttle.Accepted), p.Admitted.Outcome(throttle.Rejected),
-			p.Shed[throttle.Own]+p.Shed[throttle.Above], p.Probability)
+			p.Ended.Outcome(throttle.Accepted), p.Ended.Outcome(throttle.Rejected),
+			p.Shed.Sum(), p.Probability)
 	}
 	_ = th.Close()
 	// Output:
@@ -169,6 +173,45 @@ func ExampleGroup() {
 	// first call to a.example
 	// first call to b.example
 	// throttles: 2
+}
+
+// Who is rejected? Looking does not keep a throttle from being closed as idle.
+func ExampleGroup_All() {
+	hosts := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "webhooks"}
+	}, throttle.GroupConfig{}))
+	defer hosts.Close()
+	_ = throttle.Must(hosts.Get("a.example")).Do(ctx, throttle.High, down)
+	_ = throttle.Must(hosts.Get("b.example")).Do(ctx, throttle.High, func(context.Context) error { return nil })
+
+	for host, th := range hosts.All() {
+		fmt.Println(host, "rejected", th.Stats().Priorities[throttle.High].Ended.Outcome(throttle.Rejected))
+	}
+	// Output:
+	// b.example rejected 0
+	// a.example rejected 1
+}
+
+func ExampleGroup_Lookup() {
+	hosts := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "webhooks"}
+	}, throttle.GroupConfig{}))
+	defer hosts.Close()
+	_ = throttle.Must(hosts.Get("a.example")).Do(ctx, throttle.High, func(context.Context) error { return nil })
+
+	for _, host := range []string{"a.example", "b.example"} {
+		th, ok := hosts.Lookup(host)
+		if !ok {
+			fmt.Println(host, "was not called lately")
+			continue
+		}
+		fmt.Println(host, "admitted", th.Stats().Priorities[throttle.High].Admitted)
+	}
+	fmt.Println("throttles:", hosts.Len())
+	// Output:
+	// a.example admitted 1
+	// b.example was not called lately
+	// throttles: 1
 }
 
 func ExampleWithPriority() {
@@ -272,6 +315,14 @@ func ExampleTrust() {
 	// "" is low
 }
 
+// Most servers trust nobody, and say what everybody gets. The zero Trust would give them High.
+func ExampleTrust_nobody() {
+	trust := throttle.Trust{Default: throttle.Medium}
+	fmt.Println(trust.Accept(ctx, "high"), trust.Accept(ctx, ""))
+	// Output:
+	// medium medium
+}
+
 // Tiered protects the highest priorities from a backend that does not know them.
 func Example_tiered() {
 	th := throttle.Must(throttle.New(throttle.Config{
@@ -283,4 +334,22 @@ func Example_tiered() {
 	fmt.Println(s.Policy, "over", s.Window, "aims at", s.TargetRejection, "rejections per accepted call")
 	// Output:
 	// tiered over 10s aims at 0.1 rejections per accepted call
+}
+
+// Modes, policies, priorities and whatever else has words can be read from flags and files.
+func ExampleMode_UnmarshalText() {
+	var settings struct {
+		Mode    throttle.Mode
+		Default throttle.Priority
+	}
+	err := json.Unmarshal([]byte(`{"Mode": "shadow", "Default": "medium"}`), &settings)
+	fmt.Println(settings.Mode, settings.Default, err)
+
+	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&settings.Mode, "throttle", throttle.Enforce, "`enforce`, shadow or off")
+	fmt.Println(flags.Parse([]string{"-throttle", "on"}))
+	// Output:
+	// shadow medium <nil>
+	// invalid value "on" for flag -throttle: throttle.Mode is "on": want enforce, shadow or off
 }

@@ -37,7 +37,7 @@ func TestTheFallbackServesAShedCall(t *testing.T) {
 	equal(t, "fallbacks of shed calls", after.Fallbacks[throttle.Shed][throttle.FaultNone], 2)
 	equal(t, "fallbacks in all", after.Fallbacks.Sum(), 2)
 	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+2)
-	equal(t, "a fallback adds nothing to the admitted calls", after.Admitted, before.Admitted)
+	equal(t, "a fallback adds nothing to the admitted calls", after.Ended, before.Ended)
 }
 
 func TestTheFallbackServesACallThatFailed(t *testing.T) {
@@ -172,6 +172,6 @@ func TestACallThatWasNotMadeHasNoFallback(t *testing.T) {
 		t.Errorf("priority out of range: got error %v want one that is not ErrShed", err)
 	}
 	for _, p := range th.Stats().Priorities {
-		equal(t, fmt.Sprintf("calls of %v priority", p.Priority), p.Admitted.Sum()+p.Fallbacks.Sum()+p.Clamped, 0)
+		equal(t, fmt.Sprintf("calls of %v priority", p.Priority), p.Ended.Sum()+p.Fallbacks.Sum()+p.Clamped, 0)
 	}
 }

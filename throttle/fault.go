@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Fault is the kind of an error, from a closed set, so that it can label a metric. Zero is no error.
@@ -35,7 +37,7 @@ const (
 	FaultTimeout
 	// FaultCanceled is context.Canceled: the caller went away.
 	FaultCanceled
-	// FaultShed is another throttle's refusal, met inside the call.
+	// FaultShed is a call shed inside the call, by another throttle, a breaker, a bucket or a backoff.
 	FaultShed
 	// FaultPanic is a function that panicked or ended its goroutine instead of returning.
 	FaultPanic
@@ -48,14 +50,15 @@ const (
 
 // String returns the fault's word: "availability", "quota", "timeout" and so on, "none" for [FaultNone].
 func (f Fault) String() string {
-	words := [NumFaults]string{
-		"none", "availability", "quota", "authentication", "permission", "bad", "conflict", "missing", "precondition",
-		"unimplemented", "timeout", "canceled", "shed", "panic", "other",
-	}
-	if int(f) < len(words) {
-		return words[f]
-	}
-	return "other"
+	return words.Of("fault", f, "none availability quota authentication permission bad conflict missing precondition unimplemented timeout canceled shed panic other")
+}
+
+// MarshalText returns the fault's word, and an error if it has none.
+func (f Fault) MarshalText() ([]byte, error) { return words.Marshal(f, FaultNone, FaultOther) }
+
+// UnmarshalText takes the fault's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (f *Fault) UnmarshalText(text []byte) error {
+	return words.Unmarshal(f, text, FaultNone, FaultOther)
 }
 
 // FaultOf returns the kind of err: of the kinds that its tree of wrapped errors holds, the outermost.

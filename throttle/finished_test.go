@@ -81,8 +81,8 @@ func TestEveryStartHasOneFinish(t *testing.T) {
 			}
 			var ended, shed uint64
 			for _, p := range th.Stats().Priorities {
-				ended += p.Admitted.Sum() + p.ShadowShed[throttle.Own].Sum() + p.ShadowShed[throttle.Above].Sum()
-				shed += p.Shed[throttle.Own] + p.Shed[throttle.Above]
+				ended += p.Ended.Sum() + p.ShadowShed.Sum()
+				shed += p.Shed.Sum()
 			}
 			equal(t, "calls in flight", inFlight(th), 0)
 			equal(t, "calls that ended", ended, uint64(sum.started))

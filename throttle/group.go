@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 )
@@ -18,15 +19,18 @@ const (
 
 // GroupConfig bounds a [Group]. Every zero field means its default.
 type GroupConfig struct {
-	// Max is how many throttles are kept, at least 1. Default 1000. Beyond it the one that was longest unused goes.
+	// Max is how many throttles are kept, at least 1. Default 1000. Beyond it the one that was longest unused goes, with what it has
+	// counted: strangers who choose their keys and use more than Max of them between two calls of yours make yours begin anew each time,
+	// and so shed nothing.
 	Max int
 	// Idle is how long an unused throttle is kept, at least 1 s. Default 10 minutes.
 	Idle time.Duration
 }
 
 // Group keeps one throttle per key: per host, per method, per tenant. Throttles come into being when they are first asked
-// for, and are closed when they have not been used for long or are too many. All of a group bear one name, and so
-// are one source of telemetry, however many hosts there are.
+// for. They are closed when they are too many, and when they have not been used for long: at a later Get, since a group has no
+// goroutine. Who keeps such a throttle can go on calling it, and it decides as ever, but its hooks are not told. All of a group bear
+// one name, and so are one source of telemetry, however many hosts there are.
 type Group struct {
 	config func(key string) Config
 	max    int
@@ -115,31 +119,31 @@ func (g *Group) Tune(change func(*Tuning)) error {
 	if change == nil {
 		return errNoChange
 	}
-	for _, t := range g.all() {
-		if _, err := t.propose(t.tuning.Load(), change); err != nil {
+	for _, m := range g.all() {
+		if _, err := m.throttle.propose(m.throttle.tuning.Load(), change); err != nil {
 			return err
 		}
 	}
 	members, err := g.keep(change)
-	for _, t := range members {
-		err = errors.Join(err, t.Tune(change))
+	for _, m := range members {
+		err = errors.Join(err, m.throttle.Tune(change))
 	}
 	return err
 }
 
-// all returns the throttles that the group has now.
-func (g *Group) all() []*Throttle {
+// all returns the members that the group has now, the last used first. When each was used is known under the lock only.
+func (g *Group) all() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	members := make([]*Throttle, 0, len(g.members))
+	members := make([]*member, 0, len(g.members))
 	for e := g.byUse.Front(); e != nil; e = e.Next() {
-		members = append(members, e.Value.(*member).throttle)
+		members = append(members, e.Value.(*member))
 	}
 	return members
 }
 
 // keep keeps a change for the throttles that come later, and returns those for which it comes too late.
-func (g *Group) keep(change func(*Tuning)) ([]*Throttle, error) {
+func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
@@ -222,6 +226,29 @@ func (g *Group) remove(e *list.Element) *Throttle {
 	m := g.byUse.Remove(e).(*member)
 	delete(g.members, m.key)
 	return m.throttle
+}
+
+// Lookup returns the throttle of key, and whether the group keeps one. Other than [Group.Get] it makes none, and does not count as use.
+func (g *Group) Lookup(key string) (*Throttle, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e, ok := g.members[key]
+	if !ok {
+		return nil, false
+	}
+	return e.Value.(*member).throttle, true
+}
+
+// All yields each key with its throttle, the last used first, as the group keeps them when the loop begins. It makes none and does not
+// count as use, and no lock is held in the loop, which may call the group.
+func (g *Group) All() iter.Seq2[string, *Throttle] {
+	return func(yield func(string, *Throttle) bool) {
+		for _, m := range g.all() {
+			if !yield(m.key, m.throttle) {
+				return
+			}
+		}
+	}
 }
 
 // Len returns the number of throttles that the group keeps.

@@ -3,6 +3,9 @@ package throttle
 import (
 	"context"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/inorder"
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Hooks are told what a throttle does. Any field may be nil, and a nil field costs nothing.
@@ -55,6 +58,7 @@ type FinishEvent struct {
 	Err      error         // what left Do: nil after a fallback that served; ErrPanicked for a panic
 	Duration time.Duration // of the function alone
 	FellBack bool
+	Shadow   bool // Enforce would have shed it: Shadow let it through
 }
 
 // FallbackEvent tells of a fallback that ran.
@@ -80,11 +84,14 @@ const (
 
 // String returns the cause's word: "own" or "above".
 func (c Cause) String() string {
-	if c == Above {
-		return "above"
-	}
-	return "own"
+	return words.Of("cause", c, "own above")
 }
+
+// MarshalText returns the cause's word, and an error if it has none.
+func (c Cause) MarshalText() ([]byte, error) { return words.Marshal(c, Own, Above) }
+
+// UnmarshalText takes the cause's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (c *Cause) UnmarshalText(text []byte) error { return words.Unmarshal(c, text, Own, Above) }
 
 // JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
 // reverse order, the others in order. A moment that nobody listens to stays nil.
@@ -92,35 +99,15 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
 		joined = Hooks{
-			Created:  inOrder(joined.Created, h.Created),
-			Closed:   inOrder(joined.Closed, h.Closed),
-			Shed:     inOrder2(joined.Shed, h.Shed),
+			Created:  inorder.One(joined.Created, h.Created),
+			Closed:   inorder.One(joined.Closed, h.Closed),
+			Shed:     inorder.Two(joined.Shed, h.Shed),
 			Started:  threaded(joined.Started, h.Started),
-			Finished: inOrder2(h.Finished, joined.Finished),
-			FellBack: inOrder2(joined.FellBack, h.FellBack),
+			Finished: inorder.Two(h.Finished, joined.Finished),
+			FellBack: inorder.Two(joined.FellBack, h.FellBack),
 		}
 	}
 	return joined
-}
-
-func inOrder[A any](first, second func(A)) func(A) {
-	if first == nil {
-		return second
-	}
-	if second == nil {
-		return first
-	}
-	return func(a A) { first(a); second(a) }
-}
-
-func inOrder2[A, B any](first, second func(A, B)) func(A, B) {
-	if first == nil {
-		return second
-	}
-	if second == nil {
-		return first
-	}
-	return func(a A, b B) { first(a, b); second(a, b) }
 }
 
 func threaded[E any](first, second func(context.Context, E) context.Context) func(context.Context, E) context.Context {

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestMoments tells, for every way a call can go, which hooks are told what, and in which order.
-func TestMoments(t *testing.T) {
+// TestHooksAreToldEachMomentInOrder tells, for every way a call can go, which hooks are told what, and in which order.
+func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 	rejectedAbove := func(t *testing.T, th *throttle.Throttle) {
 		rejectMany(t, th, throttle.High, 300)
 		rejectMany(t, th, throttle.Medium, 20)

@@ -144,7 +144,7 @@ func (s *story) tellEnd(p PriorityStats, ep episode) {
 
 // rejections are the calls that the backend rejected, by fault, those included that Shadow let through.
 func rejections(p *PriorityStats) [NumFaults]uint64 {
-	sum := p.Admitted[Rejected]
+	sum := p.Ended[Rejected]
 	for cause := range p.ShadowShed {
 		for f, n := range p.ShadowShed[cause][Rejected] {
 			sum[f] += n

@@ -47,7 +47,10 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 		t.Run(c.mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var fate die
-				th := build(t, throttle.Config{Mode: c.mode, Rand: fate.throw})
+				var shadows, finished uint64
+				th := build(t, throttle.Config{Mode: c.mode, Rand: fate.throw, Hooks: throttle.Hooks{
+					Finished: func(_ context.Context, e throttle.FinishEvent) { finished++; shadows += count(e.Shadow) },
+				}})
 				rejectMany(t, th, throttle.High, 60)
 				equal(t, "probability is what Enforce would shed at", th.RejectionProbability(throttle.High), 0.5)
 				fate.sheds.Store(true)
@@ -56,10 +59,12 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 				got := tier(th, throttle.High)
 				equal(t, "shed", got.Shed[throttle.Own], c.shed)
 				equal(t, "would have been shed", got.ShadowShed[throttle.Own], c.shadow)
-				equal(t, "admitted with an ordinary error", got.Admitted[throttle.Accepted][throttle.FaultOther], c.ended)
-				equal(t, "admitted", got.Admitted.Sum(), 60+c.ended)
+				equal(t, "admitted with an ordinary error", got.Ended[throttle.Accepted][throttle.FaultOther], c.ended)
+				equal(t, "admitted", got.Ended.Sum(), 60+c.ended)
 				equal(t, "window", got.Window, c.window)
 				equal(t, "in flight", got.InFlight, 0)
+				equal(t, "finished", finished, 60+count(c.ran))
+				equal(t, "finished in Shadow", shadows, count(c.mode == throttle.Shadow))
 				if !near(th.RejectionProbability(throttle.High), c.after) {
 					t.Errorf("probability after it: got %v want %v", th.RejectionProbability(throttle.High), c.after)
 				}
@@ -92,7 +97,7 @@ func TestShadowCountsRealOutcomesApart(t *testing.T) {
 		want[throttle.Rejected][throttle.FaultNone] = 1
 		equal(t, "high, own", tier(th, throttle.High).ShadowShed[throttle.Own], want)
 		wantAdmitted(t, th, throttle.High, 600, throttle.Rejected, throttle.FaultAvailability)
-		equal(t, "shed", tier(th, throttle.High).Shed, [throttle.NumCauses]uint64{})
+		equal(t, "shed", tier(th, throttle.High).Shed, throttle.CauseTotals{})
 		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 600, Shed: 15})
 	})
 }
@@ -159,7 +164,7 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 	for priority := throttle.High; priority <= throttle.Low; priority++ {
 		enforced, dry := tier(p.enforce, priority), tier(p.shadow, priority)
 		equal(t, "window", dry.Window, enforced.Window)
-		equal(t, "admitted by both", dry.Admitted, enforced.Admitted)
+		equal(t, "admitted by both", dry.Ended, enforced.Ended)
 		for cause, n := range enforced.Shed {
 			equal(t, "shadow shed as shed", dry.ShadowShed[cause].Sum(), n)
 		}
@@ -213,7 +218,7 @@ func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
 					equal(t, mode.String()+": shed", after.Shed[throttle.Own]-before.Shed[throttle.Own], count(mode == throttle.Enforce))
 					equal(t, mode.String()+": would have been shed", after.ShadowShed[throttle.Own].Sum()-before.ShadowShed[throttle.Own].Sum(),
 						count(mode == throttle.Shadow))
-					equal(t, mode.String()+": admitted", after.Admitted.Sum()-before.Admitted.Sum(), count(mode == throttle.Off))
+					equal(t, mode.String()+": admitted", after.Ended.Sum()-before.Ended.Sum(), count(mode == throttle.Off))
 					equal(t, mode.String()+": Stats.Mode", th.Stats().Mode, mode)
 				}
 			})
@@ -240,7 +245,7 @@ func TestACallKeepsTheModeItBeganWith(t *testing.T) {
 		setMode(t, th, throttle.Enforce)
 		call.Done(errBusy)
 		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed[throttle.Own].Outcome(throttle.Rejected), 1)
-		equal(t, "admitted", tier(th, throttle.High).Admitted.Sum(), 60)
+		equal(t, "admitted", tier(th, throttle.High).Ended.Sum(), 60)
 		_, err = th.Admit(t.Context(), throttle.High)
 		equal(t, "the next one is shed", errors.Is(err, throttle.ErrShed), true)
 	})

@@ -77,8 +77,8 @@ func (f *fleet) run(load float64, length time.Duration) {
 	}
 }
 
-// TestOverload holds SRE to what the best formula-based peer reaches with this backend, and Tiered to what it is there for.
-func TestOverload(t *testing.T) {
+// TestPoliciesKeepGoodputUnderOverload holds SRE to what the best formula-based peer reaches with this backend, and Tiered to what it is there for.
+func TestPoliciesKeepGoodputUnderOverload(t *testing.T) {
 	cases := []struct {
 		policy              Policy
 		load, goodput, high float64

@@ -90,14 +90,14 @@ func TestAFallbackThatDoesNotReturn(t *testing.T) {
 		t.Run(name+" after a shed", func(t *testing.T) {
 			w := &witness{}
 			th := shedding(t, throttle.Config{Hooks: w.hooks()})
-			admitted := tier(th, throttle.High).Admitted
+			admitted := tier(th, throttle.High).Ended
 			w.forget()
 			leave(t, name, func() {
 				_, _ = throttle.Do(context.Background(), th, throttle.High, valued(1, nil),
 					func(context.Context, error, bool) (int, error) { exit(); return 2, nil })
 			})
 			w.want(t, "shed", "fell back")
-			equal(t, "admitted", tier(th, throttle.High).Admitted, admitted)
+			equal(t, "admitted", tier(th, throttle.High).Ended, admitted)
 			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Shed][throttle.FaultPanic], 1)
 			wantUsable(t, th)
 		})
@@ -211,7 +211,7 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 				after := tier(th, throttle.High)
 				if c.shed {
 					equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
-					equal(t, "admitted", after.Admitted, before.Admitted)
+					equal(t, "admitted", after.Ended, before.Ended)
 				} else {
 					wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
 				}
@@ -241,7 +241,7 @@ func TestAHookThatDoesNotReturnFromAdmit(t *testing.T) {
 			armed = false
 			after := tier(th, throttle.High)
 			equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
-			equal(t, "admitted", after.Admitted, before.Admitted)
+			equal(t, "admitted", after.Ended, before.Ended)
 			wantAdmitted(t, th, throttle.Low, 1, throttle.Ignored, throttle.FaultPanic)
 			admit(t, th, throttle.Medium).Done(nil)
 			wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
@@ -272,7 +272,7 @@ func TestAPanicOverAPriorityCountsNothing(t *testing.T) {
 	leave(t, "panic", func() { _ = th.Do(context.Background(), 7, unwanted(t), unwantedFallback(t)) })
 	leave(t, "panic", func() { _, _ = th.Admit(context.Background(), -7) })
 	for _, p := range th.Stats().Priorities {
-		equal(t, "admitted and clamped", p.Admitted.Sum()+p.Clamped, 0)
+		equal(t, "admitted and clamped", p.Ended.Sum()+p.Clamped, 0)
 	}
 	wantUsable(t, th)
 }

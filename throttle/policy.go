@@ -1,9 +1,8 @@
 package throttle
 
 import (
-	"fmt"
-
 	"github.com/spillway-go/spillway/throttle/internal/window"
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Policy turns what a throttle remembers into a probability of shedding.
@@ -20,23 +19,22 @@ const (
 	//
 	// Its price: it takes rejections for overload. With the default Ratio, a backend may reject up to about
 	// TargetRejection/(1+2*TargetRejection) of its calls for reasons of its own, 8 % for the default of 10 %. Beyond that it costs
-	// the lower priorities dearly: with one call in ten rejected, a throttle of 8 calls a second sheds a sixth of them, one of
-	// 80 a half, where SRE sheds none. A higher TargetRejection tolerates more and protects High less: in an overload High still meets
-	// about TargetRejection/(1+TargetRejection) of rejections. And with less than a call a second to go by, SRE
-	// judges as well. The README of examples/simulate has the figures.
+	// the lower priorities dearly, a busy throttle's more than a quiet one's, where SRE sheds none. A higher TargetRejection tolerates
+	// more and protects High less: in an overload High still meets about TargetRejection/(1+TargetRejection) of rejections. And with
+	// less than a call a second to go by, SRE judges as well. The README of examples/simulate has the figures.
 	Tiered
 )
 
-// String returns the policy's word.
+// String returns the policy's word: "sre" or "tiered".
 func (p Policy) String() string {
-	switch p {
-	case SRE:
-		return "sre"
-	case Tiered:
-		return "tiered"
-	}
-	return fmt.Sprintf("policy(%d)", uint8(p))
+	return words.Of("policy", p, "sre tiered")
 }
+
+// MarshalText returns the policy's word, and an error if it has none.
+func (p Policy) MarshalText() ([]byte, error) { return words.Marshal(p, SRE, Tiered) }
+
+// UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (p *Policy) UnmarshalText(text []byte) error { return words.Unmarshal(p, text, SRE, Tiered) }
 
 // verdict is what a policy says about one priority.
 type verdict struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Priority says how much a call matters. Lower values matter more. The zero value is [High]; on wires and labels
@@ -28,7 +30,7 @@ const StandardPriorities = 4
 // maxPriorities bounds Config.Priorities.
 const maxPriorities = 16
 
-// String returns the priority's word: "high", "important", "medium", "low", then "p4", "p5" and so on.
+// String returns the priority's word: "high", "important", "medium", "low", then "p4" to "p15".
 func (p Priority) String() string {
 	switch p {
 	case High:
@@ -40,7 +42,18 @@ func (p Priority) String() string {
 	case Low:
 		return "low"
 	}
+	if p < 0 || p >= maxPriorities {
+		return words.Unknown("priority", p)
+	}
 	return "p" + strconv.Itoa(int(p))
+}
+
+// MarshalText returns the priority's word, and an error if it has none.
+func (p Priority) MarshalText() ([]byte, error) { return words.Marshal(p, High, maxPriorities-1) }
+
+// UnmarshalText takes the priority's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (p *Priority) UnmarshalText(text []byte) error {
+	return words.Unmarshal(p, text, High, maxPriorities-1)
 }
 
 // ParsePriority returns the priority that a word names, and whether it names one. Words are those of

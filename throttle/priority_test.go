@@ -24,7 +24,7 @@ func everyPriority(yield func(throttle.Priority) bool) {
 func TestPrioritiesAreWords(t *testing.T) {
 	for p, want := range map[throttle.Priority]string{
 		throttle.High: "high", throttle.Important: "important", throttle.Medium: "medium", throttle.Low: "low",
-		4: "p4", 15: "p15", 16: "p16", 127: "p127", -1: "p-1", -128: "p-128",
+		4: "p4", 15: "p15", 16: "priority(16)", 127: "priority(127)", -1: "priority(-1)", -128: "priority(-128)",
 	} {
 		equal(t, fmt.Sprintf("Priority(%d)", int8(p)), p.String(), want)
 	}
@@ -160,7 +160,7 @@ func TestAPriorityOutOfRangeIsClampedAndNeverPromoted(t *testing.T) {
 				if got.Priority == lowest {
 					calls, clamped = 257-uint64(n), 256-uint64(n)
 				}
-				equal(t, fmt.Sprintf("calls of %v", got.Priority), got.Admitted.Sum(), calls)
+				equal(t, fmt.Sprintf("calls of %v", got.Priority), got.Ended.Sum(), calls)
 				equal(t, fmt.Sprintf("clamped to %v", got.Priority), got.Clamped, clamped)
 			}
 		})
@@ -178,7 +178,7 @@ func TestAPriorityOutOfRangeMayBeRefused(t *testing.T) {
 		equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed), false)
 	}
 	for _, got := range th.Stats().Priorities {
-		equal(t, "calls", got.Admitted.Sum(), 1)
+		equal(t, "calls", got.Ended.Sum(), 1)
 		equal(t, "clamped", got.Clamped, 0)
 	}
 	equal(t, "moments told", len(w.moments), 2*4)

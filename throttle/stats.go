@@ -23,6 +23,39 @@ func (c Totals) Outcome(o Outcome) uint64 {
 	return sum
 }
 
+// Fault returns the number of calls that ended with fault f, whatever their outcome.
+func (c Totals) Fault(f Fault) uint64 {
+	var sum uint64
+	for o := range c {
+		sum += c[o][f]
+	}
+	return sum
+}
+
+// CauseTotals count calls by what was the cause that they were shed.
+type CauseTotals [NumCauses]uint64
+
+// Sum returns the number of calls in all.
+func (c CauseTotals) Sum() uint64 {
+	var sum uint64
+	for _, n := range c {
+		sum += n
+	}
+	return sum
+}
+
+// ShadowTotals count calls by what would have been the cause that they were shed, and by how they ended instead.
+type ShadowTotals [NumCauses]Totals
+
+// Sum returns the number of calls in all.
+func (c ShadowTotals) Sum() uint64 {
+	var sum uint64
+	for cause := range c {
+		sum += c[cause].Sum()
+	}
+	return sum
+}
+
 // Stats is what a throttle knows of itself at one instant.
 type Stats struct {
 	Name            string
@@ -51,18 +84,18 @@ type PriorityStats struct {
 	Probability float64 // of shedding the next call
 	Cause       Cause   // of the probability, while there is one
 	Window      WindowStats
-	Started     uint64            // calls admitted, whether they have ended or not
-	InFlight    int64             // admitted and not ended yet
-	Admitted    Totals            // calls whose outcome is known, most of which have ended; Shadow's would-be sheds excluded
-	Shed        [NumCauses]uint64 // calls refused
-	ShadowShed  [NumCauses]Totals // calls that Enforce would have refused, by how they ended
-	Fallbacks   Totals            // fallbacks, by the call's outcome and the fallback's own fault
-	Clamped     uint64            // calls that asked for a priority out of range and were given this one
-	_           struct{}          // keyed literals only
+	Admitted    uint64       // calls admitted, those in flight included
+	InFlight    int64        // admitted and not ended yet
+	Ended       Totals       // calls whose outcome is known, most of which have ended; Shadow's would-be sheds excluded
+	Shed        CauseTotals  // calls refused
+	ShadowShed  ShadowTotals // calls that Enforce would have refused, by how they ended
+	Fallbacks   Totals       // fallbacks, by the call's outcome and the fallback's own fault
+	Clamped     uint64       // calls that asked for a priority out of range and were given this one
+	_           struct{}     // keyed literals only
 }
 
 // Stats returns what the throttle knows of itself now. Calls go on meanwhile, so numbers may differ by
-// those that are just ending; each number by itself never falls.
+// those that are just ending. Each total by itself never falls; the probability, the window and the calls in flight do.
 func (t *Throttle) Stats() Stats {
 	if !t.made() {
 		return Stats{}
@@ -93,16 +126,16 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		overrun += begun - ended
 	}
 	for i := range t.ledgers {
-		t.ledgers[i].addTo(&ps.Admitted, failures, p)
+		t.ledgers[i].addTo(&ps.Ended, failures, p)
 		t.ledgers[i].addTo(&ps.ShadowShed[Own], shadowsOwn, p)
 		t.ledgers[i].addTo(&ps.ShadowShed[Above], shadowsAbove, p)
 		t.ledgers[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
-	ps.Admitted[Accepted][FaultNone] = t.window.Total(int(p), served)
+	ps.Ended[Accepted][FaultNone] = t.window.Total(int(p), served)
 	ps.Shed[Own] = t.window.Total(int(p), shedOwn)
 	ps.Shed[Above] = t.window.Total(int(p), shedAbove)
 	ps.Clamped = t.window.Total(int(p), clamped)
-	ended := ps.Admitted.Sum() + ps.ShadowShed[Own].Sum() + ps.ShadowShed[Above].Sum()
-	ps.Started = t.window.Total(int(p), started)
-	ps.InFlight = int64(ps.Started - ended + overrun)
+	ended := ps.Ended.Sum() + ps.ShadowShed.Sum()
+	ps.Admitted = t.window.Total(int(p), started)
+	ps.InFlight = int64(ps.Admitted - ended + overrun)
 }

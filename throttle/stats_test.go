@@ -2,6 +2,9 @@ package throttle_test
 
 import (
 	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +64,7 @@ func TestTotalsOfWhatIsNoOrdinaryEnd(t *testing.T) {
 	want[throttle.Accepted][throttle.FaultNone] = 1
 	want[throttle.Rejected][throttle.FaultNone] = 1
 	want[throttle.Ignored][throttle.FaultNone] = 1
-	if got := tier(th, throttle.High).Admitted; got != want {
+	if got := tier(th, throttle.High).Ended; got != want {
 		t.Errorf("admitted: got %s want %s", describe(got), describe(want))
 	}
 }
@@ -76,9 +79,9 @@ func TestShedCallsAreCountedByCause(t *testing.T) {
 		times(5, th, throttle.High, nil)
 		times(7, th, throttle.Low, nil)
 		times(2, th, throttle.Medium, nil) // which the backend has not rejected
-		equal(t, "high", tier(th, throttle.High).Shed, [throttle.NumCauses]uint64{throttle.Own: 5})
-		equal(t, "low", tier(th, throttle.Low).Shed, [throttle.NumCauses]uint64{throttle.Above: 7})
-		equal(t, "medium", tier(th, throttle.Medium).Shed, [throttle.NumCauses]uint64{})
+		equal(t, "high", tier(th, throttle.High).Shed, throttle.CauseTotals{throttle.Own: 5})
+		equal(t, "low", tier(th, throttle.Low).Shed, throttle.CauseTotals{throttle.Above: 7})
+		equal(t, "medium", tier(th, throttle.Medium).Shed, throttle.CauseTotals{})
 		wantAdmitted(t, th, throttle.Low, 20, throttle.Rejected, throttle.FaultAvailability)
 
 		low := tier(th, throttle.Low)
@@ -188,7 +191,7 @@ func TestTheWindowForgetsAndTheTotalsDoNot(t *testing.T) {
 		equal(t, "window, the later half", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 4})
 		time.Sleep(12 * time.Second)
 		equal(t, "window, later", tier(th, throttle.High).Window, throttle.WindowStats{})
-		equal(t, "total", tier(th, throttle.High).Admitted.Sum(), 14)
+		equal(t, "total", tier(th, throttle.High).Ended.Sum(), 14)
 	})
 }
 
@@ -212,6 +215,18 @@ func TestStatsRepeatTheSettings(t *testing.T) {
 	equal(t, "MinimumRate, tuned", got.MinimumRate, 5)
 }
 
+func TestStatsAreWordsAsJSON(t *testing.T) {
+	th := build(t, throttle.Config{Priorities: 6, Mode: throttle.Shadow, Policy: throttle.Tiered})
+	text, err := json.Marshal(th.Stats())
+	equal(t, "error", err, nil)
+	for _, want := range []string{`"Policy":"tiered"`, `"Mode":"shadow"`, `"Priority":"high"`, `"Priority":"p5"`, `"Cause":"own"`} {
+		equal(t, want+" in "+string(text), strings.Contains(string(text), want), true)
+	}
+	var got throttle.Stats
+	equal(t, "error of reading it", json.Unmarshal(text, &got), nil)
+	equal(t, "what is read is what was written", reflect.DeepEqual(got, th.Stats()), true)
+}
+
 func TestStatsOfNoThrottle(t *testing.T) {
 	for name, th := range map[string]*throttle.Throttle{"nil": nil, "zero": new(throttle.Throttle)} {
 		got := th.Stats()
@@ -233,5 +248,10 @@ func TestTotalsAddUp(t *testing.T) {
 		equal(t, throttle.Outcome(o).String(), totals.Outcome(throttle.Outcome(o)), want)
 	}
 	equal(t, "Sum", totals.Sum(), 85*throttle.NumFaults)
+	totals[throttle.Rejected][throttle.FaultQuota]++
+	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
+	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
+	equal(t, "causes", throttle.CauseTotals{throttle.Own: 1, throttle.Above: 20}.Sum(), 21)
+	equal(t, "shadow", throttle.ShadowTotals{throttle.Own: totals, throttle.Above: totals}.Sum(), 2*(85*throttle.NumFaults+1))
 	equal(t, "requests", throttle.WindowStats{Accepted: 1, Rejected: 20, Shed: 300}.Requests(), 321)
 }

@@ -116,7 +116,7 @@ func wantAdmitted(t testing.TB, th *throttle.Throttle, p throttle.Priority, n ui
 	t.Helper()
 	var want throttle.Totals
 	want[o][f] = n
-	if got := tier(th, p).Admitted; got != want {
+	if got := tier(th, p).Ended; got != want {
 		t.Errorf("admitted calls of %v priority: got %s want %s", p, describe(got), describe(want))
 	}
 }

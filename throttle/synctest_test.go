@@ -48,7 +48,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 	equal(t, "probability, back outside", near(th.RejectionProbability(throttle.High), 10.0/70), true)
 	wantAdmitted(t, th, throttle.Important, 80, throttle.Accepted, throttle.FaultNone)
 	wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
-	equal(t, "calls of high priority, in all", tier(th, throttle.High).Admitted.Sum(), 10+20*6+10)
+	equal(t, "calls of high priority, in all", tier(th, throttle.High).Ended.Sum(), 10+20*6+10)
 	equal(t, "in flight", inFlight(th), 0)
 	equal(t, "Close", th.Close(), nil)
 }
@@ -82,7 +82,7 @@ func TestAThrottleBetweenBubbles(t *testing.T) {
 			equal(t, "probability after a silence", th.RejectionProbability(throttle.High), 0)
 		})
 	}
-	equal(t, "calls in all", tier(th, throttle.High).Admitted.Sum(), 60+4*66)
+	equal(t, "calls in all", tier(th, throttle.High).Ended.Sum(), 60+4*66)
 }
 
 // TestAGroupFromOutsideABubble: nobody is idle because the clock is odd.

@@ -91,14 +91,18 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 // made reports whether t came from New.
 func (t *Throttle) made() bool { return t != nil && t.window != nil }
 
-// Must returns t, and panics if err is not nil. It is for throttles whose settings are part of the program:
+// Must returns value, and panics with err if that is not nil. It is for what is made when the program starts, of settings that are part of
+// it, by [New], [NewGroup] or any other constructor:
 //
-//	var orders = throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
-func Must(t *Throttle, err error) *Throttle {
+//	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+//	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+//		Throttle: throttle.Config{Name: "backends"},
+//	}))
+func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return t
+	return value
 }
 
 // Name returns the throttle's name.

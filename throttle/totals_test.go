@@ -15,14 +15,14 @@ import (
 
 // counts are those totals of a throttle that hooks can count too.
 type counts struct {
-	Admitted  throttle.Totals
-	Shed      [throttle.NumCauses]uint64
-	Shadow    [throttle.NumCauses]throttle.Totals
+	Ended     throttle.Totals
+	Shed      throttle.CauseTotals
+	Shadow    throttle.ShadowTotals
 	Fallbacks throttle.Totals
 }
 
 func countsOf(p throttle.PriorityStats) counts {
-	return counts{Admitted: p.Admitted, Shed: p.Shed, Shadow: p.ShadowShed, Fallbacks: p.Fallbacks}
+	return counts{Ended: p.Ended, Shed: p.Shed, Shadow: p.ShadowShed, Fallbacks: p.Fallbacks}
 }
 
 // audit counts what the hooks are told. What one call is told of is put together by way of its context.
@@ -54,8 +54,11 @@ func (a *audit) hooks() throttle.Hooks {
 		},
 		Finished: func(ctx context.Context, e throttle.FinishEvent) {
 			c := &a.byPriority[e.Priority]
-			where := &c.Admitted
-			if fate(ctx).shadow {
+			where := &c.Ended
+			if e.Shadow != fate(ctx).shadow {
+				panic("Started and Finished differ about Shadow")
+			}
+			if e.Shadow {
 				where = &c.Shadow[fate(ctx).cause]
 			}
 			atomic.AddUint64(&where[e.Outcome][e.Fault], 1)
@@ -164,7 +167,7 @@ func TestFirstFailuresAtOnceAreAllCounted(t *testing.T) {
 }
 
 func inFull(c counts) string {
-	return fmt.Sprintf("admitted %s shed %v shadow %s and %s fallbacks %s", describe(c.Admitted), c.Shed,
+	return fmt.Sprintf("ended %s shed %v shadow %s and %s fallbacks %s", describe(c.Ended), c.Shed,
 		describe(c.Shadow[throttle.Own]), describe(c.Shadow[throttle.Above]), describe(c.Fallbacks))
 }
 
@@ -177,11 +180,11 @@ func totalsOf(s throttle.Stats) []uint64 {
 		}
 	}
 	for _, p := range s.Priorities {
-		list(p.Admitted)
+		list(p.Ended)
 		list(p.ShadowShed[throttle.Own])
 		list(p.ShadowShed[throttle.Above])
 		list(p.Fallbacks)
-		all = append(append(all, p.Shed[:]...), p.Clamped, p.Admitted.Sum())
+		all = append(append(all, p.Shed[:]...), p.Clamped, p.Ended.Sum())
 	}
 	return all
 }

@@ -12,7 +12,7 @@ func knows(trusted bool) func(context.Context) bool {
 	return func(context.Context) bool { return trusted }
 }
 
-func TestTrust(t *testing.T) {
+func TestTrustCapsWhatIsAskedFor(t *testing.T) {
 	trusting := throttle.Trust{Peer: knows(true), Ceiling: throttle.Important, Default: throttle.Low}
 	wary := throttle.Trust{Peer: knows(false), Ceiling: throttle.Important, Default: throttle.Low}
 	for name, c := range map[string]struct {
@@ -33,7 +33,10 @@ func TestTrust(t *testing.T) {
 		"untrusted, asks for less":        {wary, "p7", throttle.Low},
 		"untrusted, silent":               {wary, "", throttle.Low},
 		"nobody is trusted without Peer":  {throttle.Trust{Default: throttle.Medium}, "high", throttle.Medium},
-		"trusted, default above ceiling":  {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "", throttle.Medium},
+		"trusted, default above ceiling":  {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "", throttle.Low},
+		"stranger, default above ceiling": {throttle.Trust{Peer: knows(false), Ceiling: throttle.Low, Default: throttle.Medium}, "high", throttle.Low},
+		"nobody, default above ceiling":   {throttle.Trust{Ceiling: throttle.Low, Default: throttle.Medium}, "high", throttle.Low},
+		"all forgotten":                   {throttle.Trust{}, "low", throttle.High},
 		"trusted, word above low ceiling": {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "medium", throttle.Low},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +55,21 @@ func TestThePeerIsJudgedByTheContext(t *testing.T) {
 	equal(t, "our own", trust.Accept(context.WithValue(context.Background(), key{}, "our own"), "high"), throttle.High)
 }
 
+// TestStrangersDoNotOutrankTheTrusted forgets the Default beside a Ceiling. What a trusted sender cannot ask for, no stranger may get
+// for nothing.
+func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
+	for _, ceiling := range []throttle.Priority{throttle.High, throttle.Important, throttle.Medium, throttle.Low} {
+		trusted := throttle.Trust{Peer: knows(true), Ceiling: ceiling}
+		stranger := throttle.Trust{Peer: knows(false), Ceiling: ceiling}
+		for _, word := range []string{"high", "low", "", "urgent"} {
+			best, got := trusted.Accept(t.Context(), "high"), stranger.Accept(t.Context(), word)
+			if got < best {
+				t.Errorf("Trust{Ceiling: %v}, %q: got %v for a stranger, and at best %v for a trusted sender", ceiling, word, got, best)
+			}
+		}
+	}
+}
+
 func FuzzTrust(f *testing.F) {
 	for p := range everyPriority {
 		f.Add(p.String(), true, int8(throttle.Important), int8(throttle.Low))
@@ -64,7 +82,7 @@ func FuzzTrust(f *testing.F) {
 		asked, known := throttle.ParsePriority(word)
 		switch {
 		case !trusted || !known:
-			equal(t, "Accept of who is not to be believed", got, trust.Default)
+			equal(t, "Accept of who is not to be believed", got, max(trust.Default, trust.Ceiling))
 		case got < trust.Ceiling:
 			t.Errorf("Accept(%q): got %v want nothing above %v", word, got, trust.Ceiling)
 		case got < asked:

@@ -147,7 +147,7 @@ func TestNoChangeIsLostWhileManyTuneAndCall(t *testing.T) {
 	wg.Wait()
 	equal(t, "Ratio", th.Stats().Ratio, 2+tuners*changes)
 	for p, got := range th.Stats().Priorities {
-		equal(t, "calls, admitted or shed", got.Admitted.Sum()+got.Shed[throttle.Own]+got.Shed[throttle.Above], tuners/4*changes*2)
+		equal(t, "calls, admitted or shed", got.Ended.Sum()+got.Shed.Sum(), tuners/4*changes*2)
 		equal(t, throttle.Priority(p).String()+" in flight", got.InFlight, 0)
 	}
 }

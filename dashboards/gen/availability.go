@@ -80,10 +80,10 @@ func alertsTable() grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", Away: true}
 	return grafana.Panel{
 		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State", Ascending: true},
-		Description: "Alerts about the chosen throttles, and about the breakers of their jobs. Choose a name for what it means and what to do. Pending ones will fire if it " +
-			"goes on. Some may be muted by a graver one in Alertmanager.",
+		Description: "Alerts about the chosen throttles, and about the breakers, token buckets and backoffs of their jobs. Choose a name for what it means and what to do. Pending ones will " +
+			"fire if it goes on. Some may be muted by a graver one in Alertmanager.",
 		Targets: []grafana.Target{{
-			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), breakerName(), errorType(), failure(), "window"),
+			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), breakerName(), bucketName(), backoffName(), errorType(), failure(), "window"),
 			Instant: true, Table: true,
 		}},
 		Columns: []grafana.Column{
@@ -92,6 +92,8 @@ func alertsTable() grafana.Panel {
 			{Field: "severity", Title: "Severity", Width: 110},
 			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
 			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("What it refuses, and why")}},
+			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("What it denies, and how its store is")}},
+			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("How far it holds back, and whether that helps")}},
 			{Field: errorType(), Title: "Kind"},
 			{Field: failure(), Title: "Failure", Width: 90},
 			{Field: "window", Title: "Window", Width: 90},

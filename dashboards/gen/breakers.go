@@ -48,8 +48,8 @@ func circuitsNow() []grafana.Panel {
 			"Circuits that let a few calls through, the probes, whose results decide whether they close. Each should be here for moments; one "+
 				"that stays has too few calls to decide."),
 		{
-			Title: "Refused", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no traffic", Steps: from(0.1, 0.5),
-			Description: "The share of the calls that breakers refused. With many endpoints it is about the share of the dead ones. Above 50 % somebody " +
+			Title: "Shed", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no traffic", Steps: from(0.1, 0.5),
+			Description: "The share of the calls that breakers shed. With many endpoints it is about the share of the dead ones. Above 50 % somebody " +
 				"is paged.",
 			Targets: []grafana.Target{{Expr: share(sum(rate(decided().ofBreaker(isShed()))), sum(rate(decided().ofBreaker()))), Instant: true}},
 			View:    grafana.Stat{},
@@ -93,7 +93,7 @@ func breakersTable() grafana.Panel {
 			{Field: "Value #B", Title: "Open", Unit: "short"},
 			{Field: "Value #C", Title: "Half-open", Unit: "short"},
 			{Field: "Value #D", Title: "Calls", Unit: "reqps"},
-			{Field: "Value #E", Title: "Refused", Unit: "percentunit", Steps: from(0.1, 0.5)},
+			{Field: "Value #E", Title: "Shed", Unit: "percentunit", Steps: from(0.1, 0.5)},
 			{Field: "Value #F", Title: "Leaders", Unit: "short", Steps: []grafana.Step{{Color: bad}, {From: 1, Color: good}}},
 			{Field: "Value #G", Title: "Oldest snapshot", Unit: "s", Steps: from(30, 60)},
 		},
@@ -112,7 +112,7 @@ func refusalPanels() []grafana.Panel {
 		},
 		{
 			Title: "Shed, by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(inShadow), View: grafana.Graph{},
-			Description: "Calls that were refused without being made, by the state of their circuit; closed are those that FailClosed refuses while " +
+			Description: "Calls that were shed, and never made, by the state of their circuit; closed are those that FailClosed refuses while " +
 				"nothing is known. Dashed: what DryRun let through. A caller that asks again at once shows as many: let it wait for RetryAfter.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(decided().ofBreaker(isShed())), state()), Legend: legend(state())},
@@ -121,7 +121,7 @@ func refusalPanels() []grafana.Panel {
 		},
 		{
 			Title: "Shed, by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: from(0.1, 0.5), View: grafana.Graph{Thresholds: true},
-			Description: "The share of its calls that each breaker refused. The upper line is where somebody is paged: more is refused than " +
+			Description: "The share of its calls that each breaker shed. The upper line is where somebody is paged: more is shed than " +
 				"let through.",
 			Targets: []grafana.Target{{
 				Expr:   share(sum(rate(decided().ofBreaker(isShed())), by...), sum(rate(decided().ofBreaker()), by...)),

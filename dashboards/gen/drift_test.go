@@ -35,8 +35,8 @@ func TestNothingHasDrifted(t *testing.T) {
 	}
 }
 
-// TestWrite writes everything anew, twice, and gets the same.
-func TestWrite(t *testing.T) {
+// TestWritingTwiceGivesTheSame writes everything anew, twice, and gets the same.
+func TestWritingTwiceGivesTheSame(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(filepath.Join(folder, "rules"), os.DirFS("../rules")); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		if err := write(folder); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"overview.json", "availability.json", "breakers.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
+		for _, name := range []string{"overview.json", "availability.json", "breakers.json", "limits.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
 			got, err := os.ReadFile(filepath.Join(folder, name))
 			want, _ := os.ReadFile(filepath.Join("..", name))
 			if err != nil || !bytes.Equal(got, want) {

@@ -12,6 +12,7 @@ func generate(folder fs.FS) (map[string][]byte, error) {
 	var maps []configMap
 	for name, dashboard := range map[string]grafana.Dashboard{
 		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
+		"limits.json": limits(),
 	} {
 		text, err := dashboard.JSON()
 		if err != nil {

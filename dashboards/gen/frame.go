@@ -7,6 +7,7 @@ const (
 	overviewUID     = "throttle-overview"
 	availabilityUID = "throttle-availability"
 	breakersUID     = "throttle-breakers"
+	limitsUID       = "throttle-limits"
 
 	tag      = "spillway"
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
@@ -25,6 +26,14 @@ func breakerFrame(uid, title, description string) grafana.Dashboard {
 	d := blank(uid, title, description)
 	d.Variables = breakerVariables()
 	d.Annotations = marks(breakerAlerts(is("alertstate", "firing")), breakerName(), failure())
+	return d
+}
+
+// limitsFrame returns a dashboard of token buckets and backoffs.
+func limitsFrame(uid, title, description string) grafana.Dashboard {
+	d := blank(uid, title, description)
+	d.Variables = limitsVariables()
+	d.Annotations = marks(limitsAlerts(is("alertstate", "firing")), bucketName(), backoffName())
 	return d
 }
 
@@ -70,6 +79,18 @@ func breakerVariables() []grafana.Variable {
 	}
 }
 
+// limitsVariables are what can be chosen on a dashboard of token buckets and backoffs. A service may have but one of the two.
+func limitsVariables() []grafana.Variable {
+	both := []metric{bucketRequests(), backoffCalls()}
+	return []grafana.Variable{
+		grafana.Datasource(),
+		grafana.Query("job", "Job", "The services whose token buckets and backoffs are shown.", either(both), "job"),
+		grafana.Query("instance", "Instance", "Their processes. Those that share a store share the tokens.", either(both, like("job", "$job")), "instance"),
+		grafana.Query("bucket", "Bucket", "One name is one limit, and may have a bucket for each of many keys.", bucketRequests().where(chosenJob()...), bucketName()),
+		grafana.Query("backoff", "Backoff", "One name is one service that workers hold themselves back from.", backoffCalls().where(chosenJob()...), backoffName()),
+	}
+}
+
 // alerts returns the alerts about the chosen throttles. Those about a whole service name no instance, and those about a target no
 // throttle.
 func alerts(conditions ...matcher) string {
@@ -84,6 +105,14 @@ func breakerAlerts(conditions ...matcher) string {
 	return metric("ALERTS").where(append([]matcher{
 		like("alertname", "ThrottleBreaker.+"), like("job", "$job"), optional("instance", "instance"),
 		optional(breakerName(), "breaker"),
+	}, conditions...)...)
+}
+
+// limitsAlerts returns the alerts about the chosen token buckets and backoffs.
+func limitsAlerts(conditions ...matcher) string {
+	return metric("ALERTS").where(append([]matcher{
+		like("alertname", "Throttle(Bucket|Backoff).+"), like("job", "$job"), optional("instance", "instance"),
+		optional(bucketName(), "bucket"), optional(backoffName(), "backoff"),
 	}, conditions...)...)
 }
 
@@ -106,4 +135,16 @@ func toThrottle(uid, title string) grafana.Link {
 func toBreaker(title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
+}
+
+// toBucket leads from a line of a table to the token bucket that it is about.
+func toBucket(title string) grafana.Link {
+	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+		"&var-bucket=${__data.fields." + bucketName() + ":percentencode}&${__url_time_range}"}
+}
+
+// toBackoff leads from a line of a table to the backoff that it is about.
+func toBackoff(title string) grafana.Link {
+	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+		"&var-backoff=${__data.fields." + backoffName() + ":percentencode}&${__url_time_range}"}
 }

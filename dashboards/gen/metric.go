@@ -34,6 +34,19 @@ func age() metric         { return name(otelthrottle.MetricBreakerSnapshotAge, "
 func leader() metric      { return name(otelthrottle.MetricBreakerLeader, "") }
 func failures() metric    { return name(otelthrottle.MetricBreakerFailures, "_total") }
 
+func bucketRequests() metric { return name(otelthrottle.MetricBucketRequests, "_total") }
+func bucketTokens() metric   { return name(otelthrottle.MetricBucketTokens, "_total") }
+func waiting() metric        { return name(otelthrottle.MetricBucketWaiting, "") }
+func storeDuration() metric  { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_bucket") }
+
+func backoffDelay() metric   { return name(otelthrottle.MetricBackoffDelay, "_seconds") }
+func backoffSteps() metric   { return name(otelthrottle.MetricBackoffSteps, "_total") }
+func backoffCalls() metric   { return name(otelthrottle.MetricBackoffCalls, "_total") }
+func backoffWaiting() metric { return name(otelthrottle.MetricBackoffWaiting, "") }
+func sleepDuration() metric  { return name(otelthrottle.MetricBackoffSleepDuration, "_seconds_bucket") }
+
+func questions() metric { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_count") }
+
 // The labels.
 func throttleName() string { return label(otelthrottle.KeyName) }
 func priority() string     { return label(otelthrottle.KeyPriority) }
@@ -47,5 +60,12 @@ func state() string       { return label(otelthrottle.KeyBreakerState) }
 func failure() string     { return label(otelthrottle.KeyBreakerFailure) }
 func tenant() string      { return label(otelthrottle.KeyBreakerTenant) }
 func key() string         { return label(otelthrottle.KeyBreakerKey) }
+
+func bucketName() string { return label(otelthrottle.KeyBucketName) }
+func result() string     { return label(otelthrottle.KeyBucketResult) }
+
+func backoffName() string    { return label(otelthrottle.KeyBackoffName) }
+func direction() string      { return label(otelthrottle.KeyBackoffDirection) }
+func backoffOutcome() string { return label(otelthrottle.KeyBackoffOutcome) }
 
 func label(key attribute.Key) string { return strings.ReplaceAll(string(key), ".", "_") }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -59,6 +60,16 @@ func byState(dashed ...string) []grafana.Color {
 		}
 	}
 	return all
+}
+
+// byResult colors series that are called like what came of requests for tokens.
+func byResult() []grafana.Color {
+	return []grafana.Color{
+		{Series: otelthrottle.ResultGranted, Color: good},
+		{Series: otelthrottle.ResultDenied, Color: doubtful},
+		{Series: otelthrottle.ResultFailedOpen, Color: "purple"},
+		{Series: otelthrottle.ResultFailedClosed, Color: bad},
+	}
 }
 
 // from makes thresholds: good, then worse, then bad.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -25,6 +26,12 @@ func chosenThrottle() matcher { return matcher(throttleName() + "=~`${throttle:r
 
 // chosenBreaker is the same for breakers.
 func chosenBreaker() matcher { return matcher(breakerName() + "=~`${breaker:regex}`") }
+
+// chosenBucket is the same for token buckets.
+func chosenBucket() matcher { return matcher(bucketName() + "=~`${bucket:regex}`") }
+
+// chosenBackoff is the same for backoffs.
+func chosenBackoff() matcher { return matcher(backoffName() + "=~`${backoff:regex}`") }
 
 // optional lets pass what is chosen, and what has no such label. The format regex needs a raw string.
 func optional(label, variable string) matcher {
@@ -47,6 +54,25 @@ func (m metric) chosen(conditions ...matcher) string {
 // ofBreaker returns the metric of the chosen breakers, where all conditions hold.
 func (m metric) ofBreaker(conditions ...matcher) string {
 	return m.where(append(append(chosenJob(), chosenBreaker()), conditions...)...)
+}
+
+// ofBucket returns the metric of the chosen token buckets, where all conditions hold.
+func (m metric) ofBucket(conditions ...matcher) string {
+	return m.where(append(append(chosenJob(), chosenBucket()), conditions...)...)
+}
+
+// ofBackoff returns the metric of the chosen backoffs, where all conditions hold.
+func (m metric) ofBackoff(conditions ...matcher) string {
+	return m.where(append(append(chosenJob(), chosenBackoff()), conditions...)...)
+}
+
+// either selects several metrics, where all conditions hold.
+func either(metrics []metric, conditions ...matcher) string {
+	names := make([]string, 0, len(metrics))
+	for _, m := range metrics {
+		names = append(names, string(m))
+	}
+	return metric("").where(append([]matcher{like("__name__", strings.Join(names, "|"))}, conditions...)...)
 }
 
 // where returns the metric, where all conditions hold.
@@ -77,6 +103,22 @@ func isBad() matcher { return like(outcome(), throttle.Shed.String()+"|"+throttl
 
 // in is a circuit in a state, or a call whose circuit was in it.
 func in(s breaker.State) matcher { return is(state(), s.String()) }
+
+// came is a request for tokens that came to one of the results.
+func came(results ...string) matcher { return like(result(), strings.Join(results, "|")) }
+
+// said is a call that said one of these things about the rate.
+func said(outcomes ...backoff.Outcome) matcher {
+	words := make([]string, 0, len(outcomes))
+	for _, o := range outcomes {
+		words = append(words, o.String())
+	}
+	return like(backoffOutcome(), strings.Join(words, "|"))
+}
+
+// isAsked is a question to a store that was not given up by whoever asked, and hasAnswer one that was answered.
+func isAsked() matcher   { return isNot(errorType(), throttle.FaultCanceled.String()) }
+func hasAnswer() matcher { return is(errorType(), "") }
 
 // rate returns how many there are a second, over as long as the graph's steps and the scrapes need.
 func rate(selector string) string { return rateOver(selector, "$__rate_interval") }

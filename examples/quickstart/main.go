@@ -77,7 +77,7 @@ func recommendToLow(ctx context.Context, out io.Writer, th *throttle.Throttle, r
 func tell(out io.Writer, th *throttle.Throttle) {
 	for _, p := range th.Stats().Priorities {
 		fmt.Fprintf(out, "  %-9v accepted %3d  rejected %3d  shed %4d  probability of shedding the next %.2f\n", p.Priority,
-			p.Admitted.Outcome(throttle.Accepted), p.Admitted.Outcome(throttle.Rejected),
-			p.Shed[throttle.Own]+p.Shed[throttle.Above], p.Probability)
+			p.Ended.Outcome(throttle.Accepted), p.Ended.Outcome(throttle.Rejected),
+			p.Shed.Sum(), p.Probability)
 	}
 }

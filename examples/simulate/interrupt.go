@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"math"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/proc"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 // interruptible returns a context that ends with Ctrl-C, or when the program is asked to end otherwise. The next time it ends
@@ -19,7 +18,5 @@ import (
 func interruptible() context.Context {
 	logx.Disable()
 	proc.SetTimeToForceQuit(math.MaxInt64)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx
+	return program.Interruptible()
 }

@@ -8,27 +8,14 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
 func nothing(string) string { return "" }
-
-// quiet reports whether no goroutine of ours is left but the test's own.
-func quiet() bool {
-	var all strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
-	count := 0
-	for stack := range strings.SplitSeq(all.String(), "\n\n") {
-		if strings.Contains(stack, "storefront") || strings.Contains(stack, "statusz") || strings.Contains(stack, "net/http.(*conn)") ||
-			strings.Contains(stack, "otel") {
-			count++
-		}
-	}
-	return count <= 1
-}
 
 // TestFromOpenToClosed starts everything, looks, and presses Ctrl-C.
 func TestFromOpenToClosed(t *testing.T) {
@@ -78,8 +65,7 @@ func TestFromOpenToClosed(t *testing.T) {
 		t.Errorf("run: got code %d and %q want 0, and a word about -open", got, complaints.String())
 	}
 	client.CloseIdleConnections()
-	for tick := time.NewTicker(time.Millisecond); !quiet(); <-tick.C { // connections take a moment to notice
-	}
+	programtest.Quiet(t, "storefront", "statusz", "net/http.(*conn)", "otel")
 }
 
 // follow opens a stream.
@@ -101,12 +87,7 @@ func follow(t *testing.T, client *http.Client, url string) *bufio.Reader {
 }
 
 func TestPortTaken(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	address := taken.Addr().String()
+	address := programtest.TakenAddress(t)
 	var out, complaints strings.Builder
 	c := command{settings: settings{listen: address}, stdout: &out, stderr: &complaints, getenv: nothing}
 	code := c.run(t.Context())

@@ -15,11 +15,10 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-func post(t *testing.T, handler http.Handler, kind, body string, headers ...string) *httptest.ResponseRecorder {
+func post(t *testing.T, handler http.Handler, kind, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8080/control", strings.NewReader(body))
-	r.Header.Set("Content-Type", kind)
-	return ask(handler, r, headers...)
+	return ask(handler, r, "Content-Type", kind)
 }
 
 func TestControlChangesTheShop(t *testing.T) {
@@ -142,11 +141,23 @@ func TestControlIsOurPagesAlone(t *testing.T) {
 
 func TestViewsAreReadByKnownNamesAlone(t *testing.T) {
 	handler := build(t, "").handler("127.0.0.1:8080")
-	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json"} {
+	for _, path := range []string{"/stream", "/debug/throttle", "/debug/throttle?format=json", "/metrics"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Host = "evil.example:8080"
 		if got := ask(handler, r); got.Code != http.StatusForbidden {
 			t.Errorf("%s by a name made to point here: got status %d want 403", path, got.Code)
+		}
+	}
+}
+
+// TestMetricsAreReadByOurOwn asks as Prometheus does in compose, and by an address.
+func TestMetricsAreReadByOurOwn(t *testing.T) {
+	handler := build(t, "").handler("0.0.0.0:8080")
+	for _, host := range []string{"storefront:8080", "127.0.0.1:8080", "localhost:8080"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Host = host
+		if got := ask(handler, r); got.Code != http.StatusOK {
+			t.Errorf("%s: got status %d want 200", host, got.Code)
 		}
 	}
 }

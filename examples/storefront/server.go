@@ -40,7 +40,7 @@ func (f *storefront) handler(listen string) http.Handler {
 	mux.Handle("GET /stream", knownHost(listen, f.stream))
 	mux.Handle("POST /control", knownHost(listen, sameOrigin(&control{f.director})))
 	mux.Handle("POST /alerts", knownHost(listen, sameOrigin(f.alerts)))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET /metrics", knownHost(listen, promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})))
 	mux.Handle("/debug/throttle", knownHost(listen, f.status))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "ok\n") // whoever asked may be gone

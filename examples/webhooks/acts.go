@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/narrator"
+	"github.com/spillway-go/spillway/examples/internal/promise"
 	"github.com/spillway-go/spillway/examples/webhooks/customer"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -14,7 +16,7 @@ import (
 
 // withoutBreaker shows why there are breakers.
 func (s *story) withoutBreaker(ctx context.Context) error {
-	s.out.act("Without a breaker")
+	s.out.Act("Without a breaker")
 	if err := s.start(false); err != nil {
 		return err
 	}
@@ -23,11 +25,11 @@ func (s *story) withoutBreaker(ctx context.Context) error {
 	}
 	_ = s.fleet.Read() // the first connections of all
 	kill(s.cast.dead)
-	s.out.line("%d endpoints die: %s", len(s.cast.dead), illnesses(s.cast.dead))
+	s.out.Line("%d endpoints die: %s", len(s.cast.dead), illnesses(s.cast.dead))
 	if err := s.rest(ctx, roundsWithout); err != nil {
 		return err
 	}
-	s.out.line("%d deliveries wait for a worker", s.fleet.Backlog())
+	s.out.Line("%d deliveries wait for a worker", s.fleet.Backlog())
 	figures, err := s.fleet.Stop()
 	s.fleet = nil
 	if err != nil {
@@ -35,8 +37,8 @@ func (s *story) withoutBreaker(ctx context.Context) error {
 	}
 	heal(s.cast.dead)
 	s.rows = append(s.rows, row{"no breaker, some dead", figures})
-	s.out.line("the others waited %s for a worker, every hundredth more than %s; everything begins anew",
-		span(dispatch.Quantile(figures.Waited, 0.5)), span(dispatch.Quantile(figures.Waited, 0.99)))
+	s.out.Line("the others waited %s for a worker, every hundredth more than %s; everything begins anew",
+		narrator.Span(dispatch.Quantile(figures.Waited, 0.5)), narrator.Span(dispatch.Quantile(figures.Waited, 0.99)))
 	return s.storage.Clear(ctx)
 }
 
@@ -52,14 +54,14 @@ func illnesses(endpoints []*customer.Endpoint) string {
 
 // allWell starts the agents with breakers.
 func (s *story) allWell(ctx context.Context) error {
-	s.out.act("With a breaker")
+	s.out.Act("With a breaker")
 	if err := s.start(true); err != nil {
 		return err
 	}
 	if err := s.await(ctx, "one agent leads", s.tempo.Takeover(), func() bool { return s.fleet.Leader() != nil }); err != nil {
 		return err
 	}
-	s.out.line("all are well; %s leads", s.fleet.Leader().Name)
+	s.out.Line("all are well; %s leads", s.fleet.Leader().Name)
 	_ = s.fleet.Read()
 	if err := s.rest(ctx, roundsWell); err != nil {
 		return err
@@ -72,7 +74,7 @@ func (s *story) allWell(ctx context.Context) error {
 func (s *story) someDie(ctx context.Context) error {
 	killed := time.Now()
 	kill(s.cast.dead)
-	s.out.line("the same %d endpoints die", len(s.cast.dead))
+	s.out.Line("the same %d endpoints die", len(s.cast.dead))
 	isRevived := members(s.cast.revived)
 	open := func(e *customer.Endpoint) bool {
 		_, ok := s.fleet.Journal.First(e.Key, breaker.Open, killed)
@@ -85,7 +87,7 @@ func (s *story) someDie(ctx context.Context) error {
 		return err
 	}
 	times := s.since(s.cast.dead, breaker.Open)
-	s.out.line("all %d circuits have opened, after %s, the last one after %s", len(times), span(dispatch.Quantile(times, 0.5)), span(slices.Max(times)))
+	s.out.Line("all %d circuits have opened, after %s, the last one after %s", len(times), narrator.Span(dispatch.Quantile(times, 0.5)), narrator.Span(slices.Max(times)))
 	s.measure("until all were open")
 	return nil
 }
@@ -103,13 +105,13 @@ func (s *story) since(endpoints []*customer.Endpoint, to breaker.State) []time.D
 
 // someComeBack waits until probes have found out who answers again.
 func (s *story) someComeBack(ctx context.Context) error {
-	s.out.line("%d of them answer again since then, but nobody asks them yet", len(s.cast.revived))
+	s.out.Line("%d of them answer again since then, but nobody asks them yet", len(s.cast.revived))
 	closed := func(e *customer.Endpoint) bool { return s.fleet.AllSee(e, breaker.Closed) }
 	if err := s.await(ctx, "circuits of endpoints that answer close", s.tempo.Promise(), func() bool { return all(s.cast.revived, closed) }); err != nil {
 		return err
 	}
-	s.out.line("probes have found out: all agents see these circuits closed")
-	s.promises.counted("circuits closed by probes", fmt.Sprint(len(s.cast.revived)), fmt.Sprint(len(s.cast.revived)), true)
+	s.out.Line("probes have found out: all agents see these circuits closed")
+	s.promises.Add("circuits closed by probes", fmt.Sprint(len(s.cast.revived)), fmt.Sprint(len(s.cast.revived)), promise.Kept)
 	return nil
 }
 
@@ -121,14 +123,14 @@ func (s *story) theRestIsDisabled(ctx context.Context) error {
 		return err
 	}
 	times := s.since(lasting, breaker.Disabled)
-	s.out.line("all %d that are still dead are disabled, %s after they died, the last one after %s", len(times),
-		span(dispatch.Quantile(times, 0.5)), span(slices.Max(times)))
-	s.promises.timed("dead endpoints disabled", s.tempo.Promise(), slices.Max(times))
+	s.out.Line("all %d that are still dead are disabled, %s after they died, the last one after %s", len(times),
+		narrator.Span(dispatch.Quantile(times, 0.5)), narrator.Span(slices.Max(times)))
+	s.promises.Timed("dead endpoints disabled", s.tempo.Promise(), slices.Max(times))
 	notified := func(e *customer.Endpoint) bool { return s.mailbox.Letters(e.Key) > 0 }
 	if err := s.await(ctx, "customers are notified", s.tempo.Takeover(), func() bool { return all(lasting, notified) }); err != nil {
 		return err
 	}
-	s.out.line("all %d customers are notified; %d letters came twice, and were known by their ID", len(lasting), s.mailbox.Again())
+	s.out.Line("all %d customers are notified; %d letters came twice, and were known by their ID", len(lasting), s.mailbox.Again())
 	return nil
 }
 
@@ -144,9 +146,9 @@ func (s *story) quietAtLast(ctx context.Context) error {
 	}
 	wasted := attempts(s.cast.lasting()) - before
 	figures := s.measure("disabled")
-	s.out.line("%d attempts at them since; %d deliveries for them are on hold; the others wait %s for a worker, every hundredth more than %s", wasted,
-		s.fleet.OnHold(), span(dispatch.Quantile(figures.Waited, 0.5)), span(dispatch.Quantile(figures.Waited, 0.99)))
-	s.promises.counted("attempts at disabled endpoints", "0", fmt.Sprint(wasted), wasted == 0)
+	s.out.Line("%d attempts at them since; %d deliveries for them are on hold; the others wait %s for a worker, every hundredth more than %s", wasted,
+		s.fleet.OnHold(), narrator.Span(dispatch.Quantile(figures.Waited, 0.5)), narrator.Span(dispatch.Quantile(figures.Waited, 0.99)))
+	s.promises.Add("attempts at disabled endpoints", "0", fmt.Sprint(wasted), promise.Judge(wasted == 0))
 	return nil
 }
 
@@ -162,7 +164,7 @@ func attempts(endpoints []*customer.Endpoint) (sum uint64) {
 // someAreEnabled lets customers mend their endpoints, and somebody press the button.
 func (s *story) someAreEnabled(ctx context.Context) error {
 	heal(s.cast.fixed)
-	s.out.line("%d customers have mended their endpoints; somebody enables these", len(s.cast.fixed))
+	s.out.Line("%d customers have mended their endpoints; somebody enables these", len(s.cast.fixed))
 	accepted := map[*customer.Endpoint]uint64{}
 	for _, e := range s.cast.fixed {
 		_, accepted[e], _ = e.Attempts()
@@ -184,8 +186,8 @@ func (s *story) someAreEnabled(ctx context.Context) error {
 	if err := s.await(ctx, "enabled endpoints get deliveries", s.tempo.Takeover(), back); err != nil {
 		return err
 	}
-	s.out.line("all of them get deliveries again, and %d that were on hold", released)
-	s.promises.counted("enabled by hand and called again", fmt.Sprint(len(s.cast.fixed)), fmt.Sprint(len(s.cast.fixed)), true)
+	s.out.Line("all of them get deliveries again, and %d that were on hold", released)
+	s.promises.Add("enabled by hand and called again", fmt.Sprint(len(s.cast.fixed)), fmt.Sprint(len(s.cast.fixed)), promise.Kept)
 	s.measure("some enabled again")
 	return nil
 }
@@ -213,14 +215,14 @@ func (s *story) theLeaderDies(ctx context.Context) error {
 	if err := s.fleet.Kill(leader); err != nil {
 		return err
 	}
-	s.out.line("%s, which leads, is killed", leader.Name)
+	s.out.Line("%s, which leads, is killed", leader.Name)
 	var next *dispatch.Agent
 	if err := s.await(ctx, "another agent leads", s.tempo.Takeover(), func() bool { next = s.fleet.Leader(); return next != nil }); err != nil {
 		return err
 	}
 	took := max(0, s.fleet.Journal.LedSince(next.Manager).Sub(killed)) // it may have led before, of a sudden
-	s.out.line("%s leads, %s later", next.Name, span(took))
-	s.promises.timed("another leads after the leader's death", s.tempo.Takeover(), took)
+	s.out.Line("%s leads, %s later", next.Name, narrator.Span(took))
+	s.promises.Timed("another leads after the leader's death", s.tempo.Takeover(), took)
 	return s.theNextLeads(ctx)
 }
 
@@ -228,7 +230,7 @@ func (s *story) theLeaderDies(ctx context.Context) error {
 func (s *story) theNextLeads(ctx context.Context) error {
 	killed := time.Now()
 	kill(s.cast.late)
-	s.out.line("%d more endpoints die", len(s.cast.late))
+	s.out.Line("%d more endpoints die", len(s.cast.late))
 	open := func(e *customer.Endpoint) bool {
 		_, ok := s.fleet.Journal.First(e.Key, breaker.Open, killed)
 		return ok
@@ -237,14 +239,14 @@ func (s *story) theNextLeads(ctx context.Context) error {
 		return err
 	}
 	times := s.since(s.cast.late, breaker.Open)
-	s.out.line("their circuits have opened, the last one after %s", span(slices.Max(times)))
+	s.out.Line("their circuits have opened, the last one after %s", narrator.Span(slices.Max(times)))
 	still := 0
 	for _, e := range s.cast.lost {
 		if s.fleet.AllSee(e, breaker.Disabled) {
 			still++
 		}
 	}
-	s.promises.counted("still disabled under another leader", fmt.Sprint(len(s.cast.lost)), fmt.Sprint(still), still == len(s.cast.lost))
+	s.promises.Add("still disabled under another leader", fmt.Sprint(len(s.cast.lost)), fmt.Sprint(still), promise.Judge(still == len(s.cast.lost)))
 	s.measure("leader killed, more die")
 	s.judge()
 	return nil
@@ -267,17 +269,17 @@ func (s *story) judge() {
 			unlucky++ // too slow for the timeouts, on a machine that is busy
 		}
 	}
-	s.promises.counted("endpoints disabled, of those that stayed dead", fmt.Sprint(len(expected)), fmt.Sprint(found), found == len(expected))
+	s.promises.Add("endpoints disabled, of those that stayed dead", fmt.Sprint(len(expected)), fmt.Sprint(found), promise.Judge(found == len(expected)))
 	measured := fmt.Sprint(unjust)
 	if unlucky > 0 {
 		measured += fmt.Sprintf(", and %d whose attempts did fail", unlucky)
 	}
-	s.promises.counted("endpoints disabled that were well", "0", measured, unjust == 0)
+	s.promises.Add("endpoints disabled that were well", "0", measured, promise.Judge(unjust == 0))
 	once := 0
 	for e := range expected {
 		if s.mailbox.Letters(e.Key) == 1 {
 			once++
 		}
 	}
-	s.promises.counted("customers of these notified, each once", fmt.Sprint(len(expected)), fmt.Sprint(once), once == len(expected))
+	s.promises.Add("customers of these notified, each once", fmt.Sprint(len(expected)), fmt.Sprint(once), promise.Judge(once == len(expected)))
 }

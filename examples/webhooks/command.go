@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/webhooks/customer"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -28,16 +29,9 @@ type command struct {
 func (c command) run(ctx context.Context) int {
 	kept, err := c.play(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return exitDone // Ctrl-C, before there was anything to tell
+		return program.Done // Ctrl-C, before there was anything to tell
 	}
-	if err != nil {
-		fmt.Fprintln(c.stderr, "webhooks:", err)
-		return exitFailed
-	}
-	if !kept {
-		return exitFailed
-	}
-	return exitDone
+	return program.Conclude(c.stderr, "webhooks", kept, err)
 }
 
 // play builds the world, tells the story, and takes everything down again. It reports whether all promises were kept.
@@ -47,12 +41,12 @@ func (c command) play(ctx context.Context) (kept bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	seen, address, err := openTelemetry(c.settings.metrics)
+	seen, err := openTelemetry(c.settings.metrics)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, seen.close()) }()
-	if address != "" {
+	defer func() { err = errors.Join(err, seen.Close()) }()
+	if address := seen.URL(); address != "" {
 		fmt.Fprintf(c.stdout, "metrics %s/metrics   circuits %s/debug/throttle\n", address, address)
 	}
 	storage, err := dispatch.NewStorage(ctx, dispatch.StorageConfig{
@@ -73,5 +67,5 @@ func (c command) play(ctx context.Context) (kept bool, err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	s := newStory(c.settings, c.stdout, server, storage, seen.hooks())
 	err = s.tell(ctx)
-	return s.promises.kept(), errors.Join(err, s.out.err)
+	return c.settings.repeat || s.promises.Kept(), errors.Join(err, s.out.Err())
 }

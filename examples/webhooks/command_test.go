@@ -3,16 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
 // small is a world in which everything happens soon.
@@ -23,32 +23,10 @@ func small(t *testing.T, more string) settings {
 	return s
 }
 
-// quiet waits until no goroutine of ours is left but the test's own: connections take a moment to notice.
+// quiet waits until nothing of ours goes on: no agent, connection or breaker.
 func quiet(t *testing.T) {
 	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for {
-		var all strings.Builder
-		_ = pprof.Lookup("goroutine").WriteTo(&all, 2)
-		count := 0
-		for stack := range strings.SplitSeq(all.String(), "\n\n") {
-			for _, word := range []string{"webhooks", "breaker", "database/sql", "net/http", "otel"} {
-				if strings.Contains(stack, word) {
-					count++
-					break
-				}
-			}
-		}
-		if count <= 1 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatalf("goroutines are left:\n%s", all.String())
-		}
-	}
+	programtest.Quiet(t, "webhooks", "breaker", "database/sql", "net/http", "otel")
 }
 
 // TestWholeStory plays it to the end. Whether everything came in time is not asked: that is up to the machine.
@@ -57,7 +35,7 @@ func TestWholeStory(t *testing.T) {
 	t.Setenv("TMPDIR", folder)
 	var out, complaints strings.Builder
 	c := command{settings: small(t, ""), stdout: &out, stderr: &complaints, store: storeOfTests()}
-	if code := c.run(t.Context()); code != exitDone || complaints.Len() > 0 {
+	if code := c.run(t.Context()); code != program.Done || complaints.Len() > 0 {
 		t.Fatalf("run: got code %d, %q and\n%s\nwant 0", code, complaints.String(), out.String())
 	}
 	for _, want := range []string{
@@ -78,69 +56,68 @@ func TestWholeStory(t *testing.T) {
 	}
 }
 
-// TestCtrlC ends the story in the middle, while somebody looks at the metrics.
-func TestCtrlC(t *testing.T) {
+// TestRepeated ends the story when everything has happened twice with the same fleet: who was killed is replaced, and who was disabled is enabled.
+func TestRepeated(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	out, said := io.Pipe()
 	var complaints strings.Builder
-	c := command{settings: small(t, "-metrics 127.0.0.1:0"), stdout: said, stderr: &complaints, store: storeOfTests()}
+	c := command{settings: small(t, "-repeat"), stdout: said, stderr: &complaints, store: storeOfTests()}
 	code := make(chan int, 1)
 	go func() {
 		code <- c.run(ctx)
 		said.Close()
 	}()
-	lines := bufio.NewScanner(out)
 	var text strings.Builder
-	until := func(word string) {
-		for lines.Scan() {
-			text.WriteString(lines.Text() + "\n")
-			if word != "" && strings.Contains(lines.Text(), word) {
-				return
-			}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		if strings.Count(text.String(), "\nOnce more\n") == 2 {
+			interrupt()
 		}
 	}
-	until("metrics http://")
-	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(text.String())
-	until("have opened")
+	if got := <-code; got != program.Done || complaints.Len() > 0 {
+		t.Errorf("run: got code %d and %q want 0", got, complaints.String())
+	}
+	for want, times := range map[string]int{
+		`all are well again; 3 agents work`: 1, `the same 6 endpoints die`: 2, `no breaker, some dead +\d`: 2, `which leads, is killed`: 2,
+		`still disabled under another leader +2 +2 +kept`: 2, `of those that stayed dead +5 +5 +kept`: 2, `notified, each once +5 +5 +kept`: 2,
+	} {
+		if got := len(regexp.MustCompile(want).FindAllString(text.String(), -1)); got < times {
+			t.Errorf("%s: got it %d times want %d in\n%s", want, got, times, text.String())
+		}
+	}
+	quiet(t)
+}
+
+// TestCtrlC ends the story in the middle, while somebody looks at the metrics.
+func TestCtrlC(t *testing.T) {
+	var complaints strings.Builder
+	s := small(t, "-metrics 127.0.0.1:0")
+	run := programtest.Start(t, func(ctx context.Context, stdout io.Writer) int {
+		return command{settings: s, stdout: stdout, stderr: &complaints, store: storeOfTests()}.run(ctx)
+	})
+	started := run.Until("metrics http://")
+	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(started)
+	run.Until("have opened")
 	client := &http.Client{Transport: &http.Transport{}}
 	for path, want := range map[string]string{
 		"/metrics": `throttle_breaker_circuit{`, "/debug/throttle?format=json": `"kind":"breaker","name":"webhooks"`,
 	} {
-		if got := get(t, client, url+path); !strings.Contains(got, want) {
+		if got := programtest.Get(t, client, url+path); !strings.Contains(got, want) {
 			t.Errorf("%s: got\n%s\nwant in it %s", path, got, want)
 		}
 	}
-	interrupt()
-	until("")
-	if got := <-code; got != exitDone || complaints.Len() > 0 {
-		t.Errorf("run: got code %d and %q want 0", got, complaints.String())
+	text, code := run.Interrupt()
+	if code != program.Done || complaints.Len() > 0 {
+		t.Errorf("run: got code %d and %q want 0", code, complaints.String())
 	}
 	for _, want := range []string{"interrupted", "Summary", "until all were open"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("output: got\n%s\nwant in it %q", text.String(), want)
+		if !strings.Contains(text, want) {
+			t.Errorf("output: got\n%s\nwant in it %q", text, want)
 		}
 	}
 	client.CloseIdleConnections()
 	quiet(t)
-}
-
-func get(t *testing.T, client *http.Client, url string) string {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		t.Fatalf("%s: got error %v want nil", url, err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatalf("%s: got error %v want nil", url, err)
-	}
-	return string(body)
 }
 
 func TestInterruptedBeforeItBegins(t *testing.T) {
@@ -148,19 +125,14 @@ func TestInterruptedBeforeItBegins(t *testing.T) {
 	cancel()
 	var out, complaints strings.Builder
 	c := command{settings: small(t, ""), stdout: &out, stderr: &complaints}
-	if code := c.run(ctx); code != exitDone || complaints.Len() > 0 {
+	if code := c.run(ctx); code != program.Done || complaints.Len() > 0 {
 		t.Errorf("run: got code %d and %q want 0", code, complaints.String())
 	}
 	quiet(t)
 }
 
 func TestWhatCannotRun(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	address := taken.Addr().String()
+	address := programtest.TakenAddress(t)
 	for flags, want := range map[string]string{
 		"-metrics " + address: "cannot listen on " + address,
 		"-redis 127.0.0.1:1":  "redis",
@@ -168,24 +140,9 @@ func TestWhatCannotRun(t *testing.T) {
 	} {
 		var out, complaints strings.Builder
 		c := command{settings: small(t, flags), stdout: &out, stderr: &complaints}
-		if code := c.run(t.Context()); code != exitFailed || !strings.Contains(complaints.String(), want) {
+		if code := c.run(t.Context()); code != program.Failed || !strings.Contains(complaints.String(), want) {
 			t.Errorf("%s: got code %d and %q want 1 and a word about %q", flags, code, complaints.String(), want)
 		}
 	}
 	quiet(t)
-}
-
-// full is a terminal that takes nothing.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
-func TestPrinterKeepsTheFirstError(t *testing.T) {
-	p := printer{to: full{}}
-	p.line("hello")
-	first := p.err
-	p.line("again")
-	if first == nil || !errors.Is(p.err, first) {
-		t.Errorf("printer: got error %v want the first one, %v", p.err, first)
-	}
 }

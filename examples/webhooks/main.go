@@ -3,31 +3,15 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"os"
-)
 
-// What the command ends with.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 func main() {
 	s, err := parse(os.Args[1:])
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		if _, err := io.WriteString(os.Stdout, usage); err != nil {
-			os.Exit(exitFailed)
-		}
-		os.Exit(exitDone)
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "webhooks: %v\nwebhooks -h tells all flags\n", err)
-		os.Exit(exitUsage)
+	if err != nil {
+		os.Exit(program.Explain(os.Stdout, os.Stderr, "webhooks", usage, err))
 	}
-	os.Exit(command{settings: s, stdout: os.Stdout, stderr: os.Stderr}.run(interruptible()))
+	os.Exit(command{settings: s, stdout: os.Stdout, stderr: os.Stderr}.run(program.Interruptible()))
 }

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
 )
 
@@ -37,6 +35,7 @@ type settings struct {
 	postgres  string
 	metrics   string // where to serve what can be seen; empty for nowhere
 	seed      uint64
+	repeat    bool          // what happens with a breaker, until Ctrl-C
 	round     time.Duration // of the leader, at least
 }
 
@@ -48,21 +47,27 @@ func defaults() settings {
 func parse(args []string) (settings, error) {
 	s := defaults()
 	flags := flag.NewFlagSet("webhooks", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells an error, without the whole usage after it
-	flags.Func("duration", "", s.setDuration)
-	flags.Func("endpoints", "", number(&s.endpoints, fewestEndpoints, mostToReach, "endpoints"))
-	flags.Func("dead", "", number(&s.dead, leastDead, mostDead, "percent"))
-	flags.Func("agents", "", number(&s.agents, fewestAgents, mostAgents, "agents"))
-	flags.Func("rate", "", number(&s.rate, lowestRate, highestRate, "deliveries per second"))
-	flags.Func("redis", "", address(&s.redis, "127.0.0.1:6379"))
-	flags.Func("postgres", "", s.setPostgres)
-	flags.Func("metrics", "", address(&s.metrics, "127.0.0.1:9464"))
-	flags.Func("seed", "", s.setSeed)
-	if err := flags.Parse(args); err != nil {
+	flags.Func("duration", "", program.Duration(&s.duration, shortestRun, longestRun, "30s"))
+	flags.Func("endpoints", "", program.Whole(&s.endpoints, fewestEndpoints, mostToReach, "endpoints"))
+	flags.Func("dead", "", program.Whole(&s.dead, leastDead, mostDead, "percent"))
+	flags.Func("agents", "", program.Whole(&s.agents, fewestAgents, mostAgents, "agents"))
+	flags.Func("rate", "", program.Whole(&s.rate, lowestRate, highestRate, "deliveries per second"))
+	flags.Func("redis", "", program.Address(&s.redis, "127.0.0.1:6379"))
+	var postgres []string // refused below, because package flag repeats what it refuses
+	flags.Func("postgres", "", func(dsn string) error {
+		postgres = append(postgres, dsn)
+		return nil
+	})
+	flags.Func("metrics", "", program.Address(&s.metrics, "127.0.0.1:9464"))
+	flags.Func("seed", "", program.Seed(&s.seed))
+	flags.BoolVar(&s.repeat, "repeat", false, "")
+	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen", flags.Arg(0))
+	for _, dsn := range postgres {
+		if err := s.setPostgres(dsn); err != nil {
+			return s, err
+		}
 	}
 	if n := s.deadEndpoints(); n < fewestDead {
 		return s, fmt.Errorf("-dead %d of -endpoints %d are %d endpoints: want at least %d", s.dead, s.endpoints, n, fewestDead)
@@ -120,54 +125,11 @@ func (s *settings) workersPerAgent() int {
 	return max(fewest, s.rate/deliveriesPerWorker/s.agents)
 }
 
-func (s *settings) setDuration(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < shortestRun || d > longestRun {
-		return fmt.Errorf("want a duration such as 30s, from %v to %v", shortestRun, longestRun)
-	}
-	s.duration = d
-	return nil
-}
-
-func (s *settings) setSeed(text string) (err error) {
-	if s.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-		return errors.New("want a whole number from 0 to 2^64-1")
-	}
-	return nil
-}
-
 // setPostgres does not repeat what it was given, which may hold a password.
 func (s *settings) setPostgres(dsn string) error {
 	if _, err := pgx.ParseConfig(dsn); err != nil || dsn == "" {
-		return errors.New("want a data source name such as postgres://user@127.0.0.1:5432/database")
+		return errors.New("-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database")
 	}
 	s.postgres = dsn
 	return nil
-}
-
-// number returns a function that keeps a whole number from a range.
-func number(to *int, low, high int, unit string) func(text string) error {
-	return func(text string) error {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
-			return fmt.Errorf("want %d to %d %s", low, high, unit)
-		}
-		*to = n
-		return nil
-	}
-}
-
-// address returns a function that keeps an address.
-func address(to *string, example string) func(text string) error {
-	return func(text string) error {
-		_, port, err := net.SplitHostPort(text)
-		if err != nil {
-			return fmt.Errorf("want host:port, such as %s", example)
-		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return errors.New("want a port from 0 to 65535")
-		}
-		*to = text
-		return nil
-	}
 }

@@ -22,10 +22,10 @@ func TestParse(t *testing.T) {
 		t.Errorf("no flags: got %+v want %+v", got, want)
 	}
 	got := settingsOf(t, "-duration 10m -endpoints 5000 -dead 20 -agents 16 -rate 3000 -redis [::1]:6379 -postgres postgres://me:secret@db/x "+
-		"-metrics :0 -seed 18446744073709551615")
+		"-metrics :0 -seed 18446744073709551615 -repeat")
 	want := settings{
 		duration: 10 * time.Minute, endpoints: 5000, dead: 20, agents: 16, rate: 3000, redis: "[::1]:6379",
-		postgres: "postgres://me:secret@db/x", metrics: ":0", seed: 1<<64 - 1, round: shortestRound,
+		postgres: "postgres://me:secret@db/x", metrics: ":0", seed: 1<<64 - 1, repeat: true, round: shortestRound,
 	}
 	if got != want {
 		t.Errorf("all flags: got %+v want %+v", got, want)
@@ -58,7 +58,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-redis localhost", `invalid value "localhost" for flag -redis: want host:port, such as 127.0.0.1:6379`},
 		{"-redis localhost:redis", `for flag -redis: want a port from 0 to 65535`},
 		{"-metrics 9464", `invalid value "9464" for flag -metrics: want host:port, such as 127.0.0.1:9464`},
-		{"-postgres postgres://%zz", `for flag -postgres: want a data source name such as postgres://`},
+		{"-postgres postgres://%zz", `-postgres: want a data source name such as postgres://`},
 		{"-seed -1", `invalid value "-1" for flag -seed: want a whole number from 0 to 2^64-1`},
 		{"-verbose", `flag provided but not defined: -verbose`},
 		{"fast", `"fast" is not a flag`},
@@ -71,8 +71,23 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestNoPasswordIsRepeated has data source names that cannot be read, with passwords in them.
+func TestNoPasswordIsRepeated(t *testing.T) {
+	for _, args := range [][]string{
+		{"-postgres", "postgres://me:secret@127.0.0.1:port/x"},
+		{"-postgres", "postgres://me:secret%zz@db/x"},
+		{"-postgres=host=db password=secret port=none"},
+		{"-postgres", "postgres://me:secret@db:port/x", "-postgres", "postgres://db/x"},
+		{"-postgres", ""},
+	} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), "-postgres: want") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: got error %v want one about -postgres, without its password", args, err)
+		}
+	}
+}
+
 func TestUsageTellsEveryFlag(t *testing.T) {
-	for _, word := range []string{"duration", "endpoints", "dead", "agents", "rate", "redis", "postgres", "metrics", "seed"} {
+	for _, word := range []string{"duration", "endpoints", "dead", "agents", "rate", "redis", "postgres", "metrics", "seed", "repeat"} {
 		if !strings.Contains(usage, "\n  -"+word+" ") {
 			t.Errorf("usage: got nothing about -%s", word)
 		}

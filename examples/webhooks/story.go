@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/narrator"
+	"github.com/spillway-go/spillway/examples/internal/promise"
 	"github.com/spillway-go/spillway/examples/webhooks/customer"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -34,7 +36,7 @@ var (
 type story struct {
 	settings settings
 	tempo    dispatch.Tempo
-	out      *printer
+	out      *narrator.Narrator
 	server   *customer.Server
 	storage  *dispatch.Storage
 	hooks    breaker.Hooks
@@ -44,14 +46,14 @@ type story struct {
 
 	fleet    *dispatch.Fleet
 	rows     []row
-	promises promises
+	promises promise.Promises
 }
 
 func newStory(s settings, out io.Writer, server *customer.Server, storage *dispatch.Storage, hooks breaker.Hooks) *story {
 	dice := rand.New(rand.NewPCG(s.seed, 0))
 	c := newCast(server.Endpoints(), s, dice)
 	return &story{
-		settings: s, tempo: s.tempo(), out: &printer{to: out, begun: time.Now()}, server: server, storage: storage, hooks: hooks,
+		settings: s, tempo: s.tempo(), out: narrator.New(out), server: server, storage: storage, hooks: hooks,
 		mailbox: dispatch.NewMailbox(), cast: c, feed: dispatch.NewFeed(float64(s.rate), c.busy, c.quiet, dice),
 	}
 }
@@ -62,10 +64,10 @@ func (s *story) tell(ctx context.Context) error {
 	err := s.play(ctx)
 	switch {
 	case ctx.Err() != nil:
-		s.out.line("interrupted")
+		s.out.Line("interrupted")
 		err = nil
 	case errors.Is(err, errBroken):
-		s.out.line("%v", err)
+		s.out.Line("%v", err)
 		err = nil
 	}
 	if s.fleet != nil {
@@ -80,20 +82,35 @@ func (s *story) tell(ctx context.Context) error {
 
 func (s *story) introduce() {
 	t := s.tempo
-	s.out.printf("%d endpoints of %d tenants; %d agents with %d workers each; %d deliveries a second, at most %s for each attempt\n",
-		s.settings.endpoints, tenants, s.settings.agents, s.settings.workersPerAgent(), s.settings.rate, span(t.Timeout))
-	s.out.printf("%s\n", s.storage)
-	s.out.printf("The leader polls every %s. A circuit stays open for %s; trip %d in a row disables it.\n",
-		span(t.SampleRate), span(t.BreakerTimeout), dispatch.Trips)
-	s.out.printf("Promised: a dead endpoint is disabled within 1.1 x %d x (%s + %s) = %s\n",
-		dispatch.Trips, span(t.BreakerTimeout), span(t.SampleRate), span(t.Promise()))
+	s.out.Printf("%d endpoints of %d tenants; %d agents with %d workers each; %d deliveries a second, at most %s for each attempt\n",
+		s.settings.endpoints, tenants, s.settings.agents, s.settings.workersPerAgent(), s.settings.rate, narrator.Span(t.Timeout))
+	s.out.Printf("%s\n", s.storage)
+	s.out.Printf("The leader polls every %s. A circuit stays open for %s; trip %d in a row disables it.\n",
+		narrator.Span(t.SampleRate), narrator.Span(t.BreakerTimeout), dispatch.Trips)
+	s.out.Printf("Promised: a dead endpoint is disabled within 1.1 x %d x (%s + %s) = %s\n",
+		dispatch.Trips, narrator.Span(t.BreakerTimeout), narrator.Span(t.SampleRate), narrator.Span(t.Promise()))
 }
 
 // play plays one act after the other.
 func (s *story) play(ctx context.Context) error {
-	for _, act := range []func(context.Context) error{
+	acts := []func(context.Context) error{
 		s.withoutBreaker, s.allWell, s.someDie, s.someComeBack, s.theRestIsDisabled, s.quietAtLast, s.someAreEnabled, s.theLeaderDies,
-	} {
+	}
+	err := playAll(ctx, acts)
+	for s.settings.repeat && (err == nil || errors.Is(err, errBroken)) {
+		if err != nil {
+			s.out.Line("%v", err)
+		}
+		if err = s.anew(ctx); err == nil {
+			err = playAll(ctx, acts[2:])
+		}
+	}
+	return err
+}
+
+// playAll plays acts until something is in the way of one.
+func playAll(ctx context.Context, acts []func(context.Context) error) error {
+	for _, act := range acts {
 		if err := act(ctx); err != nil {
 			return err
 		}
@@ -148,8 +165,8 @@ func (s *story) await(ctx context.Context, what string, promised time.Duration, 
 			s.progress()
 		}
 		if waited := time.Since(begun); waited > patience(promised) {
-			s.promises = append(s.promises, promise{what, "within " + span(promised), "not after " + span(waited), isBroken})
-			return fmt.Errorf("%w: %s: not after %s", errBroken, what, span(waited))
+			s.promises.Add(what, "within "+narrator.Span(promised), "not after "+narrator.Span(waited), promise.Broken)
+			return fmt.Errorf("%w: %s: not after %s", errBroken, what, narrator.Span(waited))
 		}
 	}
 	return nil
@@ -158,7 +175,7 @@ func (s *story) await(ctx context.Context, what string, promised time.Duration, 
 // progress tells what the circuits are in, as one of the agents sees them.
 func (s *story) progress() {
 	stats := s.fleet.Agents()[0].Manager.Stats()
-	s.out.line("circuits: %d open, %d half-open, %d disabled; %d deliveries wait for a worker", stats.Circuits[breaker.Open],
+	s.out.Line("circuits: %d open, %d half-open, %d disabled; %d deliveries wait for a worker", stats.Circuits[breaker.Open],
 		stats.Circuits[breaker.HalfOpen], stats.Circuits[breaker.Disabled], s.fleet.Backlog())
 }
 

@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/narrator"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -20,22 +21,17 @@ func (s *story) summarize() {
 	if len(s.rows) == 0 {
 		return
 	}
-	s.out.act("Summary")
+	s.out.Act("Summary")
 	s.table()
 	var guarded dispatch.Figures
 	for _, r := range s.rows[1:] {
 		guarded.Add(r.figures)
 	}
-	s.out.printf("\nwait and answer are of endpoints that were never ill: how long a worker was waited for, and how long the endpoint took.\n")
-	s.out.printf("Deliveries made with a breaker: %d. Attempts saved: %d, which would have kept workers busy for %s.\n",
-		guarded.Delivered, guarded.Shed, span(guarded.WorkSaved))
+	s.out.Printf("\nwait and answer are of endpoints that were never ill: how long a worker was waited for, and how long the endpoint took.\n")
+	s.out.Printf("Deliveries made with a breaker: %d. Attempts saved: %d, which would have kept workers busy for %s.\n",
+		guarded.Delivered, guarded.Shed, narrator.Span(guarded.WorkSaved))
 	s.stumbles()
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "  promise\tpromised\tmeasured\t\n")
-	for _, p := range s.promises {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", p.what, p.promised, p.measured, p.verdict)
-	}
-	_ = w.Flush() // the printer keeps the error
+	_ = s.promises.Write(s.out) // the narrator keeps the error
 }
 
 // stumbles writes what went wrong beside the deliveries and was done again. On a machine that is busy there may be some of it.
@@ -45,7 +41,7 @@ func (s *story) stumbles() {
 	}
 	tell := func(what string, f dispatch.Failures) {
 		if f.Count > 0 {
-			s.out.printf("Done again, and no delivery waited for it: %s, %d times, last because: %v\n", what, f.Count, f.Last)
+			s.out.Printf("Done again, and no delivery waited for it: %s, %d times, last because: %v\n", what, f.Count, f.Last)
 		}
 	}
 	for kind, f := range s.fleet.Journal.Failures() {
@@ -60,9 +56,9 @@ func (s *story) stumbles() {
 		}
 	}
 	if slow > 0 {
-		s.out.printf("Circuits of %d endpoints opened although these were never ill: they timed out, because this machine is busy.\n", slow)
+		s.out.Printf("Circuits of %d endpoints opened although these were never ill: they timed out, because this machine is busy.\n", slow)
 	}
-	s.out.printf("\n")
+	s.out.Printf("\n")
 }
 
 // table writes the parts of the story, one per line. Waiting and answers are those of endpoints that were never ill.
@@ -74,9 +70,9 @@ func (s *story) table() {
 		fmt.Fprintf(w, "%-24s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t\n", r.name, f.Delivered, f.Failed, f.GivenUp, f.Shed,
 			quantile(f.Waited, 0.5), quantile(f.Waited, 0.99), quantile(f.Answered, 0.5), quantile(f.Answered, 0.99))
 	}
-	_ = w.Flush() // the printer keeps the error
+	_ = w.Flush() // the narrator keeps the error
 }
 
 func quantile(durations []time.Duration, share float64) string {
-	return span(dispatch.Quantile(durations, share))
+	return narrator.Span(dispatch.Quantile(durations, share))
 }

@@ -15,6 +15,8 @@ usage: go run ./examples/webhooks [flags]
   -postgres dsn    use PostgreSQL for the deliveries and, without -redis, for the breakers,
                    such as postgres://user@127.0.0.1:5432/database
   -metrics address serve /metrics for Prometheus and /debug/throttle, such as 127.0.0.1:9464; with port 0 a free one is taken
+  -repeat          when all is told mend everything, replace who was killed, and go on from the deaths, over and over, until Ctrl-C;
+                   a broken promise is then told, and is no reason to fail
   -seed n          who dies (default 1)
 
 Without -redis and -postgres everything is in a file of SQLite in a temporary folder. What is made on servers is removed at the end.

@@ -10,11 +10,14 @@ type allowance struct {
 	ns      float64
 }
 
-// allowances are what a breaker's decisions may cost.
+// allowances are what the decisions of a breaker, a bucket and a backoff may cost.
 func allowances() []allowance {
 	return []allowance{
 		{"breaker lookup, 1,024 keys - bare call, ns", breakerLookup, floorBare, 50},
 		{"breaker handle - bare call, ns", breakerHandle, floorBare, 5},
+		{"bucket memory take - bare call, ns", bucketGranted, floorBare, 60},
+		{"bucket memory take, denied - bare call, ns", bucketDenied, floorBare, 60},
+		{"backoff Wait and Done - bare call, ns", backoffFree, floorBare, 100},
 	}
 }
 

@@ -35,8 +35,10 @@ func run() error {
 		return err
 	}
 	subjects := choose(allSubjects(), wanted)
-	results := measure(subjects, *rounds, newProgress(os.Stderr, *rounds))
-	return printer(os.Stdout, append(report(results), upkeep(wanted)...))
+	p := newProgress(os.Stderr, *rounds)
+	results := measure(subjects, *rounds, p)
+	tables := append(report(results), upkeep(wanted)...)
+	return printer(os.Stdout, append(tables, stores(wanted, p)...))
 }
 
 // allSubjects returns the subjects in the order in which they are reported.

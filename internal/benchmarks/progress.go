@@ -25,8 +25,15 @@ func (p *progress) at(round int) {
 	switch {
 	case p == nil:
 	case round == p.rounds:
-		fmt.Fprint(p.terminal, "\r\x1b[K")
+		p.tell("")
 	case round%10 == 0:
-		fmt.Fprintf(p.terminal, "\r\x1b[Kround %d of %d", round, p.rounds)
+		p.tell(fmt.Sprintf("round %d of %d", round, p.rounds))
+	}
+}
+
+// tell puts a text in the place of the last one.
+func (p *progress) tell(text string) {
+	if p != nil {
+		fmt.Fprint(p.terminal, "\r\x1b[K"+text)
 	}
 }

@@ -30,7 +30,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestClaimsAreMetOrMissed(t *testing.T) {
 	atMost := claim{under: floorS, bound: 1.5, stretch: 1.35}
 	atLeast := claim{bound: 1.7}
 	for _, tt := range []struct {

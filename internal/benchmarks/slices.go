@@ -102,9 +102,9 @@ func (l *lab) calibrate(s *subject) int {
 	n := 16
 	for {
 		s.ready()
-		best := l.run(s.op, n).length()
+		best := l.run(s, n).length()
 		for range 4 {
-			best = min(best, l.run(s.op, n).length())
+			best = min(best, l.run(s, n).length())
 		}
 		if best >= sliceLength/4 {
 			return max(1, int(float64(n)*float64(sliceLength)/float64(best)))
@@ -119,7 +119,7 @@ func (l *lab) alone(r *result) {
 	r.ready()
 	deeper(rand.IntN(depths), func() {
 		loop(r.op, r.n/16+1)
-		if s := l.run(r.op, r.n); s.clean {
+		if s := l.run(r.subject, r.n); s.clean {
 			r.serial = append(r.serial, float64(s.length())/float64(r.n))
 		}
 	})
@@ -148,12 +148,18 @@ func (l *lab) together(r *result) {
 }
 
 // run times n operations.
-func (l *lab) run(op func() error, n int) span {
-	before := switches(ofThread)
+func (l *lab) run(s *subject, n int) span {
+	whose := ofThread
+	if s.loose {
+		whose = ofProcess
+		runtime.UnlockOSThread()
+		defer runtime.LockOSThread()
+	}
+	before := switches(whose)
 	begin := time.Since(l.base)
-	loop(op, n)
+	loop(s.op, n)
 	end := time.Since(l.base)
-	return span{begin: begin, end: end, ops: n, clean: switches(ofThread) == before}
+	return span{begin: begin, end: end, ops: n, clean: switches(whose) == before}
 }
 
 // runUntil times n operations, or as many as are done when the other of the pair is over: a lock is not fair.

@@ -6,6 +6,7 @@ type subject struct {
 	name  string
 	op    func() error // one operation; must be safe for concurrent use if pair is set
 	pair  bool         // measure it on two processors too
+	loose bool         // it hands over to other goroutines, which is dearer for one that owns its thread than it is in a program
 
 	// prepare, if not nil, puts the subject back into its state before each slice, outside the timed part.
 	prepare func()

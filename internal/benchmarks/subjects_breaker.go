@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -61,7 +62,7 @@ func millionLookups() func() error {
 
 // breakerWith returns a manager and its keys, of which the first are open by hand.
 func breakerWith(keys, open int) (*breaker.Manager, []breaker.Key) {
-	m := breaker.Must(breaker.New(breaker.Config{Name: "bench"}))
+	m := breaker.Must(breaker.New(breaker.Config{Name: "bench", StoreTimeout: time.Minute})) // a busy machine may pause for longer than the default
 	all := make([]breaker.Key, keys)
 	for i := range all {
 		all[i] = breaker.Key{Tenant: "tenant", ID: fmt.Sprintf("https://endpoint-%07d.example/hooks", i)}

@@ -48,6 +48,8 @@ func ours() []*subject {
 		{"spillway, in OpenTelemetry", telemetry()},
 		{"spillway, in HTTP and gRPC", wires()},
 		{"spillway, breaker", breakers()},
+		{"spillway, bucket", buckets()},
+		{"spillway, backoff", backoffs()},
 	}
 	var all []*subject
 	for _, g := range groups {
@@ -71,18 +73,18 @@ func lucky() float64   { return math.Nextafter(1, 0) }
 
 // ended returns a tally of the calls of priority p that ended with this outcome and fault, of all that were made from now on.
 func ended(t *throttle.Throttle, p throttle.Priority, o throttle.Outcome, f throttle.Fault) func() (good, all uint64) {
-	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Admitted[o][f] })
+	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Ended[o][f] })
 }
 
 // shed returns a tally of the calls of priority p that were shed, of all that were made from now on.
 func shed(t *throttle.Throttle, p throttle.Priority) func() (good, all uint64) {
-	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Shed[throttle.Own] + s.Shed[throttle.Above] })
+	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Shed.Sum() })
 }
 
 func since(t *throttle.Throttle, p throttle.Priority, count func(*throttle.PriorityStats) uint64) func() (good, all uint64) {
 	now := func() (good, all uint64) {
 		s := &t.Stats().Priorities[p]
-		return count(s), s.Admitted.Sum() + s.Shed[throttle.Own] + s.Shed[throttle.Above]
+		return count(s), s.Ended.Sum() + s.Shed.Sum()
 	}
 	goodBefore, allBefore := now()
 	return func() (good, all uint64) {

@@ -35,6 +35,7 @@ func peers() []*subject {
 		failsafeAllowed(), failsafeExecutor(), gobreakerAllowed(), goZeroAllowed(), aegisAllowed(), rateAllowed(),
 		failsafeShed(), gobreakerShed(), goZeroShed(), aegisShed(), rateShed(),
 	}
+	subjects = append(append(subjects, limiters()...), retries()...)
 	for _, s := range subjects {
 		s.group = "peers"
 	}
@@ -148,11 +149,11 @@ func limited(l *rate.Limiter) func() error {
 }
 
 func rateAllowed() *subject {
-	return &subject{name: "x/time rate", op: limited(rate.NewLimiter(plenty, plenty)), pair: true}
+	return &subject{name: peerRate, op: limited(rate.NewLimiter(plenty, plenty)), pair: true}
 }
 
 func rateShed() *subject {
-	return &subject{name: "x/time rate, shed", op: limited(rate.NewLimiter(rate.Every(time.Hour), 0)), good: refused}
+	return &subject{name: peerRateRefused, op: limited(rate.NewLimiter(rate.Every(time.Hour), 0)), good: refused, pair: true}
 }
 
 // times calls f n times.

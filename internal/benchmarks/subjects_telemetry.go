@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/bucket"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -40,6 +41,15 @@ func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
 		panic(err)
 	}
 	return tel.Hooks()
+}
+
+// bucketHooks are otelthrottle's for limiters.
+func (s sdk) bucketHooks() bucket.Hooks {
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
+	if err != nil {
+		panic(err)
+	}
+	return tel.BucketHooks()
 }
 
 // telemetry are calls that are told to OpenTelemetry: the default configuration first.

@@ -51,6 +51,20 @@ func claims() []claim {
 		{"gRPC client interceptor / (bare + an allowed call)", ourClient, bareInvoker, 0, 0, []part{{ourAllowed, 1}}},
 		{"gRPC server interceptor / (bare + an allowed call)", ourServer, bareUnary, 0, 0, []part{{ourAllowed, 1}}},
 		{"breaker Circuit.Run / gobreaker", breakerRun, peerGobreaker, 0, 0, nil},
+		{"bucket granted / x/time rate", bucketGranted, peerRate, 0, 0, nil},
+		{"bucket denied / x/time rate, shed", bucketDenied, peerRateRefused, 0, 0, nil},
+		{"bucket granted, 1,024 keys / x/time rate, the same", bucketGrantedMany, peerRateMany, 0, 0, nil},
+		{"bucket granted / go-limiter memorystore", bucketGranted, peerGoLimiter, 0, 0, nil},
+		{"bucket granted / throttled memstore", bucketGranted, peerThrottled, 0, 0, nil},
+		{"bucket granted, metrics on / off", bucketGrantedTold, bucketGranted, 0, 0, nil},
+		{"bucket denied, metrics on / off", bucketDeniedTold, bucketDenied, 0, 0, nil},
+		{"backoff Wait and Done / cenkalti NextBackOff", backoffFree, peerNextBackOff, 0, 0, nil},
+		{"backoff Do / cenkalti Retry", backoffDo, peerRetry, 0, 0, nil},
+		{"backoff Wait and Done / AWS-style adaptive rate", backoffFree, peerCubic, 0, 0, nil},
+		{"backoff Wait and Done, with a delay / without", backoffDelayed, backoffFree, 0, 0, nil},
+		{"backoff Wait and Done, two processors / one", backoffFree, "", 0, 0, nil},
+		{"bucket granted, two processors / one", bucketGranted, "", 0, 0, nil},
+		{"bucket granted, 1,024 keys, two processors / one", bucketGrantedMany, "", 0, 0, nil},
 	}
 }
 

@@ -14,9 +14,9 @@ require (
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/prometheus v0.315.0
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/spillway-go/spillway v0.0.0
-	github.com/spillway-go/spillway/throttle/grpcthrottle v0.0.0
-	github.com/spillway-go/spillway/throttle/redisstore v0.0.0
+	github.com/spillway-go/spillway v0.1.0
+	github.com/spillway-go/spillway/throttle/grpcthrottle v0.1.0
+	github.com/spillway-go/spillway/throttle/redisstore v0.1.0
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/otel v1.47.0
@@ -25,8 +25,9 @@ require (
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.yaml.in/yaml/v3 v3.0.5
+	golang.org/x/mod v0.41.0
 	google.golang.org/grpc v1.85.0
-	modernc.org/sqlite v1.40.0
+	modernc.org/sqlite v1.40.1
 )
 
 require (

@@ -9,7 +9,7 @@ import (
 )
 
 // Accept returns a copy of ctx with the priority that trust grants to what the baggage of ctx says. It replaces a priority
-// that ctx has already. Baggage without the member gets the Default of trust.
+// that ctx has already. Baggage without the member gets the Default of trust, up to its Ceiling.
 //
 // The baggage of the returned context says no more than was accepted. A trusted peer's word stays as it is, with its
 // properties; one above the Ceiling is replaced by what it was lowered to. Any other word is taken out: that of an

@@ -120,6 +120,15 @@ func TestAcceptWithAMistakenCeiling(t *testing.T) {
 	}
 }
 
+// A Default that was forgotten gives strangers no more than the ceiling.
+func TestAcceptWithoutDefault(t *testing.T) {
+	for _, said := range []string{"", ours + "high", ours + "urgent"} {
+		ctx := priority.Accept(carrying(said), throttle.Trust{Peer: knows(false), Ceiling: throttle.Important})
+		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Important)
+		equal(t, "onward", onward(ctx), "")
+	}
+}
+
 // "important" is longer than "high": where it does not fit, the member goes, and the others stay.
 func TestAcceptWithFullBaggage(t *testing.T) {
 	full := "a=" + strings.Repeat("x", 8192-len("a=,"+ours+"high"))

@@ -51,7 +51,7 @@ func request(ctx context.Context, baggage string) *http.Request {
 	return r
 }
 
-func TestCost(t *testing.T) {
+func TestEachWayAllocatesNoMoreThanTold(t *testing.T) {
 	for _, p := range paths() {
 		if got := testing.AllocsPerRun(100, p.run); got > p.allocs {
 			t.Errorf("%s: got %v allocations want at most %v", p.name, got, p.allocs)

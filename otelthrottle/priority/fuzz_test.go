@@ -49,9 +49,9 @@ func FuzzMiddleware(f *testing.F) {
 		got := serve(t, ctx, trust, lines...)
 		switch p := got.priority(); {
 		case !trusted:
-			equal(t, "priority of a stranger", p, throttle.Low)
+			equal(t, "priority of a stranger", p, max(throttle.Low, trust.Ceiling))
 			equal(t, "onward of a stranger", onward(got.ctx)+strings.Join(words(got.header), ","), "")
-		case p < trust.Ceiling && p != trust.Default:
+		case p < trust.Ceiling:
 			t.Errorf("priority: got %v want nothing above %v", p, trust.Ceiling)
 		}
 		noMoreThan(t, got)

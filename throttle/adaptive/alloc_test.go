@@ -26,7 +26,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			}
 		})
 	}
-	if got := shedding.Stats().Total.LocallyThrottled; got < 1000 {
+	if got := shedding.Stats().Total.Shed; got < 1000 {
 		t.Errorf("%d throttled locally: the throttled call was not tested", got)
 	}
 }

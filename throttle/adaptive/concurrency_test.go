@@ -45,12 +45,12 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	}
 	wg.Wait()
 	want := adaptive.Counts{
-		Accepts: accepted.Load(), BackendThrottled: throttled.Load(), LocallyThrottled: local.Load(),
+		Accepted: accepted.Load(), Rejected: throttled.Load(), Shed: local.Load(),
 	}
 	if got := th.Stats().Total; got != want || got.Requests() != workers*calls {
 		t.Errorf("Total = %+v, want %+v, %d in all", got, want, workers*calls)
 	}
-	if want.LocallyThrottled == 0 {
+	if want.Shed == 0 {
 		t.Error("nothing was throttled locally")
 	}
 }
@@ -82,7 +82,7 @@ func TestUserFunctionsRunUnderNoLock(t *testing.T) {
 		th.ShouldThrottle()
 		th.Stats()
 	}
-	if got := th.Stats().Total.LocallyThrottled; got < 100 {
+	if got := th.Stats().Total.Shed; got < 100 {
 		t.Errorf("%d throttled locally, want 100 and more", got)
 	}
 }

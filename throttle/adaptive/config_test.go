@@ -112,7 +112,7 @@ func FuzzConfig(f *testing.F) {
 			if !(s.Probability >= 0 && s.Probability < 1) {
 				t.Fatalf("probability %v with %+v", s.Probability, c)
 			}
-			if s.Total.Accepts+s.Total.BackendThrottled != uint64(i+1) || s.Window.Requests() == 0 {
+			if s.Total.Accepted+s.Total.Rejected != uint64(i+1) || s.Window.Requests() == 0 {
 				t.Fatalf("%+v after %d answers with %+v", s, i+1, c)
 			}
 		}

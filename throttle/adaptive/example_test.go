@@ -6,22 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/adaptive"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 // A client guards its calls to a backend, which goes down and comes back. The clock and the draws are fixed only to make
-// the output the same every time: a program leaves Now and Rand alone.
+// the output the same every time: a program leaves Now and Rand alone. throttle.Must serves New, and any other constructor.
 func Example() {
 	clock := throttletest.NewClock(time.Unix(0, 0))
-	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now})
-	if err != nil {
-		panic(err)
-	}
-	throttler, err := adaptive.New(adaptive.Config{Now: clock.Now, Rand: throttletest.Sequence(0.1, 0.9, 0.3, 0.7, 0.5)})
-	if err != nil {
-		panic(err)
-	}
+	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now}))
+	throttler := throttle.Must(adaptive.New(adaptive.Config{Now: clock.Now, Rand: throttletest.Sequence(0.1, 0.9, 0.3, 0.7, 0.5)}))
 
 	errBusy := errors.New("busy, not even tried")
 	call := func() error {
@@ -43,8 +38,8 @@ func Example() {
 			_ = call()
 		}
 		now := throttler.Stats().Total
-		fmt.Printf("%s: %d accepted, %d refused, %d not even tried\n", what, now.Accepts-before.Accepts,
-			now.BackendThrottled-before.BackendThrottled, now.LocallyThrottled-before.LocallyThrottled)
+		fmt.Printf("%s: %d accepted, %d rejected, %d shed\n", what, now.Accepted-before.Accepted,
+			now.Rejected-before.Rejected, now.Shed-before.Shed)
 	}
 
 	minute("up")
@@ -54,16 +49,13 @@ func Example() {
 	minute("up again")
 
 	// Output:
-	// up: 60 accepted, 0 refused, 0 not even tried
-	// down: 0 accepted, 30 refused, 30 not even tried
-	// up again: 44 accepted, 0 refused, 16 not even tried
+	// up: 60 accepted, 0 rejected, 0 shed
+	// down: 0 accepted, 30 rejected, 30 shed
+	// up again: 44 accepted, 0 rejected, 16 shed
 }
 
 func ExampleThrottler_RejectionProbability() {
-	throttler, err := adaptive.New(adaptive.Config{})
-	if err != nil {
-		panic(err)
-	}
+	throttler := throttle.Must(adaptive.New(adaptive.Config{}))
 	for range 20 {
 		throttler.Accepted()
 	}

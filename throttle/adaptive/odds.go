@@ -77,5 +77,5 @@ func (t *Throttler) relax(ever Counts) {
 
 // probabilityOf is the formula for what the window holds.
 func (t *Throttler) probabilityOf(recent Counts) float64 {
-	return throttleProbability(float64(recent.Requests()), float64(recent.Accepts), t.ratio, t.padding)
+	return throttleProbability(float64(recent.Requests()), float64(recent.Accepted), t.ratio, t.padding)
 }

@@ -10,19 +10,19 @@ type Stats struct {
 
 // Counts are numbers of calls. A call under way is not among them yet.
 type Counts struct {
-	Accepts          uint64 // accepted by the backend
-	BackendThrottled uint64 // sent, and refused by the backend
-	LocallyThrottled uint64 // given up on the throttler's advice, never sent
+	Accepted uint64 // by the backend
+	Rejected uint64 // by the backend
+	Shed     uint64 // given up on the throttler's advice, never sent
 }
 
 // Requests returns the number of calls in all, as the formula counts them.
 func (c Counts) Requests() uint64 {
-	return c.Accepts + c.refused()
+	return c.Accepted + c.refused()
 }
 
 // refused returns the number of calls that nobody served.
 func (c Counts) refused() uint64 {
-	return c.BackendThrottled + c.LocallyThrottled
+	return c.Rejected + c.Shed
 }
 
 // Stats returns what the throttler knows of itself now. It is exact: a call is in it as soon as it has been registered.

@@ -40,5 +40,5 @@ func (t *Throttler) ever() Counts {
 }
 
 func countsOf(c window.Counts) Counts {
-	return Counts{Accepts: c.Accepted, BackendThrottled: c.Rejected, LocallyThrottled: c.Shed}
+	return Counts{Accepted: c.Accepted, Rejected: c.Rejected, Shed: c.Shed}
 }

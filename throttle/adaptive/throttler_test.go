@@ -63,7 +63,7 @@ func TestThrottledRequestsCountAsRequests(t *testing.T) {
 			t.Fatalf("after %d local throttles: ShouldThrottle() = false at a draw of 0", i)
 		}
 	}
-	if got := th.Stats().Window; got != (adaptive.Counts{BackendThrottled: 1, LocallyThrottled: 1000}) || got.Requests() != 1001 {
+	if got := th.Stats().Window; got != (adaptive.Counts{Rejected: 1, Shed: 1000}) || got.Requests() != 1001 {
 		t.Errorf("Window = %+v with %d requests, want 1 and 1000", got, got.Requests())
 	}
 }
@@ -149,7 +149,7 @@ func TestAcceptedAndThrottledSayWhatTheBoolSays(t *testing.T) {
 	bools.RegisterBackendResponse(false)
 	repeat(2, words.Throttled)
 	repeat(2, func() { bools.RegisterBackendResponse(true) })
-	want := adaptive.Counts{Accepts: 1, BackendThrottled: 2}
+	want := adaptive.Counts{Accepted: 1, Rejected: 2}
 	if got := words.Stats().Window; got != want {
 		t.Errorf("in words: Window = %+v, want %+v", got, want)
 	}
@@ -197,7 +197,7 @@ func TestTotalsNeverFall(t *testing.T) {
 	repeat(5, th.Throttled)
 	repeat(2, func() { th.ShouldThrottle() })
 	clock.Advance(time.Hour)
-	want := adaptive.Stats{Total: adaptive.Counts{Accepts: 3, BackendThrottled: 5, LocallyThrottled: 2}}
+	want := adaptive.Stats{Total: adaptive.Counts{Accepted: 3, Rejected: 5, Shed: 2}}
 	if got := th.Stats(); got != want {
 		t.Errorf("Stats() = %+v after an hour, want %+v", got, want)
 	}

@@ -25,7 +25,7 @@ func TestWindowForgets(t *testing.T) {
 			t.Error("just before Duration is over: probability 0")
 		}
 		time.Sleep(300*time.Millisecond + time.Nanosecond)
-		if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.BackendThrottled != 50 {
+		if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.Rejected != 50 {
 			t.Errorf("after Duration and a bin: %+v, want an empty window", got)
 		}
 		if th.ShouldThrottle() {
@@ -95,7 +95,7 @@ func follow(t *testing.T, c adaptive.Config, bin, poll time.Duration) {
 		for {
 			clock.Advance(poll)
 			age := clock.Now().Sub(born)
-			in := th.Stats().Window.BackendThrottled > 0
+			in := th.Stats().Window.Rejected > 0
 			if !in && age < c.Duration-time.Duration(c.Bins) { // bins are whole nanoseconds
 				t.Fatalf("event %d left after %v", event, age)
 			}
@@ -166,7 +166,7 @@ func TestTimeMayJumpAnywhere(t *testing.T) {
 		}
 		th.ShouldThrottle()
 	}
-	if got := th.Stats().Total.BackendThrottled; got != 7 {
+	if got := th.Stats().Total.Rejected; got != 7 {
 		t.Errorf("%d refusals in the totals, want 7", got)
 	}
 }

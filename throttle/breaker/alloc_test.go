@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -23,7 +24,7 @@ type freeCall struct {
 func TestCallsAllocateNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := 0
-		c := breaker.Config{BreakerTimeout: time.Second, Hooks: breaker.Hooks{Refused: func(context.Context, breaker.RefusedEvent) { refused++ }}}
+		c := breaker.Config{BreakerTimeout: time.Second, Hooks: breaker.Hooks{Shed: func(context.Context, breaker.ShedEvent) { refused++ }}}
 		for _, dry := range []bool{false, true} {
 			c.DryRun = dry
 			for _, f := range freeCalls(t, agent(t, c)) {
@@ -37,6 +38,18 @@ func TestCallsAllocateNothing(t *testing.T) {
 			t.Error("got no refused calls told of, want some")
 		}
 	})
+}
+
+// TestClassifyingAllocatesNothing fails in ways that take a look at the error for the mark of throttle.RejectedError.
+func TestClassifyingAllocatesNothing(t *testing.T) {
+	none := func(context.Context, error) (throttle.Outcome, bool) { return 0, false }
+	c := agent(t, breaker.Config{Classify: none}).Circuit(breaker.Key{ID: "k"})
+	for _, err := range []error{errBoom, context.DeadlineExceeded, throttle.RejectedError(errBoom)} {
+		failure := func(context.Context) error { return err }
+		if allocs := testing.AllocsPerRun(1000, func() { _ = c.Run(t.Context(), failure) }); allocs != 0 {
+			t.Errorf("%v: got %v allocations, want 0", err, allocs)
+		}
+	}
 }
 
 // freeCalls returns the calls to a manager that it has put circuits into.
@@ -69,6 +82,7 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 			freeCall{name + ", handle", func() { _ = handle.CanExecute(ctx) }},
 			freeCall{name + ", Run", func() { _ = handle.Run(ctx, succeeding) }},
 			freeCall{name + ", failing Run", func() { _ = handle.Run(ctx, failing) }},
+			freeCall{name + ", Do", func() { _, _ = breaker.Do(ctx, handle, func(context.Context) (int, error) { return 7, nil }) }},
 			freeCall{name + ", Acquire and Done", func() {
 				if p, err := handle.Acquire(ctx); err == nil {
 					p.Done(nil)
@@ -80,6 +94,7 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 				}
 			}},
 			freeCall{name + ", Status", func() { _ = m.Status(k) }},
+			freeCall{name + ", Status by the handle", func() { _ = handle.Status() }},
 		)
 	}
 	return all

@@ -36,7 +36,7 @@ func (m *Manager) fail(f Failure, err error) {
 	}
 }
 
-// tell calls a hook on one of the manager's own goroutines, which must survive it.
+// tell calls a hook that is not of a call, on whatever goroutine this is: the work under way must survive it.
 func (m *Manager) tell(hook func()) {
 	err := m.guarded(func() error { hook(); return nil })
 	if err == nil {
@@ -53,8 +53,11 @@ func (m *Manager) tell(hook func()) {
 
 // Stats returns what the manager has done and what it knows.
 func (m *Manager) Stats() Stats {
+	if !m.made() {
+		return Stats{}
+	}
 	s := Stats{
-		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.stale.Load(), Leads: m.leading.Load(),
+		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.stale.Load(), Running: m.running.Load(), Leads: m.leading.Load(),
 		Probes: m.books.probes.Load(), LateResults: m.books.late.Load(), Notified: m.books.notified.Load(),
 		DryRun: m.config.DryRun, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
 		Circuits: m.table.Load().circuits(),

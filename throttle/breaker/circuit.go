@@ -2,12 +2,12 @@ package breaker
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 )
 
 // Circuit is a handle on one circuit. Keep it where the same circuit is used again and again: it knows what the manager's newest table
-// says, without looking. All methods are safe for concurrent use.
+// says, without looking. All methods are safe for concurrent use. A nil context is the background. A nil Circuit, and one of a nil Manager,
+// answers calls with an error.
 type Circuit struct {
 	manager *Manager
 	key     Key
@@ -20,8 +20,24 @@ func (m *Manager) Circuit(k Key) *Circuit {
 	return &Circuit{manager: m, key: k}
 }
 
+// made reports whether c is a circuit of a manager that came from New.
+func (c *Circuit) made() bool { return c != nil && c.manager.made() }
+
 // Key returns the circuit's key.
-func (c *Circuit) Key() Key { return c.key }
+func (c *Circuit) Key() Key {
+	if c == nil {
+		return Key{}
+	}
+	return c.key
+}
+
+// Status is [Manager.Status] for this circuit.
+func (c *Circuit) Status() Status {
+	if !c.made() {
+		return Status{Key: c.Key()}
+	}
+	return c.manager.Status(c.key)
+}
 
 // view returns what the newest table says.
 func (c *Circuit) view() *view {
@@ -35,6 +51,9 @@ func (c *Circuit) view() *view {
 
 // CanExecute is [Manager.CanExecute] for this circuit.
 func (c *Circuit) CanExecute(ctx context.Context) error {
+	if !c.made() {
+		return errNil
+	}
 	v := c.view()
 	if v.entry == nil {
 		c.manager.count(Closed, admitted)
@@ -45,28 +64,53 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 }
 
 // Run makes a call through the circuit, and tells the manager's counter how it ended: as Config.Classify says. It returns a
-// *[RefusedError] if the circuit refuses, and then does not call fn; else what fn returns. If fn panics, the panic goes on up, and says
-// nothing about the endpoint.
+// *[ShedError] if the circuit refuses, and then does not call fn; else what fn returns, with its mark if it has one, which a throttle around
+// it needs. If fn panics, the panic goes on up, and says nothing about the endpoint. A context that is already over returns its error
+// before anything is decided or counted; so does a nil fn. [Do] is for a function that returns a value.
 func (c *Circuit) Run(ctx context.Context, fn func(context.Context) error) error {
-	if fn == nil {
-		return errors.New("breaker: the function to run is nil")
+	ctx, err := c.sound(ctx, fn != nil)
+	if err != nil {
+		return err
 	}
 	_, generation, err := c.admit(ctx)
 	if err != nil {
 		return err
 	}
 	err = fn(ctx)
-	if m := c.manager; m.config.Counter != nil {
-		if failed, counts := m.result(ctx, c.view(), generation, err); counts {
-			m.config.Counter.addTo(c.slot(), failed)
-		}
-	}
+	c.book(ctx, generation, err)
 	return err
 }
 
+// sound returns the context to go on with, or the error of a call that cannot be made.
+func (c *Circuit) sound(ctx context.Context, function bool) (context.Context, error) {
+	if !c.made() {
+		return ctx, errNil
+	}
+	if !function {
+		return ctx, errNoFunction
+	}
+	ctx = orBackground(ctx)
+	return ctx, ctx.Err()
+}
+
+// book tells the manager's counter of a call that has ended.
+func (c *Circuit) book(ctx context.Context, generation uint64, err error) {
+	m := c.manager
+	if m.config.Counter == nil {
+		return
+	}
+	if failed, counts := m.result(ctx, c.view(), generation, err); counts {
+		m.config.Counter.addTo(c.slot(), failed)
+	}
+}
+
 // Acquire asks leave for a call that the caller makes himself. It returns a permit, whose end should be told by [Permit.Done], or a
-// *[RefusedError].
+// *[ShedError]. Unlike Run it does not look whether ctx is over already.
 func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
+	if !c.made() {
+		return Permit{}, errNil
+	}
+	ctx = orBackground(ctx)
 	state, generation, err := c.admit(ctx)
 	if err != nil {
 		return Permit{}, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Defaults and bounds of Config.
@@ -54,7 +55,15 @@ const (
 
 // String returns the policy's word: "fail_open", "keep_last" or "fail_closed".
 func (p StalePolicy) String() string {
-	return [...]string{"fail_open", "keep_last", "fail_closed", "unknown"}[min(p, numStalePolicies)]
+	return words.Of("stale_policy", p, "fail_open keep_last fail_closed")
+}
+
+// MarshalText returns the policy's word, and an error if it has none.
+func (p StalePolicy) MarshalText() ([]byte, error) { return words.Marshal(p, FailOpen, FailClosed) }
+
+// UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (p *StalePolicy) UnmarshalText(text []byte) error {
+	return words.Unmarshal(p, text, FailOpen, FailClosed)
 }
 
 // Config says how a manager behaves. Every zero field but Name means its default. [New] copies it.
@@ -74,9 +83,10 @@ type Config struct {
 	// returns nil, also after a restart. [Event.ID] is the same each time. No lock is held meanwhile.
 	// Either all agents of a fleet have one, or none: of what a manager without one changes nobody is notified.
 	Notify func(ctx context.Context, e Event) error
-	// Classify says how a call ended that Permit.Done or Run was told of: Accepted is a success, Rejected a failure, Ignored and Shed
-	// are neither. Where it has no opinion, nil is a success, everything else a failure, but for a cancelled context,
-	// calls that a throttle or a breaker refused, and panics, which say nothing about the endpoint.
+	// Classify says how a call ended: Accepted is a success, Rejected a failure, Ignored neither. It never sees nil, which is a success,
+	// nor an error marked with [throttle.RejectedError], which is a failure; any other outcome counts as no opinion. Where it
+	// has none, and by default, an error is neither that [throttle.DefaultClassify] ignores: a cancelled context, what a throttle, a
+	// bucket or a breaker inside shed ([throttle.ErrShed]), and a panic. Every other one is a failure, "not found" too.
 	Classify throttle.Classifier
 	// ForTenant returns the settings of a tenant, given the manager's, live: it is asked for each tenant with circuits in every round, and at
 	// every refresh of every agent, so it must answer at once. Of what it returns count BreakerTimeout to DryRun; the rest is the

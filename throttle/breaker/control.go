@@ -23,6 +23,9 @@ func (m *Manager) Enable(ctx context.Context, k Key) error { return m.force(ctx,
 
 // force puts a circuit into a state.
 func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error {
+	if !m.made() {
+		return errNil
+	}
 	settings := m.tenants().settings(k.Tenant)
 	return m.control(ctx, k, func(r *record, now time.Time) []Event {
 		if r.state == to && r.forced == forced && (to != Closed || forced || r.trips == 0) {
@@ -75,8 +78,12 @@ func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Ti
 
 // change changes one record, given the newest that there is.
 func (m *Manager) change(ctx context.Context, k Key, think func(id RecordID, known *record, now time.Time) []edit) error {
+	if !m.made() {
+		return errNil
+	}
+	ctx = orBackground(ctx)
 	if m.isClosed() {
-		return ErrClosed
+		return ErrManagerClosed
 	}
 	if err := m.Refresh(ctx); err != nil {
 		return err
@@ -90,6 +97,9 @@ func (m *Manager) change(ctx context.Context, k Key, think func(id RecordID, kno
 // List returns what this agent knows of all circuits that are not closed, or have a past, in the order of their keys. It asks nobody.
 // While nothing was heard for longer than Config.MaxStale, and OnStale is not KeepLast, it knows of none.
 func (m *Manager) List() []Status {
+	if !m.made() {
+		return nil
+	}
 	t := m.table.Load()
 	now := time.Now()
 	list := make([]Status, 0, len(t.views))
@@ -107,6 +117,9 @@ func (m *Manager) List() []Status {
 
 // Status returns what this agent knows of one circuit. It asks nobody. A circuit that nothing is known of is closed.
 func (m *Manager) Status(k Key) Status {
+	if !m.made() {
+		return Status{Key: k}
+	}
 	if e := m.look(k).entry; e != nil && e.record != nil {
 		return e.status(time.Now())
 	}

@@ -161,8 +161,8 @@ func TestAClosedManager(t *testing.T) {
 	for name, err := range map[string]error{
 		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
 	} {
-		if !errors.Is(err, breaker.ErrClosed) {
-			t.Errorf("%s: %v, want ErrClosed", name, err)
+		if !errors.Is(err, breaker.ErrManagerClosed) {
+			t.Errorf("%s: %v, want ErrManagerClosed", name, err)
 		}
 	}
 }

@@ -3,25 +3,36 @@ package breaker
 import (
 	"context"
 	"hash/maphash"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
 const (
 	counterBuckets = 20
-	mostCounted    = 1 << 20 // circuits
-	counterShards  = 16
+	// mostCounted is how many circuits are counted at once, of 1.4 kB each: 180 MB. What calls through others come to is dropped, and so does
+	// not open them, until some of those that are counted have had no call for two windows.
+	mostCounted   = 1 << 17
+	counterShards = 64 // so many that looking through one of them keeps no call for long
+	// readAtOnce is how many circuits a poll reads before it lets calls have the lock.
+	readAtOnce = 128
 )
 
 // Counter counts how the calls of one process ended, for each circuit, over a sliding window: the source of a breaker that needs no
 // other. Its [Counter.Poll] is a [PollFunc]; a manager without a Poll makes one for itself. In a fleet it is blind to what the other
-// agents see. Circuits without calls cost nothing after the window.
+// agents see.
+//
+// A circuit costs about 1.4 kB and its key, until it has had no call for two windows. About 130,000 are counted at once. Beyond
+// that the results of new ones are dropped, as [Counter.Dropped] tells: they do not open, and those that are counted are counted on.
 type Counter struct {
 	span    time.Duration
 	begun   time.Time
 	seed    maphash.Seed
 	dropped atomic.Uint64
+	rest    func() // of a poll, without a lock
 	parts   [counterShards]counterPart
 }
 
@@ -35,7 +46,7 @@ type counterPart struct {
 // NewCounter returns a counter that remembers results for the span, which must be the manager's ObservabilityWindow. A span below
 // a millisecond is one.
 func NewCounter(span time.Duration) *Counter {
-	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed()}
+	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed(), rest: runtime.Gosched}
 	for i := range c.parts {
 		c.parts[i].slots = map[Key]*slot{}
 	}
@@ -48,7 +59,8 @@ func (c *Counter) Success(k Key) { c.add(k, false) }
 // Failure counts a call that failed.
 func (c *Counter) Failure(k Key) { c.add(k, true) }
 
-// Dropped returns how many results were not counted, because there are too many circuits: more than about a million within one window.
+// Dropped returns how many results were not counted, because there are too many circuits: more than about 130,000 within two
+// windows.
 func (c *Counter) Dropped() uint64 { return c.dropped.Load() }
 
 // part returns where a key is counted.
@@ -95,11 +107,18 @@ func (c *Counter) sweep(p *counterPart, now time.Duration) {
 	}
 	p.swept = now
 	for k, s := range p.slots {
-		if s.idle(now) > 2*c.span {
-			s.gone.Store(true)
-			delete(p.slots, k)
-		}
+		c.forget(p, k, s, now)
 	}
+}
+
+// forget forgets a circuit if it is without calls, and reports whether it is.
+func (c *Counter) forget(p *counterPart, k Key, s *slot, now time.Duration) bool {
+	if s.idle(now) <= 2*c.span {
+		return false
+	}
+	s.gone.Store(true)
+	delete(p.slots, k)
+	return true
 }
 
 // turn forgets what a circuit's calls were before it changed.
@@ -118,17 +137,32 @@ func (c *Counter) Poll(_ context.Context, q PollQuery) (map[Key]PollResult, erro
 	now := time.Since(c.begun)
 	results := map[Key]PollResult{}
 	for i := range c.parts {
-		p := &c.parts[i]
-		p.mu.Lock()
-		c.sweep(p, now)
-		for k, s := range p.slots {
-			n := s.read(now)
-			_, asked := q.Since[k]
-			if failures := float64(n.Rejected); asked || failures >= q.MinFailures {
-				results[k] = PollResult{Failures: failures, Successes: float64(n.Accepted)}
-			}
-		}
-		p.mu.Unlock()
+		c.collect(&c.parts[i], now, q, results)
 	}
 	return results, nil
+}
+
+// collect adds what counts of a part. It forgets circuits without calls on the way.
+func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, results map[Key]PollResult) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	read := 0
+	for k, s := range p.slots {
+		if !c.forget(p, k, s, now) {
+			q.pick(results, k, s.read(now))
+		}
+		if read++; read%readAtOnce == 0 { // at the end of a turn: s may be forgotten meanwhile
+			p.mu.Unlock()
+			c.rest() // or those who wait for the lock would not get it
+			p.mu.Lock()
+		}
+	}
+}
+
+// pick adds the counts of a circuit to the results, if they matter.
+func (q *PollQuery) pick(results map[Key]PollResult, k Key, n window.Counts) {
+	_, asked := q.Since[k]
+	if failures := float64(n.Rejected); asked || failures >= q.MinFailures {
+		results[k] = PollResult{Failures: failures, Successes: float64(n.Accepted)}
+	}
 }

@@ -5,10 +5,13 @@ import (
 	"time"
 )
 
-// CanExecute reports whether a call may be made: nil, or a *[RefusedError]. It waits for nothing, and a store that is slow or gone changes
+// CanExecute reports whether a call may be made: nil, or a *[ShedError]. It waits for nothing, and a store that is slow or gone changes
 // nothing about it. Nil for a half-open circuit is leave for one probe. How the call ends is left to the poll to find out; see
 // [Manager.Circuit] for calls whose end is told.
 func (m *Manager) CanExecute(ctx context.Context, k Key) error {
+	if !m.made() {
+		return errNil
+	}
 	v := m.look(k)
 	if v.entry == nil {
 		m.count(Closed, admitted)
@@ -30,8 +33,8 @@ func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 		column = shadowShed
 	}
 	m.count(state, column)
-	if h := m.config.Hooks.Refused; h != nil {
-		h(ctx, RefusedEvent{Manager: m, Key: k, State: state, DryRun: e.dryRun})
+	if h := m.config.Hooks.Shed; h != nil {
+		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, DryRun: e.dryRun})
 	}
 	if e.dryRun {
 		return state, nil
@@ -40,10 +43,10 @@ func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 }
 
 // judge says whether the circuit lets a call through.
-func (m *Manager) judge(k Key, e *entry) (State, *RefusedError) {
+func (m *Manager) judge(k Key, e *entry) (State, *ShedError) {
 	switch {
 	case e.refusal == nil:
-		return Closed, &RefusedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
+		return Closed, &ShedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
 	case e.state == Closed:
 		return Closed, nil
 	case e.state == Disabled, e.forced:

@@ -4,10 +4,12 @@
 //
 //	m, err := breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second})
 //	...
-//	go m.Run(ctx)
+//	go func() { _ = m.Run(ctx) }() // it returns nil when ctx ends; ErrRunning or ErrManagerClosed is a mistake in the program
 //	charges := m.Circuit(breaker.Key{ID: "stripe"})
 //	err = charges.Run(ctx, func(ctx context.Context) error { return charge(ctx, card) })
 //	if errors.Is(err, breaker.ErrOpen) { ... }
+//
+// Nothing opens before Run runs; [Stats].Running says whether it does. [Manager.Sample] makes one round by hand.
 //
 // A fleet shares a [Store], and counts by a [PollFunc] that sees the calls of all agents, such as sqlstore.Poller over a table of
 // deliveries:
@@ -19,7 +21,7 @@
 //		ConsecutiveFailureThreshold: 10,
 //	})
 //	...
-//	go m.Run(ctx)
+//	go func() { _ = m.Run(ctx) }()
 //	if err := m.CanExecute(ctx, breaker.Key{Tenant: tenant, ID: endpoint}); err != nil {
 //		return err // it was not delivered, and need not be tried
 //	}
@@ -49,8 +51,8 @@
 // The lease of the leader is fenced: what it writes after another one has followed is refused ([ErrFenced]), and a shard is written only
 // if it is what the writer knew ([ErrConflict]), so no change is ever lost to another. A leader that dies is followed within
 // twice SampleRate. Store time is the store's own, which decides how long is left: agents' clocks may be hours apart. A store that has lost its records
-// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced. While the store is away, agents go by what they know; after MaxStale OnStale says
-// what holds. A store that fails is asked less and less often. [Config.Notify] is called until it has heard,
+// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced. While the store is away,
+// agents go by what they know; after MaxStale OnStale says what holds. A store that fails is asked less and less often. [Config.Notify] is called until it has heard,
 // also by the next leader.
 //
 // Everything that goes wrong in the background is told to [Hooks].Failed and counted in [Stats]. Package otelthrottle makes metrics of it.

@@ -77,15 +77,34 @@ func TestRunCanRunAgain(t *testing.T) {
 			stop := running(t, m)
 			time.Sleep(time.Second)
 			s := m.Stats()
-			if !s.Leads || s.Term <= last {
-				t.Errorf("got leads %v, term %d, want true and more than %d", s.Leads, s.Term, last)
+			if !s.Running || !s.Leads || s.Term <= last {
+				t.Errorf("got running %v, leads %v, term %d, want true, true and more than %d", s.Running, s.Leads, s.Term, last)
 			}
 			last = s.Term
 			stop()
-			if m.Stats().Leads {
-				t.Error("leads still after Run has ended")
+			if s := m.Stats(); s.Running || s.Leads {
+				t.Errorf("after Run has ended: got running %v, leads %v, want false", s.Running, s.Leads)
 			}
 			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestNothingOpensBeforeRun: without Run no failure has a consequence, but for the rounds that somebody makes by hand.
+func TestNothingOpensBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := agent(t, breaker.Config{})
+		c := m.Circuit(breaker.Key{ID: "k"})
+		for range 10 {
+			_ = c.Run(t.Context(), failing)
+		}
+		time.Sleep(30 * time.Second)
+		if s := c.Status(); s.State != breaker.Closed || m.Stats().Running {
+			t.Errorf("got %v, running %v, want closed and false", s.State, m.Stats().Running)
+		}
+		sample(t, m)
+		if s := c.Status(); s.State != breaker.Open || m.Stats().Running {
+			t.Errorf("after a round by hand: got %v, running %v, want open and false", s.State, m.Stats().Running)
 		}
 	})
 }

@@ -38,6 +38,27 @@ func Example() {
 	// true
 }
 
+// A call that returns a value.
+func ExampleDo() {
+	ctx := context.Background()
+	m := breaker.Must(breaker.New(breaker.Config{Name: "rates"}))
+	defer m.Close()
+
+	bank := m.Circuit(breaker.Key{ID: "ecb"})
+	rate := func(context.Context) (float64, error) { return 1.09, nil } // asks the bank
+
+	fmt.Println(breaker.Do(ctx, bank, rate))
+	if err := m.ForceOpen(ctx, bank.Key()); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(breaker.Do(ctx, bank, rate))
+	fmt.Println(bank.Status().State)
+	// Output:
+	// 1.09 <nil>
+	// 0 breaker: circuit is open: rates, key "ecb"
+	// open
+}
+
 // Agents of a fleet share a store. Here one disables an endpoint by hand, and the other goes by it.
 func ExampleManager_Disable() {
 	ctx := context.Background()

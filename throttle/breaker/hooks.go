@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Hooks are told what a manager does. Any field may be nil, and a nil field costs nothing. Hooks run with no lock held and must
-// not block; hooks of several goroutines run side by side. What happens on a call runs on the call's goroutine; everything else
-// on the manager's own, which survives a hook that panics.
+// not block; hooks of several goroutines run side by side.
+//
+// Created, Closed and Shed run on the goroutine of whoever called New, Close or the circuit, where a panic goes up. Changed, Led and Failed run on
+// the goroutine of whoever made the change or met the failure: mostly one of Run's, but also a caller's, after ForceOpen or Sample. A
+// panic in them ends nobody's work: it counts as [HookPanicked].
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
@@ -16,8 +21,8 @@ type Hooks struct {
 	Created func(*Manager)
 	// Closed is told once, by [Manager.Close].
 	Closed func(*Manager)
-	// Refused is told of every call that was refused; in DryRun, of every one that would have been.
-	Refused func(context.Context, RefusedEvent)
+	// Shed is told of every call that was shed; in DryRun, of every one that would have been.
+	Shed func(context.Context, ShedEvent)
 	// Changed is told of every change of a circuit, at most once in the whole fleet: by the manager that made it, when the store has said
 	// that it has it. If that answer is lost, nobody tells; Config.Notify is for those who must hear.
 	Changed func(Event)
@@ -27,8 +32,8 @@ type Hooks struct {
 	Failed func(FailureEvent)
 }
 
-// RefusedEvent tells of a call that was refused.
-type RefusedEvent struct {
+// ShedEvent tells of a call that was shed.
+type ShedEvent struct {
 	Manager *Manager
 	Key     Key
 	State   State // Closed if nothing is known, and FailClosed refuses all
@@ -87,7 +92,7 @@ const (
 	LeaseLost
 	// SettingsInvalid means that Config.ForTenant returned settings that New would refuse. The manager's own hold instead.
 	SettingsInvalid
-	// HookPanicked means that a hook panicked on one of the manager's own goroutines.
+	// HookPanicked means that the hook Changed, Led or Failed panicked. What it was told of stands.
 	HookPanicked
 
 	// NumFailures is the number of kinds.
@@ -97,10 +102,15 @@ const (
 // String returns the failure's word: "store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease",
 // "settings" or "hook".
 func (f Failure) String() string {
-	words := [...]string{
-		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook", NumFailures: "unknown",
-	}
-	return words[min(f, NumFailures)]
+	return words.Of("failure", f, "store poll counts notify record loss fenced conflict lease settings hook")
+}
+
+// MarshalText returns the failure's word, and an error if it has none.
+func (f Failure) MarshalText() ([]byte, error) { return words.Marshal(f, StoreFailed, HookPanicked) }
+
+// UnmarshalText takes the failure's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (f *Failure) UnmarshalText(text []byte) error {
+	return words.Unmarshal(f, text, StoreFailed, HookPanicked)
 }
 
 // ID is the event's idempotency key: the same whenever it is told, and nobody else's, not even after the store has lost everything.

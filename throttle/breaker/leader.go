@@ -96,7 +96,7 @@ func (m *Manager) extend(ctx context.Context, t term) {
 		case err == nil && led && next.lease.Term == t.lease.Term:
 			t = next
 		case err == nil:
-			m.fail(LeaseLost, fmt.Errorf("breaker: %s leads, with term %d", next.lease.Owner, next.lease.Term))
+			m.fail(LeaseLost, fmt.Errorf("breaker: %.200q leads, with term %d", next.lease.Owner, next.lease.Term))
 			return
 		case !time.Now().Before(t.until):
 			m.fail(LeaseLost, fmt.Errorf("breaker: the lease could not be extended: %w", err))

@@ -48,7 +48,7 @@ func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
 			return nil, ctx.Err()
 		},
 		"is deaf": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-			time.Sleep(time.Hour)
+			time.Sleep(3 * time.Minute)
 			return nil, nil
 		},
 	} {
@@ -65,7 +65,7 @@ func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
 				if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Failures[breaker.PollFailed] == 0 {
 					t.Errorf("got leads %v of the able one and %v of the blind one, want true and false", able.Stats().Leads, blind.Stats().Leads)
 				}
-				time.Sleep(time.Hour) // nothing of the test may be left behind
+				time.Sleep(3 * time.Minute) // nothing of the test may be left behind
 			})
 		})
 	}

@@ -3,34 +3,50 @@ package breaker
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/silence"
 )
 
 // quietFor is how long LogHooks says nothing more of a kind of failure.
 const quietFor = time.Minute
 
 // LogHooks returns hooks that log what a person wants to know: each change of a circuit, who leads, and what fails beside the calls, of each
-// kind the first in a minute. They log nothing on calls. A nil logger is slog.Default.
+// manager and kind the first in a minute. They log nothing on calls. A nil logger is slog.Default.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var quiet quietly
+	var quiet silence.Keeper[trouble]
 	return Hooks{
+		Closed: func(m *Manager) {
+			for f := range NumFailures {
+				quiet.Forget(trouble{m, Failure(f)})
+			}
+		},
 		Changed: func(e Event) {
 			logger.LogAttrs(context.Background(), changeLevel(e), "circuit changed", changeAttrs(e)...)
 		},
 		Led: func(e LeadEvent) {
-			logger.LogAttrs(context.Background(), slog.LevelInfo, "breaker leads", slog.String("breaker", e.Manager.Name()), slog.Bool("leads", e.Leads))
+			message := "breaker leads"
+			if !e.Leads {
+				message = "breaker leads no longer"
+			}
+			logger.LogAttrs(context.Background(), slog.LevelInfo, message, slog.String("breaker", e.Manager.Name()))
 		},
 		Failed: func(e FailureEvent) {
-			if more, ok := quiet.speak(e.Failure, time.Now()); ok {
+			if more, ok := quiet.Break(trouble{e.Manager, e.Failure}, time.Now(), quietFor); ok {
 				logger.LogAttrs(context.Background(), slog.LevelWarn, "breaker failed", slog.String("breaker", e.Manager.Name()),
 					slog.String("failure", e.Failure.String()), slog.Any("error", e.Err), slog.Uint64("more", more))
 			}
 		},
 	}
+}
+
+// trouble is what a manager may have of a kind.
+type trouble struct {
+	manager *Manager
+	failure Failure
 }
 
 // changeLevel is a warning for what cuts somebody off.
@@ -47,26 +63,4 @@ func changeAttrs(e Event) []slog.Attr {
 		slog.String("from", e.From.String()), slog.String("to", e.To.String()), slog.String("reason", e.Reason.String()), slog.Int("trips", e.Trips),
 		slog.Float64("failures", e.Failures), slog.Float64("successes", e.Successes), slog.Bool("dry_run", e.DryRun),
 	}
-}
-
-// quietly lets one failure of each kind through at a time, and counts the others.
-type quietly struct {
-	mu     sync.Mutex
-	since  [NumFailures]time.Time
-	missed [NumFailures]uint64
-}
-
-// speak reports whether to log, and how many were not logged since.
-func (q *quietly) speak(f Failure, now time.Time) (missed uint64, ok bool) {
-	if int(f) >= NumFailures {
-		return 0, true
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.since[f].IsZero() && now.Sub(q.since[f]) < quietFor {
-		q.missed[f]++
-		return 0, false
-	}
-	missed, q.missed[f], q.since[f] = q.missed[f], 0, now
-	return missed, true
 }

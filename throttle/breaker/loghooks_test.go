@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestLogHooks: a line for each change, and of what fails one a minute.
+// TestLogHooks: a line for each change, for each change of the leader, and of what fails one a minute.
 func TestLogHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -33,13 +33,40 @@ func TestLogHooks(t *testing.T) {
 			_ = m.Sample(t.Context())
 			time.Sleep(25 * time.Second)
 		}
+		running(t, m)
+		time.Sleep(time.Second)
+		_ = m.Close()
+		synctest.Wait()
 		want := []string{
 			`level=WARN msg="circuit changed" breaker=hooks tenant=acme key=k from=closed to=disabled reason=by_hand trips=0 failures=0 successes=0 dry_run=false`,
 			`level=WARN msg="breaker failed" breaker=hooks failure=poll error=boom more=0`,
 			`level=WARN msg="breaker failed" breaker=hooks failure=poll error=boom more=2`,
+			`level=INFO msg="breaker leads" breaker=hooks`,
+			`level=INFO msg="breaker leads no longer" breaker=hooks`,
 		}
 		if got := strings.TrimSpace(out.String()); got != strings.Join(want, "\n") {
 			t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+		}
+	})
+}
+
+// TestLogHooksTellManagersApart: what one has failed at already is news of another.
+func TestLogHooksTellManagersApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		hooks := breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))
+		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			return nil, errBoom
+		}
+		for _, name := range []string{"one", "two"} {
+			m := breaker.Must(breaker.New(breaker.Config{Name: name, Poll: poll, Hooks: hooks}))
+			_, _ = m.Sample(t.Context()), m.Sample(t.Context())
+			_ = m.Close()
+		}
+		for _, name := range []string{"one", "two"} {
+			if got := strings.Count(out.String(), `msg="breaker failed" breaker=`+name); got != 1 {
+				t.Errorf("%s: got %d lines want 1 in\n%s", name, got, out.String())
+			}
 		}
 	})
 }

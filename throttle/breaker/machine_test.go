@@ -22,7 +22,7 @@ func machineConfig(change func(*Config)) *Config {
 	return &c
 }
 
-func TestMachine(t *testing.T) {
+func TestEachStepOfACircuit(t *testing.T) {
 	open := record{state: Open, trips: 1, generation: 7, changedAt: noon, openUntil: after(30 * time.Second), calledAt: noon}
 	halfOpen := record{state: HalfOpen, trips: 2, generation: 7, changedAt: noon, openUntil: noon, calledAt: noon.Add(-time.Minute)}
 	probed := halfOpen
@@ -139,7 +139,7 @@ func TestSaneCounts(t *testing.T) {
 	}
 }
 
-func TestBlank(t *testing.T) {
+func TestBlankIsWhatSaysNothing(t *testing.T) {
 	tests := []struct {
 		name   string
 		record record

@@ -14,7 +14,7 @@ import (
 )
 
 // Manager keeps the circuits of one agent, together with the other agents of its store. Make it with [New], and let [Manager.Run] run. All
-// methods are safe for concurrent use.
+// methods are safe for concurrent use. A nil context is the background. A nil Manager knows of nothing, and answers calls with an error.
 type Manager struct {
 	config  Config
 	asGiven Config // what ForTenant gets: spans that follow from others are not filled in
@@ -38,12 +38,13 @@ type Manager struct {
 	notifying atomic.Int64  // notifications under way, also those that nobody waits for any more
 	prober    prober
 	tickets   sync.Pool
+	besides   sync.Pool
 	noted     chan struct{} // there is something to notify
 	changed   chan struct{} // the store has told of a change
 
 	running atomic.Bool
 	closed  chan struct{}
-	closing sync.Once
+	closing atomic.Bool
 }
 
 // New returns a manager, or an error that names every field that is wrong, and its range. It asks the store for nothing.
@@ -81,6 +82,7 @@ func New(c Config) (*Manager, error) {
 	m.store = newGuard(m, c.Store)
 	m.prober.wake = make(chan struct{}, 1)
 	m.tickets.New = func() any { return new(ticket) }
+	m.besides.New = func() any { return new(besideShedError) }
 	for i := range m.known {
 		m.known[i].Store(&shard{index: i})
 	}
@@ -91,6 +93,9 @@ func New(c Config) (*Manager, error) {
 	}
 	return m, nil
 }
+
+// made reports whether m came from New.
+func (m *Manager) made() bool { return m != nil && m.tally != nil }
 
 // Must returns the manager, or panics with the error: for managers that are made when the program starts.
 func Must(m *Manager, err error) *Manager {
@@ -110,17 +115,23 @@ func newOwner() string {
 }
 
 // Name returns the manager's name.
-func (m *Manager) Name() string { return m.config.Name }
+func (m *Manager) Name() string {
+	if !m.made() {
+		return ""
+	}
+	return m.config.Name
+}
 
 // Run keeps the agent up to date, polls and decides whenever it leads, asks for probes and notifies, until ctx ends or the manager
-// is closed; then it resigns and returns nil. It returns [ErrRunning] at once if another Run is under way. It
-// can be called again.
+// is closed; then it resigns and returns nil. Nothing opens before Run runs: whoever forgets it has a breaker that lets every call through,
+// and says so by [Stats].Running. It returns [ErrRunning] at once if another Run is under way. It can be called again.
 func (m *Manager) Run(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
+	if !m.made() {
+		return errNil
 	}
+	ctx = orBackground(ctx)
 	if m.isClosed() {
-		return ErrClosed
+		return ErrManagerClosed
 	}
 	if m.running.Swap(true) {
 		return ErrRunning
@@ -152,12 +163,13 @@ func (m *Manager) stopRunning() {
 // Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
 // idempotent. The store is the caller's to close, when Run has returned.
 func (m *Manager) Close() error {
-	m.closing.Do(func() {
-		close(m.closed)
-		if h := m.config.Hooks.Closed; h != nil {
-			h(m)
-		}
-	})
+	if !m.made() || m.closing.Swap(true) {
+		return nil
+	}
+	close(m.closed)
+	if h := m.config.Hooks.Closed; h != nil {
+		h(m)
+	}
 	return nil
 }
 
@@ -168,6 +180,14 @@ func (m *Manager) isClosed() bool {
 	default:
 		return false
 	}
+}
+
+// orBackground returns a context to go on with: a nil one is the background.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }
 
 // pause waits, and reports whether it was for so long: not if ctx has ended.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 const (
@@ -142,8 +144,10 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.NotifyTimeout)
 	defer cancel()
-	_, err := await(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, m.config.Notify(ctx, e) },
-		func() { m.notifying.Add(-1) })
+	_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
+		defer m.notifying.Add(-1) // however late
+		return struct{}{}, m.config.Notify(ctx, e)
+	}, nil)
 	if err != nil {
 		m.fail(NotifyFailed, err)
 		return false

@@ -2,13 +2,12 @@ package breaker
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Permit is leave to make one call. The zero Permit is what a refused call gets, and its methods do nothing.
+// Permit is leave to make one call. The zero Permit is what a shed call gets, and its methods do nothing.
 type Permit struct {
 	ticket *ticket
 	round  uint64
@@ -70,7 +69,7 @@ func (m *Manager) giveBack(t *ticket) {
 // admitted.
 func (m *Manager) result(ctx context.Context, v *view, generation uint64, err error) (failed, counts bool) {
 	outcome := m.classify(ctx, err)
-	if outcome != throttle.Accepted && outcome != throttle.Rejected {
+	if outcome == throttle.Ignored {
 		return false, false
 	}
 	now := uint64(0)
@@ -82,23 +81,4 @@ func (m *Manager) result(ctx context.Context, v *view, generation uint64, err er
 		return false, false
 	}
 	return outcome == throttle.Rejected, true
-}
-
-// classify says how a call ended.
-func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
-	if c := m.config.Classify; c != nil {
-		if o, ok := c(ctx, err); ok {
-			return o
-		}
-	}
-	if err == nil {
-		return throttle.Accepted
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed) || errors.Is(err, throttle.ErrPanicked) {
-		return throttle.Ignored
-	}
-	if _, refused := errors.AsType[*RefusedError](err); refused {
-		return throttle.Ignored
-	}
-	return throttle.Rejected
 }

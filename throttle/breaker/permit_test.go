@@ -26,6 +26,11 @@ func TestHowCallsCount(t *testing.T) {
 	errMine := errors.New("mine")
 	classify := func(_ context.Context, err error) (throttle.Outcome, bool) {
 		switch {
+		case err == nil, throttle.DefaultClassify(t.Context(), err) == throttle.Rejected && !errors.Is(err, context.DeadlineExceeded):
+			t.Errorf("Classify was asked about %v, which is decided", err)
+			return throttle.Ignored, true
+		case errors.Is(err, throttle.ErrShed):
+			return throttle.Rejected, true
 		case errors.Is(err, errMine):
 			return throttle.Accepted, true
 		case errors.Is(err, errBoom):
@@ -47,12 +52,16 @@ func TestHowCallsCount(t *testing.T) {
 		{"deadline", nil, context.DeadlineExceeded, failed},
 		{"cancelled", nil, fmt.Errorf("late: %w", context.Canceled), neither},
 		{"shed by a throttle", nil, throttle.ErrShed, neither},
-		{"refused by a breaker", nil, fmt.Errorf("inner: %w", &breaker.RefusedError{Reason: breaker.ErrOpen}), neither},
+		{"shed by a breaker", nil, fmt.Errorf("inner: %w", &breaker.ShedError{Reason: breaker.ErrOpen}), neither},
 		{"panicked", nil, throttle.ErrPanicked, neither},
+		{"cancelled, but too late", nil, errors.Join(context.Canceled, context.DeadlineExceeded), failed},
+		{"marked", nil, throttle.RejectedError(throttle.ErrShed), failed},
 		{"classified, accepted", classify, errMine, succeeded},
 		{"classified, rejected", classify, errBoom, failed},
-		{"classified, shed", classify, context.DeadlineExceeded, neither},
-		{"classified, no opinion, nil", classify, nil, succeeded},
+		{"classified, shed, which is no opinion", classify, context.DeadlineExceeded, failed},
+		{"classified, shed by a throttle", classify, fmt.Errorf("inner: %w", throttle.ErrShed), failed},
+		{"classified, nil", classify, nil, succeeded},
+		{"classified, marked", classify, fmt.Errorf("late: %w", throttle.RejectedError(errMine)), failed},
 		{"classified, no opinion, error", classify, errors.New("other"), failed},
 	}
 	for _, tt := range tests {
@@ -149,7 +158,7 @@ func TestLateResults(t *testing.T) {
 	})
 }
 
-func TestRefusedErrors(t *testing.T) {
+func TestShedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agents, _ := fleet(t, 1, breaker.Config{BreakerTimeout: 10 * time.Second})
 		m, k := agents[0], breaker.Key{ID: "k"}
@@ -159,15 +168,15 @@ func TestRefusedErrors(t *testing.T) {
 		}
 		sample(t, m)
 		time.Sleep(4 * time.Second)
-		var refused *breaker.RefusedError
-		if err := c.Run(t.Context(), succeeding); !errors.As(err, &refused) || !errors.Is(err, breaker.ErrOpen) {
+		var shed *breaker.ShedError
+		if err := c.Run(t.Context(), succeeding); !errors.As(err, &shed) || !errors.Is(err, breaker.ErrOpen) {
 			t.Fatalf("got %v", err)
 		}
-		if refused.Breaker != "fleet" || refused.Key != k || refused.State != breaker.Open || refused.RetryAfter() != 6*time.Second || refused.Temporary() {
-			t.Errorf("got %+v, retry after %v", refused, refused.RetryAfter())
+		if shed.Breaker != "fleet" || shed.Key != k || shed.State != breaker.Open || shed.RetryAfter() != 6*time.Second || shed.Temporary() {
+			t.Errorf("got %+v, retry after %v", shed, shed.RetryAfter())
 		}
 		time.Sleep(6 * time.Second)
-		if got := refused.RetryAfter(); got != 0 {
+		if got := shed.RetryAfter(); got != 0 {
 			t.Errorf("retry after %v, want 0", got)
 		}
 		if err := c.CanExecute(t.Context()); !errors.Is(err, breaker.ErrTooManyRequests) {

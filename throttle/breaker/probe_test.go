@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestProbes(t *testing.T) {
+func TestOneAsksForProbesAndEachIsTakenOnce(t *testing.T) {
 	now := time.Now()
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	var p probes

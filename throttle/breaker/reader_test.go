@@ -163,7 +163,7 @@ func TestCounterHasRoom(t *testing.T) {
 	}
 }
 
-func TestOddUse(t *testing.T) {
+func TestANilFunctionIsAnErrorAndLongTimesAreFine(t *testing.T) {
 	m := agent(t, breaker.Config{})
 	if err := m.Circuit(breaker.Key{}).Run(t.Context(), nil); err == nil {
 		t.Error("a nil function made no error")

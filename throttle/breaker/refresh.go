@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 const (
@@ -16,7 +18,10 @@ const (
 
 // Refresh reads what has changed in the store, now. Run does so by itself.
 func (m *Manager) Refresh(ctx context.Context) error {
-	err := m.refresh(ctx)
+	if !m.made() {
+		return errNil
+	}
+	err := m.refresh(orBackground(ctx))
 	m.publishLearned()
 	return err
 }
@@ -205,9 +210,9 @@ func (m *Manager) snapshotAge() time.Duration {
 func (m *Manager) keepWatching(ctx context.Context) {
 	w, ok := m.config.Store.(Watcher)
 	for ok && ctx.Err() == nil {
-		_, err := await(ctx, func(ctx context.Context) (struct{}, error) {
+		_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, w.Watch(ctx, func() { hint(m.changed) })
-		}, func() {})
+		}, nil)
 		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}

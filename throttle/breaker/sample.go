@@ -6,16 +6,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 // errPoll marks the failures of polls.
 var errPoll = errors.New("breaker: poll failed")
 
-// Sample makes one round by hand: it takes the lease if it is free, reads, polls, decides and writes, notifies and asks for probes. It returns
-// [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the next round is this manager's too.
+// Sample makes one round by hand, without Run, for tests and for those who have a clock of their own: it takes the lease if it is free, reads,
+// polls, decides and writes, notifies and asks for probes. It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so
+// that the next round is this manager's too. It is one round and no more: nothing opens before the next, and [Stats].Running stays false.
 func (m *Manager) Sample(ctx context.Context) error {
+	if !m.made() {
+		return errNil
+	}
+	ctx = orBackground(ctx)
 	if m.isClosed() {
-		return ErrClosed
+		return ErrManagerClosed
 	}
 	t, led, err := m.campaign(ctx)
 	if err != nil {
@@ -67,7 +74,10 @@ func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.PollTimeout)
 	defer cancel()
-	return await(ctx, func(ctx context.Context) (map[Key]PollResult, error) { return m.config.Poll(ctx, q) }, func() { m.polling.Store(false) })
+	return remote.Await(ctx, func(ctx context.Context) (map[Key]PollResult, error) {
+		defer m.polling.Store(false) // however late
+		return m.config.Poll(ctx, q)
+	}, nil)
 }
 
 // round is one round of decisions.

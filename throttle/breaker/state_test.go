@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -9,14 +10,14 @@ import (
 func TestStatesHaveWords(t *testing.T) {
 	want := map[breaker.State]string{
 		breaker.Closed: "closed", breaker.Open: "open", breaker.HalfOpen: "half_open", breaker.Disabled: "disabled",
-		breaker.NumStates: "unknown", 255: "unknown",
+		breaker.NumStates: "state(4)", 255: "state(255)",
 	}
 	for s, word := range want {
 		if got := s.String(); got != word {
 			t.Errorf("State(%d) = %q, want %q", s, got, word)
 		}
 		parsed, ok := breaker.ParseState(word)
-		if known := word != "unknown"; ok != known || known && parsed != s {
+		if known := s < breaker.NumStates; ok != known || known && parsed != s {
 			t.Errorf("ParseState(%q) = %v, %v", word, parsed, ok)
 		}
 	}
@@ -36,7 +37,7 @@ func TestGravity(t *testing.T) {
 func TestReasonsAndFailuresHaveWords(t *testing.T) {
 	reasons := map[breaker.Reason]string{
 		0: "", breaker.Failing: "failing", breaker.TimeOver: "time_over", breaker.Recovered: "recovered", breaker.Undecided: "undecided",
-		breaker.TooManyTrips: "too_many_trips", breaker.Forgotten: "forgotten", breaker.ByHand: "by_hand", 200: "unknown",
+		breaker.TooManyTrips: "too_many_trips", breaker.Forgotten: "forgotten", breaker.ByHand: "by_hand", 200: "reason(200)",
 	}
 	for r, word := range reasons {
 		if got := r.String(); got != word {
@@ -45,16 +46,16 @@ func TestReasonsAndFailuresHaveWords(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for f := range breaker.Failure(breaker.NumFailures) {
-		if w := f.String(); w == "" || w == "unknown" || seen[w] {
+		if w := f.String(); w == "" || strings.Contains(w, "(") || seen[w] {
 			t.Errorf("Failure(%d) = %q", f, w)
 		} else {
 			seen[w] = true
 		}
 	}
-	if got := breaker.Failure(breaker.NumFailures).String(); got != "unknown" {
+	if got := breaker.Failure(breaker.NumFailures).String(); got != "failure(11)" {
 		t.Errorf("a failure that is none is %q", got)
 	}
-	policies := map[breaker.StalePolicy]string{breaker.FailOpen: "fail_open", breaker.KeepLast: "keep_last", breaker.FailClosed: "fail_closed", 9: "unknown"}
+	policies := map[breaker.StalePolicy]string{breaker.FailOpen: "fail_open", breaker.KeepLast: "keep_last", breaker.FailClosed: "fail_closed", 9: "stale_policy(9)"}
 	for p, word := range policies {
 		if got := p.String(); got != word {
 			t.Errorf("StalePolicy(%d) = %q, want %q", p, got, word)

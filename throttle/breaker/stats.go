@@ -18,13 +18,16 @@ type Stats struct {
 	// SnapshotAge is how long ago the store was read last, -1 if it never was.
 	SnapshotAge time.Duration
 	Stale       bool // for longer than Config.MaxStale: Config.OnStale holds
-	Leads       bool
-	Term        uint64 // of the lease that holds, as far as this agent knows
-	Leader      string // its owner
-	DryRun      bool
-	OnStale     StalePolicy
-	MaxStale    time.Duration
-	SampleRate  time.Duration
+	// Running is whether [Manager.Run] is under way. Without it nothing opens: this agent neither leads nor reads what others have found.
+	// [Manager.Sample] is one round by hand, and counts as no more: Running stays false.
+	Running    bool
+	Leads      bool
+	Term       uint64 // of the lease that holds, as far as this agent knows
+	Leader     string // its owner
+	DryRun     bool
+	OnStale    StalePolicy
+	MaxStale   time.Duration
+	SampleRate time.Duration
 }
 
 // CallStats is what became of calls.

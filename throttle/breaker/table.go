@@ -30,8 +30,8 @@ type entry struct {
 	record     *record
 	settings   *Config
 	probes     *probes
-	refusal    *RefusedError // while it is open, or disabled
-	enough     *RefusedError // while it is half-open
+	refusal    *ShedError // while it is open, or disabled
+	enough     *ShedError // while it is half-open
 }
 
 // look returns what the newest table says about a key.
@@ -96,7 +96,7 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 	e := &entry{
 		key: r.key, state: r.state, forced: r.forced, dryRun: settings.DryRun, generation: r.generation, record: r, settings: settings,
 	}
-	e.refusal = &RefusedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
+	e.refusal = &ShedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
 	switch {
 	case r.state == Disabled:
 		e.refusal.Reason = ErrDisabled
@@ -105,7 +105,7 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 	}
 	if r.state == HalfOpen || r.state == Open {
 		e.probes = &probes{}
-		e.enough = &RefusedError{Breaker: settings.Name, Key: r.key, State: HalfOpen, Reason: ErrTooManyRequests}
+		e.enough = &ShedError{Breaker: settings.Name, Key: r.key, State: HalfOpen, Reason: ErrTooManyRequests}
 	}
 	return e
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Defaults and bounds of Config.
@@ -11,6 +13,8 @@ const (
 	defaultTimeout = 50 * time.Millisecond
 	shortestWait   = time.Millisecond
 	longestWait    = time.Minute
+	longestLease   = 100 * time.Millisecond
+	highestLease   = 1e9
 	longestName    = 255
 	mostReplicas   = 1e6
 )
@@ -23,7 +27,9 @@ const (
 	FailOpen FailurePolicy = iota
 	// FailClosed denies it, with [ErrStore].
 	FailClosed
-	// LocalShare grants it from buckets in memory that have a share of the limit: one of Config.Replicas.
+	// LocalShare grants it from buckets in memory that have a share of the limit: one of Config.Replicas. What is more than such a bucket has
+	// now is denied as by a store; what is more than it ever holds fails with [ErrStore]. These buckets are kept as in
+	// [NewMemoryStore].
 	LocalShare
 
 	numPolicies = iota
@@ -31,7 +37,15 @@ const (
 
 // String returns the policy's word: "fail_open", "fail_closed" or "local_share".
 func (p FailurePolicy) String() string {
-	return [...]string{"fail_open", "fail_closed", "local_share", "unknown"}[min(p, numPolicies)]
+	return words.Of("failure_policy", p, "fail_open fail_closed local_share")
+}
+
+// MarshalText returns the policy's word, and an error if it has none.
+func (p FailurePolicy) MarshalText() ([]byte, error) { return words.Marshal(p, FailOpen, LocalShare) }
+
+// UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (p *FailurePolicy) UnmarshalText(text []byte) error {
+	return words.Unmarshal(p, text, FailOpen, LocalShare)
 }
 
 // Config says how a limiter behaves. Every zero field but Name and Limit means its default. [New] copies it.
@@ -42,17 +56,28 @@ type Config struct {
 	Limit Limit
 	// LimitFor returns the limit of a key, live: it is asked at each request. The zero Limit, and one that is not valid, mean Limit.
 	LimitFor func(key string) Limit
-	// Store keeps the buckets. Default a memory store of the limiter's own, for one process.
+	// Store keeps the buckets. Default a memory store of the limiter's own, for one process. [NewMemoryStore] says what a key costs there,
+	// and how long.
 	Store Store
 	// OnFailure says what holds while the store gives no answer. Default FailOpen.
 	OnFailure FailurePolicy
-	// Replicas is how many processes share the limit, for LocalShare. Default 1.
+	// Replicas is how many processes share the limit, for LocalShare and Lease. Default 1.
 	Replicas int
-	// Timeout is how long a request waits for the store, 1 ms to 1 min. Default 50 ms. A memory store needs none.
-	Timeout time.Duration
+	// StoreTimeout is how long the store is waited for, 1 ms to 1 min. Default 50 ms. Requests that are asked for together may wait twice as long:
+	// for the answer to those before, and for their own. A store that has failed three times in a row is left alone for 250 ms, and for up to a
+	// second if it fails again; OnFailure decides at once meanwhile.
+	StoreTimeout time.Duration
 	// OneByOne asks the store for each request by itself. By default requests for one token of a bucket that come while the store is
 	// being asked for that bucket are asked for together, which costs no accuracy.
 	OneByOne bool
+	// Lease is how many tokens of a bucket are fetched ahead at most, up to 1e9, for requests for one token: for buckets that are asked for more
+	// often than the store can answer. It is never more than what comes back in 10 ms (or one token), nor than a quarter of Capacity / Replicas.
+	// Default 0: none. In any time the whole fleet uses at most Replicas * Lease tokens more than the algorithm grants, because they are
+	// used later than they were granted; and twice that while the store takes back what was not used.
+	Lease int64
+	// LeaseFor is how long such tokens are kept before they are given back, 1 ms to 100 ms, and how long at most the store is not asked about
+	// a bucket that was empty. Default 100 ms.
+	LeaseFor time.Duration
 	// Hooks are told what the limiter does.
 	Hooks Hooks
 }
@@ -60,8 +85,11 @@ type Config struct {
 // withDefaults returns a copy in which no zero means a default any more.
 func (c Config) withDefaults() Config {
 	c.Limit = c.Limit.WithDefaults()
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
+	if c.StoreTimeout == 0 {
+		c.StoreTimeout = defaultTimeout
+	}
+	if c.LeaseFor == 0 {
+		c.LeaseFor = longestLease
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 1
@@ -80,18 +108,25 @@ func (c *Config) validate() error {
 	demand(c.Name != "" && len(c.Name) <= longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
 	demand(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "FailOpen, FailClosed or LocalShare")
 	demand(c.Replicas >= 1 && c.Replicas <= mostReplicas, "Replicas", c.Replicas, "1 to 1e6")
-	demand(c.Timeout >= shortestWait && c.Timeout <= longestWait, "Timeout", c.Timeout, "1ms to 1m0s")
+	demand(c.StoreTimeout >= shortestWait && c.StoreTimeout <= longestWait, "StoreTimeout", c.StoreTimeout, "1ms to 1m0s")
+	demand(c.Lease >= 0 && c.Lease <= highestLease && (c.Lease == 0 || !c.OneByOne), "Lease", c.Lease, "0 to 1e9, and 0 with OneByOne")
+	demand(c.LeaseFor >= shortestWait && c.LeaseFor <= longestLease, "LeaseFor", c.LeaseFor, "1ms to 100ms")
 	if err := c.Limit.Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// share returns the limit of one of n processes that share it: at least one token.
+// share returns the limit of one of n processes that share it: at least one token. Of what comes back very seldom the share comes back at least once
+// in the longest period.
 func (l Limit) share(n int) Limit {
 	l.Capacity = max(1, l.Capacity/int64(n))
 	if l.Algorithm == Continuous {
-		l.Period = min(l.Period*time.Duration(n), longestPeriod)
+		interval := l.interval()
+		l.Refill, l.Period = 1, longestPeriod
+		if interval <= longestPeriod/time.Duration(n) {
+			l.Period = max(shortestPeriod, interval*time.Duration(n))
+		}
 	}
 	return l.WithDefaults()
 }

@@ -1,6 +1,10 @@
 package bucket
 
-import "time"
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
+)
 
 // Source says who decided.
 type Source uint8
@@ -12,13 +16,19 @@ const (
 	FromPolicy
 	// FromLease is the source of what was granted out of tokens that were fetched before.
 	FromLease
-
-	numSources = iota
 )
 
 // String returns the source's word: "store", "policy" or "lease".
 func (s Source) String() string {
-	return [...]string{"store", "policy", "lease", "unknown"}[min(s, numSources)]
+	return words.Of("source", s, "store policy lease")
+}
+
+// MarshalText returns the source's word, and an error if it has none.
+func (s Source) MarshalText() ([]byte, error) { return words.Marshal(s, FromStore, FromLease) }
+
+// UnmarshalText takes the source's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (s *Source) UnmarshalText(text []byte) error {
+	return words.Unmarshal(s, text, FromStore, FromLease)
 }
 
 // Decision is the answer to a request for tokens.

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
@@ -29,6 +34,47 @@ func Example() {
 	// false 0 <nil> 1h0m0s
 }
 
+// A denial as an error, for callers who have nothing to do then but to return.
+func ExampleLimiter_Take() {
+	l := bucket.Must(bucket.New(bucket.Config{Name: "reports", Limit: bucket.Per(2, time.Hour)}))
+	report := func(ctx context.Context, customer string) error {
+		if err := l.Take(ctx, customer, 1); err != nil {
+			return err
+		}
+		return nil // of making the report
+	}
+	for range 3 {
+		err := report(context.Background(), "ann")
+		fmt.Println(errors.Is(err, bucket.ErrDenied), errors.Is(err, throttle.ErrShed))
+	}
+	// Output:
+	// false false
+	// false false
+	// true true
+}
+
+// Somebody has paid for more, and need not wait for it.
+func ExampleLimiter_Reset() {
+	ctx := context.Background()
+	l := bucket.Must(bucket.New(bucket.Config{Name: "reports", Limit: bucket.Every(time.Hour)}))
+	fmt.Println(l.Take(ctx, "ann", 1))
+	if err := l.Reset(ctx, "ann"); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(l.Take(ctx, "ann", 1))
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// Six hundred a minute, of which no more than twenty at once.
+func ExampleLimit_WithBurst() {
+	limit := bucket.Per(600, time.Minute).WithBurst(20)
+	fmt.Println(limit.Capacity, "at once, then one in", limit.Interval())
+	// Output:
+	// 20 at once, then one in 100ms
+}
+
 // A function behind a bucket.
 func ExampleGuard() {
 	l := bucket.Must(bucket.New(bucket.Config{Name: "mail", Limit: bucket.Every(time.Hour)}))
@@ -40,4 +86,36 @@ func ExampleGuard() {
 	// Output:
 	// "sent" false
 	// "" true
+}
+
+// Two calls a second, and five callers each second, who all come at once.
+func Example_twoCallsASecond() {
+	synctest.Test(new(testing.T), func(*testing.T) { // so that its seconds take no time
+		l := bucket.Must(bucket.New(bucket.Config{
+			Name: "action", Limit: bucket.Limit{Capacity: 2, Period: time.Second, Algorithm: bucket.Fixed},
+		}))
+		limited := bucket.Guard(l.Requester(""), func(context.Context) (string, error) { return "done", nil })
+		start := time.Now()
+		for range 3 {
+			var callers sync.WaitGroup
+			var done, denied atomic.Int64
+			for range 5 {
+				callers.Go(func() {
+					switch _, err := limited(context.Background()); {
+					case err == nil:
+						done.Add(1)
+					case errors.Is(err, bucket.ErrDenied):
+						denied.Add(1)
+					}
+				})
+			}
+			callers.Wait()
+			fmt.Printf("%v: %d done, %d denied\n", time.Since(start), done.Load(), denied.Load())
+			time.Sleep(time.Second)
+		}
+	})
+	// Output:
+	// 0s: 2 done, 3 denied
+	// 1s: 2 done, 3 denied
+	// 2s: 2 done, 3 denied
 }

@@ -11,72 +11,87 @@ type Level struct {
 	Used int64
 }
 
-// Take takes at least min and at most max tokens, or none, at a time in nanoseconds since 1970. It returns the level that follows, and what is
-// to be answered. The limit must be valid; min must be at most its capacity. A clock that has stepped back mints no tokens; one that was
-// far ahead keeps nobody waiting for longer than an empty bucket would.
+// Take takes at least atLeast and at most atMost tokens, or none, at a time in nanoseconds since 1970. It returns the level that follows, and what is
+// to be answered. The limit must be valid; atLeast must be at most its capacity. A clock that has stepped back mints no tokens. A level that is
+// further ahead than that of an empty bucket, because the clock was or because the limit was slower, is that of an empty one, and stays that from
+// the first denial on.
 func (v Level) Take(l Limit, now, atLeast, atMost int64) (Level, Decision) {
-	l = l.WithDefaults()
-	if l.Algorithm == Fixed {
-		return v.takeFixed(&l, now, atLeast, atMost)
-	}
-	return v.takeContinuous(&l, now, atLeast, atMost)
+	m := meterOf(l)
+	var d Decision
+	v.take(&m, now, atLeast, atMost, &d)
+	return v, d
 }
 
-// takeContinuous is Take for buckets that are refilled evenly.
-func (v Level) takeContinuous(l *Limit, now, atLeast, atMost int64) (Level, Decision) {
-	interval := int64(l.interval())
-	burst := l.Capacity * interval
-	full := min(max(v.At, now), now+burst)
-	free := now + burst - full
-	granted := min(atMost, free/interval)
+// take is Take of a limit whose numbers are worked out, in place. The decision, which must be zero, is filled in place too: seven words that
+// are handed up through several functions cost more than the arithmetic.
+func (v *Level) take(m *meter, now, atLeast, atMost int64, d *Decision) {
+	d.Limit = m.capacity
+	if m.fixed {
+		v.takeFixed(m, now, atLeast, atMost, d)
+	} else {
+		v.takeContinuous(m, now, atLeast, atMost, d)
+	}
+}
+
+// takeContinuous is take for buckets that are refilled evenly.
+func (v *Level) takeContinuous(m *meter, now, atLeast, atMost int64, d *Decision) {
+	full := min(max(v.At, now), now+m.burst)
+	free := now + m.burst - full
+	there := free / m.interval
+	granted := min(atMost, there)
 	if granted < atLeast {
-		return v, Decision{
-			Limit: l.Capacity, Remaining: free / interval, ResetAfter: time.Duration(full - now),
-			RetryAfter: time.Duration(atLeast*interval - free),
+		d.Remaining = there
+		d.ResetAfter = time.Duration(full - now)
+		d.RetryAfter = time.Duration(atLeast*m.interval - free)
+		if full < v.At { // kept in mind, or the bucket would be empty for as long as the clock was ahead
+			*v = Level{At: full}
 		}
+		return
 	}
-	full += granted * interval
-	next := Level{At: full}
-	if granted == 0 {
-		next = v
+	if granted > 0 {
+		full += granted * m.interval
+		*v = Level{At: full}
 	}
-	d := Decision{
-		Allowed: true, Granted: granted, Limit: l.Capacity, Remaining: (now + burst - full) / interval, ResetAfter: time.Duration(full - now),
-	}
+	d.Allowed = true
+	d.Granted = granted
+	d.Remaining = there - granted
+	d.ResetAfter = time.Duration(full - now)
 	if granted < atMost {
-		d.RetryAfter = time.Duration(interval - (now+burst-full)%interval)
+		d.RetryAfter = time.Duration(m.interval - free%m.interval)
 	}
-	return next, d
 }
 
-// takeFixed is Take for buckets that are filled once per period.
-func (v Level) takeFixed(l *Limit, now, atLeast, atMost int64) (Level, Decision) {
-	period := int64(l.Period)
-	begins, used := now-now%period, int64(0)
+// takeFixed is take for buckets that are filled once per period.
+func (v *Level) takeFixed(m *meter, now, atLeast, atMost int64, d *Decision) {
+	begins, used := now-now%m.period, int64(0)
 	switch {
-	case v.At > now+period: // of a clock that was far ahead: nobody knows what is left, and the next period is not far
-		used = l.Capacity
+	case v.At > now+m.period: // of a clock that was far ahead: nobody knows what is left, and the next period is not far
+		used = m.capacity
 	case v.At >= begins:
 		begins, used = v.At, v.Used
 	}
-	left := max(0, l.Capacity-used)
-	reset := time.Duration(begins + period - now)
+	left := max(0, m.capacity-used)
+	reset := time.Duration(begins + m.period - now)
 	granted := min(atMost, left)
 	if granted < atLeast {
-		return v, Decision{Limit: l.Capacity, Remaining: left, ResetAfter: reset, RetryAfter: reset}
+		d.Remaining, d.ResetAfter, d.RetryAfter = left, reset, reset
+		if v.At > now+m.period {
+			*v = Level{At: begins, Used: used}
+		}
+		return
 	}
-	next := Level{At: begins, Used: used + granted}
-	if granted == 0 {
-		next = v
+	if granted > 0 {
+		*v = Level{At: begins, Used: used + granted}
 	}
-	d := Decision{Allowed: true, Granted: granted, Limit: l.Capacity, Remaining: left - granted}
-	if next.Used > 0 {
+	d.Allowed = true
+	d.Granted = granted
+	d.Remaining = left - granted
+	if used+granted > 0 {
 		d.ResetAfter = reset
 	}
 	if granted < atMost {
 		d.RetryAfter = reset
 	}
-	return next, d
 }
 
 // Return gives tokens back that were not needed. A bucket never gets more than full.

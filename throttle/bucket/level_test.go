@@ -69,7 +69,7 @@ func checkRetry(t *testing.T, v Level, l Limit, now, n int64, d Decision) {
 	}
 }
 
-func TestFixed(t *testing.T) {
+func TestAFixedBucketIsFullAgainEachPeriod(t *testing.T) {
 	l := Limit{Capacity: 3, Period: time.Second, Algorithm: Fixed}
 	second := int64(time.Second)
 	steps := []struct {

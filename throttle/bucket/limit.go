@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Algorithm says how a bucket is refilled.
@@ -22,7 +24,15 @@ const (
 
 // String returns the algorithm's word: "continuous" or "fixed".
 func (a Algorithm) String() string {
-	return [...]string{"continuous", "fixed", "unknown"}[min(a, numAlgorithms)]
+	return words.Of("algorithm", a, "continuous fixed")
+}
+
+// MarshalText returns the algorithm's word, and an error if it has none.
+func (a Algorithm) MarshalText() ([]byte, error) { return words.Marshal(a, Continuous, Fixed) }
+
+// UnmarshalText takes the algorithm's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (a *Algorithm) UnmarshalText(text []byte) error {
+	return words.Unmarshal(a, text, Continuous, Fixed)
 }
 
 // Bounds of a Limit. Times are kept in nanoseconds since 1970, in 63 bits.
@@ -48,7 +58,30 @@ type Limit struct {
 func PerSecond(n int64) Limit { return Limit{Capacity: n, Refill: n, Period: time.Second} }
 
 // Every returns the limit of one token per period, of which none is saved up.
-func Every(period time.Duration) Limit { return Limit{Capacity: 1, Refill: 1, Period: period} }
+func Every(period time.Duration) Limit {
+	if period == 0 {
+		period = -1 // which is refused; none would mean a second
+	}
+	return Limit{Capacity: 1, Refill: 1, Period: period}
+}
+
+// Per returns the limit of n tokens per period, of which all may be taken at once.
+func Per(n int64, period time.Duration) Limit {
+	if period == 0 {
+		period = -1 // as Every
+	}
+	return Limit{Capacity: n, Refill: n, Period: period}
+}
+
+// WithBurst returns a copy by which up to n tokens may be taken at once, and as many come back as before. Of a [Fixed] limit, which is all there is in a
+// period, it is that.
+func (l Limit) WithBurst(n int64) Limit {
+	if l = l.WithDefaults(); l.Refill == 0 {
+		l.Refill = -1 // which is refused; none would mean n
+	}
+	l.Capacity = n
+	return l
+}
 
 // WithDefaults returns a copy in which no zero means a default any more.
 func (l Limit) WithDefaults() Limit {
@@ -64,6 +97,14 @@ func (l Limit) WithDefaults() Limit {
 // Validate returns what is wrong with a limit, with field, value and range.
 func (l Limit) Validate() error {
 	l = l.WithDefaults()
+	if l.sound() { // stores ask at each request
+		return nil
+	}
+	return l.explain()
+}
+
+// explain says what is wrong with a limit without zeros.
+func (l *Limit) explain() error {
 	var errs []error
 	demand := func(good bool, field string, value any, want string) {
 		if !good {
@@ -81,6 +122,14 @@ func (l Limit) Validate() error {
 	demand(l.Capacity <= int64(longestFill)/int64(l.Interval()), "Capacity", l.Capacity,
 		fmt.Sprintf("at most %d, which at one per %v takes ten years to fill", int64(longestFill)/int64(max(1, l.Interval())), l.Interval()))
 	return errors.Join(errs...)
+}
+
+// sound reports whether nothing is wrong with a limit without zeros. It costs no memory.
+func (l *Limit) sound() bool {
+	if l.Capacity < 1 || l.Refill < 1 || l.Period < shortestPeriod || l.Period > longestPeriod || l.Algorithm >= numAlgorithms {
+		return false
+	}
+	return l.Algorithm == Fixed || l.Refill <= int64(l.Period) && l.Capacity <= int64(longestFill)/int64(l.interval())
 }
 
 // Interval is the time in which one token comes back, rounded up to a whole nanosecond, so that a bucket never grants too much: a million

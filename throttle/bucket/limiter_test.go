@@ -24,6 +24,12 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"least", bucket.Config{Name: "x", Limit: good}, ""},
 		{"name", bucket.Config{Limit: good}, `Config.Name is "": want 1 to 255 bytes`},
 		{"no limit", bucket.Config{Name: "x"}, "Limit.Capacity is 0: want 1 or more"},
+		{"none per second", bucket.Config{Name: "x", Limit: bucket.PerSecond(0).WithBurst(5)}, "Limit.Refill is -1: want 1 or more"},
+		{"none per period", bucket.Config{Name: "x", Limit: bucket.Per(0, time.Hour).WithBurst(5)}, "Limit.Refill is -1: want 1 or more"},
+		{"some per no time", bucket.Config{Name: "x", Limit: bucket.Per(5, 0)}, "Limit.Period is -1ns: want 1µs"},
+		{"none at once", bucket.Config{Name: "x", Limit: bucket.Per(5, time.Hour).WithBurst(0)}, "Limit.Capacity is 0: want 1 or more"},
+		{"less than none at once", bucket.Config{Name: "x", Limit: bucket.Per(5, time.Hour).WithBurst(-2)}, "Limit.Capacity is -2: want 1 or more"},
+		{"many at once", bucket.Config{Name: "x", Limit: bucket.Per(5, time.Hour).WithBurst(1000)}, ""},
 		{"capacity", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: -1}}, "Limit.Capacity is -1"},
 		{"refill", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: 1, Refill: -1}}, "Limit.Refill is -1: want 1 or more, or 0 for Capacity"},
 		{"refill fast", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: 1, Refill: 1e9 + 1}}, "Limit.Refill is 1000000001: want at most one per nanosecond"},
@@ -35,7 +41,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"algorithm", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: 1, Algorithm: 7}}, "Limit.Algorithm is 7"},
 		{"policy", bucket.Config{Name: "x", Limit: good, OnFailure: 9}, "Config.OnFailure is 9: want FailOpen, FailClosed or LocalShare"},
 		{"replicas", bucket.Config{Name: "x", Limit: good, Replicas: -1}, "Config.Replicas is -1: want 1 to 1e6"},
-		{"timeout", bucket.Config{Name: "x", Limit: good, Timeout: time.Hour}, "Config.Timeout is 1h0m0s: want 1ms to 1m0s"},
+		{"timeout", bucket.Config{Name: "x", Limit: good, StoreTimeout: time.Hour}, "Config.StoreTimeout is 1h0m0s: want 1ms to 1m0s"},
+		{"lease", bucket.Config{Name: "x", Limit: good, Lease: -1}, "Config.Lease is -1: want 0 to 1e9, and 0 with OneByOne"},
+		{"lease one by one", bucket.Config{Name: "x", Limit: good, Lease: 1, OneByOne: true}, "Config.Lease is 1: want 0 to 1e9, and 0 with OneByOne"},
+		{"lease long", bucket.Config{Name: "x", Limit: good, LeaseFor: time.Second}, "Config.LeaseFor is 1s: want 1ms to 100ms"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,7 +158,7 @@ func TestRequestsAreAskedForTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 600, Refill: 1, Period: time.Hour}, Timeout: time.Minute})
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 600, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 		var mu sync.Mutex
 		var all sync.WaitGroup
 		allowed, retries := 0, map[time.Duration]int{}
@@ -184,7 +193,7 @@ func TestACallerWhoLeavesLosesNothingForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), Timeout: time.Minute})
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), StoreTimeout: time.Minute})
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
 		go func() { _, err := l.Allow(ctx, "k"); left <- err }()

@@ -2,7 +2,9 @@ package bucket
 
 import (
 	"context"
+	"crypto/sha256"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"time"
 )
@@ -10,6 +12,9 @@ import (
 const (
 	memoryParts = 64
 	fewBuckets  = 64 // of a part, among which it is not worth looking for full ones
+
+	longestKey = 128                          // in bytes, that is kept as it is: what is longer is hashed, so that it costs no more
+	keyStart   = longestKey + 1 - sha256.Size // what is kept of a longer one, before its hash
 )
 
 // MemoryStore is a [Store] in memory, for one process. Buckets that are full again cost nothing. Make it with [NewMemoryStore].
@@ -28,12 +33,19 @@ type memoryPart struct {
 	_      [40]byte
 }
 
+// memoryBucket is a bucket, and the limit by which it was asked last.
 type memoryBucket struct {
 	level Level
 	limit Limit
+	meter meter
 }
 
 // NewMemoryStore returns an empty store.
+//
+// A bucket costs about 150 bytes and its key. A key of more than 128 bytes is kept as its first 97 and its SHA-256, so that a bucket costs 300 bytes at
+// most. It stays until it is full, and then until the number of buckets has doubled since full ones were last looked for, which is done when
+// others are added. Their number has no bound of its own: where strangers choose the keys, it is up to twice as many as they think of in the
+// time in which a bucket fills.
 func NewMemoryStore() *MemoryStore {
 	s := &MemoryStore{begun: time.Now(), seed: maphash.MakeSeed()}
 	s.epoch = s.begun.UnixNano()
@@ -50,25 +62,52 @@ func (s *MemoryStore) part(key string) *memoryPart {
 	return &s.parts[maphash.String(s.seed, key)%memoryParts]
 }
 
+// bucketID is what a key is kept as. None that is kept as it is can be taken for one with a hash, which is longer.
+func bucketID(key string) string {
+	if len(key) <= longestKey {
+		return key
+	}
+	return hashed(key)
+}
+
+// hashed is apart, so that bucketID is inlined.
+func hashed(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return key[:keyStart] + string(sum[:])
+}
+
 // Take implements [Store].
-func (s *MemoryStore) Take(ctx context.Context, r Request) (Decision, error) {
+func (s *MemoryStore) Take(ctx context.Context, r Request) (d Decision, err error) {
 	if err := ctx.Err(); err != nil {
-		return Decision{}, err
+		return d, err
 	}
-	now := s.now()
-	p := s.part(r.Key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.levels[r.Key]
-	if b == nil {
-		p.forgetFull(now)
-		b = &memoryBucket{}
-		p.levels[r.Key] = b
-	}
-	var d Decision
-	b.level, d = b.level.Take(r.Limit, now, r.Min, r.Max)
-	b.limit = r.Limit
+	s.take(r.Key, &r.Limit, r.Min, r.Max, &d)
 	return d, nil
+}
+
+// take is Take without the context, and without copies.
+func (s *MemoryStore) take(key string, limit *Limit, atLeast, atMost int64, d *Decision) {
+	now := s.now()
+	key = bucketID(key)
+	p := s.part(key)
+	p.mu.Lock()
+	b := p.levels[key]
+	if b == nil {
+		b = p.add(key, now)
+	}
+	if b.limit != *limit {
+		b.limit, b.meter = *limit, meterOf(*limit)
+	}
+	b.level.take(&b.meter, now, atLeast, atMost, d)
+	p.mu.Unlock()
+}
+
+// add makes room for a bucket, and makes it. The key may be a part of something large, such as a request, which is not kept.
+func (p *memoryPart) add(key string, now int64) *memoryBucket {
+	p.forgetFull(now)
+	b := &memoryBucket{}
+	p.levels[strings.Clone(key)] = b
+	return b
 }
 
 // forgetFull drops the buckets that are full, each time that the number of all has doubled.
@@ -89,6 +128,7 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	key = bucketID(key)
 	p := s.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,6 +143,7 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	key = bucketID(key)
 	p := s.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,14 +18,7 @@ type requester struct {
 
 // RequestToken implements [TokenRequester].
 func (r requester) RequestToken(ctx context.Context) error {
-	d, err := r.limiter.Allow(ctx, r.key)
-	if err != nil {
-		return err
-	}
-	if !d.Allowed {
-		return &DeniedError{Limiter: r.limiter.config.Name, Key: r.key, RetryAfter: d.RetryAfter}
-	}
-	return nil
+	return r.limiter.Take(ctx, r.key, 1)
 }
 
 // Guard returns f behind a bucket: it runs if a token is granted, with the context of whoever calls.

@@ -8,7 +8,7 @@ const (
 	failedOpen   = window.Accepted + 1
 	denied       = window.Shed
 	failedClosed = window.Shed + 1
-	tokens       = window.Free
+	moreTokens   = window.Free // granted to requests for several: the first of each is the request's
 )
 
 // Stats is what a limiter has done since it was made.
@@ -16,34 +16,44 @@ type Stats struct {
 	Name         string
 	Granted      uint64 // requests
 	Denied       uint64
-	FailedOpen   uint64 // granted because the store gave no answer
-	FailedClosed uint64 // denied because of that
+	FailedOpen   uint64 // granted by Config.OnFailure, because the store gave no answer
+	FailedClosed uint64 // denied by it
 	Tokens       uint64 // granted
 	Waiting      int    // requests in Wait
+	Asking       int    // other requests that wait for the answer of a store
 	OnFailure    FailurePolicy
-	Limit        Limit // of keys that have no other
+	Limit        Limit  // of keys that have no other
+	HookPanics   uint64 // panics of hooks on goroutines of the limiter's own: see Hooks
 }
 
 // Stats returns what the limiter has done.
 func (l *Limiter) Stats() Stats {
-	return Stats{
+	if !l.made() {
+		return Stats{}
+	}
+	waiting, asking := l.waiting.Load(), l.asking.Load() // before what becomes of them
+	more := l.tally.Total(0, moreTokens)
+	s := Stats{
 		Name:         l.config.Name,
 		Granted:      l.tally.Total(0, granted),
 		Denied:       l.tally.Total(0, denied),
 		FailedOpen:   l.tally.Total(0, failedOpen),
 		FailedClosed: l.tally.Total(0, failedClosed),
-		Tokens:       l.tally.Total(0, tokens),
-		Waiting:      int(l.waiting.Load()),
+		Waiting:      int(waiting),
+		Asking:       int(asking),
 		OnFailure:    l.config.OnFailure,
 		Limit:        *l.limit.Load(),
+		HookPanics:   l.panics.Load(),
 	}
+	s.Tokens = s.Granted + s.FailedOpen + more
+	return s
 }
 
 // count counts one request, and what it was granted.
 func (l *Limiter) count(column int, n int64) {
 	row := l.tally.Row(l.tally.Pick(), 0)
 	row[column].Add(1)
-	if n > 0 {
-		row[tokens].Add(uint64(n))
+	if n > 1 {
+		row[moreTokens].Add(uint64(n - 1))
 	}
 }

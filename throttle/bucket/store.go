@@ -15,6 +15,13 @@ type Store interface {
 	Close() error
 }
 
+// Prompt is a [Store] that knows whether its methods always return as soon as their context ends. One that does is asked on the goroutine of
+// whoever asks. Others are asked on another, which is left behind if they do not, and which costs.
+type Prompt interface {
+	Store
+	Prompt() bool
+}
+
 // Request asks for tokens.
 type Request struct {
 	Key      string // any bytes

@@ -55,8 +55,8 @@ func (c *Client) DialOptions() []grpc.DialOption {
 // Group returns the client's throttles, by key: for their Stats, and to Tune one.
 func (c *Client) Group() *throttle.Group { return c.group }
 
-// Close ends the telemetry of the client's throttles. Calls made later are not throttled. It is idempotent, and always
-// returns nil.
+// Close closes the client's throttles. Calls that are made later are sent without one: none is shed, counted or told of. Those in flight
+// are counted and told of to their end. It is idempotent, and always returns nil.
 func (c *Client) Close() error { return c.group.Close() }
 
 // UnaryInterceptor throttles unary calls. A call that is shed is not sent: errors.Is(err, [throttle.ErrShed]) holds for its

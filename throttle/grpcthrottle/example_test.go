@@ -61,10 +61,9 @@ func ExampleNewClient() {
 	}})
 	defer stop()
 
-	client, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{
+	client := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
 		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}, // sheds whatever may be shed
-	})
-	check(err)
+	}))
 	defer client.Close()
 	conn := connect("passthrough:///shop", append(client.DialOptions(), dialer)...)
 	defer conn.Close()
@@ -77,7 +76,7 @@ func ExampleNewClient() {
 	}
 	fmt.Println("received by the backend:", received)
 	fmt.Println("not even sent:", shed)
-	_, err = ask(context.Background(), conn, "pear")
+	_, err := ask(context.Background(), conn, "pear")
 	fmt.Println(status.Code(err), err)
 	// Output:
 	// received by the backend: 16
@@ -87,11 +86,10 @@ func ExampleNewClient() {
 
 // A server's handler says that it is out of something, and is left in peace for a while. Methods are throttled one by one.
 func ExampleNewServer() {
-	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }},
 		Trust:    throttle.Trust{Default: throttle.Medium}, // whatever strangers say
-	})
-	check(err)
+	}))
 	defer server.Close()
 	dialer, stop := served(&shop{buy: func(context.Context, string) (string, error) {
 		return "", status.Error(codes.ResourceExhausted, "no database connection left")
@@ -100,6 +98,7 @@ func ExampleNewServer() {
 
 	conn := connect("passthrough:///shop", dialer)
 	defer conn.Close()
+	var err error
 	for range 16 {
 		_, err = ask(context.Background(), conn, "pear")
 	}
@@ -122,16 +121,14 @@ func Example() {
 		return fmt.Sprintf("%s: %v", who, throttle.PriorityFromContext(ctx, throttle.Low))
 	}
 	guard := func(trust throttle.Trust) []grpc.ServerOption {
-		server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "incoming"}, Trust: trust})
-		check(err)
+		server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "incoming"}, Trust: trust}))
 		return server.ServerOptions()
 	}
 	calling := func(target string) []grpc.DialOption {
-		client, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{
+		client := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
 			Throttle: throttle.Config{Name: "outgoing"},
 			Send:     func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Target == target }, // ours, so it may know
-		})
-		check(err)
+		}))
 		return client.DialOptions()
 	}
 	inside := func(context.Context) bool { return true } // a listener that only our own can reach; else see peer.FromContext

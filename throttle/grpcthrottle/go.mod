@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/deixis/faults v1.0.1
-	github.com/spillway-go/spillway v0.0.0
+	github.com/spillway-go/spillway v0.1.0
 	go.uber.org/goleak v1.3.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc
 	google.golang.org/grpc v1.85.0

@@ -55,7 +55,7 @@ func say(ctx context.Context, word string) context.Context {
 func hear(ctx context.Context, trust throttle.Trust) (heard context.Context, p throttle.Priority, believed bool) {
 	said := metadata.ValueFromIncomingContext(ctx, PriorityKey)
 	if len(said) == 0 {
-		return ctx, trust.Default, false
+		return ctx, max(trust.Default, trust.Ceiling), false // as Accept has it of strangers
 	}
 	word, peer := "", trust.Peer
 	if len(said) == 1 {

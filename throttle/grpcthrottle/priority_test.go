@@ -117,6 +117,26 @@ func TestPriorityOfContextFirst(t *testing.T) {
 	})
 }
 
+// TestStrangersDoNotOutrankTheTrusted forgets the Default beside a Ceiling.
+func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
+	stranger := func(context.Context) bool { return false }
+	for _, ceiling := range []throttle.Priority{throttle.High, throttle.Important, throttle.Low} {
+		server := newServer(t, grpcthrottle.ServerConfig{
+			Throttle: throttle.Config{Name: "server"}, Trust: throttle.Trust{Peer: stranger, Ceiling: ceiling},
+		})
+		for _, said := range [][]string{nil, {"high"}, {"high", "high"}, {"urgent"}} {
+			ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{grpcthrottle.PriorityKey: said})
+			_, err := server.UnaryInterceptor()(ctx, nil, &grpc.UnaryServerInfo{FullMethod: buy}, func(ctx context.Context, _ any) (any, error) {
+				if got := throttle.PriorityFromContext(ctx, 99); got != ceiling {
+					t.Errorf("Trust{Ceiling: %v}, a stranger says %q: got %v want no more than the ceiling", ceiling, said, got)
+				}
+				return nil, nil
+			})
+			must(t, err)
+		}
+	}
+}
+
 func TestPrioritySent(t *testing.T) {
 	yes := func(context.Context, grpcthrottle.RPC) bool { return true }
 	here := func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Target == target && rpc.Method != "" }

@@ -13,18 +13,16 @@ import (
 
 // The least that a server and a client need.
 func Example_recipes() {
-	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "incoming"},
 		Trust:    throttle.Trust{Default: throttle.Medium}, // whatever strangers say
-	})
-	check(err)
+	}))
 	s := grpc.NewServer(server.ServerOptions()...)
 	s.Stop() // there is a whole one below
 
 	const target = "passthrough:///backend"
 	credentials := grpc.WithTransportCredentials(insecure.NewCredentials())
-	client, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "outgoing"}})
-	check(err)
+	client := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "outgoing"}}))
 	backend, err := grpc.NewClient(target, append(client.DialOptions(), credentials)...)
 	check(err)
 	check(backend.Close())

@@ -18,7 +18,8 @@ const longestDelay = time.Hour
 // defaultRetryAfter is when to try again after a shed.
 const defaultRetryAfter = time.Second
 
-// ServerConfig says how a server's calls are throttled. Only Throttle.Name is required. [NewServer] copies it.
+// ServerConfig says how a server's calls are throttled. Set Trust.Default or Priority, or every call is High; of the rest only Throttle.Name
+// is required. [NewServer] copies it.
 type ServerConfig struct {
 	// Throttle is how each throttle behaves. Its Name is required.
 	Throttle throttle.Config
@@ -29,7 +30,8 @@ type ServerConfig struct {
 	// Trust decides about priorities that calls bring in their metadata, as [PriorityKey]. Its Peer finds the sender with
 	// peer.FromContext. A context that carries a priority already, from an interceptor before ours, keeps it.
 	Trust throttle.Trust
-	// Priority is that of calls that bring none, or none that is trusted. Default: Trust.Default.
+	// Priority is that of calls that bring none, or none that is trusted. Trust.Ceiling is not for what it returns. Default: Trust.Default,
+	// up to that.
 	Priority func(context.Context, RPC) throttle.Priority
 	// RetryAfter is what callers that were shed are told to wait, at most 1 h. Default 1 s.
 	RetryAfter time.Duration
@@ -81,8 +83,8 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 // Group returns the server's throttles, by key: for their Stats, and to Tune one.
 func (s *Server) Group() *throttle.Group { return s.group }
 
-// Close ends the telemetry of the server's throttles. Calls that come later are not throttled. It is idempotent, and
-// always returns nil.
+// Close closes the server's throttles. Calls that come later are served without one: none is shed, counted or told of. Those in flight
+// are counted and told of to their end. It is idempotent, and always returns nil.
 func (s *Server) Close() error { return s.group.Close() }
 
 // UnaryInterceptor throttles unary calls. The caller of one that is shed gets the code Unavailable, a RetryInfo, and for its

@@ -21,109 +21,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-func TestServerSheds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		served := 0
-		server := newServer(t, grpcthrottle.ServerConfig{
-			Throttle: throttle.Config{Name: "inner-secret", Rand: always}, Trust: throttle.Trust{Default: throttle.Low},
-			RetryAfter: 7 * time.Second,
-		})
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { served++; return "", nil },
-			stream: func(_ string, ss grpc.ServerStream) error { served++; return echo(ss) },
-		}, server.ServerOptions())
-		must(t, p.buy(t.Context()))
-		must(t, p.converse(t.Context(), talk))
-		for _, method := range []string{buy, talk} {
-			spoil(t, member(t, server.Group(), method), throttle.Low)
-		}
-		var trailer metadata.MD
-		err := p.buy(t.Context(), grpc.Trailer(&trailer))
-		wantUnavailable(t, "unary", err, "throttle: call shed", 7*time.Second)
-		wantPushback(t, "unary", trailer, "-1")
-		if errors.Is(err, throttle.ErrShed) {
-			t.Error("a shed far away: got one of our own")
-		}
-		s, err := p.stream(t.Context(), talk)
-		must(t, err)
-		err = s.RecvMsg(new(text))
-		wantUnavailable(t, "stream", err, "throttle: call shed", 7*time.Second)
-		wantPushback(t, "stream", s.Trailer(), "-1")
-		if served != 2 {
-			t.Errorf("got %d calls served want 2: what was shed was served", served)
-		}
-		must(t, p.converse(t.Context(), fill)) // its own throttle
-	})
-}
-
-func wantPushback(t *testing.T, what string, trailer metadata.MD, want ...string) {
-	t.Helper()
-	if got := trailer.Get("grpc-retry-pushback-ms"); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: got pushback %v want %v", what, got, want)
-	}
-}
-
-// TestServerShedWithin has a server whose handlers call a backend through a throttle, which sheds.
-func TestServerShedWithin(t *testing.T) {
-	shed := throttle.Must(throttle.New(throttle.Config{Name: "backend", Rand: always}))
-	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backend", Rand: always}})
-	invoke := func() error {
-		return client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
-			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
-	}
-	must(t, invoke())
-	spoil(t, shed, throttle.Medium)
-	spoil(t, member(t, client.Group(), ""), throttle.Medium)
-	bare := shed.Do(t.Context(), throttle.Medium, func(context.Context) error { return nil })
-	ours := invoke()
-	foreign := errors.Join(status.Error(codes.ResourceExhausted, "come back later"), bare)
-	for _, tt := range []struct {
-		name string
-		err  error
-	}{{"of a throttle", bare}, {"of a client", ours}, {"wrapped", fmt.Errorf("orders: %w", ours)}, {"with a status", foreign}} {
-		synctest.Test(t, func(t *testing.T) {
-			server := newServer(t, grpcthrottle.ServerConfig{RetryAfter: 3 * time.Second, Pushback: 1500 * time.Microsecond})
-			p := open(t, &shop{
-				buy:    func(context.Context, string) (string, error) { return "", tt.err },
-				stream: func(string, grpc.ServerStream) error { return tt.err },
-			}, server.ServerOptions())
-			var trailer metadata.MD
-			err := p.buy(t.Context(), grpc.Trailer(&trailer))
-			s, streamErr := p.stream(t.Context(), talk)
-			must(t, streamErr)
-			streamErr = s.RecvMsg(new(text))
-			wantPushback(t, tt.name, trailer, "1")
-			wantPushback(t, tt.name+", stream", s.Trailer(), "1")
-			for _, err := range []error{err, streamErr} {
-				if errors.Is(tt.err, foreign) {
-					if status.Code(err) != codes.ResourceExhausted {
-						t.Errorf("%s: got %v want the handler's own code", tt.name, err)
-					}
-					continue
-				}
-				wantUnavailable(t, tt.name, err, "throttle: call shed", 3*time.Second)
-			}
-			for _, method := range []string{buy, talk} {
-				th := member(t, server.Group(), method)
-				wants(t, tt.name+", "+method, th, tally{ignored: 1})
-				if faultsOf(th, throttle.Ignored, throttle.FaultShed) != 1 {
-					t.Errorf("%s: got another fault than a shed", tt.name)
-				}
-			}
-		})
-	}
-}
-
-func TestServerPushbackLongerThanNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{Pushback: 1})
-		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", throttle.ErrShed }}, server.ServerOptions())
-		var trailer metadata.MD
-		_ = p.buy(t.Context(), grpc.Trailer(&trailer))
-		wantPushback(t, "a nanosecond", trailer, "1")
-	})
-}
-
 // TestServerAnswers sends the faults of handlers to the caller, and lets interceptors further out see them.
 func TestServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -233,7 +130,7 @@ func TestServerLeft(t *testing.T) {
 	}
 }
 
-func TestDeadline(t *testing.T) {
+func TestADeadlineIsNoSuccessOnEitherSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
 		p := open(t, &shop{

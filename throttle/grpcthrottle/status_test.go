@@ -119,8 +119,8 @@ func TestFromStatusDelay(t *testing.T) {
 	}
 }
 
-// TestBothWays sends faults with all that they say to a status and back.
-func TestBothWays(t *testing.T) {
+// TestFaultsAreTheSameAfterAStatusAndBack sends faults with all that they say to a status and back.
+func TestFaultsAreTheSameAfterAStatusAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		fault error
 		code  codes.Code

@@ -172,10 +172,10 @@ type tally struct {
 
 func tallyOf(th *throttle.Throttle) (n tally) {
 	for _, p := range th.Stats().Priorities {
-		n.accepted += p.Admitted.Outcome(throttle.Accepted)
-		n.rejected += p.Admitted.Outcome(throttle.Rejected)
-		n.ignored += p.Admitted.Outcome(throttle.Ignored)
-		n.shed += p.Shed[throttle.Own] + p.Shed[throttle.Above]
+		n.accepted += p.Ended.Outcome(throttle.Accepted)
+		n.rejected += p.Ended.Outcome(throttle.Rejected)
+		n.ignored += p.Ended.Outcome(throttle.Ignored)
+		n.shed += p.Shed.Sum()
 		n.inFlight += p.InFlight
 	}
 	return n
@@ -192,7 +192,7 @@ func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 // faultsOf counts the calls of a throttle that ended with a fault, by outcome.
 func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
 	for _, p := range th.Stats().Priorities {
-		n += p.Admitted[o][f]
+		n += p.Ended[o][f]
 	}
 	return n
 }

@@ -56,6 +56,9 @@
 // since this server was not short of anything. The caller's throttle counts it as a rejection, as any 503: from there the server
 // cannot serve such requests, whoever is the cause. It sheds in turn, so the load is taken away where it begins.
 //
+// A handler that refuses a request for a reason of its own, such as a limit for each caller, tells the middleware so, or one greedy caller
+// would have the others shed: see [Middleware].
+//
 // # Retries
 //
 // A shed request must not be retried at once: its error has a method Temporary that returns false, and a response has Retry-After. Put a

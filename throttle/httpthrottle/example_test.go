@@ -85,7 +85,7 @@ func Example_chain() {
 		return throttle.PriorityFromContext(r.Context(), throttle.Low)
 	}
 	backend := httptest.NewServer(httpthrottle.Middleware(
-		must(throttle.New(throttle.Config{Name: "backend"})),
+		throttle.Must(throttle.New(throttle.Config{Name: "backend"})),
 		httpthrottle.MiddlewareConfig{
 			Peer:    func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "127.") }, // a private network, or a certificate
 			Ceiling: throttle.Important,
@@ -94,13 +94,13 @@ func Example_chain() {
 	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "backend:", name(r)) })))
 	defer backend.Close()
 
-	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"},
 		Send:     func(r *http.Request) bool { return "http://"+r.URL.Host == backend.URL }, // nobody else learns how much our calls matter
 	}))
 	defer transport.Close()
 	frontend := httptest.NewServer(httpthrottle.Middleware(
-		must(throttle.New(throttle.Config{Name: "frontend"})),
+		throttle.Must(throttle.New(throttle.Config{Name: "frontend"})),
 		httpthrottle.MiddlewareConfig{Priority: func(r *http.Request) throttle.Priority {
 			if r.URL.Path == "/checkout" {
 				return throttle.High
@@ -141,14 +141,6 @@ func Example_chain() {
 	// /checkout
 	// frontend: high
 	// backend: important
-}
-
-// must is for configurations that are known to be right.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // A retrier tries again what a server could not serve, within a budget: a tenth of a retry is saved with each request, ten at most.
@@ -193,7 +185,7 @@ func Example_retries() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer backend.Close()
-	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return draw }},
 	}))
 	client := &http.Client{Transport: &retrier{base: transport, budget: 3, sleep: func(_ context.Context, d time.Duration) error {
@@ -235,7 +227,7 @@ func ExampleTransport_Group() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer backend.Close()
-	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // the draws are for the example
 	}))
 	client := &http.Client{Transport: transport}

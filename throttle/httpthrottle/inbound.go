@@ -27,7 +27,7 @@ func (m *middleware) judge(r *http.Request) verdict {
 	case m.Priority != nil:
 		p = m.Priority(r)
 	default:
-		p = m.Default
+		p = max(m.Default, m.Ceiling)
 	}
 	return verdict{ctx: throttle.WithPriority(ctx, p), priority: p, word: wordOf(p, trusted)}
 }

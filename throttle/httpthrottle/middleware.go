@@ -10,7 +10,8 @@ import (
 
 const defaultRetryAfter = time.Second
 
-// MiddlewareConfig says how the middleware of [Middleware] behaves. Every zero field means its default, but see Default.
+// MiddlewareConfig says how the middleware of [Middleware] behaves. Set Default or Priority, or every request is High; every other zero
+// field means its default.
 type MiddlewareConfig struct {
 	// Group has a throttle per route, tenant or whatever Key says, instead of the one given to [Middleware], which may be nil then.
 	Group *throttle.Group
@@ -18,17 +19,19 @@ type MiddlewareConfig struct {
 	// handler; a middleware around the mux comes before any pattern, and has one throttle for all. Do not use what strangers
 	// choose freely, such as the path.
 	Key func(*http.Request) string
-	// Priority is asked about requests whose context carries none, and which bring none that is trusted. Nil is Default.
+	// Priority is asked about requests whose context carries none, and which bring none that is trusted. The Ceiling is not for what
+	// it returns. Nil is Default.
 	Priority func(*http.Request) throttle.Priority
 	// Peer reports whether the sender of a request may say how much it matters, in the [PriorityHeader]. Judge by what the sender
 	// cannot make up: its certificate, the address of the connection; never by another header. Nil trusts nobody.
 	Peer func(*http.Request) bool
 	// Ceiling is the highest priority that a trusted sender can ask for.
 	Ceiling throttle.Priority
-	// Default is the priority of everyone else: untrusted, silent or unintelligible. Set it or Priority, its zero value is High.
+	// Default is the priority of everyone else: untrusted, silent or unintelligible. Nobody of them gets more than the Ceiling, so one that
+	// is higher means the Ceiling. Set it or Priority: its zero value is High, and so is the Ceiling's.
 	Default throttle.Priority
-	// RetryAfter is how long a shed caller is told to wait, at most an hour. Default 1 s. It is rounded up to seconds, and up to half
-	// as much is added at random, so that those who were shed together do not come back together.
+	// RetryAfter is how long a shed caller is told to wait. Default 1 s. What is outside of 1 s to 1 h is brought inside. It is rounded up
+	// to seconds, and up to half as much is added at random, so that those who were shed together do not come back together.
 	RetryAfter time.Duration
 	// Problem answers a request that is not served, instead of the small problem+json body: it writes status and body. Retry-After
 	// and Cache-Control are in the header already. For err, errors.Is(err, throttle.ErrShed) holds unless the request's context is
@@ -44,6 +47,11 @@ type MiddlewareConfig struct {
 // was one, when the header is written; the request is in flight until the handler returns. The handler's ResponseWriter is an
 // [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher] exactly as the server's own, and [http.ResponseController]
 // works. Its request has a context that carries the priority, and a PriorityHeader that says no more than was accepted.
+//
+// A handler whose status does not say what the throttle should learn, such as 429 for one caller who asks for too much, says it by a
+// method of its ResponseWriter, Tell(err error), before it writes. Err is classified as [throttle.Throttle.Do] would: nil is Accepted,
+// and what errors.Is(err, throttle.ErrShed) holds for is Ignored. A middleware within this one tells it so of the requests it sheds.
+// If others may have wrapped the writer, look for the method as [http.ResponseController] does, by Unwrap.
 func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) http.Handler {
 	if t == nil && c.Group == nil {
 		panic("httpthrottle: Middleware needs a Throttle or a MiddlewareConfig.Group")
@@ -118,7 +126,10 @@ func handBack(r, served *http.Request) {
 // refuse answers a request that is not served.
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
-	if !errors.Is(err, throttle.ErrShed) && r.Context().Err() == nil {
+	switch {
+	case errors.Is(err, throttle.ErrShed):
+		tellOuter(w, err)
+	case r.Context().Err() == nil:
 		status = http.StatusInternalServerError // a mistake in the program, which retries do not mend
 	}
 	announce(w.Header(), status, jittered(wholeSeconds(m.RetryAfter)))

@@ -17,7 +17,8 @@ import (
 // be served for want of capacity: a throttle shed a call on its behalf, or a backend was unavailable (a faults.AvailabilityFailure,
 // whose delay the caller is then told). It returns false, and has done nothing, if err is anything else.
 //
-// Inside a Middleware the throttle is told err itself rather than the status. So a call that was shed on the way to a backend is
+// Whatever errors.Is(err, throttle.ErrShed) holds for is a shed call, also if a breaker or a bucket refused it. Inside a Middleware the
+// throttle is told err itself rather than the status. So a call that was shed on the way to a backend is
 // Ignored there, as within [throttle.Throttle.Do]: it says nothing about this server. For the caller, 503 is a rejection.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	delay, ok := delayOf(err)
@@ -25,10 +26,10 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 		return false
 	}
 	if own := writerOf(w); own != nil {
-		if own.told.Load() {
+		if own.sent.Swap(true) {
 			return true // too late: the response is another one
 		}
-		own.tell(err)
+		own.Tell(err)
 	}
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // of what would have been served
 		w.Header().Del(name)
@@ -46,7 +47,11 @@ func delayOf(err error) (time.Duration, bool) {
 		}
 		return min(failure.RetryInfo.RetryDelay, longestDelay), true
 	}
-	return defaultRetryAfter, errors.Is(err, throttle.ErrShed)
+	var knows interface{ RetryAfter() time.Duration }
+	if shed := errors.Is(err, throttle.ErrShed); !shed || !errors.As(err, &knows) {
+		return defaultRetryAfter, shed
+	}
+	return min(knows.RetryAfter(), longestDelay), true
 }
 
 // writerOf finds the writer of the nearest middleware in w, under whatever others have put around it.

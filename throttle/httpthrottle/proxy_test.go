@@ -89,7 +89,7 @@ func TestProxiesDoNotBlameTheBackendForUploads(t *testing.T) {
 	for name, th := range map[string]*throttle.Throttle{"proxy": c.own, "backend": throttleOf(t, c.transport, c.address)} {
 		stats := th.Stats().Priorities[throttle.Low]
 		if name == "backend" {
-			equal(t, name+": rejected", stats.Admitted.Outcome(throttle.Rejected), 0)
+			equal(t, name+": rejected", stats.Ended.Outcome(throttle.Rejected), 0)
 		}
 		equal(t, name+": in flight", stats.InFlight, 0)
 	}

@@ -14,12 +14,12 @@ func Example_client() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") }))
 	defer backend.Close()
 
-	transport := must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"},
 	}))
 	client := &http.Client{Transport: transport}
 
-	response := must(client.Get(backend.URL))
+	response := throttle.Must(client.Get(backend.URL))
 	defer response.Body.Close()
 	fmt.Println(response.Status)
 	// Output:
@@ -35,9 +35,9 @@ func Example_server() {
 	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
 	server := httptest.NewServer(serve(mux))
 	defer server.Close()
-	fmt.Println(must(http.Get(server.URL)).Status)
+	fmt.Println(throttle.Must(http.Get(server.URL)).Status)
 
-	tenants := must(throttle.NewGroup(func(string) throttle.Config {
+	tenants := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
 		return throttle.Config{Name: "shop-tenants"}
 	}, throttle.GroupConfig{Max: 500}))
 	serve = httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
@@ -48,9 +48,9 @@ func Example_server() {
 	separate := httptest.NewServer(serve(mux))
 	defer separate.Close()
 	for _, tenant := range []string{"ann", "bob"} {
-		r := must(http.NewRequest(http.MethodGet, separate.URL, http.NoBody))
+		r := throttle.Must(http.NewRequest(http.MethodGet, separate.URL, http.NoBody))
 		r.Header.Set("Tenant", tenant)
-		_ = must(http.DefaultClient.Do(r)).Body.Close()
+		_ = throttle.Must(http.DefaultClient.Do(r)).Body.Close()
 	}
 	fmt.Println("throttles:", tenants.Len())
 	// Output:

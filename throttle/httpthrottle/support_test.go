@@ -139,8 +139,8 @@ func request(ctx context.Context, method string, body io.Reader) *http.Request {
 func books(th *throttle.Throttle) string {
 	var words []string
 	for _, p := range th.Stats().Priorities {
-		for o := range p.Admitted {
-			for f, n := range p.Admitted[o] {
+		for o := range p.Ended {
+			for f, n := range p.Ended[o] {
 				if n > 0 {
 					words = append(words, fmt.Sprintf("%d %v %v/%v", n, p.Priority, throttle.Outcome(o), throttle.Fault(f)))
 				}
@@ -157,7 +157,7 @@ func books(th *throttle.Throttle) string {
 func shed(th *throttle.Throttle) uint64 {
 	var n uint64
 	for _, p := range th.Stats().Priorities {
-		n += p.Shed[throttle.Own] + p.Shed[throttle.Above]
+		n += p.Shed.Sum()
 	}
 	return n
 }

@@ -78,8 +78,8 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 // Group returns the throttles, by key: to look at one's Stats, or to Tune it.
 func (t *Transport) Group() *throttle.Group { return t.group }
 
-// Close closes the throttles. Requests are no longer throttled from then on; those in flight go on. It leaves the base alone, is
-// idempotent, and always returns nil.
+// Close closes the throttles. Requests that come later are sent to the base without one: none is shed, counted or told of. Those in flight
+// are counted and told of to their end. It leaves the base alone, is idempotent, and always returns nil.
 func (t *Transport) Close() error { return t.group.Close() }
 
 // CloseIdleConnections closes the idle connections of the base, as [http.Client.CloseIdleConnections] asks.

@@ -17,16 +17,43 @@ type writer struct {
 	http.ResponseWriter
 	call throttle.Call
 	ctx  context.Context // the request's, which is over when the client goes away
-	told atomic.Bool
+	told atomic.Bool     // the call knows its outcome
+	sent atomic.Bool     // there is a final status, or WriteError has one under way
 }
 
 // answered tells the call the final status of the response, which is the first. What comes before it is 1xx, but for 101.
 func (w *writer) answered(status int) {
 	final := status >= http.StatusOK || status == http.StatusSwitchingProtocols
-	if !final || status > 999 || w.told.Load() { // beyond 999 the server's own will panic
+	if !final || status > 999 || w.sent.Load() { // beyond 999 the server's own will panic
 		return
 	}
-	w.tell(statusError(status, w.Header()))
+	w.sent.Store(true)
+	if !w.told.Load() {
+		w.tell(statusError(status, w.Header()))
+	}
+}
+
+// Tell says what the answer means that the handler is about to write, where its status would say something else: a 429 to one caller, who
+// is over a limit of his own, is no lack of capacity. Err is classified as [throttle.Call.Answered] does, here and in every middleware
+// around this one, and the first to say anything is believed. The status goes out as it is.
+func (w *writer) Tell(err error) {
+	w.tell(err)
+	tellOuter(w.ResponseWriter, err)
+}
+
+// tellOuter tells the nearest middleware in w, under whatever others have put around it, what the answer means.
+func tellOuter(w http.ResponseWriter, err error) {
+	for {
+		switch v := w.(type) {
+		case interface{ Tell(error) }:
+			v.Tell(err)
+			return
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return
+		}
+	}
 }
 
 // tell tells the call how it was answered, unless it was before.
@@ -102,7 +129,7 @@ func (w *writer) push(target string, options *http.PushOptions) error {
 // answers nothing: the handler can still say that something went wrong.
 func (w *writer) readFrom(src io.Reader) (int64, error) {
 	server := w.ResponseWriter.(io.ReaderFrom)
-	if w.told.Load() {
+	if w.sent.Load() {
 		return server.ReadFrom(src)
 	}
 	if !forKernel(src) {

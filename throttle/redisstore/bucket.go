@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,7 +49,7 @@ func (c BucketConfig) validate() error {
 //
 // Time is that of the server that has the bucket, in microseconds. Levels and intervals are in nanoseconds, and nothing is rounded: ten
 // million tokens per second are granted as ten at each microsecond. A token that comes back within a microsecond is granted at the next, so
-// that who is told to wait for some nanoseconds may have to wait for up to one microsecond more.
+// RetryAfter is rounded up to whole ones: it is always enough.
 //
 // # What is kept
 //
@@ -63,6 +64,9 @@ type Bucket struct {
 	scripts bucketScripts
 }
 
+var errBucketRing = errors.New("redisstore: the client is a Ring, which looks elsewhere for what a server that does not answer had, so that " +
+	"its buckets would all be full: want a Client or a ClusterClient")
+
 // NewBucket returns a store that uses the client, which stays the caller's to close: see [Options] for how to make one. It asks
 // Redis nothing, so that a process starts also when Redis does not answer.
 func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
@@ -71,6 +75,9 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	}
 	if err := c.validate(); err != nil {
 		return nil, err
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		return nil, errBucketRing
 	}
 	if err := suits(client); err != nil {
 		return nil, err
@@ -120,6 +127,17 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 		return fmt.Errorf("redisstore: reset: %s: %w", key, ended(ctx, err))
 	}
 	return nil
+}
+
+// Prompt implements [bucket.Prompt]: the client's ContextTimeoutEnabled says it, which [Options] sets.
+func (b *Bucket) Prompt() bool {
+	switch c := b.client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
+	}
+	return false
 }
 
 // Close implements [bucket.Store]. It does nothing: the client is its owner's to close.

@@ -49,7 +49,7 @@ func TestNewBucketRefuses(t *testing.T) {
 		"other brace": {client, BucketConfig{Name: "b", Prefix: "a}b"}, `BucketConfig.Prefix is "a}b"`},
 		"long prefix": {client, BucketConfig{Name: "b", Prefix: strings.Repeat("p", 256)}, "BucketConfig.Prefix is"},
 		"no client":   {nil, BucketConfig{Name: "b"}, "redisstore: the client is nil"},
-		"ring":        {ring, BucketConfig{Name: "b"}, "redisstore: the client is a Ring"},
+		"ring":        {ring, BucketConfig{Name: "b"}, "its buckets would all be full"},
 	} {
 		b, err := NewBucket(c.client, c.config)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || (b == nil) != (err != nil) {

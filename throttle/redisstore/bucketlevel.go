@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -61,7 +62,13 @@ func readDecision(r bucket.Request, answer []any) (bucket.Decision, error) {
 	if next != after {
 		return bucket.Decision{}, errAnswer
 	}
+	d.RetryAfter = roundedUp(d.RetryAfter)
 	return d, nil
+}
+
+// roundedUp is a time of whole microseconds: who waits for less may find the server's clock a step short of what was told.
+func roundedUp(d time.Duration) time.Duration {
+	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
 // parseLevel reads a level as the scripts write it. None is a full bucket.

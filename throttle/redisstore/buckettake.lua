@@ -15,11 +15,17 @@ local function refused(h, l)
   return less(h, l, leasth, leastl) or h == 0 and l == 0
 end
 
+-- But a level that was too far ahead is brought back by the first denial, or the bucket would be empty until then.
+local function denied(h, l)
+  return less(h, l, leasth, leastl)
+end
+
 if fixed then
   local bh, bl = begins()
   local uh, ul = 0, 0
   local nexth, nextl = add(nowh, nowl, unith, unitl)
-  if less(nexth, nextl, ath, atl) then -- of a clock that was far ahead
+  local ahead = less(nexth, nextl, ath, atl)
+  if ahead then -- of a clock that was far ahead
     uh, ul = wholeh, wholel
   elseif not less(ath, atl, bh, bl) then
     bh, bl, uh, ul = ath, atl, usedh, usedl
@@ -30,6 +36,9 @@ if fixed then
   end
   if less(mosth, mostl, h, l) then
     h, l = mosth, mostl
+  end
+  if ahead and denied(h, l) then
+    after = keep(bh, bl, uh, ul, add(bh, bl, unith, unitl))
   end
   if refused(h, l) then return answer() end
   uh, ul = add(uh, ul, h, l)
@@ -42,7 +51,8 @@ local fullh, fulll = nowh, nowl
 if less(nowh, nowl, ath, atl) then
   fullh, fulll = ath, atl
 end
-if less(emptyh, emptyl, fullh, fulll) then
+local ahead = less(emptyh, emptyl, fullh, fulll)
+if ahead then
   fullh, fulll = emptyh, emptyl
 end
 local h, l = sub(emptyh, emptyl, fullh, fulll)
@@ -50,6 +60,9 @@ if less(h, l, mosth, mostl) then -- all that is there, in whole tokens
   h, l = sub(h, l, remainder(h, l, unith, unitl))
 else
   h, l = mosth, mostl
+end
+if ahead and denied(h, l) then
+  after = keep(fullh, fulll, 0, 0, fullh, fulll)
 end
 if refused(h, l) then return answer() end
 fullh, fulll = add(fullh, fulll, h, l)

@@ -23,8 +23,8 @@ func TestMicroseconds(t *testing.T) {
 	}
 }
 
-// TestSince wants periods to begin where they would: what is before 1970 is moved by whole ones.
-func TestSince(t *testing.T) {
+// TestPeriodsBefore1970AreMovedByWholeOnes wants periods to begin where they would: what is before 1970 is moved by whole ones.
+func TestPeriodsBefore1970AreMovedByWholeOnes(t *testing.T) {
 	for name, c := range map[string]struct {
 		since time.Time
 		every int64

@@ -24,8 +24,8 @@ type BreakerConfig struct {
 	// Prefix is how the names of the tables begin, at most 40 ASCII letters, digits and underscores. A schema may stand before it, with a
 	// dot. Default "spillway_".
 	Prefix string
-	// Notify is a channel that is notified of every change, PostgreSQL only: what is passed to [Watch] may LISTEN there. Default none.
-	Notify string
+	// NotifyChannel is a channel that is notified of every change, PostgreSQL only: what is passed to [Watch] may LISTEN there. Default none.
+	NotifyChannel string
 }
 
 // Breaker is a [breaker.Store] in a database. Make it with [NewBreaker].
@@ -54,16 +54,16 @@ func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
 	if c.Name == "" || len(c.Name) > longestName {
 		return nil, fmt.Errorf("sqlstore: BreakerConfig.Name is %.64q of %d bytes: want 1 to %d bytes", c.Name, len(c.Name), longestName)
 	}
-	if c.Notify != "" {
+	if c.NotifyChannel != "" {
 		if d != PostgreSQL {
-			return nil, fmt.Errorf("sqlstore: BreakerConfig.Notify is %.64q: %v has no channels, want none", c.Notify, d)
+			return nil, fmt.Errorf("sqlstore: BreakerConfig.NotifyChannel is %.64q: %v has no channels, want none", c.NotifyChannel, d)
 		}
-		if err := identifier("BreakerConfig.Notify", c.Notify, longestChannel, false); err != nil {
+		if err := identifier("BreakerConfig.NotifyChannel", c.NotifyChannel, longestChannel, false); err != nil {
 			return nil, err
 		}
 	}
 	b := &Breaker{
-		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBreakerSQL(t, c.Notify != ""), notify: c.Notify,
+		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBreakerSQL(t, c.NotifyChannel != ""), notify: c.NotifyChannel,
 		begun: time.Now(),
 	}
 	b.swept.Store(-int64(sweepEvery))

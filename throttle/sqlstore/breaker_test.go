@@ -17,17 +17,17 @@ func TestNewBreakerRefuses(t *testing.T) {
 		c    BreakerConfig
 		want string
 	}{
-		"no dialect":           {0, BreakerConfig{Name: "b"}, "dialect is Dialect(0): want PostgreSQL, MySQL or SQLite"},
-		"unknown dialect":      {4, BreakerConfig{Name: "b"}, "dialect is Dialect(4)"},
+		"no dialect":           {0, BreakerConfig{Name: "b"}, "dialect is dialect(0): want PostgreSQL, MySQL or SQLite"},
+		"unknown dialect":      {4, BreakerConfig{Name: "b"}, "dialect is dialect(4)"},
 		"no name":              {SQLite, BreakerConfig{}, "BreakerConfig.Name"},
 		"long name":            {SQLite, BreakerConfig{Name: strings.Repeat("n", 256)}, "256 bytes: want 1 to 255"},
 		"hostile prefix":       {SQLite, BreakerConfig{Name: "b", Prefix: `x"; DROP TABLE y; --`}, "prefix is"},
 		"long prefix":          {SQLite, BreakerConfig{Name: "b", Prefix: strings.Repeat("p", 41)}, "1 to 40"},
-		"channel of SQLite":    {SQLite, BreakerConfig{Name: "b", Notify: "c"}, "BreakerConfig.Notify"},
-		"channel of MySQL":     {MySQL, BreakerConfig{Name: "b", Notify: "c"}, "MySQL has no channels"},
-		"hostile channel":      {PostgreSQL, BreakerConfig{Name: "b", Notify: "a'b"}, "BreakerConfig.Notify"},
-		"channel in a schema":  {PostgreSQL, BreakerConfig{Name: "b", Notify: "a.b"}, "BreakerConfig.Notify"},
-		"channel that is long": {PostgreSQL, BreakerConfig{Name: "b", Notify: strings.Repeat("c", 64)}, "1 to 63"},
+		"channel of SQLite":    {SQLite, BreakerConfig{Name: "b", NotifyChannel: "c"}, "BreakerConfig.NotifyChannel"},
+		"channel of MySQL":     {MySQL, BreakerConfig{Name: "b", NotifyChannel: "c"}, "MySQL has no channels"},
+		"hostile channel":      {PostgreSQL, BreakerConfig{Name: "b", NotifyChannel: "a'b"}, "BreakerConfig.NotifyChannel"},
+		"channel in a schema":  {PostgreSQL, BreakerConfig{Name: "b", NotifyChannel: "a.b"}, "BreakerConfig.NotifyChannel"},
+		"channel that is long": {PostgreSQL, BreakerConfig{Name: "b", NotifyChannel: strings.Repeat("c", 64)}, "1 to 63"},
 	} {
 		if b, err := NewBreaker(db, c.d, c.c); b != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, error %v want %q", name, b, err, c.want)
@@ -41,11 +41,18 @@ func TestNewBreakerRefuses(t *testing.T) {
 		{Name: strings.Repeat("n", 255)},
 		{Name: "b", Prefix: strings.Repeat("p", 40)},
 		{Name: "b", Prefix: "s.p_"},
-		{Name: "b", Notify: strings.Repeat("c", 63)},
+		{Name: "b", NotifyChannel: strings.Repeat("c", 63)},
 	} {
 		if _, err := NewBreaker(db, PostgreSQL, good); err != nil {
 			t.Errorf("%+v: got %v", good, err)
 		}
+	}
+}
+
+// TestErrNoTables, by itself, says whose error it is.
+func TestErrNoTables(t *testing.T) {
+	if got := ErrNoTables.Error(); !strings.HasPrefix(got, "sqlstore: the tables are missing: ") {
+		t.Errorf("got %q want it to begin with the package", got)
 	}
 }
 
@@ -69,6 +76,9 @@ func TestEveryStepSaysWhatFailed(t *testing.T) {
 			} {
 				if !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), "sqlstore: "+step+": ") {
 					t.Errorf("%v: got %v want sqlstore: %s: …", d, err, step)
+				}
+				if n := strings.Count(err.Error(), "sqlstore: "); n != 1 {
+					t.Errorf("%v: got %v, which says %d times who speaks, want once", d, err, n)
 				}
 				if got, want := errors.Is(err, ErrNoTables), !errors.Is(failure, errBroken); got != want {
 					t.Errorf("%v: %s: is ErrNoTables: got %v want %v", d, step, got, want)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -22,37 +23,20 @@ type BucketConfig struct {
 	// Prefix is how the name of the table begins, at most 40 ASCII letters, digits and underscores. A schema may stand before it, with a
 	// dot. Default "spillway_".
 	Prefix string
+	// SweepEvery is how often, on average, the rows of buckets that have been full for an hour are deleted, beside the requests of somebody
+	// who happens to ask when it is time. Zero is an hour, less is never: then call Sweep, or let the rows be.
+	SweepEvery time.Duration
 }
 
-// Bucket is a [bucket.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket].
-//
-// Each bucket is a row. One that is missing is a full one, so rows may be deleted at will: each that was not full gives its bucket one more
-// burst. A request that is denied writes nothing.
-//
-//	step    statements
-//	Take    1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, of which the second is left out if it is denied
-//	Peek    1
-//	Return  1
-//	Reset   1
-//
-// Take's own statement is the atomic step. On PostgreSQL it decides by the newest row, but what it says of a denied request is of the
-// moment at which it began; if others have emptied the bucket since, it asks again.
-//
-// The database's own clock rules, in UTC, whatever time zone the session is in. It is read once per statement, before any wait for
-// the row's lock; a time that has become old meanwhile only makes a bucket stricter. It counts microseconds, SQLite's milliseconds. Intervals and
-// levels are in nanoseconds all the same, so nothing is lost by rounding; an interval below the clock's resolution means that the tokens
-// of a whole tick come back at once.
-//
-// Keys are any bytes. One of up to 191 bytes is kept as it is, a longer one as its first 160 bytes and the SHA-256 of the whole.
-//
-// Commits cost more than anything else. On PostgreSQL, make the table UNLOGGED or set synchronous_commit off for these connections: a crash then
-// gives each bucket one more burst at most. Give it no index beside the primary key.
+// Bucket is a [bucket.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
+// says what its steps cost, and what to set for speed. All methods are safe for concurrent use.
 type Bucket struct {
 	db      *sql.DB
 	dialect Dialect
 	name    []byte
 	prefix  string
 	sql     bucketSQL
+	sweeper sweeper
 }
 
 var _ bucket.Store = (*Bucket)(nil)
@@ -69,11 +53,17 @@ func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	if c.Name == "" || len(c.Name) > longestName {
 		return nil, fmt.Errorf("sqlstore: BucketConfig.Name is %.64q of %d bytes: want 1 to %d bytes", c.Name, len(c.Name), longestName)
 	}
-	return &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, table)}, nil
+	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, table)}
+	b.sweeper.start(c.SweepEvery)
+	return b, nil
 }
 
-// Close implements [bucket.Store]. It does nothing: the database is the caller's.
-func (b *Bucket) Close() error { return nil }
+// Close implements [bucket.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
+// answered as before.
+func (b *Bucket) Close() error {
+	b.sweeper.close()
+	return nil
+}
 
 // CreateSchema creates the table if it is missing. Any number of processes may call it at once.
 func (b *Bucket) CreateSchema(ctx context.Context) error {
@@ -95,11 +85,12 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	if n <= 0 {
 		return ctx.Err()
 	}
+	l = l.WithDefaults()
 	query, args := b.sql.giveBack, []any{min(n, l.Capacity) * int64(l.Interval()), b.name, bucketID(key)}
 	if l.Algorithm == bucket.Fixed {
 		query, args = b.sql.giveBackFixed, []any{n, b.name, bucketID(key), int64(l.Period)}
 	}
-	if _, err := b.db.ExecContext(ctx, query, args...); err != nil {
+	if _, err := b.change(ctx, query, args...); err != nil {
 		return failed("return", err)
 	}
 	return nil
@@ -107,7 +98,7 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 
 // Reset implements [bucket.Store].
 func (b *Bucket) Reset(ctx context.Context, key string) error {
-	if _, err := b.db.ExecContext(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
+	if _, err := b.change(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
 		return failed("reset", err)
 	}
 	return nil

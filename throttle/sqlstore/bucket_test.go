@@ -18,7 +18,7 @@ func TestNewBucketRefuses(t *testing.T) {
 		c    BucketConfig
 		want string
 	}{
-		"no dialect":     {0, BucketConfig{Name: "b"}, "dialect is Dialect(0): want PostgreSQL, MySQL or SQLite"},
+		"no dialect":     {0, BucketConfig{Name: "b"}, "dialect is dialect(0): want PostgreSQL, MySQL or SQLite"},
 		"no name":        {SQLite, BucketConfig{}, "BucketConfig.Name"},
 		"long name":      {SQLite, BucketConfig{Name: strings.Repeat("n", 256)}, "256 bytes: want 1 to 255"},
 		"hostile prefix": {SQLite, BucketConfig{Name: "b", Prefix: `x"; DROP TABLE y; --`}, "prefix is"},

@@ -4,7 +4,7 @@ import "strings"
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
-	table, level, take, takeFixed, giveBack, giveBackFixed, reset, full, forget string
+	table, level, take, takeFixed, settle, giveBack, giveBackFixed, reset, full, forget string
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
@@ -16,6 +16,7 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 		level:         q(levelSQL),
 		take:          q(takeSQL + takeEndSQL),
 		takeFixed:     q(takeFixedSQL + takeFixedEndSQL),
+		settle:        q(settleSQL),
 		giveBack:      q(giveBackSQL),
 		giveBackFixed: q(giveBackFixedSQL),
 		reset:         q(resetBucketSQL),
@@ -82,7 +83,8 @@ SELECT t, COALESCE(at_ns, 0), COALESCE(used, 0), 0 FROM c WHERE NOT EXISTS (SELE
 )
 
 // MySQL returns no rows, but one number: 1 more than how long it was until the bucket was full, by which everything is known of a Continuous
-// one. Of a Fixed one it is 1 more than what was used; 0 if it is in another period, or has not enough. Each assignment looks at what
+// one. Of a Fixed one it is 1 more than what was used; 0 if it is in another period, or has not enough. Only what lies before the period's own
+// start begins a new one: a level that was found may be later, and its row may be gone and made anew since. Each assignment looks at what
 // none before it has assigned: usually they see what those have done, but not in all modes of MariaDB.
 const (
 	takeMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, {ns} + CAST(? AS SIGNED) * LAST_INSERT_ID(1), 0, 0)
@@ -93,19 +95,21 @@ ON DUPLICATE KEY UPDATE used = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, used), k
 
 	takeFixedMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, ?, CAST(? AS SIGNED) * LAST_INSERT_ID(1), ?)
 ON DUPLICATE KEY UPDATE
-	keep_ns = IF(at_ns < VALUES(at_ns) OR at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), VALUES(keep_ns), keep_ns),
-	used = CASE LAST_INSERT_ID(IF(at_ns < VALUES(at_ns), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + used, 0)))
+	keep_ns = IF(at_ns < CAST(? AS SIGNED) OR at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), VALUES(keep_ns), keep_ns),
+	used = CASE LAST_INSERT_ID(IF(at_ns < CAST(? AS SIGNED), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + used, 0)))
 		WHEN 0 THEN used
-		ELSE IF(at_ns < VALUES(at_ns), VALUES(used), used + LEAST(VALUES(used), CAST(? AS SIGNED) - used)) END,
-	at_ns = GREATEST(at_ns, VALUES(at_ns))`
+		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), used + LEAST(VALUES(used), CAST(? AS SIGNED) - used)) END,
+	at_ns = IF(at_ns < CAST(? AS SIGNED), VALUES(at_ns), at_ns)`
 )
 
 const (
+	settleSQL = `UPDATE {bucket} SET at_ns = ?, used = ?, keep_ns = ? WHERE name = ? AND id = ? AND at_ns = ? AND used = ?`
+
 	giveBackSQL      = `UPDATE {bucket} SET at_ns = {greatest}({ns}, at_ns - ?), used = 0 WHERE name = ? AND id = ? AND at_ns > {ns}`
 	giveBackFixedSQL = `UPDATE {bucket} SET used = {greatest}(0, used - ?) WHERE name = ? AND id = ? AND used > 0 AND at_ns >= {ns} - {ns} % ?`
 
 	resetBucketSQL = `DELETE FROM {bucket} WHERE name = ? AND id = ?`
 
-	fullSQL   = `SELECT id FROM {bucket} WHERE name = ? AND id > ? AND at_ns < {ns} - keep_ns - ? ORDER BY id LIMIT ?`
+	fullSQL   = `SELECT id, CASE WHEN at_ns < {ns} - keep_ns - ? THEN 1 ELSE 0 END FROM {bucket} WHERE name = ? AND id > ? ORDER BY id LIMIT ?`
 	forgetSQL = `DELETE FROM {bucket} WHERE name = ? AND at_ns < {ns} - keep_ns - ? AND id IN (`
 )

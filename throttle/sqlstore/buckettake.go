@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -16,6 +17,7 @@ var errBusyBucket = errors.New("the bucket changes whenever it is looked at")
 // Take implements [bucket.Store]. The statement grants just as [bucket.Level.Take] would, and tells on which level and when, from which the
 // same func says what to answer.
 func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	b.sweeper.nowAndThen(b.sweepAfter)
 	a := newBucketAsk(b.name, r)
 	if a.most == 0 {
 		level, now, err := b.level(ctx, a)
@@ -23,7 +25,7 @@ func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, e
 			return bucket.Decision{}, failed("take", err)
 		}
 		_, d := level.Take(r.Limit, now, r.Min, r.Max)
-		return d, nil
+		return b.roundedUp(d), nil
 	}
 	try := b.takeReturning
 	if b.dialect == MySQL {
@@ -35,10 +37,20 @@ func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, e
 			return bucket.Decision{}, failed("take", err)
 		}
 		if sure {
-			return d, nil
+			return b.roundedUp(d), nil
 		}
 	}
 	return bucket.Decision{}, failed("take", errBusyBucket)
+}
+
+// roundedUp has a RetryAfter of whole steps of the database's clock: who waits for less may find it a step short of what was told.
+func (b *Bucket) roundedUp(d bucket.Decision) bucket.Decision {
+	step := time.Microsecond
+	if b.dialect == SQLite {
+		step = time.Millisecond
+	}
+	d.RetryAfter = (d.RetryAfter + step - 1).Truncate(step)
+	return d
 }
 
 // bucketAsk is a request as the statements need it.
@@ -93,9 +105,7 @@ func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decis
 	if a.Limit.Algorithm == bucket.Fixed {
 		query = b.sql.takeFixed
 	}
-	var now, granted int64
-	var level bucket.Level
-	err = b.db.QueryRowContext(ctx, query, a.args(b.dialect)...).Scan(&now, &level.At, &level.Used, &granted)
+	level, now, granted, err := b.grant(ctx, query, a)
 	if errors.Is(err, sql.ErrNoRows) { // on SQLite, nothing was granted
 		level, now, err = b.level(ctx, a)
 	}
@@ -106,8 +116,43 @@ func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decis
 		level.At -= granted * a.interval
 		level.Used = max(0, level.Used-granted)
 	}
-	_, d = level.Take(a.Limit, now, a.Min, a.Max)
-	return d, d.Granted == granted, nil
+	next, d := level.Take(a.Limit, now, a.Min, a.Max)
+	if !d.Allowed && next != level {
+		err = b.settle(ctx, a, level)
+	}
+	return d, d.Granted == granted, err
+}
+
+// settle brings a level back that was found further ahead than that of an empty bucket, by the clock or by a slower limit, unless it has changed
+// meanwhile. No statement that takes does it, because they write nothing when they grant nothing. The time is asked for once more: that
+// of the statement that found the level may be before the one at which somebody else wrote it, and would make tokens of the difference.
+func (b *Bucket) settle(ctx context.Context, a bucketAsk, found bucket.Level) error {
+	_, now, err := b.level(ctx, a)
+	if err != nil {
+		return err
+	}
+	next, d := found.Take(a.Limit, now, a.Min, a.Max)
+	if d.Allowed || next == found {
+		return nil
+	}
+	keep := int64(0)
+	if a.Limit.Algorithm == bucket.Fixed {
+		keep = int64(a.Limit.Period)
+	}
+	_, err = b.change(ctx, b.sql.settle, next.At, next.Used, keep, a.name, a.id, found.At, found.Used)
+	return err
+}
+
+// grant runs a statement that grants, and returns what is after it.
+func (b *Bucket) grant(ctx context.Context, query string, a bucketAsk) (level bucket.Level, now, granted int64, err error) {
+	var row [4]int64
+	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+		return db.QueryRowContext(ctx, query, a.args(b.dialect)...).Scan(&row[0], &row[1], &row[2], &row[3])
+	})
+	if err != nil {
+		return bucket.Level{}, 0, 0, err
+	}
+	return bucket.Level{At: row[1], Used: row[2]}, row[0], row[3], nil
 }
 
 // takeMySQL takes in a statement that returns a number. A Fixed bucket is looked at before, to know the time.
@@ -120,8 +165,16 @@ func (b *Bucket) takeMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision,
 		return d, false, err
 	}
 	// When it was does not matter to a Continuous bucket, only how long before it was full.
-	_, d = bucket.Level{At: told - 1}.Take(a.Limit, 0, a.Min, a.Max)
-	return d, true, nil
+	found := bucket.Level{At: told - 1}
+	next, d := found.Take(a.Limit, 0, a.Min, a.Max)
+	if d.Allowed || next == found {
+		return d, true, nil
+	}
+	level, _, err := b.level(ctx, a) // it is too far ahead, and must be known exactly to be brought back
+	if err != nil {
+		return d, false, err
+	}
+	return d, true, b.settle(ctx, a, level)
 }
 
 func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
@@ -131,11 +184,20 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 	}
 	next, d := level.Take(a.Limit, now, a.Min, a.Max)
 	if d.Granted == 0 {
-		return d, true, nil
+		if next != level && !d.Allowed {
+			err = b.settle(ctx, a, level)
+		}
+		return d, true, err
 	}
-	told, err := b.told(ctx, b.sql.takeFixed, a.name, a.id, next.At, a.most, int64(a.Limit.Period), a.spare(), a.spare(), a.Limit.Capacity)
+	period := int64(a.Limit.Period)
+	start := now - now%period
+	told, err := b.told(ctx, b.sql.takeFixed, a.name, a.id, next.At, a.most, period,
+		start, a.spare(), start, a.spare(), start, a.Limit.Capacity, start)
 	if err != nil || told == 0 {
 		return d, false, err
+	}
+	if told == 1 { // nothing is used of it: the period that was found may have begun after the clock was read, and its row have gone since
+		now = max(now, next.At)
 	}
 	_, d = bucket.Level{At: next.At, Used: told - 1}.Take(a.Limit, now, a.Min, a.Max)
 	return d, true, nil
@@ -153,6 +215,12 @@ func (b *Bucket) told(ctx context.Context, query string, args ...any) (int64, er
 // level reads a bucket's level, and the time.
 func (b *Bucket) level(ctx context.Context, a bucketAsk) (level bucket.Level, now int64, err error) {
 	var at, used sql.NullInt64
-	err = b.db.QueryRowContext(ctx, b.sql.level, a.name, a.id).Scan(&now, &at, &used)
-	return bucket.Level{At: at.Int64, Used: used.Int64}, now, err
+	var t int64
+	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+		return db.QueryRowContext(ctx, b.sql.level, a.name, a.id).Scan(&t, &at, &used)
+	})
+	if err != nil {
+		return bucket.Level{}, 0, err
+	}
+	return bucket.Level{At: at.Int64, Used: used.Int64}, t, nil
 }

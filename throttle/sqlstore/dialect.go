@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Dialect says which database is spoken to.
@@ -19,7 +21,7 @@ const (
 	SQLite
 )
 
-// String returns the database's name.
+// String returns the database's name: "PostgreSQL", "MySQL" or "SQLite".
 func (d Dialect) String() string {
 	switch d {
 	case PostgreSQL:
@@ -29,7 +31,15 @@ func (d Dialect) String() string {
 	case SQLite:
 		return "SQLite"
 	}
-	return "Dialect(" + strconv.Itoa(int(d)) + ")"
+	return words.Unknown("dialect", d)
+}
+
+// MarshalText returns the dialect's word, and an error if it has none.
+func (d Dialect) MarshalText() ([]byte, error) { return words.Marshal(d, PostgreSQL, SQLite) }
+
+// UnmarshalText takes the dialect's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (d *Dialect) UnmarshalText(text []byte) error {
+	return words.Unmarshal(d, text, PostgreSQL, SQLite)
 }
 
 func (d Dialect) validate() error {

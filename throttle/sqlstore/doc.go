@@ -29,7 +29,7 @@
 // A database that has lost its last writes, after a failover perhaps, is as good as any: what the fleet remembers is newer, and is
 // written again. A table that was emptied is filled again.
 //
-// [Watch] adds notifications for those who cannot wait for the next refresh. With BreakerConfig.Notify the store makes them on PostgreSQL.
+// [Watch] adds notifications for those who cannot wait for the next refresh. With BreakerConfig.NotifyChannel the store makes them on PostgreSQL.
 //
 // # PostgreSQL
 //
@@ -46,7 +46,8 @@
 //
 // # SQLite
 //
-// Any number of processes on one machine may share a file, never over a network. Open it so, in the words of modernc.org/sqlite:
+// Any number of processes on one machine may share a file, never over a network. Open it so, in the words of modernc.org/sqlite, of which 1.40.1 is
+// the oldest that finishes statements whose context ends:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/breaker.db?_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 //	db.SetMaxOpenConns(1)
@@ -57,8 +58,40 @@
 //
 // # A bucket's store
 //
-// [NewBucket] returns a [bucket.Store], on which the processes of a fleet share token buckets; [Bucket] tells how. [NewDocumentBucket] calls a stored
-// procedure that you have already.
+// [NewBucket] returns a [bucket.Store], on which the processes of a fleet share token buckets:
+//
+//	store, err := sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"})
+//	...
+//	err = store.CreateSchema(ctx) // or run what BucketSchema returns with your migrations
+//	...
+//	l, err := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50), Store: store})
+//
+// Each bucket is a row. One that is missing is a full one, so rows may be deleted at will: each that was not full gives its bucket one more
+// burst. A request that is denied writes nothing.
+//
+//	step    statements
+//	Take    1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, of which the second is left out if it is denied
+//	Peek    1
+//	Return  1
+//	Reset   1
+//
+// Take's own statement is the atomic step. On PostgreSQL it decides by the newest row, but what it says of a denied request is of the
+// moment at which it began; if others have emptied the bucket since, it asks again.
+//
+// The database's own clock rules, in UTC, whatever time zone the session is in. It is read once per statement, before any wait for
+// the row's lock; a time that has become old meanwhile only makes a bucket stricter. It counts microseconds, SQLite's milliseconds. Intervals and
+// levels are in nanoseconds all the same, so nothing is lost by rounding; an interval below the clock's resolution means that the tokens
+// of a whole tick come back at once. RetryAfter is rounded up to whole ticks: it is always enough.
+//
+// Keys are any bytes. One of up to 191 bytes is kept as it is, a longer one as its first 160 bytes and the SHA-256 of the whole.
+//
+// Rows of full buckets are deleted now and then, in the background: some hundreds at once, with pauses of four times as long as that took, and
+// for no longer than a minute. [Bucket.Close] ends it.
+//
+// Commits cost more than anything else. On PostgreSQL, make the table UNLOGGED or set synchronous_commit off for these connections: a crash then
+// gives each bucket one more burst at most. Give it no index beside the primary key.
+//
+// [NewProcedureBucket] calls a stored procedure that you have already.
 //
 // # Counting deliveries
 //

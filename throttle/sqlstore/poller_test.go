@@ -35,8 +35,8 @@ func TestNewPollerRefuses(t *testing.T) {
 		"hostile tenant":        {func(c *PollerConfig) { c.TenantColumn = "a b" }, "PollerConfig.TenantColumn"},
 		"hostile reporter":      {func(c *PollerConfig) { c.ReporterColumn = "1" }, "PollerConfig.ReporterColumn"},
 		"hostile status":        {func(c *PollerConfig) { c.StatusColumn = "1=1" }, "PollerConfig.StatusColumn"},
-		"no type of time":       {func(c *PollerConfig) { c.TimeType = 0 }, "TimeType(0): want UTC"},
-		"unknown type of time":  {func(c *PollerConfig) { c.TimeType = 6 }, "TimeType(6)"},
+		"no type of time":       {func(c *PollerConfig) { c.TimeType = 0 }, "time_type(0): want UTC"},
+		"unknown type of time":  {func(c *PollerConfig) { c.TimeType = 6 }, "time_type(6)"},
 		"an instant":            {func(c *PollerConfig) { c.TimeType = Instant }, "SQLite has no column with time zones"},
 		"no status":             {func(c *PollerConfig) { c.StatusColumn = "" }, "want one of them"},
 		"status and expression": {func(c *PollerConfig) { c.FailedIf = "true" }, "want one of them"},
@@ -136,7 +136,7 @@ func TestMinFailuresIsANumber(t *testing.T) {
 	}
 }
 
-func TestSpans(t *testing.T) {
+func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 	q := breaker.PollQuery{Window: time.Minute, Since: map[breaker.Key]time.Duration{
 		{ID: "a"}: time.Second, {ID: "past"}: -time.Second, {ID: "future"}: time.Hour, {ID: "\x00"}: 1, {ID: "\xff"}: 1, {Tenant: "t", ID: "a"}: 2 * time.Second,
 	}}
@@ -171,11 +171,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestDialectsAndTimeTypesHaveWords(t *testing.T) {
 	for got, want := range map[string]string{
-		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "Dialect(0)",
+		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "dialect(0)",
 		Instant.String(): "Instant", UTC.String(): "UTC", UnixSeconds.String(): "UnixSeconds", UnixMillis.String(): "UnixMillis",
-		UnixMicros.String(): "UnixMicros", TimeType(9).String(): "TimeType(9)",
+		UnixMicros.String(): "UnixMicros", TimeType(9).String(): "time_type(9)",
 	} {
 		if got != want {
 			t.Errorf("got %q want %q", got, want)

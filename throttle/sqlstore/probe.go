@@ -101,6 +101,9 @@ func distinct(asks []probeAsk) (chunk, rest []probeAsk) {
 func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probeKey]int, err error) {
 	if b.dialect != MySQL {
 		query, args := b.probe(asks, b.sql.probeEnd, func(a probeAsk) (used, granted int) { return a.want, a.want })
+		if b.dialect == SQLite { // see Bucket.ask: an interrupted driver may keep the file's lock. It takes as long as busy_timeout at most
+			ctx = context.WithoutCancel(ctx)
+		}
 		rows, err := b.db.QueryContext(ctx, query, args...)
 		return scanCounts(rows, err)
 	}

@@ -40,7 +40,7 @@ func TestNewProbeAsk(t *testing.T) {
 	}
 }
 
-func TestDistinct(t *testing.T) {
+func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
 	ask := func(id byte, generation uint64) probeAsk {
 		return probeAsk{probeKey: probeKey{breaker.RecordID{id}, generation}}
 	}

@@ -83,7 +83,7 @@ func TestIdentifier(t *testing.T) {
 	}
 }
 
-func TestBind(t *testing.T) {
+func TestPostgreSQLNumbersItsParameters(t *testing.T) {
 	if got, want := PostgreSQL.bind("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)"; got != want {
 		t.Errorf("got %s want %s", got, want)
 	}

@@ -2,7 +2,8 @@ package sqlstore
 
 import (
 	"fmt"
-	"strconv"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // TimeType says how a column holds times. None of them depends on the session's time zone, and none falters when clocks change.
@@ -22,7 +23,7 @@ const (
 	UnixMicros
 )
 
-// String returns the type's name.
+// String returns the type's name: "Instant", "UTC", "UnixSeconds", "UnixMillis" or "UnixMicros".
 func (t TimeType) String() string {
 	switch t {
 	case Instant:
@@ -36,7 +37,15 @@ func (t TimeType) String() string {
 	case UnixMicros:
 		return "UnixMicros"
 	}
-	return "TimeType(" + strconv.Itoa(int(t)) + ")"
+	return words.Unknown("time_type", t)
+}
+
+// MarshalText returns the type's word, and an error if it has none.
+func (t TimeType) MarshalText() ([]byte, error) { return words.Marshal(t, Instant, UnixMicros) }
+
+// UnmarshalText takes the type's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (t *TimeType) UnmarshalText(text []byte) error {
+	return words.Unmarshal(t, text, Instant, UnixMicros)
 }
 
 func (t TimeType) validate(d Dialect) error {

@@ -6,11 +6,16 @@ import (
 	"time"
 )
 
-// maxStreams is how many streams may be open at once.
-const maxStreams = 256
+const (
+	// maxStreams is how many streams may be open at once.
+	maxStreams = 256
+	// maxAnswers is how many pages and JSON documents may be on their way at once. Each may be one of its own.
+	maxAnswers = 256
+)
 
 var (
 	errClosed      = errors.New("statusz: the page is closed")
+	errBusy        = errors.New("statusz: 256 answers are on their way, which is all there are")
 	errFull        = errors.New("statusz: 256 streams are open, which is all there are")
 	errUnsupported = errors.New("statusz: events cannot pass here: what wraps the http.ResponseWriter must have Flush or Unwrap")
 	errTooSlow     = errors.New("statusz: the client reads too slowly")
@@ -22,6 +27,7 @@ type audience struct {
 	ended   bool
 	looking int       // requests and streams under way
 	streams int       // streams among them
+	answers int       // pages and JSON documents on their way
 	left    time.Time // when the last one ended
 	sampler *sampler  // nil while nobody has looked for long
 }
@@ -45,6 +51,21 @@ func (a *audience) enter(stream bool, fresh func() *sampler, done <-chan struct{
 		go a.sampler.run(done, a.over)
 	}
 	return a.sampler, func() { a.leave(stream) }, nil
+}
+
+// answer lets one more page or document be on its way; leave must be called at the end.
+func (a *audience) answer() (leave func(), err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.answers >= maxAnswers {
+		return nil, errBusy
+	}
+	a.answers++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.answers--
+	}, nil
 }
 
 func (a *audience) leave(stream bool) {

@@ -8,8 +8,8 @@
 //
 // The page shows, by throttle and priority, what is admitted and shed, with which probability and why, what is in flight, what the window
 // holds, and the last five minutes of it; opened, also settings, faults and fallbacks. Its address may say what to look at first:
-// /debug/throttle?q=orders&sort=name. [Page.Add] shows other things beside throttles: breakers (package breakerz makes them
-// sources), buckets, backoffs.
+// /debug/throttle?q=orders&sort=name. [Page.Add] shows other things beside throttles: breakers, buckets and backoffs (packages
+// breakerz, bucketz and backoffz make them sources).
 //
 // Keep it off public listeners, as for pprof: it tells the names of backends, the host and the load to whoever asks. It changes
 // nothing.
@@ -26,8 +26,8 @@
 // 20 MB, of which 16 are history, and about 3 % of a processor. An event of their stream has 250 kB, and the snapshot with which a stream
 // begins 12 MB. All is encoded once per second at most, for all who look.
 //
-// Up to 256 streams may be open. A client that takes nothing for ten seconds, or is a minute behind, is dropped, and the page in a
-// browser comes back by itself.
+// Up to 256 streams may be open, and 256 other answers on their way. A client that takes nothing for ten seconds, or is a minute behind, is
+// dropped, and the page in a browser comes back by itself. All end with [Page.Close].
 //
 // # One row per name
 //

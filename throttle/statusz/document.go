@@ -133,7 +133,7 @@ func documentOf(r *reading) throttleDocument {
 }
 
 func (s *sums) document() priorityDocument {
-	ended := s.Admitted
+	ended := s.Ended
 	for cause := range s.ShadowShed {
 		add(&ended, &s.ShadowShed[cause])
 	}
@@ -143,7 +143,7 @@ func (s *sums) document() priorityDocument {
 		cause:       s.Cause,
 		Cause:       s.Cause.String(),
 		InFlight:    s.InFlight,
-		Admitted:    s.Started,
+		Admitted:    s.Admitted,
 		Shed:        causeDocument{Own: s.Shed[throttle.Own], Above: s.Shed[throttle.Above]},
 		WouldShed:   causeDocument{Own: s.ShadowShed[throttle.Own].Sum(), Above: s.ShadowShed[throttle.Above].Sum()},
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
@@ -170,7 +170,7 @@ func talliesOf(totals *throttle.Totals) []tally {
 // describe turns what a source says into what is shown of it.
 func describe(s Status) sourceDocument {
 	doc := sourceDocument{
-		Kind: cmp.Or(clip(s.Kind, 200), "source"), Name: clip(s.Name, 2000), State: clip(s.State, 200), Level: s.Level.String(),
+		Kind: cmp.Or(clip(s.Kind, 200), "source"), Name: clip(s.Name, 2000), State: clip(s.State, 200), Level: min(s.Level, Bad).String(),
 		Figures: []figureDocument{}, Transitions: []transitionDocument{},
 	}
 	for _, f := range s.Figures[:min(len(s.Figures), maxFigures)] {

@@ -63,8 +63,8 @@ func (p *Page) Add(s Source) (remove func()) {
 	return p.registry.add(s)
 }
 
-// Close ends the sampling and all streams. From then on the page answers 503, and its hooks do nothing. It is idempotent, and
-// always returns nil.
+// Close ends the sampling, all streams, and within ten seconds the answers under way. From then on the page answers 503, and its hooks do
+// nothing. It is idempotent, and always returns nil.
 func (p *Page) Close() error {
 	if !p.made() {
 		return nil
@@ -112,10 +112,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodHead:
 	case f == formatStream:
 		p.serveStream(w, r)
-	case f == formatJSON:
-		p.serveJSON(w, r)
 	default:
-		_, _ = w.Write(p.html) // whoever asked may be gone
+		p.serveAnswer(w, r, f)
 	}
 }
 
@@ -135,6 +133,21 @@ func (p *Page) guard(h http.Header) {
 func (p *Page) refuse(w http.ResponseWriter, why error) {
 	w.Header().Set("Retry-After", "10")
 	http.Error(w, why.Error(), http.StatusServiceUnavailable)
+}
+
+// serveAnswer answers with what has an end: the page or the JSON.
+func (p *Page) serveAnswer(w http.ResponseWriter, r *http.Request, f format) {
+	leave, err := p.audience.answer()
+	if err != nil {
+		p.refuse(w, err)
+		return
+	}
+	defer leave()
+	if f == formatJSON {
+		p.serveJSON(w, r)
+		return
+	}
+	_ = p.deliveryTo(w).write(p.html, nil) // whoever asked may be gone
 }
 
 // serveJSON answers with the latest sample, or waits for the first.
@@ -159,7 +172,9 @@ func (p *Page) serveJSON(w http.ResponseWriter, r *http.Request) {
 	if withHistory {
 		encoded = latest.history
 	}
-	_, _ = w.Write(encoded()) // whoever asked may be gone
+	number := latest.event.number // alone: the event leads to all that come after it
+	late := func() bool { return s.isAhead(number) }
+	_ = p.deliveryTo(w).write(encoded(), late) // whoever asked may be gone
 }
 
 func (p *Page) newSampler() *sampler { return newSampler(&p.registry, p.process) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestMethods(t *testing.T) {
+func TestOnlyGETAndHEADAreAnswered(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
@@ -26,7 +26,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestEveryAnswerHasTheHeadersThatGuardIt(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, target := range []string{"/", "/?format=json", "/?format=xml"} {
@@ -42,7 +42,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-func TestFormats(t *testing.T) {
+func TestTheFormatIsWhatWasAskedFor(t *testing.T) {
 	const (
 		html   = "text/html; charset=utf-8"
 		json   = "application/json; charset=utf-8"

@@ -100,8 +100,8 @@ func addAll(to []sums, stats *throttle.Stats, open bool) []sums {
 }
 
 func (s *sums) addTotals(from *throttle.PriorityStats) {
-	s.Started += from.Started
-	add(&s.Admitted, &from.Admitted)
+	s.Admitted += from.Admitted
+	add(&s.Ended, &from.Ended)
 	add(&s.Fallbacks, &from.Fallbacks)
 	for cause := range s.Shed {
 		s.Shed[cause] += from.Shed[cause]

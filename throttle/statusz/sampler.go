@@ -10,6 +10,8 @@ const (
 	period = time.Second
 	// memory is for how long sampling goes on when nobody looks any more.
 	memory = 5 * time.Minute
+	// maxLag is how many events a client may be behind. They are kept for the slowest.
+	maxLag = 60
 )
 
 // sampler looks at everything once per second. But for latest, all of it belongs to its goroutine.
@@ -108,3 +110,6 @@ func (s *sampler) forget(current []track, c *change) {
 		}
 	}
 }
+
+// isAhead reports whether there are too many events since the one with a number.
+func (s *sampler) isAhead(of uint64) bool { return s.latest.Load().event.number-of > maxLag }

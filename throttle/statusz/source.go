@@ -1,6 +1,10 @@
 package statusz
 
-import "time"
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/words"
+)
 
 // Source is something other than a throttle that the page shows: a circuit breaker, a token bucket, a backoff.
 type Source interface {
@@ -48,7 +52,7 @@ type Transition struct {
 	To   string
 }
 
-// Level says whether a state is good.
+// Level says whether a state is good. The page shows any but these as Bad.
 type Level uint8
 
 const (
@@ -62,14 +66,14 @@ const (
 
 // String returns the level's word: "ok", "warn" or "bad".
 func (l Level) String() string {
-	switch l {
-	case OK:
-		return "ok"
-	case Warn:
-		return "warn"
-	}
-	return "bad"
+	return words.Of("level", l, "ok warn bad")
 }
+
+// MarshalText returns the level's word, and an error if it has none.
+func (l Level) MarshalText() ([]byte, error) { return words.Marshal(l, OK, Bad) }
+
+// UnmarshalText takes the level's word, to the letter. Any other text is an error that names the words, and changes nothing.
+func (l *Level) UnmarshalText(text []byte) error { return words.Unmarshal(l, text, OK, Bad) }
 
 const (
 	maxFigures     = 24

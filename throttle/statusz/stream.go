@@ -7,19 +7,10 @@ import (
 	"time"
 )
 
-const (
-	// writeTimeout is how long a piece of the stream may take to be taken.
-	writeTimeout = 10 * time.Second
-	// pieceSize is how much is written at once, so that a slow line is not taken for a dead one.
-	pieceSize = 64 << 10
-	// maxLag is how many events a stream may be behind. They are kept for the slowest.
-	maxLag = 60
-)
-
 // stream is one client that is told of every sample.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+	delivery
+
 	sampler *sampler
 	at      *event // sent last
 }
@@ -37,7 +28,7 @@ func (p *Page) serveStream(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close") // its deadline is not for the requests that would follow
 	}
-	st := &stream{w: w, control: http.NewResponseController(w), sampler: s}
+	st := &stream{delivery: p.deliveryTo(w), sampler: s}
 	if err := st.open(); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -79,18 +70,10 @@ func (st *stream) run(ctx context.Context, p *Page) {
 	}
 }
 
-// send writes data, and gives up on a client that does not take it.
+// send writes data at once.
 func (st *stream) send(data []byte) error {
-	for len(data) > 0 {
-		piece := data[:min(len(data), pieceSize)]
-		data = data[len(piece):]
-		if st.sampler.latest.Load().event.number-st.at.number > maxLag {
-			return errTooSlow
-		}
-		_ = st.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // without one, a dead client is found by its connection
-		if _, err := st.w.Write(piece); err != nil {
-			return err
-		}
+	if err := st.write(data, func() bool { return st.sampler.isAhead(st.at.number) }); err != nil {
+		return err
 	}
 	return st.control.Flush()
 }

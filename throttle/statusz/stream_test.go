@@ -196,7 +196,7 @@ func TestSlowClientIsDropped(t *testing.T) {
 	s := newSampler(&registry{}, process{})
 	at := s.latest.Load().event
 	for lag := range maxLag + 2 {
-		st := &stream{w: discard{}, control: http.NewResponseController(discard{}), sampler: s, at: at}
+		st := &stream{delivery: delivery{w: discard{}, control: http.NewResponseController(discard{})}, sampler: s, at: at}
 		err := st.send([]byte("data"))
 		if want := lag > maxLag; errors.Is(err, errTooSlow) != want {
 			t.Errorf("%d events behind: got error %v, want too slow: %v", lag, err, want)

@@ -17,7 +17,7 @@ func draws(draw func() float64, n int) []float64 {
 	return drawn
 }
 
-func TestDraws(t *testing.T) {
+func TestDrawsAreThoseGivenInTurn(t *testing.T) {
 	tests := []struct {
 		name string
 		draw func() float64

@@ -13,17 +13,11 @@ import (
 // A program calls its backend through a throttle. What does it do when the backend goes down?
 func Example() {
 	clock := throttletest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now})
-	if err != nil {
-		panic(err)
-	}
+	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now}))
 	rec := throttletest.NewRecorder()
-	th, err := throttle.New(throttle.Config{
+	th := throttle.Must(throttle.New(throttle.Config{
 		Name: "orders", Hooks: rec.Hooks(), Now: clock.Now, Rand: throttletest.Always(0), // sheds whatever may be shed
-	})
-	if err != nil {
-		panic(err)
-	}
+	}))
 
 	call := func(p throttle.Priority) {
 		clock.Advance(time.Second)
@@ -52,10 +46,7 @@ func Example() {
 
 func ExampleBackend() {
 	clock := throttletest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: 100, Now: clock.Now})
-	if err != nil {
-		panic(err)
-	}
+	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Capacity: 100, Now: clock.Now}))
 	second := func(load int) {
 		before := backend.Stats()
 		for range load {
@@ -81,10 +72,7 @@ func ExampleBackend() {
 }
 
 func ExampleBackend_Fail() {
-	backend, err := throttletest.NewBackend(throttletest.BackendConfig{})
-	if err != nil {
-		panic(err)
-	}
+	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{}))
 	backend.Fail(errors.New("no such order"))
 	fmt.Println(backend.Call(context.Background()))
 	backend.Fail(nil)
@@ -97,10 +85,7 @@ func ExampleBackend_Fail() {
 
 func ExampleRecorder_Events() {
 	rec := throttletest.NewRecorder()
-	th, err := throttle.New(throttle.Config{Name: "orders", Hooks: rec.Hooks()})
-	if err != nil {
-		panic(err)
-	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Hooks: rec.Hooks()}))
 	_ = th.Do(context.Background(), throttle.Important, func(context.Context) error {
 		return context.DeadlineExceeded
 	})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestWorkAt offers a backend more and more calls, evenly, and sees what it makes of them.
-func TestWorkAt(t *testing.T) {
+// TestGoodputFallsAboveTheCapacity offers a backend more and more calls, evenly, and sees what it makes of them.
+func TestGoodputFallsAboveTheCapacity(t *testing.T) {
 	for _, tt := range []struct {
 		load, goodput float64
 	}{

@@ -118,10 +118,10 @@ func (a *Agent) deliver(ctx context.Context, d Delivery) {
 	} else {
 		err = a.circuits[d.Endpoint.Number].Run(ctx, attempt)
 	}
-	var refused *breaker.RefusedError
+	var shed *breaker.ShedError
 	switch {
-	case errors.As(err, &refused):
-		a.fleet.shed(d, refused)
+	case errors.As(err, &shed):
+		a.fleet.shed(d, shed)
 	case ctx.Err() != nil:
 		a.fleet.queue.Put(d) // somebody else will make it
 	case err != nil:

@@ -75,6 +75,7 @@ type Fleet struct {
 	queue  *Queue
 	meter  *Meter
 	agents []*Agent // those that live
+	joined int      // agents that there ever were
 
 	mu     sync.Mutex
 	onHold map[*customer.Endpoint][]Delivery
@@ -90,15 +91,13 @@ func Start(c Config, feed *Feed) (*Fleet, error) {
 		config: c, Journal: NewJournal(), queue: NewQueue(), meter: &Meter{}, onHold: map[*customer.Endpoint][]Delivery{},
 		queueDone: make(chan struct{}),
 	}
-	for i := range c.Agents {
-		a, err := f.newAgent(fmt.Sprintf("agent-%d", i+1))
-		if err != nil {
+	for range c.Agents {
+		if _, err := f.add(); err != nil {
 			for _, a := range f.agents {
 				err = errors.Join(err, a.handle.Close())
 			}
 			return nil, err
 		}
-		f.agents = append(f.agents, a)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.stopQueue = cancel
@@ -113,6 +112,27 @@ func Start(c Config, feed *Feed) (*Fleet, error) {
 		a.start()
 	}
 	return f, nil
+}
+
+// add makes an agent that does nothing yet.
+func (f *Fleet) add() (*Agent, error) {
+	a, err := f.newAgent(fmt.Sprintf("agent-%d", f.joined+1))
+	if err != nil {
+		return nil, err
+	}
+	f.joined++
+	f.agents = append(f.agents, a)
+	return a, nil
+}
+
+// Join lets one more agent work.
+func (f *Fleet) Join() error {
+	a, err := f.add()
+	if err != nil {
+		return err
+	}
+	a.start()
+	return nil
 }
 
 // Agents returns those that live.
@@ -214,17 +234,17 @@ func (f *Fleet) miss(err error) {
 	f.missed = Failures{f.missed.Count + 1, err}
 }
 
-// shed keeps a delivery that a breaker refused, until it makes sense to ask again.
-func (f *Fleet) shed(d Delivery, refused *breaker.RefusedError) {
+// shed keeps a delivery that a breaker shed, until it makes sense to ask again.
+func (f *Fleet) shed(d Delivery, shed *breaker.ShedError) {
 	f.meter.note(func(g *Figures) { g.shed(d) })
-	if errors.Is(refused, breaker.ErrDisabled) {
+	if errors.Is(shed, breaker.ErrDisabled) {
 		f.mu.Lock()
 		f.onHold[d.Endpoint] = append(f.onHold[d.Endpoint], d)
 		f.mu.Unlock()
 		return
 	}
 	t := f.config.Tempo
-	wait := refused.RetryAfter()
+	wait := shed.RetryAfter()
 	if wait == 0 {
 		wait = t.SampleRate // there are other probes then
 	}

@@ -59,6 +59,13 @@ func (j *Journal) failed(e breaker.FailureEvent) {
 	j.failures[e.Failure].Last = e.Err
 }
 
+// Forget forgets the changes that there were.
+func (j *Journal) Forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	clear(j.changes)
+}
+
 // LedSince returns since when a manager leads, as it believes; the zero time if it does not.
 func (j *Journal) LedSince(m *breaker.Manager) time.Time {
 	j.mu.Lock()

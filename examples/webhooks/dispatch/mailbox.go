@@ -42,6 +42,13 @@ func (m *Mailbox) Letters(k breaker.Key) int {
 	return m.disabled[k]
 }
 
+// Forget empties the mailbox. What was told before is known still.
+func (m *Mailbox) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.disabled)
+}
+
 // Again returns how often something was told that had been told before.
 func (m *Mailbox) Again() int {
 	m.mu.Lock()

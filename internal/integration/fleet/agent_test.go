@@ -32,7 +32,7 @@ const (
 // report is what an agent tells the world of itself, at short intervals.
 type report struct {
 	Agent     string
-	Frozen    bool // a refresh is overdue
+	Frozen    bool // a refresh is overdue, or there was none yet
 	Decisions int  // since the last report
 	Slow      int  // of them took longer than 5 ms
 	Slowest   time.Duration
@@ -195,7 +195,7 @@ func (a *agent) decide(ctx context.Context) {
 // fill adds what the manager knows.
 func (a *agent) fill(r *report) {
 	s := a.manager.Stats()
-	r.Leads, r.Term, r.Frozen = s.Leads, s.Term, s.SnapshotAge > time.Second
+	r.Leads, r.Term, r.Frozen = s.Leads, s.Term, s.SnapshotAge < 0 || s.SnapshotAge > time.Second
 	r.Failures = map[string]uint64{}
 	for f, n := range s.Failures {
 		if n > 0 {

@@ -73,17 +73,9 @@ func (f *fleet) awaitLeader(t *testing.T) string {
 
 // freezeRedis: no decision waits for a store that does not answer.
 func (f *fleet) freezeRedis(t *testing.T) {
+	f.awaitFrozen(t, false)
 	f.redis.Freeze(t)
-	program.Eventually(t, "the agents notice", func() string {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, name := range f.names() {
-			if !f.reports[name].Frozen {
-				return name + " hears the store"
-			}
-		}
-		return ""
-	})
+	f.awaitFrozen(t, true)
 	f.restartTally()
 	var frozen tally
 	program.Eventually(t, "the agents decide", func() string {
@@ -101,6 +93,21 @@ func (f *fleet) freezeRedis(t *testing.T) {
 	}
 	t.Logf("store frozen: %d of %d decisions took longer than 5 ms", frozen.slow, frozen.decisions)
 	f.awaitLeader(t)
+}
+
+// awaitFrozen waits until all agents hear the store, or none does.
+func (f *fleet) awaitFrozen(t *testing.T, frozen bool) {
+	t.Helper()
+	program.Eventually(t, fmt.Sprint("no agent hears the store: ", frozen), func() string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, name := range f.names() {
+			if r, ok := f.reports[name]; !ok || r.Frozen != frozen {
+				return fmt.Sprintf("%s: has told %v, that it hears nothing %v", name, ok, r.Frozen)
+			}
+		}
+		return ""
+	})
 }
 
 func (f *fleet) awaitDisabled(t *testing.T) {

@@ -54,7 +54,7 @@ func (e ending) function() func(context.Context) error {
 }
 
 // doEverything makes calls that end in every way there is, most of them at High, first in earnest and then in Shadow. So many of them are
-// rejected that the throttle sheds, or would. Then the breakers do.
+// rejected that the throttle sheds, or would. Then the breakers do, the token buckets and the backoffs.
 func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 	t.Helper()
 	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow} {
@@ -72,6 +72,10 @@ func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 	}
 	i.call(ctx, i.dotted, throttle.High, ending{err: faults.Unavailable(0)}, nil)
 	i.fleet.doEverything(t, ctx)
+	ctx, request := i.tracer.Start(ctx, "request")
+	defer request.End()
+	i.limits.doEverything(t, ctx)
+	i.backoffs.doEverything(t, ctx)
 }
 
 // fallback returns one that serves, or fails with each of the kinds in turn.

@@ -1,6 +1,7 @@
 package monitoring
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -54,6 +55,56 @@ func TestComposeKeepsToItself(t *testing.T) {
 			if strings.Contains(v.Source, "docker.sock") || v.Type == types.VolumeTypeBind && !v.ReadOnly {
 				t.Errorf("%s: got %s mounted so that it can be written to", name, v.Source)
 			}
+		}
+	}
+}
+
+// TestComposePublishesNoMore makes sure that only what asks whose page it is, or is told to, can be reached from a browser.
+func TestComposePublishesNoMore(t *testing.T) {
+	published := map[string]string{}
+	for name, s := range compose(t).Services {
+		for _, port := range s.Ports {
+			published[name] += port.Published
+		}
+	}
+	want := map[string]string{"grafana": "3000", "jaeger": "16686", "prometheus": "9090", "storefront": "8080"}
+	if !maps.Equal(published, want) {
+		t.Errorf("published ports: got %v want %v", published, want)
+	}
+}
+
+// TestComposeLetsNoOtherSiteReadPrometheus reads the flag as Prometheus does: as a regular expression for the whole origin.
+func TestComposeLetsNoOtherSiteReadPrometheus(t *testing.T) {
+	origin := ".*" // the default
+	for _, flag := range compose(t).Services["prometheus"].Command {
+		if value, ok := strings.CutPrefix(flag, "--web.cors.origin="); ok {
+			origin = value
+		}
+	}
+	allowed, err := regexp.Compile("^(?:" + origin + ")$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, site := range []string{"https://evil.example", "http://evil.example:9090", "http://localhost.evil.example:9090", "http://localhost:8081", "null"} {
+		if allowed.MatchString(site) {
+			t.Errorf("a page of %s: got it let in by %q", site, origin)
+		}
+	}
+}
+
+// TestComposeHasNoAdmin makes sure that nobody can log in to Grafana with the password that everybody knows.
+func TestComposeHasNoAdmin(t *testing.T) {
+	environment := compose(t).Services["grafana"].Environment
+	for name, want := range map[string]string{
+		"GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION": "true",
+		"GF_AUTH_DISABLE_LOGIN_FORM":                 "true",
+		"GF_AUTH_BASIC_ENABLED":                      "false",
+		"GF_AUTH_ANONYMOUS_ORG_ROLE":                 "Viewer",
+	} {
+		if got := environment[name]; got == nil {
+			t.Errorf("%s: got nothing want %s", name, want)
+		} else if *got != want {
+			t.Errorf("%s: got %s want %s", name, *got, want)
 		}
 	}
 }

@@ -150,6 +150,9 @@ func (s *stack) brownout(t *testing.T) {
 
 // mistakes are what the second service does wrong all the time.
 func (s *stack) mistakes(t *testing.T) {
+	open := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "critical")
+	openALittle := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "warning")
+	denied := alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", hostileName)
 	s.fires(t,
 		alertOfFixture("ThrottleFallbackFailing", "throttle_name", hostileName),
 		alertOfFixture("ThrottleAvailabilityFaults", "throttle_name", hostileName, "error_type", "availability"),
@@ -160,7 +163,14 @@ func (s *stack) mistakes(t *testing.T) {
 		alertOfFixture("ThrottleBreakerFailing", "throttle_breaker_name", hostileName, "throttle_breaker_failure", "poll"),
 		alertOfFixture("ThrottleBreakerNoLeader", "throttle_breaker_name", idleName),
 		alertOfFixture("ThrottleBreakerStale", "throttle_breaker_name", idleName),
+		open, openALittle, denied,
+		alertOfFixture("ThrottleBucketStoreFailingClosed", "throttle_bucket_name", closedName, "severity", "critical"),
+		alertOfFixture("ThrottleBucketStoreFailingClosed", "throttle_bucket_name", closedName, "severity", "warning"),
+		alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", dottedName, "severity", "info"),
+		alertOfFixture("ThrottleBackoffStuck", "throttle_backoff_name", hostileName, "severity", "warning"),
 	)
+	s.mutes(t, open, openALittle)
+	s.mutes(t, open, denied)
 }
 
 func (s *stack) calm(t *testing.T) {
@@ -194,8 +204,8 @@ func (s *stack) outage(t *testing.T) {
 		return strings.Join(loud, "; ")
 	})
 	for _, a := range s.notified(t) {
-		if a.Labels["throttle_name"] == "" && len(a.Status.InhibitedBy) > 0 {
-			t.Errorf("%v: got muted by %v want that to happen to alerts about throttles only", a.Labels, a.Status.InhibitedBy)
+		if a.Labels["throttle_name"] == "" && a.Labels["throttle_bucket_name"] == "" && len(a.Status.InhibitedBy) > 0 {
+			t.Errorf("%v: got muted by %v want that to happen to alerts about throttles and buckets only", a.Labels, a.Status.InhibitedBy)
 		}
 	}
 }

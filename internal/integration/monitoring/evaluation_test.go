@@ -35,7 +35,9 @@ func (s *stack) showsHostile(t *testing.T) {
 	for _, q := range questions {
 		chosen := byDefault(q.board(of))
 		for name, value := range map[string]string{
-			"job": hostileJob, "instance": hostileInstance, "throttle": hostileName, "breaker": hostileName, "priority": "high",
+			"job": hostileJob, "instance": hostileInstance, "throttle": hostileName, "breaker": hostileName, "bucket": hostileName,
+			"backoff":  hostileName,
+			"priority": "high",
 		} {
 			if _, ok := chosen[name]; ok {
 				chosen[name] = choice{values: []string{value}, several: true}

@@ -24,16 +24,14 @@ func TestDashboardsSpeakOfWhatThereIs(t *testing.T) {
 		for _, wrong := range v.check(text) {
 			t.Errorf("%s: %s", q.where, wrong)
 		}
-		if q.kind == ofVariable && !v.labels[metricName(text)][q.label] {
-			t.Errorf("%s: %s has no label %s", q.where, text, q.label)
+		if q.kind == ofVariable {
+			for _, s := range selectors(mustParse(t, text)) {
+				if !v.labelsSelected(s)[q.label] {
+					t.Errorf("%s: %s has no label %s", q.where, text, q.label)
+				}
+			}
 		}
 	}
-}
-
-// metricName is what a plain selector selects.
-func metricName(selector string) string {
-	name, _, _ := strings.Cut(selector, "{")
-	return name
 }
 
 // named calls check with the name of each series that a dashboard asks for, and where it does.

@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The names of throttles and breakers that a careful author of dashboards does not think of. Users do.
+// The names of throttles, breakers, token buckets and backoffs that a careful author of dashboards does not think of. Users do.
 const (
 	hostileName = `my "best" shop's back\end (50%)`
 	dottedName  = `eu-west.payments-v2`
@@ -34,6 +34,8 @@ type instance struct {
 	hostile  *throttle.Throttle // does everything, at High
 	dotted   *throttle.Throttle // serves, and is asked for priorities that it does not have
 	fleet    *fleet
+	limits   *limits
+	backoffs *backoffs
 }
 
 // newInstance returns an instance that has done nothing yet.
@@ -56,6 +58,8 @@ func newInstance(t testing.TB) *instance {
 	}
 	i := &instance{registry: registry, tracer: tracers.Tracer("test"), hostile: named(hostileName), dotted: named(dottedName)}
 	i.fleet = newFleet(t, tel.BreakerHooks())
+	i.limits = newLimits(t, tel.BucketHooks())
+	i.backoffs = newBackoffs(t, tel.BackoffHooks())
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i

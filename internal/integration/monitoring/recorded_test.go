@@ -9,7 +9,8 @@ import (
 
 // recorded is what the recording rules promise to users, who build dashboards and alerts of their own on it: names and labels.
 func recorded() map[string]string {
-	const throttle, priority, breaker = "job throttle_name", "job throttle_name throttle_priority", "job throttle_breaker_name"
+	const throttle, priority = "job throttle_name", "job throttle_name throttle_priority"
+	const breaker, bucket = "job throttle_breaker_name", "job throttle_bucket_name"
 	promised := map[string]string{
 		"throttle:calls_offered:rate5m":          priority,
 		"throttle:calls_shed:rate5m":             priority,
@@ -28,6 +29,14 @@ func recorded() map[string]string {
 		"throttle:breaker_calls_shed:rate5m":     breaker,
 		"throttle:breaker_shed_ratio:rate5m":     breaker,
 		"throttle:breaker_max_stale:seconds":     "",
+
+		"throttle:bucket_requests:rate5m":            bucket + " throttle_bucket_result",
+		"throttle:bucket_failed_open_ratio:rate5m":   bucket,
+		"throttle:bucket_failed_closed_ratio:rate5m": bucket,
+		"throttle:bucket_denied_ratio:rate5m":        bucket,
+		"throttle:bucket_denied_ratio:rate1h":        bucket,
+
+		"throttle:backoff_throttled_ratio:rate10m": "job throttle_backoff_name",
 	}
 	for _, window := range []string{"5m", "30m", "1h", "2h", "6h", "1d", "3d"} {
 		promised["throttle:sli_error:ratio_rate"+window] = throttle

@@ -27,10 +27,10 @@ func run(t *testing.T, folder, tool string, flags ...string) {
 	}
 }
 
-// TestRules is what promtool and the vocabulary have to say about the rules. Promtool's own tests feed the rules with series that
+// TestRulesHoldAndSpeakOfWhatThereIs is what promtool and the vocabulary have to say about the rules. Promtool's own tests feed the rules with series that
 // are written down beside them, and so would never notice that nobody exposes such series any more: they only count for something if
 // the vocabulary has no complaint.
-func TestRules(t *testing.T) {
+func TestRulesHoldAndSpeakOfWhatThereIs(t *testing.T) {
 	v := speak(t)
 	for name, check := range map[string]func(*testing.T, *vocabulary){
 		"check config": func(t *testing.T, v *vocabulary) {

@@ -75,7 +75,7 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 	bare := newBareInstance(t)
 	flags := []string{"--rules.alert.resend-delay=1s", "--query.lookback-delta=5s"}
 	for _, flag := range compose(t).Services["prometheus"].Command {
-		if strings.HasPrefix(flag, "--enable-feature=") {
+		if strings.HasPrefix(flag, "--enable-feature=") || strings.HasPrefix(flag, "--web.cors.origin=") {
 			flags = append(flags, flag)
 		}
 	}

@@ -27,6 +27,13 @@ func TestVocabularyNoticesWhatIsWrong(t *testing.T) {
 		{`throttle_breaker_circuits{throttle_breaker_state="half-open"}`, `throttle_breaker_state is never "half-open"`},
 		{`throttle_breaker_failures_total{throttle_breaker_failure=~"store|pol"}`, `throttle_breaker_failure is never "pol"`},
 		{`throttle_breaker_leader{throttle_name="a"}`, "throttle_breaker_leader has no label throttle_name"},
+		{`throttle_bucket_requests_total{throttle_bucket_result="failed-open"}`, `throttle_bucket_result is never "failed-open"`},
+		{`throttle_bucket_store_duration_seconds_count{throttle_bucket_result="denied"}`, "has no label throttle_bucket_result"},
+		{`throttle_backoff_calls_total{throttle_backoff_outcome="rejected"}`, `throttle_backoff_outcome is never "rejected"`},
+		{`throttle_backoff_steps_total{throttle_backoff_direction=~"up|dn"}`, `throttle_backoff_direction is never "dn"`},
+		{`{__name__=~"throttle_backoff_calls_total|throttle_backoff_call_total"}`, `nobody exposes "throttle_backoff_call_total"`},
+		{`throttle_backoff_delay_seconds{throttle_backoff_direction="up"}`, "has no label throttle_backoff_direction"},
+		{`sum by (throttle_bucket_key) (throttle_bucket_requests_total)`, "no label throttle_bucket_key in throttle_bucket_requests_total"},
 		{`ALERTS{alertstate="resolved"}`, `alertstate is never "resolved"`},
 		{`rate(throttle_calls_total[5m]`, "unclosed"},
 	} {
@@ -80,6 +87,17 @@ func TestAnInstanceDoesEverything(t *testing.T) {
 		"throttle_breaker_snapshot_age_seconds": {"throttle_breaker_name"},
 		"throttle_breaker_leader":               {"throttle_breaker_name"},
 		"throttle_breaker_failures_total":       {"throttle_breaker_failure throttle_breaker_name"},
+
+		"throttle_bucket_requests_total":               {"throttle_bucket_name throttle_bucket_result"},
+		"throttle_bucket_tokens_total":                 {"throttle_bucket_name"},
+		"throttle_bucket_waiting":                      {"throttle_bucket_name"},
+		"throttle_bucket_store_duration_seconds_count": {"throttle_bucket_name", "error_type throttle_bucket_name"},
+
+		"throttle_backoff_delay_seconds":                {"throttle_backoff_name"},
+		"throttle_backoff_steps_total":                  {"throttle_backoff_direction throttle_backoff_name"},
+		"throttle_backoff_calls_total":                  {"throttle_backoff_name throttle_backoff_outcome"},
+		"throttle_backoff_waiting":                      {"throttle_backoff_name"},
+		"throttle_backoff_sleep_duration_seconds_count": {"throttle_backoff_name"},
 	} {
 		for _, want := range forms {
 			if !v.forms[metric][want] {

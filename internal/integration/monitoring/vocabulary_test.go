@@ -148,6 +148,11 @@ func (v *vocabulary) checkSelector(s *parser.VectorSelector) []string {
 	var wrong []string
 	for _, m := range s.LabelMatchers {
 		if m.Name == model.MetricNameLabel {
+			for _, name := range m.SetMatches() { // which all are to be there
+				if v.labels[name] == nil {
+					wrong = append(wrong, fmt.Sprintf("nobody exposes %q", name))
+				}
+			}
 			continue
 		}
 		if !has[m.Name] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -27,8 +28,11 @@ func closedWords() map[string]set {
 		"throttle_decision": setOf(otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed),
 		"throttle_priority": {}, "throttle_outcome": {}, "throttle_cause": {}, "error_type": {},
 		"throttle_breaker_state": {}, "throttle_breaker_failure": {},
-		"alertstate": setOf("firing", "pending"),
-		"severity":   setOf("critical", "warning", "info"),
+		"throttle_bucket_result":     setOf(otelthrottle.ResultGranted, otelthrottle.ResultDenied, otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed),
+		"throttle_backoff_direction": setOf(otelthrottle.DirectionUp, otelthrottle.DirectionDown),
+		"throttle_backoff_outcome":   setOf(backoff.Success.String(), backoff.Throttled.String(), backoff.Ignored.String()),
+		"alertstate":                 setOf("firing", "pending"),
+		"severity":                   setOf("critical", "warning", "info"),
 	}
 	for p := range throttle.Priority(throttle.StandardPriorities) {
 		words["throttle_priority"][p.String()] = true

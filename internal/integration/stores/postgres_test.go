@@ -91,7 +91,7 @@ func listen(dsn, channel string) func(ctx context.Context, changed func()) error
 func (e *engine) watched(t *testing.T, dsn string) func() breaker.Store {
 	name := fmt.Sprint("watched ", e.last.Add(1))
 	return func() breaker.Store {
-		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, Notify: "spillway"})
+		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, NotifyChannel: "spillway"})
 		w, err := sqlstore.Watch(b, listen(dsn, "spillway"))
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 	config.Tracer = journal
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
-	b := e.store(t, db, sqlstore.BreakerConfig{Name: "statements", Prefix: "statements_", Notify: "x"})
+	b := e.store(t, db, sqlstore.BreakerConfig{Name: "statements", Prefix: "statements_", NotifyChannel: "x"})
 	ctx := t.Context()
 	me := breaker.Candidate{Owner: "me", TTL: time.Hour}
 	var version breaker.Version

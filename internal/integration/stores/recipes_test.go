@@ -11,34 +11,27 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
-
-// must is for configurations that are known to be right.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
 
 // mailer tells a customer of an endpoint, once per event.
 type mailer func(ctx context.Context, customer, endpoint, event string) error
 
 // fleetAgent is the agent of a fleet, as the README has it, until ctx ends. It returns its manager, and what asks before each delivery.
 func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail mailer) (*breaker.Manager, func(customer, endpoint string) error) {
-	tel := must(otelthrottle.New())
+	tel := throttle.Must(otelthrottle.New())
 
-	store := must(sqlstore.NewBreaker(db, sqlstore.PostgreSQL, sqlstore.BreakerConfig{Name: "webhooks"}))
+	store := throttle.Must(sqlstore.NewBreaker(db, sqlstore.PostgreSQL, sqlstore.BreakerConfig{Name: "webhooks"}))
 	if err := store.CreateSchema(ctx); err != nil { // or run what sqlstore.BreakerSchema returns with your migrations
 		panic(err)
 	}
-	poller := must(sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
+	poller := throttle.Must(sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
 		Table: "deliveries", TenantColumn: "customer", KeyColumn: "endpoint",
 		TimeColumn: "ended_at", TimeType: sqlstore.Instant, StatusColumn: "status", Failed: []any{"failed"},
 	}))
-	m := must(breaker.New(breaker.Config{
+	m := breaker.Must(breaker.New(breaker.Config{
 		Name: "webhooks", Store: store, Poll: poller.Poll, ConsecutiveFailureThreshold: 10, // trips in a row, then it is disabled
 		Hooks: breaker.JoinHooks(tel.BreakerHooks(), breaker.LogHooks(logger)),
 		Notify: func(ctx context.Context, e breaker.Event) error {

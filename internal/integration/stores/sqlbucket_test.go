@@ -22,6 +22,7 @@ func TestPostgresBuckets(t *testing.T) {
 		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
 		pooled.last.Store(1000)
 		pooled.takesAsLevels(t)
+		pooled.bucketsConform(t)
 	})
 	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }
@@ -37,6 +38,8 @@ func TestMariaDBBuckets(t *testing.T) {
 		odd.last.Store(1000)
 		odd.bucketCases(t)
 	})
+	t.Run("a row that is made anew between two statements", e.replacesBetween)
+	t.Run("a reset between two statements", e.resetsBetween)
 	t.Run("the document's own", func(t *testing.T) { e.asksTheDocuments(t) })
 	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }
@@ -44,16 +47,15 @@ func TestMariaDBBuckets(t *testing.T) {
 func TestSQLiteBuckets(t *testing.T) { newSQLite().bucketCases(t) }
 
 func (e *engine) bucketCases(t *testing.T) {
+	t.Run("keeps the word of a store", e.bucketsConform)
+	t.Run("what many do can be put in order", e.bucketHistories)
 	t.Run("takes as a level does", e.takesAsLevels)
-	t.Run("keys of any bytes are apart", e.keepsKeysApart)
+	t.Run("names of any bytes are apart", e.keepsBucketsApart)
 	t.Run("a missing table is told", e.missesBuckets)
 	t.Run("twenty processes create the schema at once", e.createsBucketsAtOnce)
 	t.Run("full rows are swept", e.sweepsBuckets)
 	t.Run("rows that disappear meanwhile", e.losesBuckets)
-	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
-		t.Run("not one token too many, "+a.String(), func(t *testing.T) { e.grantsAsManyAsThereAre(t, a) })
-		t.Run("not too many in any time, "+a.String(), func(t *testing.T) { e.grantsAtItsRate(t, a) })
-	}
+	t.Run("a sweep deletes no bucket that is used", e.sweepsWhileUsed)
 }
 
 // buckets is a bucket store with its table, and a look into it.
@@ -66,17 +68,24 @@ type buckets struct {
 	name  string
 }
 
+// buckets returns a handle on a store that does not sweep by itself.
 func (e *engine) buckets(t testing.TB, dsn, name, prefix string) buckets {
 	t.Helper()
+	return e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: prefix, SweepEvery: -1})
+}
+
+func (e *engine) bucketsWith(t testing.TB, dsn string, c sqlstore.BucketConfig) buckets {
+	t.Helper()
 	db := e.open(t, dsn)
-	b, err := sqlstore.NewBucket(db, e.dialect, sqlstore.BucketConfig{Name: name, Prefix: prefix})
+	b, err := sqlstore.NewBucket(db, e.dialect, c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = b.Close() }) // before its database
 	if err := b.CreateSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return buckets{b, e, db, prefix + "bucket", name}
+	return buckets{b, e, db, c.Prefix + "bucket", c.Name}
 }
 
 // query writes a query's parameters as the database wants them.
@@ -136,41 +145,38 @@ func lasting(capacity int64, a bucket.Algorithm) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: max(1, capacity/10), Period: 366 * 24 * time.Hour, Algorithm: a}.WithDefaults()
 }
 
-func (e *engine) keepsKeysApart(t *testing.T) {
+// keepsBucketsApart empties buckets of the same key in stores of names that differ. A reset leaves no row.
+func (e *engine) keepsBucketsApart(t *testing.T) {
 	dsn := e.dsn(t)
-	long := strings.Repeat("k", 191)
-	keys := []string{
-		"", "k", "K", "k ", " k", "k\x00", "\x00", "\xff\xfe", "ß", "ss", "é", "e\u0301", `'; DROP TABLE x; --`, "?", "$1", "%", "{ns}",
-		long[:190], long, long + "k", long + "l", long + strings.Repeat("k", 1<<20),
+	var stores []buckets
+	for _, name := range []string{"a", "A", "a ", "a\x00", "\xff", "ß", "ss", "?", strings.Repeat("n", 254), strings.Repeat("n", 255)} {
+		stores = append(stores, e.buckets(t, dsn, name, "names_b_"))
 	}
-	stores := []buckets{e.buckets(t, dsn, "a", "keys_"), e.buckets(t, dsn, "a ", "keys_"), e.buckets(t, dsn, "A\x00", "keys_")}
-	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
-		l := lasting(3, a)
-		for i, b := range stores {
-			for _, key := range keys {
-				for n, want := range []int64{2, 1, 0} {
-					d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1})
-					if err != nil || d.Remaining != want || !d.Allowed {
-						t.Fatalf("store %d, %v, key %.40q: request %d: got %+v %v want %d left", i, a, key, n, d, err, want)
-					}
-				}
-				if d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1}); err != nil || d.Allowed {
-					t.Fatalf("store %d, %v, key %.40q: got %+v %v want none left", i, a, key, d, err)
-				}
-			}
-		}
-		for _, b := range stores {
-			for _, key := range keys {
-				if err := b.Reset(t.Context(), key); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var left int
-			if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&left); err != nil || left != 0 {
-				t.Errorf("got %d rows %v want none", left, err)
+	for _, b := range stores {
+		for _, want := range []int64{3, 0} {
+			d, err := b.Take(t.Context(), bucket.Request{Key: "k", Limit: lasting(3, bucket.Continuous), Min: 0, Max: 3})
+			if err != nil || d.Granted != want {
+				t.Errorf("store %q: got %+v %v want %d granted", b.name, d, err, want)
 			}
 		}
 	}
+	for _, b := range stores {
+		if err := b.Reset(t.Context(), "k"); err != nil {
+			t.Error(err)
+		}
+		if left := b.rows(t); left != 0 {
+			t.Errorf("store %q: got %d rows want none", b.name, left)
+		}
+	}
+}
+
+// rows is how many buckets there are.
+func (b buckets) rows(t testing.TB) (n int) {
+	t.Helper()
+	if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // bucketSteps are all that a store does, each once.
@@ -216,33 +222,5 @@ func (e *engine) createsBucketsAtOnce(t *testing.T) {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func (e *engine) sweepsBuckets(t *testing.T) {
-	b := e.buckets(t, e.dsn(t), fmt.Sprint("sweep ", e.last.Add(1)), "sweep_")
-	const old = 600
-	long := b.now(t) - int64(2*time.Hour)
-	for i := range old {
-		key := strings.Repeat("\x00", i%3) + fmt.Sprint(i)
-		if i == 0 {
-			key = ""
-		}
-		b.put(t, key, bucket.Level{At: long})
-	}
-	b.put(t, "full, but not for long", bucket.Level{At: long + int64(119*time.Minute)})
-	for key, a := range map[string]bucket.Algorithm{"c": bucket.Continuous, "f": bucket.Fixed} {
-		if _, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: lasting(5, a), Min: 1, Max: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range []int64{old, 0} {
-		if n, err := b.Sweep(t.Context()); err != nil || n != want {
-			t.Errorf("got %d %v want %d", n, err, want)
-		}
-	}
-	var left int
-	if err := b.db.QueryRow(b.query("SELECT COUNT(*) FROM {bucket} WHERE name = ?"), []byte(b.name)).Scan(&left); err != nil || left != 3 {
-		t.Errorf("got %d rows %v want 3", left, err)
 	}
 }

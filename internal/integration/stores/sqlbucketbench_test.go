@@ -1,6 +1,7 @@
 package stores_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -61,4 +62,40 @@ func (store buckets) benchCallers(b *testing.B, l bucket.Limit, callers int) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "takes/s")
+}
+
+// BenchmarkSQLBucketSweep measures a sweep of buckets of which none is full, and takes by one caller while the store sweeps all the time, and
+// while it does not.
+func BenchmarkSQLBucketSweep(b *testing.B) {
+	b.Run("postgres", func(b *testing.B) {
+		server := program.Postgres(b)
+		newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") }).benchSweeps(b)
+	})
+	b.Run("mariadb", func(b *testing.B) {
+		server := program.MariaDB(b)
+		newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("interpolateParams=true") }).benchSweeps(b)
+	})
+	b.Run("sqlite", func(b *testing.B) { newSQLite().benchSweeps(b) })
+}
+
+func (e *engine) benchSweeps(b *testing.B) {
+	const rows = 20_000
+	dsn := e.dsn(b)
+	idle := e.buckets(b, dsn, "swept", "benchsweep_")
+	for i := range rows {
+		if _, err := idle.Take(b.Context(), bucket.Request{Key: fmt.Sprint("row ", i), Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("20000 rows", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := idle.Sweep(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	plenty := bucket.Limit{Capacity: 1e9, Refill: 1e6, Period: time.Second}
+	b.Run("takes, never swept", func(b *testing.B) { idle.benchCallers(b, plenty, 1) })
+	busy := e.bucketsWith(b, dsn, sqlstore.BucketConfig{Name: "swept", Prefix: "benchsweep_", SweepEvery: 1})
+	b.Run("takes, swept all the time", func(b *testing.B) { busy.benchCallers(b, plenty, 1) })
 }

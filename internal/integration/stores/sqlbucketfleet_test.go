@@ -38,33 +38,6 @@ func (e *engine) bucketFleet(t testing.TB, name string, each func(b buckets, dra
 	all.Wait()
 }
 
-func (e *engine) grantsAsManyAsThereAre(t *testing.T, a bucket.Algorithm) {
-	l := lasting(1500, a)
-	var granted, returned atomic.Int64
-	e.bucketFleet(t, fmt.Sprint("exact ", e.last.Add(1)), func(b buckets, draw *rand.Rand) bool {
-		d, err := b.Take(t.Context(), bucket.Request{Key: "hot", Limit: l, Min: 1, Max: 1 + draw.Int64N(4)})
-		if err != nil {
-			t.Error(err)
-			return false
-		}
-		granted.Add(d.Granted)
-		if d.Granted > 1 && draw.IntN(3) == 0 {
-			if err := b.Return(t.Context(), "hot", l, 1); err != nil {
-				t.Error(err)
-				return false
-			}
-			returned.Add(1)
-		}
-		return d.Allowed
-	})
-	// Who gave something back last may have found everybody gone, so a few may be left.
-	got := granted.Load() - returned.Load()
-	if got > l.Capacity || got < l.Capacity-192 {
-		t.Errorf("%v: got %d granted and %d of them returned: want %d kept, or a few less", a, granted.Load(), returned.Load(), l.Capacity)
-	}
-	t.Logf("%v: %d granted, %d returned, %d of %d kept", a, granted.Load(), returned.Load(), got, l.Capacity)
-}
-
 // losesBuckets deletes rows while others take from them: nobody gets an error.
 func (e *engine) losesBuckets(t *testing.T) {
 	var asked atomic.Int64
@@ -89,36 +62,6 @@ func (e *engine) losesBuckets(t *testing.T) {
 		}
 		return err == nil && asked.Add(1) < 4000
 	})
-}
-
-// grantsAtItsRate asks for more than there is, until by the database's own clock so much time has passed.
-func (e *engine) grantsAtItsRate(t *testing.T, a bucket.Algorithm) {
-	l := bucket.Limit{Capacity: 20, Refill: 20, Period: 200 * time.Millisecond, Algorithm: a}
-	var granted, asked atomic.Int64
-	var over atomic.Bool
-	watch := e.buckets(t, e.dsn(t), "watch", "fleet_")
-	begins := watch.now(t)
-	end := time.AfterFunc(2*time.Second, func() { over.Store(true) })
-	e.bucketFleet(t, fmt.Sprint("rate ", e.last.Add(1)), func(b buckets, _ *rand.Rand) bool {
-		d, err := b.Take(t.Context(), bucket.Request{Key: "hot", Limit: l, Min: 1, Max: 1})
-		if err != nil {
-			t.Error(err)
-			return false
-		}
-		asked.Add(1)
-		granted.Add(d.Granted)
-		return !over.Load()
-	})
-	end.Stop()
-	ends := watch.now(t)
-	most := l.Capacity + (ends-begins)/int64(l.Interval())
-	if a == bucket.Fixed {
-		most = (ends/int64(l.Period) - begins/int64(l.Period) + 1) * l.Capacity
-	}
-	if got := granted.Load(); got > most {
-		t.Errorf("%v: got %d want at most %d", a, got, most)
-	}
-	t.Logf("%v: %d of at most %d granted, %d asked in %v", a, granted.Load(), most, asked.Load(), time.Duration(ends-begins))
 }
 
 func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {

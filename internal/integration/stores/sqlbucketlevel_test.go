@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
 func someLimit(draw *rand.Rand) bucket.Limit {
@@ -70,7 +71,7 @@ func (e *engine) takesAsLevels(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, step %d: %+v of %+v: %v", seed, step, r, old, err)
 			}
-			if next, after := b.level(t, key), b.now(t); !explained(r, old, next, d, before, after) {
+			if next, after := b.level(t, key), b.now(t); !explained(b.e.step(), r, old, next, d, before, after) {
 				_, want := old.Take(l, before, r.Min, r.Max)
 				t.Fatalf("seed %d, step %d, %+v\nof %+v\ngot %+v and %+v\nbut at the time before %+v", seed, step, r, old, d, next, want)
 			}
@@ -78,8 +79,17 @@ func (e *engine) takesAsLevels(t *testing.T) {
 	}
 }
 
-// explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level.
-func explained(r bucket.Request, old, next bucket.Level, d bucket.Decision, before, after int64) bool {
+// step is that of the database's clock.
+func (e *engine) step() time.Duration {
+	if e.dialect == sqlstore.SQLite {
+		return time.Millisecond
+	}
+	return time.Microsecond
+}
+
+// explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter
+// is of whole steps.
+func explained(step time.Duration, r bucket.Request, old, next bucket.Level, d bucket.Decision, before, after int64) bool {
 	period := int64(r.Limit.Period)
 	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter)}
 	// One that was far ahead leaves no trace of its own, but what is left of the period.
@@ -94,7 +104,7 @@ func explained(r bucket.Request, old, next bucket.Level, d bucket.Decision, befo
 			continue
 		}
 		want, answer := old.Take(r.Limit, now, r.Min, r.Max)
-		if answer == d && want == next {
+		if answer.RetryAfter = (answer.RetryAfter + step - 1) / step * step; answer == d && want == next {
 			return true
 		}
 	}

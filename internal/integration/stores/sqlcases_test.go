@@ -1,7 +1,6 @@
 package stores_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,19 +68,6 @@ func (e *engine) createsAtOnce(t *testing.T) {
 		if _, err := db.Exec(s); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
-	}
-}
-
-// sqlSteps are all that a store does, each once.
-func sqlSteps(ctx context.Context, b breaker.Store) map[string]error {
-	_, campaign := b.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
-	_, versions := b.Versions(ctx)
-	_, load := b.Load(ctx, []int{0, 63})
-	_, apply := b.Apply(ctx, breaker.Batch{Shard: 5, Changes: []breaker.Change{{Data: []byte("x")}}})
-	_, probe := b.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}})
-	return map[string]error{
-		"campaign": campaign, "versions": versions, "load": load, "apply": apply, "probe": probe,
-		"resign": b.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}),
 	}
 }
 
@@ -282,89 +268,4 @@ func sqlCountUp(t *testing.T, b breaker.Store, shard, times int) (conflicts int)
 		}
 	}
 	return conflicts
-}
-
-func (e *engine) deletesOldProbes(t *testing.T) {
-	db := e.open(t, e.dsn(t))
-	b := e.store(t, db, sqlstore.BreakerConfig{Name: "sweep", Prefix: "sweep_"})
-	requests := []breaker.ProbeRequest{
-		{Generation: 1, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
-		{Generation: 2, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
-	}
-	if _, err := b.Probe(t.Context(), requests); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation = 1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Campaign(t.Context(), breaker.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	var left, generation int
-	if err := db.QueryRow("SELECT COUNT(*), MAX(generation) FROM sweep_breaker_probe").Scan(&left, &generation); err != nil {
-		t.Fatal(err)
-	}
-	if left != 1 || generation != 2 {
-		t.Errorf("got %d rows, the last of generation %d; want that of generation 2 only", left, generation)
-	}
-}
-
-// countsLateProbes makes the row of a budget that has not begun yet, as somebody does whose statement is quicker than that of another who
-// has read the clock before.
-func (e *engine) countsLateProbes(t *testing.T) {
-	db := e.open(t, e.dsn(t))
-	b := e.store(t, db, sqlstore.BreakerConfig{Name: "late", Prefix: "late_"})
-	request := breaker.ProbeRequest{Generation: 1, Since: time.Now().Add(-time.Hour), Every: 24 * time.Hour, Budget: 5, Want: 2}
-	grant := func(want int) {
-		t.Helper()
-		got, err := b.Probe(t.Context(), []breaker.ProbeRequest{request})
-		if err != nil || got[0].Granted != want {
-			t.Errorf("got %v %v want %d", got, err, want)
-		}
-	}
-	grant(2)
-	if _, err := db.Exec("UPDATE late_breaker_probe SET begins_us = begins_us + 86400000000, used = 4"); err != nil {
-		t.Fatal(err)
-	}
-	grant(1)
-	grant(0)
-}
-
-// sqlFailsInTime does each step with a context that ends soon, and wants errors before anything else changes.
-func sqlFailsInTime(t *testing.T, what string, steps func(context.Context) map[string]error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	done := make(chan map[string]error, 1)
-	go func() { done <- steps(ctx) }()
-	late := time.NewTimer(program.Patience)
-	defer late.Stop()
-	select {
-	case errs := <-done:
-		for step, err := range errs {
-			if err == nil {
-				t.Errorf("%s: %s: got no error", what, step)
-			}
-		}
-	case <-late.C:
-		t.Fatalf("%s: the context has ended, and a step has not", what)
-	}
-}
-
-// sqlWorksAgain waits until the store answers.
-func sqlWorksAgain(t *testing.T, b breaker.Store) {
-	t.Helper()
-	program.Eventually(t, "the store answers", func() string {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		if _, err := b.Versions(ctx); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-	for step, err := range sqlSteps(t.Context(), b) {
-		if err != nil && !errors.Is(err, breaker.ErrConflict) {
-			t.Errorf("afterwards: %s: %v", step, err)
-		}
-	}
 }

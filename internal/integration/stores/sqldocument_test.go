@@ -57,7 +57,7 @@ func (e *engine) asksTheDocuments(t *testing.T) {
 	db.SetMaxOpenConns(12)
 	e.exec(t, db, documentTable)
 	ask := func(id string) error {
-		b, err := sqlstore.NewDocumentBucket(db, id)
+		b, err := sqlstore.NewProcedureBucket(db, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func (e *engine) asksTheDocuments(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	b, err := sqlstore.NewDocumentBucket(db, "old")
+	b, err := sqlstore.NewProcedureBucket(db, "old")
 	if err != nil {
 		t.Fatal(err)
 	}

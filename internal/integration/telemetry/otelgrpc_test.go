@@ -34,20 +34,20 @@ func newGuarded(t *testing.T) *guarded {
 	t.Helper()
 	g := &guarded{spans: tracetest.NewInMemoryExporter()}
 	g.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans))
-	hooks := must(otelthrottle.New(otelthrottle.WithTracerProvider(g.tracers))).Hooks()
+	hooks := throttle.Must(otelthrottle.New(otelthrottle.WithTracerProvider(g.tracers))).Hooks()
 	config := func(name string) throttle.Config {
 		return throttle.Config{Name: name, Hooks: hooks, Rand: func() float64 { return 0 }} // sheds whatever may be shed
 	}
 	stats := []otelgrpc.Option{otelgrpc.WithTracerProvider(g.tracers), otelgrpc.WithPropagators(propagation.TraceContext{})}
-	guard := must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: config("shop"), Trust: throttle.Trust{Default: throttle.Low}}))
+	guard := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: config("shop"), Trust: throttle.Trust{Default: throttle.Low}}))
 	server := grpc.NewServer(append(guard.ServerOptions(), grpc.StatsHandler(otelgrpc.NewServerHandler(stats...)))...)
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	listener := bufconn.Listen(1 << 16)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 
-	g.client = must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: config("backends")}))
-	conn := must(grpc.NewClient("passthrough:///shop", append(g.client.DialOptions(),
+	g.client = throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: config("backends")}))
+	conn := throttle.Must(grpc.NewClient("passthrough:///shop", append(g.client.DialOptions(),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler(stats...)),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
@@ -80,7 +80,7 @@ func TestSpansBesideOtelgrpc(t *testing.T) {
 	if got, err := g.check(t); err != nil || !slices.Equal(got, want) {
 		t.Errorf("a call that is served: got error %v and spans %q want %q", err, got, want)
 	}
-	th := must(g.client.Group().Get("passthrough:///shop"))
+	th := throttle.Must(g.client.Group().Get("passthrough:///shop"))
 	for range 100 {
 		if call, err := th.Admit(t.Context(), throttle.Medium); err == nil {
 			call.Finish(throttle.Rejected)

@@ -17,22 +17,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// must is for configurations that are known to be right.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // Example_otelhttp has otelhttp inside of the transport and outside of the middleware.
 func Example_otelhttp() {
-	tel := must(otelthrottle.New())
+	tel := throttle.Must(otelthrottle.New())
 	backends := throttle.Config{Name: "backends", Hooks: tel.Hooks()}
 	th := throttle.Must(throttle.New(throttle.Config{Name: "shop", Hooks: tel.Hooks()}))
 	mux := http.NewServeMux()
 
-	transport := must(httpthrottle.NewTransport(
+	transport := throttle.Must(httpthrottle.NewTransport(
 		otelhttp.NewTransport(http.DefaultTransport), // a span for each request that is sent, within the throttle's
 		httpthrottle.TransportConfig{Throttle: backends},
 	))
@@ -41,7 +33,7 @@ func Example_otelhttp() {
 
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	response := must((&http.Client{Transport: transport}).Get(server.URL))
+	response := throttle.Must((&http.Client{Transport: transport}).Get(server.URL))
 	defer response.Body.Close()
 	fmt.Println(response.StatusCode)
 	// Output:
@@ -53,7 +45,7 @@ func spansOf(t *testing.T, draw float64, requests int) []string {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	tel := must(otelthrottle.New(otelthrottle.WithTracerProvider(tracers)))
+	tel := throttle.Must(otelthrottle.New(otelthrottle.WithTracerProvider(tracers)))
 	config := func(name string) throttle.Config {
 		return throttle.Config{Name: name, Hooks: tel.Hooks(), Rand: func() float64 { return draw }}
 	}
@@ -62,12 +54,12 @@ func spansOf(t *testing.T, draw float64, requests int) []string {
 	server := httptest.NewServer(otelhttp.NewHandler(serve(busy), "shop", otelhttp.WithTracerProvider(tracers),
 		otelhttp.WithSpanNameFormatter(func(string, *http.Request) string { return "server" })))
 	defer server.Close()
-	transport := must(httpthrottle.NewTransport(otelhttp.NewTransport(&http.Transport{DisableKeepAlives: true}, otelhttp.WithTracerProvider(tracers),
+	transport := throttle.Must(httpthrottle.NewTransport(otelhttp.NewTransport(&http.Transport{DisableKeepAlives: true}, otelhttp.WithTracerProvider(tracers),
 		otelhttp.WithSpanNameFormatter(func(string, *http.Request) string { return "client" })), httpthrottle.TransportConfig{Throttle: config("backends")}))
 	for range requests {
 		exporter.Reset()
 		ctx, root := tracers.Tracer("test").Start(t.Context(), "root")
-		r := must(http.NewRequestWithContext(ctx, http.MethodGet, server.URL, http.NoBody))
+		r := throttle.Must(http.NewRequestWithContext(ctx, http.MethodGet, server.URL, http.NoBody))
 		if response, err := transport.RoundTrip(r); err == nil {
 			_ = response.Body.Close()
 		}

@@ -113,7 +113,7 @@ func TestCauseStaysReachable(t *testing.T) {
 	})
 }
 
-func TestBare(t *testing.T) {
+func TestABareFaultWrapsNothing(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		if got := errors.Unwrap(k.bare); got != nil {
 			t.Errorf("Unwrap = %v, want nil", got)
@@ -127,7 +127,7 @@ func TestBare(t *testing.T) {
 	})
 }
 
-func TestNil(t *testing.T) {
+func TestNilIsNoFault(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		if got := k.with(nil); got != nil {
 			t.Errorf("With%s(nil) = %v, want nil", k.name, got)

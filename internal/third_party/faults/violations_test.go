@@ -8,7 +8,7 @@ import (
 	"github.com/deixis/faults"
 )
 
-func TestText(t *testing.T) {
+func TestViolationsAreInTheText(t *testing.T) {
 	quota := &faults.QuotaViolation{Subject: "user 42", Description: "100 calls a day"}
 	field := &faults.FieldViolation{Field: "email", Description: "no @"}
 	precondition := &faults.PreconditionViolation{Type: "state", Subject: "order 7", Description: "not paid"}

@@ -21,11 +21,11 @@ func Example() {
 		fmt.Println(err)
 	}
 	status := breakerz.Source(m).Status()
-	fmt.Println(status.Kind, status.Name, "is", status.State, "and", status.Level)
+	fmt.Printf("%s %s: %s (%v)\n", status.Kind, status.Name, status.State, status.Level)
 	fmt.Println(status.Figures[0].Name, status.Figures[0].Value)
 	fmt.Println(status.Transitions[0].To)
 	// Output:
-	// breaker webhooks is disabled and bad
+	// breaker webhooks: disabled, not running: nothing opens (bad)
 	// disabled 1
 	// disabled "https://hooks.example.com/7", by_hand
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// Source shows a manager on a page: how many circuits are in each state, what became of calls, whether the manager hears from its
-// store and who leads, what has failed, the gravest circuits and the latest changes. It shows keys: keep the page off public
+// Source shows a manager on a page: whether it runs, how many circuits are in each state, what became of calls, whether the manager
+// hears from its store and who leads, what has failed, the gravest circuits and the latest changes. It shows keys: keep the page off public
 // listeners. It asks the manager only, and never its store.
 func Source(m *breaker.Manager) statusz.Source {
 	return statusz.SourceFunc(func() statusz.Status {
@@ -48,10 +48,22 @@ func verdict(s *breaker.Stats) (state string, level statusz.Level) {
 	default:
 		state = breaker.Closed.String()
 	}
+	if !s.Running {
+		state, level = notRunning(state, level)
+	}
 	if s.DryRun {
 		state += ", dry run"
 	}
 	return state, level
+}
+
+// notRunning is the verdict where Run does not run. It comes before all but what refuses calls, which goes on without it.
+func notRunning(state string, level statusz.Level) (string, statusz.Level) {
+	const words = "not running: nothing opens"
+	if level == statusz.Bad {
+		return state + ", " + words, level
+	}
+	return words, statusz.Warn
 }
 
 // figures are the numbers of a breaker, the most important first. What is mostly 0 is only there if it is not.

@@ -19,7 +19,7 @@ import (
 
 func TestVerdict(t *testing.T) {
 	in := func(states ...breaker.State) breaker.Stats {
-		var s breaker.Stats
+		s := breaker.Stats{Running: true}
 		for _, state := range states {
 			s.Circuits[state]++
 		}
@@ -30,6 +30,7 @@ func TestVerdict(t *testing.T) {
 		return s
 	}
 	dry := func(s *breaker.Stats) { s.DryRun = true }
+	idle := func(s *breaker.Stats) { s.Running = false }
 	for _, tt := range []struct {
 		name  string
 		stats breaker.Stats
@@ -48,6 +49,14 @@ func TestVerdict(t *testing.T) {
 		{"never read, closed to all, in DryRun", with(in(), func(s *breaker.Stats) {
 			s.SnapshotAge, s.OnStale, s.DryRun = -1, breaker.FailClosed, true
 		}), "never read, dry run", statusz.Warn},
+		{"not running", with(in(), idle), "not running: nothing opens", statusz.Warn},
+		{"half-open, not running", with(in(breaker.HalfOpen), idle), "not running: nothing opens", statusz.Warn},
+		{"never read, not running", with(in(), func(s *breaker.Stats) { s.SnapshotAge, s.Running = -1, false }), "not running: nothing opens", statusz.Warn},
+		{"disabled, not running", with(in(breaker.Disabled), idle), "disabled, not running: nothing opens", statusz.Bad},
+		{"open in DryRun, not running", with(with(in(breaker.Open), dry), idle), "not running: nothing opens, dry run", statusz.Warn},
+		{"never read, closed to all, not running", with(in(), func(s *breaker.Stats) {
+			s.SnapshotAge, s.OnStale, s.Running = -1, breaker.FailClosed, false
+		}), "never read, not running: nothing opens", statusz.Bad},
 	} {
 		if state, level := verdict(&tt.stats); state != tt.state || level != tt.level {
 			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
@@ -145,7 +154,7 @@ func TestTheGravestAreNamed(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
+func TestLongKeysAreCutInTheMiddle(t *testing.T) {
 	for _, tt := range []struct{ part, want string }{
 		{"", ""},
 		{strings.Repeat("x", 60), strings.Repeat("x", 60)},
@@ -184,8 +193,8 @@ func TestPageShowsStrangeBreakers(t *testing.T) {
 		t.Fatalf("page: got error %v and %s", err, answer.Body)
 	}
 	s := document.Sources[0]
-	if s.State != "disabled" || s.Level != "bad" || s.Error != "" || len(s.Figures) != 12 || len(s.Transitions) != 4 {
-		t.Errorf("page: got %+v want it disabled, with 12 figures and 4 changes", s)
+	if s.State != "disabled, not running: nothing opens" || s.Level != "bad" || s.Error != "" || len(s.Figures) != 12 || len(s.Transitions) != 4 {
+		t.Errorf("page: got %+v want it disabled and not running, with 12 figures and 4 changes", s)
 	}
 	if got := answer.Body.Len(); got > 8000 {
 		t.Errorf("page: got %d bytes want no megabyte of a key in it", got)

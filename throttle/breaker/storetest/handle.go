@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/internal/goroutines"
 )
 
 func handleCases() []testCase {
@@ -53,7 +54,7 @@ func useLeavesNone(r *rig) {
 
 // closeLeavesNone counts the goroutines of the store's own package, because a handle may bring a client that lives longer.
 func closeLeavesNone(r *rig) {
-	count := goroutinesOf(r.store)
+	count := goroutines.Of(r.store)
 	r.useAll(r.store)
 	before := count()
 	for range rounds {

@@ -1,0 +1,17 @@
+package programtest
+
+import (
+	"net"
+	"testing"
+)
+
+// TakenAddress returns an address at which somebody else listens until the test ends.
+func TakenAddress(t *testing.T) string {
+	t.Helper()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	return taken.Addr().String()
+}

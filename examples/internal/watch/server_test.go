@@ -1,0 +1,71 @@
+package watch
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestAServerShowsMetricsAndThePage(t *testing.T) {
+	s, err := Open("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/metrics": "go_goroutines", "/debug/throttle": "<html"} {
+		r, err := http.Get(s.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: got status %d and %.100q want 200 and %q", path, r.StatusCode, body, want)
+		}
+	}
+	if other, err := Open(strings.TrimPrefix(s.URL(), "http://")); err == nil || other != nil || !strings.Contains(err.Error(), "-metrics") {
+		t.Errorf("a port that is taken: got %v want an error that tells of the flag", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoAddressIsNoServer(t *testing.T) {
+	s, err := Open("")
+	if s != nil || err != nil || s.URL() != "" || s.Close() != nil {
+		t.Errorf("got %v, %v want nothing that does nothing", s, err)
+	}
+}
+
+// TestWhatIsShownIsReadByKnownNamesAlone asks as a page whose name was made to point to this machine.
+func TestWhatIsShownIsReadByKnownNamesAlone(t *testing.T) {
+	s, err := Open("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, path := range []string{"/metrics", "/debug/throttle", "/debug/throttle?format=json"} {
+		for host, want := range map[string]int{"evil.example": http.StatusForbidden, "localhost": http.StatusOK, "quota:9464": http.StatusOK} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = host
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("%s of %s: got status %d want %d", path, host, response.StatusCode, want)
+			}
+		}
+	}
+}
+
+func TestStrangeClientsHaveTheirTime(t *testing.T) {
+	if s := newServer(nil); s.ReadHeaderTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
+		t.Errorf("got %v to read a header, %v to write, %v idle want all of them bounded", s.ReadHeaderTimeout, s.WriteTimeout, s.IdleTimeout)
+	}
+}

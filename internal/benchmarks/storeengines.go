@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	_ "modernc.org/sqlite" // PostgreSQL's and MariaDB's drivers come with the servers
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// The ways of Redis, which bounds are set for.
+const (
+	redisCoalesced = "Redis, " + coalesced
+	redisOneByOne  = "Redis, " + oneByOne
+	redisRate      = "Redis, redis_rate"
+)
+
+// connections is how many a pool of a database has.
+const connections = 32
+
+// engine is a kind of store.
+type engine struct {
+	name  string
+	start func(testing.TB) []*contender
+}
+
+func engines() []engine {
+	return []engine{
+		// No server: what is left is the limiter's own work.
+		{"Instant store", func(t testing.TB) []*contender { return bothWays(t, "Instant store", bucket.NewMemoryStore()) }},
+		{"Redis", startRedis},
+		{"PostgreSQL", func(t testing.TB) []*contender {
+			return startSQL(t, "PostgreSQL", sqlstore.PostgreSQL, openSQL(t, "pgx", program.Postgres(t).DSN(""), connections))
+		}},
+		{"MariaDB", func(t testing.TB) []*contender {
+			return startSQL(t, "MariaDB", sqlstore.MySQL, openSQL(t, "mysql", program.MariaDB(t).DSN("interpolateParams=true"), connections))
+		}},
+		{"SQLite", func(t testing.TB) []*contender {
+			file := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "store.db"))
+			settings := "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
+			return startSQL(t, "SQLite", sqlstore.SQLite, openSQL(t, "sqlite", file+settings, 1))
+		}},
+	}
+}
+
+func startRedis(t testing.TB) []*contender {
+	logging.Disable() // it speaks of a server that has not risen yet
+	client := redis.NewUniversalClient(redisstore.Options(program.Redis(t).Address))
+	t.Cleanup(func() { client.Close() })
+	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: "bench"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates, limit := redis_rate.NewLimiter(client), redis_rate.Limit{Rate: refill, Burst: capacity, Period: time.Second}
+	return append(bothWays(t, "Redis", store), asking(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
+		&contender{name: redisRate, take: func(ctx context.Context) error {
+			result, err := rates.Allow(ctx, "key", limit)
+			if err == nil && result.Allowed != 1 {
+				err = errNotGranted
+			}
+			return err
+		}},
+		&contender{name: "Redis, bare PING", take: func(ctx context.Context) error { return client.Ping(ctx).Err() }},
+	)
+}
+
+// openSQL returns a pool that keeps its connections.
+func openSQL(t testing.TB, driver, dsn string, connections int) *sql.DB {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db
+}
+
+func startSQL(t testing.TB, name string, d sqlstore.Dialect, db *sql.DB) []*contender {
+	store, err := sqlstore.NewBucket(db, d, sqlstore.BucketConfig{Name: "bench"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.CreateSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return append(bothWays(t, name, store), &contender{name: name + ", bare SELECT 1", take: func(ctx context.Context) error {
+		var one int
+		return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+	}})
+}

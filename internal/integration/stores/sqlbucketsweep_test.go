@@ -1,0 +1,121 @@
+package stores_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// fillUp puts buckets there that have been full for two hours, and three others. It returns how many these are.
+func (b buckets) fillUp(t testing.TB, old int) (left int) {
+	t.Helper()
+	long := b.now(t) - int64(2*time.Hour)
+	for i := range old {
+		key := strings.Repeat("\x00", i%3) + fmt.Sprint(i)
+		if i == 0 {
+			key = ""
+		}
+		b.put(t, key, bucket.Level{At: long})
+	}
+	b.put(t, "full, but not for long", bucket.Level{At: long + int64(119*time.Minute)})
+	for key, a := range map[string]bucket.Algorithm{"c": bucket.Continuous, "f": bucket.Fixed} {
+		if _, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: lasting(5, a), Min: 1, Max: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return 3
+}
+
+func (e *engine) sweepsBuckets(t *testing.T) {
+	const old = 600
+	dsn, name := e.dsn(t), fmt.Sprint("sweep ", e.last.Add(1))
+	b := e.buckets(t, dsn, name, "sweep_")
+	left := b.fillUp(t, old)
+	for _, want := range []int64{old, 0} {
+		if n, err := b.Sweep(t.Context()); err != nil || n != want {
+			t.Errorf("got %d %v want %d", n, err, want)
+		}
+	}
+	if got := b.rows(t); got != left {
+		t.Errorf("got %d rows want %d", got, left)
+	}
+	b.fillUp(t, old)
+	if n := b.rows(t); n != old+left {
+		t.Fatalf("got %d rows want %d", n, old+left)
+	}
+	self := e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: "sweep_", SweepEvery: time.Nanosecond})
+	program.Eventually(t, "a store has swept by itself", func() string {
+		if _, err := self.Take(t.Context(), bucket.Request{Key: "c", Limit: lasting(5, bucket.Continuous)}); err != nil {
+			return err.Error()
+		}
+		if n := b.rows(t); n != left {
+			return fmt.Sprint(n, " rows")
+		}
+		return ""
+	})
+}
+
+// sweepsWhileUsed has handles that sweep all the time, while many take from buckets that have been full for long: a sweep must not delete what
+// one of them has just written, or the next one would find a full bucket.
+func (e *engine) sweepsWhileUsed(t *testing.T) {
+	const handles, workers, capacity, together = 3, 16, 20, 8
+	dsn, name := e.dsn(t), fmt.Sprint("swept ", e.last.Add(1))
+	watch := e.buckets(t, dsn, name, "swept_")
+	stores := make([]buckets, handles)
+	sweeping, stop := context.WithCancel(t.Context())
+	defer stop()
+	var sweeps sync.WaitGroup
+	var swept atomic.Int64
+	for i := range stores {
+		stores[i] = e.buckets(t, dsn, name, "swept_")
+		sweeper := e.buckets(t, dsn, name, "swept_")
+		sweeps.Go(func() {
+			for sweeping.Err() == nil {
+				n, err := sweeper.Sweep(sweeping)
+				if err != nil && sweeping.Err() == nil {
+					t.Error(err)
+				}
+				swept.Add(n)
+			}
+		})
+	}
+	for round := range 8 {
+		l := lasting(capacity, []bucket.Algorithm{bucket.Continuous, bucket.Fixed}[round%2])
+		long := watch.now(t) - int64(2*time.Hour)
+		var granted [together]atomic.Int64
+		for k := range together {
+			watch.put(t, fmt.Sprint(round, k), bucket.Level{At: long})
+		}
+		var all sync.WaitGroup
+		for i := range workers {
+			all.Go(func() {
+				for n := range 2 * together {
+					k := (i + n) % together
+					d, err := stores[i%handles].Take(t.Context(), bucket.Request{Key: fmt.Sprint(round, k), Limit: l, Min: 1, Max: 1})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					granted[k].Add(d.Granted)
+				}
+			})
+		}
+		all.Wait()
+		for k := range granted {
+			if got := granted[k].Load(); got != capacity {
+				t.Errorf("round %d, %v, bucket %d: got %d granted want %d", round, l.Algorithm, k, got, capacity)
+			}
+		}
+	}
+	stop()
+	sweeps.Wait()
+	t.Logf("%d rows were swept away before they were used", swept.Load())
+}

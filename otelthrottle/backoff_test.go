@@ -1,0 +1,222 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// unslept is what a new Responsive shows: everything that can be, from 0.
+func unslept() snapshot {
+	return snapshot{
+		delay: 0, inLine: 0, steps("up"): 0, steps("down"): 0,
+		ended("success"): 0, ended("throttled"): 0, ended("ignored"): 0,
+	}
+}
+
+// TestBackoffsBeginAtZero counts series too, and holds the package comment to the numbers.
+func TestBackoffsBeginAtZero(t *testing.T) {
+	l := newLab(t, setup{})
+	l.backoff(t, backoff.Config{})
+	l.backoff(t, backoff.Config{Mode: backoff.Sleep}) // of the same name
+	l.read(t).want(t, unslept())
+	comment := strings.Join(strings.Fields(packageComment(t)), " ")
+	sentence := fmt.Sprintf("A Responsive has %d series, and one more of throttle.backoff.sleep.duration, which is %d in Prometheus", len(unslept()), seriesOfAHistogram)
+	if !strings.Contains(comment, sentence) {
+		t.Errorf("package comment: got no %q", sentence)
+	}
+}
+
+// TestDelayGoesUpAndDown follows one through all its moves, and to the end of its memory.
+func TestDelayGoesUpAndDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, setup{})
+		r := l.backoff(t, backoff.Config{MaxInterval: 2 * time.Second, DownMultiplier: 0.5, DownMultiplierThreshold: 2})
+		want := unslept()
+		end(t.Context(), t, r, backoff.Success, backoff.Success, backoff.Ignored)
+		want[ended("success")], want[ended("ignored")] = 2, 1
+		l.read(t).want(t, want)
+
+		end(t.Context(), t, r, throttled)
+		want[ended("throttled")], want[steps("up")], want[delay] = 1, 1, 1
+		l.read(t).want(t, want)
+
+		end(t.Context(), t, r, backoff.Throttled, backoff.ThrottledFor(time.Second), backoff.Throttled, backoff.Throttled)
+		want[ended("throttled")], want[steps("up")], want[delay], want[sleeps] = 5, 5, 2, 4 // the last step is one at the longest
+		l.read(t).want(t, want)
+
+		end(t.Context(), t, r, backoff.Success, backoff.Success)
+		want[ended("success")], want[steps("down")], want[delay], want[sleeps] = 4, 1, 1, 6
+		l.read(t).want(t, want)
+
+		time.Sleep(time.Hour) // nobody asks for it
+		want[steps("down")], want[delay] = 2, 0
+		l.read(t).want(t, want)
+	})
+}
+
+// TestThoseInLine looks at a line while it is long, when somebody has given up, and when its backoff is closed.
+func TestThoseInLine(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t, setup{})
+				r, other := l.backoff(t, backoff.Config{Mode: mode}), l.backoff(t, backoff.Config{})
+				end(t.Context(), t, r, throttled)
+				var line sync.WaitGroup
+				for range 3 {
+					line.Go(func() {
+						if _, err := r.Wait(context.Background()); !errors.Is(err, backoff.ErrClosed) {
+							t.Errorf("Wait: got error %v want %v", err, backoff.ErrClosed)
+						}
+					})
+				}
+				synctest.Wait()
+				want := unslept()
+				want[delay], want[steps("up")], want[ended("throttled")], want[inLine] = 1, 1, 1, 3
+				l.read(t).want(t, want)
+
+				giveUp(t.Context(), t, r)
+				want[sleeps] = 1
+				l.read(t).want(t, want)
+
+				_ = r.Close() // nobody waits any more, whatever those three have noticed of it
+				want[inLine], want[delay] = 0, 0
+				l.read(t).of(otelthrottle.MetricBackoffWaiting, otelthrottle.MetricBackoffDelay).want(t, snapshot{inLine: 0, delay: 0})
+				line.Wait()
+				want[sleeps] = 4
+				l.read(t).want(t, want)
+				_ = other.Close()
+				l.read(t).want(t, snapshot{sleeps: 4}) // which the SDK keeps
+			})
+		})
+	}
+}
+
+// TestTheHighestDelayOfANameIsTold closes and makes some.
+func TestTheHighestDelayOfANameIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, setup{})
+		low, high, other := l.backoff(t, backoff.Config{}), l.backoff(t, backoff.Config{}), l.backoff(t, backoff.Config{Name: "other"})
+		end(t.Context(), t, low, backoff.Throttled)
+		end(t.Context(), t, high, throttled, throttled)
+		want := snapshot{delay: oneStep, steps("up"): 3, ended("throttled"): 3, sleeps: 1}
+		l.read(t).positive().want(t, want)
+		_ = high.Close()
+		_ = high.Close()
+		want[delay] = 1
+		l.read(t).positive().want(t, want)
+		_ = low.Close()
+		delete(want, sleeps)
+		if got := l.read(t).with("table"); got != 1 || len(l.read(t)) != len(unslept())+1 {
+			t.Errorf("series once all of a name are closed: got %v of them want only the histogram", got)
+		}
+		_ = other.Close()
+		l.read(t).want(t, snapshot{sleeps: 1})
+
+		low.Reset() // works, and is untold
+		third := l.backoff(t, backoff.Config{})
+		want = snapshot{steps("up"): 3, ended("throttled"): 3, sleeps: 1}
+		l.read(t).positive().want(t, want)
+		end(t.Context(), t, third, backoff.Throttled)
+		want[delay], want[steps("up")], want[ended("throttled")] = 1, 4, 4
+		l.read(t).positive().want(t, want)
+	})
+}
+
+// TestSleepDurations looks at what is recorded: in seconds, in bounds that fit both modes.
+func TestSleepDurations(t *testing.T) {
+	l := newLab(t, setup{})
+	r := l.backoff(t, backoff.Config{})
+	slept := l.tel.BackoffHooks().Slept
+	for _, d := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 30 * time.Second, 15 * time.Minute, 15*time.Minute + 1} {
+		slept(t.Context(), backoff.SleepEvent{Responsive: r, Duration: d, Err: context.Canceled})
+	}
+	bounds := []float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
+	counts := []uint64{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}
+	for _, m := range collect(t, l.reader) {
+		h, ok := m.Data.(metricdata.Histogram[float64])
+		if !ok {
+			continue
+		}
+		equal(t, "series", len(h.DataPoints), 1)
+		if p := h.DataPoints[0]; !slices.Equal(p.Bounds, bounds) || !slices.Equal(p.BucketCounts, counts) {
+			t.Errorf("durations: got %v in %v want %v in %v", p.BucketCounts, p.Bounds, counts, bounds)
+		}
+		return
+	}
+	t.Error("got no histogram")
+}
+
+// TestSleepBoundsAreTheDefaults of both modes: their longest delays are bounds.
+func TestSleepBoundsAreTheDefaults(t *testing.T) {
+	for mode, want := range map[backoff.Mode][2]time.Duration{
+		backoff.Pace: {100 * time.Microsecond, 30 * time.Second}, backoff.Sleep: {500 * time.Millisecond, 15 * time.Minute},
+	} {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "table", Mode: mode}))
+		b := r.BackOff()
+		first := max(b.NextBackOff(), r.Delay())
+		equal(t, "first delay of "+mode.String(), r.Delay(), want[0])
+		for range 100 {
+			b.NextBackOff()
+		}
+		equal(t, "longest delay of "+mode.String(), r.Delay(), want[1])
+		if first <= 0 {
+			t.Errorf("first delay of %v: got %v want more than 0", mode, first)
+		}
+	}
+}
+
+// TestAttributesOfTheUserAreOnBackoffsToo adds some, of which one is the schema's.
+func TestAttributesOfTheUserAreOnBackoffsToo(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{
+		otelthrottle.WithAttributes(attribute.String("zone", "b"), otelthrottle.KeyBackoffName.String("mine")),
+	}})
+	everyOutcome(t, l.backoff(t, backoff.Config{}))
+	equal(t, "series", len(l.read(t)), len(unslept())+1)
+	for key := range l.read(t) {
+		if !strings.Contains(key, "throttle.backoff.name=table") || !strings.Contains(key, "zone=b") {
+			t.Errorf("series: got %s want it to have the name and the zone", key)
+		}
+	}
+}
+
+func TestShutdownEndsBackoffsToo(t *testing.T) {
+	l := newLab(t, setup{})
+	r := l.backoff(t, backoff.Config{})
+	everyOutcome(t, r)
+	for range 2 {
+		if err := l.tel.Shutdown(t.Context()); err != nil {
+			t.Fatalf("Shutdown: got error %v want nil", err)
+		}
+	}
+	ctx, request := l.request(t.Context())
+	giveUp(ctx, t, r)
+	_, _ = l.backoff(t, backoff.Config{}).Close(), r.Close()
+	request.End()
+	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
+	l.read(t).want(t, snapshot{sleeps: 1}) // which the SDK keeps
+}
+
+// TestBackoffHooksWithoutCreated know no Responsive: they say nothing of it, and harm nobody.
+func TestBackoffHooksWithoutCreated(t *testing.T) {
+	l := newLab(t, setup{})
+	hooks := l.tel.BackoffHooks()
+	hooks.Created = nil
+	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: hooks}))
+	everyOutcome(t, r)
+	_ = r.Close()
+	l.read(t).want(t, snapshot{})
+}

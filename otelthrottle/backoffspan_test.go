@@ -1,0 +1,180 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// TestEventsOfBackoffs looks at what the span of a caller is told.
+func TestEventsOfBackoffs(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want []any
+	}{
+		{"his turn came", nil, nil},
+		{"his context was canceled", context.Canceled, []any{"error.type", "canceled"}},
+		{"his deadline came first", context.DeadlineExceeded, []any{"error.type", "timeout"}},
+		{"it was closed", backoff.ErrClosed, []any{"error.type", "shed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, options := range [][]otelthrottle.Option{
+				{otelthrottle.WithRootSpans(), keepOnly("none")}, {otelthrottle.WithoutDuration()},
+			} {
+				l := newLab(t, setup{options: options})
+				r := l.backoff(t, backoff.Config{})
+				ctx, request := l.request(t.Context())
+				l.tel.BackoffHooks().Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: 1500 * time.Millisecond, Err: tt.err})
+				equal(t, "caller's span records", request.IsRecording(), true)
+				request.End()
+				l.wantSpans(t, "request")
+				events := l.spanNamed(t, "request").Events()
+				equal(t, "events", len(events), 1)
+				equal(t, "event", events[0].Name, "throttle.backoff.slept")
+				want := append(tt.want, "throttle.backoff.name", "table", "throttle.backoff.duration", 1.5)
+				wantAttributes(t, "event", events[0].Attributes, want...)
+			}
+		})
+	}
+}
+
+// TestBackoffsTellTheirCallers waits in every way, each in a request of its own, in both modes.
+func TestBackoffsTellTheirCallers(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(t, setup{})
+				r := l.backoff(t, backoff.Config{Mode: mode})
+				told := func(name string, something func(context.Context)) (duration float64, errorType string) {
+					ctx, request := l.tracer.Start(t.Context(), name)
+					something(ctx)
+					request.End()
+					for _, e := range l.spanNamed(t, name).Events() {
+						set := attribute.NewSet(e.Attributes...)
+						d, _ := set.Value(otelthrottle.KeyBackoffDuration)
+						kind, _ := set.Value(otelthrottle.KeyErrorType)
+						duration, errorType = duration+d.AsFloat64(), errorType+kind.AsString()
+					}
+					return duration, errorType
+				}
+				for _, tt := range []struct {
+					name      string
+					do        func(context.Context)
+					duration  float64
+					errorType string
+				}{
+					{"no delay", func(ctx context.Context) { end(ctx, t, r, throttled) }, 0, ""},
+					{"a second", func(ctx context.Context) { end(ctx, t, r, backoff.Success) }, 1, ""},
+					{"given up", func(ctx context.Context) { giveUp(ctx, t, r) }, 0, "canceled"},
+					{"not again", func(ctx context.Context) {
+						if err := r.SleepOnSuccess(ctx); err != nil {
+							t.Errorf("SleepOnSuccess: got error %v want nil", err)
+						}
+					}, 1, ""},
+				} {
+					duration, errorType := told(tt.name, tt.do)
+					if duration != tt.duration || errorType != tt.errorType {
+						t.Errorf("%s: got %v s and error.type %q want %v s and %q", tt.name, duration, errorType, tt.duration, tt.errorType)
+					}
+				}
+				_ = r.Close()
+				if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
+					t.Errorf("Wait: got error %v want %v", err, backoff.ErrClosed)
+				}
+			})
+		})
+	}
+}
+
+// TestBackoffHooksAreOnlyThoseNeeded: nobody is told what nobody asked for.
+func TestBackoffHooksAreOnlyThoseNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		options        []otelthrottle.Option
+		events, record int
+	}{
+		{"default", nil, 1, 1},
+		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, 0, 1},
+		{"without durations", []otelthrottle.Option{otelthrottle.WithoutDuration()}, 1, 0},
+		{"without either", []otelthrottle.Option{otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration()}, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{options: tt.options})
+			slept, r := l.tel.BackoffHooks().Slept, l.backoff(t, backoff.Config{})
+			equal(t, "tells of waits", slept != nil, tt.events+tt.record > 0)
+			if slept == nil {
+				return
+			}
+			ctx, request := l.request(t.Context())
+			slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second})
+			request.End()
+			equal(t, "events", len(l.spanNamed(t, "request").Events()), tt.events)
+			equal(t, "recorded", l.read(t)[sleeps], float64(tt.record))
+		})
+	}
+}
+
+// TestExemplarsOfSleepsLeadToTheCallersSpans, and nowhere if those are not sampled.
+func TestExemplarsOfSleepsLeadToTheCallersSpans(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		sampler sdktrace.Sampler
+		want    int
+	}{
+		{"sampled", sdktrace.AlwaysSample(), 1},
+		{"unsampled", sdktrace.NeverSample(), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, e := newScrapedLab(t, setup{sampler: tt.sampler})
+			r := l.backoff(t, backoff.Config{InitialInterval: time.Millisecond})
+			ctx, request := l.request(t.Context())
+			end(ctx, t, r, backoff.ThrottledFor(time.Millisecond), backoff.Success)
+			request.End()
+			wantExemplars(t, exemplarsOf("throttle_backoff_sleep_duration_seconds", e.scrape(t, openMetrics)), tt.want, request)
+		})
+	}
+}
+
+// TestStrangeBackoffs are valid on a scrape, of which one bad label would spoil the whole.
+func TestStrangeBackoffs(t *testing.T) {
+	for _, tt := range strangeNames() {
+		t.Run(tt.name, func(t *testing.T) {
+			l, e := newScrapedLab(t, setup{})
+			r := l.backoff(t, backoff.Config{Name: tt.given})
+			l.backoff(t, backoff.Config{Name: tt.want})
+			ctx, request := l.request(t.Context())
+			end(ctx, t, r, backoff.ThrottledFor(time.Hour))
+			giveUp(ctx, t, r)
+			request.End()
+			equal(t, "steps", l.read(t)[series(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", tt.want, "throttle.backoff.direction", "up")], 1)
+			e.scrape(t, openMetrics)
+			equal(t, "series of throttle_backoff_waiting", strings.Count(e.scrape(t, ""), "\nthrottle_backoff_waiting{"), 1)
+			events := l.spanNamed(t, "request").Events()
+			equal(t, "events", len(events), 1)
+			for _, event := range events {
+				set := attribute.NewSet(event.Attributes...)
+				name, _ := set.Value(otelthrottle.KeyBackoffName)
+				equal(t, "name in "+event.Name, name.AsString(), tt.want)
+			}
+		})
+	}
+}
+
+// TestFilterIsNotAskedAboutBackoffs which know no priority.
+func TestFilterIsNotAskedAboutBackoffs(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{neverAsked(t)}})
+	ctx, request := l.request(t.Context())
+	l.tel.BackoffHooks().Slept(ctx, backoff.SleepEvent{Responsive: l.backoff(t, backoff.Config{})})
+	request.End()
+	equal(t, "events", len(l.spanNamed(t, "request").Events()), 1)
+}

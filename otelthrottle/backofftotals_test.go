@@ -1,0 +1,122 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// backoffAudit counts series from what callers say, and from what hooks are told of steps and waits.
+type backoffAudit struct{ audit }
+
+func (a *backoffAudit) hooks() backoff.Hooks {
+	return backoff.Hooks{
+		Stepped: func(e backoff.StepEvent) {
+			direction := otelthrottle.DirectionDown
+			if e.Up() {
+				direction = otelthrottle.DirectionUp
+			}
+			a.count(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", e.Responsive.Name(), "throttle.backoff.direction", direction)
+		},
+		Slept: func(_ context.Context, e backoff.SleepEvent) {
+			a.count(otelthrottle.MetricBackoffSleepDuration, "throttle.backoff.name", e.Responsive.Name())
+		},
+	}
+}
+
+// ended counts a call.
+func (a *backoffAudit) ended(r *backoff.Responsive, o backoff.Outcome) {
+	a.count(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", r.Name(), "throttle.backoff.outcome", o.String())
+}
+
+// randomCall makes a call that ends in some way, or none because its context ends first, or tells of one as the document does: in a context that
+// does not end, for one that has ended already is not counted.
+func (a *backoffAudit) randomCall(r *backoff.Responsive, dice *rand.Rand) {
+	switch dice.IntN(8) {
+	case 0:
+		a.ended(r, backoff.Throttled)
+		_ = r.SleepOnFailure(context.Background())
+		return
+	case 1:
+		a.ended(r, backoff.Success)
+		_ = r.SleepOnSuccess(context.Background())
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(dice.IntN(20))*time.Millisecond)
+	defer cancel()
+	p, err := r.Wait(ctx)
+	if err != nil {
+		return
+	}
+	outcomes := []backoff.Outcome{
+		backoff.Success, backoff.Success, backoff.Success, backoff.Success, backoff.Ignored, backoff.Throttled, backoff.ThrottledFor(time.Millisecond),
+	}
+	o := outcomes[dice.IntN(len(outcomes))]
+	p.Done(o)
+	p.Done(o) // which does not count
+	a.ended(r, o)
+}
+
+// settled leaves out what is not counted in whole calls, steps and sleeps.
+func (s snapshot) settled() snapshot {
+	return s.of(otelthrottle.MetricBackoffSteps, otelthrottle.MetricBackoffCalls, otelthrottle.MetricBackoffSleepDuration).positive()
+}
+
+// TestPulledTotalsOfBackoffsAreTheCalls makes calls through backoffs of two names and both modes, while collections run, and then compares every
+// series.
+func TestPulledTotalsOfBackoffsAreTheCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, a := newLab(t, setup{}), &backoffAudit{audit{series: snapshot{}}}
+		var all []*backoff.Responsive
+		for _, c := range []backoff.Config{
+			{Name: "a"}, {Name: "a", Mode: backoff.Sleep}, {Name: "b", MaxInterval: 2 * time.Millisecond},
+		} {
+			c.InitialInterval, c.DownMultiplierThreshold, c.Hooks = time.Millisecond, 2, a.hooks()
+			all = append(all, l.backoff(t, c))
+		}
+		atRandom(16, 10, func(dice *rand.Rand) {
+			for range 200 {
+				a.randomCall(all[dice.IntN(len(all))], dice)
+			}
+			l.read(t)
+		})
+		l.read(t).settled().want(t, a.series)
+		equal(t, "waiting", l.read(t).with(otelthrottle.MetricBackoffWaiting), 0)
+		a.series.wantSome(t,
+			"direction=up,throttle.backoff.name=a", "direction=down,throttle.backoff.name=a", "direction=up,throttle.backoff.name=b",
+			"name=a,throttle.backoff.outcome=success", "name=b,throttle.backoff.outcome=throttled", "name=b,throttle.backoff.outcome=ignored",
+			"sleep.duration{throttle.backoff.name=a", "sleep.duration{throttle.backoff.name=b",
+		)
+	})
+}
+
+// TestBackoffsComeAndGo collects while backoffs of three names are made, used and closed. No counter ever falls, and no call is lost.
+func TestBackoffsComeAndGo(t *testing.T) {
+	l, a := newLab(t, setup{}), &backoffAudit{audit{series: snapshot{}}}
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		l.backoff(t, backoff.Config{Name: name}) // stays, so that the series do
+	}
+	l.readDuring(t, snapshot.settled, func() {
+		atRandom(8, 12, func(dice *rand.Rand) {
+			for range 60 {
+				c := backoff.Config{
+					Name: names[dice.IntN(len(names))], Mode: backoff.Mode(dice.IntN(2)), Hooks: a.hooks(),
+					InitialInterval: time.Microsecond, MaxInterval: 50 * time.Microsecond, DownMultiplierThreshold: 1,
+				}
+				r := l.backoff(t, c)
+				for range dice.IntN(20) {
+					a.randomCall(r, dice)
+				}
+				_ = r.Close()
+			}
+		})
+	})
+	l.read(t).settled().want(t, a.series)
+	l.shutDownByMany(t, otelthrottle.MetricBackoffSleepDuration)
+}

@@ -1,0 +1,233 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// unasked is what a new limiter shows: everything that can be, from 0.
+func unasked() snapshot {
+	want := snapshot{tokens: 0, waiting: 0}
+	for _, result := range []string{"granted", "denied", "failed_open", "failed_closed"} {
+		want[requests(result)] = 0
+	}
+	return want
+}
+
+// TestBucketsBeginAtZero counts series too, and holds the package comment to the numbers.
+func TestBucketsBeginAtZero(t *testing.T) {
+	l := newLab(t, setup{})
+	l.limiter(t, bucket.Config{})
+	l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)}) // of the same name
+	l.read(t).want(t, unasked())
+	comment := strings.Join(strings.Fields(packageComment(t)), " ")
+	for _, sentence := range []string{
+		fmt.Sprintf("A limiter has %d series, however many keys.", len(unasked())),
+		fmt.Sprintf("kind of error, of which there are %d and stores know few; each is %d series", throttle.NumFaults-1, seriesOfAHistogram),
+	} {
+		if !strings.Contains(comment, sentence) {
+			t.Errorf("package comment: got no %q", sentence)
+		}
+	}
+}
+
+// TestKeysAreNoAttributes asks for tokens of a hundred buckets.
+func TestKeysAreNoAttributes(t *testing.T) {
+	l := newLab(t, setup{})
+	limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)})
+	for i := range 100 {
+		if _, err := limiter.AllowN(t.Context(), fmt.Sprint("user", i), 2); err != nil {
+			t.Fatalf("AllowN: got error %v want nil", err)
+		}
+	}
+	want := unasked()
+	want[requests("granted")], want[tokens], want[storeDuration("")] = 100, 200, 100
+	l.read(t).want(t, want)
+}
+
+// TestResultsByPolicy has a store that never answers, and each policy.
+func TestResultsByPolicy(t *testing.T) {
+	for _, tt := range []struct {
+		policy bucket.FailurePolicy
+		want   snapshot
+	}{
+		{bucket.FailOpen, snapshot{requests("failed_open"): 3, tokens: 3}},
+		{bucket.FailClosed, snapshot{requests("failed_closed"): 3}},
+		{bucket.LocalShare, snapshot{requests("failed_open"): 2, requests("failed_closed"): 1, tokens: 2}},
+	} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			l := newLab(t, setup{})
+			limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(errPlain), OnFailure: tt.policy, Replicas: 5})
+			take(t.Context(), t, limiter, 3)
+			want := unasked()
+			maps.Copy(want, tt.want)
+			want[storeDuration("_OTHER")] = 3
+			l.read(t).want(t, want)
+		})
+	}
+}
+
+// TestWaitingIsTheLengthOfTheLine looks at a line while it is long, when it is gone, and when its limiter is closed.
+func TestWaitingIsTheLengthOfTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, setup{})
+		limiter, other := l.limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), l.limiter(t, bucket.Config{})
+		equal(t, "granted", take(t.Context(), t, limiter, 2), 1)
+		var line sync.WaitGroup
+		wait := func(n int) {
+			for range n {
+				line.Go(func() {
+					if err := limiter.Wait(context.Background(), "", 1); err != nil && !errors.Is(err, bucket.ErrClosed) {
+						t.Errorf("Wait: got error %v want nil or %v", err, bucket.ErrClosed)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		want := unasked()
+		wait(3)
+		want[waiting], want[requests("granted")], want[requests("denied")], want[tokens] = 3, 1, 1, 1
+		l.read(t).want(t, want)
+
+		time.Sleep(5 * time.Second)
+		want[waiting], want[requests("granted")], want[tokens] = 0, 4, 4
+		l.read(t).want(t, want)
+
+		equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
+		wait(2)
+		_ = limiter.Close() // nobody waits any more, whatever those two have noticed of it
+		want[requests("granted")], want[tokens] = 5, 5
+		l.read(t).want(t, want)
+		line.Wait()
+		l.read(t).want(t, want)
+		_ = other.Close()
+		l.read(t).want(t, snapshot{})
+	})
+}
+
+// TestLimitersOfOneNameAreOneSource closes and makes some.
+func TestLimitersOfOneNameAreOneSource(t *testing.T) {
+	l := newLab(t, setup{})
+	first, second, other := l.limiter(t, bucket.Config{}), l.limiter(t, bucket.Config{}), l.limiter(t, bucket.Config{Name: "other"})
+	take(t.Context(), t, first, 12)
+	take(t.Context(), t, second, 3)
+	want := snapshot{requests("granted"): 13, requests("denied"): 2, tokens: 13}
+	l.read(t).positive().want(t, want)
+	_ = first.Close()
+	_ = first.Close()
+	l.read(t).positive().want(t, want)
+	_ = second.Close()
+	if got := l.read(t).with("geocoder"); got != 0 || len(l.read(t)) != len(unasked()) {
+		t.Errorf("series once all of a name are closed: got %v of them want only those of the other", got)
+	}
+	_ = other.Close()
+	l.read(t).want(t, snapshot{})
+
+	take(t.Context(), t, second, 5) // works, and is untold
+	third := l.limiter(t, bucket.Config{})
+	l.read(t).positive().want(t, want)
+	take(t.Context(), t, third, 1)
+	want[requests("granted")], want[tokens] = 14, 14
+	l.read(t).positive().want(t, want)
+}
+
+// TestStoresErrorTypesAreAClosedSet has a store fail in every way.
+func TestStoresErrorTypesAreAClosedSet(t *testing.T) {
+	for _, err := range errorsOfEveryFault() {
+		l := newLab(t, setup{})
+		limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(fmt.Errorf("user 17: %w", err))})
+		take(t.Context(), t, limiter, 1)
+		word := throttle.FaultOf(err).String()
+		if word == "other" {
+			word = "_OTHER"
+		}
+		equal(t, "failures of type "+word, l.read(t)[storeDuration(word)], 1)
+	}
+}
+
+// TestStoreDurations looks at what is recorded: in seconds, in bounds that fit a store.
+func TestStoreDurations(t *testing.T) {
+	l := newLab(t, setup{})
+	limiter := l.limiter(t, bucket.Config{})
+	asked := l.tel.BucketHooks().Asked
+	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 250 * time.Microsecond, Requests: 7})
+	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 50*time.Millisecond + 1, Err: context.DeadlineExceeded})
+	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 2 * time.Minute, Err: context.Canceled})
+	bounds := []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60}
+	bucketOf := map[string]int{"": 1, "timeout": 9, "canceled": 15}
+	for _, m := range collect(t, l.reader) {
+		h, ok := m.Data.(metricdata.Histogram[float64])
+		if !ok {
+			continue
+		}
+		equal(t, "series", len(h.DataPoints), len(bucketOf))
+		for _, p := range h.DataPoints {
+			errorType, _ := p.Attributes.Value(otelthrottle.KeyErrorType)
+			if !slices.Equal(p.Bounds, bounds) || p.Count != 1 || p.BucketCounts[bucketOf[errorType.AsString()]] != 1 {
+				t.Errorf("durations with error.type %q: got %v in %v want one in number %d", errorType.AsString(), p.BucketCounts, p.Bounds,
+					bucketOf[errorType.AsString()])
+			}
+		}
+		return
+	}
+	t.Error("got no histogram")
+}
+
+// TestAttributesOfTheUserAreOnBucketsToo adds some, of which one is the schema's.
+func TestAttributesOfTheUserAreOnBucketsToo(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{
+		otelthrottle.WithAttributes(attribute.String("zone", "b"), otelthrottle.KeyBucketName.String("mine")),
+	}})
+	take(t.Context(), t, l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)}), 1)
+	for key := range l.read(t) {
+		if !strings.Contains(key, "throttle.bucket.name=geocoder") || !strings.Contains(key, "zone=b") {
+			t.Errorf("series: got %s want it to have the name and the zone", key)
+		}
+	}
+}
+
+func TestShutdownEndsBucketsToo(t *testing.T) {
+	l := newLab(t, setup{})
+	limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)})
+	take(t.Context(), t, limiter, 10)
+	for range 2 {
+		if err := l.tel.Shutdown(t.Context()); err != nil {
+			t.Fatalf("Shutdown: got error %v want nil", err)
+		}
+	}
+	ctx, request := l.request(t.Context())
+	equal(t, "granted after Shutdown", take(ctx, t, limiter, 1), 0)
+	hooks := l.tel.BucketHooks()
+	hooks.Denied(ctx, bucket.DenialEvent{Limiter: limiter})
+	hooks.Waited(ctx, bucket.WaitEvent{Limiter: limiter})
+	_, _ = l.limiter(t, bucket.Config{}).Close(), limiter.Close()
+	request.End()
+	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
+	l.read(t).want(t, snapshot{storeDuration(""): 10}) // which the SDK keeps
+}
+
+// TestBucketHooksWithoutCreated know no limiter: they say nothing of stores, and harm nobody.
+func TestBucketHooksWithoutCreated(t *testing.T) {
+	l := newLab(t, setup{})
+	hooks := l.tel.BucketHooks()
+	hooks.Created = nil
+	limiter := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Store: newDoubtfulStore(nil), Hooks: hooks}))
+	equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
+	_ = limiter.Close()
+	l.read(t).want(t, snapshot{})
+}

@@ -1,0 +1,153 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// bucketAudit counts series from what callers are answered, and from what hooks are told of stores.
+type bucketAudit struct{ audit }
+
+func (a *bucketAudit) hooks() bucket.Hooks {
+	return bucket.Hooks{Asked: func(_ context.Context, e bucket.StoreEvent) {
+		a.count(otelthrottle.MetricBucketStoreDuration, withError([]string{"throttle.bucket.name", e.Limiter.Name()}, throttle.FaultOf(e.Err))...)
+	}}
+}
+
+// decided counts a decision. Errors that are not the store's are none.
+func (a *bucketAudit) decided(l *bucket.Limiter, d bucket.Decision, err error) {
+	result := "denied"
+	switch {
+	case errors.Is(err, bucket.ErrStore):
+		result = "failed_closed"
+	case err != nil:
+		return
+	case d.Allowed && d.Source == bucket.FromPolicy:
+		result = "failed_open"
+	case d.Allowed:
+		result = "granted"
+	case d.Source == bucket.FromPolicy:
+		result = "failed_closed"
+	}
+	a.count(otelthrottle.MetricBucketRequests, "throttle.bucket.name", l.Name(), "throttle.bucket.result", result)
+	if d.Allowed {
+		a.mu.Lock()
+		a.series[series(otelthrottle.MetricBucketTokens, "throttle.bucket.name", l.Name())] += float64(d.Granted)
+		a.mu.Unlock()
+	}
+}
+
+// randomRequest asks for tokens in some form, or for none, or for too many.
+func (a *bucketAudit) randomRequest(t *testing.T, l *bucket.Limiter, dice *rand.Rand) {
+	ctx, key, n := context.Background(), fmt.Sprint(dice.IntN(3)), int64(dice.IntN(4))
+	switch dice.IntN(10) {
+	case 0:
+		if _, err := l.Peek(ctx, key); err != nil && !errors.Is(err, bucket.ErrStore) {
+			t.Errorf("Peek: got error %v want nil or the store's", err)
+		}
+	case 1:
+		d, err := l.AllowN(ctx, key, 1_000_000)
+		a.decided(l, d, err)
+	case 2:
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		d, err := l.Allow(over, key)
+		a.decided(l, d, err)
+	case 3, 4:
+		if d, err := l.AllowAtMost(ctx, key, n); n > 0 {
+			a.decided(l, d, err)
+		}
+	case 5, 6:
+		if d, err := l.AllowN(ctx, key, n); n > 0 {
+			a.decided(l, d, err)
+		}
+	default:
+		d, err := l.Allow(ctx, key)
+		a.decided(l, d, err)
+	}
+}
+
+// randomWait waits for tokens of a bucket that has them soon.
+func (a *bucketAudit) randomWait(t *testing.T, l *bucket.Limiter, dice *rand.Rand) {
+	n := 1 + int64(dice.IntN(3))
+	if err := l.Wait(context.Background(), "", n); err != nil {
+		t.Errorf("Wait: got error %v want nil", err)
+	}
+	a.decided(l, bucket.Decision{Allowed: true, Granted: n}, nil)
+}
+
+// TestPulledTotalsOfBucketsAreTheDecisions asks limiters of two names for tokens at random, with stores that fail and every policy, while
+// collections run, and then compares every series.
+func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, a := newLab(t, setup{}), &bucketAudit{audit{series: snapshot{}}}
+		doubtful := func() bucket.Store {
+			return &doubtfulStore{bucket.NewMemoryStore(), inTurn(nil, nil, nil, errPlain, nil, context.DeadlineExceeded)}
+		}
+		var limiters []*bucket.Limiter
+		for _, c := range []bucket.Config{
+			{Name: "a", Limit: bucket.PerSecond(4)},
+			{Name: "a", Store: doubtful()},
+			{Name: "a", Store: doubtful(), OnFailure: bucket.FailClosed, OneByOne: true},
+			{Name: "b", Store: doubtful(), OnFailure: bucket.LocalShare, Limit: bucket.Every(time.Minute)},
+		} {
+			c.Hooks = a.hooks()
+			limiters = append(limiters, l.limiter(t, c))
+		}
+		atRandom(16, 9, func(dice *rand.Rand) {
+			for range 200 {
+				if i := dice.IntN(len(limiters) + 1); i < len(limiters) {
+					a.randomRequest(t, limiters[i], dice)
+				} else {
+					a.randomWait(t, limiters[0], dice)
+				}
+			}
+			l.read(t)
+		})
+		synctest.Wait() // for what is counted after the answer
+		l.read(t).positive().want(t, a.series)
+		a.series.wantSome(t,
+			"name=a,throttle.bucket.result=granted", "name=a,throttle.bucket.result=denied", "name=a,throttle.bucket.result=failed_open",
+			"name=a,throttle.bucket.result=failed_closed", "name=b,throttle.bucket.result=failed_closed", "name=b,throttle.bucket.result=denied", "tokens{throttle.bucket.name=b",
+			"error.type=timeout,throttle.bucket.name=a", "error.type=_OTHER,throttle.bucket.name=b",
+		)
+	})
+}
+
+// TestBucketsComeAndGo collects while limiters of three names are made, asked and closed. No counter ever falls, and no decision is lost.
+func TestBucketsComeAndGo(t *testing.T) {
+	l, a := newLab(t, setup{}), &bucketAudit{audit{series: snapshot{}}}
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		l.limiter(t, bucket.Config{Name: name}) // stays, so that the series do
+	}
+	decided := func(s snapshot) snapshot {
+		return s.of(otelthrottle.MetricBucketRequests, otelthrottle.MetricBucketTokens)
+	}
+	l.readDuring(t, decided, func() {
+		atRandom(8, 11, func(dice *rand.Rand) {
+			for range 60 {
+				c := bucket.Config{Name: names[dice.IntN(len(names))], Hooks: a.hooks()}
+				if dice.IntN(2) == 0 {
+					c.Store = newDoubtfulStore(inTurn(nil, errPlain)())
+				}
+				limiter := l.limiter(t, c)
+				for range dice.IntN(20) {
+					a.randomRequest(t, limiter, dice)
+				}
+				_ = limiter.Close()
+			}
+		})
+	})
+	l.read(t).positive().want(t, a.series)
+	l.shutDownByMany(t, otelthrottle.MetricBucketStoreDuration)
+}

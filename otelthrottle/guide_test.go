@@ -1,0 +1,49 @@
+package otelthrottle_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/deixis/faults"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/statusz"
+)
+
+// The code of docs/operating.md that knows OpenTelemetry, and the test that runs it.
+
+// rolledOut is a throttle as it is first released: seen everywhere, and in nobody's way.
+func rolledOut(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) *throttle.Throttle {
+	th := throttle.Must(throttle.New(throttle.Config{
+		Name:  "stock",
+		Mode:  throttle.Shadow, // decides, counts and tells, and lets everything through
+		Hooks: throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)),
+	}))
+	return th
+}
+
+func TestARolloutBeginsInShadow(t *testing.T) {
+	var lines bytes.Buffer
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(metric.NewMeterProvider()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := statusz.New()
+	defer page.Close()
+	th := rolledOut(tel, page, slog.New(slog.NewTextHandler(&lines, nil)))
+	for range 200 {
+		if err := th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) }); errors.Is(err, throttle.ErrShed) {
+			t.Fatal("got a call that was shed in Shadow")
+		}
+	}
+	_ = th.Close()
+	if got := lines.String(); !strings.Contains(got, "throttle would start to shed") {
+		t.Errorf("log: got %q want the line of a throttle in Shadow", got)
+	}
+}

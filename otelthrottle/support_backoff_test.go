@@ -1,0 +1,97 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// backoff returns a Responsive without noise that the adapter watches, beside the hooks in c. By default it is called table, is in the mode
+// Pace and begins with a second.
+func (l *lab) backoff(t testing.TB, c backoff.Config) *backoff.Responsive {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "table"
+	}
+	if c.InitialInterval == 0 {
+		c.InitialInterval = time.Second
+	}
+	c.RandomizationFactor = -1
+	c.Hooks = backoff.JoinHooks(l.tel.BackoffHooks(), c.Hooks)
+	r, err := backoff.New(c)
+	if err != nil {
+		t.Fatalf("backoff.New: got error %v want nil", err)
+	}
+	return r
+}
+
+// wait waits for a turn.
+func wait(ctx context.Context, t testing.TB, r *backoff.Responsive) backoff.Permit {
+	t.Helper()
+	p, err := r.Wait(ctx)
+	if err != nil {
+		t.Errorf("Wait: got error %v want nil", err)
+	}
+	return p
+}
+
+// end lets calls end so, each after its turn.
+func end(ctx context.Context, t testing.TB, r *backoff.Responsive, outcomes ...backoff.Outcome) {
+	t.Helper()
+	for _, o := range outcomes {
+		wait(ctx, t, r).Done(o)
+	}
+}
+
+// giveUp waits for a turn, until it is in line, and no longer.
+func giveUp(ctx context.Context, t testing.TB, r *backoff.Responsive) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	others := r.Stats().Waiting
+	watching.Go(func() {
+		for r.Stats().Waiting == others && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+		cancel()
+	})
+	if _, err := r.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait: got error %v want %v", err, context.Canceled)
+	}
+	cancel()
+	watching.Wait()
+}
+
+// everyOutcome has a backoff with an hour to wait do everything, but for steps down. Nobody waits so long.
+func everyOutcome(t testing.TB, r *backoff.Responsive) {
+	t.Helper()
+	end(t.Context(), t, r, backoff.Success, backoff.Ignored)
+	end(t.Context(), t, r, backoff.ThrottledFor(time.Hour))
+	giveUp(t.Context(), t, r)
+}
+
+// throttled is a call that was throttled, with a second to wait for whoever comes next. In the mode Pace nobody waits otherwise who comes first.
+const throttled = backoff.Outcome(time.Second)
+
+// The names of series of the backoff called table.
+
+func steps(direction string) string {
+	return series(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", "table", "throttle.backoff.direction", direction)
+}
+
+func ended(outcome string) string {
+	return series(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", "table", "throttle.backoff.outcome", outcome)
+}
+
+const (
+	delay   = otelthrottle.MetricBackoffDelay + "{throttle.backoff.name=table}"
+	inLine  = otelthrottle.MetricBackoffWaiting + "{throttle.backoff.name=table}"
+	sleeps  = otelthrottle.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"
+	oneStep = 1.25 // times the delay before
+)

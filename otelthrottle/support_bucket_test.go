@@ -1,0 +1,93 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// doubtfulStore is a store that is not in memory, as far as limiters know, and that fails as the test says.
+type doubtfulStore struct {
+	bucket.Store
+	fails func() error
+}
+
+// newDoubtfulStore returns a store that fails with err, or works if that is nil.
+func newDoubtfulStore(err error) *doubtfulStore {
+	return &doubtfulStore{Store: bucket.NewMemoryStore(), fails: func() error { return err }}
+}
+
+func (s *doubtfulStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	if err := s.fails(); err != nil {
+		return bucket.Decision{}, err
+	}
+	return s.Store.Take(ctx, r)
+}
+
+// inTurn returns a function that returns these errors in turn, again and again.
+func inTurn(errs ...error) func() error {
+	var n atomic.Uint64
+	return func() error { return errs[(n.Add(1)-1)%uint64(len(errs))] }
+}
+
+// limiter returns a limiter that the adapter watches, beside the hooks in c. By default it is called geocoder and grants ten a minute.
+func (l *lab) limiter(t testing.TB, c bucket.Config) *bucket.Limiter {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "geocoder"
+	}
+	if c.Limit == (bucket.Limit{}) {
+		c.Limit = bucket.Limit{Capacity: 10, Period: time.Minute, Algorithm: bucket.Continuous}
+	}
+	c.Hooks = bucket.JoinHooks(l.tel.BucketHooks(), c.Hooks)
+	limiter, err := bucket.New(c)
+	if err != nil {
+		t.Fatalf("bucket.New: got error %v want nil", err)
+	}
+	return limiter
+}
+
+// take asks for n tokens, one after another, and returns how many of these requests were granted.
+func take(ctx context.Context, t testing.TB, limiter *bucket.Limiter, n int) (granted int) {
+	t.Helper()
+	for range n {
+		d, err := limiter.Allow(ctx, "")
+		if err != nil && !errors.Is(err, bucket.ErrStore) {
+			t.Fatalf("Allow: got error %v want nil", err)
+		}
+		if d.Allowed {
+			granted++
+		}
+	}
+	return granted
+}
+
+// everyAnswer has a limiter whose store fails every other time ask it twice.
+func everyAnswer(t testing.TB, limiter *bucket.Limiter) {
+	t.Helper()
+	equal(t, "granted", take(t.Context(), t, limiter, 2), 2)
+}
+
+// The names of series of the limiter called geocoder.
+
+func requests(result string) string {
+	return series(otelthrottle.MetricBucketRequests, "throttle.bucket.name", "geocoder", "throttle.bucket.result", result)
+}
+
+func storeDuration(errorType string) string {
+	pairs := []string{"throttle.bucket.name", "geocoder"}
+	if errorType != "" {
+		pairs = append(pairs, "error.type", errorType)
+	}
+	return series(otelthrottle.MetricBucketStoreDuration, pairs...)
+}
+
+const (
+	tokens  = otelthrottle.MetricBucketTokens + "{throttle.bucket.name=geocoder}"
+	waiting = otelthrottle.MetricBucketWaiting + "{throttle.bucket.name=geocoder}"
+)

@@ -1,0 +1,78 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// atRandom runs a function on so many goroutines, each with dice of its own, and waits for them all.
+func atRandom(goroutines int, seed uint64, f func(dice *rand.Rand)) {
+	var work sync.WaitGroup
+	for i := range goroutines {
+		work.Go(func() { f(rand.New(rand.NewPCG(seed, uint64(i)))) })
+	}
+	work.Wait()
+}
+
+// readDuring collects, at two readers' pace, while work is done. No counter may fall, or go.
+func (l *lab) readDuring(t testing.TB, counters func(snapshot) snapshot, work func()) {
+	t.Helper()
+	var reading sync.WaitGroup
+	var over atomic.Bool
+	for range 2 {
+		reading.Go(func() {
+			for before := l.read(t); !over.Load(); {
+				now := l.read(t)
+				now.wantRisen(t, counters(before))
+				before = now
+			}
+		})
+	}
+	work()
+	over.Store(true)
+	reading.Wait()
+}
+
+// shutDownByMany shuts the adapter down, as often as somebody may who does not know whether another has. What stays are pushed series, which
+// begin so.
+func (l *lab) shutDownByMany(t testing.TB, pushed string) {
+	t.Helper()
+	var shutdown sync.WaitGroup
+	for range 16 {
+		shutdown.Go(func() {
+			if err := l.tel.Shutdown(context.Background()); err != nil {
+				t.Errorf("Shutdown: got error %v want nil", err)
+			}
+		})
+	}
+	shutdown.Wait()
+	for key := range l.read(t) {
+		if !strings.HasPrefix(key, pushed) {
+			t.Errorf("after Shutdown: got %s want no such series", key)
+		}
+	}
+}
+
+// wantRisen fails the test if a counter has fallen, or gone, since before.
+func (s snapshot) wantRisen(t testing.TB, before snapshot) {
+	t.Helper()
+	for key, value := range before {
+		if got, ok := s[key]; !ok || got < value {
+			t.Errorf("%s: got %v, there %v, want at least %v as before", key, got, ok, value)
+		}
+	}
+}
+
+// wantSome fails the test unless there are series that have counted with each of these parts in their names: else nothing was compared.
+func (s snapshot) wantSome(t testing.TB, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if s.with(part) == 0 {
+			t.Errorf("series with %s: got none, want some: nothing was compared", part)
+		}
+	}
+}

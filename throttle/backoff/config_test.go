@@ -1,0 +1,219 @@
+package backoff_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// TestConfigIsRefused wants an error that names the field, its value and its range.
+func TestConfigIsRefused(t *testing.T) {
+	nan, inf, year := math.NaN(), math.Inf(1), 365*24*time.Hour
+	for _, tt := range []struct {
+		name  string
+		c     backoff.Config
+		field string
+		want  []string
+	}{
+		{"no name", backoff.Config{}, "Name", []string{`""`, "1 to 255 bytes"}},
+		{"long name", backoff.Config{Name: strings.Repeat("n", 256)}, "Name", []string{"nnn", "1 to 255 bytes"}},
+		{"mode", backoff.Config{Mode: 2}, "Mode", []string{"2", "Pace or Sleep"}},
+		{"mode, far", backoff.Config{Mode: 255}, "Mode", []string{"255", "Pace or Sleep"}},
+		{"initial, negative", backoff.Config{InitialInterval: -1}, "InitialInterval", []string{"-1ns", "1µs to MaxInterval"}},
+		{"initial, short", backoff.Config{InitialInterval: 999}, "InitialInterval", []string{"999ns", "1µs"}},
+		{"initial, long", backoff.Config{InitialInterval: year, MaxInterval: year}, "InitialInterval", []string{"8760h0m0s"}},
+		{"initial, longest", backoff.Config{InitialInterval: math.MaxInt64}, "InitialInterval", []string{"1µs"}},
+		{"max, negative", backoff.Config{MaxInterval: -time.Second}, "MaxInterval", []string{"-1s", "24h"}},
+		{"max, shortest", backoff.Config{MaxInterval: math.MinInt64}, "MaxInterval", []string{"24h"}},
+		{"max, long", backoff.Config{MaxInterval: 24*time.Hour + 1}, "MaxInterval", []string{"24h0m0.000000001s", "to 24h"}},
+		{"reversed", backoff.Config{InitialInterval: time.Minute, MaxInterval: time.Second}, "MaxInterval", []string{"1s", "InitialInterval, which is 1m0s"}},
+		{"up 1", backoff.Config{UpMultiplier: 1}, "UpMultiplier", []string{"is 1:", "more than 1, to 100"}},
+		{"up less", backoff.Config{UpMultiplier: 0.5}, "UpMultiplier", []string{"0.5"}},
+		{"up negative", backoff.Config{UpMultiplier: -2}, "UpMultiplier", []string{"-2"}},
+		{"up far", backoff.Config{UpMultiplier: 100.1}, "UpMultiplier", []string{"100.1"}},
+		{"up NaN", backoff.Config{UpMultiplier: nan}, "UpMultiplier", []string{"NaN"}},
+		{"up Inf", backoff.Config{UpMultiplier: inf}, "UpMultiplier", []string{"+Inf"}},
+		{"up -Inf", backoff.Config{UpMultiplier: -inf}, "UpMultiplier", []string{"-Inf"}},
+		{"down 1", backoff.Config{DownMultiplier: 1}, "DownMultiplier", []string{"is 1:", "more than 0, less than 1"}},
+		{"down negative", backoff.Config{DownMultiplier: -0.1}, "DownMultiplier", []string{"-0.1"}},
+		{"down NaN", backoff.Config{DownMultiplier: nan}, "DownMultiplier", []string{"NaN"}},
+		{"down Inf", backoff.Config{DownMultiplier: inf}, "DownMultiplier", []string{"+Inf"}},
+		{"threshold negative", backoff.Config{DownMultiplierThreshold: -1}, "DownMultiplierThreshold", []string{"-1", "1 to 1e6"}},
+		{"threshold far", backoff.Config{DownMultiplierThreshold: 1e6 + 1}, "DownMultiplierThreshold", []string{"1000001"}},
+		{"factor far", backoff.Config{RandomizationFactor: 1.01}, "RandomizationFactor", []string{"1.01", "at most 1"}},
+		{"factor NaN", backoff.Config{RandomizationFactor: nan}, "RandomizationFactor", []string{"NaN"}},
+		{"factor Inf", backoff.Config{RandomizationFactor: inf}, "RandomizationFactor", []string{"+Inf"}},
+		{"noise negative", backoff.Config{MaxRandomization: -1}, "MaxRandomization", []string{"-1ns", "0 to 24h"}},
+		{"noise far", backoff.Config{MaxRandomization: year}, "MaxRandomization", []string{"8760h0m0s"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.field != "Name" {
+				tt.c.Name = "x"
+			}
+			r, err := backoff.New(tt.c)
+			if err == nil || r != nil {
+				t.Fatalf("got %v, %v want an error", r, err)
+			}
+			for _, want := range append(tt.want, "backoff: Config."+tt.field+" is ") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %q want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestAllFaultsAreNamed has a fault in every field.
+func TestAllFaultsAreNamed(t *testing.T) {
+	_, err := backoff.New(backoff.Config{
+		Mode: 9, InitialInterval: -1, MaxInterval: -2, UpMultiplier: -1, DownMultiplier: 2,
+		DownMultiplierThreshold: -1, RandomizationFactor: 2, MaxRandomization: -1,
+	})
+	for _, field := range []string{
+		"Name", "Mode", "InitialInterval", "MaxInterval", "UpMultiplier", "DownMultiplier",
+		"DownMultiplierThreshold", "RandomizationFactor", "MaxRandomization",
+	} {
+		if !strings.Contains(fmt.Sprint(err), "Config."+field+" is ") {
+			t.Errorf("got %v want %s in it", err, field)
+		}
+	}
+}
+
+// TestConfigAtItsBounds is what is just good enough.
+func TestConfigAtItsBounds(t *testing.T) {
+	for _, c := range []backoff.Config{
+		{},
+		{Mode: backoff.Sleep},
+		{Name: strings.Repeat("n", 255)},
+		{InitialInterval: time.Microsecond, MaxInterval: time.Microsecond},
+		{InitialInterval: 24 * time.Hour, MaxInterval: 24 * time.Hour},
+		{InitialInterval: time.Hour}, // longer than the default of MaxInterval
+		{UpMultiplier: math.Nextafter(1, 2)},
+		{UpMultiplier: 100},
+		{DownMultiplier: math.SmallestNonzeroFloat64},
+		{DownMultiplier: math.Nextafter(1, 0)},
+		{DownMultiplierThreshold: 1},
+		{DownMultiplierThreshold: 1e6},
+		{RandomizationFactor: 1},
+		{RandomizationFactor: -1},
+		{RandomizationFactor: math.Inf(-1)},
+		{MaxRandomization: 1},
+		{MaxRandomization: 24 * time.Hour},
+		{IdleReset: -1},
+		{IdleReset: 1},
+		{IdleReset: math.MaxInt64},
+		{IdleReset: math.MinInt64},
+	} {
+		if c.Name == "" {
+			c.Name = "x"
+		}
+		if _, err := backoff.New(c); err != nil {
+			t.Errorf("got %v want none", err)
+		}
+	}
+}
+
+func TestMustPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Must of an error: got no panic")
+		}
+	}()
+	backoff.Must(backoff.New(backoff.Config{}))
+}
+
+// TestDefaults looks at the first steps of each mode, and at the words.
+func TestDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		mode  backoff.Mode
+		word  string
+		delay []time.Duration
+		slow  time.Duration
+	}{
+		{backoff.Pace, "pace", []time.Duration{100 * time.Microsecond, 125 * time.Microsecond, 156250 * time.Nanosecond}, 30 * time.Second},
+		{backoff.Sleep, "sleep", []time.Duration{500 * time.Millisecond, 750 * time.Millisecond, 1125 * time.Millisecond}, 15 * time.Minute},
+		{9, "mode(9)", nil, 0},
+	} {
+		if got := tt.mode.String(); got != tt.word {
+			t.Errorf("got %q want %q", got, tt.word)
+		}
+		if tt.delay == nil {
+			continue
+		}
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: tt.mode}))
+		var got []time.Duration
+		b := r.BackOff()
+		for range 100 {
+			b.NextBackOff()
+			got = append(got, r.Delay())
+		}
+		if !slices.Equal(got[:3], tt.delay) || got[99] != tt.slow {
+			t.Errorf("%v: got %v, and %v in the end, want %v, %v", tt.mode, got[:3], got[99], tt.delay, tt.slow)
+		}
+	}
+}
+
+// TestStepsAreTheDocuments is the document's two functions.
+func TestStepsAreTheDocuments(t *testing.T) {
+	const s = time.Second
+	for _, tt := range []struct {
+		name string
+		step backoff.Step
+		want []time.Duration
+	}{
+		{"linear", backoff.Linear(s, 4*s), []time.Duration{s, 2 * s, 3 * s, 4 * s, 4 * s}},
+		{"linear, between", backoff.Linear(3*s, 7*s), []time.Duration{3 * s, 6 * s, 7 * s, 7 * s}},
+		{"linear, at once", backoff.Linear(9*s, 7*s), []time.Duration{7 * s, 7 * s}},
+		{"linear, far", backoff.Linear(math.MaxInt64/2+1, math.MaxInt64), []time.Duration{math.MaxInt64/2 + 1, math.MaxInt64, math.MaxInt64}},
+		{"exponential", backoff.Exponential(s, 9*s, 2), []time.Duration{s, 2 * s, 4 * s, 8 * s, 9 * s, 9 * s}},
+		{"exponential, at once", backoff.Exponential(s, s/2, 2), []time.Duration{s / 2, s / 2}},
+		{"exponential, NaN", backoff.Exponential(s, 9*s, math.NaN()), []time.Duration{s, 9 * s}},
+		{"exponential, Inf", backoff.Exponential(s, math.MaxInt64, math.Inf(1)), []time.Duration{s, math.MaxInt64}},
+	} {
+		d := time.Duration(0)
+		for i, want := range tt.want {
+			if d = tt.step.Next(d); d != want {
+				t.Errorf("%s, step %d: got %v want %v", tt.name, i+1, d, want)
+			}
+		}
+	}
+}
+
+// TestHostileUp returns what no delay may be.
+func TestHostileUp(t *testing.T) {
+	for name, up := range map[string]backoff.Step{
+		"starts low":  backoff.Exponential(1, time.Hour, 2),
+		"starts high": backoff.Exponential(math.MaxInt64, math.MaxInt64, 1e300),
+		"huge":        backoff.Linear(math.MaxInt64, math.MaxInt64),
+		"tiny":        backoff.Linear(1, 2),
+		"endless":     backoff.Exponential(1, math.MaxInt64, math.Inf(1)),
+	} {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Up: up, InitialInterval: time.Second, MaxInterval: time.Minute}))
+		last := time.Duration(0)
+		b := r.BackOff()
+		for range 10 {
+			b.NextBackOff()
+			if d := r.Delay(); d < time.Second || d > time.Minute || d < last {
+				t.Errorf("%s: got a delay of %v after %v want 1s to 1m, never less than before", name, d, last)
+			}
+			last = r.Delay()
+		}
+		if s := r.Stats(); s.Ups != 10 {
+			t.Errorf("%s: got %d steps up want 10", name, s.Ups)
+		}
+	}
+	for name, up := range map[string]backoff.Step{
+		"shrinks": backoff.Exponential(time.Second, time.Hour, 0.5), "stays": backoff.Exponential(time.Second, time.Hour, 1),
+		"NaN": backoff.Exponential(time.Second, time.Hour, math.NaN()), "negative": backoff.Linear(-1, time.Hour),
+		"no longest": backoff.Linear(time.Second, 0), "adds nothing": backoff.Linear(0, time.Hour),
+	} {
+		if r, err := backoff.New(backoff.Config{Name: "x", Up: up}); err == nil {
+			t.Errorf("%s: got %v want an error", name, r.Stats())
+		}
+	}
+}

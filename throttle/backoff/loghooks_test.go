@@ -1,0 +1,192 @@
+package backoff_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// lines is where a logger writes: what there is to say of each line, without its time.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) hooks() backoff.Hooks {
+	return backoff.LogHooks(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})))
+}
+
+// since returns what was written since somebody asked last.
+func (l *lines) since() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return strings.FieldsFunc(l.text.String(), func(r rune) bool { return r == '\n' })
+}
+
+// want fails the test unless these lines were written.
+func (l *lines) want(t *testing.T, when string, want ...string) {
+	t.Helper()
+	got := l.since()
+	if len(got) != len(want) {
+		t.Errorf("%s: got %q want %q", when, got, want)
+		return
+	}
+	for i := range want {
+		for part := range strings.SplitSeq(want[i], "|") {
+			if !strings.Contains(got[i], part) {
+				t.Errorf("%s: got %q want %q in it", when, got[i], part)
+			}
+		}
+	}
+}
+
+// TestLogHooksTellAStory: when the delay is the longest, and when it is no longer, however many calls there are between.
+func TestLogHooksTellAStory(t *testing.T) {
+	for name, c := range map[string]backoff.Config{
+		"MaxInterval": {InitialInterval: time.Second, MaxInterval: 8 * time.Second},
+		"Up":          {InitialInterval: time.Second, MaxInterval: time.Hour, Up: backoff.Linear(time.Second, 8*time.Second)},
+		"Sleep":       {Mode: backoff.Sleep, InitialInterval: time.Second, MaxInterval: 8 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log lines
+				c.Name, c.RandomizationFactor, c.DownMultiplierThreshold, c.Hooks = "x", -1, 1, log.hooks()
+				r := backoff.Must(backoff.New(c))
+				call := func(o backoff.Outcome) { wait(t, r).Done(o) }
+				call(backoff.Success)
+				log.want(t, "a service that is well")
+				calls := 0
+				for ; r.Delay() < 8*time.Second; calls++ {
+					log.want(t, "a delay that is not the longest")
+					call(backoff.Throttled)
+				}
+				log.want(t, "the longest delay", fmt.Sprintf("level=WARN msg=\"backoff is at its longest delay\" backoff=x mode=|delay=8s successes=1 throttled=%d more=0", calls))
+				for range 20 {
+					call(backoff.Throttled)
+				}
+				log.want(t, "more at the longest delay")
+				call(backoff.Success)
+				log.want(t, "served", "level=INFO msg=\"backoff has left its longest delay\" backoff=x|successes=1 throttled=20 duration=2m48s")
+				call(backoff.Success)
+				log.want(t, "served again")
+			})
+		})
+	}
+}
+
+// TestLogHooksSayNothingEachCall of a delay that comes to its longest and leaves it with each.
+func TestLogHooksSayNothingEachCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "x", Mode: backoff.Sleep, InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1,
+			DownMultiplierThreshold: 1, Hooks: log.hooks(),
+		}))
+		for i := range 600 { // one is throttled, one waits for a second and is served
+			wait(t, r).Done([]backoff.Outcome{backoff.Throttled, backoff.Success}[i%2])
+		}
+		got := log.since()
+		if len(got) != 10 || !strings.Contains(got[2], "more=59") {
+			t.Errorf("in five minutes: got %d lines %q want a pair a minute, of sixty times each", len(got), got)
+		}
+	})
+}
+
+// TestLogHooksForgetTheClosed and say nothing more of them; others they tell apart.
+func TestLogHooksForgetTheClosed(t *testing.T) {
+	var log lines
+	hooks := log.hooks()
+	build := func(name string) *backoff.Responsive {
+		return backoff.Must(backoff.New(backoff.Config{Name: name, InitialInterval: time.Second, MaxInterval: time.Second, Hooks: hooks}))
+	}
+	one, two := build("one"), build("two")
+	for _, r := range []*backoff.Responsive{one, two} {
+		first, err := r.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Done(backoff.Throttled)
+	}
+	log.want(t, "two", "backoff=one", "backoff=two")
+	_ = one.Close()
+	one.Reset()
+	two.Reset()
+	log.want(t, "one is closed", "level=INFO|backoff=two")
+}
+
+// TestLogHooksKeepNothingOfTheClosed also if a call of theirs ends later.
+func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
+	var log lines
+	hooks := log.hooks()
+	closed := func() *backoff.Responsive {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, Hooks: hooks}))
+		first, err := r.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Done(backoff.Throttled)
+		_ = r.Close()
+		r.Reset()
+		return r
+	}
+	gone := weak.Make(closed())
+	runtime.GC()
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("got a closed Responsive still there, want it collected")
+	}
+	runtime.KeepAlive(hooks)
+}
+
+// TestLogHooksHearStepsInAnyOrder: they are told by whoever makes them, and one who is slow is late.
+func TestLogHooksHearStepsInAnyOrder(t *testing.T) {
+	var log lines
+	var late []backoff.StepEvent
+	hooks := log.hooks()
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, Hooks: backoff.Hooks{
+		Stepped: func(e backoff.StepEvent) { late = append(late, e) },
+	}}))
+	for range 3 {
+		p, err := r.Wait(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Done(backoff.Throttled)
+		r.Reset()
+	}
+	hooks.Stepped(late[1])
+	hooks.Stepped(late[0]) // it has left before it is told that it came
+	log.want(t, "in the wrong order")
+	hooks.Stepped(late[2])
+	hooks.Stepped(late[3])
+	log.want(t, "once more", "level=WARN", "level=INFO")
+}
+
+// TestLogHooksWithoutALogger use the default.
+func TestLogHooksWithoutALogger(t *testing.T) {
+	if h := backoff.LogHooks(nil); h.Stepped == nil || h.Closed == nil || h.Slept != nil {
+		t.Errorf("got %+v want steps and the end heard, and no wait", h)
+	}
+}

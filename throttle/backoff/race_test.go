@@ -1,0 +1,6 @@
+//go:build race
+
+package backoff_test
+
+// raceEnabled says that the race detector is watching.
+const raceEnabled = true

@@ -1,0 +1,118 @@
+package backoff_test
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// ofTheGraph is the configuration of the document's graph.
+func ofTheGraph() backoff.Config {
+	return backoff.Config{
+		Name: "document", Mode: backoff.Sleep, InitialInterval: time.Millisecond, MaxInterval: 15 * time.Minute, MaxRandomization: 2 * time.Minute,
+		UpMultiplier: 1.5, DownMultiplier: 0.6, RandomizationFactor: -1, DownMultiplierThreshold: 5,
+	}
+}
+
+// TestTheDocumentsTrace plays the graph of the document: a service that throttles 15 calls, and from then on whatever comes sooner than 60 ms
+// after the call before.
+func TestTheDocumentsTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(ofTheGraph()))
+		begun := time.Now()
+		for n := range 15 {
+			if got, want := slept(t, r, false), time.Duration(1e6*math.Pow(1.5, float64(n))); (got - want).Abs() > 30*time.Nanosecond {
+				t.Errorf("failure %d: got %v want %v", n+1, got, want)
+			}
+		}
+		if got := r.Delay(); got != 291929238 {
+			t.Errorf("after the 15th failure: got %v want 291.929238ms", got)
+		}
+		demandNear(t, "slept in all", time.Since(begun), 873.8, 0.05)
+		var levels []time.Duration
+		failures := 0
+		for range 200 {
+			ok := r.Delay() >= 60*time.Millisecond
+			if !ok {
+				failures++
+			}
+			before := r.Delay()
+			if slept(t, r, ok); r.Delay() != before {
+				levels = append(levels, r.Delay())
+			}
+		}
+		for i, want := range []float64{175.16, 105.09, 63.057, 37.834, 56.751, 85.127} {
+			demandNear(t, "level", levels[i], want, 0.005)
+		}
+		if failures != 37 {
+			t.Errorf("failures in the 200 calls after it: got %d want 37", failures)
+		}
+		m := r.GetMetrics()
+		if m.TotalInvocation != 215 || m.TotalSlept != 215 || m.TotalSleepTime != time.Since(begun) || m.TotalWentUp != uint64(15+failures) {
+			t.Errorf("metrics: got %+v want 215 calls and sleeps of %v, %d up", m, time.Since(begun), 15+failures)
+		}
+	})
+}
+
+// slept tells of a call, and returns for how long that slept.
+func slept(t *testing.T, r *backoff.Responsive, ok bool) time.Duration {
+	t.Helper()
+	begun, tell := time.Now(), r.SleepOnFailure
+	if ok {
+		tell = r.SleepOnSuccess
+	}
+	if err := tell(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(begun)
+}
+
+func demandNear(t *testing.T, what string, got time.Duration, milliseconds, within float64) {
+	t.Helper()
+	if ms := float64(got) / 1e6; math.Abs(ms-milliseconds) > within {
+		t.Errorf("%s: got %v ms want %v", what, ms, milliseconds)
+	}
+}
+
+// TestDocumentSleepersSideBySide lets many workers see one event: it is one step.
+func TestDocumentSleepersSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(ofTheGraph()))
+		atOnce(make([]struct{}, 512), func(struct{}) { _ = r.SleepOnFailure(t.Context()) })
+		if m := r.GetMetrics(); m.TotalWentUp != 1 || m.TotalInvocation != 512 || m.TotalSlept != 512 || m.TotalSleepTime != 512*time.Millisecond {
+			t.Errorf("512 failures at once: got %+v want one step, 512 sleeps of 1ms", m)
+		}
+	})
+}
+
+// TestDocumentCountsWhatWasSlept: a sleep that ends early counts as long as it was.
+func TestDocumentCountsWhatWasSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := ofTheGraph()
+		c.InitialInterval = time.Minute
+		r := backoff.Must(backoff.New(c))
+		ctx, cancel := timeout(t, time.Second)
+		defer cancel()
+		if err := r.SleepOnFailure(ctx); err == nil {
+			t.Error("SleepOnFailure whose context ends: got no error")
+		}
+		if m := r.GetMetrics(); m.TotalSleepTime != time.Second || m.TotalSlept != 0 || m.TotalInvocation != 1 {
+			t.Errorf("got %+v want 1s, and no sleep that was slept out", m)
+		}
+		if slept(t, r, true) != time.Minute {
+			t.Error("SleepOnSuccess with a delay of a minute: want a minute")
+		}
+		if err := r.SleepOnSuccess(ctx); err == nil {
+			t.Error("SleepOnSuccess with a context that is over: got no error")
+		}
+		if err := r.SleepOnFailure(ctx); err == nil {
+			t.Error("SleepOnFailure with a context that is over: got no error")
+		}
+		if m := r.GetMetrics(); m.TotalInvocation != 2 {
+			t.Errorf("got %+v want that what was over before counts for nothing", m)
+		}
+	})
+}

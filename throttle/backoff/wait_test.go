@@ -1,0 +1,270 @@
+package backoff_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), d)
+}
+
+// slow returns a Responsive with a delay, one of whose turns was just taken.
+func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsive {
+	t.Helper()
+	c.Name, c.InitialInterval, c.MaxInterval, c.RandomizationFactor = "x", delay, delay, -1
+	r := backoff.Must(backoff.New(c))
+	wait(t, r).Done(backoff.Throttled)
+	return r
+}
+
+// TestTurnsComeInOrder lets ten stand in line. Each has his turn a gap after the one before.
+func TestTurnsComeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(t, backoff.Config{}, time.Second)
+		begun, turns := time.Now(), make(chan int, 10)
+		for i := range 10 {
+			go func() {
+				if _, err := r.Wait(t.Context()); err == nil {
+					turns <- i
+				}
+			}()
+			synctest.Wait()
+		}
+		if s := r.Stats(); s.Waiting != 10 {
+			t.Errorf("sleeping: got %d want 10", s.Waiting)
+		}
+		for want := range 10 {
+			if got, at := <-turns, time.Since(begun); got != want || at != time.Duration(want+1)*time.Second {
+				t.Errorf("turn %d: got worker %d after %v want %d after %d s", want, got, at, want, want+1)
+			}
+		}
+		synctest.Wait()
+		if s := r.Stats(); s.Waiting != 0 || s.Slept != 10 || s.SleepTime != 55*time.Second {
+			t.Errorf("got %+v want none sleeping, 10 slept 55s", s)
+		}
+	})
+}
+
+// TestACancelledTurnIsTheNextOnes: whoever is next goes when the one before him would have, wherever in the line that was.
+func TestACancelledTurnIsTheNextOnes(t *testing.T) {
+	for cancelled := range 3 {
+		for _, when := range []time.Duration{1, 500 * time.Millisecond, 999 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				r := slow(t, backoff.Config{}, time.Second)
+				begun := time.Now()
+				var at [3]time.Duration
+				var all sync.WaitGroup
+				for i := range at {
+					ctx := t.Context()
+					if i == cancelled {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithCancel(ctx)
+						time.AfterFunc(when, cancel)
+					}
+					all.Go(func() {
+						_, err := r.Wait(ctx)
+						at[i] = time.Since(begun)
+						if (err != nil) != (i == cancelled) {
+							t.Errorf("worker %d: got %v", i, err)
+						}
+					})
+					synctest.Wait()
+				}
+				all.Wait()
+				turn := time.Second
+				for i, got := range at {
+					if i == cancelled {
+						if got != when {
+							t.Errorf("cancelled worker %d: got back after %v want %v", i, got, when)
+						}
+						continue
+					}
+					if got != turn {
+						t.Errorf("worker %d of those beside %d, cancelled after %v: got a turn after %v want %v", i, cancelled, when, got, turn)
+					}
+					turn += time.Second
+				}
+				if s := r.Stats(); s.Canceled != 1 || s.Slept != 2 || s.Waiting != 0 {
+					t.Errorf("got %+v want 1 cancelled, 2 slept", s)
+				}
+			})
+		}
+	}
+}
+
+// TestACancelledTurnThatIsOverdue: the first in line is cancelled when his turn has come at that very moment, and the next has it at once.
+func TestACancelledTurnThatIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(t, backoff.Config{}, time.Second)
+		begun := time.Now()
+		ctx, cancel := timeout(t, time.Second)
+		defer cancel()
+		first := make(chan error, 1)
+		go func() { _, err := r.Wait(ctx); first <- err }()
+		synctest.Wait()
+		wait(t, r)
+		want := time.Second // if the first did not take it
+		if err := <-first; err == nil {
+			want = 2 * time.Second
+		}
+		if got := time.Since(begun); got != want {
+			t.Errorf("turn of the second: got %v want %v", got, want)
+		}
+	})
+}
+
+// TestTenThousandCancelled go at once, and leave nothing: the bubble fails if a goroutine is left.
+func TestTenThousandCancelled(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const workers = 10000
+				r := slow(t, backoff.Config{Mode: mode}, time.Hour)
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				for range workers {
+					all.Go(func() {
+						if _, err := r.Wait(ctx); !errors.Is(err, context.Canceled) {
+							t.Errorf("got %v want %v", err, context.Canceled)
+						}
+					})
+				}
+				synctest.Wait()
+				begun := time.Now()
+				if s := r.Stats(); s.Waiting != workers {
+					t.Errorf("sleeping: got %d want %d", s.Waiting, workers)
+				}
+				cancel()
+				all.Wait()
+				if s := r.Stats(); s.Waiting != 0 || s.Canceled != workers || time.Since(begun) != 0 {
+					t.Errorf("after %v: got %+v want none sleeping, all cancelled, at once", time.Since(begun), s)
+				}
+				wait(t, r)
+				if got := time.Since(begun); got > time.Hour {
+					t.Errorf("the next turn: got after %v want within the gap", got)
+				}
+			})
+		})
+	}
+}
+
+// TestTenThousandAreServed when the delay is gone, at once.
+func TestTenThousandAreServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(t, backoff.Config{}, time.Hour)
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range 10000 {
+			all.Go(func() {
+				if _, err := r.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		r.Reset()
+		all.Wait()
+		if got := time.Since(begun); got != 0 {
+			t.Errorf("turns after Reset: got after %v want at once", got)
+		}
+	})
+}
+
+func TestCloseEndsAllWaiting(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		synctest.Test(t, func(t *testing.T) {
+			closed := 0
+			r := slow(t, backoff.Config{Mode: mode, Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) { closed++ }}}, time.Hour)
+			begun := time.Now()
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() {
+					if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
+						t.Errorf("got %v want %v", err, backoff.ErrClosed)
+					}
+				})
+			}
+			synctest.Wait()
+			_, _ = r.Close(), r.Close()
+			all.Wait()
+			if got := time.Since(begun); got != 0 || closed != 1 {
+				t.Errorf("Close: got workers back after %v, %d times told want at once, once", got, closed)
+			}
+			if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
+				t.Errorf("Wait after Close: got %v want %v", err, backoff.ErrClosed)
+			}
+		})
+	}
+}
+
+func TestWaitWithAContextThatIsOver(t *testing.T) {
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, err := r.Wait(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v want %v", err, context.Canceled)
+	}
+	p.Done(backoff.Throttled)
+	if s := r.Stats(); s.Throttled != 0 || s.Ups != 0 {
+		t.Errorf("Done of no permit: got %+v want nothing", s)
+	}
+}
+
+// TestAStepUpHoldsTheFirst lets the delay grow while somebody waits: he waits longer. And one down lets him go sooner.
+func TestAStepUpHoldsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, UpMultiplier: 10, MaxInterval: time.Minute,
+			DownMultiplier: 0.5, DownMultiplierThreshold: 1,
+		}))
+		wait(t, r).Done(backoff.Throttled)
+		held := wait(t, r)
+		begun := time.Now()
+		turn := make(chan time.Duration)
+		go func() { wait(t, r).Done(backoff.Ignored); turn <- time.Since(begun) }()
+		time.Sleep(500 * time.Millisecond)
+		held.Done(backoff.Throttled) // 10 s now
+		if got := <-turn; got != 10*time.Second {
+			t.Errorf("turn after a step up to 10s: got after %v want 10s", got)
+		}
+		held = wait(t, r)
+		begun = time.Now()
+		go func() { wait(t, r).Done(backoff.Ignored); turn <- time.Since(begun) }()
+		synctest.Wait()
+		held.Done(backoff.Success) // 5 s
+		if got := <-turn; got != 5*time.Second {
+			t.Errorf("turn after a step down to 5s: got after %v want 5s", got)
+		}
+	})
+}
+
+// TestIdleReset forgets a delay that nobody has asked for, and no other.
+func TestIdleReset(t *testing.T) {
+	for _, tt := range []struct {
+		reset, idle time.Duration
+		want        time.Duration
+	}{
+		{time.Minute, time.Minute - 1, time.Second},
+		{time.Minute, time.Minute, 0},
+		{0, 5*time.Minute - 1, time.Second},
+		{0, 5 * time.Minute, 0},
+		{-1, 1000 * time.Hour, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := slow(t, backoff.Config{IdleReset: tt.reset}, time.Second)
+			time.Sleep(tt.idle)
+			if got := r.Delay(); got != tt.want {
+				t.Errorf("IdleReset %v, %v without a call: got %v want %v", tt.reset, tt.idle, got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package breaker
+
+import (
+	"context"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// classify says how a call ended: Accepted for a success, Rejected for a failure, Ignored for neither.
+func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
+	if err == nil {
+		return throttle.Accepted
+	}
+	byDefault := throttle.DefaultClassify(ctx, err)
+	if c := m.config.Classify; c != nil && (byDefault != throttle.Rejected || !m.marked(ctx, err)) {
+		if o, ok := c(ctx, err); ok && o < throttle.Shed {
+			return o
+		}
+	}
+	if byDefault == throttle.Ignored {
+		return throttle.Ignored
+	}
+	return throttle.Rejected
+}
+
+// besideShedError is an error beside one that was shed. It is used again, because failures come in crowds.
+type besideShedError struct{ err error }
+
+// marked reports whether an error has the mark of [throttle.RejectedError]. A throttle alone knows its mark, but says that nothing
+// else is Rejected beside what was shed.
+func (m *Manager) marked(ctx context.Context, err error) bool {
+	b := m.besides.Get().(*besideShedError)
+	b.err = err
+	is := throttle.DefaultClassify(ctx, b) == throttle.Rejected
+	b.err = nil
+	m.besides.Put(b)
+	return is
+}
+
+// Error is the text of the error.
+func (b *besideShedError) Error() string { return b.err.Error() }
+
+// Is reports whether target is [throttle.ErrShed].
+func (b *besideShedError) Is(target error) bool { return target == throttle.ErrShed }
+
+// Unwrap returns the error.
+func (b *besideShedError) Unwrap() error { return b.err }

@@ -1,0 +1,102 @@
+package breaker
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTheCounterIsBoundedInBytes fills a counter with the keys of strangers. As many circuits as it holds at most must not take the memory
+// of a process.
+func TestTheCounterIsBoundedInBytes(t *testing.T) {
+	const keys, bound = 20_000, 256 << 20
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	c, before := NewCounter(time.Minute), heap()
+	for i := range keys {
+		c.Failure(Key{ID: strconv.Itoa(i)})
+	}
+	each := (heap() - before) / keys
+	if got := each * mostCounted; got > bound {
+		t.Errorf("%d circuits of %d bytes: got %d MB want at most %d", mostCounted, each, got>>20, bound>>20)
+	}
+	runtime.KeepAlive(c)
+}
+
+// TestBeyondTheBoundResultsAreDropped counts more circuits than there may be: those that came first are counted on, and the others when there is
+// room again.
+func TestBeyondTheBoundResultsAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = mostCounted / counterShards
+		c := NewCounter(time.Minute)
+		keys := ofOnePart(c, most+1)
+		for _, k := range keys {
+			c.Failure(k)
+		}
+		c.Failure(keys[0])
+		results, _ := c.Poll(t.Context(), PollQuery{})
+		if len(results) != most || c.Dropped() != 1 || results[keys[0]].Failures != 2 {
+			t.Errorf("got %d circuits, %d results dropped, %v of the first want %d, 1, 2 failures", len(results), c.Dropped(), results[keys[0]], most)
+		}
+		time.Sleep(3 * time.Minute)
+		c.Failure(keys[most])
+		if results, _ := c.Poll(t.Context(), PollQuery{MinFailures: 1}); len(results) != 1 || results[keys[most]].Failures != 1 {
+			t.Errorf("after the others had no calls: got %d circuits, %v want the last alone", len(results), results[keys[most]])
+		}
+	})
+}
+
+// ofOnePart returns keys that one part of a counter counts.
+func ofOnePart(c *Counter, n int) []Key {
+	var keys []Key
+	for i := 0; len(keys) < n; i++ {
+		if k := (Key{ID: strconv.Itoa(i)}); c.part(k) == &c.parts[0] {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// TestPollLetsCallsIn counts calls of other circuits of the same part, and changes some, each time that a poll rests. That every circuit is read
+// once must not suffer.
+func TestPollLetsCallsIn(t *testing.T) {
+	const circuits = 10*readAtOnce + 1
+	c := NewCounter(time.Minute)
+	keys := ofOnePart(c, 2*circuits)
+	early, late := keys[:circuits], keys[circuits:]
+	for _, k := range early {
+		c.Failure(k)
+		c.Success(k)
+	}
+	rests := 0
+	c.rest = func() {
+		rests++
+		if p := &c.parts[0]; !p.mu.TryLock() {
+			t.Fatal("the poll rests with the lock")
+		} else {
+			p.mu.Unlock()
+		}
+		for range readAtOnce / 2 { // so that the poll ends
+			c.Failure(late[0])
+			late = late[1:]
+		}
+	}
+	results, err := c.Poll(t.Context(), PollQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rests < circuits/readAtOnce {
+		t.Errorf("got %d rests while %d circuits were read, want at least %d", rests, circuits, circuits/readAtOnce)
+	}
+	for _, k := range early {
+		if got := results[k]; got != (PollResult{Failures: 1, Successes: 1}) {
+			t.Fatalf("%v: got %v want a failure and a success", k, got)
+		}
+	}
+}

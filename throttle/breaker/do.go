@@ -1,0 +1,18 @@
+package breaker
+
+import "context"
+
+// Do is [Circuit.Run] for a function that returns a value. A call that is not made returns the zero value.
+func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, error)) (value T, err error) {
+	ctx, err = c.sound(ctx, fn != nil)
+	if err != nil {
+		return value, err
+	}
+	_, generation, err := c.admit(ctx)
+	if err != nil {
+		return value, err
+	}
+	value, err = fn(ctx)
+	c.book(ctx, generation, err)
+	return value, err
+}

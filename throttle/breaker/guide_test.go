@@ -1,0 +1,73 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// The code of docs/coming-from.md and dashboards/runbooks.md, and the tests that run it.
+
+// charged is what becomes of gobreaker's Execute: with the defaults, but for SampleRate.
+func charged(ctx context.Context, charge func(context.Context, int) (string, error)) (string, error) {
+	m := breaker.Must(breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second}))
+	go func() { _ = m.Run(ctx) }() // moves the circuits; until ctx ends
+
+	stripe := m.Circuit(breaker.Key{ID: "stripe"}) // one manager, a circuit for each endpoint
+	receipt, err := breaker.Do(ctx, stripe, func(ctx context.Context) (string, error) { return charge(ctx, 100) })
+	if refused, ok := errors.AsType[*breaker.ShedError](err); ok {
+		return "", errors.Join(err, tryAgainIn(refused.RetryAfter()))
+	}
+	return receipt, err
+}
+
+func tryAgainIn(d time.Duration) error { return errors.New("try again in " + d.String()) }
+
+// enabled is what the runbook of ThrottleBreakerDisabled does after an outage that was nobody's endpoint's fault.
+func enabled(ctx context.Context, m *breaker.Manager, outage time.Time) error {
+	for _, s := range m.List() {
+		if s.State == breaker.Disabled && s.ChangedAt.After(outage) {
+			err := m.Enable(ctx, s.Key) // of each: it is a write to the store
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestACallThroughACircuit(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	declined := errors.New("declined")
+	for want, answer := range map[string]error{"receipt 1": nil, "": declined} {
+		got, err := charged(ctx, func(context.Context, int) (string, error) { return want, answer })
+		if got != want || !errors.Is(err, answer) {
+			t.Errorf("got %q, error %v want %q, error %v", got, err, want, answer)
+		}
+	}
+}
+
+func TestTheRunbooksEnable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := breaker.Must(breaker.New(breaker.Config{Name: "webhooks"}))
+		defer m.Close()
+		before, after := breaker.Key{ID: "before"}, breaker.Key{ID: "after"}
+		for _, k := range []breaker.Key{before, after} {
+			time.Sleep(time.Minute)
+			if err := m.Disable(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := enabled(t.Context(), m, m.Status(before).ChangedAt); err != nil {
+			t.Fatal(err)
+		}
+		if b, a := m.Status(before).State, m.Status(after).State; b != breaker.Disabled || a == breaker.Disabled {
+			t.Errorf("got %v and %v want the first disabled still, and the second not", b, a)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package breaker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestStrangersKeysMakeNoCircuits asks about keys that nobody knows, and calls with them: without failures nothing is kept in the store.
+func TestStrangersKeysMakeNoCircuits(t *testing.T) {
+	store := breaker.NewMemoryStore()
+	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 {
+		k := breaker.Key{Tenant: fmt.Sprint(i), ID: strings.Repeat("x", i)}
+		if err := m.CanExecute(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Circuit(k).Run(t.Context(), succeeding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sample(t, m)
+	if got := len(m.List()); got != 0 {
+		t.Errorf("got %d circuits want none", got)
+	}
+	if v, err := store.Versions(t.Context()); err != nil || v.Shards != [breaker.NumShards]breaker.Version{} {
+		t.Errorf("got something in the store, %v, want nothing written", err)
+	}
+}
+
+// plant writes a record as anybody could who may write to the store.
+func plant(t *testing.T, store breaker.Store, k breaker.Key, record string) {
+	t.Helper()
+	id := k.RecordID()
+	shards, err := store.Load(t.Context(), []int{id.Shard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Apply(t.Context(), breaker.Batch{
+		Shard: id.Shard(), Expect: shards[0].Version, Changes: []breaker.Change{{ID: id, Data: []byte(record)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHostileRecords has somebody else who writes to the store. Nothing that can be read panics or hangs, and no circuit is open for longer
+// than the settings let any be, unless it is disabled or forced, which the store is there to say.
+func TestHostileRecords(t *testing.T) {
+	const extreme = `"trips":%d,"generation":%d,"changed_at":%d,"open_until":%d,"count_since":%d,"called_at":%d,"failures":%v,"successes":%v`
+	for _, state := range []string{"closed", "open", "half_open"} {
+		for _, micros := range []int64{math.MinInt64, -1, 1, math.MaxInt64} {
+			synctest.Test(t, func(t *testing.T) {
+				store, k := breaker.NewMemoryStore(), breaker.Key{ID: "k"}
+				m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, BreakerTimeout: time.Minute, MaxBreakerTimeout: 10 * time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plant(t, store, k, fmt.Sprintf(`{"v":1,"id":"k","state":%q,`+extreme+`}`, state,
+					int64(math.MaxInt64), uint64(math.MaxUint64), micros, micros, micros, micros, math.MaxFloat64, math.MaxFloat64))
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- m.Run(ctx) }()
+				time.Sleep(11 * time.Minute)
+				tries, let := 0, 0
+				for ; tries < 200; tries++ { // a half-open circuit lets a few through at a time
+					if m.Circuit(k).Run(t.Context(), succeeding) == nil {
+						let++
+					}
+					time.Sleep(time.Second)
+				}
+				if let == 0 {
+					t.Errorf("%s, times of %d: got none of %d calls through after eleven minutes", state, micros, tries)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Errorf("%s: Run ended with %v want nil", state, err)
+				}
+			})
+		}
+	}
+}
+
+// TestGarbageInTheStoreIsToldOnce and is no line of the log's own.
+func TestGarbageInTheStoreIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "k"}
+	m, err := breaker.New(breaker.Config{Name: "a\nb", Store: store, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, garbage := range []string{
+		"\nlevel=ERROR msg=owned", strings.Repeat("[", 1<<20), `{"v":1,"state":"\nlevel=ERROR"}`, `{"v":1e99}`, `{"v":1,"id":"other","state":"open"}`, "null",
+	} {
+		plant(t, store, k, garbage)
+		_ = m.Refresh(t.Context())
+		if err := m.CanExecute(t.Context(), k); err != nil {
+			t.Errorf("%.40q: got %v want the circuit closed", garbage, err)
+		}
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 1 || strings.Contains(out.String(), "\nlevel=ERROR") || out.Len() > 1000 {
+		t.Errorf("got %d lines of %d bytes want one:\n%.2000s", lines, out.Len(), out.String())
+	}
+}
+
+// TestRefusalsQuoteTheKey has a key that would like to be a line of a log.
+func TestRefusalsQuoteTheKey(t *testing.T) {
+	m, err := breaker.New(breaker.Config{Name: "webhooks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := breaker.Key{Tenant: "a\nb\x1b[2J", ID: strings.Repeat("\r", 10_000)}
+	if err := m.ForceOpen(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	refused := m.CanExecute(t.Context(), k)
+	if text := fmt.Sprint(refused); !errors.Is(refused, breaker.ErrOpen) || strings.ContainsAny(text, "\n\r\x1b") || len(text) > 500 {
+		t.Errorf("got %d bytes: %.600q want ErrOpen in a line", len(text), text)
+	}
+}
+
+// TestTheLeaderIsQuoted has somebody in the store take the lease over, whose name would like to be a line of a log.
+func TestTheLeaderIsQuoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lost []string
+		store := newMeddler(breaker.NewMemoryStore())
+		m := agent(t, breaker.Config{Store: store, Hooks: breaker.Hooks{Failed: func(e breaker.FailureEvent) {
+			if e.Failure == breaker.LeaseLost {
+				lost = append(lost, e.Err.Error())
+			}
+		}}})
+		stop := running(t, m)
+		time.Sleep(6 * time.Second)
+		store.flush()
+		owner := "a\nb\x1b[2J" + strings.Repeat("\r", 10_000)
+		if _, err := store.Campaign(t.Context(), breaker.Candidate{Owner: owner, TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		if len(lost) != 1 || strings.ContainsAny(lost[0], "\n\r\x1b") || len(lost[0]) > 500 {
+			t.Errorf("got %.1000q want one line about who leads", lost)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestWhatABreakerShedsIsShedEverywhere: whoever stands around a circuit knows that nothing was sent.
+func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
+	reasons := []error{breaker.ErrOpen, breaker.ErrTooManyRequests, breaker.ErrDisabled, breaker.ErrStale}
+	for i, reason := range reasons {
+		err := fmt.Errorf("pay: %w", &breaker.ShedError{Breaker: "charges", Reason: reason})
+		if !errors.Is(err, throttle.ErrShed) {
+			t.Errorf("%v: got another error, want ErrShed", err)
+		}
+		for j, r := range reasons {
+			if got, want := errors.Is(err, r), i == j; got != want {
+				t.Errorf("%v: is %v: got %v want %v", err, r, got, want)
+			}
+		}
+		if got := throttle.DefaultClassify(t.Context(), err); got != throttle.Ignored {
+			t.Errorf("%v: a throttle: got %v want ignored", err, got)
+		}
+		if got := throttle.FaultOf(err); got != throttle.FaultShed {
+			t.Errorf("%v: got the fault %v want shed", err, got)
+		}
+		if got := backoff.Classify(err); got != backoff.Ignored {
+			t.Errorf("%v: a backoff: got %v want ignored", err, got)
+		}
+	}
+	for _, err := range []error{breaker.ErrRunning, breaker.ErrManagerClosed, breaker.ErrNotLeading} {
+		if errors.Is(err, throttle.ErrShed) {
+			t.Errorf("%v: got ErrShed, want none: no call was shed", err)
+		}
+	}
+}
+
+// TestAThrottleIgnoresWhatACircuitInsideSheds makes the calls, and looks at what the throttle has booked.
+func TestAThrottleIgnoresWhatACircuitInsideSheds(t *testing.T) {
+	m := agent(t, breaker.Config{})
+	k := breaker.Key{ID: "k"}
+	if err := m.Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	c, th := m.Circuit(k), throttle.Must(throttle.New(throttle.Config{Name: "all"}))
+	for range 100 {
+		err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return c.Run(ctx, succeeding) })
+		if !errors.Is(err, breaker.ErrDisabled) {
+			t.Fatalf("got %v want ErrDisabled", err)
+		}
+	}
+	if got := th.RejectionProbability(throttle.High); got != 0 {
+		t.Errorf("probability: got %v want 0", got)
+	}
+	if w := th.Stats().Priorities[throttle.High].Window; w.Requests() != 0 {
+		t.Errorf("window: got %+v want nothing in it", w)
+	}
+}

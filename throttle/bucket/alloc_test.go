@@ -1,0 +1,34 @@
+//go:build !race
+
+package bucket_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// TestAllocations wants none of a request to a bucket in memory, granted or denied; only a denial that is an error costs that.
+func TestAllocations(t *testing.T) {
+	ctx, none := context.Background(), context.Context(nil)
+	full := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1e9, Refill: 1e9}})
+	empty := limiter(t, bucket.Config{Limit: bucket.Every(1e15)})
+	_ = empty.Take(ctx, "k", 1)
+	for name, call := range map[string]func(){
+		"Allow":         func() { _, _ = full.Allow(ctx, "k") },
+		"Allow, denied": func() { _, _ = empty.Allow(ctx, "k") },
+		"AllowN":        func() { _, _ = full.AllowN(ctx, "k", 3) },
+		"AllowAtMost":   func() { _, _ = full.AllowAtMost(ctx, "k", 3) },
+		"Take":          func() { _ = full.Take(ctx, "k", 1) },
+		"Take, nil":     func() { _ = full.Take(none, "k", 1) },
+		"Wait":          func() { _ = full.Wait(ctx, "k", 1) },
+	} {
+		if got := testing.AllocsPerRun(1000, call); got != 0 {
+			t.Errorf("%s: got %v allocations want none", name, got)
+		}
+	}
+	if got := testing.AllocsPerRun(1000, func() { _ = empty.Take(ctx, "k", 1) }); got != 1 {
+		t.Errorf("Take, denied: got %v allocations want the error", got)
+	}
+}

@@ -1,0 +1,127 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Allow asks for one token. A denial is no error: look at [Decision].Allowed. Who only asks whether err is nil limits nothing, and
+// wants [Limiter.Take].
+func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
+	err = l.allow(ctx, key, 1, &d)
+	return d, err
+}
+
+// AllowN asks for n tokens, or none. A denial is no error: see [Limiter.Allow]. No tokens are granted always, and tell how many there are.
+func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = l.allow(ctx, key, n, &d)
+	return d, err
+}
+
+// Take takes n tokens, or none. It returns nil only if they were granted: else a *[DeniedError] if there are not enough now, an error that is
+// [ErrStore] if the store gave no answer and the policy is [FailClosed], or one that says why the request makes no sense, such as
+// [ErrExceedsCapacity].
+func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
+	var d Decision
+	if err := l.allow(ctx, key, n, &d); err != nil || d.Allowed {
+		return err
+	}
+	return &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
+}
+
+// AllowAtMost asks for up to n tokens, and at least one. It gets no more than the bucket holds. A denial is no error: see [Limiter.Allow].
+func (l *Limiter) AllowAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
+	if ctx, err = l.sound(ctx); err != nil {
+		return d, err
+	}
+	limit := l.limitOf(key)
+	if n < 0 {
+		return Decision{Limit: limit.Capacity}, acceptable(limit, n)
+	}
+	err = l.take(ctx, key, limit, min(n, 1), min(n, limit.Capacity), &d)
+	return d, err
+}
+
+// Peek tells what there is, and takes nothing.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	return l.AllowN(ctx, key, 0)
+}
+
+// acceptable says why n tokens can never be granted.
+func acceptable(limit *Limit, n int64) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("%w: %d", ErrNegative, n)
+	case n > limit.Capacity:
+		return fmt.Errorf("%w: %d, and it holds %d", ErrExceedsCapacity, n, limit.Capacity)
+	}
+	return nil
+}
+
+// allow asks for n tokens, or none. The decision is filled in place: see [Level.take].
+func (l *Limiter) allow(ctx context.Context, key string, n int64, d *Decision) (err error) {
+	if ctx, err = l.sound(ctx); err != nil {
+		return err
+	}
+	limit := l.limitOf(key)
+	if uint64(n) > uint64(limit.Capacity) {
+		d.Limit = limit.Capacity
+		return acceptable(limit, n)
+	}
+	if n == 1 && l.memory == nil && !l.config.OneByOne {
+		l.asking.Add(1)
+		defer l.asking.Add(-1)
+		*d, err = l.flights.take(ctx, l, key, limit)
+		l.note(ctx, key, 1, d, err)
+		return err
+	}
+	return l.take(ctx, key, limit, n, n, d)
+}
+
+// take asks for tokens, counts what comes of it, and tells.
+func (l *Limiter) take(ctx context.Context, key string, limit *Limit, atLeast, atMost int64, d *Decision) (err error) {
+	if l.memory == nil {
+		l.asking.Add(1)
+		defer l.asking.Add(-1)
+		*d, err = l.ask(ctx, question{Request: Request{Key: key, Limit: *limit, Min: atLeast, Max: atMost}, requests: 1})
+		if atMost > 0 {
+			l.note(ctx, key, atMost, d, err)
+		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		d.Limit = limit.Capacity
+		return err
+	}
+	l.memory.take(key, limit, atLeast, atMost, d)
+	if d.Granted > 0 {
+		l.count(granted, d.Granted)
+	} else if atMost > 0 {
+		l.note(ctx, key, atMost, d, nil)
+	}
+	return nil
+}
+
+// note counts one request, and tells if it was denied.
+func (l *Limiter) note(ctx context.Context, key string, n int64, d *Decision, err error) {
+	switch {
+	case err != nil && !errors.Is(err, ErrStore):
+		return
+	case err != nil:
+		l.count(failedClosed, 0)
+	case d.Allowed && d.Source == FromPolicy:
+		l.count(failedOpen, d.Granted)
+		return
+	case d.Allowed:
+		l.count(granted, d.Granted)
+		return
+	case d.Source == FromPolicy:
+		l.count(failedClosed, 0)
+	default:
+		l.count(denied, 0)
+	}
+	if h := l.config.Hooks.Denied; h != nil {
+		h(ctx, DenialEvent{Limiter: l, Key: key, Tokens: n, RetryAfter: d.RetryAfter, Source: d.Source, Err: err})
+	}
+}

@@ -1,0 +1,42 @@
+package bucket
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// TestTheEarliestTime at which those in line can be served, also of wishes that are more together than there are numbers for.
+func TestTheEarliestTime(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	wide := Limit{Capacity: 10, Refill: 1, Period: longestPeriod}
+	for name, c := range map[string]struct {
+		limit Limit
+		next  time.Duration // of the first, who wants 4
+		ahead int64
+		want  time.Duration
+	}{
+		"a full bucket":   {PerSecond(10), 0, 10, 0},
+		"two more":        {PerSecond(10), 0, 12, 200 * time.Millisecond},
+		"the first":       {PerSecond(10), time.Second, 4, time.Second},
+		"one behind":      {PerSecond(10), time.Second, 5, 1100 * time.Millisecond},
+		"fixed":           {Limit{Capacity: 10, Refill: 10, Period: time.Second, Algorithm: Fixed}, time.Second, 500, time.Second},
+		"above 63 bits":   {wide, 0, 310, math.MaxInt64},
+		"above 64 bits":   {wide, 0, math.MaxInt64, math.MaxInt64},
+		"the sum is":      {wide, longestPeriod, 4 + 291, math.MaxInt64},
+		"nearly too much": {wide, 0, 10 + 291, 291 * longestPeriod},
+	} {
+		q := line{queue: []*waiter{{n: 4}}}
+		if c.next > 0 {
+			q.next = now.Add(c.next)
+		}
+		if got := q.earliest(&c.limit, &waiter{n: 1}, c.ahead, now); got != c.want {
+			t.Errorf("%s: got %v want %v", name, got, c.want)
+		}
+	}
+	for _, c := range [][3]int64{{1, 2, 3}, {math.MaxInt64, 0, math.MaxInt64}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64}} {
+		if got := addUp(c[0], c[1]); got != c[2] {
+			t.Errorf("%d and %d: got %d want %d", c[0], c[1], got, c[2])
+		}
+	}
+}

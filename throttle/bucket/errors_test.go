@@ -1,0 +1,99 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// TestErrorsKnowEachOther: each is its own sentinel, and those of what was refused are a throttle's too.
+func TestErrorsKnowEachOther(t *testing.T) {
+	store := gone{}
+	limit := bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}
+	lost := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.FailClosed})
+	shared := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
+	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+	closed := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+	_ = closed.Close()
+	_ = l.Take(t.Context(), "k", 1)
+	sentinels := []error{bucket.ErrDenied, bucket.ErrStore, bucket.ErrClosed, bucket.ErrExceedsCapacity, bucket.ErrNegative}
+	for _, tt := range []struct {
+		name string
+		err  error
+		is   error
+		shed bool
+	}{
+		{"denied", l.Take(t.Context(), "k", 1), bucket.ErrDenied, true},
+		{"denied, of nobody", (*bucket.DeniedError)(nil), bucket.ErrDenied, true},
+		{"denied, itself", bucket.ErrDenied, bucket.ErrDenied, true},
+		{"no answer", lost.Take(t.Context(), "k", 1), bucket.ErrStore, true},
+		{"no answer to Return", lost.Return(t.Context(), "k", 1), bucket.ErrStore, true},
+		{"no answer to Reset", lost.Reset(t.Context(), "k"), bucket.ErrStore, true},
+		{"more than a share", shared.Take(t.Context(), "k", 3), bucket.ErrStore, true},
+		{"no answer, itself", bucket.ErrStore, bucket.ErrStore, true},
+		{"closed", closed.Wait(t.Context(), "k", 1), bucket.ErrClosed, true},
+		{"too many", l.Take(t.Context(), "k", 2), bucket.ErrExceedsCapacity, false},
+		{"less than none", l.Take(t.Context(), "k", -1), bucket.ErrNegative, false},
+	} {
+		for _, s := range sentinels {
+			if got := errors.Is(tt.err, s); got != (s == tt.is) { //nolint:errorlint // the very sentinel is meant
+				t.Errorf("%s: is %v: got %v", tt.name, s, got)
+			}
+		}
+		outcome, fault := throttle.DefaultClassify(t.Context(), tt.err), throttle.FaultOf(tt.err)
+		if errors.Is(tt.err, throttle.ErrShed) != tt.shed || (outcome == throttle.Ignored) != tt.shed || (fault == throttle.FaultShed) != tt.shed {
+			t.Errorf("%s: got %v and %v want shed: %v", tt.name, outcome, fault, tt.shed)
+		}
+		if got := backoff.Classify(tt.err) == backoff.Ignored; got != tt.shed {
+			t.Errorf("%s: a backoff ignores it: got %v want %v", tt.name, got, tt.shed)
+		}
+	}
+	err := lost.Take(t.Context(), "k", 1)
+	if why := errors.Unwrap(err); why == nil || err.Error() != "bucket: the store gave no answer: "+why.Error() {
+		t.Errorf("the reason: got %v of %q", why, err)
+	}
+}
+
+// gone is a store that fails in all that it does.
+type gone struct{ bucket.Store }
+
+func (gone) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+	return bucket.Decision{}, errDown
+}
+func (gone) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
+func (gone) Reset(context.Context, string) error                       { return errDown }
+
+// TestDenialsOpenNoCircuit and are nothing to a throttle: they say nothing of what is behind the bucket.
+func TestDenialsOpenNoCircuit(t *testing.T) {
+	store := newRemote()
+	store.set(nil, errDown)
+	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+	_ = empty.Take(t.Context(), "k", 1)
+	lost := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
+	for name, l := range map[string]*bucket.Limiter{"denied": empty, "no answer": lost} {
+		m := breaker.Must(breaker.New(breaker.Config{Name: "x"}))
+		th := throttle.Must(throttle.New(throttle.Config{Name: "x"}))
+		circuit := m.Circuit(breaker.Key{ID: "x"})
+		call := func(ctx context.Context) error { return l.Take(ctx, "k", 1) }
+		for range 300 {
+			_ = circuit.Run(t.Context(), call)
+			_ = th.Do(t.Context(), throttle.High, call)
+		}
+		if err := m.Sample(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := circuit.CanExecute(t.Context()); err != nil {
+			t.Errorf("%s: the circuit: got %v want it closed", name, err)
+		}
+		if p := th.RejectionProbability(throttle.High); p != 0 {
+			t.Errorf("%s: the throttle: got a probability of %v want 0", name, p)
+		}
+		_ = m.Close()
+	}
+}

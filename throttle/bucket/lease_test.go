@@ -1,0 +1,179 @@
+package bucket_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// leasing returns a limiter of 1,000 tokens per second, of which ten are fetched ahead at most.
+func leasing(t *testing.T, store bucket.Store) *bucket.Limiter {
+	t.Helper()
+	return limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1000), Lease: 100})
+}
+
+// left is how many tokens the store has.
+func left(t *testing.T, l *bucket.Limiter) int64 {
+	t.Helper()
+	d, err := l.Peek(t.Context(), "k")
+	if err != nil {
+		t.Error(err)
+	}
+	return d.Remaining
+}
+
+func TestALeaseServesThoseWhoComeNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := leasing(t, store)
+		for i := range 22 {
+			want := bucket.FromLease
+			if i%11 == 0 {
+				want = bucket.FromStore
+			}
+			if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want {
+				t.Errorf("request %d: %+v, %v", i, d, err)
+			}
+		}
+		if store.calls.Load() != 2 {
+			t.Errorf("%d calls for 22 tokens, want 2", store.calls.Load())
+		}
+		if s := l.Stats(); s.Granted != 22 || s.Tokens != 22 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestALeaseGoesBack when its time is over, and when the limiter is closed.
+func TestALeaseGoesBack(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"in time": 100 * time.Millisecond, "at the end": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}, Lease: 100})
+				for range 3 {
+					_, _ = l.Allow(t.Context(), "k")
+				}
+				if got := left(t, l); got != 996 { // the limit is so slow that a lease is of one token: two flights of two
+					t.Errorf("%d left before, want 996", got)
+				}
+				if time.Sleep(wait); wait == 0 {
+					_ = l.Close()
+				}
+				synctest.Wait()
+				if got := left(t, l); got != 997 {
+					t.Errorf("%d left after, want 997", got)
+				}
+				for range 2 {
+					if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+						t.Errorf("later: %+v, %v", d, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestAnEmptyBucketIsNotAskedForEachToken but again once half a lease will be there.
+func TestAnEmptyBucketIsNotAskedForEachToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := leasing(t, store)
+		used, denied, begun := 0, 0, time.Now()
+		for time.Since(begun) < 3*time.Second {
+			d, err := l.Allow(t.Context(), "k")
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case d.Allowed:
+				used++
+			case d.RetryAfter <= 0 || d.RetryAfter > 6*time.Millisecond:
+				t.Fatalf("to retry after %v", d.RetryAfter)
+			default:
+				denied++
+				time.Sleep(time.Millisecond / 4)
+			}
+		}
+		if used < 3990 || used > 4010 {
+			t.Errorf("%d used in 3 s, want 4,000 and at most a lease more or less", used)
+		}
+		if calls := store.calls.Load(); calls > int64(used/3) || denied < 1000 {
+			t.Errorf("%d calls for %d tokens and %d denials", calls, used, denied)
+		}
+	})
+}
+
+// TestALeaseLeavesSomeToOthers: it is at most a quarter of a process's share.
+func TestALeaseLeavesSomeToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			limit          bucket.Limit
+			lease, replica int
+			want           int64
+		}{
+			{bucket.PerSecond(1_000_000), 100, 1, 100},
+			{bucket.PerSecond(1000), 100, 1, 10},
+			{bucket.PerSecond(1000), 100, 50, 5},
+			{bucket.PerSecond(8), 100, 2, 1},
+			{bucket.PerSecond(7), 100, 2, 0},
+			{bucket.Limit{Capacity: 1 << 40, Refill: 1e9}, 1e9, 1, 1e7},
+			{bucket.Limit{Capacity: 1000, Algorithm: bucket.Fixed}, 100, 1, 10},
+		} {
+			l := limiter(t, bucket.Config{Store: newRemote(), Limit: c.limit, Lease: int64(c.lease), Replicas: c.replica, LeaseFor: time.Millisecond})
+			if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+				t.Errorf("%+v, %v", d, err)
+			}
+			if got := c.limit.Capacity - 1 - left(t, l); got != c.want {
+				t.Errorf("%+v, %d replicas: %d fetched ahead, want %d", c.limit, c.replica, got, c.want)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// TestNothingOfAPolicyIsKept: a store that fails grants no leases.
+func TestNothingOfAPolicyIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		l := leasing(t, store)
+		for range 3 {
+			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromPolicy || d.Granted != 1 {
+				t.Errorf("%+v, %v", d, err)
+			}
+		}
+		if s := l.Stats(); s.FailedOpen != 3 || s.Tokens != 3 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestALocalShareIsNotFetchedAhead: nothing of it is lost to leases that a policy does not make.
+func TestALocalShareIsNotFetchedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		l := limiter(t, bucket.Config{
+			Store: store, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second}, Lease: 10, OnFailure: bucket.LocalShare,
+		})
+		for range 1500 {
+			_, _ = l.Allow(t.Context(), "k")
+		}
+		if s := l.Stats(); s.FailedOpen != 1000 || s.FailedClosed != 500 {
+			t.Errorf("stats %+v, want all of the capacity granted", s)
+		}
+	})
+}
+
+// TestALeasesAnswerDoesNotSayThatTheBucketIsFull: a lease's answer says that the bucket is full.
+func TestALeasesAnswerDoesNotSayThatTheBucketIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leasing(t, newRemote())
+		_, _ = l.AllowN(t.Context(), "k", 900)
+		_, _ = l.Allow(t.Context(), "k")
+		if d, _ := l.Allow(t.Context(), "k"); d.Source == bucket.FromLease && d.ResetAfter == 0 {
+			t.Errorf("%+v", d)
+		}
+	})
+}

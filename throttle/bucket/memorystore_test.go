@@ -1,0 +1,94 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// daily is a limit whose buckets are not full again while a test runs.
+func daily() Limit { return Limit{Capacity: 10, Period: 24 * time.Hour} }
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestLongKeysCostNoMore has strangers who choose long keys, or such as are a part of something long: a request, of which nothing else may be kept.
+func TestLongKeysCostNoMore(t *testing.T) {
+	const keys, length, bound = 500, 64 << 10, 4 << 20
+	for name, part := range map[string]int{"long": length, "parts": 16} {
+		down := &moody{MemoryStore: NewMemoryStore(), err: errors.New("down")}
+		for asked, l := range map[string]*Limiter{
+			"the store":  Must(New(Config{Name: "x", Limit: daily()})),
+			"LocalShare": Must(New(Config{Name: "x", Store: down, OnFailure: LocalShare, OneByOne: true, Limit: daily()})),
+		} {
+			before := heap()
+			for i := range keys {
+				if d, err := l.Allow(t.Context(), strings.Repeat(fmt.Sprintf("%08d", i), length/8)[:part]); err != nil || !d.Allowed {
+					t.Fatalf("%s keys, %s: got %+v, %v want a token", name, asked, d, err)
+				}
+			}
+			if got := int64(heap()) - int64(before); got > bound {
+				t.Errorf("%s keys, %s: %d buckets take %d bytes want at most %d", name, asked, keys, got, bound)
+			}
+			runtime.KeepAlive(l)
+		}
+	}
+}
+
+// TestBucketIDs wants keys that differ to stay apart, also from what a longer one is kept as.
+func TestBucketIDs(t *testing.T) {
+	long := strings.Repeat("k", longestKey+1)
+	seen := map[string]string{}
+	for _, key := range []string{"", "k", long[1:], long, long + "k", bucketID(long), bucketID(bucketID(long)), bucketID(long)[keyStart:]} {
+		id := bucketID(key)
+		if other, taken := seen[id]; taken {
+			t.Errorf("%q and %q: got the same bucket", key, other)
+		}
+		seen[id] = key
+		if len(key) <= longestKey && id != key {
+			t.Errorf("%q: got %q want it as it is", key, id)
+		}
+		if len(id) > longestKey+1 {
+			t.Errorf("%q: got %d bytes want at most %d", key, len(id), longestKey+1)
+		}
+	}
+}
+
+// TestLongKeysAreFoundAgain does with one what can be done with a key.
+func TestLongKeysAreFoundAgain(t *testing.T) {
+	store, key := NewMemoryStore(), strings.Repeat("k", 10_000)
+	left := func() int64 {
+		d, err := store.Take(t.Context(), Request{Key: key, Limit: daily().WithDefaults()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Remaining
+	}
+	if _, err := store.Take(t.Context(), Request{Key: key, Limit: daily().WithDefaults(), Min: 3, Max: 3}); err != nil {
+		t.Fatal(err)
+	}
+	taken := left()
+	_ = store.Return(t.Context(), key, daily().WithDefaults(), 1)
+	returned := left()
+	_ = store.Reset(t.Context(), key)
+	if got, want := fmt.Sprint(taken, returned, left()), "7 8 10"; got != want {
+		t.Errorf("3 taken, 1 returned, reset: got %s left want %s", got, want)
+	}
+}
+
+// TestTakingAllocatesNothing asks again for buckets that there are.
+func TestTakingAllocatesNothing(t *testing.T) {
+	l := Must(New(Config{Name: "x", Limit: Limit{Capacity: 2, Period: 24 * time.Hour}}))
+	for _, key := range []string{"k", strings.Repeat("k", longestKey)} {
+		if got := testing.AllocsPerRun(100, func() { _, _ = l.Allow(t.Context(), key) }); got != 0 {
+			t.Errorf("a key of %d bytes: got %v allocations want none", len(key), got)
+		}
+	}
+}

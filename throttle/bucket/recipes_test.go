@@ -1,0 +1,116 @@
+package bucket_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// waitFor is the README's bucket for one process, before a call.
+func waitFor(ctx context.Context, geocode func(context.Context, string) error) error {
+	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50)}))
+
+	if err := l.Wait(ctx, "", 1); err != nil { // or Take, which does not wait
+		return err // ctx has ended, or would before there is a token
+	}
+	return geocode(ctx, "Berlin")
+}
+
+// shared is the README's bucket of a fleet.
+func shared(ctx context.Context, db *sql.DB, logger *slog.Logger, customer string) (bucket.Decision, error) {
+	store := throttle.Must(sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"}))
+	if err := store.CreateSchema(ctx); err != nil { // or run what sqlstore.BucketSchema returns with your migrations
+		return bucket.Decision{}, err
+	}
+	l := bucket.Must(bucket.New(bucket.Config{
+		Name: "geocoder", Limit: bucket.PerSecond(50), Store: store,
+		OnFailure: bucket.LocalShare, Replicas: 3, // while the store gives no answer, each process has a third
+	}))
+	d, err := l.Allow(ctx, customer) // a bucket for each customer; not allowed: come again after d.RetryAfter
+
+	logger.DebugContext(ctx, "asked", "allowed", d.Allowed, "source", d.Source)
+	return d, err
+}
+
+// served is the page's handler behind a bucket for each customer.
+func served(l *bucket.Limiter, handler http.Handler) http.Handler {
+	handler = bucket.Middleware(l, bucket.MiddlewareConfig{
+		Key: func(r *http.Request) string { return r.Header.Get("Customer") }, // as your authentication has verified it
+	})(handler)
+	return handler
+}
+
+// document is the page's bucket of a stored procedure.
+func document(ctx context.Context, db *sql.DB, call func(context.Context) (string, error)) (string, error) {
+	requester := throttle.Must(sqlstore.NewProcedureBucket(db, "geocoder"))
+	limited := bucket.Guard(requester, call)
+	return limited(ctx)
+}
+
+func TestTheReadmesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		called := ""
+		geocode := func(_ context.Context, place string) error { called = place; return nil }
+		if err := waitFor(ctx, geocode); err != nil || called != "Berlin" {
+			t.Errorf("got error %v, and a call about %q", err, called)
+		}
+		cancel()
+		if err := waitFor(ctx, geocode); !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end: got %v want context.Canceled", err)
+		}
+	})
+}
+
+// TestTheReadmesFleetWithoutAStore: the database fails, so there is no schema, and nothing is granted by mistake.
+func TestTheReadmesFleetWithoutAStore(t *testing.T) {
+	db := sql.OpenDB(noDatabase{})
+	defer db.Close()
+	logger := slog.New(slog.DiscardHandler)
+	if d, err := shared(t.Context(), db, logger, "ann"); !errors.Is(err, errDown) || d.Allowed {
+		t.Errorf("shared: got %+v, error %v want the database's", d, err)
+	}
+	called := false
+	_, err := document(t.Context(), db, func(context.Context) (string, error) { called = true; return "", nil })
+	if !errors.Is(err, errDown) || called {
+		t.Errorf("document: got error %v, called %v want the database's and no call", err, called)
+	}
+}
+
+// noDatabase is one to which nobody can connect.
+type noDatabase struct{}
+
+func (noDatabase) Connect(context.Context) (driver.Conn, error) { return nil, errDown }
+
+func (noDatabase) Driver() driver.Driver { return nil }
+
+// Each customer has a bucket, and is told what is left in it. It runs in a bubble, in which no time passes.
+func ExampleMiddleware() {
+	synctest.Test(new(testing.T), func(*testing.T) {
+		l := bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}}))
+		handler := served(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		for _, customer := range []string{"ann", "ann", "ann", "bob"} {
+			r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+			r.Header.Set("Customer", customer)
+			handler.ServeHTTP(w, r)
+			fmt.Printf("%s %d %s %q\n", customer, w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+		}
+	})
+	// Output:
+	// ann 200 "api";r=1;t=3600 ""
+	// ann 200 "api";r=0;t=7200 ""
+	// ann 429 "api";r=0;t=7200 "3600"
+	// bob 200 "api";r=1;t=3600 ""
+}

@@ -1,0 +1,119 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// moody is a memory store that fails when it is told to.
+type moody struct {
+	*MemoryStore
+
+	err error
+}
+
+func (s *moody) Take(ctx context.Context, r Request) (Decision, error) {
+	if s.err != nil {
+		return Decision{}, s.err
+	}
+	return s.MemoryStore.Take(ctx, r)
+}
+
+// TestNoAnswerTellsTheKey has a limiter whose name would like to be a header of its own, and keys that are nobody's business.
+func TestNoAnswerTellsTheKey(t *testing.T) {
+	store := &moody{MemoryStore: NewMemoryStore()}
+	l, err := New(Config{
+		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: store, OnFailure: FailClosed, OneByOne: true,
+		Limit: Limit{Capacity: 1, Period: time.Hour},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := Middleware(l, MiddlewareConfig{
+		Key: func(r *http.Request) string { return "secret " + r.URL.Path }, Cost: func(r *http.Request) int64 { return r.ContentLength },
+	})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	seen := map[int]bool{}
+	for _, cost := range []string{"a", "a", "aa", ""} {
+		if cost == "" {
+			store.err = errors.New("down")
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/<script>", strings.NewReader(cost))
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		seen[w.Code] = true
+		for _, word := range []string{"secret", "down"} {
+			if text := fmt.Sprint(w.Result().Header, w.Body); strings.Contains(text, word) {
+				t.Errorf("status %d: got %s, with %q in it", w.Code, text, word)
+			}
+		}
+		for name, values := range w.Result().Header {
+			if text := strings.Join(values, ""); strings.ContainsAny(text, "\r\n\x00") || strings.Contains(text, "\xff") {
+				t.Errorf("status %d: got %s: %q, which is no field", w.Code, name, text)
+			}
+		}
+	}
+	for _, status := range []int{http.StatusOK, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
+		if !seen[status] {
+			t.Errorf("got statuses %v want %d among them", seen, status)
+		}
+	}
+}
+
+// TestNoCostFillsABucket has requests whose cost somebody else has worked out.
+func TestNoCostFillsABucket(t *testing.T) {
+	for _, cost := range []int64{-1, math.MinInt64, math.MaxInt64, math.MaxInt64 - 1} {
+		l, err := New(Config{Name: "x", Limit: Limit{Capacity: 2, Period: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.AllowN(t.Context(), "k", 2); err != nil || !d.Allowed {
+			t.Fatalf("got %+v, %v want both tokens", d, err)
+		}
+		served := 0
+		handler := Middleware(l, MiddlewareConfig{
+			Key: func(*http.Request) string { return "k" }, Cost: func(*http.Request) int64 { return cost },
+		})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		for range 3 {
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+		}
+		if d, _ := l.Allow(t.Context(), "k"); d.Allowed || served > 0 {
+			t.Errorf("cost %d: %d requests were served and there is a token: %v, want none", cost, served, d.Allowed)
+		}
+	}
+}
+
+// TestKeysOfStrangersAreForgotten fills the memory store with keys of which each is used once: it holds no more than those that are not
+// full again, and twice as many while it has not looked.
+func TestKeysOfStrangersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		limit := Limit{Capacity: 1, Period: time.Second}
+		take := func(key string) {
+			if _, err := store.Take(context.Background(), Request{Key: key, Limit: limit, Min: 1, Max: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const each, most = 1000, memoryParts * fewBuckets
+		for second := range 50 {
+			for i := range each {
+				take(fmt.Sprint(second, "/", i))
+			}
+			time.Sleep(time.Second)
+		}
+		got := 0
+		for i := range store.parts {
+			got += len(store.parts[i].levels)
+		}
+		if got > most+2*each {
+			t.Errorf("after %d keys: got %d buckets in memory want at most %d", 50*each, got, most+2*each)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package storetest
+
+import (
+	"maps"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// givesBack breaks what is returned, in tokens, or the level.
+func givesBack(change func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level) func(*recorder) func() bucket.Store {
+	return shared(func(s *storage) { s.giveBack = change })
+}
+
+func returnMutants() []mutant {
+	return []mutant{
+		{"ignores a Return", []string{"return/gives back as many", "race/what is returned is granted again, once"}, givesBack(func(v bucket.Level, _ bucket.Limit, _, _ int64) bucket.Level { return v })},
+		{"gives back one at a time", []string{"return/gives back as many"}, givesBack(func(v bucket.Level, l bucket.Limit, now, _ int64) bucket.Level { return v.Return(l, now, 1) })},
+		{"gives back twice", []string{"return/gives back as many", "race/what is returned is granted again, once", "key/of any bytes are apart"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			return v.Return(l, now, n).Return(l, now, n)
+		})},
+		{"gives back more than there is place for", []string{"return/never above capacity", "return/to a bucket that nobody knows"}, shared(func(s *storage) {
+			surplus := map[string]int64{}
+			s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+				next := v.Return(l, now, n)
+				if next.Full(l, now) {
+					surplus[said(l)] += min(n, 1)
+				}
+				return next
+			}
+			s.limit = func(r bucket.Request) bucket.Limit {
+				l := r.Limit
+				r.Limit.Capacity += surplus[said(l)]
+				return r.Limit
+			}
+		})},
+		{"overflows when very many are returned", []string{"return/never above capacity"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if l.Algorithm == bucket.Fixed {
+				return bucket.Level{At: v.At, Used: v.Used - n}
+			}
+			return bucket.Level{At: max(now, v.At-n*int64(l.Interval()))}
+		})},
+		{"takes when less than nothing is returned", []string{"return/nothing, and less than that"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if n < 0 {
+				v, _ = v.Take(l, now, 0, 1)
+				return v
+			}
+			return v.Return(l, now, n)
+		})},
+		{"fills when nothing is returned", []string{"return/nothing, and less than that"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if n <= 0 {
+				return bucket.Level{}
+			}
+			return v.Return(l, now, n)
+		})},
+		{"returns to all buckets", []string{"return/to one bucket only"}, shared(func(s *storage) {
+			s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+				for key, other := range s.levels {
+					s.levels[key] = other.Return(l, now, n)
+				}
+				return v.Return(l, now, n)
+			}
+		})},
+		{"empties a bucket to which too much is returned", []string{"return/to a bucket that nobody knows"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if v == (bucket.Level{}) {
+				v, _ = v.Take(l, now, 0, l.Capacity)
+			}
+			return v.Return(l, now, n)
+		})},
+		{"gives the present period what the last one had", []string{"return/what was taken in another period is lost"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if begins := now - now%int64(l.Period); l.Algorithm == bucket.Fixed && v.At < begins {
+				return bucket.Level{At: begins, Used: -n}
+			}
+			return v.Return(l, now, n)
+		})},
+		{"resets nothing", []string{"reset/fills", "take/another handle sees it"}, shared(func(s *storage) { s.reset = func(*storage, string) {} })},
+		{"empties a bucket that nobody knows when it is reset", []string{"reset/of a bucket that nobody knows"}, shared(func(s *storage) {
+			s.reset = func(s *storage, key string) {
+				if _, known := s.levels[key]; known {
+					s.levels[key] = bucket.Level{}
+					return
+				}
+				s.levels[key], _ = bucket.Level{}.Take(lasting(3, bucket.Continuous), 1<<62, 0, 3)
+			}
+		})},
+		{"resets all buckets", []string{"reset/fills one bucket only"}, shared(func(s *storage) {
+			s.reset = func(s *storage, _ string) { maps.DeleteFunc(s.levels, func(string, bucket.Level) bool { return true }) }
+		})},
+	}
+}
+
+func limitMutants() []mutant {
+	return []mutant{
+		{"keeps the first limit of a bucket", []string{"limit/raised", "limit/lowered", "limit/another rate"}, shared(func(s *storage) {
+			first := map[string]bucket.Limit{}
+			s.limit = func(r bucket.Request) bucket.Limit {
+				if _, known := first[r.Key]; !known {
+					first[r.Key] = r.Limit
+				}
+				return first[r.Key]
+			}
+		})},
+		{"has one limit for all buckets", []string{"limit/two keys, two limits"}, shared(func(s *storage) {
+			var first bucket.Limit
+			s.limit = func(r bucket.Request) bucket.Limit {
+				if first == (bucket.Limit{}) {
+					first = r.Limit
+				}
+				return first
+			}
+		})},
+		{"fills when the limit changes", []string{"limit/raised", "limit/lowered", "limit/another rate"}, forgetsOn(func(a, b bucket.Limit) bool { return a != b })},
+		{"fills when the limit falls", []string{"limit/lowered"}, forgetsOn(func(a, b bucket.Limit) bool { return b.Capacity < a.Capacity })},
+		{"keeps what was used of a fixed bucket while it is continuous", []string{"limit/another algorithm and back"}, takes(
+			func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+				next, d := v.Take(r.Limit, now, r.Min, r.Max)
+				if r.Limit.Algorithm == bucket.Continuous {
+					next.Used = v.Used
+				}
+				return next, d
+			},
+		)},
+		{"grants too much when the algorithm changes", []string{"limit/another algorithm"}, shared(func(s *storage) {
+			last := map[string]bucket.Algorithm{}
+			s.limit = func(r bucket.Request) bucket.Limit {
+				if a, known := last[r.Key]; known && a != r.Limit.Algorithm {
+					r.Limit.Capacity *= 2
+				}
+				last[r.Key] = r.Limit.Algorithm
+				return r.Limit
+			}
+		})},
+	}
+}
+
+// forgetsOn makes a bucket full when its limit changes in some way.
+func forgetsOn(change func(a, b bucket.Limit) bool) func(*recorder) func() bucket.Store {
+	return shared(func(s *storage) {
+		last := map[string]bucket.Limit{}
+		s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			if l, known := last[r.Key]; known && change(l, r.Limit) {
+				v = bucket.Level{}
+			}
+			last[r.Key] = r.Limit
+			return v.Take(r.Limit, now, r.Min, r.Max)
+		}
+	})
+}

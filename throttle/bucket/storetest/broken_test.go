@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// storage is what all handles of a store share, and how it is broken: what is nil works as it should.
+type storage struct {
+	mu     sync.Mutex
+	levels map[string]bucket.Level
+
+	name     func(key string) string             // under which a bucket is kept
+	limit    func(r bucket.Request) bucket.Limit // that counts
+	take     func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision)
+	decision func(d bucket.Decision, r bucket.Request) bucket.Decision // that is told
+	giveBack func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level
+	reset    func(s *storage, key string)
+	unlocked bool // while it decides, others may write
+}
+
+// broken is a handle on a storage.
+type broken struct {
+	*storage
+
+	now     func() int64
+	early   func(ctx context.Context) error // before anything is done
+	late    func(ctx context.Context) error // after it was
+	closing func() error
+}
+
+func (b *broken) time() int64 {
+	if b.now != nil {
+		return b.now()
+	}
+	return time.Now().UnixNano()
+}
+
+// update reads a level, lets decide, and writes another.
+func (b *broken) update(ctx context.Context, key string, decide func(v bucket.Level) bucket.Level) error {
+	early := b.early
+	if early == nil {
+		early = context.Context.Err
+	}
+	if err := early(ctx); err != nil {
+		return err
+	}
+	if b.name != nil {
+		key = b.name(key)
+	}
+	b.mu.Lock()
+	v := b.levels[key]
+	if b.unlocked {
+		b.mu.Unlock()
+		aMoment()
+		v = decide(v)
+		b.mu.Lock()
+	} else {
+		v = decide(v)
+	}
+	b.levels[key] = v
+	b.mu.Unlock()
+	if b.late != nil {
+		return b.late(ctx)
+	}
+	return nil
+}
+
+func (b *broken) Take(ctx context.Context, r bucket.Request) (d bucket.Decision, err error) {
+	err = b.update(ctx, r.Key, func(v bucket.Level) bucket.Level {
+		if b.limit != nil {
+			r.Limit = b.limit(r)
+		}
+		if b.take != nil {
+			v, d = b.take(v, r, b.time())
+		} else {
+			v, d = v.Take(r.Limit, b.time(), r.Min, r.Max)
+		}
+		if b.decision != nil {
+			d = b.decision(d, r)
+		}
+		return v
+	})
+	return d, err
+}
+
+func (b *broken) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+	return b.update(ctx, key, func(v bucket.Level) bucket.Level {
+		if b.giveBack != nil {
+			return b.giveBack(v, l, b.time(), n)
+		}
+		if v == (bucket.Level{}) {
+			return v
+		}
+		return v.Return(l, b.time(), n)
+	})
+}
+
+func (b *broken) Reset(ctx context.Context, key string) error {
+	return b.update(ctx, key, func(bucket.Level) bucket.Level {
+		if b.reset == nil {
+			return bucket.Level{}
+		}
+		b.reset(b.storage, key)
+		return b.levels[key]
+	})
+}
+
+func (b *broken) Close() error {
+	if b.closing != nil {
+		return b.closing()
+	}
+	return nil
+}
+
+// mutant is a way to be broken, and the cases that must find it.
+type mutant struct {
+	name  string
+	found []string
+	open  func(*recorder) func() bucket.Store
+}
+
+// shared breaks the storage of all handles.
+func shared(breakIt func(*storage)) func(*recorder) func() bucket.Store {
+	return func(*recorder) func() bucket.Store {
+		s := &storage{levels: map[string]bucket.Level{}}
+		breakIt(s)
+		return func() bucket.Store { return &broken{storage: s} }
+	}
+}
+
+// each breaks every handle, and tells it its number.
+func each(breakIt func(b *broken, handle int)) func(*recorder) func() bucket.Store {
+	return func(*recorder) func() bucket.Store {
+		s := &storage{levels: map[string]bucket.Level{}}
+		handles := 0
+		return func() bucket.Store {
+			b := &broken{storage: s}
+			breakIt(b, handles)
+			handles++
+			return b
+		}
+	}
+}
+
+// aMoment lets a little time go by, in which others work.
+func aMoment() { <-time.After(time.Microsecond) }
+
+func mutants() []mutant {
+	return slices.Concat(takeMutants(), answerMutants(), timeMutants(), returnMutants(), limitMutants(), keyMutants(), raceMutants(), handleMutants())
+}
+
+// TestBrokenStoresAreFound breaks a store in every way that a case is there to find, and wants that case to fail.
+func TestBrokenStoresAreFound(t *testing.T) {
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			for _, name := range m.found {
+				t.Run(name, func(t *testing.T) {
+					r := record(t, caseNamed(t, name), m.open)
+					if len(r.failures) == 0 {
+						t.Errorf("got no failure, want this case to find that a store %s", m.name)
+						return
+					}
+					t.Logf("found: %s", r.failures[0])
+				})
+			}
+		})
+	}
+}
+
+// TestEveryCaseFindsSomething wants no case that no broken store fails.
+func TestEveryCaseFindsSomething(t *testing.T) {
+	idle := map[string]bool{}
+	for _, g := range groups() {
+		for _, c := range g.cases {
+			idle[g.name+"/"+c.name] = true
+		}
+	}
+	for _, m := range mutants() {
+		for _, name := range m.found {
+			delete(idle, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(idle)) {
+		t.Errorf("case %q: no broken store is there for it to find", name)
+	}
+}
+
+// TestGoodStoresInBubble runs the suite as broken stores are run, on two that are not.
+func TestGoodStoresInBubble(t *testing.T) {
+	memory := func(*recorder) func() bucket.Store {
+		s := bucket.NewMemoryStore()
+		return func() bucket.Store { return s }
+	}
+	for store, open := range map[string]func(*recorder) func() bucket.Store{"memory": memory, "levels": shared(func(*storage) {})} {
+		for _, g := range groups() {
+			for _, c := range g.cases {
+				t.Run(store+"/"+g.name+"/"+c.name, func(t *testing.T) {
+					if r := record(t, c, open); len(r.failures) > 0 {
+						t.Errorf("got failures %q, want none", r.failures)
+					}
+				})
+			}
+		}
+	}
+}

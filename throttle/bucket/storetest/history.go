@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// ErrUndecided means that a history is so dense that it would take too long to find out whether it can have happened.
+var ErrUndecided = errors.New("storetest: too many operations overlap to decide whether they can be put in order")
+
+// History is what many have asked of a store and what they were told. Make it with [NewHistory]. It is safe for concurrent use.
+type History struct {
+	mu         sync.Mutex
+	begun      time.Time
+	moments    atomic.Int64
+	operations []operation
+}
+
+// NewHistory returns an empty history.
+func NewHistory() *History { return &History{begun: time.Now()} }
+
+// Of returns a store that asks another one and writes everything down. Closing it closes the other.
+func (h *History) Of(s bucket.Store) bucket.Store { return recorded{Store: s, history: h} }
+
+// Len is how many operations were written down.
+func (h *History) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.operations)
+}
+
+// Check returns an error if what was written down cannot have happened, or [ErrUndecided]. It can have happened if, for each bucket, there
+// is an order of all operations such that
+//
+//   - one that had returned before another was called comes before it,
+//   - each finds the level that the one before it has left; the first finds a full bucket,
+//   - and there is a time for each, while it was under way by the local clock, at which [bucket.Level] gives just its answer.
+//
+// The times need not be in order: a store may look at its clock before it waits for its turn. The resolution is that of the store's clock.
+//
+// An operation that failed may have happened or not, so there must be none. All limits of a bucket must be of one algorithm.
+func (h *History) Check(resolution time.Duration) error {
+	h.mu.Lock()
+	all := slices.Clone(h.operations)
+	h.mu.Unlock()
+	keys := map[string][]operation{}
+	for _, o := range all {
+		if o.err != nil {
+			return fmt.Errorf("key %.40q: %v: %w", o.request.Key, o, o.err)
+		}
+		keys[o.request.Key] = append(keys[o.request.Key], o)
+	}
+	var undecided error
+	for key, operations := range keys {
+		slices.SortFunc(operations, func(a, b operation) int { return cmp.Compare(a.begun, b.begun) })
+		switch err := explain(operations, int64(resolution)); {
+		case errors.Is(err, ErrUndecided):
+			undecided = err
+		case err != nil:
+			return fmt.Errorf("key %.40q: %w", key, err)
+		}
+	}
+	return undecided
+}
+
+// note performs an operation and writes it down.
+func (h *History) note(ctx context.Context, s bucket.Store, o operation) (bucket.Decision, error) {
+	o.called, o.begun = int64(time.Since(h.begun)), h.moments.Add(1)
+	o.decision, o.err = perform(ctx, s, o)
+	o.ended, o.returned = h.moments.Add(1), int64(time.Since(h.begun))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, o)
+	return o.decision, o.err
+}
+
+// recorded is a store that writes down what is asked of it.
+type recorded struct {
+	bucket.Store
+
+	history *History
+}
+
+func (s recorded) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	return s.history.note(ctx, s.Store, operation{request: r})
+}
+
+func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+	_, err := s.history.note(ctx, s.Store, operation{kind: giveBack, request: bucket.Request{Key: key, Limit: l, Max: n}})
+	return err
+}
+
+func (s recorded) Reset(ctx context.Context, key string) error {
+	_, err := s.history.note(ctx, s.Store, operation{kind: reset, request: bucket.Request{Key: key}})
+	return err
+}

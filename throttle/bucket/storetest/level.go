@@ -1,0 +1,195 @@
+package storetest
+
+import (
+	"math"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// Times that are further away than any other.
+const (
+	longAgo = math.MinInt64 / 4
+	farAway = math.MaxInt64 / 4
+)
+
+// level is what is known of a [bucket.Level] of which only answers were seen, in local time. Of each answer two numbers are exact, how
+// many tokens were granted and ResetAfter, and from these follows all else: if the store's clock read t, a Continuous bucket is full
+// at t + ResetAfter from now on, and a Fixed one has begun its period at t + ResetAfter - Period. Only t is not known better than the
+// answer's window, so at is a span; but once it is known, the next one must be the same and so many intervals more, and its t follows.
+type level struct {
+	at   span
+	used int64
+}
+
+// full is the level of a bucket that nobody has used. unknown is any level.
+func full() level    { return level{at: span{longAgo, longAgo}} }
+func unknown() level { return level{at: span{longAgo, farAway}, used: -1} }
+
+// after returns the levels that may follow upon an operation, none if the answer is not the one of bucket.Level.
+func (v level) after(o operation, resolution int64) []level {
+	w := o.window(resolution)
+	fixed := o.request.Limit.Algorithm == bucket.Fixed
+	switch {
+	case o.kind == reset:
+		return []level{full()}
+	case o.kind == giveBack && fixed:
+		return v.returnedFixed(o, w)
+	case o.kind == giveBack:
+		return []level{v.returned(o, w)}
+	case !plausible(o):
+		return nil
+	case fixed:
+		return v.takenFixed(o, w, resolution)
+	}
+	return v.taken(o, w, resolution)
+}
+
+// plausible reports whether a decision is so near the truth that one can reckon with its numbers.
+func plausible(o operation) bool {
+	d, l := o.decision, o.request.Limit
+	return d.Granted >= 0 && d.Granted <= l.Capacity && d.Limit == l.Capacity && d.ResetAfter >= 0 && d.Remaining >= 0
+}
+
+// taken is what follows when tokens of a Continuous bucket were asked for.
+func (v level) taken(o operation, w span, resolution int64) []level {
+	l, d := o.request.Limit, o.decision
+	interval := int64(l.Interval())
+	burst, took, reset := l.Capacity*interval, d.Granted*interval, int64(d.ResetAfter)
+	if reset > burst || reset < took || !agrees(o, bucket.Level{At: reset - took}, 0, resolution) {
+		return nil
+	}
+	if reset == took { // it was full, and full long enough ago
+		now := w.with(span{v.at.from, w.to})
+		if now.empty() {
+			return nil
+		}
+		if took == 0 {
+			return some(level{at: v.at.with(span{longAgo, w.to}), used: v.used})
+		}
+		return some(level{at: now.moved(took)})
+	}
+	all := some(level{at: v.at.with(w.moved(reset - took)).moved(took)})
+	if reset == burst && took == 0 { // nothing of more than all may have been left, to one who looked at the clock before others
+		all = some(level{at: v.at.with(span{w.from + burst, farAway})})
+		if len(all) > 0 && !d.Allowed { // of what was further ahead a denial makes an empty bucket
+			all = some(level{at: w.moved(burst)})
+		}
+	}
+	return all
+}
+
+// takenFixed is what follows when tokens of a Fixed bucket were asked for: in the period of those before, or in a later one.
+func (v level) takenFixed(o operation, w span, resolution int64) []level {
+	l, d := o.request.Limit, o.decision
+	period, reset := int64(l.Period), int64(d.ResetAfter)
+	if reset > 2*period {
+		return nil
+	}
+	now := 4*period - reset // if the period began at 3
+	var all []level
+	before := v.used
+	if before < 0 { // then the answer tells
+		before = max(0, l.Capacity-d.Remaining-d.Granted)
+	}
+	switch same := (bucket.Level{At: 3 * period, Used: before}); {
+	case reset == 0 && agrees(o, same, 3*period, resolution): // nobody used anything
+		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before})...)
+	case reset > 0 && agrees(o, same, now, resolution):
+		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted})...)
+	}
+	if reset == 0 {
+		now = 3 * period
+	}
+	if reset > period || !agrees(o, bucket.Level{}, now, resolution) { // in a later period
+		return all
+	}
+	if d.Granted == 0 { // it was looked at, and stays what it is
+		return append(all, some(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used})...)
+	}
+	return append(all, v.begun(w.moved(reset-period), period, d.Granted)...)
+}
+
+// begun are the levels of a period that began in the span, as many periods after the one before as there is place for.
+func (v level) begun(in span, period, used int64) []level {
+	const most = 4 // of so many that grow into each other nobody asks which
+	first := max(1, (in.from-v.at.to)/period)
+	if v.at.from == longAgo || v.at.from == v.at.to && v.at.to == longAgo || (in.to-v.at.from)/period-first > most {
+		return some(level{at: in.with(span{v.at.from, farAway}), used: used})
+	}
+	var all []level
+	for k := first; v.at.from+k*period <= in.to; k++ {
+		all = append(all, some(level{at: v.at.moved(k * period).with(in), used: used})...)
+	}
+	return all
+}
+
+// returned is what follows when tokens were given back to a Continuous bucket. One that is full is one that nobody knows.
+func (v level) returned(o operation, w span) level {
+	l := o.request.Limit
+	back := min(max(0, o.request.Max), l.Capacity) * int64(l.Interval())
+	at := span{v.at.from - back, max(w.to, v.at.to-back)}
+	if at.from <= w.to {
+		at.from = longAgo
+	}
+	return level{at: at}
+}
+
+// returnedFixed is what follows when tokens were given back to a Fixed bucket, in the period in which they were taken or later.
+func (v level) returnedFixed(o operation, w span) []level {
+	var all []level
+	period := int64(o.request.Limit.Period)
+	if v.at.to+period > w.from {
+		used := max(0, v.used-max(0, o.request.Max))
+		if v.used < 0 {
+			used = -1
+		}
+		all = append(all, level{at: v.at, used: used})
+	}
+	if v.at.from+period <= w.to {
+		all = append(all, v)
+	}
+	return all
+}
+
+// agrees reports whether the decision is the one of bucket.Level, but for a RetryAfter that was rounded up to the clock's step.
+func agrees(o operation, before bucket.Level, now, resolution int64) bool {
+	_, want := before.Take(o.request.Limit, now, o.request.Min, o.request.Max)
+	d := o.decision
+	if late := int64(d.RetryAfter - want.RetryAfter); want.RetryAfter > 0 && late > 0 && late < resolution {
+		d.RetryAfter = want.RetryAfter
+	}
+	return d == want
+}
+
+// some is the level, if there can be such a one.
+func some(v level) []level {
+	if v.at.empty() {
+		return nil
+	}
+	return []level{v}
+}
+
+// wanted are the decisions of bucket.Level at both ends of an operation, in words, for a message.
+func (v level) wanted(o operation) string {
+	if v.used < 0 || v.at.from == longAgo && v.at.to != longAgo {
+		return "one that agrees with itself"
+	}
+	const epoch = int64(2 * longest)
+	l, shift := o.request.Limit, int64(0)
+	at := bucket.Level{Used: v.used}
+	if v.at.from != longAgo {
+		at.At, shift = epoch+v.at.from, epoch
+	}
+	if l.Algorithm == bucket.Fixed && shift != 0 {
+		at.At = epoch - epoch%int64(l.Period)
+		shift = at.At - v.at.from
+	}
+	_, first := at.Take(l, shift+o.called, o.request.Min, o.request.Max)
+	_, last := at.Take(l, shift+o.returned, o.request.Min, o.request.Max)
+	text := answer(first)
+	if last != first {
+		text += ",\nor by " + time.Duration(o.returned-o.called).String() + " later: " + answer(last)
+	}
+	return text
+}

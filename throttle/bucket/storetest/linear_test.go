@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// invented is a history that did happen: of operations that overlap, of which each has its moment in between.
+func invented(random *rand.Rand, l bucket.Limit, n int) []operation {
+	var all []operation
+	var v bucket.Level
+	now := int64(1_800_000_000_000_000_000)
+	origin := now
+	for range n {
+		now += random.Int64N(2_000_000)
+		o := operation{
+			request: bucket.Request{Limit: l, Min: random.Int64N(3)},
+			called:  now - origin - random.Int64N(6_000_000), returned: now - origin + random.Int64N(6_000_000),
+		}
+		o.request.Max = o.request.Min + random.Int64N(3)
+		switch random.IntN(12) {
+		case 0:
+			o.kind, v = reset, bucket.Level{}
+		case 1, 2:
+			o.kind, v = giveBack, v.Return(l, now, o.request.Max)
+		default:
+			// Its clock was read before it had its turn.
+			read := max(now-random.Int64N(500_000), origin+o.called)
+			v, o.decision = v.Take(l, read, o.request.Min, o.request.Max)
+		}
+		o.begun, o.ended = o.called, o.returned
+		all = append(all, o)
+	}
+	return all
+}
+
+func check(all []operation) error {
+	h := NewHistory()
+	h.operations = all
+	return h.Check(time.Nanosecond)
+}
+
+func someLimits() []bucket.Limit {
+	return []bucket.Limit{
+		lasting(12, bucket.Continuous), lasting(12, bucket.Fixed),
+		{Capacity: 6, Refill: 1, Period: 3 * time.Millisecond},
+		bucket.Limit{Capacity: 20, Period: 40 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults(),
+	}
+}
+
+// TestWhatHappenedCanHaveHappened makes up histories that some order explains.
+func TestWhatHappenedCanHaveHappened(t *testing.T) {
+	undecided := 0
+	for seed := range uint64(200) {
+		for _, l := range someLimits() {
+			err := check(invented(rand.New(rand.NewPCG(seed, 1)), l, 100))
+			if errors.Is(err, ErrUndecided) {
+				undecided++
+			} else if err != nil {
+				t.Fatalf("seed %d, %s: got %v want none", seed, said(l), err)
+			}
+		}
+	}
+	if undecided > 8 {
+		t.Errorf("got %d of 800 undecided want few", undecided)
+	}
+}
+
+// TestWhatDidNotHappen changes one answer of such histories: into that of a bucket with a token more or less, or with what another has taken
+// left there.
+func TestWhatDidNotHappen(t *testing.T) {
+	found, tried := 0, 0
+	for seed := range uint64(60) {
+		for _, l := range someLimits()[:2] {
+			random := rand.New(rand.NewPCG(seed, 2))
+			all := invented(random, l, 80)
+			i := 20 + random.IntN(40)
+			if all[i].kind != take || all[i].decision.Granted == 0 {
+				continue
+			}
+			tried++
+			d := &all[i].decision // as if who came before had taken one less
+			d.Remaining++
+			if l.Algorithm == bucket.Continuous {
+				d.ResetAfter -= l.Interval()
+			}
+			if err := check(all); err != nil {
+				found++
+				if text := err.Error(); !errors.Is(err, ErrUndecided) && (!strings.Contains(text, "but not Take") || !strings.Contains(text, "want ")) {
+					t.Errorf("got %v want it to tell what cannot be", err)
+				}
+			}
+		}
+	}
+	// A token that somebody returned at the same time may explain it.
+	if tried < 20 || found < tried*8/10 {
+		t.Errorf("got %d of %d found want most", found, tried)
+	}
+}
+
+// TestHistoryOfARealStore writes down what a good and a broken store do.
+func TestHistoryOfARealStore(t *testing.T) {
+	for _, unlocked := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHistory()
+			s := h.Of(&broken{storage: &storage{levels: map[string]bucket.Level{}, unlocked: unlocked}})
+			r := newRig(t, func() bucket.Store { return s })
+			r.together(8, func(i int) error {
+				random := rand.New(rand.NewPCG(9, uint64(i)))
+				for range 25 {
+					if err := r.acts(s, "k", lasting(50, bucket.Continuous), random); err != nil {
+						return err
+					}
+					aMoment()
+				}
+				return nil
+			})
+			if err := h.Check(0); (err != nil) != unlocked || h.Len() != 200 {
+				t.Errorf("loses updates %v: got %v of %d operations", unlocked, err, h.Len())
+			}
+		})
+	}
+}
+
+// TestHistoryWithErrors tells of an operation that failed, of which nobody knows what it did.
+func TestHistoryWithErrors(t *testing.T) {
+	why := errors.New("nobody there")
+	if err := check([]operation{{request: bucket.Request{Limit: lasting(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
+		t.Errorf("got %v want %v", err, why)
+	}
+}

@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func raceCases() []testCase {
+	return []testCase{
+		{"grants not one too many", eachAlgorithm(raceToTheLast)},
+		{"first requests of a bucket", eachAlgorithm(raceToTheFirst)},
+		{"what is returned is granted again, once", eachAlgorithm(raceWithReturns)},
+		{"buckets do not share", eachAlgorithm(raceOfKeys)},
+	}
+}
+
+// asks is a Take that may be one of many at once.
+func (r *rig) asks(s bucket.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
+	o := r.do(r.Context(), s, operation{request: bucket.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
+	if o.err != nil {
+		return o, fmt.Errorf("%v of key %.40q: got error %w, want none", o, key, o.err)
+	}
+	if d := o.decision; d.Granted > atMost || d.Granted < 0 || d.Allowed && d.Granted < atLeast || !d.Allowed && d.Granted != 0 {
+		return o, fmt.Errorf("key %.40q: got %v, want none granted, or as many as were asked for", key, o)
+	}
+	return o, nil
+}
+
+// raceToTheLast empties a bucket by many at once, each until it is denied.
+func raceToTheLast(r *rig, a bucket.Algorithm) {
+	const workers = 32
+	stores := r.handles(4)
+	for _, atMost := range []int64{1, 3} {
+		key, l := r.key(fmt.Sprint("last ", a, atMost)), lasting(200*atMost, a)
+		var granted, denied atomic.Int64
+		r.together(workers, func(i int) error {
+			for {
+				o, err := r.asks(stores[i%len(stores)], key, l, 1, atMost)
+				if err != nil {
+					return err
+				}
+				if !o.decision.Allowed {
+					denied.Add(1)
+					return nil
+				}
+				if granted.Add(o.decision.Granted) > 2*l.Capacity {
+					return fmt.Errorf("more than twice the capacity of %d was granted", l.Capacity)
+				}
+			}
+		})
+		if got := granted.Load(); got != l.Capacity {
+			r.Errorf("%s, up to %d taken by %d workers at once until each was denied: got %d granted, want %d", said(l), atMost, workers, got, l.Capacity)
+		}
+	}
+}
+
+// raceToTheFirst has buckets that are not there yet, which is an insert and not an update to some databases.
+func raceToTheFirst(r *rig, a bucket.Algorithm) {
+	const workers, rounds, capacity = 8, 15, 5
+	stores := r.handles(4)
+	var granted [rounds]atomic.Int64
+	r.together(workers, func(i int) error {
+		for round := range rounds {
+			o, err := r.asks(stores[i%len(stores)], r.key(fmt.Sprint("first ", a, round)), lasting(capacity, a), 1, 1)
+			if err != nil {
+				return err
+			}
+			granted[round].Add(o.decision.Granted)
+		}
+		return nil
+	})
+	for round := range rounds {
+		if got := granted[round].Load(); got != capacity {
+			r.Errorf("%s, one asked for by each of %d workers at once, of whom none is the first: got %d granted, want %d",
+				said(lasting(capacity, a)), workers, got, capacity)
+		}
+	}
+}
+
+// raceWithReturns gives back a part of what was granted. In the end as much is kept as there was.
+func raceWithReturns(r *rig, a bucket.Algorithm) {
+	const workers, rounds, capacity = 16, 12, 60
+	stores := r.handles(4)
+	key, l := r.key("returns "+a.String()), lasting(capacity, a)
+	var kept atomic.Int64
+	r.together(workers, func(i int) error {
+		random := rand.New(rand.NewPCG(9, uint64(i)))
+		for range rounds {
+			s := stores[random.IntN(len(stores))]
+			o, err := r.asks(s, key, l, 1, 3)
+			if err != nil {
+				return err
+			}
+			back := o.decision.Granted * random.Int64N(2)
+			if back > 0 {
+				if o := r.do(r.Context(), s, operation{kind: giveBack, request: bucket.Request{Key: key, Limit: l, Max: back}}); o.err != nil {
+					return fmt.Errorf("%v: got error %w, want none", o, o.err)
+				}
+			}
+			kept.Add(o.decision.Granted - back)
+		}
+		return nil
+	})
+	o, err := r.asks(r.store, key, l, 0, capacity+1)
+	if err != nil {
+		r.Fatalf("%v", err)
+	}
+	if got := kept.Load() + o.decision.Granted; got != capacity {
+		r.Errorf("%s, taken and returned by %d workers at once: got %d kept, and %d left, want %d in all",
+			said(l), workers, kept.Load(), o.decision.Granted, capacity)
+	}
+}
+
+// raceOfKeys asks for many buckets at once, in different orders.
+func raceOfKeys(r *rig, a bucket.Algorithm) {
+	const workers, keys, capacity = 8, 12, 5
+	stores := r.handles(4)
+	var granted [keys]atomic.Int64
+	r.together(workers, func(i int) error {
+		random := rand.New(rand.NewPCG(9, uint64(i)))
+		for range 2 {
+			for _, n := range random.Perm(keys) {
+				o, err := r.asks(stores[i%len(stores)], r.key(fmt.Sprint("keys ", a, n)), lasting(capacity+int64(n)%3, a), 0, 1)
+				if err != nil {
+					return err
+				}
+				granted[n].Add(o.decision.Granted)
+			}
+		}
+		return nil
+	})
+	for n := range granted {
+		if got, want := granted[n].Load(), int64(capacity+n%3); got != want {
+			r.Errorf("%d buckets, each asked for %d tokens: got %d of number %d granted, want %d", keys, 2*workers, got, n, want)
+		}
+	}
+}

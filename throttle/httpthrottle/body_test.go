@@ -1,0 +1,192 @@
+package httpthrottle_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// read sends a request and reads the response.
+func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
+	t.Helper()
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAnswersAreToldAtTheHeader(t *testing.T) {
+	for status, want := range map[int]string{
+		200: "accepted/none", 301: "accepted/none", 404: "accepted/missing", 429: "rejected/quota", 500: "accepted/other",
+		503: "rejected/availability", 504: "rejected/timeout",
+	} {
+		w := &witness{}
+		transport := newTransport(t, answers(status, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: w.hooks()}})
+		th := throttleOf(t, transport, host)
+		response, err := transport.RoundTrip(get(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "at the header", books(th), "1 medium "+want+", 1 medium in flight")
+		w.want(t, "started")
+		text, err := io.ReadAll(response.Body)
+		equal(t, "text", string(text), "text")
+		equal(t, "error", err, nil)
+		equal(t, "at the end", books(th), "1 medium "+want)
+		w.want(t, "started", "finished")
+		equal(t, "error told", fmt.Sprint(w.finished[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
+		_ = response.Body.Close()
+		equal(t, "when closed, too", books(th), "1 medium "+want)
+		w.want(t, "started", "finished")
+	}
+}
+
+// broken is a body that breaks.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+func (b broken) Close() error             { return b.err }
+
+func TestABodyEndsTheCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		body io.ReadCloser
+		do   func(io.ReadCloser)
+		want string
+		err  error
+	}{
+		"left open":       {io.NopCloser(strings.NewReader("12")), func(io.ReadCloser) {}, "1 medium accepted/none, 1 medium in flight", nil},
+		"read in part":    {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _, _ = b.Read(make([]byte, 1)) }, "1 medium accepted/none, 1 medium in flight", nil},
+		"closed":          {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _ = b.Close() }, "1 medium accepted/none", nil},
+		"read to the end": {io.NopCloser(strings.NewReader("12")), func(b io.ReadCloser) { _, _ = io.Copy(io.Discard, b) }, "1 medium accepted/none", nil},
+		"breaks":          {broken{errPlain}, func(b io.ReadCloser) { _, _ = b.Read(nil) }, "1 medium accepted/none", errPlain},
+		"fails to close":  {broken{errPlain}, func(b io.ReadCloser) { _ = b.Close() }, "1 medium accepted/none", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{}
+			transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: c.body}, nil
+			}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: w.hooks()}})
+			response, err := transport.RoundTrip(get(t.Context()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.do(response.Body)
+			equal(t, "books", books(throttleOf(t, transport, host)), c.want)
+			if len(w.finished) > 0 {
+				equal(t, "error told", w.finished[0].Err, c.err)
+			}
+			if name != "left open" {
+				equal(t, "error of Close", response.Body.Close(), c.body.Close())
+			}
+		})
+	}
+}
+
+func TestNoBodyEndsAtOnce(t *testing.T) {
+	open := io.NopCloser(strings.NewReader(""))
+	for name, c := range map[string]struct {
+		method string
+		body   io.ReadCloser
+	}{"NoBody": {"GET", http.NoBody}, "nil": {"GET", nil}, "HEAD": {"HEAD", open}} {
+		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: c.body}, nil
+		}), httpthrottle.TransportConfig{})
+		response, err := transport.RoundTrip(request(t.Context(), c.method, http.NoBody))
+		equal(t, name+": error", err, nil)
+		equal(t, name+": body", response.Body, c.body)
+		equal(t, name, books(throttleOf(t, transport, host)), "1 medium accepted/none")
+	}
+}
+
+// stream is a body that can be written to.
+type stream struct {
+	io.Reader
+	bytes.Buffer
+	shut int
+}
+
+func (s *stream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
+func (s *stream) Close() error               { return nil }
+
+// halfStream can be closed for writing, too.
+type halfStream struct{ stream }
+
+func (s *halfStream) CloseWrite() error { s.shut++; return errPlain }
+
+func TestBodiesStayWritable(t *testing.T) {
+	plain, duplex, half := io.NopCloser(strings.NewReader("in")), &stream{Reader: strings.NewReader("in")}, &halfStream{stream{Reader: strings.NewReader("in")}}
+	for name, c := range map[string]struct {
+		body                 io.ReadCloser
+		writable, halfCloses bool
+	}{"plain": {plain, false, false}, "duplex": {duplex, true, false}, "half": {half, true, true}} {
+		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 101, Body: c.body}, nil
+		}), httpthrottle.TransportConfig{})
+		response, err := transport.RoundTrip(get(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, ok := response.Body.(io.Writer)
+		equal(t, name+": is a Writer", ok, c.writable)
+		if ok {
+			_, _ = io.WriteString(w, "out")
+		}
+		h, ok := response.Body.(interface{ CloseWrite() error })
+		equal(t, name+": is a half-closer", ok, c.halfCloses)
+		if ok {
+			equal(t, name+": error of CloseWrite", h.CloseWrite(), errPlain)
+		}
+		th := throttleOf(t, transport, host)
+		equal(t, name+": books", books(th), "1 medium accepted/none, 1 medium in flight")
+		text, _ := io.ReadAll(response.Body)
+		equal(t, name+": read", string(text), "in")
+		equal(t, name+": books at the end", books(th), "1 medium accepted/none")
+	}
+	equal(t, "written", duplex.String()+" "+half.String(), "out out")
+	equal(t, "half-closed", half.shut, 1)
+}
+
+// Only bodies that may fail are watched, for the others may be sent in ways of their own.
+func TestWhichBodiesAreWatched(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	pipe, _ := io.Pipe()
+	for name, c := range map[string]struct {
+		body    io.Reader
+		watched bool
+	}{
+		"nil": {nil, false}, "NoBody": {http.NoBody, false}, "bytes": {bytes.NewReader([]byte("1")), false}, "string": {strings.NewReader("1"), false},
+		"buffer": {bytes.NewBufferString("1"), false}, "file": {file, false}, "pipe": {pipe, true}, "stream": {io.LimitReader(file, 1), true},
+	} {
+		r := request(t.Context(), http.MethodPost, c.body)
+		before := *r
+		transport := newTransport(t, roundTrip(func(sent *http.Request) (*http.Response, error) {
+			equal(t, name+": request replaced", sent != r, c.watched)
+			equal(t, name+": body replaced", sent.Body != r.Body, c.watched)
+			return answers(200, "")(sent)
+		}), httpthrottle.TransportConfig{})
+		response, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, name+": response's request is the caller's", response.Request, r)
+		equal(t, name+": caller's body untouched", r.Body, before.Body)
+		_ = response.Body.Close()
+	}
+}

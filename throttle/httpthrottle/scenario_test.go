@@ -1,0 +1,176 @@
+package httpthrottle_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A scenario is something that a client does.
+type scenario = func(tr *transcript, client *http.Client, server string)
+
+// do sends a request with a body that is made anew each time.
+func do(method, path string, body func() io.Reader, change ...func(*http.Request)) scenario {
+	return func(tr *transcript, client *http.Client, server string) {
+		var text io.Reader
+		if body != nil {
+			text = body()
+		}
+		ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+			Got100Continue: func() { tr.say("100") },
+			Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+				tr.header(strconv.Itoa(code), http.Header(h))
+				return nil
+			},
+		})
+		r, err := http.NewRequestWithContext(ctx, method, server+path, text)
+		if err != nil {
+			tr.say("%v", err)
+			return
+		}
+		for _, f := range change {
+			f(r)
+		}
+		tr.response(client.Do(r)) //nolint:bodyclose // response closes it
+	}
+}
+
+func ofBytes(n int) func() io.Reader {
+	return func() io.Reader { return bytes.NewReader(bytes.Repeat([]byte("x"), n)) }
+}
+
+func ofStream(n int64) func() io.Reader {
+	return func() io.Reader { return io.LimitReader(endless{}, n) }
+}
+
+// endless is a stream of the letter e.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'e'
+	}
+	return len(p), nil
+}
+
+func scenarios(t *testing.T) map[string]scenario {
+	file := filepath.Join(t.TempDir(), "upload")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("file"), 50_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() io.Reader { f, _ := os.Open(file); return f }
+	length := func(n int64) func(*http.Request) { return func(r *http.Request) { r.ContentLength = n } }
+	set := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	trailer := func(r *http.Request) { r.Trailer = http.Header{"After": {"all"}} }
+	all := map[string]scenario{
+		"get": do("GET", "/echo", nil), "head": do("HEAD", "/echo", nil), "options": do("OPTIONS", "/echo", nil), "delete": do("DELETE", "/echo", nil),
+		"NoBody":          do("POST", "/echo", func() io.Reader { return http.NoBody }),
+		"string":          do("POST", "/echo", func() io.Reader { return strings.NewReader("text") }),
+		"stream":          do("POST", "/echo", ofStream(100_000)),
+		"stream, empty":   do("POST", "/echo", ofStream(0)),
+		"stream, length":  do("PUT", "/echo", ofStream(100_000), length(100_000)),
+		"stream, trailer": do("POST", "/echo", ofStream(10), trailer),
+		"file":            do("PUT", "/echo", open), "file, length": do("PUT", "/echo", open, length(200_000)),
+		"nop closer":    do("PUT", "/echo", nil, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("text")) }, length(4)),
+		"own header":    do("GET", "/echo", nil, set("A", "1"), set("User-Agent", "")),
+		"trailer":       do("GET", "/trailer", nil),
+		"hints":         do("GET", "/hints", nil),
+		"gzip":          do("GET", "/gzip", nil),
+		"gzip, asked":   do("GET", "/gzip", nil, set("Accept-Encoding", "gzip")),
+		"gzip, head":    do("HEAD", "/gzip", nil),
+		"continue":      do("POST", "/echo", ofBytes(5000), set("Expect", "100-continue")),
+		"not continued": do("POST", "/refuse", ofBytes(5000), set("Expect", "100-continue")),
+		"break":         do("GET", "/break", nil),
+		"HTTP close":    do("GET", "/echo", nil, func(r *http.Request) { r.Close = true }),
+		"bad method":    do("GET", "/echo", nil, func(r *http.Request) { r.Method = "A B" }),
+		"bad header":    do("GET", "/echo", nil, func(r *http.Request) { r.Header["A B"] = nil }),
+		"bad scheme":    do("GET", "/echo", nil, func(r *http.Request) { r.URL.Scheme = "gopher" }),
+		"no host":       do("GET", "/echo", nil, func(r *http.Request) { r.URL.Host = "" }),
+	}
+	for _, n := range []int{0, 1, 2, 511, 512, 513, 2047, 2048, 4096, 4097, 65535, 65536, 1 << 20} {
+		all[fmt.Sprint("size ", n)] = do("GET", fmt.Sprint("/size?n=", n), nil)
+		all[fmt.Sprint("size, flushed ", n)] = do("GET", fmt.Sprint("/size?flush=1&n=", n), nil)
+		all[fmt.Sprint("upload ", n)] = do("POST", "/echo", ofBytes(n))
+	}
+	for _, status := range []int{200, 201, 204, 205, 206, 300, 304, 400, 401, 403, 404, 408, 409, 410, 412, 417, 418, 425, 428, 429, 499, 500, 501, 502, 503, 504, 599, 999} {
+		all[fmt.Sprint("status ", status)] = do("GET", fmt.Sprint("/status/", status), nil)
+	}
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		all[fmt.Sprint("redirect ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofBytes(10))
+		all[fmt.Sprint("redirect a stream ", status)] = do("POST", fmt.Sprint("/redirect/", status), ofStream(10))
+	}
+	return all
+}
+
+func canceledBefore(tr *transcript, client *http.Client, server string) {
+	ctx, cancel := context.WithCancel(context.Background()) // of causes HTTP/1 and 2 think differently
+	cancel()
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, server+"/echo", strings.NewReader("text"))
+	tr.response(client.Do(r)) //nolint:bodyclose // response closes it
+}
+
+func canceledWhileHeaders(tr *transcript, client *http.Client, server string) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { cancel(errPlain) }})
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, server+"/hang", http.NoBody)
+	tr.response(client.Do(r)) //nolint:bodyclose // response closes it
+}
+
+func canceledWhileBody(tr *transcript, client *http.Client, server string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, server+"/drip", http.NoBody)
+	response, err := client.Do(r)
+	if err != nil {
+		tr.say("error %v", err)
+		return
+	}
+	_, err = io.ReadFull(response.Body, make([]byte, 4))
+	tr.say("first %v", err)
+	cancel()
+	_, err = response.Body.Read(make([]byte, 1))
+	_ = response.Body.Close()
+	tr.say("fails when canceled %v", err != nil) // with which error is a race in the standard library
+}
+
+func closedEarly(tr *transcript, client *http.Client, server string) {
+	r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, server+"/drip", http.NoBody)
+	response, err := client.Do(r)
+	if err != nil {
+		tr.say("error %v", err)
+		return
+	}
+	tr.say("close %v", response.Body.Close())
+	_, err = response.Body.Read(make([]byte, 1))
+	tr.say("read %v", err)
+}
+
+func forever503(tr *transcript, client *http.Client, server string) {
+	for range 30 {
+		do("GET", "/status/503", nil)(tr, client, server)
+	}
+}
+
+func sideBySide(tr *transcript, client *http.Client, server string) {
+	texts := make([]transcript, 16)
+	var wg sync.WaitGroup
+	for i := range texts {
+		wg.Go(func() { do("POST", "/echo", ofBytes(i*100))(&texts[i], client, server) })
+	}
+	wg.Wait()
+	for i := range texts {
+		tr.say("%s", texts[i].String())
+	}
+}

@@ -1,0 +1,127 @@
+package httpthrottle_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// TestStrangersLearnNoPriority has a server that we tell, which sends the client on to one that we do not.
+func TestStrangersLearnNoPriority(t *testing.T) {
+	heard := map[string]string{}
+	hear := func(name string, r *http.Request) {
+		for header, values := range r.Header {
+			if strings.EqualFold(header, httpthrottle.PriorityHeader) {
+				heard[name] += fmt.Sprint(values)
+			}
+		}
+	}
+	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hear("stranger", r) }))
+	defer stranger.Close()
+	ours := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hear("ours", r)
+		http.Redirect(w, r, stranger.URL, http.StatusTemporaryRedirect)
+	}))
+	defer ours.Close()
+	transport := newTransport(t, &http.Transport{}, httpthrottle.TransportConfig{
+		Send: func(r *http.Request) bool { return "http://"+r.URL.Host == ours.URL },
+	})
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.High), http.MethodGet, ours.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(httpthrottle.PriorityHeader, "important") // http.Client takes it along
+	response, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	equal(t, "ours", heard["ours"], "[high]")
+	equal(t, "the stranger", heard["stranger"], "")
+}
+
+// TestByDefaultNobodyIsTold and nobody believed: the zero configs neither send nor hear.
+func TestByDefaultNobodyIsTold(t *testing.T) {
+	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		equal(t, "sent", fmt.Sprint(r.Header), "map[]")
+		return answers(http.StatusOK, "")(r)
+	}), httpthrottle.TransportConfig{})
+	r := httptest.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.High), http.MethodGet, "http://"+host, http.NoBody)
+	r.Header.Set(httpthrottle.PriorityHeader, "high")
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+}
+
+// TestAStrangersHeadersChooseNoPriority tries every header that some proxy or library has ever read a priority from.
+func TestAStrangersHeadersChooseNoPriority(t *testing.T) {
+	for name, peer := range map[string]func(*http.Request) bool{"nobody is trusted": nil, "not he": func(*http.Request) bool { return false }} {
+		t.Run(name, func(t *testing.T) { triesHeaders(t, peer) })
+	}
+}
+
+func triesHeaders(t *testing.T, peer func(*http.Request) bool) {
+	th := newThrottle(t, throttle.Config{})
+	handler := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Peer: peer, Default: throttle.Low})(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			equal(t, "priority", throttle.PriorityFromContext(r.Context(), throttle.High), throttle.Low)
+		}))
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	for header, values := range map[string][]string{
+		"Throttle-Priority": {"high"}, "throttle-priority": {"high"}, "THROTTLE-PRIORITY": {"high", "high"}, "X-Throttle-Priority": {"high"},
+		"Priority": {"u=0"}, "Importance": {"high"}, "Baggage": {"throttle.priority=high"}, "Grpc-Metadata-Throttle-Priority": {"high"},
+		"Connection": {httpthrottle.PriorityHeader}, "Trailer": {httpthrottle.PriorityHeader},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header[header] = values
+		response, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	equal(t, "books", books(th), "10 low accepted/none")
+}
+
+// TestNoShedAnswerTellsAboutTheInside has a throttle with a name that nobody outside should read, and a request that would like to be
+// in the answer.
+func TestNoShedAnswerTellsAboutTheInside(t *testing.T) {
+	group, err := throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "secret-backend", Rand: unlucky}
+	}, throttle.GroupConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
+		Group: group, Default: throttle.Low, Key: func(*http.Request) string { return "secret-tenant" },
+	})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	var last *httptest.ResponseRecorder
+	for range 500 {
+		last = httptest.NewRecorder()
+		handler.ServeHTTP(last, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/<script>?<script>", http.NoBody))
+		if last.Header().Get("Retry-After") != "" {
+			break
+		}
+	}
+	text := fmt.Sprint(last.Header(), last.Body)
+	for _, word := range []string{"secret", "script", "throttle", "shed", "low"} {
+		if strings.Contains(strings.ToLower(text), word) {
+			t.Errorf("got %s: it has %q in it", text, word)
+		}
+	}
+	if !strings.Contains(text, "Retry-After") {
+		t.Errorf("got %s want the answer to a call that was shed", text)
+	}
+}

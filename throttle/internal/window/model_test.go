@@ -1,0 +1,114 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// happening is an event in the naive model: a list of everything that ever happened.
+type happening struct {
+	bucket      int64
+	row, column int
+}
+
+// model is what the window should hold: whatever happened in the open bucket or one of the n before it.
+func model(happened []happening, open, n int64, rows int) []Counts {
+	sums := make([]Counts, rows)
+	for _, h := range happened {
+		if h.bucket < open-n {
+			continue
+		}
+		switch h.column {
+		case 0, 1:
+			sums[h.row].Accepted++
+		case 2:
+			sums[h.row].Rejected++
+		case 3, 4, 5:
+			sums[h.row].Shed++
+		}
+	}
+	return sums
+}
+
+func TestItAgreesWithAListOfEvents(t *testing.T) {
+	const rows = 3
+	for seed := range uint64(60) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		span, buckets := time.Duration(1+dice.IntN(3600))*time.Second, 2+dice.IntN(130)
+		recent := 1 + dice.IntN(buckets)
+		w := New(Shape{Span: span, Buckets: buckets, Recent: recent, Rows: rows, Stripes: 4})
+		width := span / time.Duration(buckets)
+		var happened []happening
+		var now time.Duration
+		for step := range 1500 {
+			now += stepOf(dice, width, span)
+			h := happening{bucket: int64(now / width), row: dice.IntN(rows), column: dice.IntN(Columns)}
+			count(w, now, dice.IntN(w.Stripes()), h.row, h.column)
+			happened = append(happened, h)
+			if step%10 != 0 {
+				continue
+			}
+			got := Reading{Span: make([]Counts, rows), Recent: make([]Counts, rows), Ever: make([]Counts, rows)}
+			w.ReadAt(now, got)
+			want := Reading{
+				Span:   model(happened, h.bucket, int64(buckets), rows),
+				Recent: model(happened, h.bucket, int64(recent), rows),
+				Ever:   model(happened, h.bucket, h.bucket, rows),
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("seed %d, step %d: got %v, want %v", seed, step, got, want)
+			}
+			if step%150 == 0 {
+				checkSuffixes(t, w, happened, h.bucket)
+			}
+		}
+	}
+}
+
+// stepOf is mostly less than a bucket, sometimes some buckets, seldom more than the span.
+func stepOf(dice *rand.Rand, width, span time.Duration) time.Duration {
+	switch n := dice.IntN(100); {
+	case n < 80:
+		return time.Duration(dice.Int64N(int64(width)))
+	case n < 99:
+		return time.Duration(dice.Int64N(int64(5 * width)))
+	}
+	return time.Duration(dice.Int64N(int64(2 * span)))
+}
+
+func checkSuffixes(t *testing.T, w *Window, happened []happening, open int64) {
+	t.Helper()
+	ever, scratch, total := make([]Counts, 3), make([]Counts, 3), make([]Counts, 3)
+	visits := 0
+	w.Suffixes(ever, scratch, func(age int, since []Counts) {
+		if age != visits {
+			t.Fatalf("visit %d is said to be of age %d", visits, age)
+		}
+		if want := model(happened, open, int64(age), 3); fmt.Sprint(since) != fmt.Sprint(want) {
+			t.Fatalf("since %d buckets ago (of %d): got %v, want %v", age, w.Buckets(), since, want)
+		}
+		visits++
+	})
+	if w.Ever(total); !slices.Equal(ever, total) {
+		t.Fatalf("got %v in all, want %v", ever, total)
+	}
+}
+
+func TestSuffixesEndWithTheWholeSpan(t *testing.T) {
+	w := newWindow(10*time.Second, 10)
+	for now := range 25 {
+		count(w, time.Duration(now)*time.Second, 0, 0, 0)
+	}
+	var last uint64
+	visits := 0
+	w.Suffixes(make([]Counts, 1), make([]Counts, 1), func(_ int, since []Counts) {
+		last = since[0].Accepted
+		visits++
+	})
+	if whole := sumAt(w, 24*time.Second, 1)[0].Accepted; last != whole || visits != 11 {
+		t.Errorf("got %d events after %d visits, want %d after 11", last, visits, whole)
+	}
+}

@@ -1,0 +1,106 @@
+package redisstore
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// evil is what a key may try in a script, in the protocol, in a cluster and in a log.
+const evil = "'; redis.call('FLUSHALL') --]]\r\nFLUSHALL\r\n*1\r\n{owned}\x00\xff$:\n"
+
+// TestScriptsTouchOnlyTheirKeys reads the scripts: each command is one of a few, on a key that the client has named, and nothing that is
+// stored or sent is ever run or unpacked.
+func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
+	allowed := []string{
+		"GET,KEYS[1]", "SET,KEYS[1]", "DEL,KEYS[1]", "HGET,KEYS[1]", "HMGET,KEYS[1]", "HSET,KEYS[1]", "HDEL,KEYS[1]", "EXISTS,KEYS[1]",
+		"TIME,", "GET,key", "SET,key", "PUBLISH,ARGV[4]", // of probe.lua, where key is one of KEYS, and the channel of apply.lua
+	}
+	command := regexp.MustCompile(`redis\.p?call\('(\w+)'(?:, ([\w\[\]]+))?`)
+	for name, script := range map[string]string{
+		"campaign": campaignLua, "resign": resignLua, "clock": clockLua, "apply": applyLua, "probe": probeLua,
+		"take": bucketClockLua + bucketMathLua + bucketTakeLua, "return": bucketClockLua + bucketMathLua + bucketReturnLua,
+	} {
+		found := command.FindAllStringSubmatch(script, -1)
+		if len(found) == 0 || len(found) != strings.Count(script, "redis.") {
+			t.Errorf("%s: got %d commands of %d that can be read", name, len(found), strings.Count(script, "redis."))
+		}
+		for _, c := range found {
+			if call := c[1] + "," + c[2]; !slices.Contains(allowed, call) {
+				t.Errorf("%s: got the command %s want one of %v", name, call, allowed)
+			}
+		}
+		for _, word := range []string{"loadstring", "load(", "dofile", "cjson", "cmsgpack", "struct.", "bit.", "setfenv", "getfenv", "_G"} {
+			if strings.Contains(script, word) {
+				t.Errorf("%s: got %s in it", name, word)
+			}
+		}
+	}
+}
+
+// TestWhatStrangersChooseIsAnArgument sends keys that would like to be something else. The script is the same for all, and its key has
+// neither braces nor anything that ends a line.
+func TestWhatStrangersChooseIsAnArgument(t *testing.T) {
+	s := says([]any{"1", "", ""})
+	b := newBucket(t, s)
+	_, _ = b.Take(t.Context(), bucket.Request{Key: evil, Limit: bucket.PerSecond(1), Min: 1, Max: 1})
+	_ = b.Return(t.Context(), evil, bucket.PerSecond(1), 1)
+	_ = b.Reset(t.Context(), evil)
+	_, _ = b.Take(t.Context(), bucket.Request{Key: strings.Repeat(evil, 1000), Limit: bucket.PerSecond(1), Min: 1, Max: 1})
+	if len(s.asked) < 4 {
+		t.Fatalf("got %d commands want four", len(s.asked))
+	}
+	for _, args := range s.asked {
+		text := fmt.Sprint(args...)
+		if strings.ContainsAny(text, "{}\r\n\x00'") || strings.Contains(text, "\xff") || len(text) > 1000 {
+			t.Errorf("got the command %.1000q", text)
+		}
+	}
+}
+
+// TestHostileAnswers has a server whose answers nobody has asked for: none is believed beyond what a script of ours can say.
+func TestHostileAnswers(t *testing.T) {
+	huge := strings.Repeat("9", 1<<20)
+	for _, answer := range []any{
+		nil, "", int64(-1),
+		[]any{},
+		[]any{nil, nil, nil},
+		[]any{huge, huge, huge},
+		[]any{"-1", "", ""},
+		[]any{"1", "-5 -5", "-5 -5"},
+		[]any{"1", "", "5 5"},
+		[]any{"9223372036854775807", "9223372036854775807 9223372036854775807", ""},
+		[]any{evil, evil, evil},
+		[]any{[]any{}, map[any]any{}, 1.5},
+		[]any{"owner", "1", int64(-5)},
+		[]any{"owner", "1", int64(1<<63 - 1)},
+		[]any{int64(1), int64(-5)},
+		[]any{"owner", "-1", int64(1)},
+		[]any{int64(1), int64(1), int64(1)},
+	} {
+		b := newBucket(t, says(answer))
+		r := bucket.Request{Key: "k", Limit: bucket.PerSecond(10), Min: 1, Max: 5}
+		d, err := b.Take(t.Context(), r)
+		if err == nil || d.Granted != 0 || err != nil && len(err.Error()) > 2000 {
+			t.Errorf("take, %.100q: got %+v, %.100v", answer, d, err)
+		}
+		c := newBreaker(t, says(answer))
+		lease, err := c.Campaign(t.Context(), breaker.Candidate{Owner: "a", TTL: time.Second})
+		if lease.Remaining < 0 || err != nil && len(err.Error()) > 2000 {
+			t.Errorf("campaign, %.100q: got %+v, %.100v", answer, lease, err)
+		}
+		if _, err := c.Apply(t.Context(), breaker.Batch{}); err == nil {
+			t.Errorf("apply, %.100q: got no error", answer)
+		}
+		grants, err := c.Probe(t.Context(), []breaker.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
+		if err == nil && (len(grants) != 1 || grants[0].Remaining < 0) {
+			t.Errorf("probe, %.100q: got %+v", answer, grants)
+		}
+	}
+}

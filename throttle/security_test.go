@@ -1,0 +1,136 @@
+package throttle_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestLogHooksWriteOneLineEach has a throttle whose name would like to be lines of its own, to both handlers of slog.
+func TestLogHooksWriteOneLineEach(t *testing.T) {
+	const name = "orders\nlevel=ERROR msg=\"all is lost\"\r\x1b[2J\u2028\x00\xff\",\"msg\":\"owned"
+	for _, format := range []string{"text", "json"} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			var handler slog.Handler = slog.NewTextHandler(&out, nil)
+			if format == "json" {
+				handler = slog.NewJSONHandler(&out, nil)
+			}
+			th := throttle.Must(throttle.New(throttle.Config{
+				Name: name, Rand: func() float64 { return 0 }, Hooks: throttle.LogHooks(slog.New(handler)),
+			}))
+			for range 300 {
+				_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })
+			}
+			_ = th.Close()
+			synctest.Wait()
+			text := out.String()
+			if lines := strings.Count(text, "\n"); lines != 2 || !strings.HasSuffix(text, "\n") {
+				t.Fatalf("%s: got %d lines want 2:\n%s", format, lines, text)
+			}
+			if strings.ContainsAny(text, "\r\x1b\x00") {
+				t.Errorf("%s: got %q: it has characters that a terminal obeys", format, text)
+			}
+			for line := range strings.Lines(text) {
+				var fields map[string]any
+				if format == "json" && (json.Unmarshal([]byte(line), &fields) != nil || fields["msg"] == "owned") {
+					t.Errorf("%s: got %q", format, line)
+				}
+			}
+		})
+	}
+}
+
+// TestStrangersKeysFillAGroupNoFurther asks for a hundred times as many keys as a group holds, each once, and long ones.
+func TestStrangersKeysFillAGroupNoFurther(t *testing.T) {
+	open := 0
+	g, err := throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "tenants", Hooks: throttle.Hooks{
+			Created: func(*throttle.Throttle) { open++ }, Closed: func(*throttle.Throttle) { open-- },
+		}}
+	}, throttle.GroupConfig{Max: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	regular, err := g.Get("regular")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 {
+		if _, err := g.Get(fmt.Sprintf("%d%s", i, strings.Repeat("\x00", i))); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 { // whoever is used more often than Max strangers come is never evicted
+			if now, _ := g.Get("regular"); now != regular {
+				t.Fatalf("after %d strangers: the regular key has another throttle", i+1)
+			}
+		}
+		if g.Len() > 20 || open > 20 {
+			t.Fatalf("after %d strangers: got %d throttles, of which %d are open, want at most 20", i+1, g.Len(), open)
+		}
+	}
+}
+
+// TestExtremeConfigs has every number of a Config at its extremes: it is refused, or works.
+func TestExtremeConfigs(t *testing.T) {
+	numbers := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, -1, math.Nextafter(1, 2), 1e18}
+	spans := []time.Duration{math.MinInt64, -1, 1, time.Second, time.Hour, math.MaxInt64}
+	good := 0
+	for _, x := range numbers {
+		for _, d := range spans {
+			for i, c := range []throttle.Config{
+				{Ratio: x},
+				{MinimumRate: x},
+				{TargetRejection: x},
+				{Window: d},
+				{Window: d, Policy: throttle.Tiered, Ratio: x},
+				{Window: d, MinimumRate: x},
+				{Priorities: math.MinInt},
+				{Priorities: math.MaxInt},
+				{Mode: 255},
+				{Policy: 255},
+			} {
+				c.Name = "extreme"
+				th, err := throttle.New(c)
+				if err != nil {
+					continue
+				}
+				good++
+				for p := range throttle.Priority(4) {
+					_ = th.Do(t.Context(), p, func(context.Context) error { return context.DeadlineExceeded })
+					if got := th.RejectionProbability(p); !(got >= 0 && got < 1) {
+						t.Errorf("%v, %v, case %d: got probability %v want 0 to 1", x, d, i, got)
+					}
+				}
+			}
+		}
+	}
+	if good == 0 {
+		t.Error("no config was good: nothing was tested")
+	}
+}
+
+// TestExtremePriorities are never those of somebody important.
+func TestExtremePriorities(t *testing.T) {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+	for p := math.MinInt8; p <= math.MaxInt8; p++ {
+		if p >= 0 && p < 4 {
+			continue
+		}
+		_ = th.Do(throttle.WithPriority(t.Context(), throttle.Priority(p)), throttle.High, func(context.Context) error { return nil })
+	}
+	for _, s := range th.Stats().Priorities[:3] {
+		if s.Admitted != 0 {
+			t.Errorf("%v: got %d calls want none", s.Priority, s.Admitted)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// FuzzIdentifier tries names of tables and columns: one that passes stands in the query in quotes, and the query is otherwise that of
+// any other name.
+func FuzzIdentifier(f *testing.F) {
+	for _, name := range []string{
+		"deliveries", "s.deliveries", "a\"; DROP TABLE t; --", "a`b", "a\"b", "a'b", "a--", "a/**/b", "a\x00", "a\\", "ａ", "?", "{now}", "$1", "a.b.c", "",
+	} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+			if tables, err := newBreakerTables(d, name); err == nil && name != "" {
+				wantQuoted(t, tables.lease, d.quote(name+"breaker_lease"), "breaker_lease")
+			}
+			c := goodConfig()
+			c.Table, c.TenantColumn, c.KeyColumn, c.TimeColumn, c.StatusColumn = name, name, name, name, name
+			p, err := NewPoller(brokenDB(t, errBroken), d, c)
+			if err != nil {
+				continue
+			}
+			query, _, err := p.Query(breaker.PollQuery{Window: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := goodConfig()
+			plain.TenantColumn = "endpoint"
+			plain.TimeColumn, plain.StatusColumn, plain.Table = "endpoint", "endpoint", "endpoint"
+			p, err = NewPoller(brokenDB(t, errBroken), d, plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := p.Query(breaker.PollQuery{Window: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.ReplaceAll(query, d.quote(name), d.quote("endpoint")); got != want {
+				t.Errorf("%v: %q makes another query:\n%s\nwant\n%s", d, name, got, want)
+			}
+		}
+	})
+}
+
+// wantQuoted fails the test unless a name is in quotes, and nothing in it ends them.
+func wantQuoted(t *testing.T, got, want, suffix string) {
+	t.Helper()
+	inside := strings.TrimSuffix(strings.Trim(strings.NewReplacer("\".\"", "", "`.`", "").Replace(got), "\"`"), suffix)
+	if got != want || strings.ContainsAny(inside, "\"`'\\;- \x00?{}$") {
+		t.Errorf("got %s want one name in quotes", got)
+	}
+}
+
+// TestKeysAreParameters polls for keys and values that would like to be a part of the query. It is the query of any others.
+func TestKeysAreParameters(t *testing.T) {
+	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+		var queries []string
+		for _, evil := range []string{"a", `'; DROP TABLE x; --`, `\'; DROP TABLE x; --`, "\"", "`", "]}'", "\x00", "\xff", "$1", "?"} {
+			c := goodConfig()
+			c.TenantColumn, c.Failed, c.Succeeded = "tenant", []any{evil, []byte(evil)}, []any{evil}
+			p, err := NewPoller(brokenDB(t, errBroken), d, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			query, args, err := p.Query(breaker.PollQuery{
+				Window: time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: evil, ID: evil}: time.Second},
+			})
+			if err != nil || len(args) != 5 {
+				t.Fatalf("%v: got %v, %v want 5 parameters", d, args, err)
+			}
+			queries = append(queries, query)
+		}
+		for _, query := range queries[1:] {
+			if query != queries[0] {
+				t.Errorf("%v: got the query\n%s\nwant\n%s", d, query, queries[0])
+			}
+		}
+	}
+}
+
+// TestErrorsTellNoKeys has a database that fails at every step. What we add to the driver's error says which step, and nothing of the data.
+func TestErrorsTellNoKeys(t *testing.T) {
+	db := brokenDB(t, errBroken)
+	b, err := NewBucket(db, SQLite, BucketConfig{Name: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewBreaker(db, SQLite, BreakerConfig{Name: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := breaker.Key{ID: "secret"}.RecordID()
+	_, probed := c.Probe(t.Context(), []breaker.ProbeRequest{{ID: id, Every: time.Second, Budget: 1, Want: 1}})
+	_, applied := c.Apply(t.Context(), breaker.Batch{Changes: []breaker.Change{{ID: id, Data: []byte("secret")}}})
+	for step, err := range map[string]error{
+		"reset": b.Reset(t.Context(), "secret"), "probe": probed, "apply": applied,
+		"resign": c.Resign(t.Context(), breaker.Lease{Owner: "secret"}),
+	} {
+		if text := fmt.Sprint(err); err == nil || strings.Contains(text, "secret") {
+			t.Errorf("%s: got %s", step, text)
+		}
+	}
+}
+
+// TestNoStatementDependsOnTheSession reads our statements: what ANSI_QUOTES, NO_BACKSLASH_ESCAPES and standard_conforming_strings change is
+// not in them.
+func TestNoStatementDependsOnTheSession(t *testing.T) {
+	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
+		tables, err := newBreakerTables(d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := bucketTable(d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%+v %+v", newBreakerSQL(tables, d == PostgreSQL), newBucketSQL(d, table))
+		for at := Instant; at <= UnixMicros; at++ {
+			c := goodConfig()
+			c.TenantColumn, c.ReporterColumn, c.TimeType = "tenant", "agent", at
+			if p, err := NewPoller(brokenDB(t, errBroken), d, c); err == nil {
+				query, _, err := p.Query(breaker.PollQuery{Window: time.Minute, Since: map[breaker.Key]time.Duration{{ID: "k"}: 1}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += query
+			}
+		}
+		if len(text) < 3000 || strings.Contains(text, `\`) || d == MySQL && strings.Contains(text, `"`) {
+			t.Errorf("%v: got a backslash, or a double quote, in\n%s", d, text)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package statusz
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// audited is a page on a server without timeouts of its own, and how many answers it is giving.
+func audited(t *testing.T, p *Page) (s *site, answering *atomic.Int64) {
+	answering = new(atomic.Int64)
+	return host(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answering.Add(1)
+		defer answering.Add(-1)
+		p.ServeHTTP(w, r)
+	})), answering
+}
+
+// ask sends a request, and reads no answer.
+func (s *site) ask(t *testing.T, target string) net.Conn {
+	t.Helper()
+	conn, err := s.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// fill makes throttles that have more than 1 kB each in the JSON.
+func fill(t *testing.T, p *Page, throttles int) {
+	t.Helper()
+	for i := range throttles {
+		newThrottle(t, p, throttle.Config{Name: fmt.Sprintf("%0200d", i)})
+	}
+}
+
+// answers is what is asked for that has an end.
+func answers() []string { return []string{"/?format=json", "/?format=json&history=1", "/"} }
+
+// TestDeadClientsAreDropped has clients that ask and never read. Each keeps the encoded answer of its second, and none of them may keep it
+// for good, nor have anything sampled.
+func TestDeadClientsAreDropped(t *testing.T) {
+	for _, target := range answers() {
+		synctest.Test(t, func(t *testing.T) {
+			p := New() // not closed: at the end of the bubble no goroutine may be left
+			fill(t, p, 100)
+			s, answering := audited(t, p)
+			for range 10 {
+				defer s.ask(t, target).Close()
+				time.Sleep(period)
+			}
+			time.Sleep(writeTimeout)
+			synctest.Wait()
+			if got := answering.Load(); got > 0 {
+				t.Errorf("GET %s: %d answers are still being written to clients that have read nothing for ten seconds", target, got)
+			}
+			time.Sleep(2 * memory)
+		})
+	}
+}
+
+// drip reads a piece of an answer at intervals, and returns how much there was until it ended.
+func drip(conn net.Conn, every time.Duration) (bytes int64) {
+	for {
+		n, err := io.CopyN(io.Discard, conn, pieceSize)
+		bytes += n
+		if err != nil {
+			return bytes
+		}
+		time.Sleep(every)
+	}
+}
+
+// TestSlowClientsHaveAMinute has clients that take each piece in time, of an answer of many pieces.
+func TestSlowClientsHaveAMinute(t *testing.T) {
+	for _, tt := range []struct {
+		every time.Duration
+		all   bool
+	}{
+		{every: time.Second, all: true},
+		{every: 3 * time.Second, all: true},
+		{every: 9 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			defer p.Close()
+			fill(t, p, 700)
+			s, answering := audited(t, p)
+			size := int64(request(p, http.MethodGet, "/?format=json").Body.Len())
+			if pieces := size / pieceSize; pieces < 8 || pieces > 18 {
+				t.Fatalf("got %d pieces want 8 to 18, which take a minute at 9 s each and not at 3 s", pieces)
+			}
+			if got := drip(s.ask(t, "/?format=json"), tt.every); got > size != tt.all {
+				t.Errorf("a piece every %v: got %d bytes of %d and a header, want all: %v", tt.every, got, size, tt.all)
+			}
+			synctest.Wait()
+			if got := answering.Load(); got > 0 {
+				t.Errorf("a piece every %v: got %d answers under way want none", tt.every, got)
+			}
+		})
+	}
+}
+
+// TestCloseEndsAnswers closes the page while slow clients take their pieces, which no time would end: there are no events any more.
+func TestCloseEndsAnswers(t *testing.T) {
+	for _, target := range append(answers()[:2], "/?format=stream") {
+		synctest.Test(t, func(t *testing.T) {
+			p := New()
+			fill(t, p, 700)
+			s, answering := audited(t, p)
+			conn := s.ask(t, target)
+			go drip(conn, writeTimeout/2)
+			time.Sleep(writeTimeout)
+			_ = p.Close()
+			time.Sleep(writeTimeout)
+			synctest.Wait()
+			if got := answering.Load(); got > 0 {
+				t.Errorf("GET %s: got %d answers ten seconds after Close, want none", target, got)
+			}
+			_ = conn.Close()
+		})
+	}
+}
+
+// TestTooManyAnswers has as many dead clients as there may be, and one more.
+func TestTooManyAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		fill(t, p, 100)
+		s, _ := audited(t, p)
+		for i := range maxAnswers {
+			defer s.ask(t, answers()[i%3]).Close()
+		}
+		synctest.Wait()
+		for _, target := range answers() {
+			w := request(p, http.MethodGet, target)
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+				t.Errorf("answer 257, GET %s: got status %d, Retry-After %q, want 503 and some", target, w.Code, w.Header().Get("Retry-After"))
+			}
+		}
+		if got := s.subscribe(t).response.StatusCode; got != http.StatusOK {
+			t.Errorf("a stream beside 256 answers: got status %d want 200", got)
+		}
+		time.Sleep(writeTimeout)
+		synctest.Wait()
+		for _, target := range answers() {
+			if got := request(p, http.MethodGet, target).Code; got != http.StatusOK {
+				t.Errorf("GET %s after they were dropped: got status %d want 200", target, got)
+			}
+		}
+	})
+}
+
+// TestDeadlinesEndWithTheirAnswer asks again on a connection whose deadline has passed meanwhile.
+func TestDeadlinesEndWithTheirAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		s, dials := host(t, p), 0
+		s.client.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			return s.dial()
+		}
+		for range 3 {
+			response, err := s.client.Get("http://site/?format=json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
+				t.Error(err)
+			}
+			_ = response.Body.Close()
+			time.Sleep(2 * writeTimeout)
+		}
+		if dials != 1 {
+			t.Errorf("got %d connections want 1", dials)
+		}
+	})
+}
+
+// TestAnswersNeedNoDeadlines has a ResponseWriter that knows none, and cannot flush.
+func TestAnswersNeedNoDeadlines(t *testing.T) {
+	p := New()
+	defer p.Close()
+	for _, target := range answers() {
+		want := request(p, http.MethodGet, target).Body.Len()
+		w := &mute{header: http.Header{}}
+		p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))
+		if got := w.body.Len(); w.status != 0 || got != want {
+			t.Errorf("GET %s: got status %d and %d bytes want %d", target, w.status, got, want)
+		}
+	}
+}
