@@ -1,0 +1,236 @@
+package limits
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// agent is one process of the fleet.
+type agent struct {
+	order
+
+	journal  *journal
+	limiters []*bucket.Limiter
+	rushed   []atomic.Int64
+}
+
+// beAgent is an agent's life. It tells when it is ready and when it has done what it was told, and ends when it is interrupted.
+func beAgent(told string) error {
+	a := &agent{}
+	if err := json.Unmarshal([]byte(told), &a.order); err != nil {
+		return err
+	}
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	file, err := os.Create(a.Log)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	a.journal = &journal{file: file}
+	end, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer end()
+	fmt.Println("ready")
+	ctx, cancel := until(interrupted, a.Go)
+	<-ctx.Done()
+	cancel()
+	ctx, cancel = until(interrupted, a.Stop)
+	defer cancel()
+	begun := time.Now()
+	if err := a.work(ctx); err != nil {
+		return err
+	}
+	if err := a.tell(time.Since(begun)); err != nil {
+		return err
+	}
+	<-interrupted.Done()
+	return nil
+}
+
+// until returns a context that ends when a file is there.
+func until(ctx context.Context, file string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		looks := time.NewTicker(5 * time.Millisecond)
+		defer looks.Stop()
+		for {
+			if _, err := os.Stat(file); err == nil {
+				cancel()
+			}
+			select {
+			case <-looks.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// open makes a limiter for each job, which share the agent's connections.
+func (a *agent) open() (func(), error) {
+	store, end, err := a.Engine.open(a.Bucket, a.Jobs[0].Timeout)
+	if err != nil {
+		return nil, err
+	}
+	return end, a.use(store)
+}
+
+// use makes a limiter for each job, on a store.
+func (a *agent) use(store bucket.Store) error {
+	a.rushed = make([]atomic.Int64, len(a.Jobs))
+	for i, j := range a.Jobs {
+		its := store
+		if j.Manner != rushes {
+			its = recorded{store, a.journal, uint8(i)}
+		}
+		l, err := bucket.New(bucket.Config{
+			Name: a.Bucket, Limit: j.Limit, Store: its, OnFailure: j.Policy, Replicas: processes, StoreTimeout: j.Timeout,
+			OneByOne: j.OneByOne, Lease: j.Lease,
+		})
+		if err != nil {
+			return err
+		}
+		a.limiters = append(a.limiters, l)
+	}
+	return nil
+}
+
+// work does all jobs at once. A call is never broken off, so that each has its answer.
+func (a *agent) work(ctx context.Context) error {
+	var all sync.WaitGroup
+	errs := make(chan error, len(a.Jobs)*callers)
+	for i, j := range a.Jobs {
+		do := map[manner]func(context.Context, int, int) error{asks: a.ask, waits: a.wait, quiet: a.comeAgain, rushes: a.rush}[j.Manner]
+		n := callers
+		if j.Manner == quiet {
+			n = 2
+		}
+		for who := range n {
+			all.Go(func() { errs <- do(ctx, i, who) })
+		}
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell says what the agent's limiters have counted.
+func (a *agent) tell(elapsed time.Duration) error {
+	s := sum{Stats: map[string]bucket.Stats{}, Rushed: map[string]int64{}, Elapsed: elapsed}
+	for i, j := range a.Jobs {
+		s.Stats[j.Name], s.Rushed[j.Name] = a.limiters[i].Stats(), a.rushed[i].Load()
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		_, err = fmt.Println("\ndone " + string(text))
+	}
+	return err
+}
+
+// allow asks for one token, and records it.
+func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) {
+	end, err := a.journal.begin(decision{Level: l, Job: uint8(i), Who: uint8(who), Wanted: 1})
+	if err != nil {
+		return bucket.Decision{}, err
+	}
+	d, err := a.limiters[i].Allow(context.Background(), key)
+	end(d, err)
+	return d, nil
+}
+
+func (a *agent) ask(ctx context.Context, i, who int) error {
+	j := a.Jobs[i]
+	rest(ctx, j.Pace*time.Duration(who)/callers) // so that they do not come all at once
+	for ctx.Err() == nil {
+		d, err := a.allow(i, who, j.Name, byCaller)
+		if err != nil {
+			return err
+		}
+		if !d.Allowed || d.Source == bucket.FromPolicy {
+			rest(ctx, j.Pace)
+		}
+	}
+	return nil
+}
+
+func (a *agent) wait(_ context.Context, i, who int) error {
+	for range a.Jobs[i].Rounds {
+		end, err := a.journal.begin(decision{Job: uint8(i), Who: uint8(who), Wanted: 1})
+		if err != nil {
+			return err
+		}
+		err = a.limiters[i].Wait(context.Background(), a.Jobs[i].Name, 1)
+		end(bucket.Decision{Granted: 1}, err)
+	}
+	return nil
+}
+
+func (a *agent) rush(ctx context.Context, i, _ int) error {
+	for ctx.Err() == nil {
+		d, err := a.limiters[i].Allow(context.Background(), a.Jobs[i].Name)
+		if err != nil {
+			return err // nothing is measured if the store does not answer
+		}
+		a.rushed[i].Add(d.Granted)
+	}
+	return nil
+}
+
+// comeAgain takes all tokens of a bucket of its own, and when it is denied comes again too early, and then in time.
+func (a *agent) comeAgain(ctx context.Context, i, who int) error {
+	key := fmt.Sprint(a.Agent, who)
+	for ctx.Err() == nil {
+		d, err := a.allow(i, who, key, byCaller)
+		if err != nil {
+			return err
+		}
+		if d.Allowed {
+			continue
+		}
+		told := time.Now().Round(0).Add(d.RetryAfter) // by the wall's clock, which is the store's
+		restUntil(told.Add(-d.RetryAfter / 3))
+		if d, err = a.allow(i, who, key, early); err != nil || d.Allowed {
+			continue // the judge knows whether it was too early
+		}
+		restUntil(told)
+		if _, err = a.allow(i, who, key, late); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest waits, or until the work is over.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// restUntil waits for a time on the wall.
+func restUntil(t time.Time) {
+	for early := time.Until(t); early > 0; early = time.Until(t) {
+		<-time.After(early)
+	}
+}

@@ -1,0 +1,107 @@
+package limits
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+	"github.com/spillway-go/spillway/throttle/sqlstore"
+)
+
+// connections is how many an agent has.
+const connections = 8
+
+// engine is where the buckets are. It is told to agents.
+type engine struct {
+	Name    string // redis, postgres, mariadb or sqlite
+	Address string // or DSN, or file
+	Tick    time.Duration
+	Slow    bool // what is asked of it is less: an SQLite written in Go has a hard time with the race detector
+}
+
+// dialects of the engines that know SQL, with their drivers.
+func dialects(name string) (sqlstore.Dialect, string) {
+	switch name {
+	case "postgres":
+		return sqlstore.PostgreSQL, "pgx"
+	case "mariadb":
+		return sqlstore.MySQL, "mysql"
+	}
+	return sqlstore.SQLite, "sqlite"
+}
+
+// open returns a store whose calls end with a timeout, also on SQLite, whose wait for a lock knows no context.
+func (e engine) open(name string, timeout time.Duration) (bucket.Store, func(), error) {
+	if e.Name == "redis" {
+		o := redisstore.Options(e.Address)
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient // its context is shorter
+		client := redis.NewUniversalClient(o)
+		store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
+		return store, func() { _ = client.Close() }, err
+	}
+	db, err := e.openSQL(timeout)
+	if err != nil {
+		return nil, nil, err
+	}
+	dialect, _ := dialects(e.Name)
+	store, err := sqlstore.NewBucket(db, dialect, sqlstore.BucketConfig{Name: name})
+	return store, func() { _ = db.Close() }, err
+}
+
+func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
+	dialect, driver := dialects(e.Name)
+	dsn := e.Address
+	if dialect == sqlstore.SQLite {
+		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", timeout.Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
+		dsn = "file:" + e.Address + "?" + url.Values{"_pragma": pragmas}.Encode()
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	n := connections
+	if dialect == sqlstore.SQLite {
+		n = 1
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// prepare creates what the store needs before anybody uses it.
+func (e engine) prepare(ctx context.Context) error {
+	store, end, err := e.open("prepared", patient)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if s, ok := store.(*sqlstore.Bucket); ok {
+		return s.CreateSchema(ctx)
+	}
+	return nil
+}
+
+// flush loses all buckets.
+func (e engine) flush(ctx context.Context) error {
+	if e.Name == "redis" {
+		client := redis.NewUniversalClient(redisstore.Options(e.Address))
+		defer client.Close()
+		return client.FlushAll(ctx).Err()
+	}
+	db, err := e.openSQL(patient)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, "DELETE FROM spillway_bucket")
+	return err
+}

@@ -1,0 +1,275 @@
+package limits
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// icy is a store that can be made to give no answer.
+type icy interface {
+	Freeze(t testing.TB)
+	Thaw(t testing.TB)
+}
+
+// mortal is a server.
+type mortal interface {
+	icy
+	Kill(t testing.TB)
+	Restart(t testing.TB)
+}
+
+// file is SQLite's. It is frozen by somebody who holds its lock.
+type file struct {
+	engine
+
+	db *sql.DB
+}
+
+func (f *file) Freeze(t testing.TB) {
+	db, err := f.openSQL(patient)
+	if err == nil {
+		_, err = db.Exec("BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.db = db
+}
+
+func (f *file) Thaw(t testing.TB) {
+	if _, err := f.db.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forsaken are buckets whose store gives no answer in time, one for each policy.
+func forsaken() []job {
+	limit := bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second} // of which a third is whole too
+	const pace, timeout = 200 * time.Millisecond, 250 * time.Millisecond
+	return []job{
+		{Name: "closed", Manner: asks, Limit: limit, Policy: bucket.FailClosed, Timeout: timeout, Pace: pace},
+		{Name: "open", Manner: asks, Limit: limit, Policy: bucket.FailOpen, Timeout: timeout, Pace: pace},
+		{Name: "share", Manner: asks, Limit: limit, Policy: bucket.LocalShare, Timeout: timeout, Pace: pace},
+	}
+}
+
+// frozen: while there is no answer each policy holds, and afterwards the store decides again.
+func frozen(t *testing.T, e engine, server icy) {
+	f := newFleet(t, e, "frozen", forsaken()...)
+	f.awaitGrants(t)
+	server.Freeze(t)
+	from := time.Now().UnixNano()
+	program.Eventually(t, "the policies decide", func() string {
+		for _, name := range f.names() {
+			for _, j := range f.Jobs {
+				if n := len(f.told(t, name, j.Name, byCaller).that(within(from, time.Now().UnixNano()))); n < 2*callers {
+					return fmt.Sprintf("%s has %d answers of %s", name, n, j.Name)
+				}
+			}
+		}
+		return ""
+	})
+	to := time.Now().UnixNano()
+	server.Thaw(t)
+	f.awaitGrants(t)
+	t.Logf("frozen for %v; the store grants again after %v", time.Duration(to-from), time.Duration(time.Now().UnixNano()-to))
+	f.checkCounts(t, f.stop(t))
+	f.checkClosed(t, from, to)
+	f.checkOpen(t, from, to)
+	f.checkShare(t, from, to)
+	for _, j := range f.Jobs {
+		f.checkStore(t, j, 0)
+	}
+}
+
+// awaitGrants waits until the store has granted something to each agent, from now on.
+func (f *fleet) awaitGrants(t *testing.T) {
+	t.Helper()
+	begun := time.Now()
+	program.Eventually(t, "the store grants", func() string { return f.idle(t, begun, "") })
+}
+
+// within keeps what was asked and answered in a time.
+func within(from, to int64) func(decision) bool {
+	return func(d decision) bool { return d.Asked > from && d.Outcome >= failed && d.Answered < to }
+}
+
+// checkStore: what the store granted was not too much, but for so many buckets that were lost.
+func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
+	t.Helper()
+	h := f.all(t, j.Name, byCaller).that(fromStore)
+	if fault := f.judge(j).tooMuch(h, lost*j.Limit.Capacity); fault != "" {
+		t.Errorf("%s: the store granted %s", j.Name, fault)
+	}
+	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost*j.Limit.Capacity+f.givenBack(t, j)); fault != "" {
+		t.Errorf("%s: the store answered %s", j.Name, fault)
+		f.confess(t, j)
+	}
+}
+
+// givenBack is how many tokens the store got back, or may have, and so could grant once more.
+func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
+	t.Helper()
+	for _, d := range f.all(t, j.Name, back) {
+		tokens += int64(d.Wanted)
+	}
+	return tokens
+}
+
+// confess tells all that the store has granted, and when.
+func (f *fleet) confess(t *testing.T, j job) {
+	t.Helper()
+	h := f.all(t, j.Name, byStore)
+	slices.SortFunc(h, byAsked)
+	for _, d := range h.that(func(d decision) bool { return granted(d) || unknown(d) }) {
+		t.Logf("asked after %v for %d, answered %v later (outcome %d): %d granted, retry after %v",
+			time.Duration(d.Asked-h[0].Asked), d.Wanted, time.Duration(d.Answered-d.Asked), d.Outcome, d.Granted, time.Duration(d.RetryAfter))
+	}
+}
+
+func (f *fleet) checkClosed(t *testing.T, from, to int64) {
+	t.Helper()
+	h := f.all(t, "closed", byCaller).that(within(from, to))
+	if fault := h.notClosed(); fault != "" {
+		t.Errorf("closed: %s", fault)
+	}
+	t.Logf("closed: %d answers while frozen, %s", len(h), h.took())
+}
+
+func (f *fleet) checkOpen(t *testing.T, from, to int64) {
+	t.Helper()
+	h := f.all(t, "open", byCaller).that(within(from, to))
+	if fault := h.notOpen(); fault != "" {
+		t.Errorf("open: %s", fault)
+	}
+	t.Logf("open: %d answers while frozen, %s", len(h), h.took())
+}
+
+// checkShare: each process grants no more than its share of the limit, so that all grant no more than twice the limit with the store.
+func (f *fleet) checkShare(t *testing.T, from, to int64) {
+	t.Helper()
+	j := f.Jobs[slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == "share" })]
+	for _, name := range f.names() {
+		if fault := f.judge(j).tooLargeAShare(f.told(t, name, j.Name, byCaller)); fault != "" {
+			t.Errorf("share: %s granted %s", name, fault)
+		}
+	}
+	h := f.all(t, j.Name, byCaller)
+	both := f.judge(j)
+	both.limit.Capacity *= 2
+	both.limit.Refill *= 2
+	if fault := both.tooMuch(h, 0); fault != "" {
+		t.Errorf("share: store and processes granted %s", fault)
+	}
+	h = h.that(within(from, to))
+	if n := len(h.that(granted)); n == 0 || n == len(h) {
+		t.Errorf("share: %d of %d were granted while nobody could be asked", n, len(h))
+	}
+	t.Logf("share: %d answers while frozen, of which %d grants, %s", len(h), len(h.that(granted)), h.took())
+}
+
+// notClosed says how much was granted, of what was answered while nobody could be asked.
+func (h history) notClosed() string {
+	if n := len(h.that(granted)); n > 0 || len(h) == 0 {
+		return fmt.Sprintf("%d of %d were granted while nobody could be asked, want none", n, len(h))
+	}
+	return ""
+}
+
+// notOpen says how little was granted by a policy, of what was answered while nobody could be asked.
+func (h history) notOpen() string {
+	if n := len(h.that(func(d decision) bool { return granted(d) && !fromStore(d) })); n < len(h) || n == 0 {
+		return fmt.Sprintf("%d of %d were granted by the policy while nobody could be asked, want all", n, len(h))
+	}
+	return ""
+}
+
+// tooLargeAShare says what a process granted by itself that was more than its share of the limit.
+func (j judge) tooLargeAShare(h history) string {
+	j.limit.Capacity /= processes
+	j.limit.Period *= processes
+	return j.tooMuch(h.that(func(d decision) bool { return !fromStore(d) }), 0)
+}
+
+// took says how long answers took.
+func (h history) took() string {
+	if len(h) == 0 {
+		return "none"
+	}
+	times := make([]time.Duration, len(h))
+	for i, d := range h {
+		times[i] = time.Duration(d.Answered - d.Asked).Round(time.Microsecond)
+	}
+	slices.Sort(times)
+	return fmt.Sprintf("after %v in the middle, %v of a hundred, %v at most", times[len(times)/2], times[len(times)*99/100], times[len(times)-1])
+}
+
+// flushed: buckets that are lost are full ones, once.
+func flushed(t *testing.T, e engine) {
+	f := newFleet(t, e, "flushed", contested(e)[:2]...)
+	f.awaitBudget(t, 0.6)
+	from := time.Now()
+	if err := e.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.settleLoss(t, from, 1)
+}
+
+// settleLoss judges a fleet whose buckets were lost at some time since, or were not.
+func (f *fleet) settleLoss(t *testing.T, from time.Time, lost int64) {
+	t.Helper()
+	to := time.Now()
+	program.Eventually(t, "there was enough to be granted after it", func() string {
+		for _, j := range f.Jobs {
+			after := f.all(t, j.Name, byCaller).that(func(d decision) bool { return d.Asked > to.UnixNano() })
+			if u := f.judge(j).used(after); u.budget < 1.4*float64(j.Limit.Capacity) {
+				return fmt.Sprintf("%s: %v", j.Name, u)
+			}
+		}
+		return ""
+	})
+	f.checkCounts(t, f.stop(t))
+	for _, j := range f.Jobs {
+		f.checkStore(t, j, lost)
+		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
+		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
+		after := h.that(func(d decision) bool { return d.Asked > to.UnixNano() })
+		for when, h := range map[string]history{"before": before, "after": after} {
+			if fault := judge.tooMuch(h, 0); fault != "" {
+				t.Errorf("%s, %s it: %s", j.Name, when, fault)
+			}
+		}
+		u := judge.used(after)
+		inFlight := len(h.that(func(d decision) bool { return granted(d) && d.Asked <= to.UnixNano() && d.Answered > to.UnixNano() }))
+		if u.tokens+u.perhaps+int64(inFlight) < int64(u.budget)-j.Limit.Capacity-1 { // of a bucket that was not full any more
+			t.Errorf("%s, after it: got %v", j.Name, u)
+		}
+		t.Logf("%s: %d tokens before it, %d after it", j.Name, len(before.that(granted)), len(after.that(granted)))
+	}
+}
+
+// killed: a database has kept what was granted, and Redis has lost it, once.
+func killed(t *testing.T, e engine, restart func()) {
+	jobs := contested(e)[:2]
+	for i := range jobs {
+		jobs[i].Timeout = time.Second
+	}
+	f := newFleet(t, e, "restarted", jobs...)
+	f.awaitBudget(t, 0.6)
+	from, lost := time.Now(), int64(0)
+	restart()
+	if e.Name == "redis" {
+		lost = 1
+	}
+	f.awaitGrants(t)
+	f.settleLoss(t, from, lost)
+}

@@ -1,0 +1,216 @@
+package limits
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// A judge knows what a bucket may answer, and nothing of stores. It knows of a decision only that it was taken between asking and being
+// answered, so it finds fault with what cannot have been right at any time in between. Who was not answered, or with an error, may have
+// taken tokens all the same. How fast anybody is plays no part.
+type judge struct {
+	limit bucket.Limit
+	tick  time.Duration // of the store's clock, which may be that much behind, and to which RetryAfter is rounded up
+}
+
+// history is what was answered about one bucket.
+type history []decision
+
+func (h history) that(keep func(decision) bool) history {
+	var kept history
+	for _, d := range h {
+		if keep(d) {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+func granted(d decision) bool { return d.Outcome == answered && d.Granted > 0 }
+
+// emptied is what left less than a token in the bucket, or found less.
+func emptied(d decision) bool { return d.Outcome == answered && d.Granted < d.Wanted }
+
+// unknown is what may have taken tokens.
+func unknown(d decision) bool { return d.Outcome == pending || d.Outcome == failed }
+
+func fromStore(d decision) bool { return d.Source != bucket.FromPolicy }
+
+func byAsked(a, b decision) int    { return cmp.Compare(a.Asked, b.Asked) }
+func byAnswered(a, b decision) int { return cmp.Compare(a.Answered, b.Answered) }
+
+// tooMuch looks at each time between two grants, and says how much more than capacity + time * rate was granted in one of them for sure: at
+// most so many tokens beyond are no fault.
+func (j judge) tooMuch(h history, beyond int64) string {
+	interval, grants := int64(j.limit.Interval()), h.that(granted)
+	slices.SortFunc(grants, byAnswered)
+	worst, fault := int64(0), ""
+	for _, first := range grants {
+		tokens := int64(0)
+		for _, last := range grants {
+			if last.Asked < first.Asked {
+				continue
+			}
+			tokens += int64(last.Granted)
+			most := (j.limit.Capacity+beyond)*interval + last.Answered - first.Asked + int64(j.tick)
+			if excess := tokens*interval - most; excess > worst {
+				worst = excess
+				fault = fmt.Sprintf("%d tokens in %v, %.2f too many", tokens, time.Duration(last.Answered-first.Asked), float64(excess)/float64(interval))
+			}
+		}
+	}
+	return fault
+}
+
+// use is how much of its budget a bucket has granted: at least, and at most.
+type use struct {
+	budget          float64
+	tokens, perhaps int64
+}
+
+func (u use) String() string {
+	return fmt.Sprintf("%d tokens, and perhaps %d, of a budget of at least %.1f: %.2f %%", u.tokens, u.perhaps, u.budget, 100*float64(u.tokens)/u.budget)
+}
+
+// tooLittle says so if less than a part of the budget was used.
+func (u use) tooLittle(part float64) string {
+	if float64(u.tokens+u.perhaps) < part*u.budget {
+		return u.String()
+	}
+	return ""
+}
+
+// used returns the use of a bucket that was full at first.
+func (j judge) used(h history) use {
+	budget, until := j.budget(h)
+	u := spent(h, until)
+	u.budget = budget
+	return u
+}
+
+// budget returns what there was to grant, at least, until somebody who found the bucket empty was told so. From one who does to the next one,
+// what comes in must have been granted, if there was no time to fill it: only such times count. So there is no budget unless more is asked
+// for than there is.
+func (j judge) budget(h history) (budget float64, until int64) {
+	interval := int64(j.limit.Interval())
+	fill := interval * j.limit.Capacity
+	finds := h.that(func(d decision) bool { return emptied(d) && d.Answered-d.Asked < fill/4 })
+	if len(finds) == 0 {
+		return 0, 0
+	}
+	slices.SortFunc(finds, byAnswered)
+	ran, begun := int64(0), finds[0]
+	for i, d := range finds[1:] {
+		before := finds[i]
+		if max(d.Answered, before.Answered)-min(d.Asked, before.Asked) >= fill-2*interval {
+			ran += max(0, before.Asked-begun.Answered-int64(j.tick))
+			begun = d
+		}
+	}
+	last := finds[len(finds)-1]
+	ran += max(0, last.Asked-begun.Answered-int64(j.tick))
+	return float64(j.limit.Capacity) + float64(ran)/float64(interval), last.Answered
+}
+
+// spent returns what was granted until then, and what may have been.
+func spent(h history, until int64) (u use) {
+	for _, d := range h {
+		switch {
+		case d.Asked > until:
+		case unknown(d):
+			u.perhaps += int64(d.Wanted)
+		case granted(d):
+			u.tokens += int64(d.Granted)
+		}
+	}
+	return u
+}
+
+// retries looks at each denial of one token. Nobody is granted one before the time that was told (it is minimal), and who comes after it is
+// granted one unless somebody else was (it is enough).
+func (j judge) retries(h history) (faults []string, early, late int) {
+	tick, interval := int64(j.tick), int64(j.limit.Interval())
+	denials := h.that(func(d decision) bool { return emptied(d) && d.Granted == 0 })
+	perhaps := h.that(func(d decision) bool { return granted(d) || unknown(d) })
+	slices.SortFunc(denials, byAsked)
+	slices.SortFunc(perhaps, byAsked)
+	latest := make([]int64, len(perhaps)) // when the last of those up to here can have been granted
+	for i, d := range perhaps {
+		latest[i] = d.Answered
+		if unknown(d) {
+			latest[i] = math.MaxInt64
+		}
+		if i > 0 {
+			latest[i] = max(latest[i], latest[i-1])
+		}
+	}
+	for _, d := range denials {
+		if d.RetryAfter <= 0 || d.RetryAfter >= interval+max(tick, 1) {
+			faults = append(faults, fmt.Sprintf("denied for %v, and a token comes every %v", time.Duration(d.RetryAfter), j.limit.Interval()))
+		}
+		due := d.Asked + d.RetryAfter - 2*tick
+		if due > d.Answered {
+			early++
+		}
+		next := sort.Search(len(perhaps), func(i int) bool { return perhaps[i].Asked > d.Answered })
+		for _, g := range perhaps[next:] {
+			if g.Asked >= due {
+				break
+			}
+			if granted(g) && g.Answered < due {
+				faults = append(faults, fmt.Sprintf("denied for %v, but a token was granted %v before that",
+					time.Duration(d.RetryAfter), time.Duration(due-g.Answered)))
+			}
+		}
+		after := d.Answered + d.RetryAfter + tick
+		again := sort.Search(len(denials), func(i int) bool { return denials[i].Asked >= after })
+		if again == len(denials) {
+			continue
+		}
+		late++
+		n := sort.Search(len(perhaps), func(i int) bool { return perhaps[i].Asked > denials[again].Answered })
+		if n == 0 || latest[n-1] < d.Asked {
+			faults = append(faults, fmt.Sprintf("denied for %v, and denied again after %v, with no token granted between",
+				time.Duration(d.RetryAfter), time.Duration(denials[again].Asked-d.Answered)))
+		}
+	}
+	return faults, early, late
+}
+
+// kept looks at who came again to a bucket of his own, just before and just as he was told to.
+func (j judge) kept(h history) (faults []string, before, after int) {
+	byWho := map[uint8]history{}
+	slices.SortStableFunc(h, byAsked)
+	for _, d := range h {
+		byWho[d.Who] = append(byWho[d.Who], d)
+	}
+	for _, own := range byWho {
+		var told decision
+		for _, d := range own {
+			switch {
+			case d.Outcome != answered:
+				continue
+			case d.Level == byCaller:
+				told = d
+			case d.Level == early && d.Answered < told.Asked+told.RetryAfter-2*int64(j.tick):
+				before++
+				if granted(d) {
+					faults = append(faults, fmt.Sprintf("told to come after %v: granted before that", time.Duration(told.RetryAfter)))
+				}
+			case d.Level == late:
+				after++
+				if !granted(d) {
+					faults = append(faults, fmt.Sprintf("told to come after %v: denied after that, for %v",
+						time.Duration(told.RetryAfter), time.Duration(d.RetryAfter)))
+				}
+			}
+		}
+	}
+	return faults, before, after
+}

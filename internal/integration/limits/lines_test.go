@@ -1,0 +1,109 @@
+package limits
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// everybodyIsServed: of those who wait nobody starves, and together they get what there is.
+func everybodyIsServed(t *testing.T, e engine) {
+	const rounds = 3
+	j := job{
+		Name: "line", Manner: waits, Policy: bucket.FailClosed, Timeout: patient, Rounds: rounds,
+		Limit: bucket.Limit{Capacity: 400, Refill: 100, Period: time.Second},
+	}
+	f := newFleet(t, e, "waiting", j)
+	sums := f.sums(t)
+	judge := f.judge(j)
+	beyond := map[level]int64{byStore: f.givenBack(t, j)}
+	for l, words := range map[level]string{byCaller: "waiters", byStore: "the store's answers"} {
+		if fault := judge.tooMuch(f.all(t, j.Name, l), beyond[l]); fault != "" {
+			t.Errorf("%s: %s", words, fault)
+		}
+	}
+	u := judge.used(f.all(t, j.Name, byStore))
+	if fault := u.tooLittle(0.99); fault != "" {
+		t.Errorf("got %s, want 99 %%", fault)
+	}
+	for _, name := range f.names() {
+		if fault := starved(f.told(t, name, j.Name, byCaller), callers, rounds); fault != "" {
+			t.Errorf("%s: %s", name, fault)
+		}
+	}
+	f.checkCounts(t, sums)
+	f.checkUnfailing(t)
+	h, asked := f.all(t, j.Name, byCaller), len(f.all(t, j.Name, byStore))
+	t.Logf("%v; %d waited, %s; the store was asked %d times", u, len(h), h.took(), asked)
+}
+
+// starved says who was not served as often as he asked. In which order they are served is for the tests of the bucket, which know when somebody has
+// joined the line.
+func starved(h history, waiters, rounds int) string {
+	served := make([]int, waiters)
+	for _, d := range h {
+		if !granted(d) {
+			return fmt.Sprintf("waiter %d was not served: %+v", d.Who, d)
+		}
+		served[d.Who]++
+	}
+	if least := slices.Min(served); least < rounds {
+		return fmt.Sprintf("waiter %d was served %d times", slices.Index(served, least), least)
+	}
+	return ""
+}
+
+// patientJob is that of some who have a bucket each.
+func patientJob() job {
+	return job{
+		Name: "own", Manner: quiet, Policy: bucket.FailClosed, Timeout: patient,
+		Limit: bucket.Limit{Capacity: 2, Refill: 2, Period: 400 * time.Millisecond},
+	}
+}
+
+// comesAgain: what a denial tells is enough, and not too much.
+func comesAgain(t *testing.T, e engine) {
+	const enough = 6
+	j := patientJob()
+	f := newFleet(t, e, "quiet", j)
+	var faults []string
+	program.Eventually(t, "somebody has come too early, and in time", func() string {
+		var before, after int
+		for _, name := range f.names() {
+			wrong, b, a := f.judge(j).kept(f.told(t, name, j.Name, byCaller))
+			faults, before, after = append(faults, wrong...), before+b, after+a
+		}
+		if len(faults) == 0 && (before < enough || after < enough) {
+			return fmt.Sprintf("%d and %d want %d", before, after, enough)
+		}
+		t.Logf("%d were told and came too early, %d came in time", before, after)
+		return ""
+	})
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	f.checkCounts(t, f.stop(t))
+	f.checkUnfailing(t)
+}
+
+// fast measures. It has no verdict.
+func fast(t *testing.T, e engine) {
+	limit := bucket.Limit{Capacity: 1e9, Refill: 1e9, Period: time.Second}
+	for _, c := range []struct {
+		name     string
+		oneByOne bool
+	}{{"one by one", true}, {"together", false}} {
+		j := job{Name: c.name, Manner: rushes, Limit: limit, Policy: bucket.FailClosed, Timeout: patient, OneByOne: c.oneByOne}
+		f := newFleet(t, e, "fast", j)
+		<-time.After(400 * time.Millisecond)
+		rate := 0.0
+		for _, s := range f.stop(t) {
+			rate += float64(s.Rushed[j.Name]) / s.Elapsed.Seconds()
+		}
+		t.Logf("%s: %.0f acquires/s by %d x %d", c.name, rate, processes, callers)
+	}
+}

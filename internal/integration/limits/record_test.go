@@ -1,0 +1,141 @@
+package limits
+
+import (
+	"context"
+	"encoding/binary"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// outcome is how a request ended, or that it has not.
+type outcome uint8
+
+const (
+	nothing  outcome = iota // a slot that nobody has used
+	pending                 // asked, and not answered
+	failed                  // with an error: tokens may have been taken
+	answered                // with a decision
+)
+
+// level is who recorded.
+type level uint8
+
+const (
+	byCaller level = iota // what a caller was answered
+	byStore               // what the store answered the limiter
+	back                  // what the limiter gave back to the store, such as an answer that came when nobody waited for it any more
+	early                 // what a caller was answered who came before he was told to
+	late                  // what he was answered when he came as he was told
+)
+
+// on reports whether what was recorded on one level belongs to what is asked for: all that callers were told is one history.
+func (l level) on(asked level) bool {
+	ofCallers := func(l level) bool { return l != byStore && l != back }
+	return l == asked || ofCallers(l) && ofCallers(asked)
+}
+
+// decision is a request and its answer, by the one clock of the machine, which is that of the stores too.
+type decision struct {
+	Outcome         outcome
+	Level           level
+	Source          bucket.Source
+	Job, Who        uint8
+	Wanted, Granted int32
+	Asked, Answered int64 // nanoseconds since 1970
+	RetryAfter      int64
+}
+
+const slotSize = 8 + 8 + 3*8
+
+func (d *decision) slot() []byte {
+	slot := append(make([]byte, 0, slotSize), byte(d.Outcome), byte(d.Level), byte(d.Source), d.Job, d.Who, 0, 0, 0)
+	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Wanted))
+	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Granted))
+	for _, n := range []int64{d.Asked, d.Answered, d.RetryAfter} {
+		slot = binary.LittleEndian.AppendUint64(slot, uint64(n))
+	}
+	return slot
+}
+
+func readSlot(slot []byte) decision {
+	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(slot[at:])) }
+	return decision{
+		Outcome: outcome(slot[0]), Level: level(slot[1]), Source: bucket.Source(slot[2]), Job: slot[3], Who: slot[4],
+		Wanted: int32(binary.LittleEndian.Uint32(slot[8:])), Granted: int32(binary.LittleEndian.Uint32(slot[12:])),
+		Asked: number(16), Answered: number(24), RetryAfter: number(32),
+	}
+}
+
+// journal is a file in which each request has a slot. What was written is there also if the writer is killed.
+type journal struct {
+	file *os.File
+	last atomic.Int64
+}
+
+// begin records that something is asked, and returns what records the answer.
+func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
+	at := (j.last.Add(1) - 1) * slotSize
+	d.Outcome, d.Asked = pending, time.Now().UnixNano()
+	if err := j.write(at, d); err != nil {
+		return nil, err
+	}
+	return func(a bucket.Decision, err error) {
+		d.Answered, d.Outcome = time.Now().UnixNano(), answered
+		if err != nil {
+			d.Outcome = failed
+		}
+		d.Source, d.Granted, d.RetryAfter = a.Source, int32(a.Granted), int64(a.RetryAfter)
+		_ = j.write(at, d) // it stays pending otherwise, which the judge knows
+	}, nil
+}
+
+func (j *journal) write(at int64, d decision) error {
+	_, err := j.file.WriteAt(d.slot(), at)
+	return err
+}
+
+// readJournal returns what an agent has recorded so far.
+func readJournal(name string) ([]decision, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var used []decision
+	for ; len(text) >= slotSize; text = text[slotSize:] {
+		if d := readSlot(text); d.Outcome != nothing {
+			used = append(used, d)
+		}
+	}
+	return used, nil
+}
+
+// recorded is a store that records what it answers.
+type recorded struct {
+	bucket.Store
+
+	journal *journal
+	job     uint8
+}
+
+func (s recorded) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	end, err := s.journal.begin(decision{Level: byStore, Job: s.job, Wanted: int32(r.Max)})
+	if err != nil {
+		return bucket.Decision{}, err
+	}
+	d, err := s.Store.Take(ctx, r)
+	end(d, err)
+	return d, err
+}
+
+func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+	end, err := s.journal.begin(decision{Level: back, Job: s.job, Wanted: int32(n)})
+	if err != nil {
+		return err
+	}
+	err = s.Store.Return(ctx, key, l, n)
+	end(bucket.Decision{}, err)
+	return err
+}
