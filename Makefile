@@ -7,6 +7,7 @@ SHELL := /bin/bash
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Every module of the repository; go.work holds all of them but the benchmarks, whose peers would raise everyone's versions.
 ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
@@ -18,7 +19,7 @@ TESTFLAGS ?=
 # $(call each,modules,command) runs the command in every module, also after one has failed, and fails if any did.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test install gofmt vet staticcheck race alone lint fmt bench demo screenshots check-upstream-faults
+.PHONY: help test install gofmt vet staticcheck race alone lint vulncheck fmt api bench soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,11 +49,20 @@ alone: ## the tests of each module as its users get it: without the workspace, w
 lint: ## golangci-lint with .golangci.yml; the first run builds it, which takes minutes
 	$(call each,$(MODULES),go run $(GOLANGCI_LINT) run ./...)
 
+vulncheck: ## known vulnerabilities in what we import, by the database at vuln.go.dev, or GOVULNDB
+	@.ci/vulncheck $(GOVULNCHECK) $(ALL_MODULES)
+
 fmt: ## format every Go file
 	go run $(GOFUMPT) -l -w .
 
+api: ## bring api/next.txt up to date: what is exported now, and was not, or was otherwise, in the last release
+	go run ./internal/api
+
 bench: ## Spillway and its peers, measured here and printed as a table
 	cd internal/benchmarks && GOWORK=off go run .
+
+soak: ## three examples in trouble, ten minutes with the race detector and ten without: does anything grow?
+	cd internal/integration && go run ./soak && go run ./soak -race=false
 
 demo: ## the storefront: a backend collapses without a throttle and holds with one
 	go run ./examples/storefront -open
@@ -63,3 +73,6 @@ screenshots: ## the pictures of our pages, taken anew with Chromium, which takes
 
 check-upstream-faults: ## the suite against the published github.com/deixis/faults instead of our stand-in
 	@.ci/upstream-faults $(ALL_MODULES)
+
+release-check: ## whether this commit can be tagged as the release that throttle.Version names, and how
+	@.ci/release-check $(ALL_MODULES)

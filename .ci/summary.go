@@ -16,6 +16,7 @@ import (
 const (
 	maxOutput = 60
 	maxShown  = 300
+	maxSaid   = 5 // things that one failed test said, once more at the end
 )
 
 // logged matches what a test says about itself, such as why it is skipped.
@@ -37,6 +38,7 @@ type summary struct {
 	failed map[test]bool     // every test that ended, and whether it ever failed
 	broken map[string]bool   // packages with a failed test, so that their own failure is not counted again
 	shown  int               // lines of failures printed so far
+	blame  []string          // what failed, with what each test said of it, for the end
 }
 
 func main() {
@@ -60,6 +62,9 @@ func main() {
 	passed, failed := s.count()
 	if failed == 0 && stopped {
 		failed = 1 // a step before the tests: install, gofmt, vet, staticcheck
+	}
+	for _, line := range s.blame {
+		fmt.Println(line)
 	}
 	fmt.Printf("%d passed, %d failed\n", passed, failed)
 	if failed > 0 {
@@ -122,6 +127,19 @@ func (s *summary) fail(t test, e event) {
 	}
 	s.broken[t.pkg], s.failed[t] = true, true
 	s.show(s.output[t])
+	s.remember(t)
+}
+
+// remember keeps the first things that a failed test said. A reader of the end of a long log sees them, whatever its servers said after them.
+func (s *summary) remember(t test) {
+	s.blame = append(s.blame, strings.TrimSpace("FAILED "+t.pkg+" "+t.name))
+	said := 0
+	for _, line := range s.output[t] {
+		if said < maxSaid && logged.MatchString(line) {
+			s.blame = append(s.blame, "    "+strings.TrimSpace(line))
+			said++
+		}
+	}
 }
 
 // skip reports a skipped test, and counts it as failed if it lacked a server: this run has to have them all.
