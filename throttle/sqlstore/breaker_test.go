@@ -138,27 +138,3 @@ func TestWatchNeedsBoth(t *testing.T) {
 		t.Errorf("got %v, heard %d want the func's error, 1", err, heard)
 	}
 }
-
-type stateError string
-
-func (e stateError) Error() string    { return "relation does not exist" }
-func (e stateError) SQLState() string { return string(e) }
-
-func TestTableMissing(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"PostgreSQL":               {stateError("42P01"), true},
-		"PostgreSQL, other":        {stateError("42703"), false},
-		"PostgreSQL, text only":    {errors.New("ERROR: la relation n'existe pas (SQLSTATE 42P01)"), true},
-		"MySQL":                    {errors.New("Error 1146 (42S02): Table 'x.y' doesn't exist"), true},
-		"SQLite":                   {errors.New("SQL logic error: no such table: y (1)"), true},
-		"something else":           {errors.New("connection refused"), false},
-		"a column that is missing": {errors.New("no such column: y"), false},
-	} {
-		if got := tableMissing(c.err); got != c.want {
-			t.Errorf("%s: got %v want %v", name, got, c.want)
-		}
-	}
-}

@@ -21,7 +21,7 @@ type asker interface {
 // committed, nor is what others write on that connection, and the file is locked for as long as the process lives.
 func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, db asker) error) error {
 	if b.dialect != SQLite || ctx.Done() == nil {
-		return statements(ctx, b.db)
+		return again(ctx, func() error { return statements(ctx, b.db) })
 	}
 	conn, err := b.db.Conn(ctx)
 	if err != nil {
@@ -38,6 +38,17 @@ func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, d
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// again puts statements once more while the database takes them back. MySQL does so with an INSERT ... ON DUPLICATE KEY UPDATE beside a DELETE
+// of the same row, as of a bucket that is reset: each holds a lock that the other waits for, and nothing of one of them is done.
+func again(ctx context.Context, statements func() error) (err error) {
+	for range attemptsToTake {
+		if err = statements(); err == nil || ctx.Err() != nil || !takenBack(err) {
+			return err
+		}
+	}
+	return err
 }
 
 // change is a statement that returns no rows.

@@ -54,8 +54,9 @@ type found struct {
 
 // fullBuckets looks at the next few buckets.
 func (b *Bucket) fullBuckets(ctx context.Context, after []byte) (found, error) {
-	f := found{last: after}
+	var f found
 	err := b.ask(ctx, func(ctx context.Context, db asker) error {
+		f = found{last: after}
 		rows, err := db.QueryContext(ctx, b.sql.full, int64(fullFor), b.name, after, rowsAtOnce)
 		if err != nil {
 			return err

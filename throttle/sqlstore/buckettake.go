@@ -196,7 +196,7 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 	if err != nil || told == 0 {
 		return d, false, err
 	}
-	if told == 1 { // nothing is used of it: the period that was found may have begun after the clock was read, and its row have gone since
+	if told == 1 && level.Used > 0 { // it was reset since: full as it is, its period begins now, even if the one found began after the clock was read
 		now = max(now, next.At)
 	}
 	_, d = bucket.Level{At: next.At, Used: told - 1}.Take(a.Limit, now, a.Min, a.Max)
@@ -204,12 +204,16 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 }
 
 // told runs a statement, and returns the number that it tells.
-func (b *Bucket) told(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := b.db.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.LastInsertId()
+func (b *Bucket) told(ctx context.Context, query string, args ...any) (told int64, err error) {
+	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+		result, err := db.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		told, err = result.LastInsertId()
+		return err
+	})
+	return told, err
 }
 
 // level reads a bucket's level, and the time.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,13 +32,26 @@ func (e *noTablesError) Error() string {
 
 func (e *noTablesError) Unwrap() []error { return []error{ErrNoTables, e.err} }
 
-// tableMissing reports whether an error says that there is no such table. Drivers have types of their own, of which we know none, so the
-// codes are looked for in the text; nothing but advice depends on it.
+// tableMissing reports whether an error says that there is no such table. Nothing but advice depends on it.
 func tableMissing(err error) bool {
+	return says(err, []string{"42P01"}, "no such table", "Error 1146")
+}
+
+// takenBack reports whether an error says that a statement has been taken back for the sake of another one, and may be put again: the one that
+// was chosen to end a deadlock (MySQL's 1213, PostgreSQL's 40P01), or whose row has changed since it began (MariaDB's 1020, PostgreSQL's 40001).
+func takenBack(err error) bool {
+	return says(err, []string{"40001", "40P01"}, "Error 1213", "Error 1020")
+}
+
+// says reports whether an error has one of some SQLSTATEs, or one of some words in it. Drivers have types of their own, of which we know none:
+// where one has no SQLSTATE, it is looked for in the text as well.
+func says(err error, states []string, words ...string) bool {
 	var coded interface{ SQLState() string }
 	if errors.As(err, &coded) {
-		return coded.SQLState() == "42P01"
+		return slices.Contains(states, coded.SQLState())
 	}
-	text := err.Error()
-	return strings.Contains(text, "no such table") || strings.Contains(text, "Error 1146") || strings.Contains(text, "42P01")
+	for _, state := range states {
+		words = append(words, "SQLSTATE "+state)
+	}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }

@@ -56,6 +56,7 @@ func (e *engine) bucketCases(t *testing.T) {
 	t.Run("full rows are swept", e.sweepsBuckets)
 	t.Run("rows that disappear meanwhile", e.losesBuckets)
 	t.Run("a sweep deletes no bucket that is used", e.sweepsWhileUsed)
+	t.Run("one is reset all the time", e.resetsWhileUsed)
 }
 
 // buckets is a bucket store with its table, and a look into it.
