@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,6 +129,11 @@ func told(histories []history, l level) (all history) {
 // verdict is what judges find wrong with a history, by their complaints.
 type verdict map[string]string
 
+// lacks reports whether one of some complaints is not there.
+func (v verdict) lacks(complaints []string) bool {
+	return slices.ContainsFunc(complaints, func(complaint string) bool { return v[complaint] == "" })
+}
+
 // check wants some complaints to be there, and others not to be.
 func (v verdict) check(t *testing.T, must, never []string) {
 	t.Helper()
@@ -164,20 +170,30 @@ func TestJudgesOfContinuousBuckets(t *testing.T) {
 					continue // what is asked together takes longer than a token, and so tells less
 				}
 				t.Run(fmt.Sprintf("%s, %s, slow %v", name, j.Name, slow), func(t *testing.T) {
-					histories := simulate(t, j, &faulty{corrupt: m.corrupt, slow: slow}, 3*time.Second)
-					h, store, judge := told(histories, byCaller), told(histories, byStore), judge{limit: j.Limit}
-					faults, early, late := judge.retries(h)
-					verdict{
-						"much": judge.tooMuch(h, 0), "burst": judge.tooMuch(h, j.Limit.Capacity), "little": judge.used(h).tooLittle(0.99),
-						"much of the store's": judge.tooMuch(store, 0), "little of the store's": judge.used(store).tooLittle(0.99),
-						"retry": strings.Join(faults, "; "),
-					}.check(t, m.must, m.never)
-					if u := judge.used(h); u.budget < j.enough() || early == 0 || late == 0 {
-						t.Errorf("%v, %d and %d retries: too little to judge", u, early, late)
+					v := judged(t, j, m, slow)
+					for again := 0; slow && again < 3 && v.lacks(m.must); again++ {
+						v = judged(t, j, m, slow) // delays at random leave nothing that proves a mistake once in a hundred times
 					}
+					v.check(t, m.must, m.never)
 				})
 			}
 		}
+	}
+}
+
+// judged is what the judges find wrong with a simulation of a Continuous bucket.
+func judged(t *testing.T, j job, m mistake, slow bool) verdict {
+	t.Helper()
+	histories := simulate(t, j, &faulty{corrupt: m.corrupt, slow: slow}, 3*time.Second)
+	h, store, judge := told(histories, byCaller), told(histories, byStore), judge{limit: j.Limit}
+	faults, early, late := judge.retries(h)
+	if u := judge.used(h); u.budget < j.enough() || early == 0 || late == 0 {
+		t.Errorf("%v, %d and %d retries: too little to judge", u, early, late)
+	}
+	return verdict{
+		"much": judge.tooMuch(h, 0), "burst": judge.tooMuch(h, j.Limit.Capacity), "little": judge.used(h).tooLittle(0.99),
+		"much of the store's": judge.tooMuch(store, 0), "little of the store's": judge.used(store).tooLittle(0.99),
+		"retry": strings.Join(faults, "; "),
 	}
 }
 
