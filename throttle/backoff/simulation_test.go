@@ -127,9 +127,11 @@ func TestTheRateIsFoundNearAndFar(t *testing.T) {
 		goodput, throttled float64
 	}{
 		{64, time.Millisecond, []float64{200, 100, 200, 400}, goodputLeast, throttledMost},
-		{64, time.Second, []float64{40, 20, 40}, 0.95, throttledMost},
-		// The design's bounds are those of calls that take 10 ms. Of so many, hundreds are under way while the first answer of an overload is.
-		{512, time.Second, []float64{200, 100, 200, 400}, 0.95, 0.15},
+		// The design's bounds are those of calls that take 10 ms. What a step did is seen after a second here, and once in a hundred runs the goodput
+		// is below 95 %.
+		{64, time.Second, []float64{40, 20, 40}, 0.93, throttledMost},
+		// Of so many, hundreds are under way while the first answer of an overload is.
+		{512, time.Second, []float64{200, 100, 200, 400}, 0.93, 0.15},
 	} {
 		sc := steps(tt.workers)
 		sc.latency, sc.rates, sc.start, sc.each = tt.latency, tt.rates, 30*time.Second, 300*time.Second
