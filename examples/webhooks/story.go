@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/narrator"
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/promise"
 	"github.com/spillway-go/spillway/examples/webhooks/customer"
 	"github.com/spillway-go/spillway/examples/webhooks/dispatch"
@@ -139,14 +140,10 @@ func patience(promised time.Duration) time.Duration { return 4*promised + 20*tim
 
 // rest lets some rounds go by.
 func (s *story) rest(ctx context.Context, rounds int) error {
-	timer := time.NewTimer(time.Duration(rounds) * s.tempo.SampleRate)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !program.Rest(ctx, time.Duration(rounds)*s.tempo.SampleRate) {
 		return errInterrupted
 	}
+	return nil
 }
 
 // await waits until something has happened. It is a broken promise if that takes too long by far.
