@@ -1,7 +1,6 @@
 package otelthrottle_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -30,18 +29,28 @@ func TestNilOptionsChangeNothing(t *testing.T) {
 	l.wantSpans(t, "throttle db", "request")
 }
 
-// TestGlobalProvidersAreTheDefault gives no provider, and sets the global one when there have been calls already.
+// TestGlobalProvidersAreTheDefault gives no provider, and sets the global one when there have been calls already. Shutdown flushes that one.
 func TestGlobalProvidersAreTheDefault(t *testing.T) {
+	var adapters []*otelthrottle.Telemetry
 	for _, options := range [][]otelthrottle.Option{nil, {otelthrottle.WithMeterProvider(nil), otelthrottle.WithTracerProvider(nil)}} {
 		tel := newTelemetry(t, options...)
-		defer func() { _ = tel.Shutdown(context.Background()) }()
 		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
 		times(5, th, throttle.High, nil)
+		adapters = append(adapters, tel)
 	}
 	reader := sdkmetric.NewManualReader()
-	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	sent, options := periodic(t, nil)
+	meters := sdkmetric.NewMeterProvider(append(options, sdkmetric.WithReader(reader))...)
+	otel.SetMeterProvider(meters)
 	defer otel.SetMeterProvider(metricnoop.NewMeterProvider())
 	equal(t, "accepted before there was a provider", read(t, reader)[accepted(throttle.High)], 10)
+	for _, tel := range adapters {
+		if err := tel.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: got error %v want nil", err)
+		}
+		equal(t, "accepted, flushed by Shutdown", sent.take()[accepted(throttle.High)] > 0, true)
+	}
+	_ = meters.Shutdown(t.Context())
 }
 
 // TestNoopProviders have nobody to tell.

@@ -23,6 +23,7 @@ func (o option) apply(c *config) { o(c) }
 // config is what the options say.
 type config struct {
 	meterProvider  metric.MeterProvider
+	ownMeters      bool // meterProvider is not the global one
 	tracerProvider trace.TracerProvider
 	attributes     []attribute.KeyValue
 	spanName       func(name string, p throttle.Priority) string
@@ -58,11 +59,26 @@ func (c *config) validate() error {
 	return nil
 }
 
+// flusher is a MeterProvider that sends what there is to send when it is asked to, which the API does not know of.
+type flusher interface {
+	ForceFlush(context.Context) error
+}
+
+// flusher returns whoever sends the metrics, or nil. The global provider of a program that had set none yet passes on to the one that it
+// sets then, but not flushes.
+func (c *config) flusher() flusher {
+	f, ok := c.meterProvider.(flusher)
+	if !ok && !c.ownMeters {
+		f, _ = otel.GetMeterProvider().(flusher)
+	}
+	return f
+}
+
 // WithMeterProvider takes the meter from provider. Nil keeps the global provider, which is the default.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return option(func(c *config) {
 		if provider != nil {
-			c.meterProvider = provider
+			c.meterProvider, c.ownMeters = provider, true
 		}
 	})
 }

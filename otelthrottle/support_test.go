@@ -166,7 +166,10 @@ func collect(t testing.TB, reader sdkmetric.Reader) []metricdata.Metrics {
 	if err := reader.Collect(context.Background(), &rm); err != nil {
 		t.Fatalf("Collect: got error %v want nil", err)
 	}
-	var found []metricdata.Metrics
+	return ours(&rm)
+}
+
+func ours(rm *metricdata.ResourceMetrics) (found []metricdata.Metrics) {
 	for _, scope := range rm.ScopeMetrics {
 		if scope.Scope.Name == otelthrottle.ScopeName {
 			found = append(found, scope.Metrics...)
@@ -182,8 +185,13 @@ func (l *lab) read(t testing.TB) snapshot {
 
 func read(t testing.TB, reader sdkmetric.Reader) snapshot {
 	t.Helper()
+	return snapshotOf(t, collect(t, reader))
+}
+
+func snapshotOf(t testing.TB, metrics []metricdata.Metrics) snapshot {
+	t.Helper()
 	s := snapshot{}
-	for _, m := range collect(t, reader) {
+	for _, m := range metrics {
 		switch data := m.Data.(type) {
 		case metricdata.Sum[int64]:
 			add(t, s, m.Name, data.DataPoints)

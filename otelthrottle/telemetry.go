@@ -2,6 +2,7 @@ package otelthrottle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -19,7 +20,8 @@ type Telemetry struct {
 	tracer       trace.Tracer
 	instruments  instruments
 	registration metric.Registration
-	ended        atomic.Bool
+	ending       atomic.Bool // Shutdown has begun
+	ended        atomic.Bool // nothing is told any more
 
 	throttles *throttles
 	breakers  *breakers
@@ -52,14 +54,29 @@ func New(options ...Option) (*Telemetry, error) {
 	return tel, nil
 }
 
-// Shutdown ends the telemetry: all series end with the next collection, and hooks say nothing any more. Throttles, breakers,
-// buckets and backoffs go on working. It is idempotent. The providers are the caller's to shut down, after it.
-func (tel *Telemetry) Shutdown(context.Context) error {
-	if tel.ended.Swap(true) {
+// Shutdown flushes the MeterProvider, if that has a method ForceFlush as the SDK's has, and then ends the telemetry, also if the flush
+// failed: all series end with the next collection, and hooks say nothing any more. Throttles, breakers, buckets and backoffs go on working.
+// It is idempotent. The context is that of the flush. What is closed by then is not told of, so close it afterwards; the providers, which
+// are the caller's to shut down, come last.
+func (tel *Telemetry) Shutdown(ctx context.Context) error {
+	if tel.ending.Swap(true) {
 		return nil
 	}
-	if err := tel.registration.Unregister(); err != nil {
+	err := tel.flush(ctx) // while there is what it flushes: without the callback no counter is read any more
+	tel.ended.Store(true)
+	if err = errors.Join(err, tel.registration.Unregister()); err != nil {
 		return fmt.Errorf("otelthrottle: %w", err)
+	}
+	return nil
+}
+
+// flush has the MeterProvider send what was counted since it last did. A provider that only answers who asks sends nothing.
+func (tel *Telemetry) flush(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if f := tel.flusher(); f != nil {
+		return f.ForceFlush(ctx)
 	}
 	return nil
 }

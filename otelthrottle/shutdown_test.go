@@ -1,0 +1,204 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// job is a program that has something of each kind, and ends before anything was collected.
+type job struct {
+	*lab
+	sent    *exporter
+	members []interface{ Close() error }
+}
+
+func newJob(t *testing.T) *job {
+	sent, meters := periodic(t, nil)
+	j := &job{lab: newLab(t, setup{meters: meters}), sent: sent}
+	th := j.throttle(t, throttle.Config{Name: "db"})
+	manager, limiter, slow := j.breaker(t, breaker.Config{}), j.limiter(t, bucket.Config{}), j.backoff(t, backoff.Config{})
+	times(3, th, throttle.High, nil)
+	admit(t, manager, breaker.Key{ID: "a"})
+	take(t.Context(), t, limiter, 2)
+	end(t.Context(), t, slow, backoff.Success)
+	j.members = []interface{ Close() error }{th, manager, limiter, slow}
+	return j
+}
+
+// counted are the counters of the job.
+func (j *job) counted(s snapshot) snapshot {
+	return s.of(otelthrottle.MetricCalls, otelthrottle.MetricBreakerCalls, otelthrottle.MetricBucketRequests, otelthrottle.MetricBackoffCalls).positive()
+}
+
+func (j *job) close() error {
+	var err error
+	for _, m := range j.members {
+		err = errors.Join(err, m.Close())
+	}
+	return err
+}
+
+// TestAJobThatIsShorterThanTheIntervalIsTold in the order of the package comment, and not if what has counted is closed first.
+func TestAJobThatIsShorterThanTheIntervalIsTold(t *testing.T) {
+	all := snapshot{
+		accepted(throttle.High): 3, decided("admitted", breaker.Closed): 1, requests(otelthrottle.ResultGranted): 2, ended("success"): 1,
+	}
+	tests := []struct {
+		name string
+		ends func(context.Context, *job) error
+		want snapshot
+	}{
+		{"Telemetry, throttles, providers", func(ctx context.Context, j *job) error {
+			return errors.Join(j.tel.Shutdown(ctx), j.close(), j.meters.Shutdown(ctx))
+		}, all},
+		{"a flush, throttles, Telemetry, providers", func(ctx context.Context, j *job) error {
+			return errors.Join(j.meters.ForceFlush(ctx), j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
+		}, all},
+		{"throttles, Telemetry, providers", func(ctx context.Context, j *job) error {
+			return errors.Join(j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
+		}, snapshot{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := newJob(t)
+			if err := tt.ends(t.Context(), j); err != nil {
+				t.Errorf("end: got error %v want nil", err)
+			}
+			j.counted(j.sent.take()).want(t, tt.want)
+		})
+	}
+}
+
+// flushedProvider is a MeterProvider that notes how often, and in which context, it is flushed.
+type flushedProvider struct {
+	metric.MeterProvider
+	flushed []context.Context
+	during  func() // runs in a flush
+	err     error
+}
+
+func (p *flushedProvider) ForceFlush(ctx context.Context) error {
+	p.flushed = append(p.flushed, ctx)
+	if p.during != nil {
+		p.during()
+	}
+	return p.err
+}
+
+// TestShutdownFlushesOnceAndEndsWhateverComesOfIt has flushes that work and that fail, also beside a registration that is not given back.
+func TestShutdownFlushesOnceAndEndsWhateverComesOfIt(t *testing.T) {
+	noAnswer, refusal := errors.New("no answer"), errors.New("it is not yours")
+	for _, want := range [][]error{nil, {noAnswer}, {refusal}, {noAnswer, refusal}} {
+		t.Run(errorsToText(want), func(t *testing.T) {
+			reader := sdkmetric.NewManualReader()
+			provider := &flushedProvider{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))}
+			for _, err := range want {
+				switch err {
+				case noAnswer:
+					provider.err = err
+				case refusal:
+					provider.MeterProvider = failingProvider{provider.MeterProvider, "unregister", err}
+				}
+			}
+			tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
+			throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+			provider.during = func() {
+				equal(t, "a throttle's series during the flush", len(read(t, reader)) > 0, true)
+				provider.during = nil
+				equal(t, "error of a Shutdown during the flush", tel.Shutdown(t.Context()), nil)
+			}
+			type key struct{}
+			err := tel.Shutdown(context.WithValue(t.Context(), key{}, "caller's"))
+			for _, wanted := range want {
+				if !errors.Is(err, wanted) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
+					t.Errorf("Shutdown: got error %v want otelthrottle: %v", err, wanted)
+				}
+			}
+			if err != nil && want == nil {
+				t.Errorf("Shutdown: got error %v want nil", err)
+			}
+			if err := tel.Shutdown(t.Context()); err != nil {
+				t.Errorf("second Shutdown: got error %v want nil", err)
+			}
+			read(t, reader).want(t, snapshot{})
+			if equal(t, "flushes", len(provider.flushed), 1); len(provider.flushed) > 0 {
+				equal(t, "context of the flush", provider.flushed[0].Value(key{}), any("caller's"))
+			}
+		})
+	}
+}
+
+func errorsToText(errs []error) string {
+	if err := errors.Join(errs...); err != nil {
+		return err.Error()
+	}
+	return "no error"
+}
+
+// TestShutdownFlushesNoProviderButItsOwn leaves the global one alone if it was given another.
+func TestShutdownFlushesNoProviderButItsOwn(t *testing.T) {
+	defer otel.SetMeterProvider(metricnoop.NewMeterProvider())
+	global := &flushedProvider{MeterProvider: metricnoop.NewMeterProvider()}
+	otel.SetMeterProvider(global)
+	tel := newTelemetry(t, otelthrottle.WithMeterProvider(metricnoop.NewMeterProvider()))
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown: got error %v want nil", err)
+	}
+	equal(t, "flushes of the global provider", len(global.flushed), 0)
+}
+
+// TestShutdownHeedsItsContext while the flush would wait for it.
+func TestShutdownHeedsItsContext(t *testing.T) {
+	_, options := periodic(t, nil)
+	l := newLab(t, setup{meters: options})
+	l.throttle(t, throttle.Config{Name: "db"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.tel.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Shutdown: got error %v want %v", err, context.Canceled)
+	}
+	l.read(t).want(t, snapshot{})
+	_ = l.meters.Shutdown(t.Context())
+}
+
+// TestShutdownInANilContextIsInTheBackground as everywhere in the house.
+func TestShutdownInANilContextIsInTheBackground(t *testing.T) {
+	var none context.Context
+	j := newJob(t)
+	if err := j.tel.Shutdown(none); err != nil {
+		t.Errorf("Shutdown: got error %v want nil", err)
+	}
+	equal(t, "accepted", j.sent.take()[accepted(throttle.High)], 3)
+	_ = j.meters.Shutdown(t.Context())
+}
+
+// TestShutdownFromEverywhere is idempotent at once, too.
+func TestShutdownFromEverywhere(t *testing.T) {
+	j := newJob(t)
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			if err := j.tel.Shutdown(context.Background()); err != nil {
+				t.Errorf("Shutdown: got error %v want nil", err)
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "series but those of durations", len(j.read(t))-len(j.read(t).of(otelthrottle.MetricCallDuration)), 0)
+	equal(t, "accepted", j.sent.take()[accepted(throttle.High)], 3)
+	_ = j.meters.Shutdown(t.Context())
+}
