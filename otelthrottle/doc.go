@@ -22,8 +22,10 @@
 //	tel := throttle.Must(otelthrottle.New(providers...))
 //	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
 //
-// Without these options the global providers are used. At the end shut down in this order: [Telemetry.Shutdown], then the
-// providers.
+// Without these options the global providers are used. At the end, when no more calls come, shut down in this order, and nothing is lost:
+// [Telemetry.Shutdown], which flushes the MeterProvider; then throttles, breakers, limiters and backoffs; then the providers. The series of
+// what is closed earlier have ended, and what it counted since the last collection is lost. Deferred calls run in reverse: a program
+// that defers Close where it makes a throttle calls Shutdown, or ForceFlush of the MeterProvider, before it returns.
 //
 // # Metrics of throttles
 //

@@ -38,6 +38,7 @@ func Example() {
 	}
 
 	_ = tel.Shutdown(context.Background())
+	_ = th.Close()
 	_ = meters.Shutdown(context.Background())
 	// Output:
 	// throttle_calls_total{throttle_decision="admitted",throttle_name="recommendations",throttle_outcome="accepted",throttle_priority="high"} 1
