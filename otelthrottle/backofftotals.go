@@ -14,6 +14,7 @@ type backoffs = roster[*backoff.Responsive, backoff.Stats, backoffReading, *back
 // newBackoffs returns a roster without backoffs, whose series will have these attributes too.
 func newBackoffs(constants []attribute.KeyValue) *backoffs {
 	return newRoster(kind[*backoff.Responsive, backoff.Stats, backoffReading, *backoffLabels]{
+		noun:   "backoff",
 		name:   (*backoff.Responsive).Name,
 		labels: func(name string) *backoffLabels { return newBackoffLabels(name, constants) },
 		look:   (*backoff.Responsive).Stats,

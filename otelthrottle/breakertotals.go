@@ -15,6 +15,7 @@ type breakers = roster[*breaker.Manager, sighting, breakerReading, *breakerLabel
 // at circuits.
 func newBreakers(constants []attribute.KeyValue, limit int) *breakers {
 	return newRoster(kind[*breaker.Manager, sighting, breakerReading, *breakerLabels]{
+		noun:   "breaker",
 		name:   (*breaker.Manager).Name,
 		labels: func(name string) *breakerLabels { return newBreakerLabels(name, constants) },
 		look: func(m *breaker.Manager) sighting {

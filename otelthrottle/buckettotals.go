@@ -12,6 +12,7 @@ type buckets = roster[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabel
 // newBuckets returns a roster without limiters, whose series will have these attributes too.
 func newBuckets(constants []attribute.KeyValue) *buckets {
 	return newRoster(kind[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabels]{
+		noun:   "bucket",
 		name:   (*bucket.Limiter).Name,
 		labels: func(name string) *bucketLabels { return newBucketLabels(name, constants) },
 		look:   (*bucket.Limiter).Stats,

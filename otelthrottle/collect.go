@@ -3,6 +3,7 @@ package otelthrottle
 import (
 	"context"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -13,36 +14,39 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 	if tel.ended.Load() {
 		return nil
 	}
-	for _, s := range tel.throttles.all() {
-		s.retire()
-		if readings, shows := s.read(); shows {
-			c := collection{to: to, instruments: &tel.instruments, labels: s.labels}
-			c.report(readings)
-		}
-	}
-	for _, s := range tel.breakers.all() {
-		s.retire()
-		if r, shows := s.read(); shows {
-			c := breakerCollection{to: to, instruments: &tel.instruments.breakers, labels: s.labels}
-			c.report(&r)
-			c.detail(&r, tel.breakerDetail)
-		}
-	}
-	for _, s := range tel.buckets.all() {
-		s.retire()
-		if r, shows := s.read(); shows {
-			c := bucketCollection{to: to, instruments: &tel.instruments.buckets, labels: s.labels}
-			c.report(&r)
-		}
-	}
-	for _, s := range tel.backoffs.all() {
-		s.retire()
-		if r, shows := s.read(); shows {
-			c := backoffCollection{to: to, instruments: &tel.instruments.backoffs, labels: s.labels}
-			c.report(&r)
-		}
-	}
+	each(tel.throttles, func(l *labels, r []reading) {
+		c := collection{to: to, instruments: &tel.instruments, labels: l}
+		c.report(r)
+	})
+	each(tel.breakers, func(l *breakerLabels, r breakerReading) {
+		c := breakerCollection{to: to, instruments: &tel.instruments.breakers, labels: l}
+		c.report(&r)
+		c.detail(&r, tel.breakerDetail)
+	})
+	each(tel.buckets, func(l *bucketLabels, r bucketReading) {
+		c := bucketCollection{to: to, instruments: &tel.instruments.buckets, labels: l}
+		c.report(&r)
+	})
+	each(tel.backoffs, func(l *backoffLabels, r backoffReading) {
+		c := backoffCollection{to: to, instruments: &tel.instruments.backoffs, labels: l}
+		c.report(&r)
+	})
 	return nil
+}
+
+// each reports what the sources of one kind show. What goes wrong with one is no error of the collection, for which a reader may give up
+// all of it.
+func each[M comparable, S, R, L any](r *roster[M, S, R, L], report func(L, R)) {
+	for _, s := range r.all() {
+		s.retire()
+		readings, shows, err := s.read()
+		if err != nil {
+			otel.Handle(err)
+		}
+		if shows {
+			report(s.labels, readings)
+		}
+	}
 }
 
 // collection is the report of one source of throttles.

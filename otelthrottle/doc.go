@@ -160,6 +160,9 @@
 // resume where they were. Calls begun after Close are not told of. The managers of one name are one source in the same way; of their
 // circuits by state, and of their ages, the highest is told. So are the limiters of one name, and the backoffs, whose delay is the highest.
 //
+// A throttle whose Config.Now panics ends no collection: all of its name are left out of it, because a sum without one would fall, and
+// otel.Handle is told why.
+//
 // # Spans
 //
 // An admitted call is a span, INTERNAL, named "throttle {name}", if its context has a span that is recording; with

@@ -8,6 +8,7 @@ import (
 // kind is how things of one kind are told of: M is one of them, S what it shows by itself at one instant, R what all of one name show
 // together, L the attributes with which that is told.
 type kind[M comparable, S, R, L any] struct {
+	noun   string
 	name   func(M) string
 	labels func(name string) L
 	look   func(M) S
@@ -36,7 +37,7 @@ func (r *roster[M, S, R, L]) join(m M) {
 	r.mu.Lock()
 	s, ok := r.sources[name]
 	if !ok {
-		s = &source[M, S, R, L]{kind: &r.kind, labels: r.kind.labels(name)}
+		s = &source[M, S, R, L]{kind: &r.kind, name: name, labels: r.kind.labels(name)}
 		r.sources[name] = s
 		r.order = append(r.order, s)
 	}

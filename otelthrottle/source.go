@@ -1,6 +1,7 @@
 package otelthrottle
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ const longestDrain = 10 * time.Minute
 // ones are kept: a counter that falls looks like a restart.
 type source[M comparable, S, R, L any] struct {
 	kind   *kind[M, S, R, L]
+	name   string
 	labels L
 
 	mu       sync.Mutex
@@ -56,8 +58,8 @@ func (s *source[M, S, R, L]) retire() {
 		return // the next collection will do it
 	}
 	for _, d := range draining {
-		seen := s.kind.look(d.member) // which may run a user's function: no lock is held
-		if s.kind.busy(&seen) && time.Since(d.since) < longestDrain {
+		seen, err := s.see(d.member)
+		if (err != nil || s.kind.busy(&seen)) && time.Since(d.since) < longestDrain {
 			continue
 		}
 		s.keep(d.member, &seen, reads)
@@ -77,8 +79,9 @@ func (s *source[M, S, R, L]) keep(m M, seen *S, reads uint64) {
 	s.retired = s.kind.add(s.retired, seen, false)
 }
 
-// read returns what the source shows, and whether it shows anything: nothing while none of its members is open.
-func (s *source[M, S, R, L]) read() (sum R, shows bool) {
+// read returns what the source shows, and whether it shows anything: nothing while none of its members is open. If one of them cannot be
+// seen the whole source is not: a sum without it would be a counter that falls.
+func (s *source[M, S, R, L]) read() (sum R, shows bool, err error) {
 	s.mu.Lock()
 	s.readers++
 	s.reads++
@@ -87,17 +90,34 @@ func (s *source[M, S, R, L]) read() (sum R, shows bool) {
 	s.mu.Unlock()
 	defer s.endRead()
 	if len(open) == 0 {
-		return sum, false
+		return sum, false, nil
 	}
 	for _, m := range open {
-		seen := s.kind.look(m)
+		seen, err := s.see(m)
+		if err != nil {
+			return sum, false, err
+		}
 		sum = s.kind.add(sum, &seen, true)
 	}
 	for _, d := range draining {
-		seen := s.kind.look(d.member)
+		seen, err := s.see(d.member)
+		if err != nil {
+			return sum, false, err
+		}
 		sum = s.kind.add(sum, &seen, false)
 	}
-	return sum, true
+	return sum, true, nil
+}
+
+// see looks at a member, with no lock held. It may run a user's function, such as a throttle's Config.Now, which must not end the process of
+// whoever collects.
+func (s *source[M, S, R, L]) see(m M) (seen S, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("otelthrottle: %s %q is left out of this collection, because it panicked: %v", s.kind.noun, s.name, r)
+		}
+	}()
+	return s.kind.look(m), nil
 }
 
 func (s *source[M, S, R, L]) endRead() {

@@ -14,6 +14,7 @@ type throttles = roster[*throttle.Throttle, throttle.Stats, []reading, *labels]
 // newThrottles returns a roster without throttles, whose series will have these attributes too.
 func newThrottles(constants []attribute.KeyValue) *throttles {
 	return newRoster(kind[*throttle.Throttle, throttle.Stats, []reading, *labels]{
+		noun:   "throttle",
 		name:   (*throttle.Throttle).Name,
 		labels: func(name string) *labels { return newLabels(name, constants) },
 		look:   (*throttle.Throttle).Stats,

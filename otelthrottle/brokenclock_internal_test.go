@@ -1,0 +1,91 @@
+package otelthrottle
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// errorsTold counts what OpenTelemetry is told until the test ends.
+func errorsTold(t *testing.T) *int {
+	n := new(int)
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { *n++ }))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	return n
+}
+
+// TestNothingThatPanicsEndsACollection of whatever kind it is.
+func TestNothingThatPanicsEndsACollection(t *testing.T) {
+	tests := []struct {
+		name  string
+		panic func(*Telemetry)
+	}{
+		{"throttle", func(tel *Telemetry) {
+			tel.throttles.kind.look = func(*throttle.Throttle) throttle.Stats { panic("boom") }
+		}},
+		{"breaker", func(tel *Telemetry) { tel.breakers.kind.look = func(*breaker.Manager) sighting { panic("boom") } }},
+		{"bucket", func(tel *Telemetry) { tel.buckets.kind.look = func(*bucket.Limiter) bucket.Stats { panic("boom") } }},
+		{"backoff", func(tel *Telemetry) {
+			tel.backoffs.kind.look = func(*backoff.Responsive) backoff.Stats { panic("boom") }
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			told := errorsTold(t)
+			tel, reader := adapter(t)
+			throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+			throttle.Must(breaker.New(breaker.Config{Name: "db", Hooks: tel.BreakerHooks()}))
+			throttle.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.PerSecond(1), Hooks: tel.BucketHooks()}))
+			throttle.Must(backoff.New(backoff.Config{Name: "db", Hooks: tel.BackoffHooks()}))
+			whole := collected(t, reader)
+			tt.panic(tel)
+			if got := collected(t, reader); got == 0 || got >= whole {
+				t.Errorf("series: got %d of %d want those of the other kinds", got, whole)
+			}
+			if *told != 1 {
+				t.Errorf("errors told: got %d want 1", *told)
+			}
+		})
+	}
+}
+
+// TestAClosedThrottleWhoseClockPanicsIsGivenUp like one whose calls do not end, so that its name is told of again.
+func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
+	errorsTold(t)
+	synctest.Test(t, func(t *testing.T) {
+		tel, reader := adapter(t)
+		broken := false
+		now := func() time.Time {
+			if broken {
+				panic("clock stopped")
+			}
+			return time.Now()
+		}
+		keeper := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Now: now, Hooks: tel.Hooks()}))
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
+		whole := collected(t, reader)
+		broken = true
+		_ = th.Close()
+		for _, step := range []struct {
+			wait             time.Duration
+			draining, series int
+		}{{0, 1, 0}, {longestDrain - time.Second, 1, 0}, {2 * time.Second, 0, whole}} {
+			time.Sleep(step.wait)
+			if got := collected(t, reader); got != step.series {
+				t.Errorf("series: got %d want %d", got, step.series)
+			}
+			tel.wantMembers(t, 1, step.draining, 1)
+		}
+		_ = keeper.Close()
+	})
+}
