@@ -31,7 +31,7 @@ func newRoster[M comparable, S, R, L any](k kind[M, S, R, L]) *roster[M, S, R, L
 	return &roster[M, S, R, L]{kind: k, sources: map[string]*source[M, S, R, L]{}}
 }
 
-// join makes something a member of the source of its name.
+// join makes something a member of the source of its name, once: hooks that are joined with others of the same Telemetry tell of it again.
 func (r *roster[M, S, R, L]) join(m M) {
 	name := labelName(r.kind.name(m))
 	r.mu.Lock()
@@ -42,8 +42,9 @@ func (r *roster[M, S, R, L]) join(m M) {
 		r.order = append(r.order, s)
 	}
 	r.mu.Unlock()
-	s.enter(m)
-	r.members.Store(m, s)
+	if _, known := r.members.LoadOrStore(m, s); !known {
+		s.enter(m)
+	}
 }
 
 // leave takes what is closed out of its source. What never joined, or has left, is passed over.

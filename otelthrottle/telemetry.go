@@ -81,7 +81,9 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// Hooks returns the hooks for a throttle's Config. Several throttles may share them.
+// Hooks returns the hooks for a throttle's Config. Several throttles may share them. Give them to a throttle once: joined with themselves, or
+// with others of this Telemetry, they still count each call once, but record its duration twice, and start two spans, one of which may
+// never end.
 func (tel *Telemetry) Hooks() throttle.Hooks {
 	b := &binding{telemetry: tel, duration: tel.instruments.duration}
 	h := throttle.Hooks{Created: b.created, Closed: b.closed}
