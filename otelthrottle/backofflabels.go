@@ -18,7 +18,7 @@ type backoffLabels struct {
 	record []metric.RecordOption
 }
 
-// newBackoffLabels adds the attributes of the schema to the user's. They come last, and so win.
+// newBackoffLabels adds the attributes of the schema to those that are on everything.
 func newBackoffLabels(name string, constants []attribute.KeyValue) *backoffLabels {
 	set := func(own ...attribute.KeyValue) metric.MeasurementOption {
 		kv := append(slices.Clone(constants), KeyBackoffName.String(name))

@@ -38,7 +38,7 @@ func newBreakerLabels(name string, constants []attribute.KeyValue) *breakerLabel
 	return l
 }
 
-// options returns the options with which to observe a series that has these attributes. Those of the schema come last, and so win.
+// options returns the options with which to observe a series that has these attributes, beside those that are on everything.
 func (l *breakerLabels) options(own ...attribute.KeyValue) []metric.ObserveOption {
 	kv := append(slices.Clone(l.constants), KeyBreakerName.String(l.name))
 	return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(kv, own...)...))}

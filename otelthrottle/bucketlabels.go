@@ -34,7 +34,7 @@ func newBucketLabels(name string, constants []attribute.KeyValue) *bucketLabels 
 	return l
 }
 
-// set returns the attributes of a series that has these. Those of the schema come last, and so win.
+// set returns the attributes of a series that has these, beside those that are on everything.
 func (l *bucketLabels) set(own ...attribute.KeyValue) attribute.Set {
 	kv := append(slices.Clone(l.constants), KeyBucketName.String(l.name))
 	return attribute.NewSet(append(kv, own...)...)

@@ -82,7 +82,7 @@ func (l *labels) outcomeAttributes(o throttle.Outcome, f throttle.Fault) []attri
 	return kv
 }
 
-// set returns the attributes that k stands for. Those of the schema come last, and so win.
+// set returns the attributes that k stands for, and those that are on everything.
 func (l *labels) set(k labelKey) attribute.Set {
 	kv := append(slices.Clone(l.constants), KeyName.String(l.name))
 	if k.kind >= byPriority {

@@ -71,6 +71,16 @@ const (
 	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
 )
 
+// ownKeys are all of these attributes. They are the schema's to give: an error.type that the user gave would be on successes too.
+func ownKeys() []attribute.Key {
+	return []attribute.Key{
+		KeyName, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability,
+		KeyBreakerName, KeyBreakerState, KeyBreakerFailure, KeyBreakerTenant, KeyBreakerKey,
+		KeyBucketName, KeyBucketResult, KeyBucketTokens, KeyBucketRetryAfter, KeyBucketSource, KeyBucketDuration,
+		KeyBackoffName, KeyBackoffDirection, KeyBackoffOutcome, KeyBackoffDuration,
+	}
+}
+
 // The decisions, as KeyDecision has them.
 const (
 	DecisionAdmitted   = "admitted"

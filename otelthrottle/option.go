@@ -56,7 +56,15 @@ func (c *config) validate() error {
 	if c.breakerDetail < 0 || c.breakerDetail > mostDetail {
 		return fmt.Errorf("otelthrottle: WithBreakerDetail(%d): want 0 (no detail) to %d", c.breakerDetail, mostDetail)
 	}
+	if i := slices.IndexFunc(c.attributes, func(kv attribute.KeyValue) bool { return !kv.Valid() }); i >= 0 {
+		return fmt.Errorf("otelthrottle: WithAttributes: attribute %d of %d has no key", i+1, len(c.attributes))
+	}
 	return nil
+}
+
+// constants are the attributes of the user that are on everything.
+func (c *config) constants() []attribute.KeyValue {
+	return slices.DeleteFunc(slices.Clone(c.attributes), func(kv attribute.KeyValue) bool { return slices.Contains(ownKeys(), kv.Key) })
 }
 
 // flusher is a MeterProvider that sends what there is to send when it is asked to, which the API does not know of.
@@ -92,7 +100,8 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	})
 }
 
-// WithAttributes adds attributes to every metric and every span, beside those of the schema, which win.
+// WithAttributes adds attributes to every metric and every span, beside those of the schema. Those whose keys are the schema's, such as
+// error.type, are left out, because the schema also says where they are absent. One without a key is an error of [New].
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	attributes = slices.Clone(attributes)
 	return option(func(c *config) { c.attributes = append(c.attributes, attributes...) })

@@ -29,19 +29,20 @@ type Telemetry struct {
 	backoffs  *backoffs
 }
 
-// New returns the adapter, or an error if an option is out of range or the meter refuses an instrument.
+// New returns the adapter, or an error if an option is out of range, an attribute has no key, or the meter refuses an instrument.
 func New(options ...Option) (*Telemetry, error) {
 	c := newConfig(options)
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	constants := c.constants()
 	tel := &Telemetry{
 		config:    c,
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		throttles: newThrottles(c.attributes),
-		breakers:  newBreakers(c.attributes, c.breakerDetail),
-		buckets:   newBuckets(c.attributes),
-		backoffs:  newBackoffs(c.attributes),
+		throttles: newThrottles(constants),
+		breakers:  newBreakers(constants, c.breakerDetail),
+		buckets:   newBuckets(constants),
+		backoffs:  newBackoffs(constants),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
