@@ -13,6 +13,9 @@ import (
 // BackoffHooks returns the hooks for a Responsive's Config. Several may share them. A call that need not wait costs nothing more with
 // them.
 func (tel *Telemetry) BackoffHooks() backoff.Hooks {
+	if !tel.made() {
+		return backoff.Hooks{}
+	}
 	h := backoff.Hooks{Created: tel.backoffs.join, Closed: tel.backoffs.leave}
 	if !tel.withoutSpans || !tel.withoutTimes {
 		h.Slept = tel.slept

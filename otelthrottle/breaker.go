@@ -13,6 +13,9 @@ import (
 // BreakerHooks returns the hooks for a breaker's Config. Several managers may share them. A call that is let through costs nothing
 // more with them.
 func (tel *Telemetry) BreakerHooks() breaker.Hooks {
+	if !tel.made() {
+		return breaker.Hooks{}
+	}
 	h := breaker.Hooks{Created: tel.breakers.join, Closed: tel.breakers.leave}
 	if !tel.withoutSpans {
 		h.Shed = tel.shedByBreaker

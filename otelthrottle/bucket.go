@@ -15,6 +15,9 @@ import (
 // BucketHooks returns the hooks for a limiter's Config. Several limiters may share them. A request to a bucket in memory costs nothing
 // more with them, unless it is denied or waits under a recording span.
 func (tel *Telemetry) BucketHooks() bucket.Hooks {
+	if !tel.made() {
+		return bucket.Hooks{}
+	}
 	h := bucket.Hooks{Created: tel.buckets.join, Closed: tel.buckets.leave}
 	if !tel.withoutTimes {
 		h.Asked = tel.asked

@@ -14,7 +14,7 @@ import (
 
 // Telemetry turns what throttles, breakers, buckets and backoffs do into OpenTelemetry. Make one per process with [New], and hand its Hooks
 // to every throttle, its BreakerHooks to every breaker, its BucketHooks to every limiter and its BackoffHooks to every Responsive. All
-// methods are safe for concurrent use.
+// methods are safe for concurrent use. A nil or zero Telemetry tells nothing: its hooks listen to nothing.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
@@ -55,12 +55,15 @@ func New(options ...Option) (*Telemetry, error) {
 	return tel, nil
 }
 
+// made reports whether tel came from New.
+func (tel *Telemetry) made() bool { return tel != nil && tel.throttles != nil }
+
 // Shutdown flushes the MeterProvider, if that has a method ForceFlush as the SDK's has, and then ends the telemetry, also if the flush
 // failed: all series end with the next collection, and hooks say nothing any more. Throttles, breakers, buckets and backoffs go on working.
 // It is idempotent. The context is that of the flush. What is closed by then is not told of, so close it afterwards; the providers, which
 // are the caller's to shut down, come last.
 func (tel *Telemetry) Shutdown(ctx context.Context) error {
-	if tel.ending.Swap(true) {
+	if !tel.made() || tel.ending.Swap(true) {
 		return nil
 	}
 	err := tel.flush(ctx) // while there is what it flushes: without the callback no counter is read any more
@@ -86,6 +89,9 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 // with others of this Telemetry, they still count each call once, but record its duration twice, and start two spans, one of which may
 // never end.
 func (tel *Telemetry) Hooks() throttle.Hooks {
+	if !tel.made() {
+		return throttle.Hooks{}
+	}
 	b := &binding{telemetry: tel, duration: tel.instruments.duration}
 	h := throttle.Hooks{Created: b.created, Closed: b.closed}
 	if !tel.withoutSpans {
