@@ -37,7 +37,7 @@ func (l *Limiter) ask(ctx context.Context, q question) (Decision, error) {
 	}
 	begun := time.Now()
 	d, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (Decision, error) { return l.config.Store.Take(ctx, r) },
-		func(late Decision) { l.giveBack(r.Key, late.Granted) })
+		func(late Decision) { l.giveBack(context.Background(), r.Key, late.Granted) })
 	if h := l.config.Hooks.Asked; h != nil && !errors.Is(err, remote.ErrResting) {
 		l.tellAsked(ctx, &q, d.Granted, StoreEvent{Limiter: l, Duration: time.Since(begun), Requests: q.requests, Err: err})
 	}
@@ -60,7 +60,7 @@ func (l *Limiter) tellAsked(ctx context.Context, q *question, granted int64, e S
 		case q.own && recover() != nil:
 			l.panics.Add(1)
 		case e.Err == nil:
-			l.giveBack(q.Key, granted)
+			l.giveBack(context.Background(), q.Key, granted)
 		}
 	}()
 	l.config.Hooks.Asked(ctx, e)
@@ -95,11 +95,16 @@ func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("%w: %d", ErrNegative, n)
 	}
+	return l.returnTo(ctx, key, *l.limitOf(key), n)
+}
+
+// returnTo gives tokens back to a bucket of a limit.
+func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64) error {
 	defer l.lines.learn(key)
 	if l.memory != nil {
-		return l.memory.Return(ctx, key, *l.limitOf(key), n)
+		return l.memory.Return(ctx, key, limit, n)
 	}
-	return l.instruct(ctx, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, *l.limitOf(key), n) })
+	return l.instruct(ctx, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
 }
 
 // Reset fills the bucket of a key: with a store that is elsewhere, for all who share it, also the present process's share of it for
@@ -130,9 +135,15 @@ func (l *Limiter) instruct(ctx context.Context, something func(context.Context) 
 	return err
 }
 
-// giveBack gives back what nobody needs any more.
-func (l *Limiter) giveBack(key string, n int64) {
-	if n > 0 {
-		_ = l.Return(context.Background(), key, n)
+// giveBack gives back what nobody needs any more. Nobody waits for that, so that a panic of LimitFor is counted only.
+func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
+	if n <= 0 {
+		return
 	}
+	limit, err := l.limitApart(key)
+	if err != nil {
+		l.panics.Add(1)
+		return
+	}
+	_ = l.returnTo(ctx, key, *limit, n)
 }

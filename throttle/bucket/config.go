@@ -54,7 +54,8 @@ type Config struct {
 	Name string
 	// Limit is that of every key for which LimitFor has no other. Required.
 	Limit Limit
-	// LimitFor returns the limit of a key, live: it is asked at each request. The zero Limit, and one that is not valid, mean Limit.
+	// LimitFor returns the limit of a key, live: it is asked at each request. The zero Limit, and one that is not valid, mean Limit. If it panics,
+	// the panic goes up to whoever asked, or stands in line. Where tokens are given back that nobody needs it is counted in [Stats].HookPanics.
 	LimitFor func(key string) Limit
 	// Store keeps the buckets. Default a memory store of the limiter's own, for one process. [NewMemoryStore] says what a key costs there,
 	// and how long.

@@ -161,7 +161,7 @@ func (f *flights) land(l *Limiter, key string, r *route, now *flight) *flight {
 		close(now.landed)
 	}
 	if spare := f.keep(l, key, r, now.limit, now.spare(), now.d.ResetAfter); spare > 0 {
-		go l.giveBack(key, spare)
+		go l.giveBack(context.Background(), key, spare)
 	}
 	f.remember(l, key, r, now)
 	next := r.next

@@ -112,7 +112,7 @@ func (f *flights) end(l *Limiter, key string, r *route) {
 	r.lease = lease{}
 	f.forget(key, r)
 	f.mu.Unlock()
-	l.giveBack(key, unused)
+	l.giveBack(context.Background(), key, unused)
 }
 
 // close gives back what was fetched ahead, as far as the store takes it in time. Nothing is fetched ahead any more.
@@ -129,6 +129,6 @@ func (f *flights) close(l *Limiter) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.StoreTimeout)
 	defer cancel()
 	for key, n := range unused {
-		_ = l.Return(ctx, key, n)
+		l.giveBack(ctx, key, n)
 	}
 }

@@ -22,7 +22,7 @@ type Limiter struct {
 	lines   lines
 	waiting atomic.Int64
 	asking  atomic.Int64
-	panics  atomic.Uint64 // of hooks, on goroutines of our own
+	panics  atomic.Uint64 // of which nobody else is told
 	closed  chan struct{}
 	closing atomic.Bool
 }

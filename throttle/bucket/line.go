@@ -156,16 +156,19 @@ func (l *Limiter) serve(key string, q *line) {
 	for {
 		want := l.wanted(key, q)
 		if want.waiters == 0 {
-			l.giveBack(key, spare)
+			l.giveBack(context.Background(), key, spare)
 			return
 		}
 		if early := time.Until(q.look); early > 0 {
 			q.await(early)
 			continue
 		}
-		limit := l.limitOf(key)
 		want.first, want.all = want.first-spare, want.all-spare
-		d, err := l.askFor(key, limit, want)
+		limit, err := l.limitApart(key)
+		var d Decision
+		if err == nil {
+			d, err = l.askFor(key, limit, want)
+		}
 		have := spare
 		if err == nil {
 			have += d.Granted

@@ -23,7 +23,7 @@ type Stats struct {
 	Asking       int    // other requests that wait for the answer of a store
 	OnFailure    FailurePolicy
 	Limit        Limit  // of keys that have no other
-	HookPanics   uint64 // panics of hooks on goroutines of the limiter's own: see Hooks
+	HookPanics   uint64 // panics that nobody else is told of: see Hooks, and Config.LimitFor
 }
 
 // Stats returns what the limiter has done.

@@ -40,6 +40,9 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	defer l.waiting.Add(-1) // after it was counted: whoever sees nobody wait sees what became of all
 	s := l.stand(ctx, key, limit, n)
 	l.noteWait(ctx, key, n, time.Since(begun), s)
+	if p := (*limitPanic)(nil); errors.As(s.err, &p) {
+		panic(p.value)
+	}
 	return s.err
 }
 
@@ -66,7 +69,7 @@ func (l *Limiter) leave(key string, w *waiter) {
 	select {
 	case s := <-w.served:
 		if s.err == nil && s.source == FromStore {
-			l.giveBack(key, w.n)
+			l.giveBack(context.Background(), key, w.n)
 		}
 	default:
 	}

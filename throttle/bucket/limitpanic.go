@@ -1,0 +1,20 @@
+package bucket
+
+import "fmt"
+
+// limitPanic is a panic of LimitFor on a goroutine of the limiter's own. It goes on up on that of whoever waits.
+type limitPanic struct{ value any }
+
+func (p *limitPanic) Error() string {
+	return fmt.Sprintf("bucket: panic of Config.LimitFor: %v", p.value)
+}
+
+// limitApart is limitOf on a goroutine of the limiter's own, where a panic would end the process.
+func (l *Limiter) limitApart(key string) (limit *Limit, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &limitPanic{value}
+		}
+	}()
+	return l.limitOf(key), nil
+}

@@ -1,0 +1,121 @@
+package bucket_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// TestAPanicOfLimitForGoesUpToWhoeverWaits in line, to each of them, and nobody else: the line goes on afterwards.
+func TestAPanicOfLimitForGoesUpToWhoeverWaits(t *testing.T) {
+	for name, store := range map[string]bucket.Store{"in memory": nil, "elsewhere": newRemote()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var hot atomic.Bool
+				var told atomic.Int64
+				l := limiter(t, bucket.Config{
+					Store: store, Limit: bucket.Every(time.Minute),
+					LimitFor: func(string) bucket.Limit {
+						if hot.Load() {
+							panic("limit")
+						}
+						return bucket.Limit{}
+					},
+					Hooks: bucket.Hooks{Waited: func(_ context.Context, e bucket.WaitEvent) {
+						if told.Add(1); hot.Load() && (e.Err == nil || e.Err.Error() != "bucket: panic of Config.LimitFor: limit") {
+							t.Errorf("Waited: got %v want the panic", e.Err)
+						}
+					}},
+				})
+				_, _ = l.Allow(t.Context(), "k")
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						if got := caught(func() { _ = l.Wait(t.Context(), "k", 1) }); got != "limit" {
+							t.Errorf("Wait: got panic %v want limit", got)
+						}
+					})
+				}
+				synctest.Wait()
+				hot.Store(true)
+				time.Sleep(time.Minute)
+				all.Wait()
+				hot.Store(false)
+				if s := l.Stats(); s.Waiting != 0 || s.HookPanics != 0 || told.Load() != 3 {
+					t.Errorf("got %+v, %d told want nobody waiting, three told", s, told.Load())
+				}
+				if err := l.Wait(t.Context(), "k", 1); err != nil {
+					t.Errorf("the next: got %v want nil", err)
+				}
+			})
+		})
+	}
+}
+
+// TestAPanicOfLimitForWhereNobodyWaits is counted: of tokens that are given back because who wanted them has left.
+func TestAPanicOfLimitForWhereNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		calls := 0
+		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
+			switch calls++; calls {
+			case 4: // the line asks when the token has come back, for one who leaves at that moment
+				leave()
+				<-left
+			case 5:
+				panic("limit")
+			}
+			return bucket.Limit{}
+		}})
+		_, _ = l.Allow(t.Context(), "k")
+		_ = l.Wait(ctx, "k", 1)
+		close(left)
+		synctest.Wait()
+		if s := l.Stats(); calls != 5 || s.HookPanics != 1 || s.Waiting != 0 {
+			t.Errorf("got %d calls, %+v want 5, one panic", calls, s)
+		}
+	})
+}
+
+// TestAPanicOfLimitForWhenTokensComeLate is counted, and the store is not to blame.
+func TestAPanicOfLimitForWhenTokensComeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hot, thaw := atomic.Bool{}, make(chan struct{})
+		l := limiter(t, bucket.Config{Store: frozen{bucket.NewMemoryStore(), thaw}, Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
+			if hot.Load() {
+				panic("limit")
+			}
+			return bucket.Limit{}
+		}})
+		for range 3 {
+			_, _ = l.AllowN(t.Context(), "k", 1)
+		}
+		hot.Store(true)
+		close(thaw)
+		synctest.Wait()
+		if s := l.Stats(); s.HookPanics != 1 {
+			t.Errorf("got %+v want one panic", s)
+		}
+		if got := caught(func() { _ = l.Return(t.Context(), "k", 1) }); got != "limit" {
+			t.Errorf("Return: got panic %v want limit", got)
+		}
+	})
+}
+
+// frozen is a store that answers late, and does not heed its context.
+type frozen struct {
+	bucket.Store
+
+	thaw chan struct{}
+}
+
+func (s frozen) Take(_ context.Context, r bucket.Request) (bucket.Decision, error) {
+	<-s.thaw
+	return s.Store.Take(context.Background(), r)
+}
