@@ -36,7 +36,7 @@ func (l *Limiter) ask(ctx context.Context, q question) (Decision, error) {
 		return Decision{Limit: r.Limit.Capacity}, err
 	}
 	begun := time.Now()
-	d, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (Decision, error) { return l.config.Store.Take(ctx, r) },
+	d, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (Decision, error) { return l.askStore(ctx, r) },
 		func(late Decision) { l.giveBack(context.Background(), r.Key, late.Granted) })
 	if h := l.config.Hooks.Asked; h != nil && !errors.Is(err, remote.ErrResting) {
 		l.tellAsked(ctx, &q, d.Granted, StoreEvent{Limiter: l, Duration: time.Since(begun), Requests: q.requests, Err: err})

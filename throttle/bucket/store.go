@@ -5,7 +5,8 @@ import "context"
 // Store keeps the levels of buckets. All times are those of its own clock, and each method is one atomic step. A bucket that the store
 // knows nothing of is full. All methods are safe for concurrent use, and return when their context ends, with an error.
 type Store interface {
-	// Take grants at least r.Min and at most r.Max tokens, or none: see [Level.Take]. A Max of 0 changes nothing.
+	// Take grants at least r.Min and at most r.Max tokens, or none: see [Level.Take]. A Max of 0 changes nothing. Who is denied is told when to
+	// come again. A limiter takes an answer that is neither for a failure of the store.
 	Take(ctx context.Context, r Request) (Decision, error)
 	// Return gives tokens back that were not needed. A bucket never gets more than full.
 	Return(ctx context.Context, key string, l Limit, n int64) error
