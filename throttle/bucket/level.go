@@ -7,7 +7,7 @@ type Level struct {
 	// At is the time, in nanoseconds since 1970 by the store's clock, at which a Continuous bucket will be full, or at which the period
 	// of a Fixed one began.
 	At int64
-	// Used is how many tokens a Fixed bucket has granted in that period.
+	// Used is how many tokens a Fixed bucket has granted in that period. Less than none, which nobody can have granted, is none.
 	Used int64
 }
 
@@ -68,7 +68,7 @@ func (v *Level) takeFixed(m *meter, now, atLeast, atMost int64, d *Decision) {
 	case v.At > now+m.period: // of a clock that was far ahead: nobody knows what is left, and the next period is not far
 		used = m.capacity
 	case v.At >= begins:
-		begins, used = v.At, v.Used
+		begins, used = v.At, max(0, v.Used)
 	}
 	left := max(0, m.capacity-used)
 	reset := time.Duration(begins + m.period - now)
@@ -98,7 +98,7 @@ func (v *Level) takeFixed(m *meter, now, atLeast, atMost int64, d *Decision) {
 func (v Level) Return(l Limit, now, n int64) Level {
 	l = l.WithDefaults()
 	if l.Algorithm == Fixed {
-		if v.At < now-now%int64(l.Period) {
+		if v.Used <= 0 || v.At < now-now%int64(l.Period) {
 			return v
 		}
 		return Level{At: v.At, Used: max(0, v.Used-max(0, n))}
@@ -111,7 +111,7 @@ func (v Level) Return(l Limit, now, n int64) Level {
 func (v Level) Full(l Limit, now int64) bool {
 	l = l.WithDefaults()
 	if l.Algorithm == Fixed {
-		return v.Used == 0 || v.At <= now-int64(l.Period)
+		return v.Used <= 0 || v.At <= now-int64(l.Period)
 	}
 	return v.At <= now
 }

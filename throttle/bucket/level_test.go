@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -98,5 +99,23 @@ func TestAFixedBucketIsFullAgainEachPeriod(t *testing.T) {
 			t.Errorf("step %d: got %+v, want %+v", i, d, want)
 		}
 		v = next
+	}
+}
+
+// TestNobodyUsesLessThanNothing of a Fixed bucket: a level that says so, which nobody can have written, is that of a full one.
+func TestNobodyUsesLessThanNothing(t *testing.T) {
+	now := int64(1.8e18)
+	for _, used := range []int64{-1, -3, math.MinInt64} {
+		for _, capacity := range []int64{3, math.MaxInt64} {
+			l := Limit{Capacity: capacity, Period: time.Second, Algorithm: Fixed}
+			v, full := Level{At: now, Used: used}, Level{At: now}
+			next, d := v.Take(l, now, 1, math.MaxInt64)
+			if wantNext, want := full.Take(l, now, 1, math.MaxInt64); d != want || next != wantNext || d.Granted != capacity {
+				t.Errorf("take of %d, of which %d are used: got %+v, %+v want %+v, %+v", capacity, used, next, d, wantNext, want)
+			}
+			if _, d := v.Return(l, now, 1).Take(l, now, 0, 0); d.Remaining != capacity || !v.Full(l, now) {
+				t.Errorf("of %d, of which %d are used, after one was returned: got %+v and full %v want all there", capacity, used, d, v.Full(l, now))
+			}
+		}
 	}
 }

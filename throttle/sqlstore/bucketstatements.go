@@ -57,8 +57,9 @@ RETURNING taken_ns, at_ns, used, granted`
 
 	takeFixedEndSQL = `
 ON CONFLICT (name, id) DO UPDATE SET keep_ns = excluded.keep_ns, taken_ns = excluded.taken_ns,
-	granted = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted ELSE {least}(excluded.granted, CAST(? AS bigint) - b.used) END,
-	used = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted ELSE b.used + {least}(excluded.granted, CAST(? AS bigint) - b.used) END,
+	granted = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted ELSE {least}(excluded.granted, CAST(? AS bigint) - {greatest}(0, b.used)) END,
+	used = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted
+		ELSE {greatest}(0, b.used) + {least}(excluded.granted, CAST(? AS bigint) - {greatest}(0, b.used)) END,
 	at_ns = {greatest}(b.at_ns, excluded.at_ns)
 	WHERE b.at_ns < excluded.at_ns OR b.at_ns <= excluded.taken_ns + excluded.keep_ns AND b.used <= CAST(? AS bigint)
 RETURNING taken_ns, at_ns, used, granted`
@@ -96,9 +97,9 @@ ON DUPLICATE KEY UPDATE used = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, used), k
 	takeFixedMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, ?, CAST(? AS SIGNED) * LAST_INSERT_ID(1), ?)
 ON DUPLICATE KEY UPDATE
 	keep_ns = IF(at_ns < CAST(? AS SIGNED) OR at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), VALUES(keep_ns), keep_ns),
-	used = CASE LAST_INSERT_ID(IF(at_ns < CAST(? AS SIGNED), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + used, 0)))
+	used = CASE LAST_INSERT_ID(IF(at_ns < CAST(? AS SIGNED), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + GREATEST(0, used), 0)))
 		WHEN 0 THEN used
-		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), used + LEAST(VALUES(used), CAST(? AS SIGNED) - used)) END,
+		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), GREATEST(0, used) + LEAST(VALUES(used), CAST(? AS SIGNED) - GREATEST(0, used))) END,
 	at_ns = IF(at_ns < CAST(? AS SIGNED), VALUES(at_ns), at_ns)`
 )
 

@@ -50,6 +50,7 @@ func (e *engine) bucketCases(t *testing.T) {
 	t.Run("keeps the word of a store", e.bucketsConform)
 	t.Run("what many do can be put in order", e.bucketHistories)
 	t.Run("takes as a level does", e.takesAsLevels)
+	t.Run("nobody uses less than nothing", e.usesAtLeastNothing)
 	t.Run("names of any bytes are apart", e.keepsBucketsApart)
 	t.Run("a missing table is told", e.missesBuckets)
 	t.Run("twenty processes create the schema at once", e.createsBucketsAtOnce)

@@ -79,6 +79,28 @@ func (e *engine) takesAsLevels(t *testing.T) {
 	}
 }
 
+// usesAtLeastNothing finds rows of Fixed buckets that nobody can have written, which are those of full ones.
+func (e *engine) usesAtLeastNothing(t *testing.T) {
+	b := e.buckets(t, e.dsn(t), fmt.Sprint("negative ", e.last.Add(1)), "negative_")
+	for _, used := range []int64{-1, -3, math.MinInt64} {
+		for _, capacity := range []int64{3, math.MaxInt64} {
+			key, l := fmt.Sprint(used, capacity), lasting(capacity, bucket.Fixed)
+			now := b.now(t)
+			b.put(t, key, bucket.Level{At: now - now%int64(l.Period), Used: used})
+			if err := b.Return(t.Context(), key, l, 1); err != nil {
+				t.Errorf("%d used of %d: return: got %v want nil", used, capacity, err)
+			}
+			for i, most := range []int64{2, math.MaxInt64, 1} {
+				want := []int64{2, capacity - 2, 0}[i]
+				d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Max: most})
+				if err != nil || d.Granted != want {
+					t.Errorf("%d used of %d: take %d: got %+v, %v want %d granted", used, capacity, most, d, err, want)
+				}
+			}
+		}
+	}
+}
+
 // step is that of the database's clock.
 func (e *engine) step() time.Duration {
 	if e.dialect == sqlstore.SQLite {

@@ -66,12 +66,7 @@ func returnMutants() []mutant {
 			}
 			return v.Return(l, now, n)
 		})},
-		{"gives the present period what the last one had", []string{"return/what was taken in another period is lost"}, givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
-			if begins := now - now%int64(l.Period); l.Algorithm == bucket.Fixed && v.At < begins {
-				return bucket.Level{At: begins, Used: -n}
-			}
-			return v.Return(l, now, n)
-		})},
+		{"gives the present period what the last one had", []string{"return/what was taken in another period is lost"}, givesToThePresent()},
 		{"resets nothing", []string{"reset/fills", "take/another handle sees it"}, shared(func(s *storage) { s.reset = func(*storage, string) {} })},
 		{"empties a bucket that nobody knows when it is reset", []string{"reset/of a bucket that nobody knows"}, shared(func(s *storage) {
 			s.reset = func(s *storage, key string) {
@@ -142,6 +137,27 @@ func forgetsOn(change func(a, b bucket.Limit) bool) func(*recorder) func() bucke
 			}
 			last[r.Key] = r.Limit
 			return v.Take(r.Limit, now, r.Min, r.Max)
+		}
+	})
+}
+
+// givesToThePresent keeps what is given back of another period as less than nothing that was used, and grants it.
+func givesToThePresent() func(*recorder) func() bucket.Store {
+	return shared(func(s *storage) {
+		s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if begins := now - now%int64(l.Period); l.Algorithm == bucket.Fixed && v.At < begins {
+				return bucket.Level{At: begins, Used: -n}
+			}
+			return v.Return(l, now, n)
+		}
+		s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			l := r.Limit
+			if v.Used < 0 {
+				l.Capacity, v.Used = l.Capacity-v.Used, 0
+			}
+			next, d := v.Take(l, now, r.Min, r.Max)
+			d.Limit = r.Limit.Capacity
+			return next, d
 		}
 	})
 }
