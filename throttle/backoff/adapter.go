@@ -19,13 +19,18 @@ func (r *Responsive) BackOff() *BackOff {
 	return b
 }
 
-// NextBackOff takes notice of an attempt that was throttled, and returns how long to wait before the next.
+// NextBackOff takes notice of an attempt that was throttled, and returns how long to wait before the next. What it has returned stays as it is when the
+// delay changes.
 func (b *BackOff) NextBackOff() time.Duration {
 	if !b.made() {
 		return 0
 	}
+	now := time.Now()
+	if b.responsive.forgotten(now) {
+		b.Reset()
+	}
 	b.responsive.done(b.generation.Load(), Throttled)
-	d, generation := b.responsive.slot(time.Now())
+	d, generation := b.responsive.slot(now)
 	b.generation.Store(generation)
 	return d
 }
@@ -33,6 +38,7 @@ func (b *BackOff) NextBackOff() time.Duration {
 // Reset begins an operation.
 func (b *BackOff) Reset() {
 	if b.made() {
+		b.responsive.forgotten(time.Now())
 		b.generation.Store(b.responsive.generation())
 	}
 }

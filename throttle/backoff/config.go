@@ -67,8 +67,8 @@ type Config struct {
 	RandomizationFactor float64
 	// MaxRandomization bounds that in time. Default 2 min.
 	MaxRandomization time.Duration
-	// IdleReset is after how long without a call the delay is forgotten. Default five minutes, or twice MaxInterval if that is longer; negative
-	// means never.
+	// IdleReset is after how long without a call the delay is forgotten; while somebody waits it is not. Default five minutes, or twice MaxInterval
+	// if that is longer; negative means never.
 	IdleReset time.Duration
 
 	// Classify says what became of a call of [Do], instead of the default, by what its function returned: nil too. End it with

@@ -19,7 +19,7 @@ type Responsive struct {
 	mu     sync.Mutex
 	dial   dial
 	line   line
-	active time.Time // when somebody called last, if there is a delay
+	active time.Time // when somebody called last, or will after the delay that he was told, if there is a delay
 	floor  time.Time // before which the service wants no call
 	rested bool      // somebody has slept the present delay: for SleepOnFailure
 	tally  tally
@@ -152,5 +152,14 @@ func (r *Responsive) settle(now time.Time) {
 	}
 }
 
-// touch notes that somebody has called.
-func (r *Responsive) touch(now time.Time) { r.active = now }
+// forgotten reports whether the delay was forgotten just now, because nobody has asked for it in a long time.
+func (r *Responsive) forgotten(now time.Time) bool {
+	return r.change(func() { r.settle(now) }).made
+}
+
+// touch notes that somebody has called, or will.
+func (r *Responsive) touch(at time.Time) {
+	if at.After(r.active) {
+		r.active = at
+	}
+}

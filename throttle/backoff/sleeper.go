@@ -35,10 +35,12 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	now := time.Now()
+	r.forgotten(now) // by itself: what follows is another step
 	r.change(func() {
 		r.tally.invocations++
 		r.tally.count(Throttled)
-		r.touch(time.Now())
+		r.touch(now)
 		if r.dial.interval == 0 || r.rested {
 			r.dial.throttled(r.dial.generation)
 			r.rested = false

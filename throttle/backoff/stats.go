@@ -46,7 +46,7 @@ func (r *Responsive) Stats() Stats {
 	if !r.made() {
 		return Stats{}
 	}
-	r.change(func() { r.settle(time.Now()) })
+	r.forgotten(time.Now())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stats()

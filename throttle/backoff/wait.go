@@ -72,7 +72,7 @@ func (r *Responsive) noteSleep(ctx context.Context, d time.Duration, err error) 
 
 // sleepAlone sleeps the present delay, beside all others.
 func (r *Responsive) sleepAlone(ctx context.Context, now time.Time) (generation uint64, slept bool, err error) {
-	r.change(func() { r.settle(now) })
+	r.forgotten(now)
 	r.mu.Lock()
 	r.touch(now)
 	generation = r.dial.generation
@@ -98,7 +98,7 @@ func (r *Responsive) liftFloor(now time.Time) time.Duration {
 
 // standInLine waits until everybody before the caller has had his turn, and the gap after the last is over.
 func (r *Responsive) standInLine(ctx context.Context, now time.Time) (generation uint64, slept bool, err error) {
-	r.change(func() { r.settle(now) }) // by itself: nobody has a place in line yet who could lose it if a hook panics
+	r.forgotten(now) // by itself: nobody has a place in line yet who could lose it if a hook panics
 	var mine *list.Element
 	for {
 		early, generation := r.step(&mine, now)
@@ -167,30 +167,31 @@ func (r *Responsive) pause(ctx context.Context, d time.Duration, wake <-chan str
 	return nil
 }
 
-// slot returns how long somebody must wait who does not stand in line, and by which generation of the delay.
+// slot returns how long somebody must wait who does not stand in line, and by which generation of the delay. He is believed to wait, and to call then.
 func (r *Responsive) slot(now time.Time) (d time.Duration, generation uint64) {
 	r.change(func() {
 		r.settle(now)
-		r.touch(now)
-		generation = r.dial.generation
-		d = r.dial.noisy(rand.Float64())
-		floor := r.liftFloor(now)
-		if r.config.Mode == Sleep || d == 0 {
-			d = max(d, floor)
-			return
-		}
-		due := r.line.due(r.floor)
-		if waiting := r.line.queue.Len(); waiting > 0 { // who stands in line is not overtaken
-			d = min(due.Sub(now)+time.Duration(waiting)*r.dial.interval, r.config.MaxInterval)
-			return
-		}
-		if latest := now.Add(r.config.MaxInterval); due.After(latest) {
-			due = latest
-		}
-		r.line.taken(due, now, false, d)
-		d = max(0, due.Sub(now))
+		d, generation = r.giveSlot(now), r.dial.generation
+		r.touch(now.Add(d))
 	})
 	return d, generation
+}
+
+// giveSlot is slot with the lock held. In the mode Pace it gives a turn away ahead of time.
+func (r *Responsive) giveSlot(now time.Time) time.Duration {
+	gap, floor := r.dial.noisy(rand.Float64()), r.liftFloor(now)
+	if r.config.Mode == Sleep || gap == 0 {
+		return max(gap, floor)
+	}
+	due := r.line.due(r.floor)
+	if waiting := r.line.queue.Len(); waiting > 0 { // who stands in line is not overtaken
+		return min(due.Sub(now)+time.Duration(waiting)*r.dial.interval, r.config.MaxInterval)
+	}
+	if latest := now.Add(r.config.MaxInterval); due.After(latest) {
+		due = latest
+	}
+	r.line.taken(due, now, false, gap)
+	return max(0, due.Sub(now))
 }
 
 // generation returns that of the delay.
