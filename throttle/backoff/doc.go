@@ -27,8 +27,8 @@
 // Processes that call the same service each have their own delay. Together they find the rate that it bears, but who is fast becomes faster, so
 // that one may get nearly all. Where each must have a part, let a token bucket in a store say how many calls there are for all.
 //
-// Retry-After holds for all workers, as long as it says. A service that says a second whenever it is at its limit is so often left alone that less than
-// half of what it bears may be used.
+// Retry-After holds for all workers, as long as it says, also for those who wait already. A service that says a second whenever it is at its limit is
+// so often left alone that less than half of what it bears may be used.
 //
 // # The way back
 //

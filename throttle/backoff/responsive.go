@@ -22,6 +22,8 @@ type Responsive struct {
 	active time.Time // when somebody called last, or will after the delay that he was told, if there is a delay
 	floor  time.Time // before which the service wants no call
 	rested bool      // somebody has slept the present delay: for SleepOnFailure
+	resets uint64
+	bell   chan struct{} // closed to wake all who sleep by themselves; nil if nobody has lain down since
 	tally  tally
 }
 
@@ -79,7 +81,7 @@ func (r *Responsive) Delay() time.Duration {
 	return step.To
 }
 
-// Reset forgets the delay.
+// Reset forgets the delay, and until when the service wants no call. Whoever waits for either is let go.
 func (r *Responsive) Reset() {
 	if !r.made() {
 		return
@@ -87,6 +89,9 @@ func (r *Responsive) Reset() {
 	r.change(func() {
 		r.dial.forget()
 		r.floor = time.Time{}
+		r.resets++
+		r.ring()
+		r.line.wakeFirst() // also if there was no delay, which is no step
 	})
 }
 

@@ -70,23 +70,6 @@ func (r *Responsive) noteSleep(ctx context.Context, d time.Duration, err error) 
 	}
 }
 
-// sleepAlone sleeps the present delay, beside all others.
-func (r *Responsive) sleepAlone(ctx context.Context, now time.Time) (generation uint64, slept bool, err error) {
-	r.forgotten(now)
-	r.mu.Lock()
-	r.touch(now)
-	generation = r.dial.generation
-	d := max(r.dial.noisy(rand.Float64()), r.liftFloor(now))
-	if d > 0 {
-		r.tally.sleeping++
-	}
-	r.mu.Unlock()
-	if d <= 0 {
-		return generation, false, nil
-	}
-	return generation, true, r.pause(ctx, d, nil)
-}
-
 // liftFloor returns how long the service still wants no call.
 func (r *Responsive) liftFloor(now time.Time) time.Duration {
 	left := r.floor.Sub(now)
