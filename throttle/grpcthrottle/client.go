@@ -76,7 +76,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			made = true
 			own = invoker(c.tell(ctx, rpc, p, known), method, req, reply, cc, opts...)
-			return FromStatus(own)
+			return ended(own)
 		})
 		if !made {
 			return c.refusal(err)

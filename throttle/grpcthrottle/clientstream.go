@@ -1,7 +1,6 @@
 package grpcthrottle
 
 import (
-	"errors"
 	"io"
 
 	"google.golang.org/grpc"
@@ -25,10 +24,13 @@ func (s *clientStream) options(opts []grpc.CallOption) []grpc.CallOption {
 // RecvMsg receives a message. The first one is the answer.
 func (s *clientStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	if err != nil {
-		s.end(err)
-	} else {
+	switch err { //nolint:errorlint // an EOF inside of another error is not the good end
+	case nil:
 		s.call.Answered(nil)
+	case io.EOF:
+		s.end(nil)
+	default:
+		s.end(err)
 	}
 	return err
 }
@@ -36,7 +38,7 @@ func (s *clientStream) RecvMsg(m any) error {
 // SendMsg sends a message. An error other than EOF is the end; after an EOF the status is still to be received.
 func (s *clientStream) SendMsg(m any) error {
 	err := s.ClientStream.SendMsg(m)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF { //nolint:errorlint // after an EOF inside of another error there is nothing to receive
 		s.end(err)
 	}
 	return err
@@ -44,8 +46,5 @@ func (s *clientStream) SendMsg(m any) error {
 
 // end ends the call. The first end counts: gRPC tells it, and an interceptor between us and gRPC may have kept it from telling.
 func (s *clientStream) end(err error) {
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	s.call.Done(FromStatus(err))
+	s.call.Done(ended(err))
 }

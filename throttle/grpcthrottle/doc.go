@@ -50,7 +50,8 @@
 //
 // Retries have their place outside of the throttle: interceptors that retry come before [Client.DialOptions], so
 // that every attempt is a call that can be shed. The retry policies of gRPC (service config) work inside; what they attempt is one call
-// to the throttle, whose outcome is that of the last attempt.
+// to the throttle, whose outcome is that of the last attempt. If that ended while it was sending, gRPC tells of an EOF and no status, which is
+// a rejection: only what the backend could not serve is attempted again.
 //
 // # Priorities
 //

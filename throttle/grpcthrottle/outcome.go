@@ -3,6 +3,9 @@ package grpcthrottle
 import (
 	"context"
 	"errors"
+	"io"
+
+	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -11,6 +14,15 @@ import (
 func outcome(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == context.Canceled {
 		return &leftError{err: err}
+	}
+	return FromStatus(err)
+}
+
+// ended returns the error of a client's call as its throttle is to see it. An EOF without a status is no good end: gRPC loses the status when the
+// last of its own retries ends while it is sending, and it tries again only what the backend could not serve.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) && !hasStatus(err) && throttle.FaultOf(err) == throttle.FaultOther {
+		return faults.WithUnavailable(err, 0)
 	}
 	return FromStatus(err)
 }
