@@ -13,10 +13,7 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
+	os.Exit(command(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run makes calls while all is well, then far too many, and then two more.
