@@ -32,8 +32,9 @@
 // # One row per name
 //
 // Throttles of one name, such as the members of a Group, are one row. Their counters are added up, those of closed ones are kept, and so
-// nothing falls while the name lives; the probability is the highest of them, window and calls in flight are sums. When the last is closed,
-// the row goes, and a throttle that brings the name back begins from 0.
+// nothing falls while the name lives; the probability is the highest of the open ones, window and calls in flight are sums over them. A
+// call that was in flight when its throttle was closed, because its Group let go of it, say, is counted when it ends, if that is within
+// ten minutes. When the last is closed, the row goes, and a throttle that brings the name back begins from 0.
 //
 // # JSON
 //
@@ -50,7 +51,7 @@
 //	    "ratio": 2, "minimum_rate": 1, "target_rejection": 0, "window_seconds": 60,
 //	    "priorities": [{
 //	      "priority": "high", "probability": 0.25, "cause": "own",      // of shedding the next call
-//	      "in_flight": 3,
+//	      "in_flight": 3,                                               // admitted by open throttles, and not ended
 //	      "admitted": 1200,                                             // let through since the start, those in flight among them
 //	      "shed": {"own": 40, "above": 0},                              // refused, by cause
 //	      "would_shed": {"own": 0, "above": 0},                         // admitted in Shadow, but Enforce would have refused them

@@ -33,7 +33,7 @@ func look(t *throttle.Throttle) (stats throttle.Stats, ok bool) {
 	return t.Stats(), true
 }
 
-// read looks at every throttle of the row. Those whose Stats panics count as instances, and that is all.
+// read looks at every throttle of the row. Those whose Stats panics count as instances, and that is all; closed ones do not.
 func (r *row) read() reading {
 	got := reading{id: r.id, name: r.name, instances: len(r.open), priorities: r.retired}
 	first := true
@@ -46,8 +46,8 @@ func (r *row) read() reading {
 		got.priorities = addAll(got.priorities, &stats, true)
 		first = false
 	}
-	for _, t := range r.leaving {
-		stats, _ := look(t)
+	for _, d := range r.draining {
+		stats, _ := look(d.throttle)
 		got.priorities = addAll(got.priorities, &stats, false)
 	}
 	return got

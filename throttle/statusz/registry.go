@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -24,11 +25,11 @@ type registry struct {
 // row is all throttles of one name. Their counters are added up, and those of closed ones are kept: what falls looks like a
 // restart.
 type row struct {
-	id      uint64
-	name    string
-	open    []*throttle.Throttle // as they came
-	leaving []*throttle.Throttle // closed, but not in retired yet
-	retired []sums               // of the closed ones, by priority
+	id       uint64
+	name     string
+	open     []*throttle.Throttle // as they came
+	draining []drain              // closed, but not in retired yet
+	retired  []sums               // of the closed ones, by priority
 }
 
 // join makes a throttle a member of the row of its name.
@@ -48,7 +49,7 @@ func (g *registry) join(t *throttle.Throttle) {
 	g.members[t] = r
 }
 
-// leave takes a closed throttle out of its row, and the row away with its last member.
+// leave takes a closed throttle out of its row, and the row away with its last open member.
 func (g *registry) leave(t *throttle.Throttle) {
 	g.mu.Lock()
 	r, known := g.members[t]
@@ -64,36 +65,37 @@ func (g *registry) leave(t *throttle.Throttle) {
 		g.mu.Unlock()
 		return
 	}
-	r.leaving = append(r.leaving, t)
+	r.draining = append(r.draining, drain{t, time.Now()})
 	g.mu.Unlock()
 	g.retire(r)
 }
 
-// retire lets go of a row's closed throttles and keeps their totals. It does so only while nobody reads: a reader may see
-// a call more, of somebody who uses a closed throttle still, than there is in the totals that are kept. The end of the reading
-// retires what had to wait for it.
+// retire lets go of a row's closed throttles whose calls have ended, and keeps their totals. It does so only while nobody reads: a
+// reader may see a call more, of somebody who uses a closed throttle still, than there is in the totals that are kept. The end of the
+// reading retires what had to wait for it.
 func (g *registry) retire(r *row) {
 	g.mu.Lock()
-	leaving, reads, busy := slices.Clone(r.leaving), g.reads, g.readers > 0
+	draining, reads, busy := slices.Clone(r.draining), g.reads, g.readers > 0
 	g.mu.Unlock()
 	if busy {
 		return
 	}
-	for _, t := range leaving {
-		stats, _ := look(t)
-		g.keep(r, t, &stats, reads)
+	for _, d := range draining {
+		if stats, _ := look(d.throttle); d.over(&stats) {
+			g.keep(r, d, &stats, reads)
+		}
 	}
 }
 
-// keep adds the totals of a leaving throttle to those of the retired, unless somebody else did, or has begun to read since.
-func (g *registry) keep(r *row, t *throttle.Throttle, stats *throttle.Stats, reads uint64) {
+// keep adds the totals of a draining throttle to those of the retired, unless somebody else did, or has begun to read since.
+func (g *registry) keep(r *row, d drain, stats *throttle.Stats, reads uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i := slices.Index(r.leaving, t)
+	i := slices.Index(r.draining, d)
 	if i < 0 || g.reads != reads {
 		return
 	}
-	r.leaving = slices.Delete(r.leaving, i, i+1)
+	r.draining = slices.Delete(r.draining, i, i+1)
 	r.retired = addAll(r.retired, stats, false)
 }
 
@@ -114,7 +116,7 @@ func (g *registry) read() []reading {
 	for _, r := range g.rows {
 		rows = append(rows, row{
 			id: r.id, name: r.name,
-			open: slices.Clone(r.open), leaving: slices.Clone(r.leaving), retired: slices.Clone(r.retired),
+			open: slices.Clone(r.open), draining: slices.Clone(r.draining), retired: slices.Clone(r.retired),
 		})
 	}
 	g.mu.Unlock()
@@ -132,7 +134,7 @@ func (g *registry) endRead() {
 	g.readers--
 	var waiting []*row
 	for _, r := range g.rows {
-		if len(r.leaving) > 0 {
+		if len(r.draining) > 0 {
 			waiting = append(waiting, r)
 		}
 	}
