@@ -32,6 +32,21 @@ type audience struct {
 	sampler *sampler  // nil while nobody has looked for long
 }
 
+// refusal returns why nobody else could have a stream now, or else another answer; nil if he could.
+func (a *audience) refusal(stream bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.ended:
+		return errClosed
+	case stream && a.streams >= maxStreams:
+		return errFull
+	case !stream && a.answers >= maxAnswers:
+		return errBusy
+	}
+	return nil
+}
+
 // enter lets one more look. The first one starts the sampler that fresh returns; leave must be called at the end.
 func (a *audience) enter(stream bool, fresh func() *sampler, done <-chan struct{}) (s *sampler, leave func(), err error) {
 	a.mu.Lock()

@@ -87,7 +87,7 @@ func (p *Page) closed() bool {
 }
 
 // ServeHTTP answers with the page, or with what ?format= or the Accept header asks for: json or stream. It may be mounted at any
-// path. It answers GET and HEAD only, and HEAD starts nothing.
+// path. It answers GET and HEAD only: HEAD with the status and the header that GET would have, but it starts nothing.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.guard(w.Header())
 	switch {
@@ -110,6 +110,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.contentType())
 	switch {
 	case r.Method == http.MethodHead:
+		p.serveHead(w, r, f)
 	case f == formatStream:
 		p.serveStream(w, r)
 	default:
@@ -133,6 +134,22 @@ func (p *Page) guard(h http.Header) {
 func (p *Page) refuse(w http.ResponseWriter, why error) {
 	w.Header().Set("Retry-After", "10")
 	http.Error(w, why.Error(), http.StatusServiceUnavailable)
+}
+
+// serveHead answers as GET would now, without a body.
+func (p *Page) serveHead(w http.ResponseWriter, r *http.Request, f format) {
+	if err := p.audience.refusal(f == formatStream); err != nil {
+		p.refuse(w, err)
+		return
+	}
+	switch f {
+	case formatStream:
+		setStreamHeader(w.Header(), r)
+	case formatJSON:
+		if _, err := historyOf(r); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	}
 }
 
 // serveAnswer answers with what has an end: the page or the JSON.

@@ -24,16 +24,21 @@ func (p *Page) serveStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep the events to itself
-	if r.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close") // its deadline is not for the requests that would follow
-	}
+	setStreamHeader(w.Header(), r)
 	st := &stream{delivery: p.deliveryTo(w), sampler: s}
 	if err := st.open(); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	st.run(r.Context(), p)
+}
+
+// setStreamHeader sets what is special about the header of a stream.
+func setStreamHeader(h http.Header, r *http.Request) {
+	h.Set("X-Accel-Buffering", "no") // nginx would keep the events to itself
+	if r.ProtoMajor == 1 {
+		h.Set("Connection", "close") // its deadline is not for the requests that would follow
+	}
 }
 
 // open sends the header. Only a ResponseWriter that cannot flush is an error: others will say so when they are written to.
