@@ -14,8 +14,9 @@ const logInterval = time.Second
 // it has stopped, with how long it took, how many calls were shed, the highest probability, and the faults that
 // the backend answered with since the last time. There is never a line per call.
 //
-// Shedding has stopped when its probability is back at 0. That is found by a timer which runs while a throttle is
-// shedding, and no longer than until its Close. A nil logger is slog.Default().
+// Shedding has stopped when its probability is back at 0, or when the mode has changed: what Enforce sheds, Shadow would shed, and each
+// has a beginning and an end of its own, in its own words. That is found by the next shed call, or by a timer which runs while a
+// throttle is shedding, and no longer than until its Close. A nil logger is slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
@@ -55,10 +56,33 @@ func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 		return
 	}
 	s := l.storyOf(e.Throttle)
+	begins, outdated := s.note(&e)
+	if outdated {
+		s.settle(hasStopped)
+		begins, _ = s.note(&e)
+	}
+	if e.Throttle.closed.Load() { // perhaps before there was a story to end
+		defer l.closed(e.Throttle)
+	}
+	if begins {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, headline(e.Shadow, "throttle started to shed", "throttle would start to shed"),
+			slog.String("throttle", e.Throttle.Name()), slog.String("priority", e.Priority.String()),
+			slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))
+	}
+}
+
+// note counts a shed call, and reports whether it begins an episode. It leaves a call uncounted that is outdated: whose episode is of
+// another mode than the call and the throttle, and must end first. A call that comes late, of a mode that is over, begins none.
+func (s *story) note(e *ShedEvent) (begins, outdated bool) {
+	current := sheds(s.throttle.tuning.Load().Mode, e.Shadow)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	ep := &s.episodes[e.Priority]
-	first := !ep.open && !s.over
-	if first {
+	if ep.open && ep.shadow != e.Shadow && current {
+		return false, true
+	}
+	begins = !ep.open && !s.over && current
+	if begins {
 		ep.open, ep.shadow, ep.began, ep.shed, ep.peak = true, e.Shadow, time.Now(), 0, 0
 		if s.timer == nil {
 			s.timer = time.AfterFunc(logInterval, s.look)
@@ -66,15 +90,15 @@ func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 	}
 	ep.shed++
 	ep.peak = max(ep.peak, e.Probability)
-	s.mu.Unlock()
-	if e.Throttle.closed.Load() { // perhaps before there was a story to end
-		defer l.closed(e.Throttle)
-	}
-	if first {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, headline(e.Shadow, "throttle started to shed", "throttle would start to shed"),
-			slog.String("throttle", e.Throttle.Name()), slog.String("priority", e.Priority.String()),
-			slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))
-	}
+	return begins, false
+}
+
+// sheds reports whether a throttle in mode m sheds, or in Shadow would.
+func sheds(m Mode, shadow bool) bool { return m != Off && (m == Shadow) == shadow }
+
+// hasStopped reports whether an episode of shedding is over.
+func hasStopped(m Mode, p *PriorityStats, ep *episode) bool {
+	return p.Probability == 0 || !sheds(m, ep.shadow)
 }
 
 func (l *shedLog) storyOf(t *Throttle) *story {
@@ -99,12 +123,12 @@ func (s *story) end() {
 		s.timer.Stop()
 	}
 	s.mu.Unlock()
-	s.settle(func(PriorityStats) bool { return true })
+	s.settle(func(Mode, *PriorityStats, *episode) bool { return true })
 }
 
 // look ends the episodes whose priority is no longer shed, and looks again later if others are open.
 func (s *story) look() {
-	s.settle(func(p PriorityStats) bool { return p.Probability == 0 })
+	s.settle(hasStopped)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
@@ -117,11 +141,12 @@ func (s *story) look() {
 }
 
 // settle ends and logs the open episodes that have stopped.
-func (s *story) settle(stopped func(PriorityStats) bool) {
-	for _, p := range s.throttle.Stats().Priorities {
+func (s *story) settle(stopped func(Mode, *PriorityStats, *episode) bool) {
+	stats := s.throttle.Stats()
+	for _, p := range stats.Priorities {
 		s.mu.Lock()
 		ep := &s.episodes[p.Priority]
-		ended := ep.open && stopped(p)
+		ended := ep.open && stopped(stats.Mode, &p, ep)
 		ep.open = ep.open && !ended
 		told := *ep
 		if ended {

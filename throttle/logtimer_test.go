@@ -87,22 +87,6 @@ func TestCloseWithoutAStoryIsSilent(t *testing.T) {
 	})
 }
 
-// TestOffLetsTheStoryGoOn: the probability is what Enforce would shed at, so it is the one that must come back to 0.
-func TestOffLetsTheStoryGoOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
-		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.shed(t, throttle.High, 1)
-		l.read()
-		equal(t, "Tune", l.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
-		time.Sleep(30 * time.Second)
-		l.wantLines(t)
-		time.Sleep(40 * time.Second)
-		l.wantLines(t,
-			"INFO throttle stopped shedding throttle=orders priority=high duration=1m1s shed=1 peak_probability=0.5 faults=[availability=60]")
-	})
-}
-
 func TestANilLoggerIsTheDefaultOne(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
