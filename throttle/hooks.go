@@ -94,7 +94,8 @@ func (c Cause) MarshalText() ([]byte, error) { return words.Marshal(c, Own, Abov
 func (c *Cause) UnmarshalText(text []byte) error { return words.Unmarshal(c, text, Own, Above) }
 
 // JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
-// reverse order, the others in order. A moment that nobody listens to stays nil.
+// reverse order, the others in order. A hook that panics keeps those after it from being told, but for Finished: each runs, because
+// it may have something to end. A moment that nobody listens to stays nil.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
@@ -103,7 +104,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 			Closed:   inorder.One(joined.Closed, h.Closed),
 			Shed:     inorder.Two(joined.Shed, h.Shed),
 			Started:  threaded(joined.Started, h.Started),
-			Finished: inorder.Two(h.Finished, joined.Finished),
+			Finished: unwound(h.Finished, joined.Finished),
 			FellBack: inorder.Two(joined.FellBack, h.FellBack),
 		}
 	}
@@ -125,5 +126,19 @@ func threaded[E any](first, second func(context.Context, E) context.Context) fun
 			ctx = next
 		}
 		return ctx
+	}
+}
+
+// unwound joins two functions of which the second runs even if the first panics, or ends its goroutine.
+func unwound[E any](first, second func(context.Context, E)) func(context.Context, E) {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(ctx context.Context, e E) {
+		defer second(ctx, e)
+		first(ctx, e)
 	}
 }
