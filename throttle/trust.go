@@ -12,7 +12,8 @@ type Trust struct {
 	// Ceiling is the highest priority that a trusted sender can ask for. It may ask for less.
 	Ceiling Priority
 	// Default is the priority of everyone else: untrusted, silent or unintelligible. Nobody of them gets more than the Ceiling, so one that
-	// is higher means the Ceiling. Set it: its zero value is High, and so is the Ceiling's.
+	// is higher means the Ceiling. Set it: its zero value is High, and so is the Ceiling's. One that is no priority, such as -1, means the
+	// least important there is, "p15": a mistake promotes nobody.
 	Default Priority
 }
 
@@ -22,7 +23,7 @@ type Trust struct {
 func (t Trust) Accept(ctx context.Context, word string) Priority {
 	p, ok := ParsePriority(word)
 	if !ok || t.Peer == nil || !t.Peer(ctx) {
-		return max(t.Default, t.Ceiling)
+		p, _ = ClampPriority(t.Default, maxPriorities)
 	}
 	return max(p, t.Ceiling)
 }

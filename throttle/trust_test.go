@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -70,19 +71,41 @@ func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
 	}
 }
 
+// TestAMistakenDefaultPromotesNobody: a priority out of range, from a file of settings say, means the least important one.
+func TestAMistakenDefaultPromotesNobody(t *testing.T) {
+	for _, wrong := range []throttle.Priority{-1, -128, 16, 127} {
+		for name, c := range map[string]struct {
+			trust throttle.Trust
+			word  string
+		}{
+			"nobody is trusted": {throttle.Trust{Default: wrong}, "high"},
+			"untrusted":         {throttle.Trust{Peer: knows(false), Default: wrong}, "high"},
+			"trusted, silent":   {throttle.Trust{Peer: knows(true), Default: wrong}, ""},
+			"below a ceiling":   {throttle.Trust{Ceiling: throttle.Low, Default: wrong}, "high"},
+		} {
+			equal(t, fmt.Sprintf("%s, %d", name, int8(wrong)), c.trust.Accept(t.Context(), c.word), 15)
+		}
+	}
+	right := throttle.Trust{Peer: knows(true), Ceiling: throttle.Important, Default: -1}
+	equal(t, "a trusted sender beside a wrong default", right.Accept(t.Context(), "important"), throttle.Important)
+}
+
 func FuzzTrust(f *testing.F) {
 	for p := range everyPriority {
 		f.Add(p.String(), true, int8(throttle.Important), int8(throttle.Low))
 		f.Add(p.String(), false, int8(throttle.High), int8(throttle.Medium))
 	}
 	f.Add("high,high", true, int8(2), int8(3))
+	f.Add("high", false, int8(0), int8(-1))
+	f.Add("high", true, int8(-1), int8(127))
 	f.Fuzz(func(t *testing.T, word string, trusted bool, ceiling, def int8) {
 		trust := throttle.Trust{Peer: knows(trusted), Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
 		got := trust.Accept(context.Background(), word)
+		others, _ := throttle.ClampPriority(trust.Default, 16)
 		asked, known := throttle.ParsePriority(word)
 		switch {
 		case !trusted || !known:
-			equal(t, "Accept of who is not to be believed", got, max(trust.Default, trust.Ceiling))
+			equal(t, "Accept of who is not to be believed", got, max(others, trust.Ceiling))
 		case got < trust.Ceiling:
 			t.Errorf("Accept(%q): got %v want nothing above %v", word, got, trust.Ceiling)
 		case got < asked:

@@ -215,6 +215,21 @@ func TestConfigErrors(t *testing.T) {
 			_, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "a", Ratio: 0.5}})
 			return err
 		}, []string{"Config.Ratio is 0.5"}},
+		{"server's trust", func() error {
+			_, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+				Throttle: throttle.Config{Name: "a"}, Trust: throttle.Trust{Ceiling: 16, Default: -1},
+			})
+			return err
+		}, []string{
+			"grpcthrottle: ServerConfig.Trust.Ceiling: throttle: priority 16 is out of range: want 0 (high) to 15 (p15)",
+			"grpcthrottle: ServerConfig.Trust.Default: throttle: priority -1 is out of range",
+		}},
+		{"server's lowest trust", func() error {
+			_, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+				Throttle: throttle.Config{Name: "a"}, Trust: throttle.Trust{Ceiling: 15, Default: 15},
+			})
+			return err
+		}, nil},
 		{"server's longest", func() error {
 			_, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "a"}, RetryAfter: time.Hour, Pushback: time.Hour})
 			return err

@@ -28,7 +28,8 @@ type ServerConfig struct {
 	// Key says which calls share a throttle. They should share what runs out. Default: those of the same method.
 	Key func(context.Context, RPC) string
 	// Trust decides about priorities that calls bring in their metadata, as [PriorityKey]. Its Peer finds the sender with
-	// peer.FromContext. A context that carries a priority already, from an interceptor before ours, keeps it.
+	// peer.FromContext. A context that carries a priority already, from an interceptor before ours, keeps it. A Ceiling or a Default that
+	// is no priority is an error of [NewServer].
 	Trust throttle.Trust
 	// Priority is that of calls that bring none, or none that is trusted. Trust.Ceiling is not for what it returns. Default: Trust.Default,
 	// up to that.
@@ -55,7 +56,8 @@ func NewServer(c ServerConfig) (*Server, error) {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
 	}
 	m, err := newMembers("ServerConfig", c.Throttle, c.Group, c.Key)
-	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback))
+	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
+		checkTrust("Ceiling", c.Trust.Ceiling), checkTrust("Default", c.Trust.Default))
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +70,13 @@ func NewServer(c ServerConfig) (*Server, error) {
 func checkDelay(field string, d time.Duration) error {
 	if d < 0 || d > longestDelay {
 		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, longestDelay)
+	}
+	return nil
+}
+
+func checkTrust(field string, p throttle.Priority) error {
+	if _, err := throttle.RejectPriority(p, maxPriorities); err != nil {
+		return fmt.Errorf("grpcthrottle: ServerConfig.Trust.%s: %w", field, err)
 	}
 	return nil
 }

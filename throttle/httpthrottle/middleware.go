@@ -8,7 +8,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-const defaultRetryAfter = time.Second
+const (
+	defaultRetryAfter = time.Second
+	// maxPriorities is how many priorities there are.
+	maxPriorities = 16
+)
 
 // MiddlewareConfig says how the middleware of [Middleware] behaves. Set Default or Priority, or every request is High; every other zero
 // field means its default.
@@ -28,7 +32,7 @@ type MiddlewareConfig struct {
 	// Ceiling is the highest priority that a trusted sender can ask for.
 	Ceiling throttle.Priority
 	// Default is the priority of everyone else: untrusted, silent or unintelligible. Nobody of them gets more than the Ceiling, so one that
-	// is higher means the Ceiling. Set it or Priority: its zero value is High, and so is the Ceiling's.
+	// is higher means the Ceiling, and one that is no priority "p15". Set it or Priority: its zero value is High, and so is the Ceiling's.
 	Default throttle.Priority
 	// RetryAfter is how long a shed caller is told to wait. Default 1 s. What is outside of 1 s to 1 h is brought inside. It is rounded up
 	// to seconds, and up to half as much is added at random, so that those who were shed together do not come back together.
@@ -59,6 +63,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Key == nil {
 		c.Key = patternOf
 	}
+	c.Default, _ = throttle.ClampPriority(c.Default, maxPriorities) // a mistake promotes nobody
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, longestDelay))
 	return func(next http.Handler) http.Handler {
 		return &middleware{MiddlewareConfig: c, throttle: t, next: next}
