@@ -69,7 +69,7 @@ type FallbackEvent struct {
 	Err      error   // the fallback's own
 }
 
-// Cause says whose rejections made the throttle shed a call.
+// Cause says whose rejections made the throttle shed a call, of those that the window holds. If it holds none any more, Own.
 type Cause uint8
 
 const (

@@ -13,10 +13,12 @@ func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
 	for p := range tiers {
 		own := &tiers[p]
 		charged, cause := requests(own), Own
-		if own.Rejected > 0 {
+		if own.Rejected+own.Shed > 0 {
 			refused, rejectedAbove := charge(tiers, p)
-			charged += refused
-			if rejectedAbove > float64(own.Rejected) {
+			if own.Rejected > 0 {
+				charged += refused
+			}
+			if rejectedAbove > float64(own.Rejected) { // also while the tier sheds, but its own rejections are forgotten
 				cause = Above
 			}
 		}

@@ -48,6 +48,12 @@ func TestSREFormula(t *testing.T) {
 			[]float64{4000. / 4060, 0, 0},
 		},
 		{
+			"nor does one whose own rejections are forgotten",
+			[]window.Counts{tier(0, 4000, 0), tier(0, 0, 100)},
+			2, 60,
+			[]float64{4000. / 4060, 100. / 160},
+		},
+		{
 			"a tier rejected at half the rate is charged in part",
 			[]window.Counts{tier(0, 999, 0), tier(599, 400, 0)},
 			2, 60,
@@ -84,6 +90,9 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, Own},
 		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
 		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
+		{"above, and its own are forgotten", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, Above},
+		{"all are forgotten", []window.Counts{tier(90, 0, 10), tier(0, 0, 100)}, Own},
+		{"above, but nothing is shed", []window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, Own},
 	}
 	for _, c := range cases {
 		verdicts := judgeAll(c.tiers, 2, 60)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -93,6 +94,31 @@ func TestShedCallsAreCountedByCause(t *testing.T) {
 		equal(t, "high's requests in the window", high.Window.Requests(), 305)
 		equal(t, "high's cause", high.Cause, throttle.Own)
 		equal(t, "high's probability", near(high.Probability, 305.0/365), true)
+	})
+}
+
+// TestTheCauseOfAShedOutlivesThePrioritysOwnRejections: Low sheds for what it has shed, while the window holds rejections of High alone.
+func TestTheCauseOfAShedOutlivesThePrioritysOwnRejections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fate die
+		var causes []throttle.Cause
+		th := build(t, throttle.Config{Rand: fate.throw, Hooks: throttle.Hooks{
+			Shed: func(_ context.Context, e throttle.ShedEvent) { causes = append(causes, e.Cause) },
+		}})
+		rejectMany(t, th, throttle.Low, 60)
+		time.Sleep(40 * time.Second)
+		rejectMany(t, th, throttle.High, 300)
+		fate.sheds.Store(true)
+		times(100, th, throttle.Low, nil)
+		time.Sleep(30 * time.Second)
+		causes = nil
+		times(1, th, throttle.Low, nil)
+		low := tier(th, throttle.Low)
+		equal(t, "low's window", low.Window, throttle.WindowStats{Shed: 101})
+		equal(t, "low's cause", low.Cause, throttle.Above)
+		if want := []throttle.Cause{throttle.Above}; !slices.Equal(causes, want) {
+			t.Errorf("causes told: got %v want %v", causes, want)
+		}
 	})
 }
 
