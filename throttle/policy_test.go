@@ -158,7 +158,7 @@ func TestASparseHealthyTierIsAlwaysAdmitted(t *testing.T) {
 		{SRE, 61 * time.Second, 1},
 		{Tiered, time.Second, 0.99},
 		{Tiered, 5 * time.Second, 0.99},
-		{Tiered, 11 * time.Second, 0.975}, // less than one in a window: 98 % but for the dice
+		{Tiered, 11 * time.Second, 0.975}, // less than one in a window: 98 % beside one that fails altogether, but for the dice
 		{Tiered, 61 * time.Second, 0.975},
 	} {
 		l := newLab(t, 1, Config{Policy: c.policy})
@@ -167,6 +167,26 @@ func TestASparseHealthyTierIsAlwaysAdmitted(t *testing.T) {
 		if low.share() < c.least {
 			t.Errorf("%v, one call every %v beside 20 failing ones a second: %d of %d were shed",
 				c.policy, c.every, low.shed, low.shed+low.admitted)
+		}
+	}
+}
+
+// TestAHealthyTierWithoutAnswersIsTakenForATenthRejected: with less than a call in a window Tiered has nothing to judge it by. The less of
+// the tier above fails, the more alike the two look. SRE charges no tier that was not rejected.
+func TestAHealthyTierWithoutAnswersIsTakenForATenthRejected(t *testing.T) {
+	for _, failing := range []float64{0.6, 0.75, 1} {
+		for policy, want := range map[Policy]float64{SRE: 0, Tiered: square(0.125 / failing)} { // 4.3, 2.8 and 1.6 %
+			l := newLab(t, 1, Config{Policy: policy, Window: 10 * time.Second})
+			l.run(time.Minute, &load{priority: High, every: perSecond(20), failing: failing})
+			const looks = 100
+			mean := 0.0
+			for range looks {
+				l.run(11*time.Second, &load{priority: High, every: perSecond(20), failing: failing})
+				mean += l.RejectionProbability(Low) / looks
+			}
+			if math.Abs(mean-want) > 0.01 { // there are ten answers in a window to judge High by
+				t.Errorf("%v, beside High failing %v: %.4f of Low are shed, want %.4f", policy, failing, mean, want)
+			}
 		}
 	}
 }
