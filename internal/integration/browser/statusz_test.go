@@ -24,7 +24,7 @@ const (
 // cutOff is a script that names the parts of the page that are wider than their frame. On a telephone the tables of the details
 // may be moved sideways.
 func cutOff(width int) string {
-	parts := ".masthead, .totals, .tools, .card, .hold, .foot, .sources"
+	parts := ".masthead, .totals, .tools, .card, .name, .hold, .foot, .sources, .sources td, .sources th"
 	if width > 600 {
 		parts += ", .scroll"
 	}
@@ -77,6 +77,9 @@ func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
 	}
 	page.Add(statusz.SourceFunc(func() statusz.Status {
 		return statusz.Status{Kind: "breaker", Name: hostile, State: "open", Level: statusz.Bad}
+	}))
+	page.Add(statusz.SourceFunc(func() statusz.Status {
+		return statusz.Status{Kind: strings.Repeat("kind", 20), Name: strings.Repeat("name", 50), State: strings.Repeat("state", 20), Level: statusz.Bad}
 	}))
 	p.open(url)
 	p.eventually("all rows are drawn", live+` && document.querySelectorAll(".card .lines tbody tr").length >= 8 &&
