@@ -57,7 +57,7 @@ func (m *Manager) Stats() Stats {
 		return Stats{}
 	}
 	s := Stats{
-		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.stale.Load(), Running: m.running.Load(), Leads: m.leading.Load(),
+		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.clock.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
 		Probes: m.books.probes.Load(), LateResults: m.books.late.Load(), Notified: m.books.notified.Load(),
 		DryRun: m.config.DryRun, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
 		Circuits: m.table.Load().circuits(),

@@ -23,19 +23,16 @@ type Manager struct {
 	tally   *window.Window // of calls: a row for each state
 	books   books
 
-	known   [NumShards]atomic.Pointer[shard] // what was read last
-	clock   atomic.Pointer[reading]          // nil before the store was read
-	table   atomic.Pointer[table]            // by which calls are decided
-	learned atomic.Bool                      // more than the table says
+	known [NumShards]atomic.Pointer[shard] // what was read last
+	clock atomic.Pointer[reading]          // when that was
+	table atomic.Pointer[table]            // by which calls are decided
 
-	refreshed atomic.Uint64 // times
-	stale     atomic.Bool
+	refreshed atomic.Uint64         // times
 	lease     atomic.Pointer[Lease] // as it was seen last
 	leading   atomic.Bool
 
-	published atomic.Uint64 // numbers tables
-	polling   atomic.Bool   // also a poll that nobody waits for any more
-	notifying atomic.Int64  // notifications under way, also those that nobody waits for any more
+	polling   atomic.Bool  // also a poll that nobody waits for any more
+	notifying atomic.Int64 // notifications under way, also those that nobody waits for any more
 	prober    prober
 	tickets   sync.Pool
 	besides   sync.Pool
@@ -86,7 +83,7 @@ func New(c Config) (*Manager, error) {
 	for i := range m.known {
 		m.known[i].Store(&shard{index: i})
 	}
-	m.stale.Store(c.OnStale == FailClosed)
+	m.clock.Store(&reading{stale: c.OnStale == FailClosed})
 	m.publish()
 	if h := c.Hooks.Created; h != nil {
 		h(m)

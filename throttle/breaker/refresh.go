@@ -16,26 +16,28 @@ const (
 	shardsAtOnce = 16 // of one question
 )
 
-// Refresh reads what has changed in the store, now. Run does so by itself.
+// errOvertaken is the error of a refresh whose answers were overtaken again and again.
+var errOvertaken = errors.New("breaker: the store's shards change faster than they can be read")
+
+// Refresh reads what has changed in the store, now. Run does so by itself. When it returns nil, all calls that begin then are decided by
+// what it has read, or by something newer. What the store has lost, and does not take back yet, is known still.
 func (m *Manager) Refresh(ctx context.Context) error {
 	if !m.made() {
 		return errNil
 	}
-	err := m.refresh(orBackground(ctx))
-	m.publishLearned()
-	return err
-}
-
-// publishLearned publishes if there is anything new. Tenants' settings may always be.
-func (m *Manager) publishLearned() {
-	if m.learned.Swap(false) || m.config.ForTenant != nil {
-		m.publish()
+	ctx = orBackground(ctx)
+	defer m.publishLearned()
+	for range mostAttempts {
+		if done, err := m.refresh(ctx); done || err != nil {
+			return err
+		}
 	}
+	return errOvertaken
 }
 
 // refresh reads the shards that have changed. Nothing is locked: a shard that somebody else has put in place meanwhile
-// stays, and will be read again if it is not the newest.
-func (m *Manager) refresh(ctx context.Context) error {
+// stays if it is as new. It reports false if that cannot be told, and everything is to be read again.
+func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 	var before [NumShards]*shard
 	for i := range before {
 		before[i] = m.known[i].Load()
@@ -43,30 +45,22 @@ func (m *Manager) refresh(ctx context.Context) error {
 	asked := time.Now()
 	v, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Versions, error) { return s.Versions(ctx) })
 	if err != nil {
-		return err
+		return false, err
 	}
 	var changed []int
 	again := m.reread()
 	for i, known := range before {
 		if v.Shards[i] != known.version || again(i) {
 			changed = append(changed, i)
-		}
-	}
-	if len(changed) > 0 {
-		if err := m.reload(ctx, changed, before[:]); err != nil {
-			return err
-		}
-	}
-	for i, known := range before {
-		if v.Shards[i] == known.version && !again(i) {
+		} else {
 			m.confirm(i, known, asked)
 		}
 	}
-	m.clock.Store(&reading{store: v.Now, local: asked})
-	if m.stale.Swap(false) {
-		m.learned.Store(true)
+	if done, err := m.reload(ctx, changed, before[:]); !done || err != nil {
+		return false, err
 	}
-	return nil
+	m.heard(v.Now, asked)
+	return true, nil
 }
 
 // reread says which shards are to be read though they seem to be known. Once in a while each is, because a fail-over can make other
@@ -88,34 +82,39 @@ func (m *Manager) confirm(i int, known *shard, at time.Time) {
 }
 
 // reload reads shards, some at a time so that a large store gets done in the end, and gives back to the store what it has lost of them.
-func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) error {
+// It reports whether what was read is known now, or something newer.
+func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
+	done = true
 	for some := range slices.Chunk(shards, shardsAtOnce) {
-		if err := m.reloadSome(ctx, some, before); err != nil {
-			return err
+		well, err := m.reloadSome(ctx, some, before)
+		if err != nil {
+			return false, err
 		}
+		done = done && well
 	}
-	return nil
+	return done, nil
 }
 
-func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard) error {
+func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
 	asked := time.Now()
 	loaded, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]Shard, error) { return s.Load(ctx, shards) })
 	if err != nil {
-		return err
+		return false, err
 	}
+	done = true
 	for _, s := range loaded {
 		if !slices.Contains(shards, s.Index) {
 			continue // a store that answers what nobody asked
 		}
 		read, corrupt := m.readShard(s, asked)
-		m.adopt(ctx, before[s.Index], read, corrupt)
+		done = m.adopt(ctx, before[s.Index], read, corrupt) && done
 	}
-	return nil
+	return done, nil
 }
 
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
-// was known stands: the store may be a replica that cannot be written yet.
-func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) {
+// was known stands: the store may be a replica that cannot be written yet. It reports false if the shard has to be read again.
+func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) bool {
 	edits, gone := known.lost(read, m.config.MaxStale)
 	if len(edits)+gone > 0 {
 		m.fail(RecordsLost, errLost(known, len(edits), gone))
@@ -132,19 +131,29 @@ func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []Recor
 		case err == nil:
 			read = read.with(edits, v, read.readAt)
 		case lost:
-			return
+			return !errors.Is(err, ErrConflict)
 		}
 	}
-	m.learn(known, read)
+	return m.learn(known, read)
 }
 
-// learn puts a shard in the place of the one that was known, unless somebody else has learned more meanwhile.
-func (m *Manager) learn(known, next *shard) {
+// learn puts a shard in the place of the one that was known, unless somebody else has learned as much meanwhile. It reports false if
+// nobody can tell which of the two is newer.
+func (m *Manager) learn(known, next *shard) bool {
 	place := &m.known[next.index]
-	for last := place.Load(); last == known || last.version == known.version; last = place.Load() {
+	for {
+		last := place.Load()
+		if last != known && last.version != known.version {
+			if last.version.covers(next.version) {
+				return true
+			}
+			if !next.version.covers(last.version) {
+				return false
+			}
+		}
+		next.edition = last.edition + 1
 		if place.CompareAndSwap(last, next) {
-			m.learned.Store(true)
-			return
+			return true
 		}
 	}
 }
@@ -182,28 +191,6 @@ func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// noticeStale publishes that nothing was heard for too long, once.
-func (m *Manager) noticeStale() {
-	if age := m.snapshotAge(); age >= 0 && age <= m.config.MaxStale {
-		return
-	}
-	if m.clock.Load() == nil && m.config.OnStale != FailClosed {
-		return // there is nothing that could be too old
-	}
-	if !m.stale.Swap(true) {
-		m.publish()
-	}
-}
-
-// snapshotAge returns how long ago the store was read, -1 if it never was.
-func (m *Manager) snapshotAge() time.Duration {
-	r := m.clock.Load()
-	if r == nil {
-		return -1
-	}
-	return time.Since(r.local)
 }
 
 // keepWatching passes the store's hints on, if it has any.

@@ -12,26 +12,16 @@ type shard struct {
 	version Version
 	records map[RecordID]*record
 	readAt  time.Time // by the agent's clock
-}
-
-// reading is an instant by the store's clock and by the agent's.
-type reading struct {
-	store, local time.Time
-}
-
-// storeNow returns the store's time, as far as the agent knows. Only what the store says is ever compared with it.
-func (m *Manager) storeNow() time.Time {
-	r := m.clock.Load()
-	if r == nil {
-		return time.Now()
-	}
-	return r.store.Add(time.Since(r.local))
+	edition uint64    // rises with all that the agent learns of the shard, so that a table can say what it was made of
 }
 
 // lostSince reports whether the store has lost the version w: it is another life of the shard, or an earlier time of the same.
 func (v Version) lostSince(w Version) bool {
 	return w != Version{} && (v.Epoch != w.Epoch || v.Number < w.Number)
 }
+
+// covers reports whether who knows v of a shard knows all that who knows w does. Of two lives of a shard nobody can tell.
+func (v Version) covers(w Version) bool { return v.Epoch == w.Epoch && v.Number >= w.Number }
 
 // readShard makes sense of what was loaded. Records that make none are told of, and count as absent; the names of those
 // that are to be removed are returned.

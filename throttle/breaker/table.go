@@ -7,9 +7,11 @@ import (
 // table is what decides about calls: the circuits that are not closed, or have a past. It is never changed; when an agent has learned something,
 // it puts another one in its place. A circuit that is not in it is closed.
 type table struct {
-	number uint64
-	views  map[Key]*view
-	none   view // of circuits that are not in it
+	editions [NumShards]uint64 // of the shards that it was made of
+	stale    bool
+	turns    uint64 // of the reading
+	views    map[Key]*view
+	none     view // of circuits that are not in it
 }
 
 // view is what a table says about one circuit. Its entry is nil if nothing is known.
@@ -43,17 +45,12 @@ func (m *Manager) look(k Key) *view {
 	return &t.none
 }
 
-// publish puts a table in place that holds what is known now. Several may do so at once: the last to have begun wins, which has seen
-// what the others saw.
+// publish puts a table in place that holds what is known now. Several may do so at once: each makes its table after it has seen the one
+// that it replaces, so no table ever says less than the one before it.
 func (m *Manager) publish() {
-	number := m.published.Add(1)
-	next := m.build(m.table.Load())
-	next.number = number
 	for {
 		last := m.table.Load()
-		if last != nil && last.number > number {
-			return
-		}
+		next := m.build(last)
 		if m.table.CompareAndSwap(last, next) {
 			m.turnCounters(last, next)
 			return
@@ -61,35 +58,58 @@ func (m *Manager) publish() {
 	}
 }
 
+// publishLearned publishes if there is anything new. Tenants' settings may always be.
+func (m *Manager) publishLearned() {
+	if m.config.ForTenant != nil || !m.saysAll(m.table.Load()) {
+		m.publish()
+	}
+}
+
+// saysAll reports whether the table says all that is known.
+func (m *Manager) saysAll(t *table) bool {
+	for i := range m.known {
+		if t.editions[i] != m.known[i].Load().edition {
+			return false
+		}
+	}
+	return t.turns == m.clock.Load().turns
+}
+
 // build makes a table of what is known.
 func (m *Manager) build(last *table) *table {
-	t := &table{}
+	clock := m.clock.Load()
+	t := &table{stale: clock.stale, turns: clock.turns}
 	t.none.table = t
-	stale := m.stale.Load()
-	if stale && m.config.OnStale == FailClosed {
+	if t.stale && m.config.OnStale == FailClosed {
 		t.none.entry = m.unknown()
-	}
-	if stale && m.config.OnStale != KeepLast {
-		return t
 	}
 	tenants := m.tenants()
 	now, storeNow := time.Now(), m.storeNow()
 	for i := range m.known {
-		for _, r := range m.known[i].Load().records {
-			if t.views == nil {
-				t.views = map[Key]*view{}
-			}
+		s := m.known[i].Load()
+		t.editions[i] = s.edition
+		if t.stale && m.config.OnStale != KeepLast {
+			continue
+		}
+		for _, r := range s.records {
 			settings := tenants.settings(r.key.Tenant)
 			if r.dryRun && !settings.DryRun {
 				continue // nobody was to be refused for it
 			}
-			e := newEntry(r, settings, now.Add(min(r.openUntil.Sub(storeNow), settings.MaxBreakerTimeout)))
-			e.lapses = stale
-			e.inherit(last)
-			t.views[r.key] = &view{table: t, entry: e}
+			t.add(newEntry(r, settings, now.Add(min(r.openUntil.Sub(storeNow), settings.MaxBreakerTimeout))), last)
 		}
 	}
 	return t
+}
+
+// add adds a circuit.
+func (t *table) add(e *entry, last *table) {
+	if t.views == nil {
+		t.views = map[Key]*view{}
+	}
+	e.lapses = t.stale
+	e.inherit(last)
+	t.views[e.key] = &view{table: t, entry: e}
 }
 
 func newEntry(r *record, settings *Config, until time.Time) *entry {

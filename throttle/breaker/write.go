@@ -46,7 +46,8 @@ func (m *Manager) reloadOne(ctx context.Context, index int) error {
 	var before [NumShards]*shard
 	before[index] = m.known[index].Load()
 	defer m.publishLearned()
-	return m.reload(ctx, []int{index}, before[:])
+	_, err := m.reload(ctx, []int{index}, before[:])
+	return err
 }
 
 // apply writes edits as the rest of the batch says.
