@@ -88,7 +88,7 @@ const (
 	WriteFenced
 	// WriteConflicted means that somebody else wrote at the same time. The change was thought over and tried again.
 	WriteConflicted
-	// LeaseLost means that the leader could not extend its lease in time.
+	// LeaseLost means that the leader could not extend its lease in time, or was granted one that was over already.
 	LeaseLost
 	// SettingsInvalid means that Config.ForTenant returned settings that New would refuse. The manager's own hold instead.
 	SettingsInvalid

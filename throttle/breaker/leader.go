@@ -15,8 +15,11 @@ const (
 	leaseNum, leaseDen  = 3, 2
 	extensions          = 3
 	looksPerSampleRate  = 4
-	failuresToStandBack = 3 // polls in a row, after which another one may try
+	mostPerSampleRate   = 32 // times that the lease is asked for, whatever the store says of how long it lasts
+	failuresToStandBack = 3  // polls in a row, after which another one may try
 )
+
+var errNothingLeft = errors.New("breaker: the store has granted a lease that is over already")
 
 func (m *Manager) leaseTTL() time.Duration { return m.config.SampleRate * leaseNum / leaseDen }
 
@@ -32,19 +35,24 @@ func (m *Manager) keepLeading(ctx context.Context) {
 		wait := m.config.SampleRate / looksPerSampleRate
 		t, led, err := m.campaign(ctx)
 		switch {
+		case err != nil:
+		case led && t.lease.Remaining <= 0:
+			m.fail(LeaseLost, errNothingLeft)
 		case led:
-			if m.reign(ctx, t) {
-				continue
+			if !m.reign(ctx, t) {
+				wait = m.config.SampleRate // its polls fail: somebody else's may not
 			}
-			wait = m.config.SampleRate // its polls fail: somebody else's may not
-		case err == nil:
-			wait = min(wait, max(t.lease.Remaining, time.Millisecond))
+		case t.lease.Remaining > 0:
+			wait = min(wait, max(t.lease.Remaining, m.shortestLook()))
 		}
 		pause(ctx, wait+rand.N(wait/8+1))
 	}
 }
 
-// campaign asks for the lease, or for its extension, and reports whether this agent leads.
+// shortestLook is the shortest time between two looks at the lease.
+func (m *Manager) shortestLook() time.Duration { return m.config.SampleRate / mostPerSampleRate }
+
+// campaign asks for the lease, or for its extension, and reports whether this agent leads. A lease lasts no longer than was asked for.
 func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 	asked := time.Now()
 	l, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Lease, error) {
@@ -54,7 +62,7 @@ func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 		return term{}, false, err
 	}
 	m.lease.Store(&l)
-	return term{lease: l, until: asked.Add(l.Remaining)}, l.Owner == m.owner, nil
+	return term{lease: l, until: asked.Add(min(l.Remaining, m.leaseTTL()))}, l.Owner == m.owner, nil
 }
 
 // reign leads until ctx ends or the lease is lost, and then resigns. It reports false if it has stood back because its polls failed.
@@ -85,8 +93,7 @@ func (m *Manager) lead(l Lease, leads bool) {
 
 // extend extends the lease until ctx ends or the lease is lost: because somebody else has it, or because it could not be extended in time.
 func (m *Manager) extend(ctx context.Context, t term) {
-	every := m.leaseTTL() / extensions
-	for pause(ctx, min(every, max(time.Until(t.until)/2, time.Millisecond))) {
+	for pause(ctx, m.untilExtension(t)) {
 		inTime, cancel := context.WithDeadline(ctx, t.until)
 		next, led, err := m.campaign(inTime)
 		cancel()
@@ -103,6 +110,16 @@ func (m *Manager) extend(ctx context.Context, t term) {
 			return
 		}
 	}
+}
+
+// untilExtension is how long to wait before the lease is extended. What is left of it is waited for to its end if it is too short
+// to try again within.
+func (m *Manager) untilExtension(t term) time.Duration {
+	left := time.Until(t.until)
+	if left < 2*m.shortestLook() {
+		return left
+	}
+	return min(m.leaseTTL()/extensions, left/2)
 }
 
 // resign lets somebody else lead at once. It is tried for a moment, also if ctx has ended.
