@@ -14,6 +14,8 @@ const (
 	rereadEvery  = 16 // refreshes
 	rereadShards = 16 // at once
 	shardsAtOnce = 16 // of one question
+
+	watchAgainAfter = time.Second
 )
 
 // errOvertaken is the error of a refresh whose answers were overtaken again and again.
@@ -193,6 +195,8 @@ func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
 	}
 }
 
+var errWatchEnded = errors.New("breaker: the store's Watch has ended without an error")
+
 // keepWatching passes the store's hints on, if it has any.
 func (m *Manager) keepWatching(ctx context.Context) {
 	w, ok := m.config.Store.(Watcher)
@@ -203,7 +207,10 @@ func (m *Manager) keepWatching(ctx context.Context) {
 		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
+		if err == nil {
+			err = errWatchEnded
+		}
 		m.fail(StoreFailed, err)
-		pause(ctx, time.Second)
+		pause(ctx, watchAgainAfter)
 	}
 }

@@ -46,7 +46,7 @@ type Store interface {
 // Watcher is a [Store] that can tell of changes. It is a hint: a change that it does not tell of is found at the next refresh.
 type Watcher interface {
 	// Watch calls changed after a change, soon, until the context ends. It returns early, with an error, if it can watch no
-	// longer; the manager then calls it again after a while, unless the error is errors.ErrUnsupported.
+	// longer; the manager then calls it again after a second, unless the error is errors.ErrUnsupported. To return nil early is an error too.
 	Watch(ctx context.Context, changed func()) error
 }
 
