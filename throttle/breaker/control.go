@@ -49,13 +49,13 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 }
 
 // Forget removes a circuit whose endpoint is gone, with its past and what was to be notified of it. If calls go on, it
-// begins anew.
+// begins anew. Until Config.ObservabilityWindow is over and a leader has cleared up, the store has a record that says that it is forgotten.
 func (m *Manager) Forget(ctx context.Context, k Key) error {
-	return m.change(ctx, k, func(id RecordID, r *record, _ time.Time) []edit {
-		if r == nil {
+	return m.change(ctx, k, func(id RecordID, r *record, now time.Time) []edit {
+		if r == nil || r.forgotten() && len(r.pending) == 0 {
 			return nil
 		}
-		return []edit{{id: id}}
+		return []edit{{id: id, record: r.forget(now)}}
 	})
 }
 
@@ -104,7 +104,9 @@ func (m *Manager) List() []Status {
 	now := time.Now()
 	list := make([]Status, 0, len(t.views))
 	for _, v := range t.views {
-		list = append(list, v.entry.status(now))
+		if !v.entry.record.forgotten() {
+			list = append(list, v.entry.status(now))
+		}
 	}
 	slices.SortFunc(list, func(a, b Status) int {
 		if c := strings.Compare(a.Key.Tenant, b.Key.Tenant); c != 0 {
@@ -120,7 +122,7 @@ func (m *Manager) Status(k Key) Status {
 	if !m.made() {
 		return Status{Key: k}
 	}
-	if e := m.look(k).entry; e != nil && e.record != nil {
+	if e := m.look(k).entry; e != nil && e.record != nil && !e.record.forgotten() {
 		return e.status(time.Now())
 	}
 	return Status{Key: k}

@@ -51,9 +51,10 @@
 // The lease of the leader is fenced: what it writes after another one has followed is refused ([ErrFenced]), and a shard is written only
 // if it is what the writer knew ([ErrConflict]), so no change is ever lost to another. A leader that dies is followed within
 // twice SampleRate. Store time is the store's own, which decides how long is left: agents' clocks may be hours apart. A store that has lost its records
-// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced. While the store is away,
-// agents go by what they know; after MaxStale OnStale says what holds. A store that fails is asked less and less often. [Config.Notify] is called until it has heard,
-// also by the next leader.
+// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced; so does one that has lost
+// nothing but records, of which the versions of its shards say nothing, within 64 refreshes of an agent that knew them. While the store is away,
+// agents go by what they know; after MaxStale OnStale says what holds. A store that fails is asked less and less often. [Config.Notify] is called
+// until it has heard, also by the next leader.
 //
 // Everything that goes wrong in the background is told to [Hooks].Failed and counted in [Stats]. Package otelthrottle makes metrics of it.
 //

@@ -197,22 +197,26 @@ func TestFault18EnabledAndDisabledAgain(t *testing.T) {
 	})
 }
 
-// TestFault20EndpointsAreNeverRemoved forgets a circuit everywhere.
+// TestFault20EndpointsAreNeverRemoved forgets a circuit everywhere, in the store as soon as everybody can have heard.
 func TestFault20EndpointsAreNeverRemoved(t *testing.T) {
-	store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
-	m, other := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-	if err := errors.Join(m.Disable(t.Context(), k), other.Refresh(t.Context()), m.Forget(t.Context(), k), other.Refresh(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range []*breaker.Manager{m, other} {
-		if l := a.List(); len(l) != 0 || a.CanExecute(t.Context(), k) != nil {
-			t.Errorf("got %v known after Forget, want nothing", l)
+	synctest.Test(t, func(t *testing.T) {
+		store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
+		m, other := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+		if err := errors.Join(m.Disable(t.Context(), k), other.Refresh(t.Context()), m.Forget(t.Context(), k), other.Refresh(t.Context())); err != nil {
+			t.Fatal(err)
 		}
-	}
-	loaded, err := store.Load(t.Context(), []int{k.RecordID().Shard()})
-	if err != nil || len(loaded[0].Records) != 0 {
-		t.Errorf("got %d records, error %v, want none", len(loaded[0].Records), err)
-	}
+		for _, a := range []*breaker.Manager{m, other} {
+			if l := a.List(); len(l) != 0 || a.CanExecute(t.Context(), k) != nil {
+				t.Errorf("got %v known after Forget, want nothing", l)
+			}
+		}
+		time.Sleep(time.Minute)
+		sample(t, other)
+		loaded, err := store.Load(t.Context(), []int{k.RecordID().Shard()})
+		if err != nil || len(loaded[0].Records) != 0 {
+			t.Errorf("got %d records after ObservabilityWindow, error %v, want none", len(loaded[0].Records), err)
+		}
+	})
 }
 
 // TestFault20TenantsShareEverything has a tenant with settings that are refused and one who panics: nobody else notices.

@@ -82,7 +82,8 @@ const (
 	NotifyFailed
 	// RecordCorrupt means that a record could not be read. It counts as absent, and will be replaced.
 	RecordCorrupt
-	// RecordsLost means that the store has lost records that the manager knew. It gives them back.
+	// RecordsLost means that the store has lost records that the manager knew: with all else, or alone, as when somebody deletes rows. It gives
+	// them back. To remove a circuit there is Forget.
 	RecordsLost
 	// WriteFenced means that the manager tried to write as a leader, when another one led already.
 	WriteFenced

@@ -190,11 +190,8 @@ func (j *judge) write(owner string, c breaker.Change, term uint64) {
 	old := j.records[c.ID]
 	if c.Data == nil {
 		j.note("%s deletes %x", owner, c.ID[:4])
-		if old != nil && !j.forgets[c.ID] && (old.State != "closed" || old.Trips != 0 && !j.decays(old) || old.Forced || len(old.Pending) > 0) {
+		if old != nil && (old.State != "closed" || old.Trips != 0 && !j.decays(old) || old.Forced || len(old.Pending) > 0) {
 			j.blame("%s deleted %+v", owner, *old)
-		}
-		for _, e := range pendingOf(old) {
-			j.gone[e] = true
 		}
 		delete(j.records, c.ID)
 		return
@@ -206,6 +203,14 @@ func (j *judge) write(owner string, c breaker.Change, term uint64) {
 	}
 	j.note("%s, term %d, writes %s %s %s, generation %d, trips %d, pending %d", owner, term, next.ID, next.State, next.Reason, next.Generation, next.Trips, len(next.Pending))
 	before := pendingOf(old)
+	if next.Reason == "forgotten" {
+		if !j.forgets[c.ID] {
+			j.blame("%s forgets by itself", owner)
+		}
+		for _, e := range before {
+			j.gone[e] = true
+		}
+	}
 	for _, e := range pendingOf(next) {
 		if !slices.Contains(before, e) {
 			j.events[e]++
@@ -238,7 +243,7 @@ func pendingOf(w *written) []string {
 // judgeMove judges what became of a record, which the store has not lost.
 func (j *judge) judgeMove(old, next *written) {
 	move := old.State + " to " + next.State
-	hand := next.Reason == "by_hand" && next.Generation == old.Generation+1
+	hand := (next.Reason == "by_hand" || next.Reason == "forgotten") && next.Generation == old.Generation+1
 	late := time.UnixMicro(old.OpenUntil).Sub(next.at) - 150*time.Millisecond // a slow answer may have come just before
 	moves := []string{
 		"closed to open", "closed to disabled", "half_open to open", "half_open to closed", "half_open to disabled", "open to half_open",

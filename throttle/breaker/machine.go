@@ -119,6 +119,7 @@ func (m *machine) forget() bool {
 	if m.record.state != Closed {
 		m.record.generation++
 		m.moveTo(Closed, Forgotten)
+		m.record.countSince = m.now // so that it lies there closed for a while: see shard.misses
 	}
 	m.record.trips = 0
 	return past

@@ -32,6 +32,17 @@ type record struct {
 	pending    []Event // which the notifier has not confirmed
 }
 
+// forget returns what stays of the record for an ObservabilityWindow when its circuit is forgotten by hand. If it went at once, whoever knew it
+// would take that for a loss.
+func (r *record) forget(now time.Time) *record {
+	return &record{key: r.key, state: Closed, generation: r.generation + 1, reason: Forgotten, changedAt: now, countSince: now, calledAt: now}
+}
+
+// forgotten reports whether the record says no more than that there was a circuit.
+func (r *record) forgotten() bool {
+	return r.state == Closed && !r.forced && r.trips == 0 && r.reason == Forgotten
+}
+
 // wireRecord is a record as it is written: JSON, so that a person can read the store.
 type wireRecord struct {
 	Format     int         `json:"v"`

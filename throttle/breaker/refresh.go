@@ -117,7 +117,7 @@ func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard)
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
 // was known stands: the store may be a replica that cannot be written yet. It reports false if the shard has to be read again.
 func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) bool {
-	edits, gone := known.lost(read, m.config.MaxStale)
+	edits, gone := known.lost(read, &m.config)
 	if len(edits)+gone > 0 {
 		m.fail(RecordsLost, errLost(known, len(edits), gone))
 	}

@@ -2,7 +2,6 @@ package breaker
 
 import (
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -11,8 +10,9 @@ type shard struct {
 	index   int
 	version Version
 	records map[RecordID]*record
-	readAt  time.Time // by the agent's clock
-	edition uint64    // rises with all that the agent learns of the shard, so that a table can say what it was made of
+	readAt  time.Time         // by the agent's clock
+	later   map[RecordID]bool // records that only a later version of this package can read
+	edition uint64            // rises with all that the agent learns of the shard, so that a table can say what it was made of
 }
 
 // lostSince reports whether the store has lost the version w: it is another life of the shard, or an earlier time of the same.
@@ -26,12 +26,16 @@ func (v Version) covers(w Version) bool { return v.Epoch == w.Epoch && v.Number 
 // readShard makes sense of what was loaded. Records that make none are told of, and count as absent; the names of those
 // that are to be removed are returned.
 func (m *Manager) readShard(s Shard, at time.Time) (*shard, []RecordID) {
-	read := &shard{index: s.Index, version: s.Version, records: make(map[RecordID]*record, len(s.Records)), readAt: at}
+	read := &shard{
+		index: s.Index, version: s.Version, records: make(map[RecordID]*record, len(s.Records)), later: map[RecordID]bool{}, readAt: at,
+	}
 	var corrupt []RecordID
 	for _, stored := range s.Records {
 		r, err := decode(stored, m.config.Name)
 		if err != nil {
-			if !errors.Is(err, errNewerRecord) {
+			if errors.Is(err, errNewerRecord) {
+				read.later[stored.ID] = true
+			} else {
 				corrupt = append(corrupt, stored.ID)
 			}
 			m.fail(RecordCorrupt, err)
@@ -40,27 +44,6 @@ func (m *Manager) readShard(s Shard, at time.Time) (*shard, []RecordID) {
 		read.records[stored.ID] = r
 	}
 	return read, corrupt
-}
-
-// lost returns the records that were known and that the store has no more, or only as they were before: from a shard that the store has lost,
-// and how many there are of which nothing is given back. What was read too long ago may have ended since, but for what ends by hand only.
-func (known *shard) lost(read *shard, maxAge time.Duration) (edits []edit, gone int) {
-	if !read.version.lostSince(known.version) {
-		return nil, 0
-	}
-	old := read.readAt.Sub(known.readAt) > maxAge
-	for id, r := range known.records {
-		now, ok := read.records[id]
-		switch {
-		case ok && now.generation >= r.generation:
-		case old && r.state != Disabled && !r.forced:
-			gone++
-		default:
-			edits = append(edits, edit{id: id, record: r})
-		}
-	}
-	slices.SortFunc(edits, func(a, b edit) int { return slices.Compare(a.id[:], b.id[:]) })
-	return edits, gone
 }
 
 // edit is a change of one record: what it becomes, nil for its end, and what is told of it when the store has it.

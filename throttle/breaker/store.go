@@ -63,7 +63,8 @@ type Lease struct {
 	Remaining time.Duration // until it ends, unless it is extended
 }
 
-// Version is the version of a shard. The zero Version is that of a shard which was never written, or lost.
+// Version is the version of a shard. The zero Version is that of a shard which was never written, or lost. Records that vanish while it
+// stays are given back too, but that takes longer to notice.
 type Version struct {
 	Epoch  uint64 // when the shard was begun, in microseconds of the store's clock: a shard that is lost and begun again has another
 	Number uint64 // of writes since then

@@ -150,7 +150,9 @@ func (t *table) circuits() [NumStates]int {
 	var n [NumStates]int
 	now := time.Now()
 	for _, v := range t.views {
-		n[v.entry.stateAt(now)]++
+		if !v.entry.record.forgotten() {
+			n[v.entry.stateAt(now)]++
+		}
 	}
 	return n
 }

@@ -10,10 +10,6 @@ import (
 // mostAttempts is how often a change is thought over before it is given up.
 const mostAttempts = 10
 
-func errLost(s *shard, back, gone int) error {
-	return fmt.Errorf("breaker: the store has lost records of shard %d: %d are given back, %d are known from too long ago", s.index, back, gone)
-}
-
 // update changes one shard: think says what is to be changed, given what is known, and thinks again if that was not the newest. It
 // must not change what it is given. Whatever is written is told.
 func (m *Manager) update(ctx context.Context, index int, term uint64, think func(*shard) []edit) error {
