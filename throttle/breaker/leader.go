@@ -15,7 +15,7 @@ const (
 	leaseNum, leaseDen  = 3, 2
 	extensions          = 3
 	looksPerSampleRate  = 4
-	mostPerSampleRate   = 32 // times that the lease is asked for, whatever the store says of how long it lasts
+	mostPerSampleRate   = 32 // times that the lease, or a probe, is asked for, whatever the store says of how long it lasts
 	failuresToStandBack = 3  // polls in a row, after which another one may try
 )
 

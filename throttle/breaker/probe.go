@@ -19,6 +19,9 @@ type probes struct {
 	lapsed    int // grants in a row that nobody took
 }
 
+// probesWanted is how many probes are asked for at once.
+const probesWanted = 1
+
 // mostLapsed is how many grants in a row may lapse before no more are kept in stock: an endpoint that is called more seldom is probed at its
 // second call.
 const mostLapsed = 20
@@ -142,10 +145,24 @@ func (m *Manager) askForProbes(ctx context.Context) {
 			e.probes.grant(0, time.Time{})
 			continue
 		}
-		g := grants[i]
-		m.books.probes.Add(uint64(g.Granted))
-		e.probes.grant(g.Granted, asked.Add(g.Remaining))
+		n, until := e.understand(grants[i], asked, time.Now())
+		m.books.probes.Add(uint64(n))
+		e.probes.grant(n, until)
 	}
+}
+
+// understand makes sense of a grant: not more than was asked for, for not longer than it can hold. What is over already is none, and
+// whatever the store says, it is not asked again at once.
+func (e *entry) understand(g ProbeGrant, asked, now time.Time) (n int, until time.Time) {
+	every := e.settings.SampleRate
+	until = asked.Add(min(g.Remaining, every))
+	if now.Before(until) {
+		n = min(max(0, g.Granted), probesWanted)
+	}
+	if n == 0 {
+		until = latest(until, now.Add(every/mostPerSampleRate))
+	}
+	return n, until
 }
 
 func probeRequests(wanted []*entry) []ProbeRequest {
@@ -153,7 +170,7 @@ func probeRequests(wanted []*entry) []ProbeRequest {
 	for i, e := range wanted {
 		requests[i] = ProbeRequest{
 			ID: e.key.RecordID(), Generation: e.generation, Since: e.record.openUntil, Every: e.settings.SampleRate,
-			Budget: e.settings.HalfOpenProbes, Want: 1,
+			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
 		}
 	}
 	return requests
