@@ -3,6 +3,7 @@ package breaker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -103,6 +104,10 @@ func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard)
 	if err != nil {
 		return false, err
 	}
+	if err := loadedAll(loaded, shards); err != nil {
+		m.fail(StoreFailed, err)
+		return false, err
+	}
 	done = true
 	for _, s := range loaded {
 		if !slices.Contains(shards, s.Index) {
@@ -112,6 +117,16 @@ func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard)
 		done = m.adopt(ctx, before[s.Index], read, corrupt) && done
 	}
 	return done, nil
+}
+
+// loadedAll returns an error if the store has left out what it was asked for: nobody could go by it.
+func loadedAll(loaded []Shard, asked []int) error {
+	for _, i := range asked {
+		if !slices.ContainsFunc(loaded, func(s Shard) bool { return s.Index == i }) {
+			return fmt.Errorf("breaker: the store was asked for shard %d and has not loaded it", i)
+		}
+	}
+	return nil
 }
 
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
