@@ -2,10 +2,10 @@ package bucket
 
 import "fmt"
 
-// limitPanic is a panic of LimitFor on a goroutine of the limiter's own. It goes on up on that of whoever waits.
-type limitPanic struct{ value any }
+// limitPanicError is a panic of LimitFor on a goroutine of the limiter's own. It goes on up on that of whoever waits.
+type limitPanicError struct{ value any }
 
-func (p *limitPanic) Error() string {
+func (p *limitPanicError) Error() string {
 	return fmt.Sprintf("bucket: panic of Config.LimitFor: %v", p.value)
 }
 
@@ -13,7 +13,7 @@ func (p *limitPanic) Error() string {
 func (l *Limiter) limitApart(key string) (limit *Limit, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = &limitPanic{value}
+			err = &limitPanicError{value}
 		}
 	}()
 	return l.limitOf(key), nil

@@ -40,7 +40,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	defer l.waiting.Add(-1) // after it was counted: whoever sees nobody wait sees what became of all
 	s := l.stand(ctx, key, limit, n)
 	l.noteWait(ctx, key, n, time.Since(begun), s)
-	if p := (*limitPanic)(nil); errors.As(s.err, &p) {
+	if p := (*limitPanicError)(nil); errors.As(s.err, &p) {
 		panic(p.value)
 	}
 	return s.err
