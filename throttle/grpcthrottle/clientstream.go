@@ -24,12 +24,13 @@ func (s *clientStream) options(opts []grpc.CallOption) []grpc.CallOption {
 // RecvMsg receives a message. The first one is the answer.
 func (s *clientStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	switch err { //nolint:errorlint // an EOF inside of another error is not the good end
-	case nil:
+	if err == nil {
 		s.call.Answered(nil)
-	case io.EOF:
+		return nil
+	}
+	if err == io.EOF { //nolint:errorlint // an EOF inside of another error is not the good end
 		s.end(nil)
-	default:
+	} else {
 		s.end(err)
 	}
 	return err
