@@ -87,7 +87,7 @@ func TestAPanicOfLimitForWhereNobodyWaits(t *testing.T) {
 func TestAPanicOfLimitForWhenTokensComeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hot, thaw := atomic.Bool{}, make(chan struct{})
-		l := limiter(t, bucket.Config{Store: frozen{bucket.NewMemoryStore(), thaw}, Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
+		l := limiter(t, bucket.Config{Store: slow{bucket.NewMemoryStore(), thaw}, Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {
 			if hot.Load() {
 				panic("limit")
 			}
@@ -106,16 +106,4 @@ func TestAPanicOfLimitForWhenTokensComeLate(t *testing.T) {
 			t.Errorf("Return: got panic %v want limit", got)
 		}
 	})
-}
-
-// frozen is a store that answers late, and does not heed its context.
-type frozen struct {
-	bucket.Store
-
-	thaw chan struct{}
-}
-
-func (s frozen) Take(_ context.Context, r bucket.Request) (bucket.Decision, error) {
-	<-s.thaw
-	return s.Store.Take(context.Background(), r)
 }
