@@ -22,7 +22,7 @@ func failure(r *http.Request, body *upload, err error) error {
 	if reason := ended(r); reason != nil {
 		return &reasonedError{reason, err}
 	}
-	if body != nil && body.spoilt.Load() || malformed(r, err) {
+	if body != nil && body.spoilt.Load() || malformed(r, err) || unsendable(err) {
 		return &ownFaultError{faults.WithBad(err)}
 	}
 	return faults.WithUnavailable(err, 0)
@@ -82,6 +82,32 @@ func malformed(r *http.Request, err error) bool {
 	known := r.URL.Scheme == "http" || r.URL.Scheme == "https"
 	return !known || r.Method != "" && !isToken(r.Method) || r.Body == nil && r.ContentLength > 0 ||
 		!sound(r.Header) || !sound(r.Trailer)
+}
+
+// unsendable reports whether net/http says that it would not send the request to anybody, or not over this version of HTTP. It finds that
+// out when it has a connection, and its errors have no names, only texts. They are compared from the beginning on, because other texts
+// quote what a server sent. Strangers can make such requests, and a proxy must not hold them against the server behind it.
+func unsendable(err error) bool {
+	var network net.Error
+	if errors.As(err, &network) {
+		return false
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		text := err.Error()
+		for _, beginning := range [...]string{
+			"http2: invalid ", // header, host, path or trailer
+			"http2: request header list larger than ",
+			"http2: request body larger than ",
+			"http: ContentLength=", // with a body of another length
+			"net/http: can't write control character in Request.URL",
+			"idna: ", // the host
+		} {
+			if strings.HasPrefix(text, beginning) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sound reports whether a header can be sent.
