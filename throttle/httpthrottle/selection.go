@@ -90,24 +90,15 @@ func (w *writer) as(server http.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
-// Flush is for handlers that know no errors, FlushError for [http.ResponseController].
-func (w withF) Flush()    { _ = w.flush() }
-func (w withFH) Flush()   { _ = w.flush() }
-func (w withFR) Flush()   { _ = w.flush() }
-func (w withFHR) Flush()  { _ = w.flush() }
-func (w withFP) Flush()   { _ = w.flush() }
-func (w withFHP) Flush()  { _ = w.flush() }
-func (w withFRP) Flush()  { _ = w.flush() }
-func (w withFHRP) Flush() { _ = w.flush() }
-
-func (w withF) FlushError() error    { return w.flush() }
-func (w withFH) FlushError() error   { return w.flush() }
-func (w withFR) FlushError() error   { return w.flush() }
-func (w withFHR) FlushError() error  { return w.flush() }
-func (w withFP) FlushError() error   { return w.flush() }
-func (w withFHP) FlushError() error  { return w.flush() }
-func (w withFRP) FlushError() error  { return w.flush() }
-func (w withFHRP) FlushError() error { return w.flush() }
+// Flush is for handlers that know no errors.
+func (w withF) Flush()    { _ = w.FlushError() }
+func (w withFH) Flush()   { _ = w.FlushError() }
+func (w withFR) Flush()   { _ = w.FlushError() }
+func (w withFHR) Flush()  { _ = w.FlushError() }
+func (w withFP) Flush()   { _ = w.FlushError() }
+func (w withFHP) Flush()  { _ = w.FlushError() }
+func (w withFRP) Flush()  { _ = w.FlushError() }
+func (w withFHRP) Flush() { _ = w.FlushError() }
 
 func (w withH) Hijack() (net.Conn, *bufio.ReadWriter, error)    { return w.hijack() }
 func (w withFH) Hijack() (net.Conn, *bufio.ReadWriter, error)   { return w.hijack() }

@@ -100,14 +100,38 @@ func (w *writer) WriteString(s string) (int, error) {
 	return io.WriteString(w.ResponseWriter, s)
 }
 
-// flush sends what was written, and is told to only if the server's own can.
-func (w *writer) flush() error {
+// FlushError sends what was written, as [http.ResponseController] asks. It is no http.Flusher's, so every writer has it: otherwise the
+// controller would unwrap us, and find a server that we have not told of.
+func (w *writer) FlushError() error {
+	server := flushing(w.ResponseWriter)
+	if server == nil {
+		return http.ErrNotSupported
+	}
 	w.answered(http.StatusOK)
-	if f, ok := w.ResponseWriter.(interface{ FlushError() error }); ok {
+	if f, ok := server.(interface{ FlushError() error }); ok {
 		return f.FlushError()
 	}
-	w.ResponseWriter.(http.Flusher).Flush()
+	server.(http.Flusher).Flush()
 	return nil
+}
+
+// flushing returns the first of w, and what is under it, that can send what was written, or nil.
+func flushing(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		switch v := w.(type) {
+		case interface{ itself() *writer }:
+			if flushing(v.itself().ResponseWriter) == nil {
+				return nil
+			}
+			return w
+		case interface{ FlushError() error }, http.Flusher:
+			return w
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return nil
+		}
+	}
 }
 
 // hijack takes the connection from the server.
