@@ -3,6 +3,7 @@ package httpthrottle
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -12,21 +13,34 @@ const PriorityHeader = "Throttle-Priority"
 
 // put makes the header say the word about the priority, and nothing else. An empty word takes it out. A nil header stays nil.
 func put(h http.Header, word string) {
-	switch {
-	case word == "":
-		delete(h, PriorityHeader)
-	case h != nil:
+	for name := range h {
+		if namesPriority(name) {
+			delete(h, name)
+		}
+	}
+	if word != "" && h != nil {
 		h[PriorityHeader] = []string{word}
 	}
 }
 
 // says reports whether the header says just that word about the priority, or nothing if it is empty.
 func says(h http.Header, word string) bool {
-	said := h[PriorityHeader]
-	if word == "" {
-		return len(said) == 0
+	said := word == ""
+	for name, values := range h {
+		if !namesPriority(name) {
+			continue
+		}
+		if said || name != PriorityHeader || len(values) != 1 || values[0] != word {
+			return false
+		}
+		said = true
 	}
-	return len(said) == 1 && said[0] == word
+	return said
+}
+
+// namesPriority reports whether a field is the PriorityHeader, however it is spelt: net/http sends names as they are in the map.
+func namesPriority(name string) bool {
+	return len(name) == len(PriorityHeader) && strings.EqualFold(name, PriorityHeader)
 }
 
 // saying makes a request, which must be a copy, say the word about the priority. Its header is not the copy's alone, and is copied if it

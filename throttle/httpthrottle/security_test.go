@@ -61,6 +61,36 @@ func TestByDefaultNobodyIsTold(t *testing.T) {
 	_ = response.Body.Close()
 }
 
+// TestStrangersLearnNoPriorityHoweverItIsSpelt: whoever fills the map of a header by hand may write a name that is not canonical, and
+// net/http sends it.
+func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
+	var heard http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard = r.Header }))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		send bool
+		want string
+	}{"a stranger": {false, "[]"}, "a friend": {true, "[low]"}} {
+		transport := newTransport(t, &http.Transport{DisableKeepAlives: true}, httpthrottle.TransportConfig{
+			Send: func(*http.Request) bool { return c.send },
+		})
+		for _, spelling := range []string{"throttle-priority", "THROTTLE-PRIORITY"} {
+			r, err := http.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.Low), http.MethodGet, server.URL, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header[spelling] = []string{"high"}
+			response, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			equal(t, name+", "+spelling, fmt.Sprint(heard[httpthrottle.PriorityHeader]), c.want)
+			equal(t, name+": own header stays", len(r.Header[spelling]), 1)
+		}
+	}
+}
+
 // TestAStrangersHeadersChooseNoPriority tries every header that some proxy or library has ever read a priority from.
 func TestAStrangersHeadersChooseNoPriority(t *testing.T) {
 	for name, peer := range map[string]func(*http.Request) bool{"nobody is trusted": nil, "not he": func(*http.Request) bool { return false }} {
