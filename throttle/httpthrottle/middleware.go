@@ -103,7 +103,7 @@ func (m *middleware) throttleOf(r *http.Request) (*throttle.Throttle, error) {
 // serve lets the handler serve an admitted request.
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, word string) {
 	answer := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
-	served := r.WithContext(call.Context())
+	served := r.WithContext(inside{answer})
 	if !says(r.Header, word) {
 		served.Header = r.Header.Clone()
 		put(served.Header, word)
@@ -133,7 +133,7 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
 	switch {
 	case errors.Is(err, throttle.ErrShed):
-		tellOuter(w, err)
+		tellOuter(r.Context(), w, err)
 	case r.Context().Err() == nil:
 		status = http.StatusInternalServerError // a mistake in the program, which retries do not mend
 	}

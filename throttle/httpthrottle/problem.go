@@ -18,8 +18,9 @@ import (
 // whose delay the caller is then told). It returns false, and has done nothing, if err is anything else.
 //
 // Whatever errors.Is(err, throttle.ErrShed) holds for is a shed call, also if a breaker or a bucket refused it. Inside a Middleware the
-// throttle is told err itself rather than the status. So a call that was shed on the way to a backend is
-// Ignored there, as within [throttle.Throttle.Do]: it says nothing about this server. For the caller, 503 is a rejection.
+// throttle is told err itself rather than the status, within [http.TimeoutHandler] too if r is the request that the handler was
+// given or a copy of it. So a call that was shed on the way to a backend is Ignored there, as within [throttle.Throttle.Do]: it says
+// nothing about this server. For the caller, 503 is a rejection.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	delay, ok := delayOf(err)
 	if !ok {
@@ -30,6 +31,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 			return true // too late: the response is another one
 		}
 		own.Tell(err)
+	} else {
+		explain(r.Context(), err)
 	}
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // of what would have been served
 		w.Header().Del(name)

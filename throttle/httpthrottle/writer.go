@@ -19,6 +19,8 @@ type writer struct {
 	ctx  context.Context // the request's, which is over when the client goes away
 	told atomic.Bool     // the call knows its outcome
 	sent atomic.Bool     // there is a final status, or WriteError has one under way
+
+	meant atomic.Pointer[error] // what the status means if it is no success, see explain
 }
 
 // answered tells the call the final status of the response, which is the first. What comes before it is 1xx, but for 101.
@@ -29,8 +31,17 @@ func (w *writer) answered(status int) {
 	}
 	w.sent.Store(true)
 	if !w.told.Load() {
-		w.tell(statusError(status, w.Header()))
+		w.tell(w.meaning(status))
 	}
+}
+
+// meaning is what the call is told of a status.
+func (w *writer) meaning(status int) error {
+	err := statusError(status, w.Header())
+	if meant := w.meant.Load(); meant != nil && err != nil {
+		return *meant
+	}
+	return err
 }
 
 // Tell says what the answer means that the handler is about to write, where its status would say something else: a 429 to one caller, who
@@ -38,11 +49,12 @@ func (w *writer) answered(status int) {
 // around this one, and the first to say anything is believed. The status goes out as it is.
 func (w *writer) Tell(err error) {
 	w.tell(err)
-	tellOuter(w.ResponseWriter, err)
+	tellOuter(w.ctx, w.ResponseWriter, err)
 }
 
-// tellOuter tells the nearest middleware in w, under whatever others have put around it, what the answer means.
-func tellOuter(w http.ResponseWriter, err error) {
+// tellOuter tells the nearest middleware in w, under whatever others have put around it, what the answer means. If something there hides it,
+// those around ctx will see.
+func tellOuter(ctx context.Context, w http.ResponseWriter, err error) {
 	for {
 		switch v := w.(type) {
 		case interface{ Tell(error) }:
@@ -51,6 +63,7 @@ func tellOuter(w http.ResponseWriter, err error) {
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = v.Unwrap()
 		default:
+			explain(ctx, err)
 			return
 		}
 	}
