@@ -56,6 +56,9 @@
 // since this server was not short of anything. The caller's throttle counts it as a rejection, as any 503: from there the server
 // cannot serve such requests, whoever is the cause. It sheds in turn, so the load is taken away where it begins.
 //
+// A request that a Transport could not send, because a stranger had made it so or broke off its upload, is held neither against the
+// backend nor against the server: a reverse proxy between the two answers 502, and its middleware knows why.
+//
 // A handler that refuses a request for a reason of its own, such as a limit for each caller, tells the middleware so, or one greedy caller
 // would have the others shed: see [Middleware].
 //

@@ -14,7 +14,8 @@ import (
 )
 
 // failure is what the throttle is told of a request that got no response. What has a meaning already keeps it; the caller gets
-// err itself anyway.
+// err itself anyway. If the request was at fault itself, its server's middleware knows that too: a proxy answers 502 to strangers who send
+// what cannot be forwarded, and must not take them for a sign that it is short of something.
 func failure(r *http.Request, body *upload, err error) error {
 	if throttle.FaultOf(err) != throttle.FaultOther {
 		return err
@@ -23,7 +24,9 @@ func failure(r *http.Request, body *upload, err error) error {
 		return &reasonedError{reason, err}
 	}
 	if body != nil && body.spoilt.Load() || malformed(r, err) || unsendable(err) {
-		return &ownFaultError{faults.WithBad(err)}
+		own := &ownFaultError{faults.WithBad(err)}
+		explain(r.Context(), own)
+		return own
 	}
 	return faults.WithUnavailable(err, 0)
 }

@@ -98,27 +98,29 @@ func TestServersCannotPassOffTheirErrors(t *testing.T) {
 	}
 }
 
-// Strangers whose requests cannot be forwarded must not turn a proxy against its backend.
-func TestProxiesDoNotBlameTheBackendForRequests(t *testing.T) {
+// Strangers whose requests cannot be forwarded must not turn a proxy against its backend, nor against itself.
+func TestProxiesBlameNobodyForRequests(t *testing.T) {
 	backend := swallow(t, true)
 	greet(t, backend)
 	u, _ := url.Parse(backend.URL)
 	transport := newTransport(t, backend.Client().Transport, httpthrottle.TransportConfig{})
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
+	own := newThrottle(t, throttle.Config{})
+	proxy := httptest.NewServer(httpthrottle.Middleware(own, httpthrottle.MiddlewareConfig{})(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: transport, ErrorLog: quiet(),
-	})
+	}))
 	defer proxy.Close()
 	requests := []string{
 		"GET / HTTP/1.1\r\nHost: proxy\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n", // curl --http2
 		"GET / HTTP/1.1\r\nHost: proxy\r\nA: " + strings.Repeat("a", 20_000) + "\r\n\r\n",
 		"GET http:a HTTP/1.1\r\nHost: proxy\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: proxy\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n",
 	}
 	for _, text := range requests {
 		equal(t, text[:min(len(text), 60)], speak(t, proxy.Listener.Addr().String(), text), http.StatusBadGateway)
 	}
-	stats := throttleOf(t, transport, u.Host).Stats().Priorities[throttle.Medium]
-	equal(t, "rejected", stats.Ended.Outcome(throttle.Rejected), 0)
-	equal(t, "ignored", stats.Ended.Outcome(throttle.Ignored), uint64(len(requests)))
+	proxy.Close()
+	equal(t, "backend", books(throttleOf(t, transport, u.Host)), fmt.Sprintf("%d high ignored/bad", len(requests)))
+	equal(t, "proxy", books(own), fmt.Sprintf("%d high accepted/bad", len(requests)))
 }
 
 // speak sends a request as it is, and returns the status of the response.
