@@ -35,7 +35,8 @@ type MiddlewareConfig struct {
 	// is higher means the Ceiling, and one that is no priority "p15". Set it or Priority: its zero value is High, and so is the Ceiling's.
 	Default throttle.Priority
 	// RetryAfter is how long a shed caller is told to wait. Default 1 s. What is outside of 1 s to 1 h is brought inside. It is rounded up
-	// to seconds, and up to half as much is added at random, so that those who were shed together do not come back together.
+	// to seconds, and up to half as many are added at random, so that those who were shed together do not come back together: to 1 s none,
+	// so if many clients obey to the second, give 2 s or more.
 	RetryAfter time.Duration
 	// Problem answers a request that is not served, instead of the small problem+json body: it writes status and body. Retry-After
 	// and Cache-Control are in the header already. For err, errors.Is(err, throttle.ErrShed) holds unless the request's context is
