@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -60,9 +61,10 @@ func (c BreakerConfig) validate() error {
 
 // suits refuses clients with which a fleet would not see one and the same thing.
 func suits(client redis.UniversalClient) error {
-	switch c := client.(type) {
-	case nil:
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // of a type or not, it would panic later
 		return errors.New("redisstore: the client is nil")
+	}
+	switch c := client.(type) {
 	case *redis.Ring:
 		return errors.New("redisstore: the client is a Ring, which looks elsewhere for what a server that does not answer had, so that a fleet " +
 			"could have two leaders: want a Client or a ClusterClient")

@@ -76,7 +76,7 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if _, ring := client.(*redis.Ring); ring {
+	if ring, ok := client.(*redis.Ring); ok && ring != nil {
 		return nil, errBucketRing
 	}
 	if err := suits(client); err != nil {

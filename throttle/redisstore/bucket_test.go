@@ -49,6 +49,9 @@ func TestNewBucketRefuses(t *testing.T) {
 		"other brace": {client, BucketConfig{Name: "b", Prefix: "a}b"}, `BucketConfig.Prefix is "a}b"`},
 		"long prefix": {client, BucketConfig{Name: "b", Prefix: strings.Repeat("p", 256)}, "BucketConfig.Prefix is"},
 		"no client":   {nil, BucketConfig{Name: "b"}, "redisstore: the client is nil"},
+		"nil client":  {(*redis.Client)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
+		"nil cluster": {(*redis.ClusterClient)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
+		"nil ring":    {(*redis.Ring)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
 		"ring":        {ring, BucketConfig{Name: "b"}, "its buckets would all be full"},
 	} {
 		b, err := NewBucket(c.client, c.config)
