@@ -55,6 +55,7 @@
 // If a handler's own call is shed, [WriteError] turns that into 503 with a Retry-After. The throttle around the handler ignores it,
 // since this server was not short of anything. The caller's throttle counts it as a rejection, as any 503: from there the server
 // cannot serve such requests, whoever is the cause. It sheds in turn, so the load is taken away where it begins.
+// In a reverse proxy it is the ErrorHandler that calls WriteError: the one of httputil answers 502, which blames the proxy for its backends.
 //
 // A request that a Transport could not send, because a stranger had made it so or broke off its upload, is held neither against the
 // backend nor against the server: a reverse proxy between the two answers 502, and its middleware knows why.

@@ -95,6 +95,27 @@ func TestProxiesDoNotBlameTheBackendForUploads(t *testing.T) {
 	}
 }
 
+// What is shed on the way to a sick backend must not have the proxy shed what is for healthy ones. That is the ErrorHandler's to say.
+func TestProxiesAreToldOfWhatWasShed(t *testing.T) {
+	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
+	overload(t, throttleOf(t, transport, host))
+	for name, c := range map[string]struct {
+		handler func(http.ResponseWriter, *http.Request, error)
+		status  int
+		want    string
+	}{
+		"httputil's":   {nil, http.StatusBadGateway, "1 high rejected/availability"},
+		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 high ignored/shed"},
+	} {
+		own := newThrottle(t, throttle.Config{})
+		w := served(own, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), (&httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }, Transport: transport, ErrorLog: quiet(), ErrorHandler: c.handler,
+		}).ServeHTTP)
+		equal(t, name+": status", w.Code, c.status)
+		equal(t, name, books(own), c.want)
+	}
+}
+
 // end waits until the proxy has served its requests, those that nobody waits for among them.
 func (c *chain) end() {
 	c.proxy.Close()
