@@ -25,17 +25,16 @@ func put(h http.Header, word string) {
 
 // says reports whether the header says just that word about the priority, or nothing if it is empty.
 func says(h http.Header, word string) bool {
-	said := word == ""
-	for name, values := range h {
-		if !namesPriority(name) {
-			continue
-		}
-		if said || name != PriorityHeader || len(values) != 1 || values[0] != word {
+	said := h[PriorityHeader]
+	if word == "" && len(said) > 0 || word != "" && (len(said) != 1 || said[0] != word) {
+		return false // as most do: the rest needs a walk
+	}
+	for name := range h {
+		if name != PriorityHeader && namesPriority(name) {
 			return false
 		}
-		said = true
 	}
-	return said
+	return true
 }
 
 // namesPriority reports whether a field is the PriorityHeader, however it is spelt: net/http sends names as they are in the map.
