@@ -52,7 +52,8 @@ type MiddlewareConfig struct {
 // was one, when the header is written. Of a handler that returns without writing anything it is told why the request's context is over, if it
 // is: a deadline that a middleware around this one has set, and whose passing it will answer, is a rejection. The request is in flight
 // until the handler returns. The handler's ResponseWriter is an [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher]
-// exactly as the server's own, and [http.ResponseController] works. Its request has a context that carries the priority, and a PriorityHeader that says no more than was accepted.
+// exactly as the server's own, and [http.ResponseController] works. Its request has a context that carries the priority, and a PriorityHeader
+// that says no more than was accepted.
 //
 // A handler whose status does not say what the throttle should learn, such as 429 for one caller who asks for too much, says it by a
 // method of its ResponseWriter, Tell(err error), before it writes. Err is classified as [throttle.Throttle.Do] would: nil is Accepted,
