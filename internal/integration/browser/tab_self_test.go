@@ -13,7 +13,7 @@ func TestAPageThatComplainsIsNoticed(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte(`<title>broken</title><img src="/gone" hidden><script>console.error("oh dear"); nobody()</script>`))
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the tab, which asks for an icon whenever it likes
 	p := newTab(t, 800, 600)
 	p.open(server.URL)
 	p.eventually("the page is there", `document.title === "broken"`)
