@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
@@ -57,14 +59,21 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// check makes a call from within a span, and returns its error and the spans that have ended then.
-func (g *guarded) check(t *testing.T) ([]string, error) {
+// check makes a call from within a span, and returns its error and the spans that have ended when there are so many: that of the server may
+// end a moment after the caller has the answer.
+func (g *guarded) check(t *testing.T, atLeast int) (spans []string, err error) {
 	t.Helper()
 	g.spans.Reset()
 	ctx, root := g.tracers.Tracer("test").Start(t.Context(), "root")
-	_, err := g.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	_, err = g.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	root.End()
-	return paths(g.spans.GetSpans()), err
+	program.Eventually(t, "the spans of a call", func() string {
+		if spans = paths(g.spans.GetSpans()); len(spans) < atLeast {
+			return fmt.Sprintf("got %q want %d", spans, atLeast)
+		}
+		return ""
+	})
+	return spans, err
 }
 
 func TestSpansBesideOtelgrpc(t *testing.T) {
@@ -77,7 +86,7 @@ func TestSpansBesideOtelgrpc(t *testing.T) {
 		"root > throttle backends > " + check + " > " + check,
 		"root > throttle backends > " + check + " > " + check + " > throttle shop",
 	}
-	if got, err := g.check(t); err != nil || !slices.Equal(got, want) {
+	if got, err := g.check(t, len(want)); err != nil || !slices.Equal(got, want) {
 		t.Errorf("a call that is served: got error %v and spans %q want %q", err, got, want)
 	}
 	th := throttle.Must(g.client.Group().Get("passthrough:///shop"))
@@ -86,7 +95,7 @@ func TestSpansBesideOtelgrpc(t *testing.T) {
 			call.Finish(throttle.Rejected)
 		}
 	}
-	if got, err := g.check(t); !errors.Is(err, throttle.ErrShed) || !slices.Equal(got, []string{"root"}) {
+	if got, err := g.check(t, 1); !errors.Is(err, throttle.ErrShed) || !slices.Equal(got, []string{"root"}) {
 		t.Errorf("a call that is shed: got error %v and spans %q want the caller's alone", err, got)
 	}
 }
