@@ -29,8 +29,16 @@ type MemoryStore struct {
 type memoryPart struct {
 	mu     sync.Mutex
 	levels map[string]*memoryBucket
-	sweep  int // the number of buckets from which on the full ones are forgotten
-	_      [40]byte
+	sweep  int   // the number of buckets from which on the full ones are forgotten
+	latest int64 // time at which a bucket was used
+	_      [32]byte
+}
+
+// at is the time at which a bucket is used by somebody who read the clock before the lock was free. Others may have been here since, and have left
+// a bucket that is empty at a later time: by the earlier one it would be too far ahead, and brought back, with the difference to be spent twice.
+func (p *memoryPart) at(read int64) int64 {
+	p.latest = max(p.latest, read)
+	return p.latest
 }
 
 // memoryBucket is a bucket, and the limit by which it was asked last.
@@ -87,10 +95,11 @@ func (s *MemoryStore) Take(ctx context.Context, r Request) (d Decision, err erro
 
 // take is Take without the context, and without copies.
 func (s *MemoryStore) take(key string, limit *Limit, atLeast, atMost int64, d *Decision) {
-	now := s.now()
+	read := s.now()
 	key = bucketID(key)
 	p := s.part(key)
 	p.mu.Lock()
+	now := p.at(read)
 	b := p.levels[key]
 	if b == nil {
 		b = p.add(key, now)
@@ -133,7 +142,7 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b := p.levels[key]; b != nil {
-		b.level = b.level.Return(l, s.now(), n)
+		b.level = b.level.Return(l, p.at(s.now()), n)
 	}
 	return nil
 }
