@@ -12,25 +12,26 @@ func TestTheEarliestTime(t *testing.T) {
 	wide := Limit{Capacity: 10, Refill: 1, Period: longestPeriod}
 	for name, c := range map[string]struct {
 		limit Limit
-		next  time.Duration // of the first, who wants 4
+		next  time.Duration // when there are 4
 		ahead int64
 		want  time.Duration
 	}{
 		"a full bucket":   {PerSecond(10), 0, 10, 0},
 		"two more":        {PerSecond(10), 0, 12, 200 * time.Millisecond},
-		"the first":       {PerSecond(10), time.Second, 4, time.Second},
-		"one behind":      {PerSecond(10), time.Second, 5, 1100 * time.Millisecond},
+		"less":            {PerSecond(10), time.Second, 3, 0},
+		"just as many":    {PerSecond(10), time.Second, 4, time.Second},
+		"one more":        {PerSecond(10), time.Second, 5, 1100 * time.Millisecond},
 		"fixed":           {Limit{Capacity: 10, Refill: 10, Period: time.Second, Algorithm: Fixed}, time.Second, 500, time.Second},
 		"above 63 bits":   {wide, 0, 310, math.MaxInt64},
 		"above 64 bits":   {wide, 0, math.MaxInt64, math.MaxInt64},
 		"the sum is":      {wide, longestPeriod, 4 + 291, math.MaxInt64},
 		"nearly too much": {wide, 0, 10 + 291, 291 * longestPeriod},
 	} {
-		q := line{queue: []*waiter{{n: 4}}}
+		q := line{enough: 4}
 		if c.next > 0 {
 			q.next = now.Add(c.next)
 		}
-		if got := q.earliest(&c.limit, &waiter{n: 1}, c.ahead, now); got != c.want {
+		if got := q.earliest(&c.limit, c.ahead, now); got != c.want {
 			t.Errorf("%s: got %v want %v", name, got, c.want)
 		}
 	}

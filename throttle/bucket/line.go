@@ -24,7 +24,8 @@ type lines struct {
 // line is who waits for the tokens of one bucket, the first to come first.
 type line struct {
 	queue   []*waiter
-	next    time.Time     // before which the first cannot be served, if that is known
+	next    time.Time     // before which there cannot be enough, if that is known
+	enough  int64         // tokens for all who wait, as many as the store was asked for at least, or one more than it gave
 	look    time.Time     // when to ask the store again
 	again   bool          // what was known is no longer so: ask again
 	changed chan struct{} // somebody has left, or what was known is no longer so
@@ -104,7 +105,7 @@ func (q *line) dismiss(name, key string, limit *Limit, w *waiter, ahead int64, n
 	if !w.hurried || w.left {
 		return false
 	}
-	after := q.earliest(limit, w, ahead, now)
+	after := q.earliest(limit, ahead, now)
 	if after <= 0 || !w.deadline.Before(now.Add(after)) {
 		return false
 	}
@@ -114,13 +115,13 @@ func (q *line) dismiss(name, key string, limit *Limit, w *waiter, ahead int64, n
 }
 
 // earliest is how long it takes at least until so many tokens were granted to the line.
-func (q *line) earliest(limit *Limit, w *waiter, ahead int64, now time.Time) time.Duration {
+func (q *line) earliest(limit *Limit, ahead int64, now time.Time) time.Duration {
 	behind, until := ahead-limit.Capacity, time.Duration(0)
 	if q.source() == FromPolicy && !q.again { // the store may be back at the next look, and its bucket full
 		until = max(0, q.look.Sub(now))
 	}
-	if q.next.After(now) && !q.again {
-		behind, until = ahead-q.first(w).n, q.next.Sub(now)
+	if q.next.After(now) && !q.again && ahead >= q.enough {
+		behind, until = ahead-q.enough, q.next.Sub(now)
 	}
 	if limit.Algorithm == Fixed || behind <= 0 {
 		return until
@@ -140,16 +141,6 @@ func (q *line) source() Source {
 	return FromStore
 }
 
-// first is the first who has not left, or somebody who is about to join.
-func (q *line) first(joins *waiter) *waiter {
-	for _, w := range q.queue {
-		if !w.left {
-			return w
-		}
-	}
-	return joins
-}
-
 // serve serves a line until nobody is in it.
 func (l *Limiter) serve(key string, q *line) {
 	spare := int64(0) // granted by the store, but to somebody who had left, or not enough for the first
@@ -163,6 +154,7 @@ func (l *Limiter) serve(key string, q *line) {
 			q.await(early)
 			continue
 		}
+		asked := want.first
 		want.first, want.all = want.first-spare, want.all-spare
 		limit, err := l.limitApart(key)
 		var d Decision
@@ -173,7 +165,7 @@ func (l *Limiter) serve(key string, q *line) {
 		if err == nil {
 			have += d.Granted
 		}
-		left := l.give(key, q, limit, have, d, err)
+		left := l.give(key, q, limit, asked, have, d, err)
 		if d.Source == FromPolicy {
 			left = min(left, spare) // what a policy has granted is nobody's to give back
 		}
@@ -208,10 +200,7 @@ func (l *Limiter) wanted(key string, q *line) (w want) {
 
 // tidy takes out who has left. Who is first now may want less, and be served earlier.
 func (q *line) tidy() {
-	before, stay := int64(0), q.queue[:0]
-	if len(q.queue) > 0 {
-		before = q.queue[0].n
-	}
+	stay := q.queue[:0]
 	for _, w := range q.queue {
 		if !w.left {
 			stay = append(stay, w)
@@ -219,7 +208,7 @@ func (q *line) tidy() {
 	}
 	clear(q.queue[len(stay):])
 	q.queue = stay
-	if len(stay) > 0 && stay[0].n < before {
+	if len(stay) > 0 && stay[0].n < q.enough {
 		q.next, q.look = time.Time{}, time.Time{}
 	}
 }
@@ -245,9 +234,9 @@ func (q *line) await(d time.Duration) {
 	}
 }
 
-// give serves those at the head of the line out of so many tokens, or tells the first of them an error, and returns what is left. Who is known
-// to be too late now is told so.
-func (l *Limiter) give(key string, q *line, limit *Limit, n int64, d Decision, err error) int64 {
+// give serves those at the head of the line out of n tokens, or tells the first of them an error, and returns what is left. Who is known to be
+// too late now is told so. The first wanted so many as asked when the store was asked; he may have left since.
+func (l *Limiter) give(key string, q *line, limit *Limit, asked, n int64, d Decision, err error) int64 {
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
 	q.next, q.look = time.Time{}, time.Time{}
@@ -262,6 +251,10 @@ func (l *Limiter) give(key string, q *line, limit *Limit, n int64, d Decision, e
 		n -= w.n
 	}
 	if err == nil && d.RetryAfter > 0 {
+		q.enough = asked
+		if d.Granted > 0 {
+			q.enough = n + 1
+		}
 		q.plan(l.config.Name, key, limit, d, time.Now())
 	}
 	return n
@@ -281,10 +274,6 @@ func (q *line) plan(name, key string, limit *Limit, d Decision, now time.Time) {
 		with := w.addTo(ahead)
 		if !q.dismiss(name, key, limit, w, with, now) {
 			ahead = with
-		} else if next := q.first(w); ahead == 0 && next.n < w.n { // he was the first, for whom alone the plan was
-			q.again = true
-			q.look = now
-			return
 		}
 	}
 }

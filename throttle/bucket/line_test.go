@@ -56,6 +56,31 @@ func TestWhoWantsLessNeedNotWaitForOneWhoLeft(t *testing.T) {
 	})
 }
 
+// TestWhoWantsLessNeedNotWaitForOneWhoLeftWhileTheStoreWasAsked for more.
+func TestWhoWantsLessNeedNotWaitForOneWhoLeftWhileTheStoreWasAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
+		_, _ = l.AllowN(t.Context(), "k", 9)
+		answers := make(chan struct{})
+		store.set(answers, nil)
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _ = l.Wait(ctx, "k", 9) }()
+		synctest.Wait()
+		begun, served := time.Now(), make(chan error)
+		hurried, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		go func() { served <- l.Wait(hurried, "k", 3) }()
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(answers)
+		if err := <-served; err != nil || time.Since(begun) != 3*time.Second {
+			t.Errorf("served %v after %v, want 3s", err, time.Since(begun))
+		}
+	})
+}
+
 // TestWaitsWithoutTheStoreAreThePolicys in the statistics too.
 func TestWaitsWithoutTheStoreAreThePolicys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
