@@ -40,17 +40,20 @@ vet:
 staticcheck:
 	$(call each,$(MODULES),go run $(STATICCHECK) ./...)
 
+# A machine that others use too may need more than the ten minutes that go test gives a package.
+PATIENT := -timeout=30m
+
 # The SQLite that was translated from C to Go is not ours to look for races in, and would be ten times slower.
 UNRACED := -gcflags=modernc.org/...=-race=false
 
 race: ## the tests of every module under the race detector, in the workspace
-	$(call each,$(MODULES),CGO_ENABLED=1 go test -race $(UNRACED) $(TESTFLAGS) ./...)
+	$(call each,$(MODULES),CGO_ENABLED=1 go test -race $(UNRACED) $(PATIENT) $(TESTFLAGS) ./...)
 
 # Nobody imports the integration tests, which wait for other programs most of the time: they must build, and those of the stores do more
 # without the race detector.
 alone: ## the tests of each module as its users get it: without the workspace, without the race detector
-	$(call each,$(filter-out ./internal/integration,$(ALL_MODULES)),GOWORK=off go test $(TESTFLAGS) ./...)
-	$(call each,./internal/integration,GOWORK=off go vet ./... && GOWORK=off go test $(TESTFLAGS) ./stores)
+	$(call each,$(filter-out ./internal/integration,$(ALL_MODULES)),GOWORK=off go test $(PATIENT) $(TESTFLAGS) ./...)
+	$(call each,./internal/integration,GOWORK=off go vet ./... && GOWORK=off go test $(PATIENT) $(TESTFLAGS) ./stores)
 
 lint: ## golangci-lint with .golangci.yml; the first run builds it, which takes minutes
 	$(call each,$(MODULES),go run $(GOLANGCI_LINT) run ./...)
