@@ -133,7 +133,15 @@ func canceledMeanwhile(r *rig) {
 		r.Errorf("%d writes were acknowledged and %d canceled: got version number %d, want %d to %d",
 			acknowledged, unknown, got, acknowledged, acknowledged+unknown)
 	}
-	r.write(r.store, shard, put(shard, 1, "still works"))
+	r.until("a canceled write is still under way", func() bool { // which may end between the look at the shard and the next write
+		_, err := r.tryApply(r.store, breaker.Batch{
+			Shard: shard, Expect: r.shard(r.store, shard).Version, Changes: []breaker.Change{put(shard, 1, "still works")},
+		})
+		if !errors.Is(err, breaker.ErrConflict) {
+			r.must(err, "Apply after others were canceled")
+		}
+		return err == nil
+	})
 }
 
 // loadCanceled reads two shards with a context that may end meanwhile. If there is an answer, it must be the right one.

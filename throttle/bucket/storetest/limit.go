@@ -54,10 +54,10 @@ func limitLowered(r *rig, a bucket.Algorithm) {
 func limitMuchFaster(r *rig) {
 	key := r.key("much faster")
 	slow := bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}
-	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}
+	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: 3 * time.Second}
 	r.expect("all of 1000", r.take(r.store, key, slow, 1000, 1000), 1000, 0)
 	r.expect("none of 10", r.take(r.store, key, quick, 1, 1), 0, 0)
-	r.expect("peek at 1000, which would be full in a second", r.peek(r.store, key, slow), 0, 999)
+	r.expect("peek at 1000, which would be full in 3 seconds", r.peek(r.store, key, slow), 0, 999)
 }
 
 // limitOfAnotherRate takes the time until the bucket is full for what it is, whatever the rate was.
