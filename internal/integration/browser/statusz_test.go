@@ -65,7 +65,8 @@ func TestStatuszShowsWhatRuns(t *testing.T) {
 
 	_ = page.Close()
 	p.eventually("the page says that nobody is there", `document.querySelector("#state").textContent.startsWith("disconnected")`)
-	p.forgive() // the browser tells in red that the stream broke off, as it should
+	p.open("about:blank") // or it would look for it again
+	p.forgive()           // the browser tells in red that the stream broke off, as it should
 }
 
 func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {

@@ -42,8 +42,8 @@ func TestTheStorefrontSwitchesThePolicy(t *testing.T) {
 	p, url := storefront(t, "-scenario", "overload")
 	p.eventually("it sheds", value("shed-rate")+` > 0`)
 	p.do("SRE", chromedp.Click(`label[for="policy-sre"]`))
-	p.eventually("the shop knows", `window.known || (fetch("debug/throttle?format=json").then((r) => r.text())
-		.then((t) => { window.known = t.includes('"policy":"sre"') }), false)`)
+	p.eventually("the shop knows", `window.known || (window.asking ||= fetch("debug/throttle?format=json").then((r) => r.text())
+		.then((t) => { window.known = t.includes('"policy":"sre"'); window.asking = null }), false)`)
 	p.open(url + "/debug/throttle")
 	p.eventually("the other page tells of it", `[...document.querySelectorAll(".card")].some((c) => /sre/.test(c.textContent))`)
 }

@@ -41,6 +41,7 @@ func newTab(t *testing.T, width, height int) *tab {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(patience),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-background-networking", true),

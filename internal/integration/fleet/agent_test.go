@@ -145,6 +145,7 @@ type attempt struct {
 	Key        string
 	State      breaker.State
 	Generation uint64
+	Begun      time.Time // before it was asked whether it may be made
 }
 
 // call calls every endpoint at its rate, if the breaker lets it.
@@ -158,12 +159,12 @@ func (a *agent) call(ctx context.Context) {
 			return
 		}
 		for _, key := range endpoints() {
-			k := breaker.Key{ID: key}
+			k, begun := breaker.Key{ID: key}, time.Now()
 			permit, err := a.manager.Circuit(k).Acquire(ctx)
 			if err != nil {
 				continue
 			}
-			made := attempt{Agent: a.name, Key: key, State: permit.State(), Generation: a.manager.Status(k).Generation}
+			made := attempt{Agent: a.name, Key: key, State: permit.State(), Generation: a.manager.Status(k).Generation, Begun: begun}
 			permit.Done(a.tell("/call", made, nil))
 		}
 	}

@@ -62,7 +62,7 @@ func (f *fleet) checkProbes(t *testing.T) {
 	}
 	total := 0
 	for p, at := range probed {
-		periods := int(at[len(at)-1].Sub(at[0])/sampleRate) + 2 // the first may be any part of one
+		periods := int(at[len(at)-1].Sub(at[0])/sampleRate) + 4 // the first may be any part of one, and the machine may have stood still
 		if len(at) > periods*probeBudget {
 			t.Errorf("%s, generation %d: %d probes in %d periods, want at most %d each", p.key, p.generation, len(at), periods, probeBudget)
 		}

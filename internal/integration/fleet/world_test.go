@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -43,6 +44,7 @@ type world struct {
 	made    []made
 	events  []heard
 	reports map[string]report // the newest of each agent
+	counts  map[string]int    // how many each has made
 	tally   tally
 }
 
@@ -58,7 +60,7 @@ type made struct {
 type tally struct{ decisions, slow int }
 
 func newWorld(t *testing.T) *world {
-	w := &world{reports: map[string]report{}, dead: true}
+	w := &world{reports: map[string]report{}, counts: map[string]int{}, dead: true}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/call", w.call)
 	mux.HandleFunc("/poll", w.poll)
@@ -135,8 +137,16 @@ func (w *world) report(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reports[n.Agent] = n
+	w.counts[n.Agent]++
 	w.tally.decisions += n.Decisions
 	w.tally.slow += n.Slow
+}
+
+// told returns how many reports each agent has made.
+func (w *world) told() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.counts)
 }
 
 // raise lets the dead endpoints live.
@@ -181,13 +191,13 @@ func (w *world) restartTally() {
 	w.mu.Unlock()
 }
 
-// callsTo returns how many calls reached mortal endpoints since.
+// callsTo returns how many calls reached mortal endpoints that were begun since.
 func (w *world) callsTo(since time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
 	for _, m := range w.made {
-		if m.at.After(since) && slices.Contains(mortal(), m.Key) {
+		if m.Begun.After(since) && slices.Contains(mortal(), m.Key) {
 			n++
 		}
 	}

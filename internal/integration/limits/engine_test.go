@@ -42,9 +42,7 @@ func dialects(name string) (sqlstore.Dialect, string) {
 // open returns a store whose calls end with a timeout, also on SQLite, whose wait for a lock knows no context.
 func (e engine) open(name string, timeout time.Duration) (bucket.Store, func(), error) {
 	if e.Name == "redis" {
-		o := redisstore.Options(e.Address)
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient // its context is shorter
-		client := redis.NewUniversalClient(o)
+		client := e.redisClient()
 		store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
 		return store, func() { _ = client.Close() }, err
 	}
@@ -55,6 +53,13 @@ func (e engine) open(name string, timeout time.Duration) (bucket.Store, func(), 
 	dialect, _ := dialects(e.Name)
 	store, err := sqlstore.NewBucket(db, dialect, sqlstore.BucketConfig{Name: name})
 	return store, func() { _ = db.Close() }, err
+}
+
+// redisClient has no patience of its own: the context of a call ends before.
+func (e engine) redisClient() redis.UniversalClient {
+	o := redisstore.Options(e.Address)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient
+	return redis.NewUniversalClient(o)
 }
 
 func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
@@ -93,7 +98,7 @@ func (e engine) prepare(ctx context.Context) error {
 // flush loses all buckets.
 func (e engine) flush(ctx context.Context) error {
 	if e.Name == "redis" {
-		client := redis.NewUniversalClient(redisstore.Options(e.Address))
+		client := e.redisClient()
 		defer client.Close()
 		return client.FlushAll(ctx).Err()
 	}

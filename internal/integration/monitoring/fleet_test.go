@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -26,7 +27,7 @@ func newFleet(t testing.TB, hooks breaker.Hooks) *fleet {
 	t.Helper()
 	f := &fleet{}
 	f.busy = breaker.Must(breaker.New(breaker.Config{
-		Name: hostileName, Hooks: hooks, Poll: f.poll,
+		Name: hostileName, Hooks: hooks, Poll: f.poll, StoreTimeout: program.Patience,
 		SampleRate: 200 * time.Millisecond, BreakerTimeout: 300 * time.Millisecond, ConsecutiveFailureThreshold: 3,
 		ForTenant: func(tenant string, c breaker.Config) breaker.Config {
 			c.DryRun = tenant == trial

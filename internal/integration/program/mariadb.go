@@ -47,9 +47,7 @@ func (m *MariaDBServer) DSN(parameters string) string {
 // Restart starts the server again where it was, after Kill. It has kept what was committed.
 func (m *MariaDBServer) Restart(t testing.TB) {
 	t.Helper()
-	if !m.start(t, m.Address) {
-		t.Fatalf("somebody has taken %s", m.Address)
-	}
+	restart(t, m.Address, m.start)
 }
 
 func (m *MariaDBServer) start(t testing.TB, address string) bool {

@@ -133,9 +133,7 @@ func (p *PostgresServer) Restart(t testing.TB) {
 	if err := os.Remove(filepath.Join(p.data, "postmaster.pid")); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	if !p.start(t, p.Address) {
-		t.Fatalf("somebody has taken %s", p.Address)
-	}
+	restart(t, p.Address, p.start)
 }
 
 func (p *PostgresServer) start(t testing.TB, address string) bool {

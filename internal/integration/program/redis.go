@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -70,15 +71,13 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 // Restart starts the server again where it was, after Kill. It has forgotten everything.
 func (r *RedisServer) Restart(t testing.TB) {
 	t.Helper()
-	if !r.start(t, r.Address) {
-		t.Fatalf("somebody has taken %s", r.Address)
-	}
+	restart(t, r.Address, r.start)
 }
 
 // Do sends a command, and returns the answer.
 func (r *RedisServer) Do(t testing.TB, command ...any) any {
 	t.Helper()
-	answer, err := r.ask(t, command...)
+	answer, err := r.ask(t, Patience, command...)
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
 	}
@@ -108,7 +107,7 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 			}
 			return ""
 		}
-		answer, err := r.ask(t, "INFO", "server")
+		answer, err := r.ask(t, silence, "INFO", "server")
 		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) { // somebody else may answer
 			return fmt.Sprintf("%v; it says:\n%s", err, r.Said())
 		}
@@ -122,7 +121,7 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 func (r *RedisServer) say(t testing.TB, what, want string, command ...any) {
 	t.Helper()
 	Eventually(t, what, func() string {
-		answer, err := r.ask(t, command...)
+		answer, err := r.ask(t, silence, command...)
 		if err != nil || !strings.Contains(fmt.Sprint(answer), want) {
 			return fmt.Sprintf("want %q, got error %v, %v", want, err, answer)
 		}
@@ -130,8 +129,8 @@ func (r *RedisServer) say(t testing.TB, what, want string, command ...any) {
 	})
 }
 
-func (r *RedisServer) ask(t testing.TB, command ...any) (any, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), silence)
+func (r *RedisServer) ask(t testing.TB, patience time.Duration, command ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: r.Address, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()

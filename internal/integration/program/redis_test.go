@@ -10,7 +10,7 @@ func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
 	r := Redis(t)
 	r.Do(t, "SET", "key", "value")
 	r.Freeze(t)
-	if _, err := r.ask(t, "PING"); err == nil {
+	if _, err := r.ask(t, silence, "PING"); err == nil {
 		t.Error("frozen: got an answer want none")
 	}
 	r.Thaw(t)
@@ -18,7 +18,7 @@ func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
 		t.Errorf("thawed: got %v want value", got)
 	}
 	r.Kill(t)
-	if _, err := r.ask(t, "PING"); err == nil {
+	if _, err := r.ask(t, silence, "PING"); err == nil {
 		t.Error("killed: got an answer want none")
 	}
 	r.Restart(t)

@@ -71,6 +71,17 @@ func (s *Server) rises(t testing.TB, ready string) bool {
 	return !taken
 }
 
+// restart starts a server again where it was. Somebody else may have the port for a while.
+func restart(t testing.TB, address string, start func(testing.TB, string) bool) {
+	t.Helper()
+	Eventually(t, address+" is free again", func() string {
+		if !start(t, address) {
+			return "somebody has taken it"
+		}
+		return ""
+	})
+}
+
 // portTaken reports whether a server complains that somebody else has its port.
 func portTaken(said string) bool {
 	return regexp.MustCompile(`(?i)address already in use`).MatchString(said)

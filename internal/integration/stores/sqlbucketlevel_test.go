@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,7 +111,7 @@ func (e *engine) step() time.Duration {
 }
 
 // explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter
-// is of whole steps.
+// is of whole steps. Who is denied a bucket that is too far ahead has the level brought back at a later time than that of the answer.
 func explained(step time.Duration, r bucket.Request, old, next bucket.Level, d bucket.Decision, before, after int64) bool {
 	period := int64(r.Limit.Period)
 	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter)}
@@ -121,12 +122,17 @@ func explained(step time.Duration, r bucket.Request, old, next bucket.Level, d b
 		// What was clamped is told as a whole burst.
 		times = append(times, before+(after-before)/2)
 	}
+	times = slices.DeleteFunc(times, func(now int64) bool { return now < before || now > after })
 	for _, now := range times {
-		if now < before || now > after {
+		want, answer := old.Take(r.Limit, now, r.Min, r.Max)
+		if answer.RetryAfter = (answer.RetryAfter + step - 1) / step * step; answer != d {
 			continue
 		}
-		want, answer := old.Take(r.Limit, now, r.Min, r.Max)
-		if answer.RetryAfter = (answer.RetryAfter + step - 1) / step * step; answer == d && want == next {
+		broughtBack := func(then int64) bool {
+			level, _ := old.Take(r.Limit, then, r.Min, r.Max)
+			return then >= now && level == next
+		}
+		if want == next || !d.Allowed && next != old && slices.ContainsFunc(times, broughtBack) {
 			return true
 		}
 	}
