@@ -141,6 +141,7 @@ func TestInterrupted(t *testing.T) {
 func TestCtrlC(t *testing.T) {
 	var complaints strings.Builder
 	s := settingsOf(t, "-duration 5s -metrics 127.0.0.1:0")
+	s.capacity = 50 // the backoff needs seconds to find that: the story is interrupted before there is anything to judge
 	run := programtest.Start(t, func(ctx context.Context, stdout io.Writer) int {
 		return command{settings: s, stdout: stdout, stderr: &complaints, folder: t.TempDir()}.run(ctx)
 	})

@@ -76,8 +76,7 @@ func (s *story) oneIsKilled(ctx context.Context) error {
 	s.out.Act("A process is killed")
 	if len(s.fleet.members) == 1 {
 		s.out.Line("there is only one: nobody could take up its part")
-		s.judgeShared()
-		return nil
+		return s.judgeShared(ctx)
 	}
 	dead, err := s.fleet.kill()
 	if err != nil {
@@ -104,14 +103,16 @@ func (s *story) oneIsKilled(ctx context.Context) error {
 		return err
 	}
 	s.out.Line("%s takes its place", replaced.name)
-	s.judgeShared()
-	return nil
+	return s.judgeShared(ctx)
 }
 
 // judgeShared judges all that was called with the shared bucket so far. If the store was too slow for a member, its policy decided as well. If a
 // call was under way for too long, calls of different times came together.
-func (s *story) judgeShared() {
+func (s *story) judgeShared(ctx context.Context) error {
 	was := stretch{calls: s.partner.of(s.fleet.everybody()...), took: time.Since(s.begun)}
+	if err := s.awaitReports(ctx); err != nil {
+		return err
+	}
 	silences := s.fleet.silences()
 	most := was.most(int(s.settings.limit().Capacity), s.settings.quota)
 	measured := fmt.Sprint(was.calls.made)
@@ -123,6 +124,21 @@ func (s *story) judgeShared() {
 	late := s.fleet.slowest() > s.settings.patienceOfPartner()/2
 	s.promises.Add("of these refused by the partner", "0", fmt.Sprint(was.calls.refused),
 		promise.JudgeLeniently(was.calls.refused == 0, late || silences > 0 && s.settings.policy != bucket.FailClosed))
+	return nil
+}
+
+// awaitReports waits until all members have told what there was to tell until now: not in the next report, which may be on its way.
+func (s *story) awaitReports(ctx context.Context) error {
+	before := s.fleet.heard()
+	_, err := s.await(ctx, "all processes report", func() bool {
+		for h, n := range s.fleet.heard() {
+			if n < before[h]+2 {
+				return false
+			}
+		}
+		return true
+	})
+	return err
 }
 
 // mayBe reports whether the policy can have let so many calls through beside those that the store granted.

@@ -13,7 +13,7 @@ import (
 )
 
 // graceOfEnd is how long a member may take to end by itself.
-const graceOfEnd = 3 * time.Second
+const graceOfEnd = 10 * time.Second
 
 // handle is how the parent holds a member.
 type handle struct {
@@ -25,6 +25,7 @@ type handle struct {
 
 	mu     sync.Mutex
 	last   report
+	heard  uint64 // how many reports there were
 	killed bool
 }
 
@@ -71,6 +72,7 @@ func (h *handle) listen(out io.Reader) {
 			r.Metrics = h.last.Metrics
 		}
 		h.last = r
+		h.heard++
 		h.mu.Unlock()
 	}
 }
@@ -80,6 +82,13 @@ func (h *handle) report() report {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.last
+}
+
+// reports returns how many there were.
+func (h *handle) reports() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.heard
 }
 
 // check returns why the member has ended, if it has and nobody has told it to.
@@ -199,6 +208,15 @@ func (f *fleet) slowest() (d time.Duration) {
 		d = max(d, h.report().Slowest)
 	}
 	return d
+}
+
+// heard is how often each member has reported.
+func (f *fleet) heard() map[*handle]uint64 {
+	reports := map[*handle]uint64{}
+	for _, h := range f.members {
+		reports[h] = h.reports()
+	}
+	return reports
 }
 
 // answers are how often the store has answered each member.

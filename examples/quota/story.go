@@ -128,9 +128,11 @@ func (s *story) startAll(ctx context.Context, shared place) error {
 	return nil
 }
 
-// awaitCalls waits until a member has called the partner.
+// awaitCalls waits until a member has called the partner, and has said where it can be seen.
 func (s *story) awaitCalls(ctx context.Context, h *handle) error {
-	_, err := s.await(ctx, "process "+h.name+" calls the partner", func() bool { return s.partner.of(h.name).made > 0 })
+	_, err := s.await(ctx, "process "+h.name+" calls the partner", func() bool {
+		return s.partner.of(h.name).made > 0 && (s.settings.metrics == "" || h.report().Metrics != "")
+	})
 	if r := h.report(); errors.Is(err, errBroken) && r.Silences > 0 {
 		return fmt.Errorf("%w: its store was silent %s, last because: %s", err, plural(int(r.Silences), "time", "times"), r.Why)
 	}

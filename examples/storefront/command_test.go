@@ -104,7 +104,7 @@ func TestDurationEndsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := command{settings: s, stdout: &out, stderr: &complaints, getenv: nothing}
-	if code := c.run(t.Context()); code != exitDone || complaints.Len() > 0 || !strings.Contains(out.String(), "The last 1 s: ") {
+	if code := c.run(t.Context()); code != exitDone || complaints.Len() > 0 || !regexp.MustCompile(`The last [1-9]\d* s: `).MatchString(out.String()) {
 		t.Errorf("run: got code %d, %q and\n%s\nwant 0 and a summary", code, complaints.String(), out.String())
 	}
 }

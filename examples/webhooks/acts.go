@@ -58,10 +58,11 @@ func (s *story) allWell(ctx context.Context) error {
 	if err := s.start(true); err != nil {
 		return err
 	}
-	if err := s.await(ctx, "one agent leads", s.tempo.Takeover(), func() bool { return s.fleet.Leader() != nil }); err != nil {
+	leader, err := s.leader(ctx, "one agent leads")
+	if err != nil {
 		return err
 	}
-	s.out.Line("all are well; %s leads", s.fleet.Leader().Name)
+	s.out.Line("all are well; %s leads", leader.Name)
 	_ = s.fleet.Read()
 	if err := s.rest(ctx, roundsWell); err != nil {
 		return err
@@ -205,19 +206,25 @@ func (s *story) enable(ctx context.Context, e *customer.Endpoint) error {
 	return waited
 }
 
+// leader waits for an agent that leads.
+func (s *story) leader(ctx context.Context, what string) (leader *dispatch.Agent, err error) {
+	err = s.await(ctx, what, s.tempo.Takeover(), func() bool { leader = s.fleet.Leader(); return leader != nil })
+	return leader, err
+}
+
 // theLeaderDies shows that it is missed by nobody.
 func (s *story) theLeaderDies(ctx context.Context) error {
-	if err := s.await(ctx, "one agent leads", s.tempo.Takeover(), func() bool { return s.fleet.Leader() != nil }); err != nil {
+	leader, err := s.leader(ctx, "one agent leads")
+	if err != nil {
 		return err
 	}
-	leader := s.fleet.Leader()
 	killed := time.Now()
 	if err := s.fleet.Kill(leader); err != nil {
 		return err
 	}
 	s.out.Line("%s, which leads, is killed", leader.Name)
-	var next *dispatch.Agent
-	if err := s.await(ctx, "another agent leads", s.tempo.Takeover(), func() bool { next = s.fleet.Leader(); return next != nil }); err != nil {
+	next, err := s.leader(ctx, "another agent leads")
+	if err != nil {
 		return err
 	}
 	took := max(0, s.fleet.Journal.LedSince(next.Manager).Sub(killed)) // it may have led before, of a sudden
