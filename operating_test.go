@@ -134,7 +134,7 @@ func (s *seen) limiter(t *testing.T, name string, store bucket.Store) {
 // backoff makes one that somebody has waited for.
 func (s *seen) backoff(t *testing.T) {
 	t.Helper()
-	r := backoff.Must(backoff.New(backoff.Config{Name: "orders", InitialInterval: time.Millisecond, Hooks: s.tel.BackoffHooks()}))
+	r := backoff.Must(backoff.New(backoff.Config{Name: "orders", Mode: backoff.Sleep, InitialInterval: time.Millisecond, Hooks: s.tel.BackoffHooks()}))
 	if err := r.SleepOnFailure(t.Context()); err != nil || r.Stats().Slept != 1 {
 		t.Fatalf("got error %v and %+v want somebody who has waited", err, r.Stats())
 	}

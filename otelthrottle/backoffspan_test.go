@@ -136,7 +136,7 @@ func TestExemplarsOfSleepsLeadToTheCallersSpans(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l, e := newScrapedLab(t, setup{sampler: tt.sampler})
-			r := l.backoff(t, backoff.Config{InitialInterval: time.Millisecond})
+			r := l.backoff(t, backoff.Config{Mode: backoff.Sleep, InitialInterval: time.Millisecond}) // each call that is throttled sleeps
 			ctx, request := l.request(t.Context())
 			end(ctx, t, r, backoff.ThrottledFor(time.Millisecond), backoff.Success)
 			request.End()

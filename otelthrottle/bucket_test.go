@@ -226,7 +226,9 @@ func TestBucketHooksWithoutCreated(t *testing.T) {
 	l := newLab(t, setup{})
 	hooks := l.tel.BucketHooks()
 	hooks.Created = nil
-	limiter := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Store: newDoubtfulStore(nil), Hooks: hooks}))
+	limiter := bucket.Must(bucket.New(bucket.Config{
+		Name: "geocoder", Limit: bucket.PerSecond(1), Store: newDoubtfulStore(nil), StoreTimeout: time.Minute, Hooks: hooks,
+	}))
 	equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
 	_ = limiter.Close()
 	l.read(t).want(t, snapshot{})

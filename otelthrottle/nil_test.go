@@ -2,6 +2,7 @@ package otelthrottle_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
@@ -21,7 +22,7 @@ func TestTelemetryThatNobodyMade(t *testing.T) {
 			m := throttle.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: tel.BreakerHooks()}))
 			disable(t, m, breaker.Key{ID: "a"})
 			refuse(t.Context(), t, m, breaker.Key{ID: "a"})
-			limiter := throttle.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: tel.BucketHooks()}))
+			limiter := throttle.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.Every(time.Hour), Hooks: tel.BucketHooks()}))
 			equal(t, "granted", take(t.Context(), t, limiter, 2), 1)
 			slow := throttle.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
 			everyOutcome(t, slow)

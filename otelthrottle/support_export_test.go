@@ -42,8 +42,8 @@ func (e *exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) err
 	return e.err
 }
 
-func (e *exporter) ForceFlush(context.Context) error { return nil }
-func (e *exporter) Shutdown(context.Context) error   { return nil }
+func (e *exporter) ForceFlush(ctx context.Context) error { return ctx.Err() }
+func (e *exporter) Shutdown(context.Context) error       { return nil }
 
 // take returns what was sent since it was taken last.
 func (e *exporter) take() snapshot {

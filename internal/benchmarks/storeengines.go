@@ -55,7 +55,9 @@ func engines() []engine {
 
 func startRedis(t testing.TB) []*contender {
 	logging.Disable() // it speaks of a server that has not risen yet
-	client := redis.NewUniversalClient(redisstore.Options(program.Redis(t).Address))
+	options := redisstore.Options(program.Redis(t).Address)
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = time.Minute, time.Minute, time.Minute // nothing here is about a slow server
+	client := redis.NewUniversalClient(options)
 	t.Cleanup(func() { client.Close() })
 	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: "bench"})
 	if err != nil {

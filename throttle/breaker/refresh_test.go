@@ -18,7 +18,7 @@ import (
 func wrongAfter(t *testing.T, change func(hand *breaker.Manager, k breaker.Key) error, want error) int {
 	t.Helper()
 	store, ctx := breaker.NewMemoryStore(), t.Context()
-	hand, m := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+	hand, m := agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute}), agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute})
 	for i := range 300 { // so that a table takes a while to make
 		if err := hand.ForceClose(ctx, breaker.Key{ID: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)

@@ -41,6 +41,7 @@ func TestStreamAnsweredWithFirstMessage(t *testing.T) {
 			must(t, s.SendMsg(wrapperspb.String("pear")))
 			must(t, s.RecvMsg(new(text)))
 			wants(t, "client, message", mine, tally{accepted: 1, inFlight: 1})
+			synctest.Wait() // the server counts what it has sent
 			wants(t, "server, message", theirs, tally{accepted: 1, inFlight: 1})
 		}
 		must(t, s.CloseSend())
@@ -270,6 +271,7 @@ func TestManyStreams(t *testing.T) {
 		begun.Wait()
 		mine, theirs := member(t, client.Group(), target), member(t, server.Group(), talk)
 		wants(t, "client, all begun", mine, tally{accepted: streams, inFlight: streams})
+		synctest.Wait()
 		wants(t, "server, all begun", theirs, tally{accepted: streams, inFlight: streams})
 		close(end)
 		ended.Wait()
