@@ -24,8 +24,8 @@ type lines struct {
 // line is who waits for the tokens of one bucket, the first to come first.
 type line struct {
 	queue   []*waiter
-	next    time.Time     // before which there cannot be enough, if that is known
-	enough  int64         // tokens for all who wait, as many as the store was asked for at least, or one more than it gave
+	next    time.Time     // before which the line cannot have enough tokens, if that is known
+	enough  int64         // as many as the store was asked for at least, or one more than there are now
 	look    time.Time     // when to ask the store again
 	again   bool          // what was known is no longer so: ask again
 	changed chan struct{} // somebody has left, or what was known is no longer so
