@@ -189,6 +189,9 @@ func orBackground(ctx context.Context) context.Context {
 
 // pause waits, and reports whether it was for so long: not if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
