@@ -75,10 +75,9 @@ func retry(ctx context.Context, p policy, call func(context.Context) error) erro
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		sleepFor(ctx, p.NextBackOff())
+		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), err)
-		case <-time.After(p.NextBackOff()):
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (s *sleeper) call(ctx context.Context, call func() answer) {
 }
 
 func sleepFor(ctx context.Context, d time.Duration) {
+	if d <= 0 { // for two timers that are due at once in a bubble Go 1.26's race detector may crash
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

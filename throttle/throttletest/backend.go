@@ -119,7 +119,7 @@ func (b *Backend) end(answer, canceled error) {
 // wait waits for d, or for ctx to end. If both come at the same instant, it is ctx: a test must not depend on which timer
 // happens to be first.
 func wait(ctx context.Context, d time.Duration) error {
-	if d == 0 {
+	if d <= 0 {
 		return nil
 	}
 	timer := time.NewTimer(d)
