@@ -103,17 +103,33 @@ func within(from, to int64) func(decision) bool {
 	return func(d decision) bool { return d.Asked > from && d.Outcome >= failed && d.Answered < to }
 }
 
-// checkStore: what the store granted was not too much, but for so many buckets that were lost.
+// checkStore: what the store granted was not too much, but for so many tokens that were lost and came again.
 func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	t.Helper()
 	h := f.all(t, j.Name, byCaller).that(fromStore)
-	if fault := f.judge(j).tooMuch(h, lost*j.Limit.Capacity); fault != "" {
+	if fault := f.judge(j).tooMuch(h, lost); fault != "" {
 		t.Errorf("%s: the store granted %s", j.Name, fault)
 	}
-	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost*j.Limit.Capacity+f.givenBack(t, j)); fault != "" {
+	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost+f.givenBack(t, j)); fault != "" {
 		t.Errorf("%s: the store answered %s", j.Name, fault)
 		f.confess(t, j)
 	}
+}
+
+// mintedByWaiting is how many tokens may come twice if a bucket is lost while statements wait for its row: to these, whose time is that of their
+// beginning, it is full from then on. A script of Redis waits for nobody.
+func (f *fleet) mintedByWaiting(t *testing.T, j job, from, to int64) int64 {
+	t.Helper()
+	if f.Engine.Name == "redis" {
+		return 0
+	}
+	longest := int64(0)
+	for _, d := range f.all(t, j.Name, byStore) {
+		if d.Asked <= to && d.Answered >= from && granted(d) {
+			longest = max(longest, d.Answered-d.Asked)
+		}
+	}
+	return longest/int64(j.Limit.Interval()) + 1
 }
 
 // givenBack is how many tokens the store got back, or may have, and so could grant once more.
@@ -239,7 +255,7 @@ func (f *fleet) settleLoss(t *testing.T, from time.Time, lost int64) {
 	})
 	f.checkCounts(t, f.stop(t))
 	for _, j := range f.Jobs {
-		f.checkStore(t, j, lost)
+		f.checkStore(t, j, lost*(j.Limit.Capacity+f.mintedByWaiting(t, j, from.UnixNano(), to.UnixNano())))
 		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
 		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
 		after := h.that(func(d decision) bool { return d.Asked > to.UnixNano() })
