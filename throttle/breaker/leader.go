@@ -131,9 +131,8 @@ func (m *Manager) resign(ctx context.Context, l Lease) {
 
 // keepSampling samples at its rate until ctx ends. It reports false if the poll has failed too often in a row.
 func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
-	ticks := time.NewTicker(m.config.SampleRate)
-	defer ticks.Stop()
-	failures := 0
+	failures, rate := 0, m.config.SampleRate
+	next := time.Now().Add(rate)
 	for {
 		if err := m.sample(ctx, term); errors.Is(err, errPoll) {
 			failures++
@@ -143,11 +142,10 @@ func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
 		if failures == failuresToStandBack {
 			return false
 		}
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
+		if !pause(ctx, time.Until(next)) {
 			return true
 		}
+		next = next.Add(rate + time.Since(next).Truncate(rate)) // what was missed is not made up for
 	}
 }
 

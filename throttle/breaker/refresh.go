@@ -200,7 +200,11 @@ func (m *Manager) keepFresh(ctx context.Context) {
 // awaitRefresh waits for the next refresh, with a jitter of a tenth. A change makes it earlier, but never more often than twenty times as often.
 func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
 	d := m.config.Refresh
-	timer := time.NewTimer(d - d/10 + rand.N(d/5+1) - time.Since(begun))
+	left := d - d/10 + rand.N(d/5+1) - time.Since(begun)
+	if left <= 0 {
+		return
+	}
+	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-m.changed:
