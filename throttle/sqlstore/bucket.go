@@ -96,7 +96,8 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	return nil
 }
 
-// Reset implements [bucket.Store].
+// Reset implements [bucket.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
+// bucket is full to it from then on, and what came back while it waited is granted once more.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
 	if _, err := b.change(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
 		return failed("reset", err)
