@@ -9,12 +9,13 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// exported returns what our packages export, as others write it: throttle.New, and of types Throttle.Do and Config.Name. The types and packages
-// themselves are keys too.
+// exported returns the names that our packages export: throttle.New, and of types Throttle.Do and
+// Config.Name. The types and packages themselves are keys too.
 func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -89,8 +90,8 @@ func members(spec *ast.TypeSpec) (names []string) {
 	return names
 }
 
-// prose is a page without its blocks and comments, and without the cells of tables that have the names of others: the first of those whose
-// second column is Spillway.
+// prose returns a page without its blocks and comments. It also leaves out the first column of tables
+// whose second column is Spillway: that column holds the names of other libraries.
 func prose(markdown string) string {
 	markdown = regexp.MustCompile("(?s)```.*?```|<!--.*?-->").ReplaceAllString(markdown, "")
 	var kept strings.Builder
@@ -105,7 +106,7 @@ func prose(markdown string) string {
 	return kept.String()
 }
 
-// unknown returns the names of ours in a text that we do not have, and how many it has of all.
+// unknown returns the names in a text that look like ours and do not exist, and the number of all.
 func unknown(names map[string]bool, text string) (missing []string, all int) {
 	for _, name := range regexp.MustCompile(`\b(\w+)\.[A-Z]\w*`).FindAllStringSubmatch(text, -1) {
 		if names[name[1]] {
@@ -118,20 +119,20 @@ func unknown(names map[string]bool, text string) (missing []string, all int) {
 	return missing, all
 }
 
-// rules are the files of rules, whose comments tell of our names. Their tests are not among them.
-func rules(t *testing.T) []string {
+// ruleFiles returns the files of rules, whose comments name functions and fields. Their tests are left out.
+func ruleFiles(t *testing.T) []string {
 	return walk(t, func(name string) bool {
 		return path.Dir(name) == "dashboards/rules" && path.Ext(name) == ".yml" && !strings.HasSuffix(name, "_test.yml")
 	})
 }
 
-func TestThePagesNamesExist(t *testing.T) {
+func TestNames(t *testing.T) {
 	names := exported(t)
 	for _, texts := range []struct {
 		called string
 		files  []string
 		least  int
-	}{{"pages", pages(t), 100}, {"rules", rules(t), 3}} {
+	}{{"pages", pages(t), 100}, {"rules", ruleFiles(t), 3}} {
 		all := 0
 		for _, name := range texts.files {
 			missing, n := unknown(names, prose(readFile(t, name)))
@@ -146,7 +147,7 @@ func TestThePagesNamesExist(t *testing.T) {
 	}
 }
 
-// anchors are where links into a page may lead: to headings, and to what has an id.
+// anchors returns the possible targets of links into a page: headings and elements with an id.
 func anchors(markdown string) map[string]bool {
 	found := map[string]bool{}
 	for _, id := range regexp.MustCompile(`<a id="([^"]+)"`).FindAllStringSubmatch(markdown, -1) {
@@ -159,7 +160,7 @@ func anchors(markdown string) map[string]bool {
 	return found
 }
 
-// brokenLink says what is wrong with the target of a link, seen from a page.
+// brokenLink returns what is wrong with the target of a link on a page, or "".
 func brokenLink(page, target string) string {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return ""
@@ -178,7 +179,7 @@ func brokenLink(page, target string) string {
 	return ""
 }
 
-// links returns the targets of a page's links. Code is none.
+// links returns the targets of the links of a page, without those in code.
 func links(markdown string) (targets []string) {
 	markdown = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`").ReplaceAllString(markdown, "")
 	for _, found := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(markdown, -1) {
@@ -187,7 +188,7 @@ func links(markdown string) (targets []string) {
 	return targets
 }
 
-func TestThePagesLinksLeadSomewhere(t *testing.T) {
+func TestLinks(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, target := range links(readFile(t, page)) {
 			if complaint := brokenLink(page, target); complaint != "" {
@@ -197,7 +198,8 @@ func TestThePagesLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// missingPanels returns the panels that a text names, as *Overview → Shed, by priority*, and that the dashboard does not have.
+// missingPanels returns the panels that a text names, as in *Overview → Shed, by priority*, and the
+// dashboard does not have.
 func missingPanels(t *testing.T, markdown string) (missing []string) {
 	t.Helper()
 	for _, found := range regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits) → ([^*]+)\*`).FindAllStringSubmatch(markdown, -1) {
@@ -209,13 +211,32 @@ func missingPanels(t *testing.T, markdown string) (missing []string) {
 	return missing
 }
 
-func TestThePagesPanelsExist(t *testing.T) {
+func TestPanels(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, title := range missingPanels(t, readFile(t, page)) {
 			t.Errorf("%s: got the panel %q, which its dashboard does not have", page, title)
 		}
 	}
 	if got := missingPanels(t, "*Overview → Offered*, *Limits → Offered*"); len(got) != 1 {
-		t.Errorf("a planted panel: got %q want one", got)
+		t.Errorf("a page with a panel that does not exist: got %q want one", got)
+	}
+}
+
+func TestNamesAndLinksFindMistakes(t *testing.T) {
+	page := "Use `throttle.Do`, `bucket.Never` and `Config.Classifier`, and `rate.Allow`.\n" +
+		"<!-- bucket.None -->\n\n| x | Spillway | y |\n|---|---|---|\n| `backoff.Retry` | `backoff.Do` | `Limiter.Reserve` |\n\n`backoff.Permanent`\n"
+	missing, all := unknown(exported(t), prose(page))
+	if want := []string{"bucket.Never", "Config.Classifier", "Limiter.Reserve", "backoff.Permanent"}; !slices.Equal(missing, want) || all != 6 {
+		t.Errorf("names: got %q of %d want %q of 6", missing, all, want)
+	}
+	page = "[a](README.md) [b](READYOU.md) `f(x)[0](y)` [c](CONTRIBUTING.md#commits) [d](CONTRIBUTING.md#comits) [e](https://go.dev)"
+	var broken []string
+	for _, target := range links(page) {
+		if brokenLink("README.md", target) != "" {
+			broken = append(broken, target)
+		}
+	}
+	if want := []string{"READYOU.md", "CONTRIBUTING.md#comits"}; !slices.Equal(broken, want) {
+		t.Errorf("links: got %q want %q", broken, want)
 	}
 }

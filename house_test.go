@@ -1,211 +1,283 @@
-// Package spillway_test guards the house: what each folder may import, what the library must never do, how it is written.
+// Package spillway_test checks the rules of the repository that no linter knows: what each folder may
+// import, what the library must never do, and that documentation and code agree.
 //
-// The rules are pure functions in house_rules_test.go, and the tree is read by parsing it (house_source_test.go): a test
-// that asks the go command is served from the test cache and misses what was just planted.
+// The rules parse the files. A test that asks the go command is served from the test cache and misses a
+// new violation.
 package spillway_test
 
 import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
-func TestHouse(t *testing.T) {
-	h := readHouse(t, ".")
-	if !slices.Contains(h.folders, "throttle") || !slices.ContainsFunc(h.sources, source.isLibrary) {
-		t.Fatal("found no library to check: does the test still run at the root of the repository?")
+const (
+	module     = "github.com/spillway-go/spillway"
+	faultsPath = "github.com/deixis/faults"
+	otelPath   = "go.opentelemetry.io"
+)
+
+// A source is one parsed Go file.
+type source struct {
+	path   string // slash-separated, from the root of the repository
+	module string // folder of the nearest go.mod, "." for the root
+	fset   *token.FileSet
+	file   *ast.File
+}
+
+// A rule returns what is wrong with the Go files of one folder.
+type rule func(folder []source) []string
+
+func rules() map[string]rule {
+	return map[string]rule{
+		"imports":          eachFile(checkImports),
+		"no init":          eachFile(checkNoInit),
+		"no package state": eachFile(checkNoState),
+		"examples":         checkExamples,
 	}
-	found := inspect(h)
-	for _, name := range slices.Sorted(maps.Keys(found)) {
+}
+
+func TestHouse(t *testing.T) {
+	folders := parseTree(t, os.DirFS("."))
+	if len(folders["throttle"]) < 10 {
+		t.Fatal("got no files of the package throttle: the test must run at the root of the repository")
+	}
+	for name, check := range rules() {
 		t.Run(name, func(t *testing.T) {
-			for _, complaint := range found[name] {
-				t.Error(complaint)
+			for _, folder := range folders {
+				for _, complaint := range check(folder) {
+					t.Error(complaint)
+				}
 			}
 		})
 	}
 }
 
-// inspect applies every rule to the house and returns the complaints by rule, with an entry for each rule.
-func inspect(h house) map[string][]string {
-	found := map[string][]string{"folder names": nil}
-	for _, dir := range h.folders {
-		found["folder names"] = append(found["folder names"], checkFolderName(dir)...)
-	}
-	for _, rule := range fileRules {
-		found[rule.name] = nil
-		for _, s := range h.sources {
-			found[rule.name] = append(found[rule.name], rule.check(s)...)
+// TestHouseFindsViolations gives each rule files that break it, and files that look like it and do not.
+func TestHouseFindsViolations(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	imports := func(p string) *fstest.MapFile { return file("package a\n\nimport _ \"" + p + "\"\n") }
+	folders := parseTree(t, fstest.MapFS{
+		"go.mod":                      file("module " + module + "\n"),
+		"throttle/a.go":               imports(otelPath + "/otel"),
+		"throttle/b.go":               imports(module + "/throttle/bucket"),
+		"throttle/fine.go":            imports(module + "/throttle/internal/window"),
+		"throttle/fine_test.go":       imports(otelPath + "/otel"),
+		"throttle/bucket/a.go":        imports("github.com/redis/go-redis/v9"),
+		"throttle/bucket/b.go":        imports(module + "/otelthrottle"),
+		"throttle/redisstore/go.mod":  file("module " + module + "/throttle/redisstore\n"),
+		"throttle/redisstore/fine.go": imports("github.com/redis/go-redis/v9"),
+		"throttle/redisstore/a.go":    imports(otelPath + "/otel"),
+		"otelthrottle/fine.go":        imports(otelPath + "/otel"),
+		"otelthrottle/a.go":           imports(otelPath + "/otel/sdk/metric"),
+		"examples/fine.go":            imports(otelPath + "/otel/sdk/metric"),
+
+		"throttle/init/a.go":      file("package a\n\nfunc init() {}\n"),
+		"throttle/init/fine.go":   file("package a\n\ntype t int\n\nfunc (t) init() {}\n"),
+		"throttle/init/a_test.go": file("package a\n\nfunc init() {}\n"),
+
+		"throttle/state/a.go":    file("package a\n\nvar seen = map[string]int{}\n"),
+		"throttle/state/b.go":    file("package a\n\nvar ErrA, n = errors.New(\"a\"), 1\n"),
+		"throttle/state/c.go":    file("package a\n\nvar ErrB = &b{}\n"),
+		"throttle/state/fine.go": file("package a\n\nvar ErrC = fmt.Errorf(\"c\")\nvar ErrD error = &d{}\nvar _ I = (*d)(nil)\n\n//go:embed p\nvar p string\n"),
+
+		"otelthrottle/a_test.go":           file("package a\n\nfunc Example() {\n\t// no output\n}\n"),
+		"throttle/internal/state/state.go": file("package state\n"),
+		"throttle/bucket/example_test.go":  file("package a\n\nfunc Example() {\n\t// Output:\n}\n"),
+
+		"throttle/tests/testdata/broken/not-even-go.go": file("this is not Go"),
+	})
+	want := map[string]int{"imports": 6, "no init": 1, "no package state": 3}
+	for name, check := range rules() {
+		var got []string
+		for _, dir := range slices.Sorted(maps.Keys(folders)) {
+			got = append(got, check(folders[dir])...)
+		}
+		if name == "examples" {
+			if !slices.Contains(got, "otelthrottle: no Example with an // Output: comment") || slices.ContainsFunc(got, isAbout("throttle/bucket")) {
+				t.Errorf("examples: got %q", got)
+			}
+		} else if len(got) != want[name] || slices.ContainsFunc(got, isAbout("fine.go")) {
+			t.Errorf("%s: got %d complaints, want %d: %q", name, len(got), want[name], got)
 		}
 	}
-	folders := h.byFolder()
-	for _, rule := range folderRules {
-		found[rule.name] = nil
-		for _, dir := range slices.Sorted(maps.Keys(folders)) {
-			found[rule.name] = append(found[rule.name], rule.check(folders[dir])...)
+}
+
+func isAbout(what string) func(string) bool {
+	return func(complaint string) bool { return strings.Contains(complaint, what) }
+}
+
+// parseTree returns the Go files of a tree by folder. It leaves out testdata and folders with a dot in front.
+func parseTree(t *testing.T, tree fs.FS) map[string][]source {
+	t.Helper()
+	folders := map[string][]source{}
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch hidden := strings.HasPrefix(entry.Name(), ".") && name != "."; {
+		case err != nil:
+			return err
+		case entry.IsDir() && (hidden || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case path.Ext(name) == ".go" && !hidden:
+			text, err := fs.ReadFile(tree, name)
+			if err != nil {
+				return err
+			}
+			s := source{path: name, module: moduleOf(tree, name), fset: token.NewFileSet()}
+			s.file, err = parser.ParseFile(s.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+			folders[path.Dir(name)] = append(folders[path.Dir(name)], s)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folders
+}
+
+// moduleOf returns the folder of the go.mod that the file belongs to.
+func moduleOf(tree fs.FS, name string) string {
+	dir := path.Dir(name)
+	for dir != "." {
+		if _, err := fs.Stat(tree, dir+"/go.mod"); err == nil {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return dir
+}
+
+func eachFile(check func(source) []string) rule {
+	return func(folder []source) (found []string) {
+		for _, s := range folder {
+			found = append(found, check(s)...)
+		}
+		return found
+	}
+}
+
+func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// isLibrary reports whether users compile the file into their programs.
+func (s source) isLibrary() bool {
+	inside := under(s.path, "throttle") || under(s.path, "otelthrottle")
+	return inside && !s.isTest() && s.file.Name.Name != "main" && !ast.IsGenerated(s.file)
+}
+
+// at formats a complaint with the position of the node in front.
+func (s source) at(node ast.Node, format string, args ...any) string {
+	return fmt.Sprintf("%s:%d: %s", s.path, s.fset.Position(node.Pos()).Line, fmt.Sprintf(format, args...))
+}
+
+// checkImports keeps OpenTelemetry out of throttle, its SDK out of otelthrottle, and third parties out of both.
+func checkImports(s source) (found []string) {
+	if !s.isLibrary() {
+		return nil
+	}
+	for _, spec := range s.file.Imports {
+		if imported := strings.Trim(spec.Path.Value, "`\""); !mayImport(s, imported) {
+			found = append(found, s.at(spec, "must not import %s", imported))
 		}
 	}
 	return found
 }
 
-// TestInspectFindsPlanted plants one violation of every rule in a tree on disk, so that no rule can be left out of inspect.
-func TestInspectFindsPlanted(t *testing.T) {
-	root := t.TempDir()
-	plant := func(name, text string) {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	plant("go.mod", "module "+module+"\n")
-	plant("throttle/a.go", "package throttle\n\nimport _ \"go.opentelemetry.io/otel\"\n\nvar n int\n\nfunc init() {}\n\nfunc Do() {}\n")
-	plant("throttle/long.go", "package throttle\n\nfunc long() {"+strings.Repeat("\n", maxFileLines)+"}\n")
-	plant("throttle/util/util.go", "package util\n")
-	plant("throttle/redisstore/go.mod", "module "+module+"/throttle/redisstore\n")
-	plant("throttle/redisstore/a.go", "// Package redisstore is clean.\npackage redisstore\n\nimport _ \"github.com/redis/go-redis/v9\"\n")
-	plant("testdata/a.go", "this is not Go")
-
-	want := map[string]int{
-		"imports": 1, "no init": 1, "no package state": 1, "function length": 1, "file length": 1,
-		"exported docs": 1, "package docs": 2, "examples": 3, "folder names": 1,
-	}
-	for name, found := range inspect(readHouse(t, root)) {
-		if len(found) != want[name] {
-			t.Errorf("%s: got %d complaints, want %d: %q", name, len(found), want[name], found)
-		}
-		delete(want, name)
-	}
-	if len(want) > 0 {
-		t.Errorf("no rule answers to %v", want)
+func mayImport(s source, imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	std := !strings.Contains(first, ".")
+	switch dir := path.Dir(s.path); {
+	case std || under(imported, faultsPath):
+		return true
+	case under(dir, "otelthrottle"):
+		sdk := under(imported, otelPath+"/otel/sdk") || under(imported, otelPath+"/otel/exporters")
+		return under(imported, module) || under(imported, otelPath+"/otel") && !sdk
+	case s.module != ".": // a nested module exists for its third party
+		return !under(imported, otelPath) && !under(imported, module+"/otelthrottle")
+	case dir == "throttle" || under(dir, "throttle/internal"):
+		return under(imported, module+"/throttle/internal")
+	default:
+		return under(imported, module+"/throttle")
 	}
 }
 
-func TestFileRules(t *testing.T) {
-	const otelapi, sdk = "import _ \"go.opentelemetry.io/otel\"", "import _ \"go.opentelemetry.io/otel/sdk/metric\""
-	adapter := "import _ \"" + module + "/otelthrottle\""
-	redis := "import _ \"github.com/redis/go-redis/v9\""
-	faultsAndStd := "import (\n_ \"net/http\"\n_ \"" + faults + "\"\n)"
-	lines := func(n int) string { return strings.Repeat("\n", n) }
-	tests := []struct {
-		name, path, module, body string
-		check                    func(source) []string
-		want                     string // part of the one complaint; empty for a clean file
-	}{
-		{"core imports otel", "throttle/a.go", ".", otelapi, checkImports, "throttle/a.go:3: must not import go.open"},
-		{"core imports subpackage", "throttle/a.go", ".", "import _ \"" + module + "/throttle/bucket\"", checkImports, "must not"},
-		{"core imports third party", "throttle/a.go", ".", redis, checkImports, "must not import github.com/redis"},
-		{"core imports faults and std", "throttle/a.go", ".", faultsAndStd, checkImports, ""},
-		{"core imports its internal", "throttle/a.go", ".", "import _ \"" + module + "/throttle/internal/window\"", checkImports, ""},
-		{"core internal imports otel", "throttle/internal/window/a.go", ".", otelapi, checkImports, "must not"},
-		{"core test imports otel", "throttle/a_test.go", ".", otelapi, checkImports, ""},
-		{"subpackage imports third party", "throttle/bucket/a.go", ".", redis, checkImports, "must not"},
-		{"subpackage imports adapter", "throttle/bucket/a.go", ".", adapter, checkImports, "must not"},
-		{"subpackage imports core", "throttle/bucket/a.go", ".", "import _ \"" + module + "/throttle\"", checkImports, ""},
-		{"nested module imports otel", "throttle/redisstore/a.go", "throttle/redisstore", otelapi, checkImports, "must not"},
-		{"nested module imports adapter", "throttle/redisstore/a.go", "throttle/redisstore", adapter, checkImports, "must not"},
-		{"nested module imports its driver", "throttle/redisstore/a.go", "throttle/redisstore", redis, checkImports, ""},
-		{"adapter imports sdk", "otelthrottle/a.go", ".", sdk, checkImports, "must not import go.opentelemetry.io/otel/sdk"},
-		{"adapter imports third party", "otelthrottle/a.go", ".", redis, checkImports, "must not"},
-		{"adapter imports api", "otelthrottle/a.go", ".", otelapi, checkImports, ""},
-		{"adapter test imports sdk", "otelthrottle/a_test.go", ".", sdk, checkImports, ""},
-		{"example imports anything", "examples/webhooks/a.go", "examples", sdk, checkImports, ""},
+// under reports whether name is the folder or package path dir, or is below it.
+func under(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-		{"init", "throttle/a.go", ".", "func init() {}", checkNoInit, "func init"},
-		{"init method", "throttle/a.go", ".", "type t int\nfunc (t) init() {}", checkNoInit, ""},
-		{"init in a test", "throttle/a_test.go", ".", "func init() {}", checkNoInit, ""},
-		{"init in the library's command", "throttle/statusz/gen/a.go", ".", "package main\n\nfunc init() {}", checkNoInit, ""},
-		{"init in an example", "examples/batch/a.go", "examples", "func init() {}", checkNoInit, ""},
-
-		{"map", "otelthrottle/a.go", ".", "var seen = map[string]int{}", checkNoState, "package variable seen"},
-		{"error map", "throttle/a.go", ".", "var ErrSeen = map[string]error{}", checkNoState, "package variable ErrSeen"},
-		{"mutex", "throttle/a.go", ".", "var mu sync.Mutex", checkNoState, "package variable mu"},
-		{"second of two", "throttle/a.go", ".", "var ErrA, n = errors.New(\"a\"), 1", checkNoState, "package variable n"},
-		{"swappable func", "throttle/a.go", ".", "var now = time.Now", checkNoState, "package variable now"},
-		{"call", "throttle/a.go", ".", "var re = regexp.MustCompile(``)", checkNoState, "package variable re"},
-		{"undeclared literal", "throttle/a.go", ".", "var ErrA = &shed{}", checkNoState, "package variable ErrA"},
-		{"sentinel", "throttle/a.go", ".", "var (\nErrA = errors.New(\"a\")\nErrB = fmt.Errorf(\"b: %w\", ErrA)\n)", checkNoState, ""},
-		{"typed sentinel", "throttle/a.go", ".", "var ErrA error = &shed{}", checkNoState, ""},
-		{"assertion", "throttle/a.go", ".", "var _ error = (*shed)(nil)", checkNoState, ""},
-		{"embedded file", "throttle/statusz/a.go", ".", "//go:embed page.html\nvar page string", checkNoState, ""},
-		{"local variable", "throttle/a.go", ".", "func f() { var n int; _ = n }", checkNoState, ""},
-
-		{"function of 51 lines", "throttle/a.go", ".", "func f() {" + lines(50) + "}", checkFuncLength, "f has 51 lines"},
-		{"function of 50 lines", "throttle/a.go", ".", "func f() {" + lines(49) + "}", checkFuncLength, ""},
-		{"file of 301 lines", "throttle/a.go", ".", "func f() {" + lines(298) + "}", checkFileLength, "301 lines"},
-		{"file of 300 lines", "throttle/a.go", ".", "func f() {" + lines(297) + "}", checkFileLength, ""},
-		{"generated file", "throttle/a.go", ".", "// Code generated by x. DO NOT EDIT.\n\npackage throttle\n" + lines(300), checkFileLength, ""},
-
-		{"bare func", "throttle/a.go", ".", "func Do() {}", checkExportedDocs, "Do has no doc"},
-		{"other name", "throttle/a.go", ".", "// Doer does.\nfunc Do() {}", checkExportedDocs, "Do has no doc"},
-		{"bare method", "throttle/a.go", ".", "// T is.\ntype T[P any] int\nfunc (t *T[P]) Do() {}", checkExportedDocs, "Do has no doc"},
-		{"grouped var", "throttle/a.go", ".", "// Errors.\nvar (\nErrA = 1\n)", checkExportedDocs, "ErrA has no doc"},
-		{"bare const block", "throttle/a.go", ".", "const (\nHigh = 1\n)", checkExportedDocs, "High has no doc"},
-		{"explained func", "throttle/a.go", ".", "// Do does.\nfunc Do() {}", checkExportedDocs, ""},
-		{"explained const block", "throttle/a.go", ".", "// Priorities.\nconst (\nHigh = 1\n)", checkExportedDocs, ""},
-		{"method of a hidden type", "throttle/a.go", ".", "type t int\nfunc (t) Do() {}", checkExportedDocs, ""},
+// checkNoInit refuses func init in the library.
+func checkNoInit(s source) (found []string) {
+	for _, decl := range s.file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && s.isLibrary() {
+			found = append(found, s.at(fn, "func init: let the caller call a constructor"))
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			text := tt.body + "\n"
-			if !strings.Contains(text, "package ") {
-				text = "package throttle\n\n" + text
+	return found
+}
+
+// checkNoState refuses package variables in the library, except error values, interface assertions and embedded files.
+func checkNoState(s source) (found []string) {
+	for _, decl := range s.file.Decls {
+		group, ok := decl.(*ast.GenDecl)
+		if !ok || group.Tok != token.VAR || !s.isLibrary() {
+			continue
+		}
+		for _, spec := range group.Specs {
+			vars := spec.(*ast.ValueSpec)
+			for i, name := range vars.Names {
+				isError := i < len(vars.Values) && isErrorValue(vars.Type, vars.Values[i])
+				if name.Name != "_" && !isError && !isEmbed(group.Doc) && !isEmbed(vars.Doc) {
+					found = append(found, s.at(name, "package variable %s: use a const, a func or a field", name.Name))
+				}
 			}
-			expect(t, tt.check(parse(t, tt.path, tt.module, text)), tt.want)
-		})
+		}
 	}
+	return found
 }
 
-func TestFolderRules(t *testing.T) {
-	const undocumented, example = "package a\n", "package a\n\nfunc Example() {\n\t// Output:\n}\n"
-	tests := []struct {
-		name  string
-		files map[string]string
-		check func([]source) []string
-		want  string
-	}{
-		{"no package doc", map[string]string{"throttle/a.go": undocumented}, checkPackageDocs, "no file has the package comment"},
-		{"other package doc", map[string]string{"throttle/a.go": "// Hello.\npackage a\n"}, checkPackageDocs, "no file has"},
-		{"package doc in one file", map[string]string{"throttle/a.go": undocumented, "throttle/doc.go": "// Package a is.\npackage a\n"}, checkPackageDocs, ""},
-		{"command doc", map[string]string{"examples/batch/a.go": "// Batch runs.\npackage main\n"}, checkPackageDocs, ""},
-		{"no example", map[string]string{"throttle/a.go": undocumented}, checkExamples, "no Example"},
-		{"example without output", map[string]string{"throttle/a.go": undocumented, "throttle/a_test.go": "package a\n\nfunc Example() {}\n"}, checkExamples, "no Example"},
-		{"example", map[string]string{"throttle/a.go": undocumented, "throttle/a_test.go": example}, checkExamples, ""},
-		{"internal package", map[string]string{"throttle/internal/a/a.go": undocumented}, checkExamples, ""},
-		{"command", map[string]string{"dashboards/gen/a.go": "package main\n"}, checkExamples, ""},
-		{"only tests", map[string]string{"a_test.go": undocumented}, checkExamples, ""},
+// isErrorValue accepts errors.New(...) and fmt.Errorf(...), and a literal in a variable declared as error.
+func isErrorValue(typ, value ast.Expr) bool {
+	if call, ok := value.(*ast.CallExpr); ok {
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		pkg, _ := sel.X.(*ast.Ident)
+		return pkg != nil && (pkg.Name == "errors" && sel.Sel.Name == "New" || pkg.Name == "fmt" && sel.Sel.Name == "Errorf")
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var folder []source
-			for name, text := range tt.files {
-				folder = append(folder, parse(t, name, ".", text))
-			}
-			expect(t, tt.check(folder), tt.want)
-		})
+	if ref, ok := value.(*ast.UnaryExpr); ok && ref.Op == token.AND {
+		value = ref.X
 	}
+	_, literal := value.(*ast.CompositeLit)
+	declared, _ := typ.(*ast.Ident)
+	return literal && declared != nil && declared.Name == "error"
 }
 
-func TestFolderNames(t *testing.T) {
-	for _, dir := range []string{"util", "throttle/utils", "throttle/Common", "types", "pkg", "internal/helpers", "a/misc"} {
-		expect(t, checkFolderName(dir), dir)
-	}
-	for _, dir := range []string{".", "throttle", "internal/third_party", "throttle/utility"} {
-		expect(t, checkFolderName(dir), "")
-	}
+func isEmbed(doc *ast.CommentGroup) bool {
+	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
 }
 
-// expect wants one complaint that contains want, or none when want is empty.
-func expect(t *testing.T, found []string, want string) {
-	t.Helper()
-	switch {
-	case want == "" && len(found) > 0:
-		t.Errorf("got %q, want no complaint", found)
-	case want != "" && (len(found) != 1 || !strings.Contains(found[0], want)):
-		t.Errorf("got %q, want one complaint about %q", found, want)
+// checkExamples wants an Example with an Output comment in each package that users can import.
+func checkExamples(folder []source) []string {
+	var tests []*ast.File
+	public := false
+	for _, s := range folder {
+		if s.isTest() {
+			tests = append(tests, s.file)
+		}
+		public = public || s.isLibrary() && !strings.Contains(s.path, "/internal/")
 	}
+	tested := slices.ContainsFunc(doc.Examples(tests...), func(e *doc.Example) bool { return e.Output != "" || e.EmptyOutput })
+	if !public || tested {
+		return nil
+	}
+	return []string{path.Dir(folder[0].path) + ": no Example with an // Output: comment"}
 }
