@@ -1,59 +1,79 @@
-# Every command of the house. `make` alone lists them.
+# Every command of the repository. `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
 # The tools, pinned here and nowhere else. They run as `go run path@version`, so no go.mod requires them.
-STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+APIDIFF       := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOTESTSUM     := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Every module of the repository; go.work holds all of them but the benchmarks, whose peers would raise everyone's versions.
+# Every module. go.work lists all but the benchmarks, whose peers would raise the versions of all other modules.
 ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
 MODULES     := $(filter-out ./internal/benchmarks,$(ALL_MODULES))
+# The modules that users import.
+PUBLISHED   := . ./throttle/grpcthrottle ./throttle/redisstore
+# The modules whose tests need Go and a C compiler only.
+UNIT        := $(filter-out ./internal/integration,$(MODULES))
+
+# The packages of a list of modules, and those of them that count allocations. The race detector allocates, so
+# these run once more without it.
+packages = $(patsubst %,%/...,$(1))
+COUNTING := $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test[A-Za-z]*Alloc' throttle otelthrottle)))
 
 # More flags for go test, such as TESTFLAGS='-run Shed -count 10'.
 TESTFLAGS ?=
 
-# $(call each,modules,command) runs the command in every module, also after one has failed, and fails if any did.
+# gotestsum runs go test, prints a line for each package, and at the end the failures and the counts.
+GO_TEST := go run $(GOTESTSUM) --format pkgname --format-hide-empty-pkg --
+
+# SQLite in Go is a translation from C: the race detector makes it ten times slower and has nothing to find there.
+RACE := -race -gcflags=modernc.org/...=-race=false
+
+# $(call each,modules,command) runs the command in every module, also after a failure, and fails if any failed.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test install gofmt vet staticcheck race alone lint vulncheck fmt api bench soak demo screenshots check-upstream-faults release-check
+.PHONY: help test test-services test-all gofmt staticcheck alone unit allocations long fuzz lint vulncheck fmt api \
+	api-check bench soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A test that needs a server skips itself where the server is missing. After install none is, so a skip is a failure.
-test: export SPILLWAY_REQUIRE_SERVICES := 1
-test: install gofmt vet staticcheck race alone ## everything that must pass: what is missing is installed (root) or listed
+test: gofmt alone staticcheck unit allocations ## before each push: format, vet, staticcheck, unit tests; Go and a C compiler, 5 minutes
 
-install: # what the tests need beyond Go
+# A test that needs a server skips itself where the server is missing. After the installation, that is a failure.
+test-services: export SPILLWAY_REQUIRE_SERVICES := 1
+test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root installs what is missing, others get a list; 8 minutes
 	@.ci/install
+	cd internal/integration && $(GO_TEST) -short -p 8 -timeout 15m $(TESTFLAGS) ./...
+
+test-all: test test-services api-check lint long fuzz soak ## before a release and each night: all of it, and everything that takes long; hours
 
 gofmt: # the formatting of every file
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
 
-vet:
-	$(call each,$(MODULES),go vet ./...)
+alone: # each module builds as its users get it: without the workspace
+	$(call each,$(ALL_MODULES),GOWORK=off go build ./... && GOWORK=off go vet ./...)
 
 staticcheck:
-	$(call each,$(MODULES),go run $(STATICCHECK) ./...)
+	go run $(STATICCHECK) $(call packages,$(MODULES))
 
-# A machine that others use too may need more than the ten minutes that go test gives a package.
-PATIENT := -timeout=30m
+unit: # go test vets too; alone has done that
+	CGO_ENABLED=1 $(GO_TEST) $(RACE) -short -vet=off -timeout 15m $(TESTFLAGS) $(call packages,$(UNIT))
 
-# The SQLite that was translated from C to Go is not ours to look for races in, and would be ten times slower.
-UNRACED := -gcflags=modernc.org/...=-race=false
+allocations:
+	$(GO_TEST) -short -vet=off -run Alloc $(addprefix ./,$(COUNTING))
 
-race: ## the tests of every module under the race detector, in the workspace
-	$(call each,$(MODULES),CGO_ENABLED=1 go test -race $(UNRACED) $(PATIENT) $(TESTFLAGS) ./...)
+long: export SPILLWAY_REQUIRE_SERVICES := 1
+long: # every test at its full length: with the race detector in the workspace, and each module alone without it
+	CGO_ENABLED=1 $(GO_TEST) $(RACE) -timeout 60m $(TESTFLAGS) $(call packages,$(MODULES))
+	$(call each,$(ALL_MODULES),GOWORK=off go test -timeout 60m $(TESTFLAGS) ./...)
 
-# Nobody imports the integration tests, which wait for other programs most of the time: they must build, and those of the stores do more
-# without the race detector.
-alone: ## the tests of each module as its users get it: without the workspace, without the race detector
-	$(call each,$(filter-out ./internal/integration,$(ALL_MODULES)),GOWORK=off go test $(PATIENT) $(TESTFLAGS) ./...)
-	$(call each,./internal/integration,GOWORK=off go vet ./... && GOWORK=off go test $(PATIENT) $(TESTFLAGS) ./stores)
+fuzz: # each fuzz test for FUZZTIME
+	@.ci/fuzz $(or $(FUZZTIME),1m)
 
 lint: ## golangci-lint with .golangci.yml; the first run builds it, which takes minutes
 	$(call each,$(MODULES),go run $(GOLANGCI_LINT) run ./...)
@@ -64,8 +84,11 @@ vulncheck: ## known vulnerabilities in what we import, by the database at vuln.g
 fmt: ## format every Go file
 	go run $(GOFUMPT) -l -w .
 
-api: ## bring api/next.txt up to date: what is exported now, and was not, or was otherwise, in the last release
-	go run ./internal/api
+api: ## write api/next.txt: what the exported API has lost and gained since the commit in api/base
+	@.ci/api $(APIDIFF) $(PUBLISHED)
+
+api-check: api # that api/next.txt was up to date
+	@git diff --exit-code -- api/next.txt || { echo "api: commit the new api/next.txt" >&2; exit 1; }
 
 bench: ## Spillway and its peers, measured here and printed as a table
 	cd internal/benchmarks && GOWORK=off go run .
@@ -76,11 +99,11 @@ soak: ## three examples in trouble, ten minutes with the race detector and ten w
 demo: ## the storefront: a backend collapses without a throttle and holds with one
 	go run ./examples/storefront -open
 
-screenshots: ## the pictures of our pages, taken anew with Chromium, which takes three minutes
+screenshots: ## new pictures of our pages, taken with Chromium, which takes three minutes
 	@.ci/install chromium
 	cd internal/integration && go test ./browser -count=1 -run TestScreenshots -screenshots $(CURDIR)/examples/storefront/screenshots
 
-check-upstream-faults: ## the suite against the published github.com/deixis/faults instead of our stand-in
+check-upstream-faults: ## the tests against the published github.com/deixis/faults instead of our stand-in
 	@.ci/upstream-faults $(ALL_MODULES)
 
 release-check: ## whether this commit can be tagged as the release that throttle.Version names, and how
