@@ -58,14 +58,14 @@ gofmt: # the formatting of every file
 alone: # each module builds as its users get it: without the workspace
 	$(call each,$(ALL_MODULES),GOWORK=off go build ./... && GOWORK=off go vet ./...)
 
-staticcheck:
-	go run $(STATICCHECK) $(call packages,$(MODULES))
+staticcheck: # of each module alone too, which has compiled what this needs
+	$(call each,$(MODULES),GOWORK=off go run $(STATICCHECK) ./...)
 
 unit: # go test vets too; alone has done that
 	CGO_ENABLED=1 $(GO_TEST) $(RACE) -short -vet=off -timeout 15m $(TESTFLAGS) $(call packages,$(UNIT))
 
 allocations:
-	$(GO_TEST) -short -vet=off -run Alloc $(addprefix ./,$(COUNTING))
+	$(GO_TEST) -short -vet=off $(TESTFLAGS) -run Alloc $(addprefix ./,$(COUNTING))
 
 long: export SPILLWAY_REQUIRE_SERVICES := 1
 long: # every test at its full length: with the race detector in the workspace, and each module alone without it
