@@ -33,10 +33,9 @@ func BenchmarkCall(b *testing.B) {
 
 // freeCall is a call that allocates nothing.
 type freeCall struct {
-	name   string
-	call   func() error
-	want   error // what it ends with
-	pooled bool  // what it needs comes from a sync.Pool
+	name string
+	call func() error
+	want error // what it ends with
 }
 
 // warm makes the call a thousand times: pools fill, pages of the ledger are made. It fails the test if the call does not end as
@@ -86,7 +85,7 @@ func admittedCalls(t testing.TB) []freeCall {
 			_, err := throttle.Do(ctx, generic, throttle.High, value, other)
 			return err
 		}},
-		{name: "admitdone", pooled: true, call: func() error { return admitAndDone(ctx, phased) }},
+		{name: "admitdone", call: func() error { return admitAndDone(ctx, phased) }},
 		{name: "doubtful", call: doubtful(t)},
 	}
 }
@@ -183,7 +182,7 @@ func shedCalls(t testing.TB) []freeCall {
 	fallback := func(context.Context, error, bool) error { return nil }
 	return []freeCall{
 		{name: "shed/bare", want: throttle.ErrShed, call: func() error { return plain.Do(ctx, throttle.High, succeed) }},
-		{name: "shed/admit", pooled: true, want: throttle.ErrShed, call: func() error { return admitAndDone(ctx, plain) }},
+		{name: "shed/admit", want: throttle.ErrShed, call: func() error { return admitAndDone(ctx, plain) }},
 		{name: "shed/fallback", call: func() error { return served.Do(ctx, throttle.High, succeed, fallback) }},
 		{name: "shed/hooks", want: throttle.ErrShed, call: func() error { return told.Do(ctx, throttle.High, succeed) }},
 		{name: "shed/ownerror", want: errPlain, call: func() error { return own.Do(ctx, throttle.High, succeed) }},

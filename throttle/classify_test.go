@@ -13,12 +13,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// timeout is an error whose Timeout method says what it is told to.
-type timeout bool
-
-func (timeout) Error() string   { return "took its time" }
-func (t timeout) Timeout() bool { return bool(t) }
-
 func TestDefaultClassify(t *testing.T) {
 	quota := faults.ResourceExhausted(&faults.QuotaViolation{Subject: "ann"})
 	for name, c := range map[string]struct {
@@ -64,19 +58,11 @@ func TestDefaultClassify(t *testing.T) {
 			equal(t, "DefaultClassify", throttle.DefaultClassify(context.Background(), c.err), c.want)
 			th := build(t, throttle.Config{})
 			times(1, th, throttle.High, c.err)
-			equal(t, "Do counts as "+c.want.String(), tier(th, throttle.High).Ended.Outcome(c.want), 1)
-			if w := tier(th, throttle.High).Window; w.Accepted != bit(c.want == throttle.Accepted) || w.Rejected != bit(c.want == throttle.Rejected) {
-				t.Errorf("window: got %+v want the call as %v", w, c.want)
-			}
+			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
+			equal(t, "window", tier(th, throttle.High).Window,
+				throttle.WindowStats{Accepted: count(c.want == throttle.Accepted), Rejected: count(c.want == throttle.Rejected)})
 		})
 	}
-}
-
-func bit(set bool) uint64 {
-	if set {
-		return 1
-	}
-	return 0
 }
 
 func TestTheClassifierIsAskedBeforeTheDefault(t *testing.T) {
@@ -176,15 +162,6 @@ func TestFirstStopsAtTheFirstOpinion(t *testing.T) {
 	)
 	got, _ := classify(context.Background(), errPlain)
 	equal(t, "outcome", got, throttle.Accepted)
-}
-
-func TestOutcomesAreWords(t *testing.T) {
-	for o, want := range map[throttle.Outcome]string{
-		throttle.Accepted: "accepted", throttle.Rejected: "rejected", throttle.Ignored: "ignored", throttle.Shed: "shed",
-		throttle.NumOutcomes: "outcome(4)", 255: "outcome(255)",
-	} {
-		equal(t, fmt.Sprintf("Outcome(%d)", uint8(o)), o.String(), want)
-	}
 }
 
 func TestFirstPassesOverAnOpinionThatIsNone(t *testing.T) {

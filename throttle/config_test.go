@@ -135,44 +135,6 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	equal(t, "lines", len(strings.Split(err.Error(), "\n")), 8)
 }
 
-func TestNewCopiesTheConfig(t *testing.T) {
-	w := &witness{}
-	c := throttle.Config{Name: "before", Hooks: w.hooks(), Rand: unlucky}
-	th := build(t, c)
-	c.Name, c.Priorities, c.Mode, c.Hooks = "after", 16, throttle.Off, throttle.Hooks{}
-	c.Classify = throttle.AcceptIf(func(error) bool { return true })
-	c.Rand, c.ShedErr = lucky, errPlain
-	overload(t, th, throttle.High)
-	equal(t, "Name", th.Name(), "before")
-	equal(t, "priorities", len(th.Stats().Priorities), 4)
-	equal(t, "hooks are told", len(w.moments) > 0, true)
-	err := th.Do(context.Background(), throttle.High, unwanted(t))
-	equal(t, "error is ShedErr", errors.Is(err, errPlain), false)
-}
-
-func TestMust(t *testing.T) {
-	th, err := throttle.New(throttle.Config{Name: "orders"})
-	equal(t, "Must of a good throttle", throttle.Must(th, err), th)
-
-	_, err = throttle.New(throttle.Config{})
-	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
-	equal(t, "Must of a good group", g.Len(), 0)
-
-	defer func() { equal(t, "Must panics with the error", recover(), any(err)) }()
-	throttle.Must(th, err)
-	t.Error("got Must returned, want a panic")
-}
-
-func TestPoliciesAndModesAreWords(t *testing.T) {
-	equal(t, "SRE", throttle.SRE.String(), "sre")
-	equal(t, "Tiered", throttle.Tiered.String(), "tiered")
-	equal(t, "Policy(7)", throttle.Policy(7).String(), "policy(7)")
-	equal(t, "Enforce", throttle.Enforce.String(), "enforce")
-	equal(t, "Shadow", throttle.Shadow.String(), "shadow")
-	equal(t, "Off", throttle.Off.String(), "off")
-	equal(t, "Mode(7)", throttle.Mode(7).String(), "mode(7)")
-}
-
 func TestDrawsThatAreNonsense(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw float64
@@ -199,6 +161,9 @@ func FuzzNew(f *testing.F) {
 	f.Add("", -1, math.NaN(), math.Inf(1), int64(-1), uint8(1), math.Inf(-1), uint8(3), uint64(2))
 	f.Add("b", 16, 1.0000001, 1e9, int64(time.Hour), uint8(0), 0.5, uint8(1), uint64(3))
 	f.Add("b", 1, 1e6, 1.0, int64(time.Second), uint8(0), 0.01, uint8(2), uint64(4))
+	f.Add("b", math.MaxInt, math.MaxFloat64, math.SmallestNonzeroFloat64, int64(math.MinInt64), uint8(255), -1.0, uint8(255), uint64(6))
+	f.Add("b", 3, math.Nextafter(1, 2), 1e9, int64(time.Second), uint8(1), 0.01, uint8(0), uint64(7))
+	f.Add("b", 3, 1e6, 1e9, int64(time.Hour), uint8(1), 0.5, uint8(0), uint64(8))
 	f.Add("b", 2, 1.1, 0.001, int64(time.Hour), uint8(0), 0.0, uint8(0), uint64(5))
 	f.Fuzz(func(t *testing.T, name string, n int, ratio, rate float64, window int64, policy uint8, target float64, mode uint8, seed uint64) {
 		dice := rand.New(rand.NewPCG(seed, 0))

@@ -160,57 +160,35 @@ func TestAContextThatEndsDuringTheCall(t *testing.T) {
 	})
 }
 
-func TestACallThatCannotBeMadeIsRefused(t *testing.T) {
+func TestCallsWithoutAFunctionAreRefused(t *testing.T) {
 	th := build(t, throttle.Config{})
-	var none *throttle.Throttle
-	ctx := context.Background()
-	for name, c := range map[string]struct {
-		do   func() error
-		want string
-	}{
-		"Do, nil throttle": {
-			func() error { return none.Do(ctx, throttle.High, unwanted(t), unwantedFallback(t)) },
-			"throttle: nil or zero Throttle: make one with New",
-		},
-		"Do, nil function": {
-			func() error { return th.Do(ctx, throttle.High, nil, unwantedFallback(t)) },
-			"throttle: nil function",
-		},
-		"Do[T], nil throttle": {
-			func() error { _, err := throttle.Do(ctx, nil, throttle.High, valued(1, nil)); return err },
-			"throttle: nil or zero Throttle: make one with New",
-		},
-		"Do[T], nil function": {
-			func() error { _, err := throttle.Do[int](ctx, th, throttle.High, nil); return err },
-			"throttle: nil function",
-		},
-		"Admit, nil throttle": {
-			func() error { _, err := none.Admit(ctx, throttle.High); return err },
-			"throttle: nil or zero Throttle: make one with New",
-		},
-		"Tune, nil throttle": {
-			func() error { return none.Tune(func(*throttle.Tuning) {}) },
-			"throttle: nil or zero Throttle: make one with New",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := c.do()
-			if err == nil || err.Error() != c.want {
-				t.Fatalf("got error %v want %q", err, c.want)
-			}
-			equal(t, "a refusal is a shed", errors.Is(err, throttle.ErrShed), false)
-			equal(t, "admitted calls", tier(th, throttle.High).Ended.Sum(), 0)
-		})
+	_, generic := throttle.Do[int](t.Context(), th, throttle.High, nil)
+	for form, err := range map[string]error{"Do": th.Do(t.Context(), throttle.High, nil, unwantedFallback(t)), "Do[T]": generic} {
+		if err == nil || err.Error() != "throttle: nil function" || errors.Is(err, throttle.ErrShed) {
+			t.Errorf("%s: got error %v want one about the function, and no shed", form, err)
+		}
 	}
+	equal(t, "admitted calls", tier(th, throttle.High).Admitted, 0)
 }
 
-func TestANilThrottleKnowsNothing(t *testing.T) {
-	var none *throttle.Throttle
-	equal(t, "Name", none.Name(), "")
-	equal(t, "RejectionProbability", none.RejectionProbability(throttle.Low), 0)
-	equal(t, "Close", none.Close(), nil)
-	if got := none.Stats(); !reflect.DeepEqual(got, throttle.Stats{}) {
-		t.Errorf("Stats: got %+v want none", got)
+func TestANilOrZeroThrottleReturnsErrors(t *testing.T) {
+	for name, th := range map[string]*throttle.Throttle{"nil": nil, "zero": {}} {
+		t.Run(name, func(t *testing.T) {
+			_, generic := throttle.Do(t.Context(), th, throttle.High, valued(1, nil))
+			_, admit := th.Admit(t.Context(), throttle.High)
+			for form, err := range map[string]error{
+				"Do":    th.Do(t.Context(), throttle.High, unwanted(t), unwantedFallback(t)),
+				"Do[T]": generic, "Admit": admit, "Tune": th.Tune(func(*throttle.Tuning) {}),
+			} {
+				if err == nil || err.Error() != "throttle: nil or zero Throttle: make one with New" || errors.Is(err, throttle.ErrShed) {
+					t.Errorf("%s: got error %v want one that names New, and no shed", form, err)
+				}
+			}
+			equal(t, "Name", th.Name(), "")
+			equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
+			equal(t, "Close", th.Close(), nil)
+			equal(t, "Stats is empty", reflect.DeepEqual(th.Stats(), throttle.Stats{}), true)
+		})
 	}
 }
 
@@ -268,28 +246,36 @@ func TestAnInnerThrottlesRefusalIsIgnored(t *testing.T) {
 	equal(t, "outer window", tier(outer, throttle.Low).Window, throttle.WindowStats{})
 }
 
-// valued is a function that returns value and err.
-func valued[T any](value T, err error) func(context.Context) (T, error) {
-	return func(context.Context) (T, error) { return value, err }
+func TestNoCallIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := shedding(t, throttle.Config{MinimumRate: 1})
+		began := time.Now()
+		for p := range throttle.Priority(4) {
+			for range 1000 {
+				go func() {
+					_ = th.Do(t.Context(), p, func(context.Context) error { time.Sleep(time.Hour); return nil })
+				}()
+			}
+		}
+		synctest.Wait()
+		equal(t, "time that the throttle took", time.Since(began), 0)
+		equal(t, "High calls in flight", tier(th, throttle.High).InFlight, 0)
+		equal(t, "other calls in flight", inFlight(th), 3000)
+		time.Sleep(time.Hour)
+	})
 }
 
-// own is somebody's own error type.
-type own struct{}
-
-func (*own) Error() string { return "own" }
-
-func TestTheZeroThrottleReturnsAnError(t *testing.T) {
-	var th throttle.Throttle
-	if err := th.Do(t.Context(), throttle.High, returns(nil)); err == nil {
-		t.Error("Do: got no error")
+func TestTheFunctionMayCallTheThrottle(t *testing.T) {
+	th := build(t, throttle.Config{})
+	err := th.Do(context.Background(), throttle.High, func(ctx context.Context) error {
+		return th.Do(ctx, throttle.Important, func(ctx context.Context) error {
+			equal(t, "in flight two deep", inFlight(th), 2)
+			return th.Do(ctx, throttle.Medium, returns(errPlain))
+		})
+	})
+	equal(t, "error from three deep", err, errPlain)
+	for p := range throttle.Low {
+		wantAdmitted(t, th, p, 1, throttle.Accepted, throttle.FaultOther)
 	}
-	if _, err := th.Admit(t.Context(), throttle.High); err == nil {
-		t.Error("Admit: got no error")
-	}
-	if err := th.Tune(func(*throttle.Tuning) {}); err == nil {
-		t.Error("Tune: got no error")
-	}
-	equal(t, "probability", th.RejectionProbability(throttle.High), 0)
-	equal(t, "close", th.Close(), nil)
-	equal(t, "priorities", len(th.Stats().Priorities), 0)
+	wantUsable(t, th)
 }

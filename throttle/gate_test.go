@@ -3,68 +3,17 @@ package throttle
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 )
 
-// lab is a throttle on a clock and dice of its own.
-type lab struct {
-	*Throttle
-	now  time.Time
-	dice *rand.Rand
-}
-
-func newLab(t *testing.T, seed uint64, c Config) *lab {
-	t.Helper()
-	l := &lab{now: time.Unix(0, 0), dice: rand.New(rand.NewPCG(seed, seed))}
-	c.Name = "lab"
-	c.Now = func() time.Time { return l.now }
-	if c.Rand == nil {
-		c.Rand = l.dice.Float64
-	}
-	var err error
-	if l.Throttle, err = New(c); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-// call makes a call that ends as told, and reports whether it was admitted.
-func (l *lab) call(p Priority, err error) bool {
-	admitted := false
-	_ = l.Do(context.Background(), p, func(context.Context) error {
-		admitted = true
-		return err
-	})
-	return admitted
-}
-
-// history makes random calls: calm and stormy times, pauses, some priorities worse off than others.
-func (l *lab) history(steps int, each func()) {
-	storm, pause := 0.0, int64(10*time.Millisecond)
-	for range steps {
-		if l.dice.IntN(100) == 0 {
-			storm, pause = math.Pow(l.dice.Float64(), 2), int64(1)<<(10+l.dice.IntN(26))
-		}
-		p := Priority(l.dice.IntN(l.priorities))
-		var err error
-		if l.dice.Float64() < storm/float64(1+int(p)%2) {
-			err = context.DeadlineExceeded
-		}
-		l.now = l.now.Add(time.Duration(l.dice.Int64N(2 * pause)))
-		each()
-		l.call(p, err)
-	}
-}
-
 func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
 	open := 0
-	for seed := range uint64(60) {
+	for seed := range sized(uint64(60), 8) {
 		l := newLab(t, seed, Config{
 			Window: time.Duration(1+seed/2) * time.Second, MinimumRate: 1, Priorities: 1 + int(seed)%5, Policy: Policy(seed % 2),
 		})
-		l.history(3000, func() {
+		l.history(sized(3000, 1500), func() {
 			_, verdicts := l.judge()
 			for p, v := range verdicts {
 				if l.gates.words[p].Load()&watched != 0 {
@@ -83,9 +32,9 @@ func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
 }
 
 func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range sized(uint64(20), 4) {
 		l := newLab(t, seed, Config{Window: 12 * time.Second, Policy: Policy(seed % 2)})
-		for range 30 {
+		for range sized(30, 8) {
 			l.history(100, func() {})
 			present := l.now
 			for range 2 * bucketsPerWindow {
@@ -96,52 +45,6 @@ func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
 							seed, p, l.now.Sub(present), l.RejectionProbability(p))
 					}
 				}
-			}
-		}
-	}
-}
-
-func TestGatesOpenAgainAfterAFewFailures(t *testing.T) {
-	for _, policy := range []Policy{SRE, Tiered} {
-		for _, failing := range []Priority{High, Low} {
-			l := newLab(t, 1, Config{Policy: policy})
-			for i := range 1000 {
-				l.call(Priority(i%2)*Low, nil)
-			}
-			l.call(failing, context.DeadlineExceeded)
-			if l.gates.words[failing].Load()&watched == 0 {
-				t.Fatalf("%v: the gate of %v is open right after a rejection", policy, failing)
-			}
-			for i := range 2 * eventsPerSetting {
-				l.call(Priority(i%2)*Low, nil)
-			}
-			for p := range High + StandardPriorities {
-				if l.gates.words[p].Load()&watched != 0 {
-					t.Errorf("%v: one rejection of %v in a thousand keeps the gate of %v watched", policy, failing, p)
-				}
-			}
-		}
-	}
-}
-
-func TestRefusalsWatchTheGatesThatTheyMayMove(t *testing.T) {
-	for _, refusal := range []string{"shed", "rejected"} {
-		l := newLab(t, 1, Config{Rand: func() float64 { return 0 }, Policy: Tiered})
-		l.call(Important, context.DeadlineExceeded)
-		for p, want := range []uint64{High: 0, Important: watched, Medium: watched, Low: watched} {
-			if got := l.gates.words[p].Load() & watched; got != want {
-				t.Errorf("Tiered, Important was rejected: gate of %v: got watched %d, want %d", Priority(p), got, want)
-			}
-		}
-		l = newLab(t, 1, Config{Rand: func() float64 { return 0 }})
-		if refusal == "shed" {
-			l.gates.words[Important].Store(1<<oddsShift | watched)
-		}
-		l.gates.words[Medium].Store(answering)
-		l.call(Important, context.DeadlineExceeded)
-		for p, want := range []uint64{High: 0, Important: watched, Medium: watched, Low: 0} {
-			if got := l.gates.words[p].Load() & watched; got != want {
-				t.Errorf("Important was %s: gate of %v: got watched %d, want %d", refusal, Priority(p), got, want)
 			}
 		}
 	}
@@ -178,7 +81,7 @@ func decisionsAreFresh(t *testing.T, policy Policy) {
 	l := newLab(t, 3, Config{Policy: policy})
 	var exact []float64
 	bucket, since := int64(-1), 0
-	l.history(20_000, func() {
+	l.history(sized(20_000, 3000), func() {
 		l.keepUp(l.elapsed())
 		if open := int64(l.elapsed() / l.window.Width()); open != bucket {
 			bucket, since = open, len(exact)
@@ -195,7 +98,7 @@ func decisionsAreFresh(t *testing.T, policy Policy) {
 }
 
 func TestDrawsAreUniformAndDoNotFollowEachOther(t *testing.T) {
-	const draws, cells = 100_000, 20
+	const draws, cells = 50_000, 20
 	th := Must(New(Config{Name: "draws"}))
 	a := attempt{throttle: th, row: th.window.Row(0, 0)}
 	var counts [cells]int
@@ -239,5 +142,32 @@ func TestDrawsFromUsersDiceStayInRange(t *testing.T) {
 		if got := drawFrom(r); got >= oddsUnits {
 			t.Errorf("%v draws %d, want less than %d", r, got, uint64(oddsUnits))
 		}
+	}
+}
+
+// TestForgottenAcceptsDoNotExcuseRejections has a clock that jumps back to the bucket in which a rejection was found to be harmless. When
+// the accepted calls of the second visit are forgotten, its rejections remain, and calls must be shed.
+func TestForgottenAcceptsDoNotExcuseRejections(t *testing.T) {
+	l := newLab(t, 1, Config{Window: 10 * time.Second, Rand: func() float64 { return 0 }})
+	calls := func(n int, at time.Time, err error) {
+		l.now = at
+		for range n {
+			l.call(High, err)
+		}
+	}
+	then := l.now
+	calls(100, then, nil)
+	calls(1, then, context.DeadlineExceeded)
+	l.retuned()
+	calls(1, then.Add(time.Minute), nil) // by now all is forgotten
+	calls(100, then.Add(-time.Second), nil)
+	calls(60, then, context.DeadlineExceeded)
+	l.retuned()
+	if got := l.RejectionProbability(High); got != 0 {
+		t.Fatalf("with a hundred accepted calls in the window the probability is %v", got)
+	}
+	l.now = then.Add(9500 * time.Millisecond)
+	if l.RejectionProbability(High) == 0 || l.call(High, nil) {
+		t.Errorf("with 60 rejections alone in the window the probability is %v, and a call was admitted", l.RejectionProbability(High))
 	}
 }

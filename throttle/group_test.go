@@ -92,18 +92,6 @@ func TestTheLongestUnusedGoesFirst(t *testing.T) {
 	equal(t, "closed", len(r.closed), 2)
 }
 
-func TestAGroupOfOne(t *testing.T) {
-	var r register
-	g := newGroup(t, r.config, throttle.GroupConfig{Max: 1})
-	a := member(t, g, "a")
-	equal(t, "a again", member(t, g, "a"), a)
-	r.wantClosed(t)
-	b := member(t, g, "b")
-	r.wantClosed(t, a)
-	equal(t, "b again", member(t, g, "b"), b)
-	equal(t, "Len", g.Len(), 1)
-}
-
 func TestMaxIsAThousandUnlessToldOtherwise(t *testing.T) {
 	g := newGroup(t, func(string) throttle.Config { return throttle.Config{Name: "hosts", Priorities: 1} }, throttle.GroupConfig{})
 	for i := range 1003 {
@@ -271,4 +259,178 @@ func TestCloseOfAGroup(t *testing.T) {
 	}
 	equal(t, "created", len(r.created), 2)
 	equal(t, "a call on what the group kept", a.Do(t.Context(), throttle.High, succeed), nil)
+}
+
+// keysOf returns the keys that All yields, in their order.
+func keysOf(g *throttle.Group) string {
+	var keys []string
+	for key := range g.All() {
+		keys = append(keys, key)
+	}
+	return fmt.Sprint(keys)
+}
+
+func TestLookupAndAllMakeNothing(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
+	equal(t, "keys of an empty group", keysOf(g), "[]")
+	th, ok := g.Lookup("a")
+	equal(t, "throttle of a key without one", th, nil)
+	equal(t, "found", ok, false)
+	equal(t, "created", len(r.created), 0)
+
+	a, b := member(t, g, "a"), member(t, g, "b")
+	th, ok = g.Lookup("a")
+	equal(t, "a", th, a)
+	equal(t, "a is found", ok, true)
+	equal(t, "keys, the last used first", keysOf(g), "[b a]")
+	want := map[string]*throttle.Throttle{"a": a, "b": b}
+	for key, th := range g.All() {
+		equal(t, key, th, want[key])
+	}
+	for key := range g.All() {
+		equal(t, "first key of a loop that is left", key, "b")
+		break
+	}
+
+	_ = g.Close()
+	_, ok = g.Lookup("a")
+	equal(t, "found after Close", ok, false)
+	equal(t, "keys after Close", keysOf(g), "[]")
+}
+
+// TestLookupAndAllAreNoUse: neither spares a throttle from being idle, nor from being the longest unused, and neither evicts.
+func TestLookupAndAllAreNoUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r register
+		g := newGroup(t, r.config, throttle.GroupConfig{Max: 2, Idle: time.Minute})
+		look := func() {
+			g.Lookup("a")
+			_ = keysOf(g)
+		}
+		a := member(t, g, "a")
+		b := member(t, g, "b")
+		look()
+		c := member(t, g, "c")
+		r.wantClosed(t, a)
+
+		time.Sleep(time.Hour)
+		look()
+		g.Lookup("b")
+		r.wantClosed(t, a)
+		equal(t, "keys of idle throttles", keysOf(g), "[c b]")
+		member(t, g, "d")
+		r.wantClosed(t, a, b, c)
+	})
+}
+
+// TestALoopOverAllMayCallTheGroup, which may have forgotten meanwhile what the loop still sees.
+func TestALoopOverAllMayCallTheGroup(t *testing.T) {
+	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
+	a, b := member(t, g, "a"), member(t, g, "b")
+	var seen []*throttle.Throttle
+	for key, th := range g.All() {
+		seen = append(seen, th)
+		if key == "b" {
+			member(t, g, "c")
+			_, ok := g.Lookup("a")
+			equal(t, "a is found", ok, true)
+			equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
+			_ = g.Close()
+		}
+	}
+	equal(t, "seen", fmt.Sprint(seen), fmt.Sprint([]*throttle.Throttle{b, a}))
+}
+
+func TestAGroupIsTunedAsAWhole(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
+	a := member(t, g, "a")
+	off := func(u *throttle.Tuning) { u.Mode = throttle.Off }
+	equal(t, "Tune", g.Tune(off), nil)
+	equal(t, "Tune again", g.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
+	for name, th := range map[string]*throttle.Throttle{"one that was there": a, "one that comes later": member(t, g, "b")} {
+		equal(t, name+": mode", th.Stats().Mode, throttle.Off)
+		equal(t, name+": ratio", th.Stats().Ratio, 3.0)
+	}
+	err := g.Tune(func(u *throttle.Tuning) { u.Ratio, u.Mode = 0.5, throttle.Enforce })
+	if err == nil || !strings.Contains(err.Error(), "Tuning.Ratio is 0.5") {
+		t.Errorf("out of range: got error %v want one that names the field", err)
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		equal(t, key+": mode after a change that was refused", member(t, g, key).Stats().Mode, throttle.Off)
+	}
+	if err := g.Tune(nil); err == nil {
+		t.Error("Tune(nil): got no error")
+	}
+	g.Close()
+	if err := g.Tune(off); err == nil {
+		t.Error("Tune after Close: got no error")
+	}
+}
+
+// A change that comes while a throttle is being made, before it can be found, is not lost.
+func TestAGroupIsTunedWhileAThrottleIsMade(t *testing.T) {
+	var g *throttle.Group
+	tuned := false
+	g = newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) {
+			if !tuned {
+				tuned = true
+				equal(t, "Tune", g.Tune(func(u *throttle.Tuning) {
+					u.Mode = throttle.Shadow
+				}), nil)
+			}
+		}}}
+	}, throttle.GroupConfig{})
+	equal(t, "mode", member(t, g, "a").Stats().Mode, throttle.Shadow)
+}
+
+// What is fine for one member may be out of range for another, which cannot be made then.
+func TestAChangeThatALaterMemberCannotTake(t *testing.T) {
+	g := newGroup(t, func(key string) throttle.Config {
+		c := throttle.Config{Name: "hosts", Window: time.Hour}
+		if key == "short" {
+			c.Window = time.Second
+		}
+		return c
+	}, throttle.GroupConfig{})
+	member(t, g, "long")
+	equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.MinimumRate = 0.01 }), nil)
+	if th, err := g.Get("short"); th != nil || err == nil || !strings.Contains(err.Error(), `"short"`) || !strings.Contains(err.Error(), "MinimumRate") {
+		t.Errorf("got %v and error %v want one that names key and field", th, err)
+	}
+}
+
+// A change that comes after a new throttle has seen the others, and before it can be found, is not lost either.
+func TestAGroupIsTunedWhileAThrottleIsTuned(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
+	once := false
+	equal(t, "Tune", g.Tune(func(u *throttle.Tuning) {
+		u.Ratio = 3
+		if !once {
+			once = true
+			equal(t, "Tune within", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
+		}
+	}), nil)
+	stats := member(t, g, "a").Stats()
+	equal(t, "ratio", stats.Ratio, 3.0)
+	equal(t, "mode", stats.Mode, throttle.Off)
+	equal(t, "made", len(r.created), 1)
+}
+
+// TestAGroupFromOutsideABubble: nobody is idle because the clock is odd.
+func TestAGroupFromOutsideABubble(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{Idle: time.Minute})
+	a := member(t, g, "a")
+	synctest.Test(t, func(t *testing.T) {
+		equal(t, "a in the bubble", member(t, g, "a"), a)
+		time.Sleep(30 * time.Second)
+		member(t, g, "b")
+	})
+	equal(t, "b outside again", member(t, g, "b"), member(t, g, "b"))
+	equal(t, "Close", g.Close(), nil)
+	equal(t, "closed", len(r.closed), len(r.created))
 }

@@ -184,70 +184,6 @@ func TestBothFormsAndBothPhasesTellTheSame(t *testing.T) {
 	}
 }
 
-// TestMarksDoNotReachTheHooks: they are told of the errors themselves, as the caller gets them.
-func TestMarksDoNotReachTheHooks(t *testing.T) {
-	var told []error
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{
-		FellBack: func(_ context.Context, e throttle.FallbackEvent) { told = append(told, e.Err) },
-		Finished: func(_ context.Context, e throttle.FinishEvent) { told = append(told, e.Err) },
-	}})
-	_ = th.Do(t.Context(), throttle.High, returns(throttle.RejectedError(errPlain)))
-	_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error {
-		return throttle.RejectedError(errPlain)
-	})
-	if want := []error{errPlain, errPlain, errPlain}; !slices.Equal(told, want) {
-		t.Errorf("told: got %#v want %#v", told, want)
-	}
-}
-
-func TestFinishTellsTheOutcomeItIsGiven(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for outcome, want := range map[throttle.Outcome]string{
-			throttle.Accepted: "finished high accepted none after 4s: <nil>",
-			throttle.Rejected: "finished high rejected none after 4s: <nil>",
-			throttle.Ignored:  "finished high ignored none after 4s: <nil>",
-			throttle.Shed:     "finished high ignored none after 4s: <nil>",
-		} {
-			var d diary
-			th := build(t, throttle.Config{Hooks: d.hooks()})
-			call, err := th.Admit(t.Context(), throttle.High)
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(4 * time.Second)
-			d.tear()
-			call.Finish(outcome)
-			if got := d.tear(); !slices.Equal(got, []string{want}) {
-				t.Errorf("Finish(%v): got %q, want %q", outcome, got, want)
-			}
-		}
-	})
-}
-
-func TestCallsThatAreNotMadeAreUntold(t *testing.T) {
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	var d diary
-	th := build(t, throttle.Config{Hooks: d.hooks(), InvalidPriority: throttle.RejectPriority})
-	d.tear()
-	fallback := func(context.Context, error, bool) error { d.write("fallback"); return nil }
-	for name, err := range map[string]error{
-		"a context that is over":        th.Do(over, throttle.High, succeed, fallback),
-		"no function":                   th.Do(t.Context(), throttle.High, nil, fallback),
-		"a priority that was refused":   th.Do(t.Context(), 99, succeed, fallback),
-		"no throttle":                   (*throttle.Throttle)(nil).Do(t.Context(), throttle.High, succeed, fallback),
-		"two phases, a context is over": func() error { _, err := th.Admit(over, throttle.High); return err }(),
-	} {
-		if err == nil {
-			t.Errorf("%s: got no error, want one", name)
-		}
-	}
-	if got := d.tear(); len(got) > 0 {
-		t.Errorf("told of calls that were not made: got %q, want nothing", got)
-	}
-	equal(t, "calls in flight", inFlight(th), 0)
-}
-
 // TestTheClockIsReadTwiceOnlyForFinished guards the price of a duration that nobody asks for.
 func TestTheClockIsReadTwiceOnlyForFinished(t *testing.T) {
 	for _, c := range []struct {
@@ -271,4 +207,134 @@ func TestTheClockIsReadTwiceOnlyForFinished(t *testing.T) {
 			}
 		})
 	}
+}
+
+// contextsSeen returns hooks that note the mark of every context they get, and whose Started returns what it is told to.
+func contextsSeen(seen *[]string, started func(context.Context) context.Context) throttle.Hooks {
+	see := func(who string, ctx context.Context) {
+		if mark, ok := markOf(ctx).(string); ok {
+			*seen = append(*seen, who+" "+mark)
+		}
+	}
+	return throttle.Hooks{
+		Shed: func(ctx context.Context, _ throttle.ShedEvent) { see("shed", ctx) },
+		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+			see("started", ctx)
+			return started(ctx)
+		},
+		Finished: func(ctx context.Context, _ throttle.FinishEvent) { see("finished", ctx) },
+		FellBack: func(ctx context.Context, _ throttle.FallbackEvent) { see("fell back", ctx) },
+	}
+}
+
+func TestWhoGetsTheContextOfStarted(t *testing.T) {
+	noContext := func(context.Context) context.Context { return nil }
+	cases := []struct {
+		name    string
+		mode    throttle.Mode
+		shed    bool
+		started func(context.Context) context.Context
+		want    []string
+	}{
+		{
+			name: "admitted", started: withMark,
+			want: []string{"started caller", "fn span", "classifier span", "fallback span", "fell back span", "finished span"},
+		},
+		{
+			name: "admitted, Started returns nil", started: noContext,
+			want: []string{"started caller", "fn caller", "classifier caller", "fallback caller", "fell back caller", "finished caller"},
+		},
+		{
+			name: "shed", shed: true, started: withMark,
+			want: []string{"shed caller", "fallback caller", "fell back caller"},
+		},
+		{
+			name: "would have been shed", mode: throttle.Shadow, shed: true, started: withMark,
+			want: []string{
+				"shed caller", "started caller", "fn span", "classifier span", "fallback span", "fell back span", "finished span",
+			},
+		},
+	}
+	forms := map[string]func(*throttle.Throttle, context.Context, func(context.Context) error, throttle.Fallback) error{
+		"method": func(th *throttle.Throttle, ctx context.Context, fn func(context.Context) error, fallback throttle.Fallback) error {
+			return th.Do(ctx, throttle.High, fn, fallback)
+		},
+		"generic": func(th *throttle.Throttle, ctx context.Context, fn func(context.Context) error, fallback throttle.Fallback) error {
+			_, err := throttle.Do(ctx, th, throttle.High, func(ctx context.Context) (int, error) { return 0, fn(ctx) },
+				func(ctx context.Context, err error, local bool) (int, error) { return 1, fallback(ctx, err, local) })
+			return err
+		},
+	}
+	for _, c := range cases {
+		for form, do := range forms {
+			t.Run(c.name+", "+form, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var seen []string
+					var fate die
+					see := func(who string, ctx context.Context) { seen = append(seen, who+" "+markOf(ctx).(string)) }
+					th := build(t, throttle.Config{
+						Mode: c.mode, Rand: fate.throw, Hooks: contextsSeen(&seen, c.started),
+						Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
+							if markOf(ctx) != nil {
+								see("classifier", ctx)
+							}
+							return throttle.Rejected, true
+						},
+					})
+					rejectMany(t, th, throttle.High, 60)
+					seen = nil
+					fate.sheds.Store(c.shed)
+					err := do(th, context.WithValue(t.Context(), markKey{}, "caller"),
+						func(ctx context.Context) error { see("fn", ctx); return errPlain },
+						func(ctx context.Context, _ error, _ bool) error { see("fallback", ctx); return nil })
+					if err != nil {
+						t.Errorf("Do: got error %v want nil", err)
+					}
+					if !slices.Equal(seen, c.want) {
+						t.Errorf("contexts:\ngot  %q\nwant %q", seen, c.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAPriorityPutIntoTheContextByStartedIsForCallsInside: the call itself has been decided about.
+func TestAPriorityPutIntoTheContextByStartedIsForCallsInside(t *testing.T) {
+	th := build(t, throttle.Config{Hooks: throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+		return throttle.WithPriority(ctx, throttle.Low)
+	}}})
+	err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return th.Do(ctx, throttle.High, succeed) })
+	equal(t, "Do", err, nil)
+	wantAdmitted(t, th, throttle.High, 1, throttle.Accepted, throttle.FaultNone)
+	wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
+}
+
+func TestDurationIsWithoutTheStartedHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got time.Duration
+		th := build(t, throttle.Config{
+			Hooks: throttle.Hooks{
+				Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+					time.Sleep(5 * time.Second)
+					return ctx
+				},
+				Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Duration },
+			},
+		})
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return nil })
+		equal(t, "Duration", got, 3*time.Second)
+	})
+}
+
+func TestDurationIsWithoutTheClassifier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got time.Duration
+		th := build(t, throttle.Config{
+			Classify: func(context.Context, error) (throttle.Outcome, bool) { time.Sleep(7 * time.Second); return 0, false },
+			Hooks:    throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Duration }},
+		})
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return errPlain })
+		equal(t, "Duration", got, 3*time.Second)
+	})
 }

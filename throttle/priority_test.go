@@ -4,31 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
 )
-
-// everyPriority are all the values that a Priority can have.
-func everyPriority(yield func(throttle.Priority) bool) {
-	for p := math.MinInt8; p <= math.MaxInt8; p++ {
-		if !yield(throttle.Priority(p)) {
-			return
-		}
-	}
-}
-
-func TestPrioritiesAreWords(t *testing.T) {
-	for p, want := range map[throttle.Priority]string{
-		throttle.High: "high", throttle.Important: "important", throttle.Medium: "medium", throttle.Low: "low",
-		4: "p4", 15: "p15", 16: "priority(16)", 127: "priority(127)", -1: "priority(-1)", -128: "priority(-128)",
-	} {
-		equal(t, fmt.Sprintf("Priority(%d)", int8(p)), p.String(), want)
-	}
-}
 
 func TestTheZeroPriorityIsHigh(t *testing.T) {
 	var p throttle.Priority
@@ -116,7 +97,8 @@ func TestWhatIsDoneAboutAPriorityOutOfRange(t *testing.T) {
 			equal(t, "ClampPriority error, "+what, err, nil)
 			refused, err := throttle.RejectPriority(p, n)
 			equal(t, "RejectPriority refuses, "+what, err != nil, !inRange)
-			kept, recovered := panics(func() throttle.Priority { q, _ := throttle.PanicPriority(p, n); return q })
+			var kept throttle.Priority
+			recovered := survive(func() { kept, _ = throttle.PanicPriority(p, n) })
 			equal(t, "PanicPriority panics, "+what, recovered != nil, !inRange)
 			if inRange {
 				equal(t, "ClampPriority, "+what, clamped, p)
@@ -132,11 +114,6 @@ func TestWhatIsDoneAboutAPriorityOutOfRange(t *testing.T) {
 	equal(t, "message", err.Error(), "throttle: priority -3 is out of range: want 0 (high) to 3 (low)")
 	_, err = throttle.RejectPriority(16, 16)
 	equal(t, "message", err.Error(), "throttle: priority 16 is out of range: want 0 (high) to 15 (p15)")
-}
-
-func panics(f func() throttle.Priority) (p throttle.Priority, recovered any) {
-	defer func() { recovered = recover() }()
-	return f(), nil
 }
 
 func TestAPriorityOutOfRangeIsClampedAndNeverPromoted(t *testing.T) {
@@ -186,7 +163,7 @@ func TestAPriorityOutOfRangeMayBeRefused(t *testing.T) {
 
 func TestAPriorityOutOfRangeMayPanic(t *testing.T) {
 	th := build(t, throttle.Config{InvalidPriority: throttle.PanicPriority})
-	_, recovered := panics(func() throttle.Priority { _ = th.Do(context.Background(), 4, unwanted(t)); return 0 })
+	recovered := survive(func() { _ = th.Do(context.Background(), 4, unwanted(t)) })
 	equal(t, "recovered", recovered, any("throttle: priority 4 is out of range: want 0 (high) to 3 (low)"))
 	wantUsable(t, th)
 }

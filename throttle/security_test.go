@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -76,61 +74,6 @@ func TestStrangersKeysFillAGroupNoFurther(t *testing.T) {
 		}
 		if g.Len() > 20 || open > 20 {
 			t.Fatalf("after %d strangers: got %d throttles, of which %d are open, want at most 20", i+1, g.Len(), open)
-		}
-	}
-}
-
-// TestExtremeConfigs has every number of a Config at its extremes: it is refused, or works.
-func TestExtremeConfigs(t *testing.T) {
-	numbers := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, -1, math.Nextafter(1, 2), 1e18}
-	spans := []time.Duration{math.MinInt64, -1, 1, time.Second, time.Hour, math.MaxInt64}
-	good := 0
-	for _, x := range numbers {
-		for _, d := range spans {
-			for i, c := range []throttle.Config{
-				{Ratio: x},
-				{MinimumRate: x},
-				{TargetRejection: x},
-				{Window: d},
-				{Window: d, Policy: throttle.Tiered, Ratio: x},
-				{Window: d, MinimumRate: x},
-				{Priorities: math.MinInt},
-				{Priorities: math.MaxInt},
-				{Mode: 255},
-				{Policy: 255},
-			} {
-				c.Name = "extreme"
-				th, err := throttle.New(c)
-				if err != nil {
-					continue
-				}
-				good++
-				for p := range throttle.Priority(4) {
-					_ = th.Do(t.Context(), p, func(context.Context) error { return context.DeadlineExceeded })
-					if got := th.RejectionProbability(p); !(got >= 0 && got < 1) {
-						t.Errorf("%v, %v, case %d: got probability %v want 0 to 1", x, d, i, got)
-					}
-				}
-			}
-		}
-	}
-	if good == 0 {
-		t.Error("no config was good: nothing was tested")
-	}
-}
-
-// TestExtremePriorities are never those of somebody important.
-func TestExtremePriorities(t *testing.T) {
-	th := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
-	for p := math.MinInt8; p <= math.MaxInt8; p++ {
-		if p >= 0 && p < 4 {
-			continue
-		}
-		_ = th.Do(throttle.WithPriority(t.Context(), throttle.Priority(p)), throttle.High, func(context.Context) error { return nil })
-	}
-	for _, s := range th.Stats().Priorities[:3] {
-		if s.Admitted != 0 {
-			t.Errorf("%v: got %d calls want none", s.Priority, s.Admitted)
 		}
 	}
 }

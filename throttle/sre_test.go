@@ -8,11 +8,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// tier is a window's content for one priority: accepted, rejected and shed.
-func tier(acc, rej, shed uint64) window.Counts {
-	return window.Counts{Accepted: acc, Rejected: rej, Shed: shed}
-}
-
 func judgeAll(tiers []window.Counts, k, padding float64) []verdict {
 	verdicts := make([]verdict, len(tiers))
 	sre(tiers, k, padding, verdicts)
@@ -77,8 +72,6 @@ func charged(above, requests, accepts, share float64) float64 {
 	return max(0, (r-2*accepts)/(r+60))
 }
 
-func square(x float64) float64 { return x * x }
-
 func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -117,7 +110,7 @@ func anyTiers(dice *rand.Rand) []window.Counts {
 
 func TestSREProperties(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 1))
-	for range 20_000 {
+	for range sized(20_000, 4000) {
 		tiers := anyTiers(dice)
 		k, pad := 1+10*dice.Float64(), 1+1000*dice.Float64()
 		top := -1
@@ -143,7 +136,7 @@ func TestSREProperties(t *testing.T) {
 
 func TestTheTopTierDoesNotFeelLowerOnes(t *testing.T) {
 	dice := rand.New(rand.NewPCG(2, 1))
-	for range 5000 {
+	for range sized(5000, 2000) {
 		tiers := anyTiers(dice)
 		alone := judgeAll(tiers[:1], 2, 60)[0]
 		if got := judgeAll(tiers, 2, 60)[0]; got != alone {
@@ -154,7 +147,7 @@ func TestTheTopTierDoesNotFeelLowerOnes(t *testing.T) {
 
 func TestMoreAcceptsNeverShedMoreOfTheSameTier(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 1))
-	for range 5000 {
+	for range sized(5000, 2000) {
 		tiers := anyTiers(dice)
 		p := dice.IntN(len(tiers))
 		before := judgeAll(tiers, 2, 60)[p].probability
@@ -168,7 +161,7 @@ func TestMoreAcceptsNeverShedMoreOfTheSameTier(t *testing.T) {
 func TestDebtProvesProbabilityZero(t *testing.T) {
 	dice := rand.New(rand.NewPCG(4, 1))
 	proven := 0
-	for range 50_000 {
+	for range sized(50_000, 10_000) {
 		tiers := anyTiers(dice)
 		k := 1 + 3*dice.Float64()
 		owes := make([]debts, len(tiers))

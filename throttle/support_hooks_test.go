@@ -35,8 +35,10 @@ func watchFrom(now time.Time) *watch {
 	return w
 }
 
-func (w *watch) now() time.Time          { return *w.time.Load() }
-func (w *watch) set(now time.Time)       { w.time.Store(&now) }
+func (w *watch) now() time.Time { return *w.time.Load() }
+
+func (w *watch) set(now time.Time) { w.time.Store(&now) }
+
 func (w *watch) advance(d time.Duration) { w.set(w.now().Add(d)) }
 
 // newYear is the first instant of a year.
@@ -145,3 +147,10 @@ func elsewhere(f func()) {
 
 // near reports whether got is want, but for rounding.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-12 }
+
+// markKey is where a context keeps the mark that a test puts into it.
+type markKey struct{}
+
+func markOf(ctx context.Context) any { return ctx.Value(markKey{}) }
+
+func withMark(ctx context.Context) context.Context { return context.WithValue(ctx, markKey{}, "span") }

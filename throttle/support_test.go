@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -23,7 +23,8 @@ var (
 
 // unlucky draws shed whatever may be shed, lucky ones let everything through: the two ends of Config.Rand.
 func unlucky() float64 { return 0 }
-func lucky() float64   { return math.Nextafter(1, 0) }
+
+func lucky() float64 { return math.Nextafter(1, 0) }
 
 // build returns a throttle. It needs no name of its own.
 func build(t testing.TB, c throttle.Config) *throttle.Throttle {
@@ -192,39 +193,126 @@ func (w *witness) want(t testing.TB, moments ...string) {
 	}
 }
 
-// server is a backend that serves so many calls per second, and rejects the others. The zero server is down.
-type server struct {
-	perSecond int
-	room      float64 // for calls, now
-	filled    time.Time
-
-	sent, accepted int // calls that arrived, and those that were served
-}
-
-func (s *server) serve(context.Context) error {
-	now, rate := time.Now(), float64(s.perSecond)
-	s.room = min(s.room+rate*now.Sub(s.filled).Seconds(), rate)
-	s.filled = now
-	s.sent++
-	if s.room < 1 {
-		return errBusy
+// admit begins a call.
+func admit(t *testing.T, th *throttle.Throttle, p throttle.Priority) throttle.Call {
+	t.Helper()
+	call, err := th.Admit(context.Background(), p)
+	if err != nil {
+		t.Fatalf("Admit: got error %v want nil", err)
 	}
-	s.room--
-	s.accepted++
-	return nil
+	return call
 }
 
-// traffic sends perSecond calls of each priority to the server for so long, evenly and in any order, and returns how many
-// of each were served. It belongs into a synctest bubble.
-func traffic(th *throttle.Throttle, s *server, perSecond int, d time.Duration, priorities ...throttle.Priority) map[throttle.Priority]int {
-	good := map[throttle.Priority]int{}
-	dice := rand.New(rand.NewPCG(3, 4))
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second / time.Duration(perSecond)) {
-		for _, i := range dice.Perm(len(priorities)) {
-			if th.Do(context.Background(), priorities[i], s.serve) == nil {
-				good[priorities[i]]++
-			}
+// tune changes a throttle, which must succeed.
+func tune(t *testing.T, th *throttle.Throttle, change func(*throttle.Tuning)) {
+	t.Helper()
+	if err := th.Tune(change); err != nil {
+		t.Errorf("Tune: got error %v want nil", err)
+	}
+}
+
+// setMode changes the mode of a running throttle.
+func setMode(t testing.TB, th *throttle.Throttle, mode throttle.Mode) {
+	t.Helper()
+	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+		t.Fatalf("Tune to %v: %v", mode, err)
+	}
+}
+
+// ran makes a call, and reports whether its function was called.
+func ran(th *throttle.Throttle, p throttle.Priority, end error) bool {
+	did := false
+	_ = th.Do(context.Background(), p, func(context.Context) error { did = true; return end })
+	return did
+}
+
+func count(yes bool) uint64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// valued is a function that returns value and err.
+func valued[T any](value T, err error) func(context.Context) (T, error) {
+	return func(context.Context) (T, error) { return value, err }
+}
+
+// own is somebody's own error type.
+type own struct{}
+
+func (*own) Error() string { return "own" }
+
+// timeout is an error whose Timeout method says what it is told to.
+type timeout bool
+
+func (timeout) Error() string { return "took its time" }
+
+func (t timeout) Timeout() bool { return bool(t) }
+
+// exits are the ways to leave a function without returning from it.
+var exits = map[string]func(){
+	"panic":      func() { panic("boom") },
+	"panic(nil)": func() { panic(nil) },
+	"Goexit":     runtime.Goexit,
+}
+
+// leave runs f on a goroutine of its own, and fails the test unless f leaves it as the exit would, uncaught.
+func leave(t *testing.T, exit string, f func()) {
+	t.Helper()
+	returned, recovered := false, any(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { recovered = recover() }()
+		f()
+		returned = true
+	}()
+	<-done
+	var nilPanic *runtime.PanicNilError
+	err, _ := recovered.(error)
+	ok := !returned
+	switch exit {
+	case "panic":
+		ok = ok && recovered == any("boom")
+	case "panic(nil)":
+		ok = ok && errors.As(err, &nilPanic)
+	case "Goexit":
+		ok = ok && recovered == nil
+	}
+	if !ok {
+		t.Errorf("%s: got returned %v and recovered %v, want it to go on up", exit, returned, recovered)
+	}
+}
+
+// inTime fails the test if f does not end, because it waits for a lock that its own goroutine holds.
+func inTime(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("got no end, want one: a lock is held")
+	}
+}
+
+// everyPriority are all the values that a Priority can have.
+func everyPriority(yield func(throttle.Priority) bool) {
+	for p := math.MinInt8; p <= math.MaxInt8; p++ {
+		if !yield(throttle.Priority(p)) {
+			return
 		}
 	}
-	return good
+}
+
+// sized returns full, or quick with go test -short: the size of a test that is long because it is thorough.
+func sized[T any](full, quick T) T {
+	if testing.Short() {
+		return quick
+	}
+	return full
 }

@@ -154,7 +154,7 @@ func anyHistory(dice *rand.Rand) (span, recent []window.Counts) {
 func TestTieredProperties(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	shedding := 0
-	for range 20_000 {
+	for range sized(20_000, 4000) {
 		span, recent := anyHistory(dice)
 		k, tau, pad := 1+10*dice.Float64(), 0.01+0.49*dice.Float64(), 1+1000*dice.Float64()
 		book := byTheBook(span, recent, k, tau, pad)
@@ -183,7 +183,7 @@ func TestTieredProperties(t *testing.T) {
 
 func TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo(t *testing.T) {
 	dice := rand.New(rand.NewPCG(2, 2))
-	for range 5000 {
+	for range sized(5000, 2000) {
 		span, recent := anyHistory(dice)
 		k, pad := 1+3*dice.Float64(), 1+100*dice.Float64()
 		for p, v := range tieredAll(span, recent, k, 0.1, pad) {
@@ -201,7 +201,7 @@ func TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo(t *testing.T) {
 
 func TestTieredShedsNothingWhileEverythingIsAccepted(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 2))
-	for range 5000 {
+	for range sized(5000, 2000) {
 		span, recent := anyHistory(dice)
 		for i := range span {
 			span[i].Rejected, span[i].Shed, recent[i].Rejected, recent[i].Shed = 0, 0, 0, 0
@@ -242,7 +242,7 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 func TestNoTieredDebtProvesProbabilityZero(t *testing.T) {
 	dice := rand.New(rand.NewPCG(4, 2))
 	proven, rejected, shed := 0, 0, 0
-	for range 50_000 {
+	for range sized(50_000, 10_000) {
 		span, recent := anyHistory(dice)
 		for i := range span { // mostly accepted, so that there is something to prove
 			span[i].Rejected, span[i].Shed = span[i].Rejected>>dice.IntN(20), span[i].Shed>>dice.IntN(20)

@@ -145,20 +145,6 @@ func TestTheFallbacksOwnErrorLeavesTheCall(t *testing.T) {
 	}
 }
 
-func TestTheFallbackGetsTheContextOfTheCall(t *testing.T) {
-	type key struct{}
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{
-		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			return context.WithValue(ctx, key{}, "started")
-		},
-	}})
-	_ = th.Do(context.Background(), throttle.High, returns(errPlain), func(ctx context.Context, _ error, _ bool) error {
-		equal(t, "value in the fallback's context", ctx.Value(key{}), any("started"))
-		return nil
-	})
-	equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Sum(), 1)
-}
-
 func TestACallThatWasNotMadeHasNoFallback(t *testing.T) {
 	th := build(t, throttle.Config{InvalidPriority: throttle.RejectPriority})
 	err := th.Do(context.Background(), 4, unwanted(t), unwantedFallback(t))

@@ -165,3 +165,16 @@ func TestStartedAndFinishedPairUpAcrossClose(t *testing.T) {
 	_ = th.Do(t.Context(), throttle.High, succeed)
 	equal(t, "told after Close", started.Load(), told)
 }
+
+func TestMust(t *testing.T) {
+	th, err := throttle.New(throttle.Config{Name: "orders"})
+	equal(t, "Must of a good throttle", throttle.Must(th, err), th)
+
+	_, err = throttle.New(throttle.Config{})
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
+	equal(t, "Must of a good group", g.Len(), 0)
+
+	defer func() { equal(t, "Must panics with the error", recover(), any(err)) }()
+	throttle.Must(th, err)
+	t.Error("got Must returned, want a panic")
+}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -157,4 +158,46 @@ func TestARestlessClock(t *testing.T) {
 		calls += p.Ended.Sum() + p.Shed.Sum()
 	}
 	equal(t, "calls counted", calls, 8*500)
+}
+
+// TestAThrottleFromOutsideABubble: the clock of a bubble stands at the year 2000, so for a throttle that was made in the
+// present, a package's variable perhaps, time jumps back, and forwards again when the bubble is left. It takes no harm.
+func TestAThrottleFromOutsideABubble(t *testing.T) {
+	var d diary
+	th := build(t, throttle.Config{Hooks: d.hooks(), Rand: lucky})
+	times(10, th, throttle.High, nil)
+	times(60, th, throttle.Low, errBusy)
+	early, err := th.Admit(t.Context(), throttle.Medium)
+	equal(t, "Admit outside", err, nil)
+	d.tear()
+	synctest.Test(t, func(t *testing.T) {
+		early.Done(nil)
+		equal(t, "what is told of a call that ends before it has begun", d.tear()[0], "finished medium accepted none after 0s: <nil>")
+		equal(t, "window, kept across the border", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 10})
+		equal(t, "probability, kept across the border", th.RejectionProbability(throttle.Low), 0.5)
+		for range 20 {
+			times(5, th, throttle.High, errPlain)
+			call, err := th.Admit(t.Context(), throttle.High)
+			equal(t, "Admit in the bubble", err, nil)
+			time.Sleep(10 * time.Second)
+			call.Done(nil)
+			checkSane(t, th)
+		}
+		equal(t, "window, the last minute of the bubble", tier(th, throttle.High).Window, throttle.WindowStats{Accepted: 6*5 + 7})
+		equal(t, "probability, when all is forgotten", th.RejectionProbability(throttle.Low), 0)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { times(10, th, throttle.Important, nil) })
+		}
+		wg.Wait()
+		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
+	})
+	times(10, th, throttle.High, errBusy)
+	equal(t, "window, back outside", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 10})
+	equal(t, "probability, back outside", near(th.RejectionProbability(throttle.High), 10.0/70), true)
+	wantAdmitted(t, th, throttle.Important, 80, throttle.Accepted, throttle.FaultNone)
+	wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
+	equal(t, "calls of high priority, in all", tier(th, throttle.High).Ended.Sum(), 10+20*6+10)
+	equal(t, "in flight", inFlight(th), 0)
+	equal(t, "Close", th.Close(), nil)
 }
