@@ -37,9 +37,3 @@ func TestThrottleProbability(t *testing.T) {
 		})
 	}
 }
-
-func TestAlmostOneIsTheLargestNumberBelow1(t *testing.T) {
-	if got, want := almostOne, math.Nextafter(1, 0); got != want {
-		t.Errorf("almostOne = %v, want %v", got, want)
-	}
-}

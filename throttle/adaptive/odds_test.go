@@ -36,7 +36,11 @@ func TestDecisionsAreExactWithFewRequests(t *testing.T) {
 	var clock hand
 	th := mustNew(t, Config{Now: clock.Now})
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 20_000 {
+	events := 20_000
+	if testing.Short() {
+		events = 4000
+	}
+	for i := range events {
 		clock.advance(time.Duration(rng.Int64N(int64(2 * time.Second)))) // about 30 in the window
 		th.RegisterBackendResponse(rng.IntN(3) > 0)
 		th.ShouldThrottle()
@@ -52,20 +56,24 @@ func TestDecisionsAreAtMost16EventsOldWithManyRequests(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	latest := map[float64]uint64{} // after how many events a probability was last exact
 	outdated := false
-	note := func() (events uint64, exact float64) {
+	note := func() (seen uint64, exact float64) {
 		s := th.Stats()
 		latest[s.Probability] = s.Total.Requests()
 		return s.Total.Requests(), s.Probability
 	}
-	for i := range 50_000 {
+	events := 50_000
+	if testing.Short() {
+		events = 10_000
+	}
+	for i := range events {
 		clock.advance(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
-		th.RegisterBackendResponse(rng.IntN(5) < i/10_000)
+		th.RegisterBackendResponse(rng.IntN(5) < 5*i/events)
 		note()
 		th.ShouldThrottle()
-		events, exact := note()
+		seen, exact := note()
 		used := th.used()
-		if age := events - latest[used]; age > 16 {
-			t.Fatalf("event %d: decided at %v, which was exact %d events ago, want at most 16", events, used, age)
+		if age := seen - latest[used]; age > 16 {
+			t.Fatalf("event %d: decided at %v, which was exact %d events ago, want at most 16", seen, used, age)
 		}
 		outdated = outdated || used != exact
 	}

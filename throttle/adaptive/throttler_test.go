@@ -2,7 +2,11 @@ package adaptive_test
 
 import (
 	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/adaptive"
@@ -24,6 +28,11 @@ func repeat(n int, f func()) {
 	for range n {
 		f()
 	}
+}
+
+// fixedRand returns draws that are the same every time, for one goroutine.
+func fixedRand(seed uint64) func() float64 {
+	return rand.New(rand.NewPCG(seed, seed)).Float64
 }
 
 func TestThrottlesBelowProbabilityOnly(t *testing.T) {
@@ -120,7 +129,11 @@ func TestProbabilityFallsAsSoonAsTheBackendAccepts(t *testing.T) {
 }
 
 func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
-	for _, padding := range []float64{1, 8, 100} {
+	paddings, durations := []float64{1, 8, 100}, 100
+	if testing.Short() {
+		paddings, durations = []float64{8}, 40
+	}
+	for _, padding := range paddings {
 		clock := throttletest.NewClock(time.Unix(0, 0))
 		th, err := adaptive.New(adaptive.Config{RequestsPadding: padding, Now: clock.Now, Rand: fixedRand(1)})
 		if err != nil {
@@ -128,7 +141,6 @@ func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 		}
 		repeat(600, th.Throttled)
 		sent := 0.0
-		const durations = 100
 		for range durations * 600 { // of an outage, 20 calls a second
 			clock.Advance(50 * time.Millisecond)
 			if !th.ShouldThrottle() {
@@ -136,7 +148,7 @@ func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 				th.Throttled()
 			}
 		}
-		if got := sent / durations; got < 0.8*padding || got > 1.2*padding {
+		if got := sent / float64(durations); got < 0.8*padding || got > 1.2*padding {
 			t.Errorf("padding %v: %v calls per Duration went out, want about as many", padding, got)
 		}
 	}
@@ -178,19 +190,6 @@ func TestNilAndZeroThrottlerThrottleAndCountNothing(t *testing.T) {
 	}
 }
 
-func TestConfigIsCopied(t *testing.T) {
-	c := adaptive.Config{RequestsPadding: 1}
-	th, err := adaptive.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.RequestsPadding = 1000
-	th.Throttled()
-	if got := th.RejectionProbability(); got != 0.5 {
-		t.Errorf("RejectionProbability() = %v, want 0.5", got)
-	}
-}
-
 func TestTotalsNeverFall(t *testing.T) {
 	th, clock := newThrottler(t, 0)
 	repeat(3, th.Accepted)
@@ -219,4 +218,217 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			t.Errorf("RejectionProbability() = %v, want %v", got, want)
 		}
 	}
+}
+
+func TestNothingIsLostOrCountedTwice(t *testing.T) {
+	th, err := adaptive.New(adaptive.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers, calls := 64, 2000
+	if testing.Short() {
+		calls = 200
+	}
+	var local, accepted, throttled atomic.Uint64
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for call := range calls {
+				switch {
+				case th.ShouldThrottle():
+					local.Add(1)
+				case (worker+call)%3 == 0:
+					th.Accepted()
+					accepted.Add(1)
+				default:
+					th.RegisterBackendResponse(true)
+					throttled.Add(1)
+				}
+				if p := th.RejectionProbability(); p < 0 || p >= 1 {
+					t.Errorf("RejectionProbability() = %v", p)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	want := adaptive.Counts{
+		Accepted: accepted.Load(), Rejected: throttled.Load(), Shed: local.Load(),
+	}
+	if got := th.Stats().Total; got != want || got.Requests() != uint64(workers*calls) {
+		t.Errorf("Total = %+v, want %+v, %d in all", got, want, workers*calls)
+	}
+	if want.Shed == 0 {
+		t.Error("nothing was throttled locally")
+	}
+}
+
+// TestUserFunctionsRunUnderNoLock: a Now and a Rand that call the throttler would wait for ever.
+func TestUserFunctionsRunUnderNoLock(t *testing.T) {
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	var th *adaptive.Throttler
+	calling := false
+	call := func() {
+		if th == nil || calling {
+			return
+		}
+		calling = true
+		th.Throttled()
+		th.ShouldThrottle()
+		th.Stats()
+		calling = false
+	}
+	th, err := adaptive.New(adaptive.Config{
+		Now:  func() time.Time { call(); return clock.Now() },
+		Rand: func() float64 { call(); return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		th.Throttled()
+		th.ShouldThrottle()
+		th.Stats()
+	}
+	if got := th.Stats().Total.Shed; got < 100 {
+		t.Errorf("%d throttled locally, want 100 and more", got)
+	}
+}
+
+// TestKeepsAnOverloadedBackendServing lets the story of the package happen: five times the capacity, with and without a throttler.
+func TestKeepsAnOverloadedBackendServing(t *testing.T) {
+	capacity := 200
+	if testing.Short() {
+		capacity = 40
+	}
+	without := served(t, capacity, 5*capacity, false)
+	with := served(t, capacity, 5*capacity, true)
+	t.Logf("served of what could be: %.3f without a throttler, %.3f with it", without, with)
+	if without > 0.6 {
+		t.Errorf("without a throttler %.3f of the capacity was served: the backend is not overloaded", without)
+	}
+	if with < 0.85 {
+		t.Errorf("with a throttler %.3f of the capacity was served, want at least 0.85", with)
+	}
+}
+
+// served returns the part of the capacity that was used for serving, in a minute that begins a minute into the overload.
+func served(t *testing.T, capacity, load int, throttled bool) float64 {
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: float64(capacity), Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := adaptive.New(adaptive.Config{Now: clock.Now, Rand: fixedRand(7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := uint64(0)
+	for i := range 120 * load {
+		if i == 60*load {
+			before = backend.Served()
+		}
+		clock.Advance(time.Second / time.Duration(load))
+		if throttled && th.ShouldThrottle() {
+			continue
+		}
+		th.RegisterBackendResponse(backend.Call(t.Context()) != nil)
+	}
+	return float64(backend.Served()-before) / float64(60*capacity)
+}
+
+func TestWindowForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th, err := adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		repeat(50, th.Throttled)
+		time.Sleep(30*time.Second - time.Nanosecond)
+		if got := th.Stats().Window.Requests(); got != 50 {
+			t.Errorf("just before Duration is over: %d requests, want 50", got)
+		}
+		if th.RejectionProbability() == 0 {
+			t.Error("just before Duration is over: probability 0")
+		}
+		time.Sleep(300*time.Millisecond + time.Nanosecond)
+		if got := th.Stats(); got.Window.Requests() != 0 || got.Probability != 0 || got.Total.Rejected != 50 {
+			t.Errorf("after Duration and a bin: %+v, want an empty window", got)
+		}
+		if th.ShouldThrottle() {
+			t.Error("throttles with an empty window")
+		}
+	})
+}
+
+func TestProbabilityFallsWhileNoCallsCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th, err := adaptive.New(adaptive.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			th.Throttled()
+			time.Sleep(time.Second)
+		}
+		last := th.RejectionProbability()
+		time.Sleep(21 * time.Second)
+		for range 10 {
+			now := th.RejectionProbability()
+			if now >= last {
+				t.Fatalf("RejectionProbability() = %v a second after %v, want less", now, last)
+			}
+			last = now
+			time.Sleep(time.Second)
+		}
+		if last != 0 {
+			t.Errorf("RejectionProbability() = %v in the end, want 0", last)
+		}
+	})
+}
+
+func TestTimeMayJumpAnywhere(t *testing.T) {
+	th, clock := newThrottler(t, 0)
+	for _, d := range []time.Duration{1<<63 - 1, -1 << 63, 1<<63 - 1, 1<<63 - 1, -1 << 63, 1, 1 << 62} {
+		clock.Advance(d)
+		th.Throttled()
+		if p := th.RejectionProbability(); p < 0 || p >= 1 {
+			t.Fatalf("RejectionProbability() = %v after a jump of %v", p, d)
+		}
+		th.ShouldThrottle()
+	}
+	if got := th.Stats().Total.Rejected; got != 7 {
+		t.Errorf("%d refusals in the totals, want 7", got)
+	}
+}
+
+// TestMadeOutsideABubbleAndUsedInside, and the other way round: the clocks of the two are years apart.
+func TestMadeOutsideABubbleAndUsedInside(t *testing.T) {
+	outside, err := adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(t *testing.T, th *adaptive.Throttler) {
+		t.Helper()
+		repeat(20, th.Throttled)
+		if !th.ShouldThrottle() {
+			t.Errorf("ShouldThrottle() = false after 20 refusals: %+v", th.Stats())
+		}
+		if p := th.RejectionProbability(); p <= 0 || p >= 1 {
+			t.Errorf("RejectionProbability() = %v after 20 refusals", p)
+		}
+	}
+	var inside *adaptive.Throttler
+	check(t, outside)
+	synctest.Test(t, func(t *testing.T) {
+		check(t, outside)
+		time.Sleep(31 * time.Second)
+		check(t, outside)
+		inside, err = adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, inside)
+	})
+	check(t, outside)
+	check(t, inside)
 }
