@@ -9,39 +9,9 @@ import (
 	"time"
 
 	"github.com/deixis/faults"
-
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-// newBackend returns a backend on a clock that stands still.
-func newBackend(t *testing.T, c throttletest.BackendConfig) (*throttletest.Backend, *throttletest.Clock) {
-	t.Helper()
-	clock := throttletest.NewClock(time.Unix(0, 0))
-	c.Now = clock.Now
-	return mustBackend(t, c), clock
-}
-
-func mustBackend(t *testing.T, c throttletest.BackendConfig) *throttletest.Backend {
-	t.Helper()
-	b, err := throttletest.NewBackend(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// calls makes n calls and returns how many were served.
-func calls(t *testing.T, b *throttletest.Backend, n int) int {
-	t.Helper()
-	served := 0
-	for range n {
-		if b.Call(t.Context()) == nil {
-			served++
-		}
-	}
-	return served
-}
 
 func TestServesBurstsOf100msWorthAtLeastOneCall(t *testing.T) {
 	tests := []struct {
@@ -82,7 +52,10 @@ func TestServedUnderOverload(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b, clock := newBackend(t, throttletest.BackendConfig{Capacity: capacity, RejectionCost: tt.cost})
-			const seconds = 2
+			seconds := 2
+			if testing.Short() {
+				seconds = 1
+			}
 			before := 0.0
 			for i := range 2 * seconds * int(tt.load) {
 				if i == seconds*int(tt.load) { // warm
@@ -91,7 +64,7 @@ func TestServedUnderOverload(t *testing.T) {
 				clock.Advance(time.Duration(float64(time.Second) / tt.load))
 				_ = b.Call(t.Context())
 			}
-			got := (float64(b.Served()) - before) / seconds
+			got := (float64(b.Served()) - before) / float64(seconds)
 			if math.Abs(got-tt.want) > 0.01*capacity {
 				t.Errorf("%v calls per second served, want %.0f", got, tt.want)
 			}
@@ -227,20 +200,6 @@ func TestNilContextIsBackground(t *testing.T) {
 	}
 }
 
-func TestCallIsAFunctionForDo(t *testing.T) {
-	b, _ := newBackend(t, throttletest.BackendConfig{})
-	th, err := throttle.New(throttle.Config{Name: "backend"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := th.Do(t.Context(), throttle.High, b.Call); err != nil {
-		t.Errorf("Do() = %v, want nil", err)
-	}
-	if got := b.Served(); got != 1 {
-		t.Errorf("Served() = %d, want 1", got)
-	}
-}
-
 func TestNowRunsUnderNoLock(t *testing.T) {
 	var b *throttletest.Backend
 	b, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: 1, Now: func() time.Time {
@@ -290,4 +249,97 @@ func TestMadeOutsideABubbleAndUsedInside(t *testing.T) {
 	if calls(t, inside, 1) != 1 {
 		t.Error("made inside: not served outside")
 	}
+}
+
+func TestServedCallsTakeTheLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := mustBackend(t, throttletest.BackendConfig{Capacity: 10, Latency: time.Second})
+		start := time.Now()
+		if calls(t, b, 1) != 1 || time.Since(start) != time.Second {
+			t.Errorf("a served call took %v, want 1s", time.Since(start))
+		}
+		b.Fail(errors.New("no"))
+		start = time.Now()
+		if calls(t, b, 1) != 0 || time.Since(start) != time.Second {
+			t.Errorf("a failed call took %v, want 1s", time.Since(start))
+		}
+	})
+}
+
+func TestLatencyIsNotWaitedForOnNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, clock := newBackend(t, throttletest.BackendConfig{Latency: time.Second})
+		before, start := clock.Now(), time.Now()
+		calls(t, b, 1)
+		if took := time.Since(start); took != time.Second || clock.Now() != before {
+			t.Errorf("the call took %v of the bubble's time and %v of Now's, want 1s and none", took, clock.Now().Sub(before))
+		}
+	})
+}
+
+func TestCallEndsWithItsContext(t *testing.T) {
+	tests := []struct {
+		name    string
+		timeout time.Duration
+		took    time.Duration
+		want    error
+	}{
+		{"long before", time.Millisecond, time.Millisecond, context.DeadlineExceeded},
+		{"just before", time.Second - 1, time.Second - 1, context.DeadlineExceeded},
+		{"exactly with the latency", time.Second, time.Second, context.DeadlineExceeded},
+		{"just after", time.Second + 1, time.Second, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for range 20 { // a race of two timers would show
+				synctest.Test(t, func(t *testing.T) {
+					b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
+					start := time.Now()
+					ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+					defer cancel()
+					if err := b.Call(ctx); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
+						t.Errorf("Call() = %v after %v, want %v after %v", err, time.Since(start), tt.want, tt.took)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestCanceledCallsAreCountedAsSuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Minute})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Call(ctx) }()
+		synctest.Wait()
+		if got := b.Stats(); got != (throttletest.BackendStats{Active: 1}) {
+			t.Errorf("Stats() = %+v while the call is under way, want it active", got)
+		}
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Call() = %v, want %v", err, context.Canceled)
+		}
+		if got := b.Stats(); got != (throttletest.BackendStats{Canceled: 1}) || got.Calls() != 1 {
+			t.Errorf("Stats() = %+v, want it canceled", got)
+		}
+	})
+}
+
+func TestACallUnderWayEndsAsItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
+		start := time.Now()
+		done := make(chan error)
+		go func() { done <- b.Call(t.Context()) }()
+		synctest.Wait()
+		b.SetOutage(true)
+		b.Fail(errors.New("no"))
+		if err := b.SetLatency(time.Hour); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil || time.Since(start) != time.Second {
+			t.Errorf("Call() = %v after %v, want nil after 1s", err, time.Since(start))
+		}
+	})
 }

@@ -170,7 +170,10 @@ func TestKindsHaveWords(t *testing.T) {
 // TestRecorderIsSafeForConcurrentUse: one recorder, several throttles, many goroutines, and readers among them.
 func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 	rec := throttletest.NewRecorder()
-	const workers, each = 32, 200
+	workers, each := 32, 200
+	if testing.Short() {
+		each = 50
+	}
 	var wg sync.WaitGroup
 	for worker := range workers {
 		th, err := throttle.New(throttle.Config{Name: fmt.Sprint(worker % 4), Hooks: rec.Hooks()})

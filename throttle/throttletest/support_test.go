@@ -1,0 +1,37 @@
+package throttletest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/throttletest"
+)
+
+// newBackend returns a backend on a clock that stands still.
+func newBackend(t *testing.T, c throttletest.BackendConfig) (*throttletest.Backend, *throttletest.Clock) {
+	t.Helper()
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	c.Now = clock.Now
+	return mustBackend(t, c), clock
+}
+
+func mustBackend(t *testing.T, c throttletest.BackendConfig) *throttletest.Backend {
+	t.Helper()
+	b, err := throttletest.NewBackend(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// calls makes n calls and returns how many were served.
+func calls(t *testing.T, b *throttletest.Backend, n int) int {
+	t.Helper()
+	served := 0
+	for range n {
+		if b.Call(t.Context()) == nil {
+			served++
+		}
+	}
+	return served
+}
