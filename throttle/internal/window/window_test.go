@@ -100,7 +100,7 @@ func TestTimeGoesOnFromWhereAClockHasJumpedBackTo(t *testing.T) {
 }
 
 func TestTotalsEqualWhatEveryGoroutineCounted(t *testing.T) {
-	const goroutines, events, rows = 64, 2000, 4
+	const goroutines, events, rows = 64, 500, 4
 	w := New(Shape{Span: time.Second, Buckets: 120, Rows: rows})
 	base := time.Now()
 	var mu sync.Mutex
