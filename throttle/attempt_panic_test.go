@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -110,128 +111,65 @@ func TestAClassifierThatDoesNotReturn(t *testing.T) {
 
 func TestAHookThatDoesNotReturn(t *testing.T) {
 	for name, exit := range exits {
-		armed := false
-		trip := func() {
-			if armed {
-				exit()
-			}
-		}
-		var w *witness
-		with := func(change func(*throttle.Hooks)) throttle.Hooks {
-			h := w.hooks()
-			change(&h)
-			return h
-		}
-		for hook, c := range map[string]struct {
-			hooks func(*throttle.Hooks)
+		for _, c := range []struct {
+			hook  string
 			shed  bool // the call meets a throttle that sheds
 			told  []string
 			want  throttle.Outcome // of the call, unless it was shed
 			fault throttle.Fault
 		}{
-			"Shed": {
-				func(h *throttle.Hooks) { h.Shed = func(context.Context, throttle.ShedEvent) { trip() } },
-				true, nil, throttle.Shed, throttle.FaultNone,
-			},
-			"Started": {
-				func(h *throttle.Hooks) {
-					h.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { trip(); return ctx }
-				},
-				false,
-				[]string{"finished"},
-				throttle.Ignored, throttle.FaultPanic,
-			},
-			"Finished": {
-				func(h *throttle.Hooks) { h.Finished = func(context.Context, throttle.FinishEvent) { trip() } },
-				false,
-				[]string{"started", "fell back"},
-				throttle.Accepted, throttle.FaultOther,
-			},
-			"FellBack": {
-				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
-				false,
-				[]string{"started", "finished"},
-				throttle.Accepted, throttle.FaultOther,
-			},
-			"FellBack after a shed": {
-				func(h *throttle.Hooks) { h.FellBack = func(context.Context, throttle.FallbackEvent) { trip() } },
-				true,
-				[]string{"shed"},
-				throttle.Shed, throttle.FaultNone,
-			},
+			{"shed", true, []string{"shed"}, throttle.Shed, throttle.FaultNone},
+			{"started", false, []string{"started", "finished"}, throttle.Ignored, throttle.FaultPanic},
+			{"finished", false, []string{"started", "fell back", "finished"}, throttle.Accepted, throttle.FaultOther},
+			{"fell back", false, []string{"started", "fell back", "finished"}, throttle.Accepted, throttle.FaultOther},
+			{"fell back", true, []string{"shed", "fell back"}, throttle.Shed, throttle.FaultNone},
 		} {
-			t.Run(hook+", "+name, func(t *testing.T) {
-				armed, w = false, &witness{}
-				config := throttle.Config{Hooks: with(c.hooks), Rand: unlucky}
-				th := build(t, config)
+			t.Run(fmt.Sprintf("%s, shed %v, %s", c.hook, c.shed, name), func(t *testing.T) {
+				w := &witness{exit: exit}
+				th := build(t, throttle.Config{Hooks: w.hooks(), Rand: unlucky})
 				if c.shed {
 					overload(t, th, throttle.High)
 				}
 				before := tier(th, throttle.High)
-				armed = true
 				w.forget()
+				w.trips = c.hook
 				leave(t, name, func() {
 					_ = th.Do(context.Background(), throttle.High, returns(errPlain),
 						func(context.Context, error, bool) error { return nil })
 				})
-				armed = false
+				w.trips = ""
 				w.want(t, c.told...)
 				after := tier(th, throttle.High)
-				if c.shed {
-					equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
-					equal(t, "admitted", after.Ended, before.Ended)
-				} else {
-					wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
-				}
+				equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+count(c.shed))
+				before.Ended[c.want][c.fault] += count(!c.shed)
+				equal(t, "admitted", after.Ended, before.Ended)
 				wantUsable(t, th)
+			})
+		}
+		for hook, p := range map[string]throttle.Priority{"shed": throttle.High, "started": throttle.Low} {
+			t.Run(hook+" of Admit, "+name, func(t *testing.T) {
+				w := &witness{exit: exit}
+				th := shedding(t, throttle.Config{Hooks: w.hooks()})
+				w.trips = hook
+				leave(t, name, func() { _, _ = th.Admit(context.Background(), p) })
+				w.trips = ""
+				wantAdmitted(t, th, throttle.Low, count(hook == "started"), throttle.Ignored, throttle.FaultPanic)
+				admit(t, th, throttle.Medium).Done(nil)
+				wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
+				equal(t, "in flight", inFlight(th), 0)
 			})
 		}
 	}
 }
 
-func TestAHookThatDoesNotReturnFromAdmit(t *testing.T) {
-	for name, exit := range exits {
-		t.Run(name, func(t *testing.T) {
-			armed := false
-			trip := func() {
-				if armed {
-					exit()
-				}
-			}
-			th := shedding(t, throttle.Config{Hooks: throttle.Hooks{
-				Shed:    func(context.Context, throttle.ShedEvent) { trip() },
-				Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { trip(); return ctx },
-			}})
-			before := tier(th, throttle.High)
-			armed = true
-			leave(t, name, func() { _, _ = th.Admit(context.Background(), throttle.High) })
-			leave(t, name, func() { _, _ = th.Admit(context.Background(), throttle.Low) })
-			armed = false
-			after := tier(th, throttle.High)
-			equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
-			equal(t, "admitted", after.Ended, before.Ended)
-			wantAdmitted(t, th, throttle.Low, 1, throttle.Ignored, throttle.FaultPanic)
-			admit(t, th, throttle.Medium).Done(nil)
-			wantAdmitted(t, th, throttle.Medium, 1, throttle.Accepted, throttle.FaultNone)
-			wantUsable(t, th)
-		})
-	}
-}
-
 func TestAPanicInDoneLeavesTheCallEnded(t *testing.T) {
-	armed := true
-	th := build(t, throttle.Config{Hooks: throttle.Hooks{Finished: func(context.Context, throttle.FinishEvent) {
-		if armed {
-			panic("boom")
-		}
-	}}})
-	call, err := th.Admit(context.Background(), throttle.High)
-	equal(t, "Admit", err, nil)
+	w := &witness{trips: "finished", exit: exits["panic"]}
+	th := build(t, throttle.Config{Hooks: w.hooks()})
+	call := admit(t, th, throttle.High)
 	leave(t, "panic", func() { call.Done(errBusy) })
-	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
-	armed = false
 	call.Done(nil)
 	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
+	w.trips = ""
 	wantUsable(t, th)
 }
 

@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,26 +42,30 @@ func (e ending) wantEnd(t *testing.T, w *witness, th *throttle.Throttle) {
 	})
 }
 
-func TestDoneBooksWhatTheErrorSays(t *testing.T) {
+func TestDoneAndAnsweredBookWhatTheErrorSays(t *testing.T) {
 	for name, c := range endings() {
-		t.Run(name, func(t *testing.T) {
-			w := &witness{}
-			th := build(t, throttle.Config{Hooks: w.hooks()})
-			call := admit(t, th, throttle.Medium)
-			equal(t, "in flight before Done", tier(th, throttle.Medium).InFlight, 1)
-			w.want(t, "started")
-			call.Done(c.err)
-			equal(t, "in flight after Done", inFlight(th), 0)
-			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
-			c.wantEnd(t, w, th)
-		})
+		for _, answered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, answered %v", name, answered), func(t *testing.T) {
+				w := &witness{}
+				th := build(t, throttle.Config{Hooks: w.hooks()})
+				call := admit(t, th, throttle.Medium)
+				equal(t, "in flight", tier(th, throttle.Medium).InFlight, 1)
+				if answered {
+					call.Answered(c.err)
+					wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
+					equal(t, "in flight after Answered", tier(th, throttle.Medium).InFlight, 1)
+					w.want(t, "started")
+					call.Done(nil)
+				} else {
+					call.Done(c.err)
+				}
+				equal(t, "in flight after Done", inFlight(th), 0)
+				equal(t, "admitted", tier(th, throttle.Medium).Admitted, 1)
+				wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
+				c.wantEnd(t, w, th)
+			})
+		}
 	}
-}
-
-func TestDoneAsksTheClassifier(t *testing.T) {
-	th := build(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
-	admit(t, th, throttle.High).Done(errPlain)
-	wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultOther)
 }
 
 func TestFinishBooksWhatItIsTold(t *testing.T) {
@@ -109,21 +114,32 @@ func TestACallEndsOnce(t *testing.T) {
 	}
 }
 
-// A throttle uses the memory of an ended call for the next one. Whoever ends his call twice must not end that one.
-func TestASecondDoneDoesNotEndSomebodyElsesCall(t *testing.T) {
-	th := build(t, throttle.Config{})
+// TestAnEndedCallDoesNothingToTheNextOne, which may have its memory, also if a classifier has panicked over its answer.
+func TestAnEndedCallDoesNothingToTheNextOne(t *testing.T) {
+	th := build(t, throttle.Config{Classify: func(_ context.Context, err error) (throttle.Outcome, bool) {
+		if errors.Is(err, errPlain) {
+			panic("an accident")
+		}
+		return 0, false
+	}})
 	var old []throttle.Call
-	for range 100 {
+	for i := range 100 {
 		call := admit(t, th, throttle.High)
 		for _, o := range old {
 			o.Done(errBusy)
 			o.Finish(throttle.Rejected)
+			o.Answered(errBusy)
 		}
 		equal(t, "in flight", inFlight(th), 1)
-		call.Done(nil)
+		if i%2 == 0 {
+			call.Done(nil)
+		} else {
+			_ = survive(func() { call.Answered(errPlain) })
+		}
 		old = append(old, call)
 	}
-	wantAdmitted(t, th, throttle.High, 100, throttle.Accepted, throttle.FaultNone)
+	equal(t, "accepted", tier(th, throttle.High).Ended.Outcome(throttle.Accepted), 50)
+	equal(t, "ignored", tier(th, throttle.High).Ended.Outcome(throttle.Ignored), 50)
 }
 
 func TestACallInheritsNothingFromTheOneBeforeIt(t *testing.T) {
@@ -155,6 +171,7 @@ func TestTheZeroCallDoesNothing(t *testing.T) {
 	call.Done(errBusy)
 	call.Done(nil)
 	call.Finish(throttle.Accepted)
+	call.Answered(errBusy)
 	equal(t, "Context", call.Context(), context.Background())
 }
 
@@ -179,14 +196,25 @@ func TestTheCallHasTheContextOfItsStart(t *testing.T) {
 	equal(t, "value after Done", call.Context().Value(key{}), any("the hook's"))
 }
 
-func TestTheDurationOfACallIsFromAdmitToDone(t *testing.T) {
+func TestTheDurationOfACallEndsWithItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &witness{}
-		th := build(t, throttle.Config{Hooks: w.hooks()})
-		call := admit(t, th, throttle.High)
-		time.Sleep(42 * time.Second)
-		call.Done(nil)
-		equal(t, "duration", w.finished[0].Duration, 42*time.Second)
+		for end, c := range map[string]struct {
+			end  func(throttle.Call)
+			want time.Duration
+		}{
+			"Answered": {func(c throttle.Call) { c.Answered(nil) }, 3 * time.Second},
+			"Done":     {func(c throttle.Call) { c.Done(nil) }, 3 * time.Second},
+			"Finish":   {func(c throttle.Call) { c.Finish(throttle.Rejected) }, 3 * time.Second},
+			"nothing":  {func(throttle.Call) {}, time.Minute + 3*time.Second},
+		} {
+			w := &witness{}
+			call := admit(t, build(t, throttle.Config{Hooks: w.hooks()}), throttle.High)
+			time.Sleep(3 * time.Second)
+			c.end(call)
+			time.Sleep(time.Minute)
+			call.Done(nil)
+			equal(t, "duration, ended by "+end, w.finished[0].Duration, c.want)
+		}
 	})
 }
 
@@ -203,26 +231,6 @@ func TestAShedCallIsTheZeroCall(t *testing.T) {
 	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
 	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed")
-}
-
-// What an answer says counts at once. The call goes on.
-func TestAnsweredBooksAndGoesOn(t *testing.T) {
-	for name, c := range endings() {
-		t.Run(name, func(t *testing.T) {
-			w := &witness{}
-			th := build(t, throttle.Config{Hooks: w.hooks()})
-			call := admit(t, th, throttle.Medium)
-			call.Answered(c.err)
-			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
-			equal(t, "in flight after Answered", tier(th, throttle.Medium).InFlight, 1)
-			equal(t, "admitted", tier(th, throttle.Medium).Admitted, 1)
-			w.want(t, "started")
-			call.Done(nil)
-			wantAdmitted(t, th, throttle.Medium, 1, c.outcome, c.fault)
-			equal(t, "in flight after Done", inFlight(th), 0)
-			c.wantEnd(t, w, th)
-		})
-	}
 }
 
 // However an answered call ends, it keeps the outcome of its answer; what Finished is told is the error of the end.
@@ -251,18 +259,6 @@ func TestTheEndOfAnAnsweredCallChangesNothing(t *testing.T) {
 			equal(t, "error told", w.finished[0].Err, end.told)
 		})
 	}
-}
-
-func TestAnsweredAfterTheEndDoesNothing(t *testing.T) {
-	th := build(t, throttle.Config{})
-	old := admit(t, th, throttle.High)
-	old.Done(nil)
-	call := admit(t, th, throttle.High) // may have the memory of the old one
-	old.Answered(errBusy)
-	equal(t, "in flight", inFlight(th), 1)
-	call.Done(nil)
-	wantAdmitted(t, th, throttle.High, 2, throttle.Accepted, throttle.FaultNone)
-	throttle.Call{}.Answered(errBusy)
 }
 
 // The next decisions know what was answered, though its call has not ended.
@@ -311,26 +307,6 @@ func TestAnsweredWithAClassifierThatPanics(t *testing.T) {
 	w.want(t, "started", "finished")
 	call.Done(nil)
 	w.want(t, "started", "finished")
-}
-
-// The memory of a call whose answer panicked is used again, like that of any other.
-func TestACallWhoseAnswerPanickedEndsNobodyElses(t *testing.T) {
-	th := build(t, throttle.Config{Classify: func(context.Context, error) (throttle.Outcome, bool) { panic("an accident") }})
-	for range 100 {
-		old := admit(t, th, throttle.High)
-		func() {
-			defer func() { _ = recover() }()
-			old.Answered(errPlain)
-		}()
-		call := admit(t, th, throttle.High)
-		old.Done(nil)
-		old.Finish(throttle.Rejected)
-		equal(t, "in flight", inFlight(th), 1)
-		call.Done(nil)
-		equal(t, "in flight after Done", inFlight(th), 0)
-	}
-	equal(t, "accepted", tier(th, throttle.High).Ended.Outcome(throttle.Accepted), 100)
-	equal(t, "ignored", tier(th, throttle.High).Ended.Outcome(throttle.Ignored), 100)
 }
 
 // A classifier may end the call that it judges: the end comes after it.

@@ -27,61 +27,32 @@ func TestDoRunsTheFunctionOnceAndReturnsNil(t *testing.T) {
 	wantAdmitted(t, th, throttle.Important, 1, throttle.Accepted, throttle.FaultNone)
 }
 
-func TestDoReturnsTheErrorAsItIs(t *testing.T) {
-	for name, want := range map[string]error{
-		"plain":    errPlain,
-		"wrapped":  fmt.Errorf("load the product: %w", errPlain),
-		"joined":   errors.Join(errPlain, io.EOF),
-		"busy":     errBusy,
-		"canceled": context.Canceled,
-		"own type": &own{},
-	} {
-		t.Run(name, func(t *testing.T) {
-			th := build(t, throttle.Config{})
-			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(want)), want)
-			_, err := throttle.Do(context.Background(), th, throttle.High, valued(0, want))
-			equal(t, "Do[T]", err, want)
-		})
-	}
-}
-
-func TestDoTakesTheOutermostMarkOff(t *testing.T) {
+func TestDoReturnsTheErrorWithoutItsOutermostMark(t *testing.T) {
 	mark := throttle.RejectedError
-	inner := mark(errPlain)
-	deep := fmt.Errorf("load: %w", inner)
-	joined := errors.Join(io.EOF, inner)
-	for name, c := range map[string]struct{ returned, want error }{
-		"mark alone":              {mark(errPlain), errPlain},
-		"mark around a mark":      {mark(inner), inner},
-		"mark around a wrapping":  {mark(deep), deep},
-		"mark deep in a wrapping": {deep, deep},
-		"mark in a join":          {joined, joined},
+	inner, wrapped := mark(errPlain), fmt.Errorf("load the product: %w", errPlain)
+	mine, deep, joined := &own{}, fmt.Errorf("load: %w", inner), errors.Join(io.EOF, inner)
+	for name, c := range map[string]struct {
+		returned, want error
+		outcome        throttle.Outcome
+	}{
+		"plain":                   {errPlain, errPlain, throttle.Accepted},
+		"wrapped":                 {wrapped, wrapped, throttle.Accepted},
+		"own type":                {mine, mine, throttle.Accepted},
+		"busy":                    {errBusy, errBusy, throttle.Rejected},
+		"canceled":                {context.Canceled, context.Canceled, throttle.Ignored},
+		"mark alone":              {mark(errPlain), errPlain, throttle.Rejected},
+		"mark around a mark":      {mark(inner), inner, throttle.Rejected},
+		"mark around a wrapping":  {mark(deep), deep, throttle.Rejected},
+		"mark deep in a wrapping": {deep, deep, throttle.Rejected},
+		"mark in a join":          {joined, joined, throttle.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			th := build(t, throttle.Config{})
 			equal(t, "Do", th.Do(context.Background(), throttle.High, returns(c.returned)), c.want)
-			_, err := throttle.Do(context.Background(), th, throttle.High, valued(0, c.returned))
+			value, err := throttle.Do(context.Background(), th, throttle.High, valued("half the apples", c.returned))
+			equal(t, "Do[T]: value", value, "half the apples")
 			equal(t, "Do[T]", err, c.want)
-			equal(t, "errors.Is sees through what is left", errors.Is(err, errPlain), true)
-			wantAdmitted(t, th, throttle.High, 2, throttle.Rejected, throttle.FaultOther)
-		})
-	}
-}
-
-func TestDoOfAValue(t *testing.T) {
-	for name, c := range map[string]struct {
-		fn    func(context.Context) (string, error)
-		value string
-		err   error
-	}{
-		"value":           {valued("apples", nil), "apples", nil},
-		"error":           {valued("", errPlain), "", errPlain},
-		"value and error": {valued("half the apples", io.ErrShortWrite), "half the apples", io.ErrShortWrite},
-	} {
-		t.Run(name, func(t *testing.T) {
-			value, err := throttle.Do(context.Background(), build(t, throttle.Config{}), throttle.High, c.fn)
-			equal(t, "value", value, c.value)
-			equal(t, "error", err, c.err)
+			wantAdmitted(t, th, throttle.High, 2, c.outcome, throttle.FaultOf(c.returned))
 		})
 	}
 }

@@ -159,7 +159,7 @@ func TestForgottenAcceptsDoNotExcuseRejections(t *testing.T) {
 	calls(100, then, nil)
 	calls(1, then, context.DeadlineExceeded)
 	l.retuned()
-	calls(1, then.Add(time.Minute), nil) // by now all is forgotten
+	calls(1, then.Add(time.Minute), nil) // the window has forgotten the calls before
 	calls(100, then.Add(-time.Second), nil)
 	calls(60, then, context.DeadlineExceeded)
 	l.retuned()

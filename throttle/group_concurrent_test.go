@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +13,10 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestManyGoroutinesShareAGroup: whatever they do, a throttle is either kept or closed, and there are never too many.
+// TestManyGoroutinesShareAGroup: each throttle is kept or closed, and the group never keeps more than Max.
 func TestManyGoroutinesShareAGroup(t *testing.T) {
-	var created, closed atomic.Int64
-	g := newGroup(t, func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{
-			Created: func(*throttle.Throttle) { created.Add(1) },
-			Closed:  func(*throttle.Throttle) { closed.Add(1) },
-		}}
-	}, throttle.GroupConfig{Max: 100})
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{Max: 100})
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
@@ -33,9 +27,7 @@ func TestManyGoroutinesShareAGroup(t *testing.T) {
 					t.Errorf("Get: got error %v want nil", err)
 					return
 				}
-				if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
-					t.Errorf("Do: got error %v want nil", err)
-				}
+				equal(t, "Do", th.Do(t.Context(), throttle.High, succeed), nil)
 				if n := g.Len(); n > 100 {
 					t.Errorf("Len: got %d want at most 100", n)
 				}
@@ -44,25 +36,23 @@ func TestManyGoroutinesShareAGroup(t *testing.T) {
 	}
 	wg.Wait()
 	equal(t, "Len", g.Len(), 100)
-	equal(t, "created and not closed", created.Load()-closed.Load(), 100)
+	r.wantOpen(t, 100)
 	equal(t, "Close", g.Close(), nil)
-	equal(t, "created and not closed, after Close", created.Load()-closed.Load(), 0)
+	r.wantOpen(t, 0)
 }
 
 // TestGoroutinesThatAskForOneKeyGetOneThrottle, however many were made meanwhile.
 func TestGoroutinesThatAskForOneKeyGetOneThrottle(t *testing.T) {
-	var created, closed atomic.Int64
 	together := make(chan struct{})
 	var asked sync.WaitGroup
 	asked.Add(8)
-	g := newGroup(t, func(string) throttle.Config {
-		asked.Done()
-		<-together // all are past the first look
-		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-			Created: func(*throttle.Throttle) { created.Add(1) },
-			Closed:  func(*throttle.Throttle) { closed.Add(1) },
-		}}
-	}, throttle.GroupConfig{})
+	r := register{on: func(moment string) {
+		if moment == "config" {
+			asked.Done()
+			<-together // all are past the first look
+		}
+	}}
+	g := newGroup(t, r.config, throttle.GroupConfig{})
 	got := make([]*throttle.Throttle, 8)
 	var wg sync.WaitGroup
 	for i := range got {
@@ -75,18 +65,13 @@ func TestGoroutinesThatAskForOneKeyGetOneThrottle(t *testing.T) {
 		t.Errorf("throttles: got %v want the same eight times", got)
 	}
 	equal(t, "the one of later", member(t, g, "a"), got[0])
-	equal(t, "created", created.Load(), 8)
-	equal(t, "closed", closed.Load(), 7)
+	equal(t, "created", len(r.created), 8)
+	r.wantOpen(t, 1)
 }
 
 func TestCloseOfAGroupMeetsGet(t *testing.T) {
-	var created, closed atomic.Int64
-	g := newGroup(t, func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{
-			Created: func(*throttle.Throttle) { created.Add(1) },
-			Closed:  func(*throttle.Throttle) { closed.Add(1) },
-		}}
-	}, throttle.GroupConfig{})
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
@@ -102,7 +87,7 @@ func TestCloseOfAGroupMeetsGet(t *testing.T) {
 	}
 	wg.Wait()
 	equal(t, "Len", g.Len(), 0)
-	equal(t, "created and not closed", created.Load()-closed.Load(), 0)
+	r.wantOpen(t, 0)
 }
 
 // naiveGroup is a group as simple as can be: keys by last use, the latest last.
@@ -178,51 +163,31 @@ func playGroup(t *testing.T, bound int, keys string, script []byte) {
 
 // TestAGroupsFunctionsMayUseTheGroup: no lock is held while it asks for a Config or while the hooks of its members run.
 func TestAGroupsFunctionsMayUseTheGroup(t *testing.T) {
-	cases := []struct {
-		name  string
-		inner string // the key that is asked for inside
-		want  int    // throttles kept in the end, of three at most
-	}{
-		{"another key", "inner", 3},
-		{"a key that is there", "first", 2},
-	}
 	for _, moment := range []string{"config", "Created", "Closed"} {
-		for _, c := range cases {
-			t.Run(moment+" gets "+c.name, func(t *testing.T) {
+		for _, inner := range []string{"inner", "first"} { // a key that is not there, and one that may be
+			t.Run(moment+" gets "+inner, func(t *testing.T) {
 				var g *throttle.Group
 				armed, used := false, false
-				use := func(where string) {
+				r := register{on: func(where string) {
 					if armed && where == moment {
 						armed, used = false, true
-						member(t, g, c.inner)
+						member(t, g, inner)
 						_ = g.Len()
 					}
-				}
-				g = newGroup(t, func(string) throttle.Config {
-					use("config")
-					return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-						Created: func(*throttle.Throttle) { use("Created") },
-						Closed:  func(*throttle.Throttle) { use("Closed") },
-					}}
-				}, throttle.GroupConfig{Max: 3})
+				}}
+				g = newGroup(t, r.config, throttle.GroupConfig{Max: 2})
 				inTime(t, func() {
-					if moment == "Closed" {
-						for _, key := range []string{"filler 1", "filler 2"} {
-							member(t, g, key)
-						}
-					}
-					first := member(t, g, "first")
+					member(t, g, "filler")
+					member(t, g, "first")
 					armed = true
 					outer := member(t, g, "outer")
-					equal(t, "outer again", member(t, g, "outer"), outer)
-					if moment != "Closed" {
-						equal(t, "first again", member(t, g, "first"), first)
-						equal(t, "Len", g.Len(), c.want)
-					} else {
-						equal(t, "Len", g.Len(), 3)
+					if moment == "config" || moment == "Created" { // otherwise the inner key is used after it
+						equal(t, "outer again", member(t, g, "outer"), outer)
 					}
 				})
 				equal(t, "the group was used inside", used, true)
+				equal(t, "Len", g.Len(), 2)
+				r.wantOpen(t, 2)
 			})
 		}
 	}
@@ -230,17 +195,16 @@ func TestAGroupsFunctionsMayUseTheGroup(t *testing.T) {
 
 // TestAConfigThatGetsItsOwnKey: the throttle made inside is the one that stays.
 func TestAConfigThatGetsItsOwnKey(t *testing.T) {
-	var r register
 	var g *throttle.Group
 	var inner *throttle.Throttle
 	nested := false
-	g = newGroup(t, func(key string) throttle.Config {
-		if !nested {
+	r := register{on: func(where string) {
+		if where == "config" && !nested {
 			nested = true
-			inner = member(t, g, key)
+			inner = member(t, g, "a")
 		}
-		return r.config(key)
-	}, throttle.GroupConfig{})
+	}}
+	g = newGroup(t, r.config, throttle.GroupConfig{})
 	inTime(t, func() {
 		equal(t, "the throttle that both get", member(t, g, "a"), inner)
 		equal(t, "Len", g.Len(), 1)
@@ -254,19 +218,12 @@ func TestAGroupClosedByItsOwnFunctions(t *testing.T) {
 	for _, moment := range []string{"config", "Created", "Closed"} {
 		t.Run(moment, func(t *testing.T) {
 			var g *throttle.Group
-			created, closed := 0, 0
-			use := func(where string) {
+			r := register{on: func(where string) {
 				if where == moment {
 					_ = g.Close()
 				}
-			}
-			g = newGroup(t, func(string) throttle.Config {
-				use("config")
-				return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-					Created: func(*throttle.Throttle) { created++; use("Created") },
-					Closed:  func(*throttle.Throttle) { closed++; use("Closed") },
-				}}
-			}, throttle.GroupConfig{Max: 1})
+			}}
+			g = newGroup(t, r.config, throttle.GroupConfig{Max: 1})
 			inTime(t, func() {
 				var errs []error
 				for _, key := range []string{"a", "b", "c"} {
@@ -276,7 +233,7 @@ func TestAGroupClosedByItsOwnFunctions(t *testing.T) {
 				if errors.Join(errs...) == nil {
 					t.Error("Get: got no error, want one after Close")
 				}
-				equal(t, "created and not closed", created-closed, 0)
+				r.wantOpen(t, 0)
 				equal(t, "Len", g.Len(), 0)
 			})
 		})
@@ -288,19 +245,13 @@ func TestAPanicInAGroupsFunctionLeavesTheGroupInOrder(t *testing.T) {
 	for _, moment := range []string{"config", "Created", "Closed"} {
 		t.Run(moment, func(t *testing.T) {
 			armed := false
-			use := func(where string) {
+			r := register{on: func(where string) {
 				if armed && where == moment {
 					armed = false
 					panic("boom")
 				}
-			}
-			g := newGroup(t, func(string) throttle.Config {
-				use("config")
-				return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-					Created: func(*throttle.Throttle) { use("Created") },
-					Closed:  func(*throttle.Throttle) { use("Closed") },
-				}}
-			}, throttle.GroupConfig{Max: 1})
+			}}
+			g := newGroup(t, r.config, throttle.GroupConfig{Max: 1})
 			member(t, g, "a")
 			armed = true
 			equal(t, "panic", survive(func() { _, _ = g.Get("b") }), any("boom"))
@@ -313,21 +264,17 @@ func TestAPanicInAGroupsFunctionLeavesTheGroupInOrder(t *testing.T) {
 }
 
 func TestAPanickingClosedHookKeepsNoMemberOpen(t *testing.T) {
-	created, closed := 0, 0
-	g := newGroup(t, func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-			Created: func(*throttle.Throttle) { created++ },
-			Closed: func(*throttle.Throttle) {
-				if closed++; closed == 1 {
-					panic("boom")
-				}
-			},
-		}}
-	}, throttle.GroupConfig{})
+	var r register
+	r.on = func(where string) {
+		if where == "Closed" && len(r.closed) == 1 {
+			panic("boom")
+		}
+	}
+	g := newGroup(t, r.config, throttle.GroupConfig{})
 	for _, key := range []string{"a", "b", "c"} {
 		member(t, g, key)
 	}
 	_ = survive(func() { _ = g.Close() })
 	_ = g.Close()
-	equal(t, "created and not closed", created-closed, 0)
+	r.wantOpen(t, 0)
 }

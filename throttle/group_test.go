@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,14 +14,38 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// register knows what a group has made and closed.
-type register struct{ created, closed []*throttle.Throttle }
+// register records what a group makes and closes.
+type register struct {
+	mu              sync.Mutex
+	created, closed []*throttle.Throttle
+	on              func(moment string) // if not nil, is called with "config", "Created" and "Closed"
+}
 
 func (r *register) config(string) throttle.Config {
-	return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{
-		Created: func(th *throttle.Throttle) { r.created = append(r.created, th) },
-		Closed:  func(th *throttle.Throttle) { r.closed = append(r.closed, th) },
-	}}
+	note := func(moment string, list *[]*throttle.Throttle) func(*throttle.Throttle) {
+		return func(th *throttle.Throttle) {
+			r.mu.Lock()
+			*list = append(*list, th)
+			r.mu.Unlock()
+			r.call(moment)
+		}
+	}
+	r.call("config")
+	return throttle.Config{
+		Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{Created: note("Created", &r.created), Closed: note("Closed", &r.closed)},
+	}
+}
+
+func (r *register) call(moment string) {
+	if r.on != nil {
+		r.on(moment)
+	}
+}
+
+// wantOpen fails the test unless this many throttles were created and not closed.
+func (r *register) wantOpen(t testing.TB, want int) {
+	t.Helper()
+	equal(t, "created and not closed", len(r.created)-len(r.closed), want)
 }
 
 func newGroup(t testing.TB, config func(string) throttle.Config, c throttle.GroupConfig) *throttle.Group {
@@ -93,7 +118,7 @@ func TestTheLongestUnusedGoesFirst(t *testing.T) {
 }
 
 func TestMaxIsAThousandUnlessToldOtherwise(t *testing.T) {
-	g := newGroup(t, func(string) throttle.Config { return throttle.Config{Name: "hosts", Priorities: 1} }, throttle.GroupConfig{})
+	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
 	for i := range 1003 {
 		member(t, g, fmt.Sprint(i))
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// logbook is a slog.Handler that keeps records, and panics over them if told to.
+// logbook is a slog.Handler that keeps records, and then calls each with the context of the record, if that is not nil.
 type logbook struct {
-	mu     sync.Mutex
-	lines  []slog.Record
-	panics bool
+	mu    sync.Mutex
+	lines []slog.Record
+	each  func(context.Context)
 }
 
 func (b *logbook) Enabled(context.Context, slog.Level) bool { return true }
@@ -31,12 +31,12 @@ func (b *logbook) WithAttrs([]slog.Attr) slog.Handler { return b }
 
 func (b *logbook) WithGroup(string) slog.Handler { return b }
 
-func (b *logbook) Handle(_ context.Context, r slog.Record) error {
+func (b *logbook) Handle(ctx context.Context, r slog.Record) error {
 	b.mu.Lock()
 	b.lines = append(b.lines, r)
 	b.mu.Unlock()
-	if b.panics {
-		panic("disk full")
+	if b.each != nil {
+		b.each(ctx)
 	}
 	return nil
 }
@@ -424,30 +424,16 @@ func TestANilLoggerIsTheDefaultOne(t *testing.T) {
 // TestTheWarningHasTheContextOfTheCall, from which a handler may take the trace's id.
 func TestTheWarningHasTheContextOfTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fate die
+		l := newLogged(t, throttle.Enforce)
+		rejectMany(t, l.Throttle, throttle.High, 60)
 		var marks []any
-		handler := markHandler{Handler: slog.DiscardHandler, marks: &marks}
-		th := build(t, throttle.Config{Rand: fate.throw, Hooks: throttle.LogHooks(slog.New(handler))})
-		rejectMany(t, th, throttle.High, 60)
-		fate.sheds.Store(true)
-		_ = th.Do(withMark(t.Context()), throttle.High, succeed)
+		l.each = func(ctx context.Context) { marks = append(marks, markOf(ctx)) }
+		l.sheds.Store(true)
+		_ = l.Do(withMark(t.Context()), throttle.High, succeed)
 		if len(marks) != 1 || marks[0] != "span" {
 			t.Errorf("marks of the contexts that the handler got: got %v want [span]", marks)
 		}
 	})
-}
-
-// markHandler notes the mark of each record's context.
-type markHandler struct {
-	slog.Handler
-	marks *[]any
-}
-
-func (h markHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h markHandler) Handle(ctx context.Context, _ slog.Record) error {
-	*h.marks = append(*h.marks, markOf(ctx))
-	return nil
 }
 
 // TestAHandlerThatPanics loses its own line and nothing else: the panic is the caller's, the call is in the books, and the story
@@ -456,12 +442,12 @@ func TestAHandlerThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLogged(t, throttle.Enforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
-		l.panics = true
+		l.each = func(context.Context) { panic("disk full") }
 		equal(t, "panic of the call that starts the story", survive(func() { l.shed(t, throttle.High, 1) }), any("disk full"))
 		equal(t, "panic of the next shed call", survive(func() { l.shed(t, throttle.High, 1) }), nil)
 		equal(t, "shed", tier(l.Throttle, throttle.High).Shed[throttle.Own], 2)
 		equal(t, "in flight", inFlight(l.Throttle), 0)
-		l.panics = false
+		l.each = nil
 		l.sheds.Store(false)
 		l.read()
 		l.recover(t, throttle.High)
@@ -471,32 +457,18 @@ func TestAHandlerThatPanics(t *testing.T) {
 	})
 }
 
-// callingHandler calls a throttle for each line, as one does that sends its lines to a backend.
-type callingHandler struct {
-	slog.Handler
-	call func()
-}
-
-func (h callingHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h callingHandler) Handle(context.Context, slog.Record) error {
-	h.call()
-	return nil
-}
-
-// TestAHandlerMayCallTheThrottle, though that sheds its call.
+// TestAHandlerMayCallTheThrottle, although that call is shed.
 func TestAHandlerMayCallTheThrottle(t *testing.T) {
-	var th *throttle.Throttle
-	shed := 0
-	handler := callingHandler{slog.DiscardHandler, func() {
-		if err := th.Do(t.Context(), throttle.High, succeed); errors.Is(err, throttle.ErrShed) {
+	l, shed := newLogged(t, throttle.Enforce), 0
+	l.each = func(context.Context) {
+		if err := l.Do(t.Context(), throttle.High, succeed); errors.Is(err, throttle.ErrShed) {
 			shed++
 		}
-	}}
-	th = build(t, throttle.Config{Rand: unlucky, Hooks: throttle.LogHooks(slog.New(handler))})
+	}
+	l.sheds.Store(true)
 	inTime(t, func() {
-		times(100, th, throttle.High, errBusy)
-		equal(t, "Close", th.Close(), nil)
+		times(100, l.Throttle, throttle.High, errBusy)
+		equal(t, "Close", l.Close(), nil)
 	})
 	equal(t, "calls of the handler that were shed", shed, 2)
 }

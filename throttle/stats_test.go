@@ -70,39 +70,6 @@ func TestTheCauseOfAShedOutlivesThePrioritysOwnRejections(t *testing.T) {
 	})
 }
 
-func TestFallbacksAreCountedByTheCallsOutcomeAndTheirOwnFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fate die
-		th := build(t, throttle.Config{Rand: fate.throw})
-		fall := func(end, fallback error) {
-			_ = th.Do(t.Context(), throttle.High, returns(end), func(context.Context, error, bool) error { return fallback })
-		}
-		rejectMany(t, th, throttle.High, 60)
-		fall(nil, errBusy)                             // has nothing to do
-		fall(errPlain, nil)                            // accepted
-		fall(errBusy, throttle.RejectedError(errBusy)) // rejected
-		fall(context.Canceled, faults.NotFound)        // ignored
-		_ = survive(func() {
-			_ = th.Do(t.Context(), throttle.High, returns(errBusy), func(context.Context, error, bool) error { panic("boom") })
-		})
-		fate.sheds.Store(true)
-		fall(nil, nil)                      // shed
-		fall(nil, context.DeadlineExceeded) // shed
-		times(3, th, throttle.High, nil)    // shed, without a fallback
-		var want throttle.Totals
-		want[throttle.Accepted][throttle.FaultNone] = 1
-		want[throttle.Rejected][throttle.FaultAvailability] = 1
-		want[throttle.Rejected][throttle.FaultPanic] = 1
-		want[throttle.Ignored][throttle.FaultMissing] = 1
-		want[throttle.Shed][throttle.FaultNone] = 1
-		want[throttle.Shed][throttle.FaultTimeout] = 1
-		if got := tier(th, throttle.High).Fallbacks; got != want {
-			t.Errorf("fallbacks: got %s want %s", describe(got), describe(want))
-		}
-		equal(t, "shed", tier(th, throttle.High).Shed[throttle.Own], 5)
-	})
-}
-
 func TestCallsInFlightAreSeen(t *testing.T) {
 	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off} {
 		t.Run(mode.String(), func(t *testing.T) {

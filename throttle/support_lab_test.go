@@ -122,7 +122,7 @@ func (l *lab) run(length time.Duration, loads ...*load) {
 	l.now = begin.Add(length)
 }
 
-// sized returns full, or quick with go test -short: the size of a test that is long because it is thorough.
+// sized returns quick with go test -short, and full without: the size of a test.
 func sized[T any](full, quick T) T {
 	if testing.Short() {
 		return quick

@@ -149,21 +149,26 @@ func wantUsable(t testing.TB, th *throttle.Throttle) {
 	}
 }
 
-// witness notes what the hooks are told.
+// witness records the calls of hooks. The hook of the moment that trips names then calls exit.
 type witness struct {
 	mu       sync.Mutex
 	moments  []string
 	finished []throttle.FinishEvent
 	fellBack []throttle.FallbackEvent
+	trips    string
+	exit     func()
 }
 
 func (w *witness) note(moment string) {
 	w.mu.Lock()
 	w.moments = append(w.moments, moment)
 	w.mu.Unlock()
+	if w.trips == moment {
+		w.exit()
+	}
 }
 
-// hooks returns hooks that tell the witness.
+// hooks returns hooks that the witness records.
 func (w *witness) hooks() throttle.Hooks {
 	return throttle.Hooks{
 		Shed: func(context.Context, throttle.ShedEvent) { w.note("shed") },
@@ -172,12 +177,12 @@ func (w *witness) hooks() throttle.Hooks {
 			return ctx
 		},
 		Finished: func(_ context.Context, e throttle.FinishEvent) {
-			w.note("finished")
 			w.finished = append(w.finished, e)
+			w.note("finished")
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
-			w.note("fell back")
 			w.fellBack = append(w.fellBack, e)
+			w.note("fell back")
 		},
 	}
 }
@@ -185,7 +190,7 @@ func (w *witness) hooks() throttle.Hooks {
 // forget makes the witness begin anew.
 func (w *witness) forget() { w.moments, w.finished, w.fellBack = nil, nil, nil }
 
-// want fails the test if the hooks were told other things.
+// want fails the test unless the hooks were called at these moments, in this order.
 func (w *witness) want(t testing.TB, moments ...string) {
 	t.Helper()
 	if !slices.Equal(w.moments, moments) {
@@ -238,12 +243,12 @@ func valued[T any](value T, err error) func(context.Context) (T, error) {
 	return func(context.Context) (T, error) { return value, err }
 }
 
-// own is somebody's own error type.
+// own is an error type of a caller.
 type own struct{}
 
 func (*own) Error() string { return "own" }
 
-// timeout is an error whose Timeout method says what it is told to.
+// timeout is an error whose Timeout method returns it.
 type timeout bool
 
 func (timeout) Error() string { return "took its time" }
@@ -257,7 +262,7 @@ var exits = map[string]func(){
 	"Goexit":     runtime.Goexit,
 }
 
-// leave runs f on a goroutine of its own, and fails the test unless f leaves it as the exit would, uncaught.
+// leave runs f on a goroutine of its own, and fails the test unless f panics or exits as the exit of that name does.
 func leave(t *testing.T, exit string, f func()) {
 	t.Helper()
 	returned, recovered := false, any(nil)
@@ -309,7 +314,7 @@ func everyPriority(yield func(throttle.Priority) bool) {
 	}
 }
 
-// sized returns full, or quick with go test -short: the size of a test that is long because it is thorough.
+// sized returns quick with go test -short, and full without: the size of a test.
 func sized[T any](full, quick T) T {
 	if testing.Short() {
 		return quick

@@ -73,24 +73,14 @@ func TestAChangeThatPanicsChangesNothing(t *testing.T) {
 	equal(t, "Ratio", th.Stats().Ratio, 4)
 }
 
-func TestAChangeIsInForceForTheNextCall(t *testing.T) {
-	th := shedding(t, throttle.Config{})
-	sheds := func() bool {
-		return errors.Is(th.Do(context.Background(), throttle.High, returns(nil)), throttle.ErrShed)
+func TestARatioIsInForceForTheNextCall(t *testing.T) {
+	th := build(t, throttle.Config{Rand: unlucky})
+	times(10, th, throttle.High, nil)
+	times(5, th, throttle.High, errBusy)
+	for _, ratio := range []float64{1000, 1.01, 1000, 1.01} {
+		tune(t, th, func(u *throttle.Tuning) { u.Ratio = ratio })
+		equal(t, "the function ran", ran(th, throttle.High, nil), ratio > 2)
 	}
-	equal(t, "sheds in Enforce", sheds(), true)
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
-	equal(t, "sheds in Off", sheds(), false)
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
-	equal(t, "sheds in Enforce again", sheds(), true)
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
-	equal(t, "sheds in Shadow", sheds(), false)
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
-	equal(t, "sheds after Shadow", sheds(), true)
-	tune(t, th, func(u *throttle.Tuning) { u.Ratio = 1000 })
-	equal(t, "sheds with a ratio of 1000", sheds(), false)
-	tune(t, th, func(u *throttle.Tuning) { u.Ratio = 1.01 })
-	equal(t, "sheds with a ratio of 1.01", sheds(), true)
 }
 
 func TestAHigherMinimumRateLowersTheProbabilityAtOnce(t *testing.T) {
