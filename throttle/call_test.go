@@ -114,7 +114,8 @@ func TestACallEndsOnce(t *testing.T) {
 	}
 }
 
-// TestAnEndedCallDoesNothingToTheNextOne, which may have its memory, also if a classifier has panicked over its answer.
+// TestAnEndedCallDoesNothingToTheNextOne, which may have its memory, also if a classifier has
+// panicked over its answer.
 func TestAnEndedCallDoesNothingToTheNextOne(t *testing.T) {
 	th := build(t, throttle.Config{Classify: func(_ context.Context, err error) (throttle.Outcome, bool) {
 		if errors.Is(err, errPlain) {

@@ -121,10 +121,10 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 	p := newPair(t, 7)
 	dice := rand.New(rand.NewPCG(7, 8))
 	highest, shed := 0.0, 0
-	calls := sized(20_000, 6000)
+	calls := sized(20_000, 4000)
 	for i := range calls {
 		p.advance(time.Duration(dice.IntN(int(4 * time.Millisecond))))
-		failing := 0.9 * float64(i/2000%2) // storms come and go
+		failing := 0.9 * float64(10*i/calls%2) // storms come and go
 		var end error
 		if dice.Float64() < failing {
 			end = errBusy

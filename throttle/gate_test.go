@@ -145,8 +145,9 @@ func TestDrawsFromUsersDiceStayInRange(t *testing.T) {
 	}
 }
 
-// TestForgottenAcceptsDoNotExcuseRejections has a clock that jumps back to the bucket in which a rejection was found to be harmless. When
-// the accepted calls of the second visit are forgotten, its rejections remain, and calls must be shed.
+// TestForgottenAcceptsDoNotExcuseRejections has a clock that jumps back to the bucket in which a
+// rejection was found to be harmless. When the accepted calls of the second visit are forgotten,
+// its rejections remain, and calls must be shed.
 func TestForgottenAcceptsDoNotExcuseRejections(t *testing.T) {
 	l := newLab(t, 1, Config{Window: 10 * time.Second, Rand: func() float64 { return 0 }})
 	calls := func(n int, at time.Time, err error) {

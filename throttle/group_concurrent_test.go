@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestManyGoroutinesShareAGroup: each throttle is kept or closed, and the group never keeps more than Max.
+// TestManyGoroutinesShareAGroup: each throttle is kept or closed, and the group never keeps more
+// than Max.
 func TestManyGoroutinesShareAGroup(t *testing.T) {
 	var r register
 	g := newGroup(t, r.config, throttle.GroupConfig{Max: 100})

@@ -18,7 +18,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// logbook is a slog.Handler that keeps records, and then calls each with the context of the record, if that is not nil.
+// logbook is a slog.Handler that keeps records, and then calls each with the context of the record,
+// if that is not nil.
 type logbook struct {
 	mu    sync.Mutex
 	lines []slog.Record

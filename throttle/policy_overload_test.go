@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// fleet is many clients, each with a throttle of its own, before one backend that does not know priorities. The backend serves
-// ten calls a second for each client. Beyond that it rejects, and a rejection costs a tenth of a served call.
+// fleet is many clients, each with a throttle of its own, before one backend that does not know
+// priorities. The backend serves ten calls a second for each client. Beyond that it rejects, and a
+// rejection costs a tenth of a served call.
 type fleet struct {
 	now     time.Time
 	dice    *rand.Rand
@@ -77,8 +78,8 @@ func (f *fleet) run(load float64, length time.Duration) {
 	}
 }
 
-// TestPoliciesKeepGoodputUnderOverload holds SRE to what the best formula-based peer reaches with this backend, and Tiered to
-// its purpose. Higher priorities succeed more often.
+// TestPoliciesKeepGoodputUnderOverload holds SRE to what the best formula-based peer reaches with
+// this backend, and Tiered to its purpose. Higher priorities succeed more often.
 func TestPoliciesKeepGoodputUnderOverload(t *testing.T) {
 	cases := []struct {
 		policy              Policy

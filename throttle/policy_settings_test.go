@@ -39,7 +39,8 @@ func TestTheTrafficFollowsTheCapacityOfTheBackend(t *testing.T) {
 	})
 }
 
-// reactionTo returns how long an outage of two minutes lasts until the throttle sheds, and how long it sheds after its end.
+// reactionTo returns how long an outage of two minutes lasts until the throttle sheds, and how long
+// it sheds after its end.
 func reactionTo(t *testing.T, c throttle.Config) (begins, ends time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

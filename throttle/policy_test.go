@@ -145,8 +145,8 @@ func TestTrafficThatStopsIsForgotten(t *testing.T) {
 	})
 }
 
-// probes returns how many calls per second, of the highest priority and of all, reach a backend that rejects everything,
-// when the throttle has noticed.
+// probes returns how many calls per second, of the highest priority and of all, reach a backend
+// that rejects everything, when the throttle has noticed.
 func (l *lab) probes(rate float64) (top, total float64) {
 	span := sized(5*time.Minute, time.Minute)
 	all := make([]*load, l.priorities)

@@ -262,7 +262,8 @@ var exits = map[string]func(){
 	"Goexit":     runtime.Goexit,
 }
 
-// leave runs f on a goroutine of its own, and fails the test unless f panics or exits as the exit of that name does.
+// leave runs f on a goroutine of its own, and fails the test unless f panics or exits as the exit
+// of that name does.
 func leave(t *testing.T, exit string, f func()) {
 	t.Helper()
 	returned, recovered := false, any(nil)
