@@ -115,11 +115,17 @@ func TestTheWindowForgetsAndTheTotalsDoNot(t *testing.T) {
 	})
 }
 
-func TestStatsAreWordsAsJSON(t *testing.T) {
-	th := build(t, throttle.Config{Priorities: 6, Mode: throttle.Shadow, Policy: throttle.Tiered})
+func TestStatsAsJSON(t *testing.T) {
+	th := build(t, throttle.Config{
+		Name: "orders", Priorities: 6, Ratio: 1.5, MinimumRate: 3, Window: 30 * time.Second,
+		Policy: throttle.Tiered, TargetRejection: 0.2, Mode: throttle.Shadow,
+	})
 	text, err := json.Marshal(th.Stats())
 	equal(t, "error", err, nil)
-	for _, want := range []string{`"Policy":"tiered"`, `"Mode":"shadow"`, `"Priority":"high"`, `"Priority":"p5"`, `"Cause":"own"`} {
+	for _, want := range []string{
+		`"Name":"orders"`, `"Policy":"tiered"`, `"Mode":"shadow"`, `"Ratio":1.5`, `"MinimumRate":3`, `"TargetRejection":0.2`,
+		`"Window":30000000000`, `"Priority":"high"`, `"Priority":"p5"`, `"Cause":"own"`,
+	} {
 		equal(t, want+" in "+string(text), strings.Contains(string(text), want), true)
 	}
 	var got throttle.Stats
