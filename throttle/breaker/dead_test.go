@@ -16,9 +16,7 @@ func TestDeadEndpointsAreDisabled(t *testing.T) {
 	type times struct{ timeout, rate time.Duration }
 	settings := []times{{10 * time.Second, 5 * time.Second}, {30 * time.Second, 5 * time.Second}, {30 * time.Second, time.Second}, {2 * time.Minute, 5 * time.Second}}
 	rates := []int{20, 100}
-	if testing.Short() || raceEnabled {
-		settings, rates = settings[:1], rates[:1]
-	}
+	settings, rates = settings[:size(len(settings), 1, 1)], rates[:size(len(rates), 1, 1)]
 	for _, times := range settings {
 		for _, n := range []int{5, 10} {
 			for _, rps := range rates {
@@ -38,10 +36,7 @@ func deadFleets(t *testing.T, c breaker.Config, rps int, share float64) {
 	t.Helper()
 	promised := time.Duration(1.1 * float64(c.ConsecutiveFailureThreshold) * float64(c.BreakerTimeout+c.SampleRate))
 	late, worst := 0, time.Duration(0)
-	fleets := uint64(8)
-	if testing.Short() || raceEnabled {
-		fleets = 2
-	}
+	fleets := size[uint64](8, 2, 1)
 	for seed := range fleets {
 		synctest.Test(t, func(t *testing.T) {
 			k, f := breaker.Key{ID: "dead"}, newTraffic(seed, time.Minute)
@@ -87,11 +82,7 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 				k, f := breaker.Key{ID: "poor"}, newTraffic(uint64(rps), time.Minute)
 				all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, ConsecutiveFailureThreshold: 5})
 				running(t, all...)
-				day := 24 * time.Hour
-				if testing.Short() || raceEnabled {
-					day = time.Hour
-				}
-				f.during(t.Context(), day, rps, k, 0.3, all...)
+				f.during(t.Context(), size(24*time.Hour, time.Hour, 10*time.Minute), rps, k, 0.3, all...)
 				s := all[0].Status(k)
 				if s.State == breaker.Disabled {
 					t.Errorf("got it disabled, want never")

@@ -89,12 +89,8 @@ func TestFault13ListsAllKeys(t *testing.T) {
 	asked := func(circuits int) (calls int64) {
 		synctest.Test(t, func(t *testing.T) {
 			store := newMeddler(breaker.NewMemoryStore())
-			hand := agent(t, breaker.Config{Store: *store.inner.Load()})
-			for i := range circuits {
-				if err := hand.Disable(t.Context(), breaker.Key{ID: fmt.Sprint(i)}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			sample(t, agent(t, breaker.Config{Store: *store.inner.Load(), Poll: failingAll(circuits), ConsecutiveFailureThreshold: 1}))
+			time.Sleep(time.Minute) // until the lease is over
 			quiet := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) { return nil, nil }
 			running(t, agent(t, breaker.Config{Store: store, Poll: quiet}))
 			time.Sleep(time.Minute)

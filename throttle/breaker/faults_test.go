@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +54,7 @@ func TestFault01KeysAreParsed(t *testing.T) {
 	}
 }
 
-// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead for an hour: it got a third of them.
+// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead: it got a third of them.
 func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "dead"}, newTraffic(1, time.Minute)
@@ -67,7 +66,8 @@ func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
 		}
 		before, _ := f.calls(k)
 		crowded := 0
-		end := time.Now().Add(time.Hour)
+		hour := size(time.Hour, time.Hour, 10*time.Minute)
+		end := time.Now().Add(hour)
 		f.flow(t.Context(), 100, k, 1, all, func() bool {
 			if err := all[0].CanExecute(t.Context(), k); errors.Is(err, breaker.ErrTooManyRequests) {
 				crowded++
@@ -79,9 +79,9 @@ func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
 		})
 		made, refused := f.calls(k)
 		probes := made - before
-		cycles := int(time.Hour/(30*time.Second)) + 1 // the shortest stay in open alone
+		cycles := int(hour/(30*time.Second)) + 1 // the shortest stay in open alone
 		if most := cycles * 5; probes > most || probes < most/4 {
-			t.Errorf("got %d probes in an hour, want at most 5 in each of %d half-open times, and not none", probes, cycles)
+			t.Errorf("got %d probes, want at most 5 in each of %d half-open times, and not none", probes, cycles)
 		}
 		if share := float64(probes) / float64(made+refused-before); share > 0.003 {
 			t.Errorf("got %.2f %% of the traffic through to a dead endpoint, want at most 0.3 %%", 100*share)
@@ -155,7 +155,7 @@ func TestFault03OneSuccessCloses(t *testing.T) {
 func TestFault04SilentEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, BreakerTimeout: 10 * time.Minute, ConsecutiveFailureThreshold: 3})
+		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, BreakerTimeout: 2 * time.Minute, ConsecutiveFailureThreshold: 3})
 		running(t, all...)
 		for trip := 1; trip < 3; trip++ {
 			took := eventually(t, 12*time.Second, "it opens", func() bool {
@@ -163,10 +163,10 @@ func TestFault04SilentEndpoints(t *testing.T) {
 				return inState(k, breaker.Open, all...)()
 			})
 			t.Logf("trip %d after %v", trip, took)
-			eventually(t, 10*time.Minute+time.Second, "it is half-open", inState(k, breaker.HalfOpen, all...))
-			time.Sleep(time.Hour)
+			eventually(t, 2*time.Minute+time.Second, "it is half-open", inState(k, breaker.HalfOpen, all...))
+			time.Sleep(10 * time.Minute)
 			if s := all[1].Status(k); s.State != breaker.HalfOpen || s.Trips != trip {
-				t.Errorf("got state %v with %d trips after an hour of silence, want half_open with %d", s.State, s.Trips, trip)
+				t.Errorf("got state %v with %d trips after ten minutes of silence, want half_open with %d", s.State, s.Trips, trip)
 			}
 		}
 		eventually(t, 12*time.Second, "the third trip disables it", func() bool {
@@ -180,10 +180,10 @@ func TestFault04SilentEndpoints(t *testing.T) {
 func TestFault05BlindAfterClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		m := agent(t, breaker.Config{Poll: f.poll, BreakerTimeout: time.Hour})
+		m := agent(t, breaker.Config{Poll: f.poll, BreakerTimeout: 10 * time.Minute})
 		running(t, m)
 		f.during(t.Context(), 11*time.Second, 20, k, 1, m)
-		eventually(t, 61*time.Minute, "it is half-open", inState(k, breaker.HalfOpen, m))
+		eventually(t, 11*time.Minute, "it is half-open", inState(k, breaker.HalfOpen, m))
 		for !inState(k, breaker.Closed, m)() {
 			f.during(t.Context(), time.Second, 20, k, 0, m)
 		}
@@ -191,26 +191,6 @@ func TestFault05BlindAfterClosing(t *testing.T) {
 		f.during(t.Context(), 11*time.Second, 20, k, 1, m)
 		if s := m.Status(k); s.State != breaker.Open || s.Trips != 2 {
 			t.Errorf("got state %v with %d trips %v after it has closed and failed, want open with 2", s.State, s.Trips, time.Since(begun))
-		}
-	})
-}
-
-// TestFault06LookBackStopsSliding has an outage after a trip and six hours of health: it opens as fast as the first time.
-func TestFault06LookBackStopsSliding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		m := agent(t, breaker.Config{Poll: f.poll, ConsecutiveResetAfter: 48 * time.Hour})
-		running(t, m)
-		f.during(t.Context(), 11*time.Second, 10, k, 1, m)
-		f.during(t.Context(), time.Minute, 10, k, 0, m)
-		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 1 {
-			t.Fatalf("got state %v with %d trips, want closed with 1", s.State, s.Trips)
-		}
-		f.during(t.Context(), 6*time.Hour, 10, k, 0, m)
-		begun, ctx := time.Now(), context.Background()
-		f.flow(ctx, 10, k, 1, []*breaker.Manager{m}, func() bool { return m.Status(k).State == breaker.Closed })
-		if took := time.Since(begun); took > 50*time.Second { // 70 % of the window, and a round
-			t.Errorf("it opened %v after the outage began, want within 50 s", took)
 		}
 	})
 }

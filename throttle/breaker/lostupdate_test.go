@@ -74,7 +74,7 @@ func (s *clerk) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, er
 func TestNoUpdateIsLost(t *testing.T) {
 	total := map[bool]int{}
 	for _, unfenced := range []bool{false, true} {
-		for seed := range crowds() {
+		for seed := range size[uint64](3, 1, 1) {
 			synctest.Test(t, func(t *testing.T) {
 				store := crowd(t, seed, unfenced)
 				store.mu.Lock()
@@ -95,20 +95,8 @@ func TestNoUpdateIsLost(t *testing.T) {
 	}
 }
 
-// crowds and crowdRounds are fewer under the race detector, whose own runtime fails on hundreds of thousands of goroutines.
-func crowds() uint64 {
-	if raceEnabled {
-		return 1
-	}
-	return 3
-}
-
-func crowdRounds() int {
-	if raceEnabled {
-		return 40
-	}
-	return 300
-}
+// crowdRounds is how many changes by hand a crowd makes.
+func crowdRounds() int { return size(300, 40, 40) }
 
 // crowd has three leaders of short leases and one hand at work on four circuits, for a quarter of a minute of the bubble's.
 func crowd(t *testing.T, seed uint64, unfenced bool) *clerk {

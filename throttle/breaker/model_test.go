@@ -39,11 +39,7 @@ type model struct {
 
 // TestRandomHistories makes hundreds of short histories, each of another seed, and checks each against the rules of the breaker.
 func TestRandomHistories(t *testing.T) {
-	histories := uint64(400)
-	if testing.Short() || raceEnabled { // whose runtime fails now and then, the more goroutines are made: a history makes five thousand
-		histories = 12
-	}
-	for seed := range histories {
+	for seed := range size[uint64](400, 12, 4) { // each makes five thousand goroutines
 		if bad := history(t, seed); bad != nil {
 			tail := bad.judge.history
 			if len(tail) > 150 {

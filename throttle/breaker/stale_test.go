@@ -118,8 +118,9 @@ func TestAFrozenStoreDelaysNoCall(t *testing.T) {
 func TestTheLeaderIsFollowed(t *testing.T) {
 	for _, rate := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second} {
 		t.Run(rate.String(), func(t *testing.T) {
-			for i := range 20 {
-				synctest.Test(t, func(t *testing.T) { followed(t, rate, time.Duration(i)*rate/20) })
+			phases := size(20, 20, 4)
+			for i := range phases {
+				synctest.Test(t, func(t *testing.T) { followed(t, rate, time.Duration(i)*rate/time.Duration(phases)) })
 			}
 		})
 	}
@@ -161,7 +162,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 
 // TestAFlushForgetsNothing empties the store under three agents, again and again, at any moment.
 func TestAFlushForgetsNothing(t *testing.T) {
-	for i := range 10 {
+	for i := range size(10, 10, 3) {
 		synctest.Test(t, func(t *testing.T) {
 			store := newMeddler(breaker.NewMemoryStore())
 			keys := circuitsByHand(t, store)

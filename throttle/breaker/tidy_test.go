@@ -28,9 +28,9 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 			f.during(t.Context(), 11*time.Second, 20, k, 1, m)
 			f.during(t.Context(), 6*time.Minute, 20, k, 0, m)
 		}},
-		{"open, and never called again", breaker.Config{Retention: time.Hour}, func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key) {
+		{"open, and never called again", breaker.Config{Retention: 10 * time.Minute}, func(t *testing.T, m *breaker.Manager, f *traffic, k breaker.Key) {
 			f.during(t.Context(), 11*time.Second, 20, k, 1, m)
-			time.Sleep(59 * time.Minute)
+			time.Sleep(9 * time.Minute)
 			if s := m.Status(k); s.State != breaker.HalfOpen || s.Trips != 1 {
 				t.Errorf("got state %v with %d trips before Retention is over, want half_open with 1", s.State, s.Trips)
 			}
@@ -106,8 +106,8 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 func TestTripsAreForgottenSilently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, k := newEars(), breaker.Key{ID: "a"}
-		m, _ := tripped(t, k, breaker.Config{Retention: time.Hour, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
-		time.Sleep(2 * time.Hour)
+		m, _ := tripped(t, k, breaker.Config{Retention: 10 * time.Minute, Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
+		time.Sleep(20 * time.Minute)
 		n.check(t, 1)
 		if len(n.changed) != 3 || len(m.List()) != 0 {
 			t.Errorf("got %d changes and %v known, want 3, to open, half-open and closed, and nothing", len(n.changed), m.List())
@@ -115,19 +115,25 @@ func TestTripsAreForgottenSilently(t *testing.T) {
 	})
 }
 
-// TestPollsAskForWhatMatters reads the question: few failures of unknown circuits are of no interest.
+// TestPollsAskForWhatMatters reads the query. It wants the failures that open an unknown circuit. Of a known circuit it wants the calls since the
+// last change, but none from before the window, however long ago the change was.
 func TestPollsAskForWhatMatters(t *testing.T) {
-	var got breaker.PollQuery
-	poll := func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		got = q
-		return nil, nil
-	}
-	m := agent(t, breaker.Config{Poll: poll, MinimumRequestCount: 20, FailureThreshold: 50})
-	if err := m.Disable(t.Context(), breaker.Key{ID: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	sample(t, m)
-	if got.Window != time.Minute || got.MinFailures != 10 || len(got.Since) != 1 {
-		t.Errorf("got %+v, want a window of 1 min, 10 failures at least, and one circuit that is known", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var got breaker.PollQuery
+		poll := func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			got = q
+			return nil, nil
+		}
+		m, k := agent(t, breaker.Config{Poll: poll, MinimumRequestCount: 20, FailureThreshold: 50}), breaker.Key{ID: "a"}
+		for wait, since := range map[time.Duration]time.Duration{0: 0, 20 * time.Second: 20 * time.Second, 6 * time.Hour: time.Minute} {
+			if err := errors.Join(m.Enable(t.Context(), k), m.Disable(t.Context(), k)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(wait)
+			sample(t, m)
+			if got.Window != time.Minute || got.MinFailures != 10 || len(got.Since) != 1 || got.Since[k] != since {
+				t.Errorf("%v after the change: got %+v, want a window of 1 min, 10 failures at least, and one circuit since %v", wait, got, since)
+			}
+		}
+	})
 }

@@ -176,7 +176,7 @@ func eventually(t testing.TB, atMost time.Duration, what string, holds func() bo
 		if time.Since(begun) > atMost {
 			t.Fatalf("after %v: got no sign that %s, want it within %v", time.Since(begun), what, atMost)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(max(10*time.Millisecond, atMost/1000))
 	}
 	return time.Since(begun)
 }

@@ -181,11 +181,11 @@ func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
 func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		c := breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Poll: f.poll, Retention: time.Hour, Refresh: 20 * time.Second}
+		c := breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Poll: f.poll, Retention: 10 * time.Minute, Refresh: 20 * time.Second}
 		all := agents(t, 3, c)
 		running(t, all...)
 		f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
-		time.Sleep(time.Hour + 5*time.Minute)
+		time.Sleep(15 * time.Minute)
 		for i, m := range all {
 			if s := m.Stats(); len(m.List()) != 0 || s.Failures[breaker.RecordsLost] != 0 {
 				t.Errorf("agent %d: got %v known and %d losses told, want none", i, m.List(), s.Failures[breaker.RecordsLost])
