@@ -84,11 +84,42 @@ func TestNewNamesEveryFault(t *testing.T) {
 	}
 }
 
-func TestMustPanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("Must let an error pass")
+func TestASharedStoreWantsAPoll(t *testing.T) {
+	c := breaker.Config{Name: "x", Store: newMeddler(breaker.NewMemoryStore())}
+	if m, err := breaker.New(c); err == nil || m != nil || !strings.Contains(err.Error(), "Config.Poll is nil: a shared Store wants a poll") {
+		t.Errorf("got %v, %v", m, err)
+	}
+	c.Counter = breaker.NewCounter(time.Minute)
+	if _, err := breaker.New(c); err != nil {
+		t.Errorf("with a Counter: %v", err)
+	}
+}
+
+// TestFault03ThresholdsOverlap refuses settings with which the same results would open and close: 80 % failures never disabled.
+func TestFault03ThresholdsOverlap(t *testing.T) {
+	for _, tt := range []struct {
+		failure, success float64
+		good             bool
+	}{{70, 5, false}, {70, 30, false}, {70, 30.1, true}, {50, 50, false}, {100, 0.1, true}, {10, 90, false}, {10, 90.5, true}} {
+		_, err := breaker.New(breaker.Config{Name: "deliveries", FailureThreshold: tt.failure, SuccessThreshold: tt.success})
+		if good := err == nil; good != tt.good {
+			t.Errorf("FailureThreshold %v, SuccessThreshold %v: got %v, want good %v", tt.failure, tt.success, err, tt.good)
 		}
-	}()
-	breaker.Must(breaker.New(breaker.Config{}))
+		if err != nil && (!strings.Contains(err.Error(), "SuccessThreshold") || !strings.Contains(err.Error(), "100 - FailureThreshold")) {
+			t.Errorf("got %v, want the field and the reason", err)
+		}
+	}
+}
+
+func TestANilFunctionIsAnErrorAndLongTimesAreFine(t *testing.T) {
+	m := agent(t, breaker.Config{})
+	if err := m.Circuit(breaker.Key{}).Run(t.Context(), nil); err == nil {
+		t.Error("a nil function made no error")
+	}
+	for _, c := range []breaker.Config{{BreakerTimeout: 96 * time.Hour}, {SampleRate: 264 * time.Hour}, {BreakerTimeout: 30 * 24 * time.Hour}} {
+		c.Name = "x"
+		if _, err := breaker.New(c); err != nil {
+			t.Errorf("its own defaults are refused: %v", err)
+		}
+	}
 }

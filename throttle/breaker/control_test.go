@@ -1,8 +1,11 @@
 package breaker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +97,38 @@ func TestAnAgentGoesByItsOwnWord(t *testing.T) {
 	}
 }
 
+// TestAChangeByHandHoldsAtOnce refreshes while the change is being written, as Run does all the time.
+func TestAChangeByHandHoldsAtOnce(t *testing.T) {
+	store := newMeddler(breaker.NewMemoryStore())
+	m, k := agent(t, breaker.Config{Store: store}), breaker.Key{ID: "a"}
+	store.before = only(func(ctx context.Context) error { return m.Refresh(ctx) }, "Apply")
+	if err := m.ForceOpen(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
+		t.Errorf("got %v after ForceOpen returned nil, want ErrOpen", err)
+	}
+}
+
+// TestManyChangesByHandAtOnce changes two hundred circuits at once, in a store that is far away but well.
+func TestManyChangesByHandAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMeddler(breaker.NewMemoryStore())
+		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+		m := agent(t, breaker.Config{Store: store})
+		var all sync.WaitGroup
+		errs := make([]error, 200)
+		for i := range errs {
+			all.Go(func() { errs[i] = m.Disable(t.Context(), breaker.Key{ID: fmt.Sprint(i)}) })
+		}
+		all.Wait()
+		if good := len(m.List()); good < len(errs) {
+			first := errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+			t.Errorf("got %d of %d circuits disabled, and error %v, want all: nothing is wrong with the store", good, len(errs), first)
+		}
+	})
+}
+
 // TestEnableStartsAnew: neither trips nor failures of before count.
 func TestEnableStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,6 +159,58 @@ func TestEnableStartsAnew(t *testing.T) {
 	})
 }
 
+// TestFault20EndpointsAreNeverRemoved forgets a circuit everywhere, in the store as soon as everybody can have heard.
+func TestFault20EndpointsAreNeverRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
+		m, other := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+		if err := errors.Join(m.Disable(t.Context(), k), other.Refresh(t.Context()), m.Forget(t.Context(), k), other.Refresh(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []*breaker.Manager{m, other} {
+			if l := a.List(); len(l) != 0 || a.CanExecute(t.Context(), k) != nil {
+				t.Errorf("got %v known after Forget, want nothing", l)
+			}
+		}
+		time.Sleep(time.Minute)
+		sample(t, other)
+		loaded, err := store.Load(t.Context(), []int{k.RecordID().Shard()})
+		if err != nil || len(loaded[0].Records) != 0 {
+			t.Errorf("got %d records after ObservabilityWindow, error %v, want none", len(loaded[0].Records), err)
+		}
+	})
+}
+
+// TestWhatIsForgottenStaysForgotten forgets one circuit and enables another: neither comes back from agents that knew of them, while their records
+// are in the store and after.
+func TestWhatIsForgottenStaysForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, k, ctx := breaker.NewMemoryStore(), sameShard(2), t.Context()
+		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+		running(t, all...)
+		if err := errors.Join(all[0].Disable(ctx, k[0]), all[0].Disable(ctx, k[1])); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := errors.Join(all[1].Forget(ctx, k[0]), all[2].Enable(ctx, k[1])); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		for range 90 {
+			for i, m := range all {
+				if m.CanExecute(ctx, k[0]) != nil || m.CanExecute(ctx, k[1]) != nil || m.Status(k[0]) != (breaker.Status{Key: k[0]}) {
+					t.Fatalf("agent %d: got %+v of what was forgotten and %+v of what was enabled, want nothing and closed", i, m.Status(k[0]), m.Status(k[1]))
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		loaded, err := store.Load(ctx, []int{7})
+		if err != nil || len(loaded[0].Records) != 0 {
+			t.Errorf("got %d records, error %v, want none in the end", len(loaded[0].Records), err)
+		}
+	})
+}
+
 func TestListIsInOrder(t *testing.T) {
 	agents, _ := fleet(t, 1, breaker.Config{})
 	m := agents[0]
@@ -141,28 +228,5 @@ func TestListIsInOrder(t *testing.T) {
 	}
 	if got := m.Stats().Circuits; got != [breaker.NumStates]int{0, 0, 0, 4} {
 		t.Errorf("circuits %v", got)
-	}
-}
-
-func TestAClosedManager(t *testing.T) {
-	agents, _ := fleet(t, 1, breaker.Config{})
-	m, k := agents[0], breaker.Key{ID: "k"}
-	if err := m.Disable(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("CanExecute: %v, want what was known", err)
-	}
-	for name, err := range map[string]error{
-		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
-	} {
-		if !errors.Is(err, breaker.ErrManagerClosed) {
-			t.Errorf("%s: %v, want ErrManagerClosed", name, err)
-		}
 	}
 }

@@ -85,6 +85,18 @@ func TestCounterLosesNothing(t *testing.T) {
 	}
 }
 
+// TestCounterHasRoom for keys that differ in the tenant or in the middle only.
+func TestCounterHasRoom(t *testing.T) {
+	c := breaker.NewCounter(time.Minute)
+	for i := range size(50_000, 50_000, 10_000) {
+		c.Failure(breaker.Key{Tenant: fmt.Sprint(i), ID: "default"})
+		c.Failure(breaker.Key{ID: fmt.Sprintf("https://%06d.example/webhook", i)})
+	}
+	if n := c.Dropped(); n > 0 {
+		t.Errorf("%d results were dropped", n)
+	}
+}
+
 func ExampleCounter() {
 	c := breaker.NewCounter(time.Minute)
 	for range 10 {

@@ -3,7 +3,6 @@ package breaker
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 )
@@ -137,89 +136,4 @@ func TestSaneCounts(t *testing.T) {
 			t.Errorf("%v.sane() = %v, want %v", n, got, want)
 		}
 	}
-}
-
-func TestBlankIsWhatSaysNothing(t *testing.T) {
-	tests := []struct {
-		name   string
-		record record
-		want   bool
-	}{
-		{"closed", record{}, true},
-		{"enabled lately", record{countSince: noon.Add(-time.Minute + 1)}, false},
-		{"enabled a window ago", record{countSince: noon.Add(-time.Minute)}, true},
-		{"open", record{state: Open}, false},
-		{"forced", record{forced: true}, false},
-		{"tripped", record{trips: 1}, false},
-		{"to be notified", record{pending: []Event{{}}}, false},
-	}
-	for _, tt := range tests {
-		if got := tt.record.blank(noon, time.Minute); got != tt.want {
-			t.Errorf("%s: blank = %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestRecordsComeBackAsTheyWere(t *testing.T) {
-	keys := []Key{{}, {ID: "https://x:8443/h"}, {Tenant: "\xff", ID: "\x00"}, {Tenant: "a", ID: "\xff\xfe"}, {ID: "\u2028<&>"}}
-	for _, k := range keys {
-		for s := range State(NumStates) {
-			r := record{
-				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: TooManyTrips, changedAt: noon, openUntil: after(1000),
-				countSince: after(2000), calledAt: after(3000), failures: 0.1, successes: 1e300,
-				pending: []Event{{Breaker: "b", Key: k, From: s, To: Open, Reason: ByHand, Trips: 2, Generation: 9, At: noon, Failures: 1, Successes: 2, DryRun: true}},
-			}
-			data, err := r.encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
-			if err != nil {
-				t.Fatalf("%s: %v", data, err)
-			}
-			if a, b := fmt.Sprintf("%+v", *got), fmt.Sprintf("%+v", r); a != b {
-				t.Errorf("got  %s\nwant %s", a, b)
-			}
-		}
-	}
-}
-
-func TestRecordsThatMakeNoSense(t *testing.T) {
-	k := Key{ID: "a"}
-	good := `{"v":1,"id":"a","state":"open","trips":1,"generation":1,"changed_at":1,"failures":0,"successes":0}`
-	if _, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(good)}, "b"); err != nil {
-		t.Fatal(err)
-	}
-	for _, bad := range []string{
-		"", "null", "[]", "\x82\xa3", good[:len(good)-1],
-		`{"v":0,"id":"a","state":"open"}`, `{"v":1,"id":"a"}`, `{"v":1,"id":"a","state":"ajar"}`, `{"v":1,"id":"b","state":"open"}`,
-		`{"v":1,"id":"a","state":"open","trips":-1}`, `{"v":1,"id":"a","state":"open","reason":"whim"}`,
-		`{"v":1,"id":"a","state":"open","pending":[{"from":"open","to":"ajar","reason":"failing"}]}`,
-		`{"v":1,"id":"a","state":"open","trips":1e99}`,
-	} {
-		if r, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(bad)}, "b"); err == nil {
-			t.Errorf("%q became %+v", bad, *r)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"v":1,"id":"a","state":"open","trips":1,"generation":1,"changed_at":1,"failures":0,"successes":0}`))
-	f.Add([]byte(`{"v":1,"id_bytes":"/w==","state":"half_open","pending":[{"from":"open","to":"closed","reason":"by_hand"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, k := range []Key{{ID: "a"}, {ID: "\xff"}} {
-			r, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
-			if err != nil {
-				continue
-			}
-			again, err := r.encode()
-			if err != nil {
-				t.Fatalf("%q cannot be written again: %v", data, err)
-			}
-			r2, err := decode(StoredRecord{ID: k.RecordID(), Data: again}, "b")
-			if err != nil || r2.state != r.state || !slices.Equal(r2.pending, r.pending) {
-				t.Errorf("%q became %q: %v", data, again, err)
-			}
-		}
-	})
 }

@@ -11,6 +11,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
+// TestARoundByHandNotifies makes one round by hand, which is all that this process does.
+func TestARoundByHandNotifies(t *testing.T) {
+	n := newEars()
+	m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{Failures: 20}), Notify: n.notify, Hooks: breaker.Hooks{Changed: n.change}})
+	sample(t, m)
+	n.check(t, 1)
+}
+
 // ears are a notifier, and the hook that tells of every change.
 type ears struct {
 	mu      sync.Mutex

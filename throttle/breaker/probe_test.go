@@ -1,42 +1,157 @@
-package breaker
+package breaker_test
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func TestOneAsksForProbesAndEachIsTakenOnce(t *testing.T) {
-	now := time.Now()
-	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
-	var p probes
-	if p.take(now) || !p.begin(now) {
-		t.Fatal("there is one before anybody asked, or nobody may ask")
+// granter is a store that grants probes that nobody asked for, or that are over already.
+type granter struct {
+	*meddler
+	grant breaker.ProbeGrant
+}
+
+func (g *granter) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	if _, err := g.meddler.Probe(ctx, requests); err != nil {
+		return nil, err
 	}
-	if p.begin(now) {
-		t.Error("two ask at once")
+	grants := make([]breaker.ProbeGrant, len(requests))
+	for i := range grants {
+		grants[i] = g.grant
 	}
-	p.grant(1, at(5))
-	if p.begin(at(4)) {
-		t.Error("more is asked for while there is one")
+	return grants, nil
+}
+
+// TestGrantsThatMakeNoSense calls a half-open endpoint 100 times a second for ten seconds, which are two sample rates: not more than was asked
+// for is taken, and the store is not asked at each call.
+func TestGrantsThatMakeNoSense(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grant             breaker.ProbeGrant
+		made, least, most int64 // calls let through, and the store asked
+	}{
+		"fewer than none":      {breaker.ProbeGrant{Granted: -1, Remaining: time.Second}, 0, 9, 11},
+		"more than asked for":  {breaker.ProbeGrant{Granted: 1000, Remaining: time.Hour}, 600, 400, 1001},
+		"over already":         {breaker.ProbeGrant{Granted: 1, Remaining: -time.Hour}, 0, 50, 65},
+		"none, for no time":    {breaker.ProbeGrant{}, 0, 50, 65},
+		"none, for ever after": {breaker.ProbeGrant{Remaining: 1 << 62}, 0, 2, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, k := &granter{meddler: newMeddler(breaker.NewMemoryStore()), grant: tt.grant}, breaker.Key{ID: "a"}
+				sample(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})}))
+				var asks atomic.Int64
+				store.before = func(_ context.Context, op string) error {
+					if op == "Probe" {
+						asks.Add(1)
+					}
+					return nil
+				}
+				m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+				running(t, m)
+				time.Sleep(31 * time.Second)
+				asks.Store(0)
+				made := int64(0)
+				for range 1000 {
+					if m.CanExecute(t.Context(), k) == nil {
+						made++
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if n := asks.Load(); made > tt.made || n < tt.least || n > tt.most {
+					t.Errorf("got %d calls let through and the store asked %d times, want at most %d, and %d to %d", made, n, tt.made, tt.least, tt.most)
+				}
+				if n := m.Stats().Probes; n > 2000 {
+					t.Errorf("got %d probes counted, want no more than were asked for", n)
+				}
+			})
+		})
 	}
-	if p.take(at(5)) {
-		t.Error("one was taken after its time")
-	}
-	if !p.take(at(4)) || p.take(at(4)) {
-		t.Error("one was granted, and there was none, or there were two")
-	}
-	if !p.begin(at(4)) {
-		t.Error("nobody may ask for the next")
-	}
-	p.grant(0, at(5))
-	if p.begin(at(4)) {
-		t.Error("more is asked for when the budget is used up")
-	}
-	if !p.begin(at(5)) {
-		t.Error("nobody may ask when the next budget has begun")
-	}
-	p.grant(0, time.Time{})
-	if !p.begin(at(5)) {
-		t.Error("nobody may ask again when there was no answer")
-	}
+}
+
+// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead: it got a third of them.
+func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, f := breaker.Key{ID: "dead"}, newTraffic(1, time.Minute)
+		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, HalfOpenProbes: 5})
+		running(t, all...)
+		f.during(t.Context(), 10*time.Second, 100, k, 1, all...)
+		if !inState(k, breaker.Open, all...)() {
+			t.Fatal("got an endpoint that is not open after 10 s")
+		}
+		before, _ := f.calls(k)
+		crowded := 0
+		hour := size(time.Hour, time.Hour, 10*time.Minute)
+		end := time.Now().Add(hour)
+		f.flow(t.Context(), 100, k, 1, all, func() bool {
+			if err := all[0].CanExecute(t.Context(), k); errors.Is(err, breaker.ErrTooManyRequests) {
+				crowded++
+			} else if err == nil {
+				f.end(k, true)
+				before--
+			}
+			return time.Now().Before(end)
+		})
+		made, refused := f.calls(k)
+		probes := made - before
+		cycles := int(hour/(30*time.Second)) + 1 // the shortest stay in open alone
+		if most := cycles * 5; probes > most || probes < most/4 {
+			t.Errorf("got %d probes, want at most 5 in each of %d half-open times, and not none", probes, cycles)
+		}
+		if share := float64(probes) / float64(made+refused-before); share > 0.003 {
+			t.Errorf("got %.2f %% of the traffic through to a dead endpoint, want at most 0.3 %%", 100*share)
+		}
+		if crowded == 0 {
+			t.Error("got no ErrTooManyRequests, want some while probes are under way")
+		}
+	})
+}
+
+// TestHalfOpenNeedsNoLeader has agents whom nobody leads any more: an open circuit's time is over for them all the same, and
+// probes are let through, as many as the fleet may make.
+func TestHalfOpenNeedsNoLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, k, f := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		first := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})})
+		sample(t, first)
+		store.before = only(func(context.Context) error { return errNetwork }, "Campaign", "Apply")
+		all := agents(t, 3, breaker.Config{Store: store, Poll: f.poll, HalfOpenProbes: 5})
+		running(t, all...)
+		time.Sleep(time.Second)
+		f.during(t.Context(), 28*time.Second, 20, k, 1, all...)
+		if made, _ := f.calls(k); made > 0 {
+			t.Errorf("got %d calls through an open circuit, want 0", made)
+		}
+		time.Sleep(2 * time.Second)
+		if !inState(k, breaker.HalfOpen, all...)() {
+			t.Errorf("got state %v when the time is over, want half_open", all[0].Status(k).State)
+		}
+		f.during(t.Context(), time.Minute, 20, k, 1, all...)
+		if made, _ := f.calls(k); made < 40 || made > 13*5 {
+			t.Errorf("got %d probes in a minute, want about 5 in each 5 s, and at most 65", made)
+		}
+	})
+}
+
+// TestProbesFindSeldomCalls calls a half-open endpoint once in ten seconds: probes are in stock, so that it recovers.
+func TestProbesFindSeldomCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll})
+		running(t, all...)
+		f.during(t.Context(), 6*time.Second, 20, k, 1, all...)
+		for i := range 30 {
+			time.Sleep(9700 * time.Millisecond)
+			_ = f.call(t.Context(), all[i%3], k, 0)
+		}
+		if !inState(k, breaker.Closed, all...)() {
+			made, refused := f.calls(k)
+			t.Errorf("got state %v after five minutes, %d calls made and %d refused, want closed", all[0].Status(k).State, made, refused)
+		}
+	})
 }

@@ -3,8 +3,6 @@ package breaker_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,49 +11,45 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// wrongAfter changes circuits one after the other, has two refresh beside each other after each, and returns how many of them did not go by
-// what they had read when Refresh had returned.
-func wrongAfter(t *testing.T, change func(hand *breaker.Manager, k breaker.Key) error, want error) int {
-	t.Helper()
-	store, ctx := breaker.NewMemoryStore(), t.Context()
-	hand, m := agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute}), agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute})
-	sample(t, agent(t, breaker.Config{Store: store, StoreTimeout: time.Minute, Poll: failingAll(300)})) // a large table takes long to make
-	var wrong [2]int
-	for i := range size(75, 75, 15) {
-		k := breaker.Key{ID: fmt.Sprint("changed ", i)}
-		if err := errors.Join(hand.Disable(ctx, k), m.Refresh(ctx), change(hand, k)); err != nil {
-			t.Fatal(err)
-		}
-		var both sync.WaitGroup
-		for j := range wrong {
-			both.Go(func() {
-				if err := m.Refresh(ctx); err != nil {
-					t.Error(err)
-				}
-				if err := m.CanExecute(ctx, k); !errors.Is(err, want) {
-					wrong[j]++
-				}
-			})
-		}
-		both.Wait()
-	}
-	return wrong[0] + wrong[1]
+// forgetful is a store that leaves out what it was asked to load.
+type forgetful struct{ *meddler }
+
+func (f forgetful) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+	loaded, err := f.meddler.Load(ctx, shards)
+	return loaded[1:], err
 }
 
-// TestCallsGoByWhatWasRefreshed has two goroutines refresh at once, as Run and a caller do: for neither is a call decided by less than was read.
-func TestCallsGoByWhatWasRefreshed(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(*breaker.Manager, breaker.Key) error
-		want   error
-	}{
-		"enabled":     {func(m *breaker.Manager, k breaker.Key) error { return m.Enable(t.Context(), k) }, nil},
-		"forced open": {func(m *breaker.Manager, k breaker.Key) error { return m.ForceOpen(t.Context(), k) }, breaker.ErrOpen},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if n := wrongAfter(t, tt.change, tt.want); n > 0 {
-				t.Errorf("got %d calls decided by what was known before Refresh, want 0", n)
-			}
+// TestAShardThatIsNotLoadedIsAnError refreshes from a store that does not load all that was asked for.
+func TestAShardThatIsNotLoadedIsAnError(t *testing.T) {
+	store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
+	if err := agent(t, breaker.Config{Store: store}).Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	m := agent(t, breaker.Config{Store: forgetful{store}})
+	if err := m.Refresh(t.Context()); err == nil || m.Stats().Failures[breaker.StoreFailed] != 1 {
+		t.Errorf("got error %v and %d failures of the store told, want an error and 1", err, m.Stats().Failures[breaker.StoreFailed])
+	}
+}
+
+// TestFault13ListsAllKeys counts what agents ask of the store: nothing depends on how many circuits there are.
+func TestFault13ListsAllKeys(t *testing.T) {
+	asked := func(circuits int) (calls int64) {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMeddler(breaker.NewMemoryStore())
+			sample(t, agent(t, breaker.Config{Store: *store.inner.Load(), Poll: failingAll(circuits), ConsecutiveFailureThreshold: 1}))
+			time.Sleep(time.Minute) // until the lease is over
+			quiet := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) { return nil, nil }
+			running(t, agent(t, breaker.Config{Store: store, Poll: quiet}))
+			time.Sleep(time.Minute)
+			store.calls.Store(0)
+			time.Sleep(time.Minute)
+			calls = store.calls.Load()
 		})
+		return calls
+	}
+	none, many := asked(0), asked(1000)
+	if most := int64(67 + 25 + 13); none > most || many > most { // refreshes, extensions, rounds
+		t.Errorf("got %d calls a minute with no circuit and %d with 1,000, want at most %d of either", none, many, most)
 	}
 }
 
@@ -121,44 +115,111 @@ func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	}
 }
 
-// TestASlowTableTakesNothingBack has one goroutine take long to make a table, because of ForTenant, while another one learns of a change.
-func TestASlowTableTakesNothingBack(t *testing.T) {
-	early, slow := keyOfShard(3), breaker.Key{Tenant: "slow"}
-	for slow.RecordID().Shard() <= 3 {
-		slow.ID += "x"
-	}
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	var slowed atomic.Bool
-	store, ctx := breaker.NewMemoryStore(), t.Context()
-	hand := agent(t, breaker.Config{Store: store})
-	if err := hand.Disable(ctx, slow); err != nil {
-		t.Fatal(err)
-	}
-	m := agent(t, breaker.Config{Store: store, ForTenant: func(tenant string, c breaker.Config) breaker.Config {
-		if tenant == slow.Tenant && !slowed.Swap(true) {
-			close(begun)
-			<-goOn
+// TestHintsAreHeeded changes a circuit in a store that tells of it, and one that tells too much.
+func TestHintsAreHeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Refresh: 10 * time.Second, SampleRate: time.Minute}
+		m := agent(t, c)
+		running(t, m)
+		time.Sleep(15 * time.Second)
+		if err := agent(t, c).Disable(t.Context(), k); err != nil {
+			t.Fatal(err)
 		}
-		return c
-	}})
-	ended := make(chan error)
-	go func() { ended <- m.Refresh(ctx) }()
-	<-begun
-	err := errors.Join(hand.Disable(ctx, early), m.Refresh(ctx))
-	close(goOn)
-	if err := errors.Join(err, <-ended); err != nil {
-		t.Fatal(err)
+		eventually(t, time.Second, "the agent knows", inState(k, breaker.Disabled, m))
+	})
+}
+
+// chatterbox is a store whose Watch tells of changes all the time, or fails at once.
+type chatterbox struct {
+	*meddler
+	fails   bool
+	watches atomic.Int64
+}
+
+func (c *chatterbox) Watch(ctx context.Context, changed func()) error {
+	c.watches.Add(1)
+	for !c.fails && ctx.Err() == nil {
+		changed()
+		time.Sleep(time.Millisecond)
 	}
-	if err := m.CanExecute(ctx, early); !errors.Is(err, breaker.ErrDisabled) {
-		t.Errorf("got %v from a table that was begun earlier, want ErrDisabled", err)
+	return errNetwork
+}
+
+// TestHintsAreNotOvervalued counts what an agent asks of such stores in a minute.
+func TestHintsAreNotOvervalued(t *testing.T) {
+	for name, fails := range map[string]bool{"tells all the time": false, "fails": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &chatterbox{meddler: newMeddler(breaker.NewMemoryStore()), fails: fails}
+				stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})}))
+				time.Sleep(time.Minute)
+				stop()
+				time.Sleep(time.Second)
+				if n, w := store.calls.Load(), store.watches.Load(); n > 20*60+200 || w > 70 {
+					t.Errorf("got %d calls and %d watches in a minute, want at most 20 refreshes a second and one watch", n, w)
+				}
+			})
+		})
 	}
 }
 
-// keyOfShard returns a key whose record lies in the shard.
-func keyOfShard(shard int) breaker.Key {
-	for i := 0; ; i++ {
-		if k := (breaker.Key{ID: fmt.Sprint(i)}); k.RecordID().Shard() == shard {
-			return k
+// watched is a store whose Watch returns nil, at once.
+type watched struct {
+	*meddler
+	watches atomic.Int64
+}
+
+func (w *watched) Watch(context.Context, func()) error {
+	w.watches.Add(1)
+	return nil
+}
+
+// TestAWatchThatEndsIsTold has Watch end with no error: what is told says so, and it is watched again, but not all the time.
+func TestAWatchThatEndsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []error
+		hooks := breaker.Hooks{Failed: func(e breaker.FailureEvent) {
+			if e.Failure == breaker.StoreFailed {
+				told = append(told, e.Err)
+			}
+		}}
+		store := &watched{meddler: newMeddler(breaker.NewMemoryStore())}
+		stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks}))
+		time.Sleep(time.Minute + time.Second/2) // not when it is watched again
+		stop()
+		watches := store.watches.Load()
+		if watches < 30 || watches > 62 {
+			t.Errorf("got %d watches in a minute, want about one a second", watches)
 		}
-	}
+		if len(told) != int(watches) {
+			t.Errorf("got %d failures of the store told, want %d", len(told), watches)
+		}
+		for _, err := range told {
+			if err == nil || err.Error() != "breaker: the store's Watch has ended without an error" {
+				t.Fatalf("got %v told, want that Watch has ended", err)
+			}
+		}
+	})
+}
+
+// TestAWatchThatEndsWithItsContextIsNotTold stops an agent whose store's Watch returns nil then: all is well.
+func TestAWatchThatEndsWithItsContextIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{}), Store: &patient{meddler: newMeddler(breaker.NewMemoryStore())}})
+		stop := running(t, m)
+		time.Sleep(time.Minute)
+		stop()
+		if n := m.Stats().Failures[breaker.StoreFailed]; n != 0 {
+			t.Errorf("got %d failures of the store told, want 0", n)
+		}
+	})
+}
+
+// patient is a store whose Watch returns nil at the end of its context.
+type patient struct{ *meddler }
+
+func (*patient) Watch(ctx context.Context, _ func()) error {
+	<-ctx.Done()
+	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -15,11 +17,97 @@ func failing(context.Context) error { return errBoom }
 
 func succeeding(context.Context) error { return nil }
 
+// agent makes a manager.
+func agent(t testing.TB, c breaker.Config) *breaker.Manager {
+	t.Helper()
+	if c.Poll == nil && c.Counter == nil { // of a store that is shared, it would be refused
+		c.Counter = breaker.NewCounter(max(time.Minute, 2*c.SampleRate, c.ObservabilityWindow))
+	}
+	if c.Name == "" {
+		c.Name = "deliveries"
+	}
+	m, err := breaker.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// agents makes several managers of the same settings.
+func agents(t testing.TB, n int, c breaker.Config) []*breaker.Manager {
+	t.Helper()
+	all := make([]*breaker.Manager, n)
+	for i := range all {
+		all[i] = agent(t, c)
+	}
+	return all
+}
+
+// running lets managers run until stop is called, which waits for them, or the test ends.
+func running(t testing.TB, managers ...*breaker.Manager) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for _, m := range managers {
+		all.Go(func() {
+			if err := m.Run(ctx); err != nil {
+				t.Errorf("Run: got %v, want nil", err)
+			}
+		})
+	}
+	stop = func() { cancel(); all.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
 // sample makes one round.
 func sample(t testing.TB, m *breaker.Manager) {
 	t.Helper()
 	if err := m.Sample(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// eventually waits until something holds, for so long at most, and returns how long it took.
+func eventually(t testing.TB, atMost time.Duration, what string, holds func() bool) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	for !holds() {
+		if time.Since(begun) > atMost {
+			t.Fatalf("after %v: got no sign that %s, want it within %v", time.Since(begun), what, atMost)
+		}
+		time.Sleep(max(10*time.Millisecond, atMost/1000))
+	}
+	return time.Since(begun)
+}
+
+// inState reports whether the circuit is in the state for all agents.
+func inState(k breaker.Key, s breaker.State, all ...*breaker.Manager) func() bool {
+	return func() bool {
+		for _, m := range all {
+			if m.Status(k).State != s {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// polled is a poll that always returns the same of the circuit "a".
+func polled(r breaker.PollResult) breaker.PollFunc {
+	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		return map[breaker.Key]breaker.PollResult{{ID: "a"}: r}, nil
+	}
+}
+
+// failingAll is a poll that finds 20 failures of each of n circuits.
+func failingAll(n int) breaker.PollFunc {
+	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		all := map[breaker.Key]breaker.PollResult{}
+		for i := range n {
+			all[breaker.Key{ID: fmt.Sprint(i)}] = breaker.PollResult{Failures: 20}
+		}
+		return all, nil
 	}
 }
 
@@ -35,13 +123,51 @@ func size[T any](full, raced, short T) T {
 	return full
 }
 
-// failingAll is a poll that finds 20 failures of each of n circuits.
-func failingAll(n int) breaker.PollFunc {
-	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		all := map[breaker.Key]breaker.PollResult{}
-		for i := range n {
-			all[breaker.Key{ID: fmt.Sprint(i)}] = breaker.PollResult{Failures: 20}
+// sameShard returns keys whose records lie in one shard.
+func sameShard(n int) []breaker.Key {
+	var keys []breaker.Key
+	for i := 0; len(keys) < n; i++ {
+		if k := (breaker.Key{ID: string(rune(i))}); k.RecordID().Shard() == 7 {
+			keys = append(keys, k)
 		}
-		return all, nil
+	}
+	return keys
+}
+
+// counted returns what the counter has of a key.
+func counted(t *testing.T, c *breaker.Counter, k breaker.Key) string {
+	t.Helper()
+	n, err := c.Poll(t.Context(), breaker.PollQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%v failed, %v succeeded", n[k].Failures, n[k].Successes)
+}
+
+// circuitsByHand puts one circuit of every kind into a store, and returns their keys by kind.
+func circuitsByHand(t *testing.T, store breaker.Store) map[string]breaker.Key {
+	t.Helper()
+	keys := map[string]breaker.Key{}
+	for _, kind := range []string{"unknown", "open", "disabled", "forced open", "forced closed"} {
+		keys[kind] = breaker.Key{ID: kind}
+	}
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		return map[breaker.Key]breaker.PollResult{keys["open"]: {Failures: 20}}, nil
+	}
+	hand := agent(t, breaker.Config{Store: store, Poll: poll, BreakerTimeout: 10 * time.Minute})
+	ctx := t.Context()
+	if err := errors.Join(hand.Sample(ctx), hand.Disable(ctx, keys["disabled"]), hand.ForceOpen(ctx, keys["forced open"]), hand.ForceClose(ctx, keys["forced closed"])); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// answers wants an answer for every kind of circuit, nil for those not named.
+func answers(t *testing.T, when string, m *breaker.Manager, keys map[string]breaker.Key, want map[string]error) {
+	t.Helper()
+	for kind, k := range keys {
+		if err := m.CanExecute(t.Context(), k); !errors.Is(err, want[kind]) || want[kind] == nil && err != nil {
+			t.Errorf("%s: %s circuit: got %v, want %v", when, kind, err, want[kind])
+		}
 	}
 }

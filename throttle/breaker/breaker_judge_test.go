@@ -35,6 +35,110 @@ type judge struct {
 	wrong   []string
 }
 
+// lose empties the store.
+func (j *judge) lose() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.inner, j.records, j.shards = breaker.NewMemoryStore(), map[breaker.RecordID]*written{}, [breaker.NumShards]breaker.Version{}
+	j.life++
+	j.lost = true
+	j.note("the store loses everything")
+}
+
+// note adds a line to the history. The lock is held.
+func (j *judge) note(format string, args ...any) {
+	j.history = append(j.history, fmt.Sprintf("%s %s", time.Now().Format("04:05.000"), fmt.Sprintf(format, args...)))
+}
+
+// blame notes what must not be. The lock is held.
+func (j *judge) blame(format string, args ...any) {
+	j.note("WRONG: "+format, args...)
+	j.wrong = append(j.wrong, fmt.Sprintf(format, args...))
+}
+
+// write judges one change of a record.
+func (j *judge) write(owner string, c breaker.Change, term uint64) {
+	old := j.records[c.ID]
+	if c.Data == nil {
+		j.note("%s deletes %x", owner, c.ID[:4])
+		if old != nil && (old.State != "closed" || old.Trips != 0 && !j.decays(old) || old.Forced || len(old.Pending) > 0) {
+			j.blame("%s deleted %+v", owner, *old)
+		}
+		delete(j.records, c.ID)
+		return
+	}
+	next := &written{at: time.Now()}
+	if err := json.Unmarshal(c.Data, next); err != nil {
+		j.blame("%v: %s", err, c.Data)
+		return
+	}
+	j.note("%s, term %d, writes %s %s %s, generation %d, trips %d, pending %d", owner, term, next.ID, next.State, next.Reason, next.Generation, next.Trips, len(next.Pending))
+	before := pendingOf(old)
+	if next.Reason == "forgotten" {
+		if !j.forgets[c.ID] {
+			j.blame("%s forgets by itself", owner)
+		}
+		for _, e := range before {
+			j.gone[e] = true
+		}
+	}
+	for _, e := range pendingOf(next) {
+		if !slices.Contains(before, e) {
+			j.events[e]++
+		}
+	}
+	if next.OpenUntil != 0 {
+		j.since[fmt.Sprintf("%s %d", next.ID, next.Generation)] = time.UnixMicro(next.OpenUntil)
+	}
+	if old == nil {
+		old = &written{State: "closed"}
+	}
+	if !j.lost {
+		j.judgeMove(old, next)
+	}
+	j.records[c.ID] = next
+}
+
+// judgeMove judges what became of a record, which the store has not lost.
+func (j *judge) judgeMove(old, next *written) {
+	move := old.State + " to " + next.State
+	hand := (next.Reason == "by_hand" || next.Reason == "forgotten") && next.Generation == old.Generation+1
+	late := time.UnixMicro(old.OpenUntil).Sub(next.at) - 150*time.Millisecond // a slow answer may have come just before
+	moves := []string{
+		"closed to open", "closed to disabled", "half_open to open", "half_open to closed", "half_open to disabled", "open to half_open",
+		"open to open", "open to closed", "open to disabled", // by way of half-open, at once
+	}
+	switch {
+	case hand:
+		return
+	case next.Generation != old.Generation && next.Generation != old.Generation+1:
+		j.blame("generation %d after %d", next.Generation, old.Generation)
+	case old.State == next.State && old.Generation == next.Generation:
+		if next.Trips != old.Trips && (next.Trips != 0 || !j.decays(old)) {
+			j.blame("%s: trips %d after %d", move, next.Trips, old.Trips)
+		}
+		return
+	case old.Forced || old.State == "disabled":
+		j.blame("%s by itself, forced %v", move, old.Forced)
+	case !slices.Contains(moves, move):
+		j.blame("%s", move)
+	case old.State == "open" && late > 0:
+		j.blame("%s %v before its time", move, late)
+	}
+	tripped := next.Generation == old.Generation+1 && next.State != "closed"
+	if tripped && next.Trips != old.Trips+1 || !tripped && next.Trips != old.Trips {
+		j.blame("%s: trips %d after %d", move, next.Trips, old.Trips)
+	}
+	if n := j.config.ConsecutiveFailureThreshold; (next.State == "disabled") != (tripped && next.Trips >= n) {
+		j.blame("%s at trip %d of %d", move, next.Trips, n)
+	}
+}
+
+// decays reports whether the circuit has been closed for so long that its trips may be forgotten.
+func (j *judge) decays(w *written) bool {
+	return w.State == "closed" && time.Since(time.UnixMicro(w.ChangedAt)) >= j.config.ConsecutiveResetAfter-150*time.Millisecond
+}
+
 // written is a record as JSON has it.
 type written struct {
 	Tenant     string  `json:"tenant"`
@@ -66,62 +170,10 @@ func newJudge(seed uint64, c breaker.Config) *judge {
 	return j
 }
 
-// lose empties the store.
-func (j *judge) lose() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.inner, j.records, j.shards = breaker.NewMemoryStore(), map[breaker.RecordID]*written{}, [breaker.NumShards]breaker.Version{}
-	j.life++
-	j.lost = true
-	j.note("the store loses everything")
-}
-
-// note adds a line to the history. The lock is held.
-func (j *judge) note(format string, args ...any) {
-	j.history = append(j.history, fmt.Sprintf("%s %s", time.Now().Format("04:05.000"), fmt.Sprintf(format, args...)))
-}
-
-// blame notes what must not be. The lock is held.
-func (j *judge) blame(format string, args ...any) {
-	j.note("WRONG: "+format, args...)
-	j.wrong = append(j.wrong, fmt.Sprintf(format, args...))
-}
-
 // handle is one agent's way to the store.
 type handle struct {
 	judge *judge
 	owner string
-}
-
-// through makes a call, with faults.
-func through[T any](ctx context.Context, h handle, op string, call func(context.Context, *breaker.MemoryStore) (T, error)) (T, error) {
-	j := h.judge
-	var none T
-	j.mu.Lock()
-	kind, d := 0, time.Duration(j.rng.IntN(3000))*time.Microsecond
-	if j.dead[h.owner] {
-		kind = 1
-	} else if j.rng.Float64() < j.faults {
-		kind = 1 + j.rng.IntN(4)
-	}
-	j.mu.Unlock()
-	switch kind {
-	case 1:
-		return none, errNetwork
-	case 2:
-		d += 100 * time.Millisecond // longer than StoreTimeout, and done in the end
-	case 3:
-		<-ctx.Done()
-		return none, ctx.Err()
-	}
-	time.Sleep(d)
-	j.mu.Lock()
-	answer, err := call(context.WithoutCancel(ctx), j.inner)
-	j.mu.Unlock()
-	if kind == 4 {
-		return none, fmt.Errorf("%s: %w", op, errNetwork) // the answer is lost
-	}
-	return answer, err
 }
 
 func (h handle) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
@@ -185,47 +237,35 @@ func (h handle) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]b
 
 func (h handle) Close() error { return nil }
 
-// write judges one change of a record.
-func (j *judge) write(owner string, c breaker.Change, term uint64) {
-	old := j.records[c.ID]
-	if c.Data == nil {
-		j.note("%s deletes %x", owner, c.ID[:4])
-		if old != nil && (old.State != "closed" || old.Trips != 0 && !j.decays(old) || old.Forced || len(old.Pending) > 0) {
-			j.blame("%s deleted %+v", owner, *old)
-		}
-		delete(j.records, c.ID)
-		return
+// through makes a call, with faults.
+func through[T any](ctx context.Context, h handle, op string, call func(context.Context, *breaker.MemoryStore) (T, error)) (T, error) {
+	j := h.judge
+	var none T
+	j.mu.Lock()
+	kind, d := 0, time.Duration(j.rng.IntN(3000))*time.Microsecond
+	if j.dead[h.owner] {
+		kind = 1
+	} else if j.rng.Float64() < j.faults {
+		kind = 1 + j.rng.IntN(4)
 	}
-	next := &written{at: time.Now()}
-	if err := json.Unmarshal(c.Data, next); err != nil {
-		j.blame("%v: %s", err, c.Data)
-		return
+	j.mu.Unlock()
+	switch kind {
+	case 1:
+		return none, errNetwork
+	case 2:
+		d += 100 * time.Millisecond // longer than StoreTimeout, and done in the end
+	case 3:
+		<-ctx.Done()
+		return none, ctx.Err()
 	}
-	j.note("%s, term %d, writes %s %s %s, generation %d, trips %d, pending %d", owner, term, next.ID, next.State, next.Reason, next.Generation, next.Trips, len(next.Pending))
-	before := pendingOf(old)
-	if next.Reason == "forgotten" {
-		if !j.forgets[c.ID] {
-			j.blame("%s forgets by itself", owner)
-		}
-		for _, e := range before {
-			j.gone[e] = true
-		}
+	time.Sleep(d)
+	j.mu.Lock()
+	answer, err := call(context.WithoutCancel(ctx), j.inner)
+	j.mu.Unlock()
+	if kind == 4 {
+		return none, fmt.Errorf("%s: %w", op, errNetwork) // the answer is lost
 	}
-	for _, e := range pendingOf(next) {
-		if !slices.Contains(before, e) {
-			j.events[e]++
-		}
-	}
-	if next.OpenUntil != 0 {
-		j.since[fmt.Sprintf("%s %d", next.ID, next.Generation)] = time.UnixMicro(next.OpenUntil)
-	}
-	if old == nil {
-		old = &written{State: "closed"}
-	}
-	if !j.lost {
-		j.judgeMove(old, next)
-	}
-	j.records[c.ID] = next
+	return answer, err
 }
 
 func pendingOf(w *written) []string {
@@ -238,46 +278,6 @@ func pendingOf(w *written) []string {
 		ids = append(ids, event.ID())
 	}
 	return ids
-}
-
-// judgeMove judges what became of a record, which the store has not lost.
-func (j *judge) judgeMove(old, next *written) {
-	move := old.State + " to " + next.State
-	hand := (next.Reason == "by_hand" || next.Reason == "forgotten") && next.Generation == old.Generation+1
-	late := time.UnixMicro(old.OpenUntil).Sub(next.at) - 150*time.Millisecond // a slow answer may have come just before
-	moves := []string{
-		"closed to open", "closed to disabled", "half_open to open", "half_open to closed", "half_open to disabled", "open to half_open",
-		"open to open", "open to closed", "open to disabled", // by way of half-open, at once
-	}
-	switch {
-	case hand:
-		return
-	case next.Generation != old.Generation && next.Generation != old.Generation+1:
-		j.blame("generation %d after %d", next.Generation, old.Generation)
-	case old.State == next.State && old.Generation == next.Generation:
-		if next.Trips != old.Trips && (next.Trips != 0 || !j.decays(old)) {
-			j.blame("%s: trips %d after %d", move, next.Trips, old.Trips)
-		}
-		return
-	case old.Forced || old.State == "disabled":
-		j.blame("%s by itself, forced %v", move, old.Forced)
-	case !slices.Contains(moves, move):
-		j.blame("%s", move)
-	case old.State == "open" && late > 0:
-		j.blame("%s %v before its time", move, late)
-	}
-	tripped := next.Generation == old.Generation+1 && next.State != "closed"
-	if tripped && next.Trips != old.Trips+1 || !tripped && next.Trips != old.Trips {
-		j.blame("%s: trips %d after %d", move, next.Trips, old.Trips)
-	}
-	if n := j.config.ConsecutiveFailureThreshold; (next.State == "disabled") != (tripped && next.Trips >= n) {
-		j.blame("%s at trip %d of %d", move, next.Trips, n)
-	}
-}
-
-// decays reports whether the circuit has been closed for so long that its trips may be forgotten.
-func (j *judge) decays(w *written) bool {
-	return w.State == "closed" && time.Since(time.UnixMicro(w.ChangedAt)) >= j.config.ConsecutiveResetAfter-150*time.Millisecond
 }
 
 var errRefusedOddly = errors.New("refused with an error that is none of the breaker's")

@@ -2,6 +2,8 @@ package breaker_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -134,4 +136,79 @@ func crowd(t *testing.T, seed uint64, unfenced bool) *clerk {
 	stop()
 	time.Sleep(time.Second)
 	return store
+}
+
+// TestFault12HalfABatch lets many circuits of few shards open in one round while the store fails now and then: of a shard's
+// circuits all or none open.
+func TestFault12HalfABatch(t *testing.T) {
+	store := newMeddler(breaker.NewMemoryStore())
+	writes := 0
+	store.before = only(func(context.Context) error {
+		if writes++; writes%3 == 0 {
+			return errNetwork
+		}
+		return nil
+	}, "Apply")
+	keys := make([]breaker.Key, 300)
+	for i := range keys {
+		keys[i] = breaker.Key{ID: fmt.Sprint(i)}
+	}
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		all := map[breaker.Key]breaker.PollResult{}
+		for _, k := range keys {
+			all[k] = breaker.PollResult{Failures: 20}
+		}
+		return all, nil
+	}
+	leader, other := agent(t, breaker.Config{Store: store, Poll: poll}), agent(t, breaker.Config{Store: store})
+	_ = leader.Sample(t.Context())
+	if err := other.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var open, of [breaker.NumShards]int
+	for _, k := range keys {
+		shard := k.RecordID().Shard()
+		of[shard]++
+		if other.Status(k).State == breaker.Open {
+			open[shard]++
+		}
+	}
+	whole, none := 0, 0
+	for i := range of {
+		switch open[i] {
+		case of[i]:
+			whole++
+		case 0:
+			none++
+		default:
+			t.Errorf("shard %d: got %d of %d circuits open, want all or none", i, open[i], of[i])
+		}
+	}
+	if whole == 0 || none == 0 {
+		t.Errorf("got %d shards written and %d not, want some of both", whole, none)
+	}
+}
+
+// TestAnOldLeaderCanWriteNothing writes with the term of a leader whom another has followed, to every shard, also those that nobody has
+// ever written: what is still on its way when the lease changes must not arrive.
+func TestAnOldLeaderCanWriteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, ctx := breaker.NewMemoryStore(), t.Context()
+		old, err := store.Campaign(ctx, breaker.Candidate{Owner: "old", TTL: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		running(t, agent(t, breaker.Config{Store: store}))
+		time.Sleep(time.Second)
+		v, err := store.Versions(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, version := range v.Shards {
+			if _, err := store.Apply(ctx, breaker.Batch{Shard: i, Term: old.Term, Expect: version}); !errors.Is(err, breaker.ErrFenced) {
+				t.Errorf("shard %d: got %v, want ErrFenced", i, err)
+			}
+		}
+	})
 }

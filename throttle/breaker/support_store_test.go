@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -21,34 +22,10 @@ type meddler struct {
 	batch  func(b *breaker.Batch)                     // changes what is written
 }
 
-func newMeddler(inner breaker.Store) *meddler {
-	m := &meddler{}
-	m.inner.Store(&inner)
-	return m
-}
-
 // flush empties the store.
 func (m *meddler) flush() {
 	var empty breaker.Store = breaker.NewMemoryStore()
 	m.inner.Store(&empty)
-}
-
-// meddled makes one call to the store behind a meddler.
-func meddled[T any](ctx context.Context, m *meddler, op string, call func(breaker.Store) (T, error)) (T, error) {
-	m.calls.Add(1)
-	var none T
-	if m.before != nil {
-		if err := m.before(ctx, op); err != nil {
-			return none, err
-		}
-	}
-	answer, err := call(*m.inner.Load())
-	if m.after != nil {
-		if lost := m.after(ctx, op); lost != nil {
-			return none, lost
-		}
-	}
-	return answer, err
 }
 
 func (m *meddler) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
@@ -82,6 +59,30 @@ func (m *meddler) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([
 }
 
 func (m *meddler) Close() error { return nil }
+
+func newMeddler(inner breaker.Store) *meddler {
+	m := &meddler{}
+	m.inner.Store(&inner)
+	return m
+}
+
+// meddled makes one call to the store behind a meddler.
+func meddled[T any](ctx context.Context, m *meddler, op string, call func(breaker.Store) (T, error)) (T, error) {
+	m.calls.Add(1)
+	var none T
+	if m.before != nil {
+		if err := m.before(ctx, op); err != nil {
+			return none, err
+		}
+	}
+	answer, err := call(*m.inner.Load())
+	if m.after != nil {
+		if lost := m.after(ctx, op); lost != nil {
+			return none, lost
+		}
+	}
+	return answer, err
+}
 
 // only makes a fault of some calls: all that are not named go on.
 func only(fault func(ctx context.Context) error, ops ...string) func(context.Context, string) error {
@@ -128,23 +129,19 @@ func (f *failure) meddle(context.Context, string) error {
 	return nil
 }
 
-// offClock is a store whose clock is off by so much from everybody else's.
-type offClock struct {
-	breaker.Store
-	by time.Duration
-}
-
-func (s offClock) Versions(ctx context.Context) (breaker.Versions, error) {
-	v, err := s.Store.Versions(ctx)
-	v.Now = v.Now.Add(s.by)
-	return v, err
-}
-
-func (s offClock) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
-	there := make([]breaker.ProbeRequest, len(requests))
-	for i, r := range requests {
-		there[i] = r
-		there[i].Since = r.Since.Add(-s.by)
+// put writes a record as it is, and returns its shard.
+func put(t *testing.T, store breaker.Store, k breaker.Key, data string) int {
+	t.Helper()
+	id := k.RecordID()
+	v, err := store.Versions(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s.Store.Probe(ctx, there)
+	_, err = store.Apply(t.Context(), breaker.Batch{
+		Shard: id.Shard(), Expect: v.Shards[id.Shard()], Changes: []breaker.Change{{ID: id, Data: []byte(data)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Shard()
 }

@@ -15,6 +15,82 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
+// calm ends all faults, and wants everything to be as if there had been none.
+func (m *model) calm() {
+	m.judge.mu.Lock()
+	m.judge.faults = 0
+	m.judge.note("all faults end")
+	m.judge.mu.Unlock()
+	m.mu.Lock()
+	m.polls = 0
+	m.mu.Unlock()
+	m.ears.says(nil)
+	time.Sleep(6 * time.Second) // agents leave a store that failed alone for 5 s
+	m.judge.mu.Lock()
+	m.judge.note("all agents must have come back")
+	m.judge.mu.Unlock()
+	m.converge()
+	time.Sleep(time.Minute)
+	m.judge.mu.Lock()
+	defer m.judge.mu.Unlock()
+	m.judgeEvents()
+}
+
+// converge wants all agents to know what the store holds, within three refreshes.
+func (m *model) converge() {
+	var last string
+	for range 30 { // a change may come at any moment
+		c := m.config
+		c.Store = handle{m.judge, "somebody new"}
+		fresh := agent(m.t, c)
+		if err := fresh.Refresh(m.t.Context()); err != nil {
+			m.t.Fatal(err)
+		}
+		want := known(fresh)
+		last = ""
+		for i, a := range m.fleet {
+			if got := known(a); got != want {
+				last = fmt.Sprintf("%s knows\n%swant\n%s", m.owners[i], got, want)
+			}
+		}
+		if last == "" {
+			return
+		}
+		time.Sleep(3 * m.config.Refresh / 30)
+	}
+	m.judge.mu.Lock()
+	defer m.judge.mu.Unlock()
+	m.judge.blame("three refreshes after the end of all faults %s", last)
+}
+
+// judgeEvents compares what was told with what was written. The judge's lock is held.
+func (m *model) judgeEvents() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ears.mu.Lock()
+	defer m.ears.mu.Unlock()
+	for id, n := range m.twice {
+		if n > 1 {
+			m.judge.blame("the hook was told of change %s %d times", id, n)
+		}
+	}
+	for id, e := range m.ears.changed {
+		if n := m.judge.events[id]; e.To != breaker.HalfOpen && (n == 0 || n > 1 && m.judge.life == 1) {
+			m.judge.blame("the hook was told of change %s of %v to %v, which was written %d times", id, e.Key, e.To, n)
+		}
+	}
+	for id := range m.judge.events {
+		if m.ears.heard[id] == 0 && !m.judge.gone[id] && m.judge.life == 1 {
+			m.judge.blame("change %s was never notified", id)
+		}
+	}
+	for id := range m.ears.asked {
+		if m.judge.events[id] == 0 {
+			m.judge.blame("change %s was notified, and never written", id)
+		}
+	}
+}
+
 // model is one random history: a fleet, its endpoints, a store with faults, and somebody who changes circuits by hand.
 type model struct {
 	t        *testing.T
@@ -35,63 +111,6 @@ type model struct {
 	mu       sync.Mutex
 	polls    float64    // probability that something goes wrong with one
 	luck     *rand.Rand // of polls
-}
-
-// TestRandomHistories makes hundreds of short histories, each of another seed, and checks each against the rules of the breaker.
-func TestRandomHistories(t *testing.T) {
-	for seed := range size[uint64](400, 12, 4) { // each makes five thousand goroutines
-		if bad := history(t, seed); bad != nil {
-			tail := bad.judge.history
-			if len(tail) > 150 {
-				tail = tail[len(tail)-150:]
-			}
-			t.Fatalf("seed %d:\n%s\nhistory:\n%s", seed, strings.Join(bad.judge.wrong, "\n"), strings.Join(tail, "\n"))
-		}
-	}
-}
-
-// history makes one history, and returns it if something was wrong.
-func history(t *testing.T, seed uint64) (bad *model) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel(t, seed)
-		for range 3 {
-			m.birth()
-		}
-		for range 600 {
-			m.step()
-			time.Sleep(100 * time.Millisecond)
-		}
-		m.calm()
-		for _, stop := range m.stops {
-			stop()
-		}
-		time.Sleep(time.Second)
-		if len(m.judge.wrong) > 0 {
-			bad = m
-		}
-	})
-	return bad
-}
-
-func newModel(t *testing.T, seed uint64) *model {
-	m := &model{
-		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), luck: rand.New(rand.NewPCG(seed, 6)), traffic: newTraffic(seed, 10*time.Second), ears: newEars(),
-		health: map[breaker.Key]float64{}, admitted: map[string]int{}, twice: map[string]int{},
-		keys: []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}},
-	}
-	m.config = breaker.Config{
-		Name: "deliveries", SampleRate: time.Second, ObservabilityWindow: 10 * time.Second, Refresh: 200 * time.Millisecond, MaxStale: 5 * time.Second,
-		StoreTimeout: 50 * time.Millisecond, BreakerTimeout: 5 * time.Second, ConsecutiveFailureThreshold: 3, ConsecutiveResetAfter: 15 * time.Second,
-		HalfOpenProbes: 1 + m.rng.IntN(5), MinimumRequestCount: 5, HalfOpenMax: 6 * time.Second,
-		Poll: m.poll, Notify: m.ears.notify, NotifyTimeout: time.Second, Hooks: breaker.Hooks{Changed: m.changed},
-	}
-	m.judge = newJudge(seed, m.config)
-	m.judge.faults = []float64{0, 0.02, 0.2, 0.5}[m.rng.IntN(4)]
-	m.polls = []float64{0, 0.1, 0.4}[m.rng.IntN(3)]
-	if m.rng.IntN(3) == 0 {
-		m.ears.answer = func(context.Context, breaker.Event) error { return errBoom }
-	}
-	return m
 }
 
 // changed is a hook.
@@ -150,8 +169,6 @@ func (m *model) death() {
 	m.stops[i]()
 	m.fleet, m.owners, m.stops = remove(m.fleet, i), remove(m.owners, i), remove(m.stops, i)
 }
-
-func remove[T any](all []T, i int) []T { return append(append([]T(nil), all[:i]...), all[i+1:]...) }
 
 // step does what may happen in a tenth of a second.
 func (m *model) step() {
@@ -233,4 +250,72 @@ func (m *model) call(k breaker.Key) {
 	if m.admitted[key]++; m.admitted[key] > m.config.HalfOpenProbes && len(m.judge.forgets) == 0 {
 		m.judge.blame("%d calls let through to %s, generation and period %s, want at most %d", m.admitted[key], k.ID, key, m.config.HalfOpenProbes)
 	}
+}
+
+// TestRandomHistories makes hundreds of short histories, each of another seed, and checks each against the rules of the breaker.
+func TestRandomHistories(t *testing.T) {
+	for seed := range size[uint64](400, 12, 4) { // each makes five thousand goroutines
+		if bad := history(t, seed); bad != nil {
+			tail := bad.judge.history
+			if len(tail) > 150 {
+				tail = tail[len(tail)-150:]
+			}
+			t.Fatalf("seed %d:\n%s\nhistory:\n%s", seed, strings.Join(bad.judge.wrong, "\n"), strings.Join(tail, "\n"))
+		}
+	}
+}
+
+// history makes one history, and returns it if something was wrong.
+func history(t *testing.T, seed uint64) (bad *model) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(t, seed)
+		for range 3 {
+			m.birth()
+		}
+		for range 600 {
+			m.step()
+			time.Sleep(100 * time.Millisecond)
+		}
+		m.calm()
+		for _, stop := range m.stops {
+			stop()
+		}
+		time.Sleep(time.Second)
+		if len(m.judge.wrong) > 0 {
+			bad = m
+		}
+	})
+	return bad
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	m := &model{
+		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), luck: rand.New(rand.NewPCG(seed, 6)), traffic: newTraffic(seed, 10*time.Second), ears: newEars(),
+		health: map[breaker.Key]float64{}, admitted: map[string]int{}, twice: map[string]int{},
+		keys: []breaker.Key{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}},
+	}
+	m.config = breaker.Config{
+		Name: "deliveries", SampleRate: time.Second, ObservabilityWindow: 10 * time.Second, Refresh: 200 * time.Millisecond, MaxStale: 5 * time.Second,
+		StoreTimeout: 50 * time.Millisecond, BreakerTimeout: 5 * time.Second, ConsecutiveFailureThreshold: 3, ConsecutiveResetAfter: 15 * time.Second,
+		HalfOpenProbes: 1 + m.rng.IntN(5), MinimumRequestCount: 5, HalfOpenMax: 6 * time.Second,
+		Poll: m.poll, Notify: m.ears.notify, NotifyTimeout: time.Second, Hooks: breaker.Hooks{Changed: m.changed},
+	}
+	m.judge = newJudge(seed, m.config)
+	m.judge.faults = []float64{0, 0.02, 0.2, 0.5}[m.rng.IntN(4)]
+	m.polls = []float64{0, 0.1, 0.4}[m.rng.IntN(3)]
+	if m.rng.IntN(3) == 0 {
+		m.ears.answer = func(context.Context, breaker.Event) error { return errBoom }
+	}
+	return m
+}
+
+func remove[T any](all []T, i int) []T { return append(append([]T(nil), all[:i]...), all[i+1:]...) }
+
+// known is what an agent knows, to be compared.
+func known(a *breaker.Manager) string {
+	text := ""
+	for _, s := range a.List() {
+		text += fmt.Sprintf("  %v: %v, forced %v, trips %d, generation %d\n", s.Key, s.State, s.Forced, s.Trips, s.Generation)
+	}
+	return text
 }

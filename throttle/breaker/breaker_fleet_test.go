@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,20 +61,6 @@ func deadFleets(t *testing.T, c breaker.Config, rps int, share float64) {
 	}
 }
 
-// TestAnOutageOfOneAgentsNetworkIsNoOutage has one agent of three see nothing but failures.
-func TestAnOutageOfOneAgentsNetworkIsNoOutage(t *testing.T) {
-	for _, tt := range []struct {
-		reporters int
-		want      breaker.State
-	}{{1, breaker.Closed}, {2, breaker.Open}} {
-		m, k := agent(t, breaker.Config{MinReporters: 2, Poll: polled(breaker.PollResult{Failures: 90, Successes: 10, Reporters: tt.reporters})}), breaker.Key{ID: "a"}
-		sample(t, m)
-		if s := m.Status(k).State; s != tt.want {
-			t.Errorf("%d reporters of 2 that it takes: got state %v, want %v", tt.reporters, s, tt.want)
-		}
-	}
-}
-
 // TestAPoorEndpointIsNeverDisabled calls an endpoint of which 30 % of the calls fail for a day.
 func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 	for _, rps := range []int{1, 20} {
@@ -95,9 +82,60 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 	}
 }
 
-// polled is a poll that always returns the same of the circuit "a".
-func polled(r breaker.PollResult) breaker.PollFunc {
-	return func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		return map[breaker.Key]breaker.PollResult{{ID: "a"}: r}, nil
+// TestFault19ClocksAreCompared runs a fleet whose store's clock is an hour off from that of the agents.
+func TestFault19ClocksAreCompared(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, time.Hour, -25 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { skewed(t, by) }) })
 	}
+}
+
+func skewed(t *testing.T, by time.Duration) {
+	k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+	var last atomic.Pointer[breaker.Event]
+	all := agents(t, 3, breaker.Config{
+		Store: offClock{breaker.NewMemoryStore(), by}, Poll: f.poll,
+		Hooks: breaker.Hooks{Changed: func(e breaker.Event) { last.Store(&e) }},
+	})
+	running(t, all...)
+	f.during(t.Context(), 4*time.Second, 20, k, 1, all...)
+	eventually(t, 3*time.Second, "it is open", inState(k, breaker.Open, all...))
+	if off := time.Until(last.Load().At) - by; off > time.Second || off < -2*time.Second {
+		t.Errorf("got a change at %v from the store's time, want at it", off)
+	}
+	if r := all[2].Status(k).RetryAfter; r < 28*time.Second || r > 30*time.Second {
+		t.Errorf("got RetryAfter %v just after it opened, want about 30 s", r)
+	}
+	took := eventually(t, 31*time.Second, "it is half-open", inState(k, breaker.HalfOpen, all...))
+	if took < 28*time.Second {
+		t.Errorf("it was half-open after %v, want BreakerTimeout", took)
+	}
+	f.during(t.Context(), 11*time.Second, 20, k, 0, all...)
+	if !inState(k, breaker.Closed, all...)() {
+		t.Errorf("got state %v after it has recovered, want closed", all[0].Status(k).State)
+	}
+	if err := all[0].Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "all know", inState(k, breaker.Disabled, all...))
+}
+
+// offClock is a store whose clock is off by so much from everybody else's.
+type offClock struct {
+	breaker.Store
+	by time.Duration
+}
+
+func (s offClock) Versions(ctx context.Context) (breaker.Versions, error) {
+	v, err := s.Store.Versions(ctx)
+	v.Now = v.Now.Add(s.by)
+	return v, err
+}
+
+func (s offClock) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+	there := make([]breaker.ProbeRequest, len(requests))
+	for i, r := range requests {
+		there[i] = r
+		there[i].Since = r.Since.Add(-s.by)
+	}
+	return s.Store.Probe(ctx, there)
 }

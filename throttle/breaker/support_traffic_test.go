@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -19,19 +18,6 @@ type traffic struct {
 	made    map[breaker.Key]int
 	refused map[breaker.Key]int
 	keep    time.Duration
-}
-
-// delivery is what ended at one instant.
-type delivery struct {
-	at                  time.Time
-	failures, successes float64
-}
-
-func newTraffic(seed uint64, window time.Duration) *traffic {
-	return &traffic{
-		rng: rand.New(rand.NewPCG(seed, 8)), keep: window,
-		log: map[breaker.Key][]delivery{}, made: map[breaker.Key]int{}, refused: map[breaker.Key]int{},
-	}
 }
 
 // call makes one call, which fails with the probability, and returns what the breaker said.
@@ -125,70 +111,15 @@ func (f *traffic) during(ctx context.Context, d time.Duration, rps int, k breake
 	f.flow(ctx, rps, k, failing, agents, func() bool { return time.Now().Before(end) })
 }
 
-// agent makes a manager.
-func agent(t testing.TB, c breaker.Config) *breaker.Manager {
-	t.Helper()
-	if c.Poll == nil && c.Counter == nil { // of a store that is shared, it would be refused
-		c.Counter = breaker.NewCounter(max(time.Minute, 2*c.SampleRate, c.ObservabilityWindow))
-	}
-	if c.Name == "" {
-		c.Name = "deliveries"
-	}
-	m, err := breaker.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+// delivery is what ended at one instant.
+type delivery struct {
+	at                  time.Time
+	failures, successes float64
 }
 
-// agents makes several managers of the same settings.
-func agents(t testing.TB, n int, c breaker.Config) []*breaker.Manager {
-	t.Helper()
-	all := make([]*breaker.Manager, n)
-	for i := range all {
-		all[i] = agent(t, c)
-	}
-	return all
-}
-
-// running lets managers run until stop is called, which waits for them, or the test ends.
-func running(t testing.TB, managers ...*breaker.Manager) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	for _, m := range managers {
-		all.Go(func() {
-			if err := m.Run(ctx); err != nil {
-				t.Errorf("Run: got %v, want nil", err)
-			}
-		})
-	}
-	stop = func() { cancel(); all.Wait() }
-	t.Cleanup(stop)
-	return stop
-}
-
-// eventually waits until something holds, for so long at most, and returns how long it took.
-func eventually(t testing.TB, atMost time.Duration, what string, holds func() bool) time.Duration {
-	t.Helper()
-	begun := time.Now()
-	for !holds() {
-		if time.Since(begun) > atMost {
-			t.Fatalf("after %v: got no sign that %s, want it within %v", time.Since(begun), what, atMost)
-		}
-		time.Sleep(max(10*time.Millisecond, atMost/1000))
-	}
-	return time.Since(begun)
-}
-
-// inState reports whether the circuit is in the state for all agents.
-func inState(k breaker.Key, s breaker.State, all ...*breaker.Manager) func() bool {
-	return func() bool {
-		for _, m := range all {
-			if m.Status(k).State != s {
-				return false
-			}
-		}
-		return true
+func newTraffic(seed uint64, window time.Duration) *traffic {
+	return &traffic{
+		rng: rand.New(rand.NewPCG(seed, 8)), keep: window,
+		log: map[breaker.Key][]delivery{}, made: map[breaker.Key]int{}, refused: map[breaker.Key]int{},
 	}
 }

@@ -5,11 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
+
+func TestShedErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents, _ := fleet(t, 1, breaker.Config{BreakerTimeout: 10 * time.Second})
+		m, k := agents[0], breaker.Key{ID: "k"}
+		c := m.Circuit(k)
+		for range 10 {
+			_ = c.Run(t.Context(), failing)
+		}
+		sample(t, m)
+		time.Sleep(4 * time.Second)
+		var shed *breaker.ShedError
+		if err := c.Run(t.Context(), succeeding); !errors.As(err, &shed) || !errors.Is(err, breaker.ErrOpen) {
+			t.Fatalf("got %v", err)
+		}
+		if shed.Breaker != "fleet" || shed.Key != k || shed.State != breaker.Open || shed.RetryAfter() != 6*time.Second || shed.Temporary() {
+			t.Errorf("got %+v, retry after %v", shed, shed.RetryAfter())
+		}
+		time.Sleep(6 * time.Second)
+		if got := shed.RetryAfter(); got != 0 {
+			t.Errorf("retry after %v, want 0", got)
+		}
+		if err := c.CanExecute(t.Context()); !errors.Is(err, breaker.ErrTooManyRequests) {
+			t.Errorf("half-open without probes: %v", err)
+		}
+	})
+}
 
 // TestWhatABreakerShedsIsShedEverywhere: whoever stands around a circuit knows that nothing was sent.
 func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {

@@ -1,0 +1,69 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestHowCallsCount(t *testing.T) {
+	errMine := errors.New("mine")
+	classify := func(_ context.Context, err error) (throttle.Outcome, bool) {
+		switch {
+		case err == nil, throttle.DefaultClassify(t.Context(), err) == throttle.Rejected && !errors.Is(err, context.DeadlineExceeded):
+			t.Errorf("Classify was asked about %v, which is decided", err)
+			return throttle.Ignored, true
+		case errors.Is(err, throttle.ErrShed):
+			return throttle.Rejected, true
+		case errors.Is(err, errMine):
+			return throttle.Accepted, true
+		case errors.Is(err, errBoom):
+			return throttle.Rejected, true
+		case errors.Is(err, context.DeadlineExceeded):
+			return throttle.Shed, true
+		}
+		return 0, false
+	}
+	const failed, succeeded, neither = "1 failed, 0 succeeded", "0 failed, 1 succeeded", "0 failed, 0 succeeded"
+	tests := []struct {
+		name     string
+		classify throttle.Classifier
+		err      error
+		want     string
+	}{
+		{"nil", nil, nil, succeeded},
+		{"error", nil, errBoom, failed},
+		{"deadline", nil, context.DeadlineExceeded, failed},
+		{"cancelled", nil, fmt.Errorf("late: %w", context.Canceled), neither},
+		{"shed by a throttle", nil, throttle.ErrShed, neither},
+		{"shed by a breaker", nil, fmt.Errorf("inner: %w", &breaker.ShedError{Reason: breaker.ErrOpen}), neither},
+		{"panicked", nil, throttle.ErrPanicked, neither},
+		{"cancelled, but too late", nil, errors.Join(context.Canceled, context.DeadlineExceeded), failed},
+		{"marked", nil, throttle.RejectedError(throttle.ErrShed), failed},
+		{"classified, accepted", classify, errMine, succeeded},
+		{"classified, rejected", classify, errBoom, failed},
+		{"classified, shed, which is no opinion", classify, context.DeadlineExceeded, failed},
+		{"classified, shed by a throttle", classify, fmt.Errorf("inner: %w", throttle.ErrShed), failed},
+		{"classified, nil", classify, nil, succeeded},
+		{"classified, marked", classify, fmt.Errorf("late: %w", throttle.RejectedError(errMine)), failed},
+		{"classified, no opinion, error", classify, errors.New("other"), failed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			counter := breaker.NewCounter(time.Minute)
+			m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter, Classify: tt.classify}))
+			k := breaker.Key{ID: "k"}
+			if err := m.Circuit(k).Run(t.Context(), func(context.Context) error { return tt.err }); !errors.Is(err, tt.err) {
+				t.Errorf("Run returned %v, want %v", err, tt.err)
+			}
+			if got := counted(t, counter, k); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package breaker_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestALeaderWhosePollsFailStandsBack has one agent of two whose polls fail, which leads first: the other one takes over, and keeps the lease.
+func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
+	for name, poll := range map[string]breaker.PollFunc{
+		"errors": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			return nil, errBoom
+		},
+		"panics": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			panic("no such table")
+		},
+		"hangs": func(ctx context.Context, _ breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		"is deaf": func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			time.Sleep(3 * time.Minute)
+			return nil, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := breaker.NewMemoryStore()
+				blind := agent(t, breaker.Config{Store: store, Poll: poll})
+				running(t, blind)
+				time.Sleep(time.Second)
+				able := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{Failures: 20})})
+				running(t, able)
+				eventually(t, 21*time.Second, "the able one has opened the circuit", inState(breaker.Key{ID: "a"}, breaker.Open, blind, able))
+				time.Sleep(time.Minute)
+				if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Failures[breaker.PollFailed] == 0 {
+					t.Errorf("got leads %v of the able one and %v of the blind one, want true and false", able.Stats().Leads, blind.Stats().Leads)
+				}
+				time.Sleep(3 * time.Minute) // nothing of the test may be left behind
+			})
+		})
+	}
+}
+
+// TestTheLeaderIsFollowed freezes the leader's own way to the store, or its whole life, again and again.
+func TestTheLeaderIsFollowed(t *testing.T) {
+	for _, rate := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second} {
+		t.Run(rate.String(), func(t *testing.T) {
+			phases := size(20, 20, 4)
+			for i := range phases {
+				synctest.Test(t, func(t *testing.T) { followed(t, rate, time.Duration(i)*rate/time.Duration(phases)) })
+			}
+		})
+	}
+}
+
+func followed(t *testing.T, rate, phase time.Duration) {
+	inner, ices := breaker.NewMemoryStore(), make([]frozen, 3)
+	var all []*breaker.Manager
+	for i := range ices {
+		store := newMeddler(inner)
+		store.before = ices[i].meddle
+		all = append(all, agent(t, breaker.Config{Store: store, SampleRate: rate, Poll: polled(breaker.PollResult{})}))
+	}
+	running(t, all...)
+	leads := func(not int) int {
+		return slices.IndexFunc(all, func(m *breaker.Manager) bool {
+			return m != all[max(0, not)] && m.Stats().Leads || not < 0 && m.Stats().Leads
+		})
+	}
+	time.Sleep(3*rate + phase)
+	first := leads(-1)
+	if first < 0 {
+		t.Fatal("nobody leads after three sample rates")
+	}
+	ices[first].on.Store(true)
+	begun := time.Now()
+	for leads(first) < 0 && time.Since(begun) < 3*rate {
+		time.Sleep(rate / 100)
+	}
+	if took := time.Since(begun); took > 2*rate {
+		t.Errorf("the leader was followed after %v, want within %v", took, 2*rate)
+	}
+	time.Sleep(2 * rate)
+	if all[first].Stats().Leads {
+		t.Error("the old leader leads still, after its lease is over")
+	}
+	ices[first].thaw()
+}
+
+// TestFault09LongPolls has polls that take three sample rates: the lease is extended meanwhile, nobody else leads, and Run ends at once.
+func TestFault09LongPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var led, polls atomic.Int64
+		c := breaker.Config{
+			Store: breaker.NewMemoryStore(), PollTimeout: time.Minute,
+			Hooks: breaker.Hooks{Led: func(e breaker.LeadEvent) {
+				if e.Leads {
+					led.Add(1)
+				}
+			}},
+			Poll: func(ctx context.Context, _ breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+				polls.Add(1)
+				select {
+				case <-time.After(15 * time.Second):
+					return nil, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			},
+		}
+		stop := running(t, agents(t, 3, c)...)
+		time.Sleep(10*time.Minute + time.Second)
+		if n := led.Load(); n != 1 {
+			t.Errorf("got %d changes of the leader, want 1", n)
+		}
+		if n := polls.Load(); n < 35 {
+			t.Errorf("got %d polls of 15 s in ten minutes, want about 40", n)
+		}
+		begun := time.Now()
+		stop()
+		if took := time.Since(begun); took > 250*time.Millisecond {
+			t.Errorf("Run ended %v after its context, in the middle of a poll, want at once", took)
+		}
+	})
+}
+
+// TestSlowPollsAreNotMadeUpFor has one poll take longer than three samples: there is one as soon as it is over, and then each is in its time again.
+func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var at []time.Duration
+		var first time.Time
+		stop := running(t, agent(t, breaker.Config{
+			SampleRate: time.Second, ObservabilityWindow: time.Minute, PollTimeout: time.Minute,
+			Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+				mu.Lock()
+				if first.IsZero() {
+					first = time.Now()
+				}
+				at = append(at, time.Since(first))
+				n := len(at)
+				mu.Unlock()
+				if n == 1 {
+					time.Sleep(3500 * time.Millisecond)
+				}
+				return nil, nil
+			},
+		}))
+		time.Sleep(10 * time.Second)
+		stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ms := time.Millisecond
+		if want := []time.Duration{0, 3500 * ms, 4000 * ms, 5000 * ms, 6000 * ms}; len(at) < len(want) || !slices.Equal(at[:len(want)], want) {
+			t.Errorf("got polls at %v want %v", at, want)
+		}
+	})
+}
+
+// TestFault10LostLeasesAreSilent lets the store refuse to extend a lease: the leader tells of it and leads no longer.
+func TestFault10LostLeasesAreSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fault failure
+		store := newMeddler(breaker.NewMemoryStore())
+		store.before = only(func(ctx context.Context) error { return fault.meddle(ctx, "") }, "Campaign")
+		m := agent(t, breaker.Config{Store: store})
+		running(t, m)
+		time.Sleep(6 * time.Second)
+		if !m.Stats().Leads {
+			t.Fatal("got an agent that does not lead, want it to")
+		}
+		fault.set(errNetwork)
+		time.Sleep(9 * time.Second)
+		if s := m.Stats(); s.Leads || s.Failures[breaker.LeaseLost] != 1 {
+			t.Errorf("got leads %v and %d lost leases told of, want false and 1", s.Leads, s.Failures[breaker.LeaseLost])
+		}
+	})
+}
+
+// lessor is a store whose leases are not what was asked for.
+type lessor struct {
+	*meddler
+	lease     func(*breaker.Lease)
+	campaigns atomic.Int64
+}
+
+func (l *lessor) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+	l.campaigns.Add(1)
+	lease, err := l.meddler.Campaign(ctx, c)
+	l.lease(&lease)
+	return lease, err
+}
+
+// TestALeaseThatIsOverIsNotAskedForAtOnce grants leases with nothing left, or next to nothing, as a store with a clock that is off does,
+// to the agent or to somebody else.
+func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
+	for _, owner := range []string{"", "somebody else"} {
+		for _, left := range []time.Duration{-time.Hour, 0, time.Millisecond, 3 * time.Millisecond} {
+			t.Run(owner+" "+left.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *breaker.Lease) {
+						l.Remaining = left
+						if owner != "" {
+							l.Owner = owner
+						}
+					}}
+					m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+					stop := running(t, m)
+					time.Sleep(10 * time.Second)
+					stop()
+					if n := store.campaigns.Load(); n < 4 || n > 2*32 {
+						t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
+					}
+					if lost := m.Stats().Failures[breaker.LeaseLost]; (lost > 0) != (owner == "") {
+						t.Errorf("got %d lost leases told of, want some only of its own", lost)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestALeaseThatEndsAtOnceIsNotLed grants leases with nothing left: nobody is told of a leader.
+func TestALeaseThatEndsAtOnceIsNotLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *breaker.Lease) { l.Remaining = 0 }}
+		led := 0
+		hooks := breaker.Hooks{Led: func(breaker.LeadEvent) { led++ }}
+		stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks}))
+		time.Sleep(10 * time.Second)
+		stop()
+		if led != 0 {
+			t.Errorf("got Led told %d times of leases that were over, want 0", led)
+		}
+	})
+}
+
+// TestAnEndlessLeaseEnds grants a lease for a year to a leader that cannot reach the store afterwards: it asked for less.
+func TestAnEndlessLeaseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fault failure
+		store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *breaker.Lease) { l.Remaining = 365 * 24 * time.Hour }}
+		store.before = fault.meddle
+		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+		running(t, m)
+		time.Sleep(time.Second)
+		fault.set(errNetwork)
+		time.Sleep(10 * time.Second)
+		if s := m.Stats(); s.Leads || s.Failures[breaker.LeaseLost] != 1 {
+			t.Errorf("got leads %v and %d lost leases two sample rates after the store went away, want false and 1", s.Leads, s.Failures[breaker.LeaseLost])
+		}
+	})
+}

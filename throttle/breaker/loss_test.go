@@ -1,0 +1,344 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestAFlushForgetsNothing empties the store under three agents, again and again, at any moment.
+func TestAFlushForgetsNothing(t *testing.T) {
+	for i := range size(10, 10, 3) {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMeddler(breaker.NewMemoryStore())
+			keys := circuitsByHand(t, store)
+			delete(keys, "open")
+			all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+			running(t, all...)
+			time.Sleep(2*time.Second + time.Duration(i)*30*time.Second + time.Duration(i)*97*time.Millisecond)
+			want := map[string]error{"disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
+			for range 5 {
+				store.flush()
+				for range 30 {
+					time.Sleep(100 * time.Millisecond)
+					for _, m := range all {
+						answers(t, "flushed", m, keys, want)
+					}
+				}
+			}
+			late := agent(t, breaker.Config{Store: store})
+			if err := late.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			answers(t, "who comes later", late, keys, want)
+			if all[0].Stats().Failures[breaker.RecordsLost]+all[1].Stats().Failures[breaker.RecordsLost]+all[2].Stats().Failures[breaker.RecordsLost] == 0 {
+				t.Error("got no word of lost records, want some")
+			}
+		})
+	}
+}
+
+// TestALongOutageThatEndsEmpty: what is disabled stays so, and what is lost is told.
+func TestALongOutageThatEndsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		store := newMeddler(breaker.NewMemoryStore())
+		store.before = func(context.Context, string) error {
+			if down.Load() {
+				return errNetwork
+			}
+			return nil
+		}
+		m := agent(t, breaker.Config{Store: store, OnStale: breaker.KeepLast, Poll: polled(breaker.PollResult{})})
+		k := breaker.Key{ID: "a"}
+		if err := m.Disable(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		running(t, m)
+		time.Sleep(5 * time.Second)
+		down.Store(true)
+		time.Sleep(10 * time.Minute)
+		store.flush()
+		down.Store(false)
+		time.Sleep(10 * time.Second)
+		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
+			t.Errorf("got %v, want ErrDisabled", err)
+		}
+		if got := m.Stats().Failures[breaker.RecordsLost]; got != 1 {
+			t.Errorf("told of %d losses, want 1", got)
+		}
+	})
+}
+
+// past is a store that can return to an earlier time, as a replica does that takes over before it has heard everything.
+type past struct {
+	*meddler
+	batches []breaker.Batch
+}
+
+// Versions and Load hide that the replica's memory was made later: its epochs are the same.
+func (p *past) Versions(ctx context.Context) (breaker.Versions, error) {
+	v, err := p.meddler.Versions(ctx)
+	for i := range v.Shards {
+		v.Shards[i] = p.hidden(v.Shards[i])
+	}
+	return v, err
+}
+
+func (p *past) hidden(v breaker.Version) breaker.Version {
+	if v.Epoch != 0 {
+		v.Epoch = 1
+	}
+	return v
+}
+
+func (p *past) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+	loaded, err := p.meddler.Load(ctx, shards)
+	for i := range loaded {
+		loaded[i].Version = p.hidden(loaded[i].Version)
+	}
+	return loaded, err
+}
+
+func (p *past) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
+	if b.Expect.Epoch == 1 {
+		v, err := (*p.inner.Load()).Versions(ctx)
+		if err != nil {
+			return breaker.Version{}, err
+		}
+		b.Expect.Epoch = v.Shards[b.Shard].Epoch
+	}
+	v, err := p.meddler.Apply(ctx, b)
+	return p.hidden(v), err
+}
+
+// failOver goes back to the time before the last writes.
+func (p *past) failOver(t *testing.T, lost int) {
+	t.Helper()
+	var replica breaker.Store = breaker.NewMemoryStore()
+	p.batches = p.batches[:len(p.batches)-lost]
+	for _, b := range p.batches {
+		v, err := replica.Versions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Term, b.Expect = 0, v.Shards[b.Shard]
+		if _, err := replica.Apply(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.inner.Store(&replica)
+}
+
+func newPast() *past {
+	p := &past{meddler: newMeddler(breaker.NewMemoryStore())}
+	p.batch = func(b *breaker.Batch) {
+		if len(b.Changes) > 0 {
+			p.batches = append(p.batches, *b)
+		}
+	}
+	return p
+}
+
+// TestAFailOverToAnOlderState loses the last writes: who knows of them gives them back.
+func TestAFailOverToAnOlderState(t *testing.T) {
+	ctx, store, k := t.Context(), newPast(), sameShard(4)
+	a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+	err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.ForceOpen(ctx, k[2]), a.Enable(ctx, k[1]), b.Refresh(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.failOver(t, 3)
+	late := agent(t, breaker.Config{Store: store})
+	if err := errors.Join(b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "who comes later": late} {
+		for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
+			if s := m.Status(k[i]).State; s != want {
+				t.Errorf("%s: circuit %d: got state %v, want %v", name, i, s, want)
+			}
+		}
+	}
+}
+
+// TestAFailOverIsNotOverlooked has others write after the fail-over until the shard's number is what it was: an agent who has not
+// refreshed meanwhile must learn of it all the same.
+func TestAFailOverIsNotOverlooked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store, k := t.Context(), newPast(), sameShard(4)
+		c := breaker.Config{Store: store, Poll: polled(breaker.PollResult{})}
+		a, b := agent(t, c), agent(t, c)
+		if err := errors.Join(a.Disable(ctx, k[0]), a.Disable(ctx, k[1]), a.Disable(ctx, k[2]), b.Refresh(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		store.failOver(t, 2)
+		if err := errors.Join(a.Refresh(ctx), a.Disable(ctx, k[3])); err != nil {
+			t.Fatal(err)
+		}
+		running(t, b)
+		time.Sleep(2 * time.Minute)
+		if err := b.CanExecute(ctx, k[3]); !errors.Is(err, breaker.ErrDisabled) {
+			t.Errorf("got %v from an agent two minutes after the circuit was disabled, want ErrDisabled", err)
+		}
+	})
+}
+
+// sieve is a store from which records vanish, while the versions of their shards stay, as when somebody deletes the rows of a table.
+type sieve struct {
+	*meddler
+	mu   sync.Mutex
+	gone map[breaker.RecordID]bool // until they are written again
+}
+
+func (s *sieve) vanish(keys ...breaker.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range keys {
+		s.gone[k.RecordID()] = true
+	}
+}
+
+func (s *sieve) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+	loaded, err := s.meddler.Load(ctx, shards)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range loaded {
+		loaded[i].Records = slices.DeleteFunc(loaded[i].Records, func(r breaker.StoredRecord) bool { return s.gone[r.ID] })
+	}
+	return loaded, err
+}
+
+func newSieve() *sieve {
+	s := &sieve{meddler: newMeddler(breaker.NewMemoryStore()), gone: map[breaker.RecordID]bool{}}
+	s.batch = func(b *breaker.Batch) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range b.Changes {
+			delete(s.gone, c.ID)
+		}
+	}
+	return s
+}
+
+// TestRecordsThatVanishComeBack deletes all records under three agents, but not the versions of their shards.
+func TestRecordsThatVanishComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSieve()
+		keys := circuitsByHand(t, store)
+		delete(keys, "open")
+		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+		running(t, all...)
+		time.Sleep(2 * time.Second)
+		for _, k := range keys {
+			store.vanish(k)
+		}
+		want := map[string]error{"disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
+		for range 90 {
+			time.Sleep(time.Second)
+			for _, m := range all {
+				answers(t, "vanished", m, keys, want)
+			}
+		}
+		late, told := agent(t, breaker.Config{Store: store}), uint64(0)
+		if err := late.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		answers(t, "who comes later", late, keys, want)
+		for _, m := range all {
+			told += m.Stats().Failures[breaker.RecordsLost]
+		}
+		if told == 0 {
+			t.Error("got no word of lost records, want some")
+		}
+	})
+}
+
+// TestTripsThatVanishComeBack deletes the record of a circuit that is closed and has tripped, and lets nobody write.
+func TestTripsThatVanishComeBack(t *testing.T) {
+	store, k, ctx := newSieve(), breaker.Key{ID: "a"}, t.Context()
+	put(t, store, k, `{"v":1,"id":"a","state":"closed","trips":3,"generation":9,"reason":"recovered","changed_at":1,"failures":0,"successes":0}`)
+	m, late := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
+	if err := m.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	store.vanish(k)
+	for range 64 {
+		if err := m.Refresh(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := late.Refresh(ctx); err != nil || m.Status(k).Trips != 3 || late.Status(k).Trips != 3 {
+		t.Errorf("got %d trips, and %d for who comes later, error %v, want 3 after 64 refreshes", m.Status(k).Trips, late.Status(k).Trips, err)
+	}
+}
+
+// TestRecordsThatVanishBeforeAWriteComeBack has somebody who has never known of them write to the shard, so that its version rises.
+func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, k, ctx := newSieve(), sameShard(4), t.Context()
+		circuits := map[string]breaker.Key{"disabled": k[0], "open": k[1], "forced closed": k[2]}
+		first := agent(t, breaker.Config{Store: store, Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			return map[breaker.Key]breaker.PollResult{k[1]: {Failures: 20}}, nil
+		}})
+		if err := errors.Join(first.Sample(ctx), first.Disable(ctx, k[0]), first.ForceClose(ctx, k[2])); err != nil {
+			t.Fatal(err)
+		}
+		store.vanish(k...)
+		second := agent(t, breaker.Config{Store: store})
+		time.Sleep(time.Second)
+		if err := errors.Join(second.Disable(ctx, k[3]), first.Refresh(ctx), second.Refresh(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]error{"disabled": breaker.ErrDisabled, "open": breaker.ErrOpen}
+		for name, m := range map[string]*breaker.Manager{"who knew": first, "who did not": second} {
+			answers(t, name, m, circuits, want)
+			if !m.Status(k[2]).Forced || m.Status(k[3]).State != breaker.Disabled {
+				t.Errorf("%s: got %+v and %+v, want one held closed and one disabled", name, m.Status(k[2]), m.Status(k[3]))
+			}
+		}
+	})
+}
+
+// TestRecordsOfALaterVersionAreLeftAlone has a later version of the package write over a record that was known: it has not vanished.
+func TestRecordsOfALaterVersionAreLeftAlone(t *testing.T) {
+	store, k, ctx := breaker.NewMemoryStore(), breaker.Key{ID: "a"}, t.Context()
+	m := agent(t, breaker.Config{Store: store})
+	if err := m.Disable(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	shard := put(t, store, k, `{"v":2}`)
+	if err := m.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := store.Load(ctx, []int{shard})
+	if err != nil || len(loaded[0].Records) != 1 || !strings.HasPrefix(string(loaded[0].Records[0].Data), `{"v":2`) {
+		t.Errorf("got %q, error %v, want what the later version wrote", loaded[0].Records, err)
+	}
+}
+
+// TestACircuitThatIsForgottenByItselfIsNotGivenBack leaves an open circuit without calls for Retention: its record goes, and no agent
+// that refreshes seldom brings it back.
+func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
+		c := breaker.Config{Store: newMeddler(breaker.NewMemoryStore()), Poll: f.poll, Retention: 10 * time.Minute, Refresh: 20 * time.Second}
+		all := agents(t, 3, c)
+		running(t, all...)
+		f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
+		time.Sleep(15 * time.Minute)
+		for i, m := range all {
+			if s := m.Stats(); len(m.List()) != 0 || s.Failures[breaker.RecordsLost] != 0 {
+				t.Errorf("agent %d: got %v known and %d losses told, want none", i, m.List(), s.Failures[breaker.RecordsLost])
+			}
+		}
+	})
+}

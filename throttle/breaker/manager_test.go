@@ -1,0 +1,261 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+func TestMustPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Must let an error pass")
+		}
+	}()
+	breaker.Must(breaker.New(breaker.Config{}))
+}
+
+// TestFault16ConfigNeedsEverything makes a manager of nothing but a name, which is a whole breaker.
+func TestFault16ConfigNeedsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := breaker.New(breaker.Config{Name: "deliveries"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running(t, m)
+		c := m.Circuit(breaker.Key{ID: "a"})
+		for range 10 {
+			if err := c.Run(t.Context(), failing); !errors.Is(err, errBoom) {
+				t.Errorf("got %v, want the call's error", err)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		if err := c.Run(t.Context(), succeeding); !errors.Is(err, breaker.ErrOpen) {
+			t.Errorf("got %v, want ErrOpen", err)
+		}
+		for range 450 {
+			_ = c.Run(t.Context(), succeeding)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err := c.Run(t.Context(), succeeding); err != nil {
+			t.Errorf("got %v 45 s later, want nil", err)
+		}
+	})
+}
+
+// TestNothingOpensBeforeRun: without Run no failure has a consequence, but for the rounds that somebody makes by hand.
+func TestNothingOpensBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := agent(t, breaker.Config{})
+		c := m.Circuit(breaker.Key{ID: "k"})
+		for range 10 {
+			_ = c.Run(t.Context(), failing)
+		}
+		time.Sleep(30 * time.Second)
+		if s := c.Status(); s.State != breaker.Closed || m.Stats().Running {
+			t.Errorf("got %v, running %v, want closed and false", s.State, m.Stats().Running)
+		}
+		sample(t, m)
+		if s := c.Status(); s.State != breaker.Open || m.Stats().Running {
+			t.Errorf("after a round by hand: got %v, running %v, want open and false", s.State, m.Stats().Running)
+		}
+	})
+}
+
+// TestRunEndsWhateverTheStoreDoes ends Run while some call of the store hangs and heeds no context.
+func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
+	for _, op := range []string{"Campaign", "Resign", "Versions", "Load", "Apply", "Probe"} {
+		t.Run(op, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ice frozen
+				defer ice.thaw()
+				store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
+				store.before = only(func(ctx context.Context) error { return ice.meddle(ctx, op) }, op)
+				m := agent(t, breaker.Config{Store: store, BreakerTimeout: time.Second})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan time.Time, 1)
+				go func() { _ = m.Run(ctx); ended <- time.Now() }()
+				time.Sleep(time.Second)
+				for range 20 {
+					_ = m.Circuit(k).Run(ctx, failing)
+				}
+				ice.on.Store(true)
+				time.Sleep(8 * time.Second)
+				_ = m.CanExecute(ctx, k)
+				begun := time.Now()
+				cancel()
+				if took := (<-ended).Sub(begun); took > 500*time.Millisecond {
+					t.Errorf("Run ended %v after its context, want within twice StoreTimeout", took)
+				}
+			})
+		})
+	}
+}
+
+// deafWatcher is a store whose Watch heeds no context.
+type deafWatcher struct {
+	breaker.Store
+	deaf frozen
+}
+
+func (w *deafWatcher) Watch(ctx context.Context, _ func()) error { return w.deaf.meddle(ctx, "Watch") }
+
+// TestRunEndsThoughWatchDoesNot ends Run while a Watch hangs and heeds no context.
+func TestRunEndsThoughWatchDoesNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafWatcher{Store: newMeddler(breaker.NewMemoryStore())}
+		store.deaf.on.Store(true)
+		m := agent(t, breaker.Config{Store: store})
+		ctx, cancel := context.WithCancel(t.Context())
+		var ended atomic.Bool
+		go func() { _ = m.Run(ctx); ended.Store(true) }()
+		time.Sleep(time.Second)
+		cancel()
+		time.Sleep(time.Second)
+		if !ended.Load() {
+			t.Error("Run waits for a Watch that does not heed its context, want it left behind")
+		}
+		store.deaf.thaw()
+	})
+}
+
+// TestRunCanRunAgain ends and runs a manager several times: it leads at once, and nobody else's lease is in the way.
+func TestRunCanRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := breaker.NewMemoryStore()
+		m := agent(t, breaker.Config{Store: store})
+		var last uint64
+		for range 5 {
+			stop := running(t, m)
+			time.Sleep(time.Second)
+			s := m.Stats()
+			if !s.Running || !s.Leads || s.Term <= last {
+				t.Errorf("got running %v, leads %v, term %d, want true, true and more than %d", s.Running, s.Leads, s.Term, last)
+			}
+			last = s.Term
+			stop()
+			if s := m.Stats(); s.Running || s.Leads {
+				t.Errorf("after Run has ended: got running %v, leads %v, want false", s.Running, s.Leads)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+func TestAClosedManager(t *testing.T) {
+	agents, _ := fleet(t, 1, breaker.Config{})
+	m, k := agents[0], breaker.Key{ID: "k"}
+	if err := m.Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
+		t.Errorf("CanExecute: %v, want what was known", err)
+	}
+	for name, err := range map[string]error{
+		"Run": m.Run(t.Context()), "Sample": m.Sample(t.Context()), "Enable": m.Enable(t.Context(), k), "Forget": m.Forget(t.Context(), k),
+	} {
+		if !errors.Is(err, breaker.ErrManagerClosed) {
+			t.Errorf("%s: %v, want ErrManagerClosed", name, err)
+		}
+	}
+}
+
+// asked are all methods that take a context.
+func asked(ctx context.Context, m *breaker.Manager, c *breaker.Circuit, k breaker.Key) map[string]func() error {
+	return map[string]func() error{
+		"CanExecute":         func() error { return m.CanExecute(ctx, k) },
+		"Sample":             func() error { return m.Sample(ctx) },
+		"Refresh":            func() error { return m.Refresh(ctx) },
+		"ForceOpen":          func() error { return m.ForceOpen(ctx, k) },
+		"ForceClose":         func() error { return m.ForceClose(ctx, k) },
+		"Disable":            func() error { return m.Disable(ctx, k) },
+		"Enable":             func() error { return m.Enable(ctx, k) },
+		"Forget":             func() error { return m.Forget(ctx, k) },
+		"Circuit.CanExecute": func() error { return c.CanExecute(ctx) },
+		"Circuit.Run":        func() error { return c.Run(ctx, succeeding) },
+		"Do": func() error {
+			_, err := breaker.Do(ctx, c, func(context.Context) (int, error) { return 7, nil })
+			return err
+		},
+		"Circuit.Acquire":      func() error { p, err := c.Acquire(ctx); p.Done(errBoom); return err },
+		"Circuit of a circuit": func() error { return m.Circuit(c.Key()).Run(ctx, succeeding) },
+	}
+}
+
+// TestANilContextIsTheBackground also for hooks, for the function of a call, and for Classify.
+func TestANilContextIsTheBackground(t *testing.T) {
+	var none context.Context
+	sound := func(ctx context.Context, what string) {
+		if ctx == nil {
+			t.Errorf("%s: got a nil context", what)
+		}
+	}
+	m := agent(t, breaker.Config{
+		Hooks: breaker.Hooks{Shed: func(ctx context.Context, _ breaker.ShedEvent) { sound(ctx, "the hook") }},
+		Classify: func(ctx context.Context, _ error) (throttle.Outcome, bool) {
+			sound(ctx, "Classify")
+			return throttle.Accepted, true
+		},
+	})
+	k := breaker.Key{ID: "k"}
+	for name, ask := range asked(none, m, m.Circuit(breaker.Key{ID: "other"}), k) {
+		if name == "CanExecute" {
+			continue // others move the circuit that it asks about
+		}
+		if err := ask(); err != nil {
+			t.Errorf("%s: got %v want nil", name, err)
+		}
+	}
+	if err := m.Circuit(breaker.Key{ID: "fails"}).Run(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {
+		t.Errorf("got %v want %v", err, errBoom)
+	}
+	if err := m.Disable(none, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CanExecute(none, k); !errors.Is(err, breaker.ErrDisabled) {
+		t.Errorf("got %v want ErrDisabled", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(none) }()
+	_ = m.Close()
+	if err := <-ended; err != nil && !errors.Is(err, breaker.ErrManagerClosed) {
+		t.Errorf("Run: got %v want nil, or ErrManagerClosed", err)
+	}
+}
+
+// TestWhatDidNotComeFromNewAnswersWithAnError: it neither panics nor lets calls through untold.
+func TestWhatDidNotComeFromNewAnswersWithAnError(t *testing.T) {
+	k := breaker.Key{ID: "k"}
+	for name, m := range map[string]*breaker.Manager{"nil": nil, "zero": {}} {
+		for whose, c := range map[string]*breaker.Circuit{"a nil Circuit": nil, "a zero one": {}, "its own": m.Circuit(k)} {
+			for what, ask := range asked(t.Context(), m, c, k) {
+				if err := ask(); err == nil || errors.Is(err, throttle.ErrShed) {
+					t.Errorf("%s Manager, %s: %s: got %v want an error that is no shed", name, whose, what, err)
+				}
+			}
+			if got := c.Status(); got != (breaker.Status{Key: c.Key()}) {
+				t.Errorf("%s Manager, %s: Status: got %+v want nothing", name, whose, got)
+			}
+		}
+		if err := m.Run(t.Context()); err == nil {
+			t.Errorf("%s Manager: Run: got nil want an error", name)
+		}
+		if err := m.Close(); err != nil {
+			t.Errorf("%s Manager: Close: got %v want nil", name, err)
+		}
+		if m.Name() != "" || len(m.List()) != 0 || m.Stats() != (breaker.Stats{}) || m.Status(k) != (breaker.Status{Key: k}) {
+			t.Errorf("%s Manager: got %q, %v, %+v, %+v want nothing", name, m.Name(), m.List(), m.Stats(), m.Status(k))
+		}
+	}
+}

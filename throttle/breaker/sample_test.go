@@ -1,0 +1,294 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestRoundsByHand lets a circuit trip and recover with Sample alone, without Run.
+func TestRoundsByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, k := t.Context(), breaker.Key{ID: "a"}
+		m := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second})
+		for range 10 {
+			_ = m.Circuit(k).Run(ctx, failing)
+		}
+		sample(t, m)
+		if s := m.Status(k).State; s != breaker.Open {
+			t.Fatalf("got state %v after ten failures, want open", s)
+		}
+		for range 20 {
+			time.Sleep(5 * time.Second)
+			for range 20 {
+				_ = m.Circuit(k).Run(ctx, succeeding)
+				synctest.Wait()
+			}
+			sample(t, m)
+		}
+		if s := m.Status(k); s.State != breaker.Closed {
+			t.Errorf("got state %v, with %v probes, after 20 rounds by hand with an endpoint that is well, want closed", s.State, m.Stats().Probes)
+		}
+	})
+}
+
+// TestPollsAskForWhatMatters reads the query. It wants the failures that open an unknown circuit. Of a known circuit it wants the calls since the
+// last change, but none from before the window, however long ago the change was.
+func TestPollsAskForWhatMatters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got breaker.PollQuery
+		poll := func(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			got = q
+			return nil, nil
+		}
+		m, k := agent(t, breaker.Config{Poll: poll, MinimumRequestCount: 20, FailureThreshold: 50}), breaker.Key{ID: "a"}
+		for wait, since := range map[time.Duration]time.Duration{0: 0, 20 * time.Second: 20 * time.Second, 6 * time.Hour: time.Minute} {
+			if err := errors.Join(m.Enable(t.Context(), k), m.Disable(t.Context(), k)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(wait)
+			sample(t, m)
+			if got.Window != time.Minute || got.MinFailures != 10 || len(got.Since) != 1 || got.Since[k] != since {
+				t.Errorf("%v after the change: got %+v, want a window of 1 min, 10 failures at least, and one circuit since %v", wait, got, since)
+			}
+		}
+	})
+}
+
+// TestPollsDoNotPileUp has polls that heed no context and last for long.
+func TestPollsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var inside, most atomic.Int64
+		poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			most.Store(max(most.Load(), inside.Add(1)))
+			time.Sleep(47 * time.Second)
+			inside.Add(-1)
+			return nil, nil
+		}
+		stop := running(t, agent(t, breaker.Config{Poll: poll}))
+		time.Sleep(10 * time.Minute)
+		stop()
+		if n := most.Load(); n != 1 {
+			t.Errorf("got %d polls at once, want 1", n)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestAPollFromBeforeAChangeCountsForNothing enables a circuit while the leader's poll is under way, whose answer is about the time
+// before.
+func TestAPollFromBeforeAChangeCountsForNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*breaker.Manager, context.Context, breaker.Key) error
+	}{
+		{"enabled", (*breaker.Manager).Enable},
+		{"forced closed and enabled", func(m *breaker.Manager, ctx context.Context, k breaker.Key) error {
+			return errors.Join(m.ForceClose(ctx, k), m.Enable(ctx, k))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { pollAcross(t, tt.change) }) })
+	}
+}
+
+func pollAcross(t *testing.T, change func(*breaker.Manager, context.Context, breaker.Key) error) {
+	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+	during := func() {}
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		during()
+		return map[breaker.Key]breaker.PollResult{k: {Failures: 100}}, nil
+	}
+	c := breaker.Config{Store: store, Poll: poll, ConsecutiveFailureThreshold: 1}
+	leader, other := agent(t, c), agent(t, c)
+	sample(t, leader)
+	if s := leader.Status(k).State; s != breaker.Disabled {
+		t.Fatalf("got state %v after 100 failures, want disabled", s)
+	}
+	during = func() {
+		time.Sleep(time.Second)
+		if err := errors.Join(change(other, t.Context(), k), leader.Refresh(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	sample(t, leader)
+	if s := leader.Status(k).State; s != breaker.Closed {
+		t.Errorf("got state %v, because of calls from before the change, want closed", s)
+	}
+}
+
+// TestAFailedPollHidesNoRefresh makes a round by hand whose poll fails: what it read before holds in any case.
+func TestAFailedPollHidesNoRefresh(t *testing.T) {
+	store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		return nil, errBoom
+	}
+	m := agent(t, breaker.Config{Store: store, Poll: poll})
+	if err := agent(t, breaker.Config{Store: store}).Disable(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Sample(t.Context()); !errors.Is(err, errBoom) {
+		t.Fatalf("got %v, want the poll's error", err)
+	}
+	if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
+		t.Errorf("got %v, want ErrDisabled, which the round has read", err)
+	}
+}
+
+// TestCountsThatAreNone polls nonsense of one circuit, and sense of another: the first stays as it is, the second does not suffer.
+func TestCountsThatAreNone(t *testing.T) {
+	nonsense, results := breaker.Key{ID: "nonsense"}, map[breaker.Key]breaker.PollResult{}
+	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+		return results, nil
+	}
+	m := agent(t, breaker.Config{Poll: poll})
+	zero := 0.0
+	for i, bad := range []breaker.PollResult{
+		{Failures: zero / zero}, {Failures: 1 / zero}, {Failures: -1}, {Failures: 20, Successes: -1}, {Failures: 20, Successes: zero / zero}, {Failures: 1e308, Successes: 1e308},
+	} {
+		sense := breaker.Key{ID: string(rune('a' + i))}
+		results[nonsense], results[sense] = bad, breaker.PollResult{Failures: 20}
+		sample(t, m)
+		if got := m.Status(nonsense).State; got != breaker.Closed {
+			t.Errorf("%v: got state %v, want closed", bad, got)
+		}
+		if got := m.Status(sense).State; got != breaker.Open {
+			t.Errorf("beside %v: got state %v, want open", bad, got)
+		}
+		if told := m.Stats().Failures[breaker.CountsInvalid]; told != uint64(i+1) {
+			t.Errorf("%v: got %d told of, want %d", bad, told, i+1)
+		}
+	}
+}
+
+// TestFault08MinimumRequestCount opens at exactly the count that is set, and refuses one that is none.
+func TestFault08MinimumRequestCount(t *testing.T) {
+	for n, want := range map[int]breaker.State{9: breaker.Closed, 10: breaker.Open} {
+		m, k := agent(t, breaker.Config{MinimumRequestCount: 10}), breaker.Key{ID: "a"}
+		for range n {
+			_ = m.Circuit(k).Run(t.Context(), failing)
+		}
+		sample(t, m)
+		if s := m.Status(k).State; s != want {
+			t.Errorf("%d failures with MinimumRequestCount 10: got state %v, want %v", n, s, want)
+		}
+	}
+	_, err := breaker.New(breaker.Config{Name: "deliveries", MinimumRequestCount: -1})
+	if err == nil || !strings.Contains(err.Error(), "Config.MinimumRequestCount is -1: want 1 to 1e9") {
+		t.Errorf("got %v, want the field, its value and its range", err)
+	}
+}
+
+// TestAnOutageOfOneAgentsNetworkIsNoOutage has one agent of three see nothing but failures.
+func TestAnOutageOfOneAgentsNetworkIsNoOutage(t *testing.T) {
+	for _, tt := range []struct {
+		reporters int
+		want      breaker.State
+	}{{1, breaker.Closed}, {2, breaker.Open}} {
+		m, k := agent(t, breaker.Config{MinReporters: 2, Poll: polled(breaker.PollResult{Failures: 90, Successes: 10, Reporters: tt.reporters})}), breaker.Key{ID: "a"}
+		sample(t, m)
+		if s := m.Status(k).State; s != tt.want {
+			t.Errorf("%d reporters of 2 that it takes: got state %v, want %v", tt.reporters, s, tt.want)
+		}
+	}
+}
+
+// TestOneReporterDecidesNothing, neither about a closed circuit nor about a half-open one.
+func TestOneReporterDecidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := breaker.PollResult{Failures: 30, Reporters: 3}
+		m := agent(t, breaker.Config{
+			MinReporters: 3, ConsecutiveFailureThreshold: 2,
+			Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+				return map[breaker.Key]breaker.PollResult{{ID: "a"}: n}, nil
+			},
+		})
+		sample(t, m)
+		n.Reporters = 1
+		for range 100 {
+			time.Sleep(10 * time.Second)
+			sample(t, m)
+		}
+		if s := m.Status(breaker.Key{ID: "a"}).State; s != breaker.HalfOpen {
+			t.Errorf("one reporter: got %v, want half_open", s)
+		}
+		n.Reporters = 3
+		sample(t, m)
+		if s := m.Status(breaker.Key{ID: "a"}).State; s != breaker.Disabled {
+			t.Errorf("three reporters: got %v, want disabled", s)
+		}
+	})
+}
+
+// setBack is a store whose clock is set back.
+type setBack struct {
+	breaker.Store
+
+	by time.Duration
+}
+
+func (s *setBack) Versions(ctx context.Context) (breaker.Versions, error) {
+	v, err := s.Store.Versions(ctx)
+	v.Now = v.Now.Add(-s.by)
+	return v, err
+}
+
+// TestTheStoresClockIsSetBack by an hour: nobody is refused, and nothing overlooked, until it is there again.
+func TestTheStoresClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &setBack{Store: breaker.NewMemoryStore()}
+		n := breaker.PollResult{Failures: 20}
+		m := agent(t, breaker.Config{Store: store, Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			return map[breaker.Key]breaker.PollResult{{ID: "a"}: n}, nil
+		}})
+		sample(t, m)
+		store.by = time.Hour
+		n = breaker.PollResult{Successes: 20}
+		for range 8 {
+			time.Sleep(5 * time.Second)
+			sample(t, m)
+		}
+		if s := m.Status(breaker.Key{ID: "a"}); s.State != breaker.Closed {
+			t.Errorf("got %+v, want closed again", s)
+		}
+	})
+}
+
+// TestADryRunLeavesNothingBehind: who enforces after it refuses nobody for what it found.
+func TestADryRunLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := breaker.Config{Store: breaker.NewMemoryStore(), DryRun: true, ConsecutiveFailureThreshold: 1, Poll: polled(breaker.PollResult{Failures: 20})}
+		k := breaker.Key{ID: "a"}
+		dry := agent(t, c)
+		sample(t, dry)
+		if s := dry.Status(k).State; s != breaker.Disabled {
+			t.Fatalf("got %v in the dry run, want disabled", s)
+		}
+		if err := dry.Disable(t.Context(), breaker.Key{ID: "by hand"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		c.DryRun, c.Poll = false, polled(breaker.PollResult{Successes: 20})
+		m := agent(t, c)
+		for range 2 {
+			if err := m.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.CanExecute(t.Context(), k); err != nil {
+				t.Errorf("got %v, want none", err)
+			}
+			if err := m.CanExecute(t.Context(), breaker.Key{ID: "by hand"}); !errors.Is(err, breaker.ErrDisabled) {
+				t.Errorf("disabled by hand: got %v, want ErrDisabled", err)
+			}
+			sample(t, m)
+		}
+		if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {
+			t.Errorf("got %+v, want closed and no trips", s)
+		}
+	})
+}
