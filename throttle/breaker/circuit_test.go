@@ -60,23 +60,6 @@ func TestCallsEndAsTheirFunctionDoes(t *testing.T) {
 	}
 }
 
-func TestAPanicSaysNothing(t *testing.T) {
-	counter := breaker.NewCounter(time.Minute)
-	m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter}))
-	k := breaker.Key{ID: "k"}
-	func() {
-		defer func() {
-			if got := recover(); got != "boom" {
-				t.Errorf("recovered %v", got)
-			}
-		}()
-		_ = m.Circuit(k).Run(t.Context(), func(context.Context) error { panic("boom") })
-	}()
-	if got, want := counted(t, counter, k), "0 failed, 0 succeeded"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 // TestAContextThatIsOverCountsNothing: neither a success nor a failure, neither an admitted call nor one that was shed.
 func TestAContextThatIsOverCountsNothing(t *testing.T) {
 	cause := errors.New("the caller has left")

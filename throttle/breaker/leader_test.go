@@ -165,26 +165,6 @@ func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
 	})
 }
 
-// TestFault10LostLeasesAreSilent lets the store refuse to extend a lease: the leader tells of it and leads no longer.
-func TestFault10LostLeasesAreSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fault failure
-		store := newMeddler(breaker.NewMemoryStore())
-		store.before = only(func(ctx context.Context) error { return fault.meddle(ctx, "") }, "Campaign")
-		m := agent(t, breaker.Config{Store: store})
-		running(t, m)
-		time.Sleep(6 * time.Second)
-		if !m.Stats().Leads {
-			t.Fatal("got an agent that does not lead, want it to")
-		}
-		fault.set(errNetwork)
-		time.Sleep(9 * time.Second)
-		if s := m.Stats(); s.Leads || s.Failures[breaker.LeaseLost] != 1 {
-			t.Errorf("got leads %v and %d lost leases told of, want false and 1", s.Leads, s.Failures[breaker.LeaseLost])
-		}
-	})
-}
-
 // lessor is a store whose leases are not what was asked for.
 type lessor struct {
 	*meddler

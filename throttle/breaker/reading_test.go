@@ -82,25 +82,6 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 	})
 }
 
-// TestFault05StoreErrorsReachTheCaller has a store that answers with nothing but errors, from the beginning and later.
-func TestFault05StoreErrorsReachTheCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fault failure
-		store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
-		store.before = fault.meddle
-		fault.set(errNetwork)
-		down := agent(t, breaker.Config{Store: store})
-		running(t, down)
-		time.Sleep(time.Minute)
-		if err := down.CanExecute(t.Context(), k); err != nil {
-			t.Errorf("got %v with a store that was never there, want nil", err)
-		}
-		if n := down.Stats().Failures[breaker.StoreFailed]; n == 0 {
-			t.Error("got no failures of the store told, want some")
-		}
-	})
-}
-
 // TestAReadOnlyStoreIsRead lets nobody write: what is in the store is known all the same, also beside a record that makes no sense.
 func TestAReadOnlyStoreIsRead(t *testing.T) {
 	for _, corrupt := range []bool{false, true} {

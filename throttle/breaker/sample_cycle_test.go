@@ -2,7 +2,6 @@ package breaker_test
 
 import (
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,74 +40,6 @@ func tripped(t *testing.T, k breaker.Key, c breaker.Config) (*breaker.Manager, *
 	return m, f
 }
 
-// TestFault02NoExit leaves a half-open endpoint with few results: it leaves the state in time all the same.
-func TestFault02NoExit(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		outcome error
-		want    breaker.State
-	}{{"failing", errBoom, breaker.Open}, {"succeeding", nil, breaker.Closed}} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-				m := agent(t, breaker.Config{Poll: f.poll})
-				running(t, m)
-				f.during(t.Context(), 6*time.Second, 20, k, 1, m)
-				eventually(t, 31*time.Second, "it is half-open", inState(k, breaker.HalfOpen, m))
-				eventually(t, 20*time.Second, "one probe passes", func() bool { return m.CanExecute(t.Context(), k) == nil })
-				f.end(k, tt.outcome != nil)
-				time.Sleep(20 * time.Second)
-				if !inState(k, breaker.HalfOpen, m)() {
-					t.Errorf("got state %v after one result, want half_open until HalfOpenMax", m.Status(k).State)
-				}
-				eventually(t, 20*time.Second, "HalfOpenMax decides", inState(k, tt.want, m))
-			})
-		})
-	}
-}
-
-// TestFault03OneSuccessCloses lets one of few probes succeed, the rest is open: one answer is no recovery.
-func TestFault03OneSuccessCloses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		m := agent(t, breaker.Config{Poll: f.poll})
-		running(t, m)
-		f.during(t.Context(), 6*time.Second, 20, k, 1, m)
-		eventually(t, 31*time.Second, "it is half-open", inState(k, breaker.HalfOpen, m))
-		f.end(k, false)
-		time.Sleep(6 * time.Second)
-		if s := m.Status(k).State; s != breaker.HalfOpen {
-			t.Errorf("got state %v after one success, want half_open", s)
-		}
-	})
-}
-
-// TestFault04SilentEndpoints leaves an open endpoint without calls for longer than the window: it becomes half-open for everybody, and its
-// trips are not lost.
-func TestFault04SilentEndpoints(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, f := breaker.Key{ID: "a"}, newTraffic(1, time.Minute)
-		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, BreakerTimeout: 2 * time.Minute, ConsecutiveFailureThreshold: 3})
-		running(t, all...)
-		for trip := 1; trip < 3; trip++ {
-			took := eventually(t, 12*time.Second, "it opens", func() bool {
-				f.during(t.Context(), time.Second, 30, k, 1, all...)
-				return inState(k, breaker.Open, all...)()
-			})
-			t.Logf("trip %d after %v", trip, took)
-			eventually(t, 2*time.Minute+time.Second, "it is half-open", inState(k, breaker.HalfOpen, all...))
-			time.Sleep(10 * time.Minute)
-			if s := all[1].Status(k); s.State != breaker.HalfOpen || s.Trips != trip {
-				t.Errorf("got state %v with %d trips after ten minutes of silence, want half_open with %d", s.State, s.Trips, trip)
-			}
-		}
-		eventually(t, 12*time.Second, "the third trip disables it", func() bool {
-			f.during(t.Context(), time.Second, 30, k, 1, all...)
-			return inState(k, breaker.Disabled, all...)()
-		})
-	})
-}
-
 // TestFault05BlindAfterClosing lets an endpoint recover and fail again at once: nothing is ignored after the circuit has closed.
 func TestFault05BlindAfterClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,56 +55,6 @@ func TestFault05BlindAfterClosing(t *testing.T) {
 		f.during(t.Context(), 11*time.Second, 20, k, 1, m)
 		if s := m.Status(k); s.State != breaker.Open || s.Trips != 2 {
 			t.Errorf("got state %v with %d trips %v after it has closed and failed, want open with 2", s.State, s.Trips, time.Since(begun))
-		}
-	})
-}
-
-// TestFault18TripsNeverDecay keeps a circuit well for long enough, with calls and without.
-func TestFault18TripsNeverDecay(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		well  time.Duration
-		rps   int
-		trips int
-	}{
-		{"not long enough", 4 * time.Minute, 20, 1},
-		{"long enough", 5*time.Minute + 6*time.Second, 20, 0},
-		{"long enough without calls", 10 * time.Minute, 0, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := breaker.Key{ID: "a"}
-				m, f := tripped(t, k, breaker.Config{})
-				f.during(t.Context(), tt.well, tt.rps, k, 0, m)
-				if s := m.Status(k); s.Trips != tt.trips || s.State != breaker.Closed {
-					t.Errorf("got state %v with %d trips after %v, want closed with %d", s.State, s.Trips, tt.well, tt.trips)
-				}
-			})
-		})
-	}
-}
-
-// TestFault18EnabledAndDisabledAgain enables a disabled circuit that goes on failing: its trips are counted from 0.
-func TestFault18EnabledAndDisabledAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := breaker.Key{ID: "a"}
-		m, f := tripped(t, k, breaker.Config{ConsecutiveFailureThreshold: 3})
-		dead := func() {
-			f.flow(t.Context(), 20, k, 1, []*breaker.Manager{m}, func() bool { return m.Status(k).State != breaker.Disabled })
-		}
-		dead()
-		for range 2 {
-			if err := m.Enable(t.Context(), k); err != nil {
-				t.Fatal(err)
-			}
-			if s := m.Status(k); s.State != breaker.Closed || s.Trips != 0 {
-				t.Errorf("got state %v with %d trips after Enable, want closed with 0", s.State, s.Trips)
-			}
-			begun := time.Now()
-			dead()
-			if took := time.Since(begun); took < time.Minute || m.Status(k).Trips != 3 {
-				t.Errorf("got it disabled %v after Enable, with %d trips, want after two stays in open, with 3", took, m.Status(k).Trips)
-			}
 		}
 	})
 }
@@ -194,48 +75,6 @@ func TestHalfOpenMaxOutlastsNotes(t *testing.T) {
 		}
 		if s := m.Status(k); s.Trips < 2 {
 			t.Errorf("got state %v with %d trips four minutes after the first failing probe, want HalfOpenMax, 3 min, to have decided", s.State, s.Trips)
-		}
-	})
-}
-
-// TestProbesCountBeforeTheLeaderSaysHalfOpen ends some probes before the leader's round, and some after: all of them count.
-func TestProbesCountBeforeTheLeaderSaysHalfOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, k := t.Context(), breaker.Key{ID: "a"}
-		var told atomic.Pointer[breaker.Event]
-		m := agent(t, breaker.Config{
-			SampleRate: 10 * time.Second, BreakerTimeout: 15 * time.Second, HalfOpenProbes: 5,
-			Hooks: breaker.Hooks{Changed: func(e breaker.Event) { told.Store(&e) }},
-		})
-		running(t, m)
-		time.Sleep(time.Second)
-		for range 10 {
-			_ = m.Circuit(k).Run(ctx, failing)
-		}
-		time.Sleep(9*time.Second + time.Millisecond) // to 10 s: the round that opens it, until 25 s
-		if last := told.Load(); last == nil || last.To != breaker.Open {
-			t.Fatalf("got change %v, want one to open", last)
-		}
-		probe := func(n int) {
-			for n > 0 {
-				if m.Circuit(k).Run(ctx, failing) != nil && m.Stats().Probes > 0 {
-					n--
-				}
-				time.Sleep(100 * time.Millisecond)
-			}
-		}
-		time.Sleep(16 * time.Second) // to 26 s: half-open, of which the leader learns at 30 s
-		results := func() uint64 { return m.Stats().Calls[breaker.HalfOpen].Admitted }
-		for results() < 3 {
-			probe(1)
-		}
-		time.Sleep(4 * time.Second) // over 30 s
-		for results() < 5 {
-			probe(1)
-		}
-		time.Sleep(12 * time.Second) // over 40 s
-		if last := told.Load(); last.To != breaker.Open || last.Failures != 5 || last.Trips != 2 {
-			t.Errorf("got a change to %v with %v failures at trip %d, want open with 5 failures at trip 2", last.To, last.Failures, last.Trips)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -162,38 +161,6 @@ func TestCountsThatAreNone(t *testing.T) {
 		}
 		if told := m.Stats().Failures[breaker.CountsInvalid]; told != uint64(i+1) {
 			t.Errorf("%v: got %d told of, want %d", bad, told, i+1)
-		}
-	}
-}
-
-// TestFault08MinimumRequestCount opens at exactly the count that is set, and refuses one that is none.
-func TestFault08MinimumRequestCount(t *testing.T) {
-	for n, want := range map[int]breaker.State{9: breaker.Closed, 10: breaker.Open} {
-		m, k := agent(t, breaker.Config{MinimumRequestCount: 10}), breaker.Key{ID: "a"}
-		for range n {
-			_ = m.Circuit(k).Run(t.Context(), failing)
-		}
-		sample(t, m)
-		if s := m.Status(k).State; s != want {
-			t.Errorf("%d failures with MinimumRequestCount 10: got state %v, want %v", n, s, want)
-		}
-	}
-	_, err := breaker.New(breaker.Config{Name: "deliveries", MinimumRequestCount: -1})
-	if err == nil || !strings.Contains(err.Error(), "Config.MinimumRequestCount is -1: want 1 to 1e9") {
-		t.Errorf("got %v, want the field, its value and its range", err)
-	}
-}
-
-// TestAnOutageOfOneAgentsNetworkIsNoOutage has one agent of three see nothing but failures.
-func TestAnOutageOfOneAgentsNetworkIsNoOutage(t *testing.T) {
-	for _, tt := range []struct {
-		reporters int
-		want      breaker.State
-	}{{1, breaker.Closed}, {2, breaker.Open}} {
-		m, k := agent(t, breaker.Config{MinReporters: 2, Poll: polled(breaker.PollResult{Failures: 90, Successes: 10, Reporters: tt.reporters})}), breaker.Key{ID: "a"}
-		sample(t, m)
-		if s := m.Status(k).State; s != tt.want {
-			t.Errorf("%d reporters of 2 that it takes: got state %v, want %v", tt.reporters, s, tt.want)
 		}
 	}
 }

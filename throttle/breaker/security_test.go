@@ -40,22 +40,6 @@ func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	}
 }
 
-// plant writes a record as anybody could who may write to the store.
-func plant(t *testing.T, store breaker.Store, k breaker.Key, record string) {
-	t.Helper()
-	id := k.RecordID()
-	shards, err := store.Load(t.Context(), []int{id.Shard()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = store.Apply(t.Context(), breaker.Batch{
-		Shard: id.Shard(), Expect: shards[0].Version, Changes: []breaker.Change{{ID: id, Data: []byte(record)}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestHostileRecords has somebody else who writes to the store. Nothing that can be read panics or hangs, and no circuit is open for longer
 // than the settings let any be, unless it is disabled or forced, which the store is there to say.
 func TestHostileRecords(t *testing.T) {
@@ -68,7 +52,7 @@ func TestHostileRecords(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plant(t, store, k, fmt.Sprintf(`{"v":1,"id":"k","state":%q,`+extreme+`}`, state,
+				put(t, store, k, fmt.Sprintf(`{"v":1,"id":"k","state":%q,`+extreme+`}`, state,
 					int64(math.MaxInt64), uint64(math.MaxUint64), micros, micros, micros, micros, math.MaxFloat64, math.MaxFloat64))
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -104,7 +88,7 @@ func TestGarbageInTheStoreIsToldOnce(t *testing.T) {
 	for _, garbage := range []string{
 		"\nlevel=ERROR msg=owned", strings.Repeat("[", 1<<20), `{"v":1,"state":"\nlevel=ERROR"}`, `{"v":1e99}`, `{"v":1,"id":"other","state":"open"}`, "null",
 	} {
-		plant(t, store, k, garbage)
+		put(t, store, k, garbage)
 		_ = m.Refresh(t.Context())
 		if err := m.CanExecute(t.Context(), k); err != nil {
 			t.Errorf("%.40q: got %v want the circuit closed", garbage, err)

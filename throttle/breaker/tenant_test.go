@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,48 +82,4 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			t.Error("no call was counted as shed in shadow")
 		}
 	})
-}
-
-// TestFault20TenantsShareEverything has a tenant with settings that are refused and one who panics: nobody else notices.
-func TestFault20TenantsShareEverything(t *testing.T) {
-	var mu sync.Mutex
-	told := 0
-	c := breaker.Config{
-		ConsecutiveFailureThreshold: 1,
-		ForTenant: func(tenant string, c breaker.Config) breaker.Config {
-			switch tenant {
-			case "patient":
-				c.MinimumRequestCount = 1000
-			case "mad":
-				c.FailureThreshold = -1
-			case "bad":
-				panic("no such tenant")
-			}
-			return c
-		},
-		Hooks: breaker.Hooks{Failed: func(e breaker.FailureEvent) {
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Failure == breaker.SettingsInvalid {
-				told++
-			}
-		}},
-	}
-	m := agent(t, c)
-	for _, tenant := range []string{"", "patient", "mad", "bad"} {
-		for range 20 {
-			_ = m.Circuit(breaker.Key{Tenant: tenant, ID: "a"}).Run(t.Context(), failing)
-		}
-	}
-	sample(t, m)
-	for tenant, want := range map[string]breaker.State{
-		"": breaker.Disabled, "patient": breaker.Closed, "mad": breaker.Disabled, "bad": breaker.Disabled, "quiet": breaker.Closed,
-	} {
-		if s := m.Status(breaker.Key{Tenant: tenant, ID: "a"}).State; s != want {
-			t.Errorf("tenant %q: got state %v, want %v", tenant, s, want)
-		}
-	}
-	if told == 0 {
-		t.Error("got no word of settings that are refused, want some")
-	}
 }
