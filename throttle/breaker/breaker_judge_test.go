@@ -3,7 +3,6 @@ package breaker_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -279,5 +278,3 @@ func pendingOf(w *written) []string {
 	}
 	return ids
 }
-
-var errRefusedOddly = errors.New("refused with an error that is none of the breaker's")

@@ -232,7 +232,7 @@ func (m *model) call(k breaker.Key) {
 	if err != nil {
 		var shed *breaker.ShedError
 		if !errors.As(err, &shed) {
-			m.judge.blame("%v: %v", errRefusedOddly, err)
+			m.judge.blame("refused with an error that is none of the breaker's: %v", err)
 		}
 		return
 	}

@@ -13,30 +13,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// fleet returns agents that share a store, and their common journal of changes.
-func fleet(t *testing.T, n int, c breaker.Config) ([]*breaker.Manager, *[]breaker.Event) {
-	t.Helper()
-	var events []breaker.Event
-	if c.Store == nil {
-		c.Store = breaker.NewMemoryStore()
-	}
-	c.Name = "fleet"
-	c.Hooks.Changed = func(e breaker.Event) { events = append(events, e) }
-	agents := make([]*breaker.Manager, n)
-	for i := range agents {
-		m, err := breaker.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		agents[i] = m
-	}
-	return agents, &events
-}
-
 func TestControlByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents, events := fleet(t, 2, breaker.Config{})
-		one, other := agents[0], agents[1]
+		got := ""
+		changed := func(e breaker.Event) { got += fmt.Sprint(e.From, ">", e.To, ":", e.Reason, " ") }
+		all := agents(t, 2, breaker.Config{Store: breaker.NewMemoryStore(), Hooks: breaker.Hooks{Changed: changed}})
+		one, other := all[0], all[1]
 		k := breaker.Key{Tenant: "t", ID: "k"}
 		steps := []struct {
 			name   string
@@ -61,7 +43,7 @@ func TestControlByHand(t *testing.T) {
 				t.Fatalf("%s: %v", step.name, err)
 			}
 			time.Sleep(time.Hour)
-			for i, m := range agents {
+			for i, m := range all {
 				if err := m.Refresh(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -73,10 +55,6 @@ func TestControlByHand(t *testing.T) {
 					t.Errorf("%s: agent %d: %v, want %v", step.name, i, err, step.err)
 				}
 			}
-		}
-		got := ""
-		for _, e := range *events {
-			got += fmt.Sprint(e.From, ">", e.To, ":", e.Reason, " ")
 		}
 		const want = "closed>open:by_hand open>closed:by_hand closed>disabled:by_hand disabled>closed:by_hand closed>disabled:by_hand "
 		if got != want {
@@ -120,8 +98,7 @@ func TestManyChangesByHandAtOnce(t *testing.T) {
 // TestEnableStartsAnew: neither trips nor failures of before count.
 func TestEnableStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents, _ := fleet(t, 1, breaker.Config{ConsecutiveFailureThreshold: 1})
-		m, k := agents[0], breaker.Key{ID: "k"}
+		m, k := agent(t, breaker.Config{ConsecutiveFailureThreshold: 1}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
 		fail := func(n int) {
 			for range n {
@@ -178,8 +155,7 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 }
 
 func TestListIsInOrder(t *testing.T) {
-	agents, _ := fleet(t, 1, breaker.Config{})
-	m := agents[0]
+	m := agent(t, breaker.Config{})
 	for _, k := range []breaker.Key{{Tenant: "b", ID: "1"}, {ID: "z"}, {Tenant: "a", ID: "2"}, {Tenant: "a", ID: "1"}} {
 		if err := m.Disable(t.Context(), k); err != nil {
 			t.Fatal(err)

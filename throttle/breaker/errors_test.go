@@ -15,8 +15,7 @@ import (
 
 func TestShedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents, _ := fleet(t, 1, breaker.Config{BreakerTimeout: 10 * time.Second})
-		m, k := agents[0], breaker.Key{ID: "k"}
+		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
 		for range 10 {
 			_ = c.Run(t.Context(), failing)
@@ -27,7 +26,7 @@ func TestShedErrors(t *testing.T) {
 		if err := c.Run(t.Context(), succeeding); !errors.As(err, &shed) || !errors.Is(err, breaker.ErrOpen) {
 			t.Fatalf("got %v", err)
 		}
-		if shed.Breaker != "fleet" || shed.Key != k || shed.State != breaker.Open || shed.RetryAfter() != 6*time.Second || shed.Temporary() {
+		if shed.Breaker != "deliveries" || shed.Key != k || shed.State != breaker.Open || shed.RetryAfter() != 6*time.Second || shed.Temporary() {
 			t.Errorf("got %+v, retry after %v", shed, shed.RetryAfter())
 		}
 		time.Sleep(6 * time.Second)

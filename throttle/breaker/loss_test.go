@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,66 +13,25 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestAFlushForgetsNothing empties the store under three agents, again and again, at any moment.
-func TestAFlushForgetsNothing(t *testing.T) {
-	for i := range size(10, 10, 3) {
-		synctest.Test(t, func(t *testing.T) {
-			store := newMeddler(breaker.NewMemoryStore())
-			keys := circuitsByHand(t, store)
-			delete(keys, "open")
-			all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-			running(t, all...)
-			time.Sleep(2*time.Second + time.Duration(i)*30*time.Second + time.Duration(i)*97*time.Millisecond)
-			want := map[string]error{"disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
-			for range 5 {
-				store.flush()
-				for range 30 {
-					time.Sleep(100 * time.Millisecond)
-					for _, m := range all {
-						answers(t, "flushed", m, keys, want)
-					}
-				}
-			}
-			late := agent(t, breaker.Config{Store: store})
-			if err := late.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			answers(t, "who comes later", late, keys, want)
-			if all[0].Stats().Failures[breaker.RecordsLost]+all[1].Stats().Failures[breaker.RecordsLost]+all[2].Stats().Failures[breaker.RecordsLost] == 0 {
-				t.Error("got no word of lost records, want some")
-			}
-		})
-	}
-}
-
-// TestALongOutageThatEndsEmpty: what is disabled stays so, and what is lost is told.
+// TestALongOutageThatEndsEmpty has an outage longer than MaxStale, after which the store is empty. What was disabled stays disabled.
 func TestALongOutageThatEndsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var down atomic.Bool
-		store := newMeddler(breaker.NewMemoryStore())
-		store.before = func(context.Context, string) error {
-			if down.Load() {
-				return errNetwork
-			}
-			return nil
-		}
+		var fault failure
+		store, k := newMeddler(breaker.NewMemoryStore()), breaker.Key{ID: "a"}
+		store.before = fault.meddle
 		m := agent(t, breaker.Config{Store: store, OnStale: breaker.KeepLast, Poll: polled(breaker.PollResult{})})
-		k := breaker.Key{ID: "a"}
 		if err := m.Disable(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 		running(t, m)
 		time.Sleep(5 * time.Second)
-		down.Store(true)
+		fault.set(errNetwork)
 		time.Sleep(10 * time.Minute)
 		store.flush()
-		down.Store(false)
+		fault.err.Store(nil)
 		time.Sleep(10 * time.Second)
-		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrDisabled) {
-			t.Errorf("got %v, want ErrDisabled", err)
-		}
-		if got := m.Stats().Failures[breaker.RecordsLost]; got != 1 {
-			t.Errorf("told of %d losses, want 1", got)
+		if err, lost := m.CanExecute(t.Context(), k), m.Stats().Failures[breaker.RecordsLost]; !errors.Is(err, breaker.ErrDisabled) || lost != 1 {
+			t.Errorf("got %v and %d losses reported, want ErrDisabled and 1", err, lost)
 		}
 	})
 }
@@ -229,37 +187,57 @@ func newSieve() *sieve {
 	return s
 }
 
-// TestRecordsThatVanishComeBack deletes all records under three agents, but not the versions of their shards.
-func TestRecordsThatVanishComeBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newSieve()
-		keys := circuitsByHand(t, store)
-		delete(keys, "open")
-		all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
-		running(t, all...)
-		time.Sleep(2 * time.Second)
-		for _, k := range keys {
-			store.vanish(k)
-		}
-		want := map[string]error{"disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
-		for range 90 {
-			time.Sleep(time.Second)
+// TestLostRecordsComeBack empties the store under three agents at any moment, again and again, or deletes all records but not the versions of
+// their shards. No agent goes by less than it knew, and an agent that comes later finds the records in the store.
+func TestLostRecordsComeBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lose  func(store *sieve, keys map[string]breaker.Key)
+		times int
+		wait  time.Duration // a shard of the same version is read once in 64 refreshes
+	}{
+		"flush": {func(store *sieve, _ map[string]breaker.Key) { store.flush() }, 5, 3 * time.Second},
+		"vanish": {func(store *sieve, keys map[string]breaker.Key) {
+			for _, k := range keys {
+				store.vanish(k)
+			}
+		}, 1, 90 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range size(10, 10, 3) {
+				synctest.Test(t, func(t *testing.T) { lost(t, i, tt.times, tt.wait, tt.lose) })
+			}
+		})
+	}
+}
+
+func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, map[string]breaker.Key)) {
+	store, told := newSieve(), uint64(0)
+	keys := circuitsByHand(t, store)
+	delete(keys, "open")
+	all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
+	running(t, all...)
+	time.Sleep(2*time.Second + time.Duration(phase)*30*time.Second + time.Duration(phase)*97*time.Millisecond)
+	want := map[string]error{"disabled": breaker.ErrDisabled, "forced open": breaker.ErrOpen}
+	for range times {
+		lose(store, keys)
+		for range 30 {
+			time.Sleep(wait / 30)
 			for _, m := range all {
-				answers(t, "vanished", m, keys, want)
+				answers(t, "lost", m, keys, want)
 			}
 		}
-		late, told := agent(t, breaker.Config{Store: store}), uint64(0)
-		if err := late.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		answers(t, "who comes later", late, keys, want)
-		for _, m := range all {
-			told += m.Stats().Failures[breaker.RecordsLost]
-		}
-		if told == 0 {
-			t.Error("got no word of lost records, want some")
-		}
-	})
+	}
+	late := agent(t, breaker.Config{Store: store})
+	if err := late.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answers(t, "later", late, keys, want)
+	for _, m := range all {
+		told += m.Stats().Failures[breaker.RecordsLost]
+	}
+	if told == 0 {
+		t.Error("got no lost records reported, want some")
+	}
 }
 
 // TestTripsThatVanishComeBack deletes the record of a circuit that is closed and has tripped, and lets nobody write.

@@ -149,8 +149,7 @@ func TestRunCanRunAgain(t *testing.T) {
 }
 
 func TestAClosedManager(t *testing.T) {
-	agents, _ := fleet(t, 1, breaker.Config{})
-	m, k := agents[0], breaker.Key{ID: "k"}
+	m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
 	if err := m.Disable(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}

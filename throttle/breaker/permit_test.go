@@ -75,8 +75,7 @@ func TestAPermitKeepsItsState(t *testing.T) {
 // TestLateResults: a call that was admitted before its circuit changed tells of the circuit as it was.
 func TestLateResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents, _ := fleet(t, 1, breaker.Config{BreakerTimeout: 10 * time.Second})
-		m, k := agents[0], breaker.Key{ID: "k"}
+		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
 		late, err := c.Acquire(t.Context())
 		if err != nil {

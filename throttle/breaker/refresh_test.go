@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,96 +131,55 @@ func TestHintsAreHeeded(t *testing.T) {
 	})
 }
 
-// chatterbox is a store whose Watch tells of changes all the time, or fails at once.
-type chatterbox struct {
+// watched is a store whose Watch is the test's.
+type watched struct {
 	*meddler
-	fails   bool
+	watch   func(ctx context.Context, changed func()) error
 	watches atomic.Int64
 }
 
-func (c *chatterbox) Watch(ctx context.Context, changed func()) error {
-	c.watches.Add(1)
-	for !c.fails && ctx.Err() == nil {
-		changed()
-		time.Sleep(time.Millisecond)
-	}
-	return errNetwork
+func (w *watched) Watch(ctx context.Context, changed func()) error {
+	w.watches.Add(1)
+	return w.watch(ctx, changed)
 }
 
-// TestHintsAreNotOvervalued counts what an agent asks of such stores in a minute.
-func TestHintsAreNotOvervalued(t *testing.T) {
-	for name, fails := range map[string]bool{"tells all the time": false, "fails": true} {
-		t.Run(name, func(t *testing.T) {
+// TestWatch runs an agent for a minute with a Watch that reports changes all the time, fails, or returns nil. The agent makes at most 20
+// refreshes and one watch a second, and reports each watch that ends before its context.
+func TestWatch(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		watch       func(ctx context.Context, changed func()) error
+		least, most int64 // watches
+		told        string
+		calls       int64 // to the store, at most
+	}{
+		{"reports all the time", func(ctx context.Context, changed func()) error {
+			for ctx.Err() == nil {
+				changed()
+				time.Sleep(time.Millisecond)
+			}
+			return errNetwork
+		}, 1, 1, "", 20*60 + 200},
+		{"fails", func(context.Context, func()) error { return errNetwork }, 30, 62, errNetwork.Error(), 300},
+		{"returns nil", func(context.Context, func()) error { return nil }, 30, 62, "breaker: the store's Watch has ended without an error", 300},
+		{"returns nil at the end of its context", func(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }, 1, 1, "", 300},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &chatterbox{meddler: newMeddler(breaker.NewMemoryStore()), fails: fails}
-				stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})}))
-				time.Sleep(time.Minute)
+				var told []string
+				hooks := breaker.Hooks{Failed: func(e breaker.FailureEvent) { told = append(told, e.Err.Error()) }}
+				store := &watched{meddler: newMeddler(breaker.NewMemoryStore()), watch: tt.watch}
+				stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks}))
+				time.Sleep(time.Minute + time.Second/2) // not when it is watched again
 				stop()
 				time.Sleep(time.Second)
-				if n, w := store.calls.Load(), store.watches.Load(); n > 20*60+200 || w > 70 {
-					t.Errorf("got %d calls and %d watches in a minute, want at most 20 refreshes a second and one watch", n, w)
+				if n, w := store.calls.Load(), store.watches.Load(); n > tt.calls || w < tt.least || w > tt.most {
+					t.Errorf("got %d calls and %d watches in a minute, want at most %d calls, and %d to %d watches", n, w, tt.calls, tt.least, tt.most)
+				}
+				if want := slices.Repeat([]string{tt.told}, int(store.watches.Load())); tt.told != "" && !slices.Equal(told, want) || tt.told == "" && len(told) > 0 {
+					t.Errorf("got failures %q, want %q for each watch", told, tt.told)
 				}
 			})
 		})
 	}
-}
-
-// watched is a store whose Watch returns nil, at once.
-type watched struct {
-	*meddler
-	watches atomic.Int64
-}
-
-func (w *watched) Watch(context.Context, func()) error {
-	w.watches.Add(1)
-	return nil
-}
-
-// TestAWatchThatEndsIsTold has Watch end with no error: what is told says so, and it is watched again, but not all the time.
-func TestAWatchThatEndsIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []error
-		hooks := breaker.Hooks{Failed: func(e breaker.FailureEvent) {
-			if e.Failure == breaker.StoreFailed {
-				told = append(told, e.Err)
-			}
-		}}
-		store := &watched{meddler: newMeddler(breaker.NewMemoryStore())}
-		stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks}))
-		time.Sleep(time.Minute + time.Second/2) // not when it is watched again
-		stop()
-		watches := store.watches.Load()
-		if watches < 30 || watches > 62 {
-			t.Errorf("got %d watches in a minute, want about one a second", watches)
-		}
-		if len(told) != int(watches) {
-			t.Errorf("got %d failures of the store told, want %d", len(told), watches)
-		}
-		for _, err := range told {
-			if err == nil || err.Error() != "breaker: the store's Watch has ended without an error" {
-				t.Fatalf("got %v told, want that Watch has ended", err)
-			}
-		}
-	})
-}
-
-// TestAWatchThatEndsWithItsContextIsNotTold stops an agent whose store's Watch returns nil then: all is well.
-func TestAWatchThatEndsWithItsContextIsNotTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := agent(t, breaker.Config{Poll: polled(breaker.PollResult{}), Store: &patient{meddler: newMeddler(breaker.NewMemoryStore())}})
-		stop := running(t, m)
-		time.Sleep(time.Minute)
-		stop()
-		if n := m.Stats().Failures[breaker.StoreFailed]; n != 0 {
-			t.Errorf("got %d failures of the store told, want 0", n)
-		}
-	})
-}
-
-// patient is a store whose Watch returns nil at the end of its context.
-type patient struct{ *meddler }
-
-func (*patient) Watch(ctx context.Context, _ func()) error {
-	<-ctx.Done()
-	return nil
 }

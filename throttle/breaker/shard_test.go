@@ -30,40 +30,36 @@ func TestRecordsAreReadable(t *testing.T) {
 	}
 }
 
-// TestFault14CorruptRecordsStay puts records into the store that make no sense: they count as absent, are told of, and go.
-func TestFault14CorruptRecordsStay(t *testing.T) {
+// TestCorruptRecordsAreRemoved puts records into the store that cannot be read. The agent reports them, treats them as absent, and removes
+// those that no later version can read. TestRecordsThatMakeNoSense lists what is corrupt.
+func TestCorruptRecordsAreRemoved(t *testing.T) {
 	whole := `{"v":1,"id":"a","state":"disabled","trips":3,"generation":9,"reason":"by_hand","changed_at":1,"failures":0,"successes":0}`
-	for _, tt := range []struct{ name, data string }{
-		{"no JSON", "\x00\x01"},
-		{"empty", ""},
-		{"cut", whole[:40]},
-		{"older format", strings.Replace(whole, `"v":1`, `"v":0`, 1)},
-		{"newer format", strings.Replace(whole, `"v":1`, `"v":2`, 1)},
-		{"no format", strings.Replace(whole, `"v":1,`, ``, 1)},
-		{"unknown state", strings.Replace(whole, "disabled", "ajar", 1)},
-		{"another key's", strings.Replace(whole, `"id":"a"`, `"id":"b"`, 1)},
-		{"negative trips", strings.Replace(whole, `"trips":3`, `"trips":-3`, 1)},
+	for name, tt := range map[string]struct {
+		data          string
+		state         breaker.State
+		corrupt, left int
+	}{
+		"whole":         {whole, breaker.Disabled, 0, 1},
+		"cut":           {whole[:40], breaker.Closed, 1, 0},
+		"newer format":  {strings.Replace(whole, `"v":1`, `"v":2`, 1), breaker.Closed, 1, 1},
+		"another key's": {strings.Replace(whole, `"id":"a"`, `"id":"b"`, 1), breaker.Closed, 1, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
 			shard := put(t, store, k, tt.data)
 			m := agent(t, breaker.Config{Store: store})
 			if err := m.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if n := m.Stats().Failures[breaker.RecordCorrupt]; n != 1 {
-				t.Errorf("got %d corrupt records told of, want 1", n)
-			}
-			if err := m.CanExecute(t.Context(), k); err != nil {
-				t.Errorf("got %v, want nil: it counts as absent", err)
+			if n, s := m.Stats().Failures[breaker.RecordCorrupt], m.Status(k).State; n != uint64(tt.corrupt) || s != tt.state {
+				t.Errorf("got %d corrupt records reported and state %v, want %d and %v", n, s, tt.corrupt, tt.state)
 			}
 			loaded, err := store.Load(t.Context(), []int{shard})
-			left := 0
-			if tt.name == "newer format" {
-				left = 1 // there are agents who can read it
+			if err != nil || len(loaded[0].Records) != tt.left {
+				t.Errorf("got %d records left, error %v, want %d", len(loaded[0].Records), err, tt.left)
 			}
-			if err != nil || len(loaded[0].Records) != left {
-				t.Errorf("got %d records left, error %v, want %d", len(loaded[0].Records), err, left)
+			if tt.state != breaker.Closed {
+				return
 			}
 			for range 10 {
 				_ = m.Circuit(k).Run(t.Context(), failing)
@@ -74,12 +70,4 @@ func TestFault14CorruptRecordsStay(t *testing.T) {
 			}
 		})
 	}
-	t.Run("whole", func(t *testing.T) {
-		store := breaker.NewMemoryStore()
-		put(t, store, breaker.Key{ID: "a"}, whole)
-		m := agent(t, breaker.Config{Store: store})
-		if err := m.Refresh(t.Context()); err != nil || m.Status(breaker.Key{ID: "a"}).State != breaker.Disabled {
-			t.Errorf("got %v and state %v, want nil and disabled", err, m.Status(breaker.Key{ID: "a"}).State)
-		}
-	})
 }

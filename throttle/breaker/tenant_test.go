@@ -35,8 +35,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			c.Name, c.SampleRate = "ignored", time.Nanosecond
 			return c
 		}
-		agents, _ := fleet(t, 1, c)
-		m := agents[0]
+		m := agent(t, c)
 		tenants := []string{"", "patient", "slow", "shadow", "odd", "zero", "wild"}
 		round := func() {
 			for _, tenant := range tenants {

@@ -149,24 +149,14 @@ func TestFault12HalfABatch(t *testing.T) {
 		}
 		return nil
 	}, "Apply")
-	keys := make([]breaker.Key, 300)
-	for i := range keys {
-		keys[i] = breaker.Key{ID: fmt.Sprint(i)}
-	}
-	poll := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-		all := map[breaker.Key]breaker.PollResult{}
-		for _, k := range keys {
-			all[k] = breaker.PollResult{Failures: 20}
-		}
-		return all, nil
-	}
-	leader, other := agent(t, breaker.Config{Store: store, Poll: poll}), agent(t, breaker.Config{Store: store})
+	leader, other := agent(t, breaker.Config{Store: store, Poll: failingAll(300)}), agent(t, breaker.Config{Store: store})
 	_ = leader.Sample(t.Context())
 	if err := other.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var open, of [breaker.NumShards]int
-	for _, k := range keys {
+	for i := range 300 {
+		k := breaker.Key{ID: fmt.Sprint(i)}
 		shard := k.RecordID().Shard()
 		of[shard]++
 		if other.Status(k).State == breaker.Open {
