@@ -180,8 +180,9 @@ func (l *lessor) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lea
 	return lease, err
 }
 
-// TestALeaseThatIsOverIsNotAskedForAtOnce grants leases with nothing left, or next to nothing, as a store with a clock that is off does,
-// to the agent or to another owner. The agent leads by none with nothing left.
+// TestALeaseThatIsOverIsNotAskedForAtOnce grants leases with nothing left, or next to nothing, as a
+// store with a clock that is off does, to the agent or to another owner. The agent leads by none
+// with nothing left.
 func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 	for _, owner := range []string{"", "another"} {
 		for _, left := range []time.Duration{-time.Hour, 0, time.Millisecond, 3 * time.Millisecond} {

@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestALongOutageThatEndsEmpty has an outage longer than MaxStale, after which the store is empty. What was disabled stays disabled.
+// TestALongOutageThatEndsEmpty has an outage longer than MaxStale, after which the store is empty.
+// What was disabled stays disabled.
 func TestALongOutageThatEndsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault failure
@@ -187,8 +188,9 @@ func newSieve() *sieve {
 	return s
 }
 
-// TestLostRecordsComeBack empties the store under three agents at any moment, again and again, or deletes all records but not the versions of
-// their shards. No agent goes by less than it knew, and an agent that comes later finds the records in the store.
+// TestLostRecordsComeBack empties the store under three agents at any moment, again and again, or
+// deletes all records but not the versions of their shards. No agent goes by less than it knew, and
+// an agent that comes later finds the records in the store.
 func TestLostRecordsComeBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose  func(store *sieve, keys map[string]breaker.Key)

@@ -101,7 +101,8 @@ func (n *ears) check(t *testing.T, atMost int) {
 	}
 }
 
-// TestANotifierThatFails fails, panics and hangs for some minutes, while the leader changes every minute: everything is heard in the end.
+// TestANotifierThatFails fails, panics and hangs for some minutes, while the leader changes every
+// minute: everything is heard in the end.
 func TestANotifierThatFails(t *testing.T) {
 	for name, answer := range map[string]func(context.Context, breaker.Event) error{
 		"errors": func(context.Context, breaker.Event) error { return errBoom },

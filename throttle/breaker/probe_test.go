@@ -74,7 +74,8 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead: it got a third of them.
+// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead: it got a
+// third of them.
 func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "dead"}, newTraffic(1, time.Minute)

@@ -143,8 +143,9 @@ func (w *watched) Watch(ctx context.Context, changed func()) error {
 	return w.watch(ctx, changed)
 }
 
-// TestWatch runs an agent for a minute with a Watch that reports changes all the time, fails, or returns nil. The agent makes at most 20
-// refreshes and one watch a second, and reports each watch that ends before its context.
+// TestWatch runs an agent for a minute with a Watch that reports changes all the time, fails, or
+// returns nil. The agent makes at most 20 refreshes and one watch a second, and reports each watch
+// that ends before its context.
 func TestWatch(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

@@ -163,8 +163,9 @@ func TestRoundsByHand(t *testing.T) {
 	})
 }
 
-// TestPollsAskForWhatMatters reads the query. It wants the failures that open an unknown circuit. Of a known circuit it wants the calls since the
-// last change, but none from before the window, however long ago the change was.
+// TestPollsAskForWhatMatters reads the query. It wants the failures that open an unknown circuit.
+// Of a known circuit it wants the calls since the last change, but none from before the window,
+// however long ago the change was.
 func TestPollsAskForWhatMatters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got breaker.PollQuery

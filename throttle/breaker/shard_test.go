@@ -30,8 +30,9 @@ func TestRecordsAreReadable(t *testing.T) {
 	}
 }
 
-// TestCorruptRecordsAreRemoved puts records into the store that cannot be read. The agent reports them, treats them as absent, and removes
-// those that no later version can read. TestRecordsThatMakeNoSense lists what is corrupt.
+// TestCorruptRecordsAreRemoved puts records into the store that cannot be read. The agent reports
+// them, treats them as absent, and removes those that no later version can read.
+// TestRecordsThatMakeNoSense lists what is corrupt.
 func TestCorruptRecordsAreRemoved(t *testing.T) {
 	whole := `{"v":1,"id":"a","state":"disabled","trips":3,"generation":9,"reason":"by_hand","changed_at":1,"failures":0,"successes":0}`
 	for name, tt := range map[string]struct {

@@ -111,8 +111,8 @@ func failingAll(n int) breaker.PollFunc {
 	}
 }
 
-// size returns how large a test is: full, raced under the race detector, whose runtime fails on hundreds of thousands of goroutines,
-// or short with -short.
+// size returns how large a test is: full, raced under the race detector, whose runtime fails on
+// hundreds of thousands of goroutines, or short with -short.
 func size[T any](full, raced, short T) T {
 	switch {
 	case testing.Short():

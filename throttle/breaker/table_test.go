@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// wrongAfter changes circuits one after the other, has two refresh beside each other after each, and returns how many of them did not go by
-// what they had read when Refresh had returned.
+// wrongAfter changes circuits one after the other, has two refresh beside each other after each,
+// and returns how many of them did not go by what they had read when Refresh had returned.
 func wrongAfter(t *testing.T, change func(hand *breaker.Manager, k breaker.Key) error, want error) int {
 	t.Helper()
 	store, ctx := breaker.NewMemoryStore(), t.Context()

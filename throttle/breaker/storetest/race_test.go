@@ -8,11 +8,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func raceMutants() []mutant {
-	return []mutant{
+// raceFaults break what holds for calls at the same time.
+func raceFaults() []fault {
+	const first, lost = "race/first write has one winner", "race/no update is lost"
+	return []fault{
 		{
 			"does not compare versions",
-			[]string{"batch/with another version is a conflict", "race/first write has one winner", "race/no update is lost", "version/goes on after everything is deleted"},
+			[]string{"batch/with another version is a conflict", first, lost, "version/goes on after everything is deleted"},
 			shared(func(b *broken) {
 				b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
 					defer moment() // so that another one can write before this one does
@@ -24,15 +26,13 @@ func raceMutants() []mutant {
 				}
 			}),
 		},
-		{"compares before it writes, not while", []string{"race/first write has one winner", "race/no update is lost"}, shared(func(b *broken) {
-			b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
-				if batch.Expect != b.version(batch.Shard) {
-					return breaker.Version{}, breaker.ErrConflict
-				}
-				moment()
-				batch.Expect = b.version(batch.Shard)
-				return b.MemoryStore.Apply(ctx, batch)
+		{"compares before it writes, not while", []string{first, lost}, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+			if batch.Expect != b.version(batch.Shard) {
+				return breaker.Version{}, breaker.ErrConflict
 			}
+			moment()
+			batch.Expect = b.version(batch.Shard)
+			return b.MemoryStore.Apply(ctx, batch)
 		})},
 		{"has one lock for all shards", []string{"race/shards do not wait for each other"}, shared(func(b *broken) {
 			var busy atomic.Bool
@@ -45,31 +45,13 @@ func raceMutants() []mutant {
 				return b.MemoryStore.Apply(ctx, batch)
 			}
 		})},
-		{"reads the version before the records", []string{"snapshot/is of one instant"}, slowly(func(b *broken) {
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
-				before, _ := b.MemoryStore.Load(ctx, shards)
-				moment()
-				after, err := b.MemoryStore.Load(ctx, shards)
-				for i := range after {
-					after[i].Version = before[i].Version
+		{"reads the version before the records", []string{"snapshot/is of one instant"}, torn(func(before, after *breaker.Shard) { after.Version = before.Version })},
+		{"reads the records in parts", []string{"snapshot/is of one instant"}, torn(func(before, after *breaker.Shard) {
+			old := contents(*before)
+			for i, record := range after.Records {
+				if data, ok := old[record.ID]; ok && record.ID[31]%2 == 0 {
+					after.Records[i].Data = data
 				}
-				return after, err
-			}
-		})},
-		{"reads the records in parts", []string{"snapshot/is of one instant"}, slowly(func(b *broken) {
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
-				before, _ := b.MemoryStore.Load(ctx, shards)
-				moment()
-				after, err := b.MemoryStore.Load(ctx, shards)
-				for i := range after {
-					old := contents(before[i])
-					for j, record := range after[i].Records {
-						if data, ok := old[record.ID]; ok && record.ID[31]%2 == 0 {
-							after[i].Records[j].Data = data
-						}
-					}
-				}
-				return after, err
 			}
 		})},
 		{"reads from a replica that is behind", []string{"snapshot/is not older than Versions said"}, behind()},
@@ -77,7 +59,7 @@ func raceMutants() []mutant {
 }
 
 // slowly makes writes take a moment, so that readers get a turn between them.
-func slowly(breakIt func(*broken)) func(*recorder) func() breaker.Store {
+func slowly(breakIt func(*broken)) opener {
 	return shared(func(b *broken) {
 		b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
 			moment()
@@ -87,9 +69,24 @@ func slowly(breakIt func(*broken)) func(*recorder) func() breaker.Store {
 	})
 }
 
+// torn mixes what was read at two instants.
+func torn(mix func(before, after *breaker.Shard)) opener {
+	return slowly(func(b *broken) {
+		b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+			before, _ := b.MemoryStore.Load(ctx, shards)
+			moment()
+			after, err := b.MemoryStore.Load(ctx, shards)
+			for i := range after {
+				mix(&before[i], &after[i])
+			}
+			return after, err
+		}
+	})
+}
+
 // behind has a replica that lacks the last three writes. A reader's turn is after the moment that a write takes, and there can be only one
 // write in it.
-func behind() func(*recorder) func() breaker.Store {
+func behind() opener {
 	return slowly(func(b *broken) {
 		var mu sync.Mutex
 		var past []breaker.Shard
