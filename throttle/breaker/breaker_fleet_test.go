@@ -82,8 +82,8 @@ func TestAPoorEndpointIsNeverDisabled(t *testing.T) {
 	}
 }
 
-// TestFault19ClocksAreCompared runs a fleet whose store's clock is an hour off from that of the agents.
-func TestFault19ClocksAreCompared(t *testing.T) {
+// TestTheStoresClockIsOff runs a fleet whose store's clock is an hour off from that of the agents.
+func TestTheStoresClockIsOff(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, time.Hour, -25 * time.Hour} {
 		t.Run(by.String(), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { skewed(t, by) }) })
 	}

@@ -102,18 +102,3 @@ func TestANilFunctionIsAnError(t *testing.T) {
 		t.Errorf("got %+v want no calls", got)
 	}
 }
-
-// TestCircuitStatus asks the handle and the manager.
-func TestCircuitStatus(t *testing.T) {
-	m := agent(t, breaker.Config{})
-	k := breaker.Key{Tenant: "t", ID: "k"}
-	c := m.Circuit(k)
-	for _, want := range []breaker.State{breaker.Closed, breaker.Disabled} {
-		if got := c.Status(); got.State != want || got.Key != k || got != m.Status(k) {
-			t.Errorf("got %+v want %v, and what the manager says: %+v", got, want, m.Status(k))
-		}
-		if err := m.Disable(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
-	}
-}

@@ -74,9 +74,9 @@ func TestGrantsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestFault02HalfOpenLetsAllThrough sends 100 calls a second to an endpoint that is dead: it got a
+// TestHalfOpenLetsFewThrough sends 100 calls a second to an endpoint that is dead: it got a
 // third of them.
-func TestFault02HalfOpenLetsAllThrough(t *testing.T) {
+func TestHalfOpenLetsFewThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "dead"}, newTraffic(1, time.Minute)
 		all := agents(t, 3, breaker.Config{Store: breaker.NewMemoryStore(), Poll: f.poll, HalfOpenProbes: 5})

@@ -138,9 +138,9 @@ func crowd(t *testing.T, seed uint64, unfenced bool) *clerk {
 	return store
 }
 
-// TestFault12HalfABatch lets many circuits of few shards open in one round while the store fails now and then: of a shard's
+// TestShardsAreWrittenWhole lets many circuits of few shards open in one round while the store fails now and then: of a shard's
 // circuits all or none open.
-func TestFault12HalfABatch(t *testing.T) {
+func TestShardsAreWrittenWhole(t *testing.T) {
 	store := newMeddler(breaker.NewMemoryStore())
 	writes := 0
 	store.before = only(func(context.Context) error {
