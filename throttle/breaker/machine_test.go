@@ -80,6 +80,9 @@ func TestEachStepOfACircuit(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
+			if n := len(m.events); n > 0 && m.events[n-1].To == Closed && m.record.countSince != m.now {
+				t.Errorf("closed: got calls counted since %v, want since %v", m.record.countSince, m.now)
+			}
 		})
 	}
 }
