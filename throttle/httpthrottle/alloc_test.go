@@ -15,6 +15,20 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
+// BenchmarkPaths is what the package costs by itself.
+func BenchmarkPaths(b *testing.B) {
+	for _, p := range paths(b) {
+		for name, run := range map[string]func(){"bare": p.bare, "throttled": p.ours} {
+			b.Run(p.name+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					run()
+				}
+			})
+		}
+	}
+}
+
 // A path is one way of a request through the package, and what it costs beyond the way around it.
 type path struct {
 	name       string
@@ -52,10 +66,7 @@ func paths(t testing.TB) []path {
 		}
 	}
 	said := request(throttle.WithPriority(context.Background(), throttle.Low), http.MethodGet, http.NoBody)
-	w := &witness{}
-	hooks := w.hooks()
-	hooks.Started = func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }
-	hooks.Finished = nil
+	hooks := throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context { return ctx }}
 	everywhere := func(*http.Request) bool { return true }
 	refusing := newTransport(t, base, httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, refusing, host))

@@ -5,52 +5,37 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-// read sends a request and reads the response.
-func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
-	t.Helper()
-	response, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 func TestAnswersAreToldAtTheHeader(t *testing.T) {
 	for status, want := range map[int]string{
 		200: "accepted/none", 301: "accepted/none", 404: "accepted/missing", 429: "rejected/quota", 500: "accepted/other",
 		503: "rejected/availability", 504: "rejected/timeout",
 	} {
-		w := &witness{}
-		transport := newTransport(t, answers(status, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: w.hooks()}})
+		rec := throttletest.NewRecorder()
+		transport := newTransport(t, answers(status, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
 		th := throttleOf(t, transport, host)
 		response, err := transport.RoundTrip(get(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "at the header", books(th), "1 medium "+want+", 1 medium in flight")
-		w.want(t, "started")
+		equal(t, "calls told", told(rec), "1 started, 0 finished")
 		text, err := io.ReadAll(response.Body)
 		equal(t, "text", string(text), "text")
 		equal(t, "error", err, nil)
 		equal(t, "at the end", books(th), "1 medium "+want)
-		w.want(t, "started", "finished")
-		equal(t, "error told", fmt.Sprint(w.finished[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, "error told", fmt.Sprint(rec.Finished()[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
 		_ = response.Body.Close()
 		equal(t, "when closed, too", books(th), "1 medium "+want)
-		w.want(t, "started", "finished")
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
 	}
 }
 
@@ -75,18 +60,18 @@ func TestABodyEndsTheCall(t *testing.T) {
 		"fails to close":  {broken{errPlain}, func(b io.ReadCloser) { _ = b.Close() }, "1 medium accepted/none", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &witness{}
+			rec := throttletest.NewRecorder()
 			transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: 200, Body: c.body}, nil
-			}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: w.hooks()}})
+			}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
 			response, err := transport.RoundTrip(get(t.Context()))
 			if err != nil {
 				t.Fatal(err)
 			}
 			c.do(response.Body)
 			equal(t, "books", books(throttleOf(t, transport, host)), c.want)
-			if len(w.finished) > 0 {
-				equal(t, "error told", w.finished[0].Err, c.err)
+			if ends := rec.Finished(); len(ends) > 0 {
+				equal(t, "error told", ends[0].Err, c.err)
 			}
 			if name != "left open" {
 				equal(t, "error of Close", response.Body.Close(), c.body.Close())
@@ -157,36 +142,4 @@ func TestBodiesStayWritable(t *testing.T) {
 	}
 	equal(t, "written", duplex.String()+" "+half.String(), "out out")
 	equal(t, "half-closed", half.shut, 1)
-}
-
-// Only bodies that may fail are watched, for the others may be sent in ways of their own.
-func TestWhichBodiesAreWatched(t *testing.T) {
-	file, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	pipe, _ := io.Pipe()
-	for name, c := range map[string]struct {
-		body    io.Reader
-		watched bool
-	}{
-		"nil": {nil, false}, "NoBody": {http.NoBody, false}, "bytes": {bytes.NewReader([]byte("1")), false}, "string": {strings.NewReader("1"), false},
-		"buffer": {bytes.NewBufferString("1"), false}, "file": {file, false}, "pipe": {pipe, true}, "stream": {io.LimitReader(file, 1), true},
-	} {
-		r := request(t.Context(), http.MethodPost, c.body)
-		before := *r
-		transport := newTransport(t, roundTrip(func(sent *http.Request) (*http.Response, error) {
-			equal(t, name+": request replaced", sent != r, c.watched)
-			equal(t, name+": body replaced", sent.Body != r.Body, c.watched)
-			return answers(200, "")(sent)
-		}), httpthrottle.TransportConfig{})
-		response, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, name+": response's request is the caller's", response.Request, r)
-		equal(t, name+": caller's body untouched", r.Body, before.Body)
-		_ = response.Body.Close()
-	}
 }

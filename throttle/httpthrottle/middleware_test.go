@@ -1,39 +1,27 @@
 package httpthrottle_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
-
-// served runs one request through a middleware with this handler.
-func served(th *throttle.Throttle, c httpthrottle.MiddlewareConfig, r *http.Request, handler http.HandlerFunc) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	httpthrottle.Middleware(th, c)(handler).ServeHTTP(w, r)
-	return w
-}
-
-func incoming(ctx context.Context) *http.Request {
-	return httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
-}
-
-func never(t *testing.T) http.HandlerFunc {
-	return func(http.ResponseWriter, *http.Request) {
-		t.Helper()
-		t.Error("got the request served, want it shed")
-	}
-}
 
 // What handlers answer, and what the throttle makes of it: at the header, and in the end.
 func TestWhatHandlersAnswer(t *testing.T) {
@@ -61,16 +49,16 @@ func TestWhatHandlersAnswer(t *testing.T) {
 			at()
 		}, "rejected/availability", 103}, // a recorder keeps the first, final or not
 	} {
-		w := &witness{}
-		th := newThrottle(t, throttle.Config{Hooks: w.hooks()})
+		rec := throttletest.NewRecorder()
+		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
 		recorder := served(th, httpthrottle.MiddlewareConfig{Default: throttle.Low}, incoming(t.Context()), func(rw http.ResponseWriter, _ *http.Request) {
 			equal(t, name+": at first", books(th), "1 low in flight")
 			c.handler(rw, func() { equal(t, name+": at the header", books(th), "1 low "+c.want+", 1 low in flight") })
-			w.want(t, "started")
+			equal(t, "calls told", told(rec), "1 started, 0 finished")
 		})
 		equal(t, name+": in the end", books(th), "1 low "+c.want)
 		equal(t, name+": status", recorder.Code, c.status)
-		w.want(t, "started", "finished")
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
 	}
 }
 
@@ -96,15 +84,15 @@ func TestRetryAfterOfHandlersIsKnown(t *testing.T) {
 
 func TestStatusesThatAreNone(t *testing.T) {
 	for _, status := range []int{-1, 0, 99, 1000, 100_000} {
-		w := &witness{}
-		th := newThrottle(t, throttle.Config{Hooks: w.hooks()})
+		rec := throttletest.NewRecorder()
+		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
 		got := panics(func() {
 			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		})
 		want := panics(func() { httptest.NewRecorder().WriteHeader(status) })
 		equal(t, "panic", got, want)
 		equal(t, "books", books(th), "1 high ignored/panic")
-		w.want(t, "started", "finished")
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
 	}
 }
 
@@ -117,14 +105,14 @@ func TestHandlersThatPanic(t *testing.T) {
 		"after headers": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503); panic("an accident") }, "rejected/availability"},
 		"aborting":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "ignored/panic"},
 	} {
-		w := &witness{}
-		th := newThrottle(t, throttle.Config{Hooks: w.hooks()})
+		rec := throttletest.NewRecorder()
+		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
 		got := panics(func() { served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), c.handler) })
 		want := panics(func() { c.handler(httptest.NewRecorder(), nil) })
 		equal(t, name+": panic", got, want)
 		equal(t, name, books(th), "1 high "+c.want)
-		w.want(t, "started", "finished")
-		equal(t, name+": told", errors.Is(w.finished[0].Err, throttle.ErrPanicked), true)
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, name+": told", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
 	th := newThrottle(t, throttle.Config{})
 	gone := make(chan struct{})
@@ -148,11 +136,12 @@ func TestClientsThatGoAway(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		th := newThrottle(t, throttle.Config{})
-		served(th, httpthrottle.MiddlewareConfig{}, incoming(ctx), func(w http.ResponseWriter, _ *http.Request) {
+		served(th, httpthrottle.MiddlewareConfig{}, incoming(ctx), func(w http.ResponseWriter, r *http.Request) {
 			if c.answer == nil {
 				w.WriteHeader(503)
 			}
 			cancel()
+			<-r.Context().Done()
 			if c.answer != nil {
 				c.answer(w)
 			}
@@ -230,13 +219,200 @@ func TestMiddlewareWantsAThrottle(t *testing.T) {
 	}
 }
 
-// Two middlewares around one handler, as around the server and around a route, both learn what it says.
-func TestMiddlewareInMiddleware(t *testing.T) {
-	outer, inner := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
-	handler := httpthrottle.Middleware(inner, httpthrottle.MiddlewareConfig{Default: throttle.Medium})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(503)
-	}))
-	served(outer, httpthrottle.MiddlewareConfig{Default: throttle.Low}, incoming(t.Context()), handler.ServeHTTP)
-	equal(t, "outer", books(outer), "1 low rejected/availability")
-	equal(t, "inner", books(inner), "1 low rejected/availability")
+// behind is a handler that reports what its server can do, and uses it.
+func behind(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	switch r.URL.Path {
+	case "/abilities":
+		_, str := w.(io.StringWriter)
+		fmt.Fprintln(w, abilities(w), str)
+		fmt.Fprintln(w, control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(time.Hour)), control.Flush())
+	case "/duplex":
+		fmt.Fprintln(w, control.EnableFullDuplex(), control.Flush())
+		in := bufio.NewReader(r.Body)
+		for line := range lines(in) {
+			_, _ = io.WriteString(w, strings.ToUpper(line))
+			_ = control.Flush()
+		}
+	case "/copy":
+		n, err := io.Copy(w, strings.NewReader(strings.Repeat("text", 10_000)))
+		fmt.Fprintln(w, n, err)
+	case "/file":
+		http.ServeFile(w, r, "doc.go")
+	case "/hints":
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusTeapot)
+		w.WriteHeader(http.StatusOK) // too late
+		fmt.Fprintln(w, "text")
+	case "/trailer":
+		w.Header().Set("Trailer", "A")
+		fmt.Fprintln(w, "text")
+		w.Header().Set("A", "1")
+	case "/panic":
+		panic(http.ErrAbortHandler)
+	case "/panic-late":
+		fmt.Fprintln(w, "text")
+		_ = control.Flush()
+		panic(http.ErrAbortHandler)
+	case "/timeout":
+		_ = control.SetWriteDeadline(past())
+		fmt.Fprintln(w, "text", control.Flush() != nil)
+	}
+}
+
+// A handler works behind the middleware as without it, over either protocol.
+func TestMiddleware_SameAsWithout(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		rec := throttletest.NewRecorder()
+		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
+		bare := serve(http.HandlerFunc(behind), http2)
+		var handlers sync.WaitGroup
+		throttled := serve(tracked{httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(behind)), &handlers}, http2)
+		for _, path := range []string{"/abilities", "/copy", "/file", "/hints", "/trailer", "/panic", "/panic-late", "/timeout", "/nothing"} {
+			for _, method := range []string{"GET", "HEAD", "POST"} {
+				if path == "/panic-late" && method == "HEAD" {
+					continue // what comes first is a race in the standard library
+				}
+				var want, got transcript
+				do(method, path, ofStream(1000))(&want, bare.Client(), bare.URL)
+				do(method, path, ofStream(1000))(&got, throttled.Client(), throttled.URL)
+				if got.String() != want.String() {
+					t.Errorf("HTTP2=%v %s %s\nwith the middleware:\n%swithout:\n%s", http2, method, path, got.String(), want.String())
+				}
+			}
+		}
+		duplex(t, throttled)
+		bare.Close()
+		throttled.Close()
+		handlers.Wait()
+		started, finished := rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished)
+		equal(t, "started calls finished", started, finished)
+		equal(t, "at least 27 requests", started >= 27, true) // the client may retry some
+		equal(t, "in flight", strings.Contains(books(th), "in flight"), false)
+	}
+}
+
+func serve(handler http.Handler, http2 bool) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = quiet()
+	server.StartTLS()
+	return server
+}
+
+// duplex talks to a server that answers while it is being talked to.
+func duplex(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	in, out := io.Pipe()
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/duplex", in)
+	go func() { _, _ = io.WriteString(out, "one\n") }()
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answers := bufio.NewReader(response.Body)
+	first, _ := answers.ReadString('\n')
+	want := "<nil> <nil>\n"
+	if response.ProtoMajor == 2 {
+		want = first // which has it anyway, and says that it cannot be asked for
+	}
+	equal(t, "full duplex", first, want)
+	for _, line := range []string{"one\n", "two\n", "three\n"} {
+		if line != "one\n" {
+			_, _ = io.WriteString(out, line)
+		}
+		answer, err := answers.ReadString('\n')
+		equal(t, "answer", fmt.Sprint(answer, err), strings.ToUpper(line)+"<nil>")
+	}
+	_ = out.Close()
+	rest, err := io.ReadAll(answers)
+	equal(t, "rest", fmt.Sprint(string(rest), err), "<nil>")
+}
+
+// chain is a reverse proxy with a throttle on either side, in front of a backend.
+type chain struct {
+	proxy     *httptest.Server
+	address   string // of the backend
+	own       *throttle.Throttle
+	transport *httpthrottle.Transport
+	requests  *sync.WaitGroup // that the proxy serves
+}
+
+func newChain(t *testing.T, backend http.HandlerFunc) *chain {
+	t.Helper()
+	c := &chain{own: newThrottle(t, throttle.Config{}), requests: &sync.WaitGroup{}}
+	server := httptest.NewServer(backend)
+	t.Cleanup(server.Close)
+	c.address = strings.TrimPrefix(server.URL, "http://")
+	c.transport = newTransport(t, &http.Transport{}, httpthrottle.TransportConfig{Send: func(*http.Request) bool { return true }})
+	t.Cleanup(c.transport.CloseIdleConnections)
+	u, _ := url.Parse(server.URL)
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: c.transport, ErrorLog: quiet()}
+	serve := httpthrottle.Middleware(c.own, httpthrottle.MiddlewareConfig{Default: throttle.Low})
+	c.proxy = httptest.NewServer(tracked{serve(proxy), c.requests})
+	t.Cleanup(c.proxy.Close)
+	return c
+}
+
+// A proxy replaces the priority that an untrusted browser sends, so that a backend which trusts the proxy does not believe it.
+func TestMiddleware_ProxyForwardsItsOwnPriority(t *testing.T) {
+	c := newChain(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Header[httpthrottle.PriorityHeader])
+	})
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.proxy.URL, http.NoBody)
+	r.Header[httpthrottle.PriorityHeader] = []string{"high", "high"}
+	equal(t, "the backend is told", read(t, c.proxy.Client().Transport, r), "[low]")
+	c.end()
+	equal(t, "proxy", books(c.own), "1 low accepted/none")
+	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
+}
+
+// A connection that was hijacked is in flight until its handler returns.
+func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
+	c := newChain(t, upgrade)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.proxy.URL, http.NoBody)
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "loud")
+	response, err := c.proxy.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := response.Body.(io.ReadWriteCloser)
+	_, _ = io.WriteString(conn, "one\n")
+	answer, _ := bufio.NewReader(conn).ReadString('\n')
+	equal(t, "answer", answer, "ONE\n")
+	equal(t, "backend, meanwhile", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none, 1 low in flight")
+	equal(t, "proxy, meanwhile", books(c.own), "1 low accepted/none, 1 low in flight")
+	_ = conn.Close()
+	c.end()
+	equal(t, "proxy", books(c.own), "1 low accepted/none")
+	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
+}
+
+// A shed call to one backend must not count against the proxy, if its ErrorHandler calls WriteError.
+func TestMiddleware_ProxyWhoseTransportSheds(t *testing.T) {
+	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
+	overload(t, throttleOf(t, transport, host))
+	for name, c := range map[string]struct {
+		handler func(http.ResponseWriter, *http.Request, error)
+		status  int
+		want    string
+	}{
+		"httputil's":   {nil, http.StatusBadGateway, "1 high rejected/availability"},
+		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 high ignored/shed"},
+	} {
+		own := newThrottle(t, throttle.Config{})
+		w := served(own, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), (&httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }, Transport: transport, ErrorLog: quiet(), ErrorHandler: c.handler,
+		}).ServeHTTP)
+		equal(t, name+": status", w.Code, c.status)
+		equal(t, name, books(own), c.want)
+	}
+}
+
+// end waits until the proxy has served its requests, those of clients that went away among them.
+func (c *chain) end() {
+	c.proxy.Close()
+	c.requests.Wait()
 }

@@ -46,21 +46,6 @@ func TestStrangersLearnNoPriority(t *testing.T) {
 	equal(t, "the stranger", heard["stranger"], "")
 }
 
-// TestByDefaultNobodyIsTold and nobody believed: the zero configs neither send nor hear.
-func TestByDefaultNobodyIsTold(t *testing.T) {
-	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		equal(t, "sent", fmt.Sprint(r.Header), "map[]")
-		return answers(http.StatusOK, "")(r)
-	}), httpthrottle.TransportConfig{})
-	r := httptest.NewRequestWithContext(throttle.WithPriority(t.Context(), throttle.High), http.MethodGet, "http://"+host, http.NoBody)
-	r.Header.Set(httpthrottle.PriorityHeader, "high")
-	response, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-}
-
 // TestStrangersLearnNoPriorityHoweverItIsSpelt: whoever fills the map of a header by hand may write a name that is not canonical, and
 // net/http sends it.
 func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {

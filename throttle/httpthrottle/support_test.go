@@ -8,7 +8,7 @@ import (
 	"log"
 	"math"
 	"net/http"
-	"slices"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +18,82 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
+
+// served runs one request through a middleware with this handler.
+func served(th *throttle.Throttle, c httpthrottle.MiddlewareConfig, r *http.Request, handler http.HandlerFunc) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	httpthrottle.Middleware(th, c)(handler).ServeHTTP(w, r)
+	return w
+}
+
+func incoming(ctx context.Context) *http.Request {
+	return httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+}
+
+func never(t *testing.T) http.HandlerFunc {
+	return func(http.ResponseWriter, *http.Request) {
+		t.Helper()
+		t.Error("got the request served, want it shed")
+	}
+}
+
+// tracked is a handler whose requests can be waited for.
+type tracked struct {
+	http.Handler
+	requests *sync.WaitGroup
+}
+
+func (h tracked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.requests.Add(1)
+	defer h.requests.Done()
+	h.Handler.ServeHTTP(w, r)
+}
+
+// plain is a ResponseWriter that can nothing else.
+type plain struct{ http.ResponseWriter }
+
+type wrapped struct{ http.ResponseWriter }
+
+func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// tell tells a middleware what an answer means, as a handler does that knows nothing of this package.
+func tell(w http.ResponseWriter, err error) bool {
+	for {
+		if t, ok := w.(interface{ Tell(error) }); ok {
+			t.Tell(err)
+			return true
+		}
+		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = u.Unwrap()
+	}
+}
+
+// refusal is somebody else's error for a call that was not made: a bucket's, say, or a breaker's.
+type refusal struct{ after time.Duration }
+
+func (refusal) Error() string               { return "not now" }
+func (refusal) Is(target error) bool        { return target == throttle.ErrShed }
+func (r refusal) RetryAfter() time.Duration { return r.after }
+
+// read sends a request and reads the response.
+func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
+	t.Helper()
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // host is where most requests go, and the key of its throttle.
 const host = "backend.example"
@@ -28,7 +103,8 @@ var errPlain = errors.New("something went wrong")
 
 // unlucky draws shed whatever may be shed, lucky ones let everything through.
 func unlucky() float64 { return 0 }
-func lucky() float64   { return math.Nextafter(1, 0) }
+
+func lucky() float64 { return math.Nextafter(1, 0) }
 
 func equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
@@ -162,43 +238,9 @@ func shed(th *throttle.Throttle) uint64 {
 	return n
 }
 
-// witness notes what the hooks are told.
-type witness struct {
-	mu       sync.Mutex
-	moments  []string
-	finished []throttle.FinishEvent
-}
-
-func (w *witness) note(moment string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.moments = append(w.moments, moment)
-}
-
-func (w *witness) hooks() throttle.Hooks {
-	return throttle.Hooks{
-		Shed: func(context.Context, throttle.ShedEvent) { w.note("shed") },
-		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
-			w.note("started")
-			return ctx
-		},
-		Finished: func(_ context.Context, e throttle.FinishEvent) {
-			w.note("finished")
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.finished = append(w.finished, e)
-		},
-	}
-}
-
-// want fails the test if the hooks were told other things.
-func (w *witness) want(t testing.TB, moments ...string) {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Equal(w.moments, moments) {
-		t.Errorf("hooks: got %q want %q", w.moments, moments)
-	}
+// told returns how many calls a recorder was told of.
+func told(rec *throttletest.Recorder) string {
+	return fmt.Sprintf("%d started, %d finished", rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished))
 }
 
 // trackedBody is a request's body that knows whether it was closed.

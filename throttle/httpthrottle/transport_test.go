@@ -3,14 +3,18 @@ package httpthrottle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
 func TestNewTransportRefusesBadConfigs(t *testing.T) {
@@ -204,8 +208,167 @@ type strangeContext struct {
 }
 
 func TestContextsThatCannotBeCompared(t *testing.T) {
-	w := &witness{}
-	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: w.hooks()}})
+	rec := throttletest.NewRecorder()
+	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
 	equal(t, "text", read(t, transport, get(strangeContext{Context: t.Context()})), "text")
-	w.want(t, "started", "finished")
+	equal(t, "calls told", told(rec), "1 started, 1 finished")
+}
+
+type idler struct {
+	roundTrip
+	closed int
+}
+
+func (i *idler) CloseIdleConnections() { i.closed++ }
+
+func TestCloseIdleConnections(t *testing.T) {
+	base := &idler{roundTrip: answers(200, "")}
+	(&http.Client{Transport: newTransport(t, base, httpthrottle.TransportConfig{})}).CloseIdleConnections()
+	equal(t, "closed", base.closed, 1)
+	newTransport(t, answers(200, ""), httpthrottle.TransportConfig{}).CloseIdleConnections()
+}
+
+// A base that breaks its contract gets its way: http.Client will say so.
+func TestStrangeBases(t *testing.T) {
+	both := &http.Response{StatusCode: 200, Body: http.NoBody}
+	for name, c := range map[string]struct {
+		response *http.Response
+		err      error
+		want     string
+	}{
+		"neither": {nil, nil, "1 medium ignored/none"},
+		"both":    {both, errPlain, "1 medium rejected/availability"},
+	} {
+		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) { return c.response, c.err }), httpthrottle.TransportConfig{})
+		response, err := transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
+		equal(t, name+": response", response, c.response)
+		equal(t, name+": error", err, c.err)
+		equal(t, name, books(throttleOf(t, transport, host)), c.want)
+	}
+}
+
+func TestPanicsGoOnUp(t *testing.T) {
+	everything := throttle.RejectIf(func(error) bool { return true })
+	body := &trackedBody{Reader: strings.NewReader("text")}
+	response := func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: body}, nil }
+	bang := func() { panic("an accident") }
+	for name, c := range map[string]struct {
+		base   roundTrip
+		config httpthrottle.TransportConfig
+		closed int
+		want   string
+	}{
+		"base":   {func(*http.Request) (*http.Response, error) { bang(); return nil, nil }, httpthrottle.TransportConfig{}, 0, "1 medium ignored/panic"},
+		"Answer": {response, httpthrottle.TransportConfig{Answer: func(*http.Response) error { bang(); return nil }}, 1, "1 medium ignored/panic"},
+		"Classify": {response, httpthrottle.TransportConfig{Throttle: throttle.Config{
+			Classify: func(context.Context, error) (throttle.Outcome, bool) { bang(); return 0, true },
+		}}, 1, "1 medium ignored/panic"},
+		"base, whatever Classify would say": {
+			func(*http.Request) (*http.Response, error) { bang(); return nil, nil },
+			httpthrottle.TransportConfig{Throttle: throttle.Config{Classify: everything}},
+			0, "1 medium ignored/panic",
+		},
+	} {
+		body.closed = 0
+		rec := throttletest.NewRecorder()
+		c.config.Throttle.Hooks = rec.Hooks()
+		transport := newTransport(t, c.base, c.config)
+		equal(t, name+": panic", panics(func() { _, _ = transport.RoundTrip(get(t.Context())) }), any("an accident")) //nolint:bodyclose // there is none
+		equal(t, name, books(throttleOf(t, transport, host)), c.want)
+		equal(t, name+": body closed", body.closed, c.closed)
+		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, name+": told", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
+	}
+}
+
+func TestGoexitEndsTheCall(t *testing.T) {
+	transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		runtime.Goexit()
+		return nil, nil
+	}), httpthrottle.TransportConfig{})
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
+	}()
+	<-gone
+	equal(t, "books", books(throttleOf(t, transport, host)), "1 medium ignored/panic")
+}
+
+// A base may answer with another request than it was given, such as one that a cache remembers. It stays.
+func TestResponsesKeepTheirRequest(t *testing.T) {
+	other := get(t.Context())
+	w := func(ctx context.Context, _ throttle.StartEvent) context.Context {
+		return context.WithValue(ctx, mark{}, 1)
+	}
+	transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: other}, nil
+	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: w}}})
+	response, _ := transport.RoundTrip(get(t.Context())) //nolint:bodyclose // there is none
+	equal(t, "request", response.Request, other)
+}
+
+// A transport that calls very many hosts keeps GroupConfig.Max throttles, and no goroutine, or the bubble would not end.
+func TestManyHosts(t *testing.T) {
+	hosts := 10_000
+	if testing.Short() {
+		hosts = 1000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		made, closed := 0, 0
+		transport := newTransport(t, answers(503, "text"), httpthrottle.TransportConfig{
+			Group: throttle.GroupConfig{Max: 100},
+			Throttle: throttle.Config{Hooks: throttle.Hooks{
+				Created: func(*throttle.Throttle) { made++ },
+				Closed:  func(*throttle.Throttle) { closed++ },
+			}},
+		})
+		var open []io.Closer
+		for i := range hosts {
+			r := get(t.Context())
+			r.URL.Host = fmt.Sprintf("host-%d.example", i)
+			response, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, response.Body)
+		}
+		equal(t, "throttles kept", transport.Group().Len(), 100)
+		equal(t, "throttles made", made, hosts)
+		equal(t, "throttles closed", closed, hosts-100)
+		last := throttleOf(t, transport, fmt.Sprintf("host-%d.example", hosts-1))
+		equal(t, "in flight at the last", books(last), "1 medium rejected/availability, 1 medium in flight")
+		for _, body := range open { // of throttles long gone, too
+			_ = body.Close()
+		}
+		equal(t, "in flight afterwards", books(last), "1 medium rejected/availability")
+		equal(t, "Close", transport.Close(), nil)
+		equal(t, "throttles closed in the end", closed, hosts)
+	})
+}
+
+// A host that fails does not keep requests from another.
+func TestHostsAreApart(t *testing.T) {
+	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.Host, "sick") {
+			return answers(503, "")(r)
+		}
+		return answers(200, "")(r)
+	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
+	failed := 0
+	for range 200 {
+		for _, name := range []string{"sick.example", "well.example"} {
+			r := get(t.Context())
+			r.URL.Host = name
+			response, err := transport.RoundTrip(r)
+			if err == nil {
+				_ = response.Body.Close()
+			} else {
+				failed++
+			}
+		}
+	}
+	equal(t, "shed of the sick host", shed(throttleOf(t, transport, "sick.example")), uint64(failed))
+	equal(t, "some shed", failed > 0, true)
+	equal(t, "of the other", books(throttleOf(t, transport, "well.example")), "200 medium accepted/none")
 }

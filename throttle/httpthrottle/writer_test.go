@@ -2,6 +2,7 @@ package httpthrottle_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,162 +14,11 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/deixis/faults"
+
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
-
-// plain is a ResponseWriter that can nothing else.
-type plain struct{ http.ResponseWriter }
-
-// The abilities that a ResponseWriter may have besides, each of which notes that it was used.
-type (
-	flusher    struct{ done *[]string }
-	hijacker   struct{ done *[]string }
-	readerFrom struct{ done *[]string }
-	pusher     struct{ done *[]string }
-)
-
-func (f flusher) Flush() { *f.done = append(*f.done, "flush") }
-
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	*h.done = append(*h.done, "hijack")
-	return nil, nil, nil
-}
-
-func (r readerFrom) ReadFrom(src io.Reader) (int64, error) {
-	*r.done = append(*r.done, "read from")
-	return io.Copy(io.Discard, src)
-}
-
-func (p pusher) Push(string, *http.PushOptions) error {
-	*p.done = append(*p.done, "push")
-	return errPlain
-}
-
-// abilities names the interfaces that a ResponseWriter has.
-func abilities(w http.ResponseWriter) string {
-	_, f := w.(http.Flusher)
-	_, h := w.(http.Hijacker)
-	_, r := w.(io.ReaderFrom)
-	_, p := w.(http.Pusher)
-	return fmt.Sprintf("flushes %v, hijacks %v, reads from %v, pushes %v", f, h, r, p)
-}
-
-// Each selection of the four interfaces is kept exactly, and each still does what it did.
-func TestInterfacesAreKept(t *testing.T) {
-	var done []string
-	p := plain{httptest.NewRecorder()}
-	for _, server := range []http.ResponseWriter{
-		struct{ plain }{plain: p},
-		struct {
-			plain
-			flusher
-		}{plain: p, flusher: flusher{&done}},
-		struct {
-			plain
-			hijacker
-		}{plain: p, hijacker: hijacker{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}},
-		struct {
-			plain
-			readerFrom
-		}{plain: p, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			flusher
-			readerFrom
-		}{plain: p, flusher: flusher{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			hijacker
-			readerFrom
-		}{plain: p, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			readerFrom
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}},
-		struct {
-			plain
-			pusher
-		}{plain: p, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			pusher
-		}{plain: p, flusher: flusher{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			hijacker
-			pusher
-		}{plain: p, hijacker: hijacker{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			pusher
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			readerFrom
-			pusher
-		}{plain: p, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			readerFrom
-			pusher
-		}{plain: p, flusher: flusher{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			hijacker
-			readerFrom
-			pusher
-		}{plain: p, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-		struct {
-			plain
-			flusher
-			hijacker
-			readerFrom
-			pusher
-		}{plain: p, flusher: flusher{&done}, hijacker: hijacker{&done}, readerFrom: readerFrom{&done}, pusher: pusher{&done}},
-	} {
-		th := newThrottle(t, throttle.Config{})
-		done = nil
-		var want []string
-		httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			equal(t, "abilities", abilities(w), abilities(server))
-			if v, ok := w.(http.Pusher); ok {
-				want = append(want, "push")
-				equal(t, "error of Push", v.Push("/", nil), errPlain)
-			}
-			equal(t, "told by then", books(th), "1 high in flight")
-			if v, ok := w.(io.ReaderFrom); ok {
-				want = append(want, "read from")
-				n, err := v.ReadFrom(strings.NewReader("text"))
-				equal(t, "read", fmt.Sprint(n, err), "4 <nil>")
-			}
-			if v, ok := w.(http.Flusher); ok {
-				want = append(want, "flush", "flush")
-				v.Flush()
-				equal(t, "error of FlushError", w.(interface{ FlushError() error }).FlushError(), nil)
-			}
-			if v, ok := w.(http.Hijacker); ok {
-				want = append(want, "hijack")
-				_, _, err := v.Hijack()
-				equal(t, "error of Hijack", err, nil)
-			}
-			equal(t, "told", strings.Contains(books(th), "accepted"), abilities(server) != abilities(p) && len(want) > 0 && want[len(want)-1] != "push")
-			equal(t, "Unwrap", w.(interface{ Unwrap() http.ResponseWriter }).Unwrap(), server)
-		})).ServeHTTP(server, incoming(t.Context()))
-		equal(t, "done", fmt.Sprint(done), fmt.Sprint(want))
-	}
-}
 
 // stubborn cannot do what it is asked to.
 type stubborn struct{ plain }
@@ -264,33 +114,198 @@ func TestReadFromTellsAtOnce(t *testing.T) {
 	equal(t, "in the end", books(th), "1 high accepted/none")
 }
 
-// A handler that was given a writer of its own kind by others can still be found.
-func TestWriteErrorFindsTheMiddleware(t *testing.T) {
-	for name, wrap := range map[string]func(http.ResponseWriter) http.ResponseWriter{
-		"itself":  func(w http.ResponseWriter) http.ResponseWriter { return w },
-		"wrapped": func(w http.ResponseWriter) http.ResponseWriter { return wrapped{wrapped{w}} },
+// A ResponseController finds the server under whatever others have put around it, and the throttle hears of the header that it sends.
+func TestFlushesThroughAWrapperAreTold(t *testing.T) {
+	for name, outer := range map[string]func(http.ResponseWriter) http.ResponseWriter{
+		"wrapped":         func(w http.ResponseWriter) http.ResponseWriter { return wrapped{w} },
+		"wrapped twice":   func(w http.ResponseWriter) http.ResponseWriter { return wrapped{wrapped{w}} },
+		"with errors":     func(http.ResponseWriter) http.ResponseWriter { return wrapped{quietly{}} },
+		"with no Flusher": func(http.ResponseWriter) http.ResponseWriter { return quietly{} },
 	} {
-		for _, server := range []http.ResponseWriter{httptest.NewRecorder(), plain{httptest.NewRecorder()}} {
-			th := newThrottle(t, throttle.Config{})
-			httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				equal(t, "WriteError", httpthrottle.WriteError(wrap(w), r, fmt.Errorf("calling a friend: %w", throttle.ErrShed)), true)
-				equal(t, name, books(th), "1 high ignored/shed, 1 high in flight")
-			})).ServeHTTP(server, incoming(t.Context()))
-		}
+		w := httptest.NewRecorder()
+		th := newThrottle(t, throttle.Config{})
+		server := outer(w)
+		httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			equal(t, name+": abilities", abilities(w), abilities(server))
+			equal(t, name+": error", http.NewResponseController(w).Flush(), nil)
+			equal(t, name+": told", books(th), "1 high accepted/none, 1 high in flight")
+			equal(t, name+": WriteError", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
+			w.WriteHeader(http.StatusServiceUnavailable) // too late
+		})).ServeHTTP(server, incoming(t.Context()))
+		equal(t, name+": body", w.Body.String(), "")
+		equal(t, name+": in the end", books(th), "1 high accepted/none")
 	}
 }
 
-type wrapped struct{ http.ResponseWriter }
+// quietly can flush, but only as a ResponseController asks for it.
+type quietly struct{ nowhereAtAll }
 
-func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (quietly) FlushError() error { return nil }
 
-func TestWriteErrorAfterTheHeader(t *testing.T) {
-	th := newThrottle(t, throttle.Config{})
-	w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "text")
-		equal(t, "ours", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
-		equal(t, "not ours", httpthrottle.WriteError(w, r, errors.New("text")), false)
-	})
-	equal(t, "body", w.Body.String(), "text")
-	equal(t, "books", books(th), "1 high accepted/none")
+type nowhereAtAll struct{}
+
+func (nowhereAtAll) Header() http.Header         { return http.Header{} }
+func (nowhereAtAll) Write(p []byte) (int, error) { return len(p), nil }
+func (nowhereAtAll) WriteHeader(int)             {}
+
+// A flush that nobody can do sends no header, in a middleware within another one too.
+func TestFlushesThatNobodyCanDo(t *testing.T) {
+	outer, inner := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
+	handler := httpthrottle.Middleware(inner, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		equal(t, "not supported", errors.Is(http.NewResponseController(w).Flush(), http.ErrNotSupported), true)
+		equal(t, "not told", books(inner)+books(outer), "1 high in flight1 high in flight")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	httpthrottle.Middleware(outer, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(plain{nowhereAtAll{}}, incoming(t.Context()))
+	equal(t, "inner", books(inner), "1 high rejected/availability")
+	equal(t, "outer", books(outer), "1 high rejected/availability")
+}
+
+func TestHandlersTellWhatTheirAnswerMeans(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, c := range map[string]struct {
+		ctx     context.Context
+		handler http.HandlerFunc
+		want    string
+		status  int
+	}{
+		"429 of a bucket": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, refusal{})
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high ignored/shed", 429},
+		"429 to one caller": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, nil)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high accepted/none", 429},
+		"200 from a cache, for want of a backend": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, faults.Unavailable(0))
+			_, _ = io.WriteString(w, "stale")
+		}, "1 high rejected/availability", 200},
+		"a status that is left to the server": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, faults.NotFound)
+		}, "1 high accepted/missing", 200},
+		"the first is believed": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, refusal{})
+			tell(w, faults.Unavailable(0))
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, "1 high ignored/shed", 503},
+		"after the header it is too late": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			tell(w, refusal{})
+		}, "1 high rejected/quota", 429},
+		"after 1xx it is not": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			tell(w, refusal{})
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high ignored/shed", 103}, // as the recorder has it
+		"a client that has gone away": {ctx, func(w http.ResponseWriter, _ *http.Request) {
+			cancel()
+			tell(w, faults.Unavailable(0))
+		}, "1 high ignored/canceled", 200},
+		"a copy": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, refusal{})
+			_, _ = io.Copy(w, io.LimitReader(neverEnding('x'), 10))
+		}, "1 high ignored/shed", 200},
+		"what WriteError says later": {t.Context(), func(w http.ResponseWriter, r *http.Request) {
+			tell(w, refusal{})
+			equal(t, "WriteError writes", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
+		}, "1 high ignored/shed", 503},
+		"wrapped by others": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			tell(wrapped{wrapped{w}}, refusal{})
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high ignored/shed", 429},
+		"wrapped by somebody who hides it": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			equal(t, "is told", tell(struct{ http.ResponseWriter }{w}, refusal{}), false)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high rejected/quota", 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			th := newThrottle(t, throttle.Config{})
+			w := served(th, httpthrottle.MiddlewareConfig{}, incoming(c.ctx), c.handler)
+			equal(t, "books", books(th), c.want)
+			equal(t, "status", w.Code, c.status)
+		})
+	}
+}
+
+// neverEnding is a body without an end.
+type neverEnding byte
+
+func (b neverEnding) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	return len(p), nil
+}
+
+// TestTheUsersClassifierIsAsked about what a handler tells, too.
+func TestTheUsersClassifierIsAsked(t *testing.T) {
+	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
+	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { tell(w, errPlain) })
+	equal(t, "books", books(th), "1 high rejected/other")
+}
+
+// TestAGreedyCallerCostsNobodyElse: a limiter within the middleware answers 429 to one caller of many, and the others are served.
+func TestAGreedyCallerCostsNobodyElse(t *testing.T) {
+	limit := func(told bool) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Caller") != "greedy" {
+				return
+			}
+			if told {
+				tell(w, refusal{})
+			}
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	for told, want := range map[bool]int{true: 40, false: 0} {
+		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
+		request := func(caller string) int {
+			r := incoming(t.Context())
+			r.Header.Set("Caller", caller)
+			return served(th, httpthrottle.MiddlewareConfig{}, r, limit(told)).Code
+		}
+		for range 1000 {
+			request("greedy")
+		}
+		ok := 0
+		for caller := range 40 {
+			if request(fmt.Sprint(caller)) == http.StatusOK {
+				ok++
+			}
+		}
+		equal(t, fmt.Sprintf("callers served if the throttle is told %v", told), ok, want)
+	}
+}
+
+// TestMiddlewaresInEachOther: what a handler tells, and what the inner one sheds, is no lack of capacity for the outer one. A status is.
+func TestMiddlewaresInEachOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		inner        *throttle.Throttle
+		handler      http.HandlerFunc
+		outer, means string // empty: does not matter
+	}{
+		"told": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
+			tell(w, refusal{})
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "1 high ignored/shed", "1 high ignored/shed"},
+		"WriteError": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, r *http.Request) {
+			httpthrottle.WriteError(w, r, throttle.ErrShed)
+		}, "1 high ignored/shed", "1 high ignored/shed"},
+		"503": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, "1 high rejected/availability", "1 high rejected/availability"},
+		"shed":      {shedding(t, throttle.Config{}), never(t), "1 high ignored/shed", ""},
+		"a mistake": {&throttle.Throttle{}, never(t), "1 high accepted/other", ""},
+	} {
+		outer := newThrottle(t, throttle.Config{Name: "outer"})
+		inner := httpthrottle.Middleware(c.inner, httpthrottle.MiddlewareConfig{})(c.handler)
+		served(outer, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
+			inner.ServeHTTP(wrapped{w}, r)
+		})
+		equal(t, name+": outer", books(outer), c.outer)
+		if c.means != "" {
+			equal(t, name+": inner", books(c.inner), c.means)
+		}
+	}
 }

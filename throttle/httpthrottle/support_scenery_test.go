@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,24 +113,50 @@ func lines(r *bufio.Reader) func(func(string) bool) {
 	}
 }
 
-// tunnel is a proxy that knows CONNECT only.
-func tunnel(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodConnect {
-		http.Error(w, "CONNECT only", http.StatusMethodNotAllowed)
-		return
+// transcript is all that a client gets to know of an exchange, but for the time and the numbers of ports and streams.
+type transcript struct {
+	strings.Builder
+}
+
+func (tr *transcript) say(format string, args ...any) {
+	numbers := regexp.MustCompile(`((127\.0\.0\.1|\[::1\]):|stream ID )\d+`)
+	fmt.Fprintln(tr, numbers.ReplaceAllString(fmt.Sprintf(format, args...), "${1}0"))
+}
+
+func (tr *transcript) header(name string, h http.Header) {
+	for _, key := range slices.Sorted(maps.Keys(h)) {
+		if key != "Date" {
+			tr.say("%s %s: %q", name, key, h[key])
+		}
 	}
-	server, err := net.Dial("tcp", r.Host)
+}
+
+// response says all about a response, and reads it.
+func (tr *transcript) response(response *http.Response, err error) {
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
+		tr.say("error %T %v, timeout %v", err, err, os.IsTimeout(err))
 		return
 	}
-	defer server.Close()
-	client, _, err := w.(http.Hijacker).Hijack()
-	if err != nil {
+	tr.say("%s %s, length %d, %v, close %v, uncompressed %v", response.Proto, response.Status, response.ContentLength,
+		response.TransferEncoding, response.Close, response.Uncompressed)
+	tr.header("header", response.Header)
+	_, writer := response.Body.(io.Writer)
+	_, half := response.Body.(interface{ CloseWrite() error })
+	tr.say("from %s %s, NoBody %v, Writer %v, half-closer %v, TLS %v", response.Request.Method, response.Request.URL, response.Body == http.NoBody,
+		writer, half, response.TLS != nil)
+	if response.StatusCode == http.StatusSwitchingProtocols {
 		return
 	}
-	defer client.Close()
-	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
-	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-	_, _ = io.Copy(client, server)
+	tr.body(response)
+}
+
+// body reads a body to its end.
+func (tr *transcript) body(response *http.Response) {
+	text, err := io.ReadAll(response.Body)
+	tr.say("body %d %x, error %v", len(text), sha256.Sum256(text), err)
+	tr.header("trailer", response.Trailer)
+	_, again := response.Body.Read(make([]byte, 1))
+	tr.say("read again %v, close %v", again, response.Body.Close())
+	_, again = response.Body.Read(make([]byte, 1))
+	tr.say("read after close %v, close again %v", again, response.Body.Close())
 }
