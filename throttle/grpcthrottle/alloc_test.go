@@ -105,27 +105,3 @@ func BenchmarkInterceptor(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkUnary makes calls over a connection in memory: bare, with an interceptor on each side that does nothing, and with ours.
-func BenchmarkUnary(b *testing.B) {
-	client, server := newClient(b, grpcthrottle.ClientConfig{}), newServer(b, grpcthrottle.ServerConfig{})
-	for _, bb := range []struct {
-		name   string
-		server []grpc.ServerOption
-		client []grpc.DialOption
-	}{
-		{"bare", nil, nil},
-		{"client", nil, client.DialOptions()},
-		{"server", server.ServerOptions(), nil},
-		{"both", server.ServerOptions(), client.DialOptions()},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			p := open(b, &shop{}, bb.server, bb.client...)
-			must(b, p.buy(b.Context()))
-			b.ReportAllocs()
-			for b.Loop() {
-				must(b, p.buy(b.Context()))
-			}
-		})
-	}
-}

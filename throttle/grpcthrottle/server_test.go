@@ -14,25 +14,29 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// TestServerAnswers sends the faults of handlers to the caller, and lets interceptors further out see them.
+// TestServerAnswers sends the faults of handlers to the caller, counts them, and lets interceptors further out see them.
 func TestServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		marked := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))
-		errs := map[error]string{
-			faults.NotFound:                    "rpc error: code = NotFound desc = " + faults.NotFound.Error(),
-			faults.Unavailable(time.Minute):    "rpc error: code = Unavailable desc = unavailable (retry in 1m0s)",
-			errors.New("plain"):                "rpc error: code = Unknown desc = plain",
-			status.Error(codes.DataLoss, "gr"): "rpc error: code = DataLoss desc = gr",
-			marked:                             "rpc error: code = Aborted desc = too many at once",
-		}
-		for own, want := range errs {
+		accepted, rejected := tally{accepted: 1}, tally{rejected: 1}
+		for _, tt := range []struct {
+			own   error
+			want  string
+			tally tally
+		}{
+			{faults.NotFound, "rpc error: code = NotFound desc = " + faults.NotFound.Error(), accepted},
+			{faults.Unavailable(time.Minute), "rpc error: code = Unavailable desc = unavailable (retry in 1m0s)", rejected},
+			{errors.New("plain"), "rpc error: code = Unknown desc = plain", accepted},
+			{status.Error(codes.DataLoss, "gr"), "rpc error: code = DataLoss desc = gr", accepted},
+			{marked, "rpc error: code = Aborted desc = too many at once", rejected},
+		} {
+			own, want := tt.own, tt.want
 			var outer error
 			server := newServer(t, grpcthrottle.ServerConfig{})
 			p := open(t, &shop{
@@ -53,6 +57,8 @@ func TestServerAnswers(t *testing.T) {
 			if !errors.Is(own, marked) && !errors.Is(outer, own) {
 				t.Errorf("outer interceptor: got %v want %v in it", outer, own)
 			}
+			wants(t, "unary: "+want, member(t, server.Group(), buy), tt.tally)
+			wants(t, "stream: "+want, member(t, server.Group(), talk), tt.tally)
 		}
 	})
 }
@@ -72,21 +78,6 @@ func TestServerSendFails(t *testing.T) {
 		}
 		synctest.Wait()
 		wants(t, "nothing sent", member(t, server.Group(), talk), tally{ignored: 1})
-	})
-}
-
-func TestServerMarkIsRejection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{})
-		full := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))
-		p := open(t, &shop{
-			buy:    func(context.Context, string) (string, error) { return "", full },
-			stream: func(string, grpc.ServerStream) error { return full },
-		}, server.ServerOptions())
-		_ = p.buy(t.Context())
-		_ = p.converse(t.Context(), talk)
-		wants(t, "unary", member(t, server.Group(), buy), tally{rejected: 1})
-		wants(t, "stream", member(t, server.Group(), talk), tally{rejected: 1})
 	})
 }
 
@@ -192,27 +183,6 @@ func TestServerPanic(t *testing.T) {
 				t.Errorf("%s: got another fault than a panic", method)
 			}
 		}
-	})
-}
-
-// TestServerUnknownMethods calls methods that do not exist, on a server that proxies what it does not know.
-func TestServerUnknownMethods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer(t, grpcthrottle.ServerConfig{Group: throttle.GroupConfig{Max: 20}})
-		p := open(t, &shop{}, append(server.ServerOptions(), grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
-			m := new(emptypb.Empty)
-			if err := ss.RecvMsg(m); err != nil {
-				return err
-			}
-			return ss.SendMsg(m)
-		})))
-		for i := range 200 {
-			must(t, p.conn.Invoke(t.Context(), fmt.Sprintf("/a.B/M%d", i), new(emptypb.Empty), new(emptypb.Empty)))
-		}
-		if got := server.Group().Len(); got != 20 {
-			t.Errorf("got %d throttles want 20", got)
-		}
-		wants(t, "the last", member(t, server.Group(), "/a.B/M199"), tally{accepted: 1})
 	})
 }
 

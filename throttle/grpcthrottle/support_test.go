@@ -7,15 +7,91 @@ import (
 	"math"
 	"net"
 	"testing"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
+
+const target = "passthrough:///shop"
+
+func recovered(f func()) (panicked any) {
+	defer func() { panicked = recover() }()
+	f()
+	return nil
+}
+
+// wantShed checks the error of a shed call as its caller has it.
+func wantShed(t *testing.T, what string, err error, message string) {
+	t.Helper()
+	if !errors.Is(err, throttle.ErrShed) {
+		t.Errorf("%s: got %v want a shed", what, err)
+	}
+	wantUnavailable(t, what, err, message, time.Second)
+}
+
+// wantUnavailable checks what the status of a shed call says.
+func wantUnavailable(t *testing.T, what string, err error, message string, delay time.Duration) {
+	t.Helper()
+	s, ok := status.FromError(err)
+	if !ok || s.Code() != codes.Unavailable || s.Message() != message {
+		t.Errorf("%s: got status %v want Unavailable: %s", what, s, message)
+	}
+	if len(s.Details()) != 1 {
+		t.Fatalf("%s: got details %v want one", what, s.Details())
+	}
+	info, ok := s.Details()[0].(*errdetails.RetryInfo)
+	if !ok || info.GetRetryDelay().AsDuration() != delay {
+		t.Errorf("%s: got detail %v want a RetryInfo of %v", what, info, delay)
+	}
+}
+
+// converse makes a stream and reads it to its end.
+func (p *place) converse(ctx context.Context, method string) error {
+	s, err := p.stream(ctx, method)
+	if err != nil {
+		return err
+	}
+	_ = s.SendMsg(wrapperspb.String("pear")) // the status is to be received
+	_ = s.CloseSend()
+	err = s.RecvMsg(new(text))
+	if err != nil || !shapes[method].ServerStreams {
+		return err
+	}
+	if err = s.RecvMsg(new(text)); err.Error() == "EOF" {
+		return nil
+	}
+	return err
+}
+
+// sendAndReceive makes a stream, sends a message and receives one. It returns the first error.
+func (p *place) sendAndReceive(t *testing.T) error {
+	t.Helper()
+	s, err := p.stream(t.Context(), talk)
+	must(t, err)
+	if err := s.SendMsg(wrapperspb.String("pear")); err != nil {
+		return err
+	}
+	return s.RecvMsg(new(text))
+}
+
+type okError struct{ _ []int }
+
+func (okError) Error() string              { return "all is well" }
+func (okError) GRPCStatus() *status.Status { return status.New(codes.OK, "") }
+
+type noStatusError struct{}
+
+func (noStatusError) Error() string              { return "no status" }
+func (noStatusError) GRPCStatus() *status.Status { return nil }
 
 type text = wrapperspb.StringValue
 

@@ -3,11 +3,11 @@ package grpcthrottle_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,6 +15,39 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
+
+func TestClientContextOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, grpcthrottle.ClientConfig{})
+		p := open(t, &shop{}, nil, client.DialOptions()...)
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		late, cancel := context.WithDeadline(t.Context(), time.Now())
+		defer cancel()
+		for want, ctx := range map[codes.Code]context.Context{codes.Canceled: canceled, codes.DeadlineExceeded: late} {
+			err := p.buy(ctx)
+			_, streamErr := p.stream(ctx, talk)
+			for _, err := range []error{err, streamErr} {
+				if status.Code(err) != want || !errors.Is(err, ctx.Err()) {
+					t.Errorf("got %v want code %v and %v", err, want, ctx.Err())
+				}
+			}
+		}
+		wants(t, "no call was made", member(t, client.Group(), target), tally{})
+	})
+}
+
+func TestClientBadPriority(t *testing.T) {
+	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
+	p := open(t, &shop{}, nil, client.DialOptions()...)
+	ctx := throttle.WithPriority(t.Context(), 7)
+	_, streamErr := p.stream(ctx, talk)
+	for _, err := range []error{p.buy(ctx), streamErr} {
+		if status.Code(err) != codes.Internal || !strings.Contains(status.Convert(err).Message(), "want 0 (high) to 3 (low)") {
+			t.Errorf("got %v want code Internal, and the range", err)
+		}
+	}
+}
 
 func TestClientSheds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -46,31 +79,6 @@ func TestClientSheds(t *testing.T) {
 		before.shed += 2
 		wants(t, "after two sheds", th, before)
 	})
-}
-
-// wantShed checks the error of a shed call as its caller has it.
-func wantShed(t *testing.T, what string, err error, message string) {
-	t.Helper()
-	if !errors.Is(err, throttle.ErrShed) {
-		t.Errorf("%s: got %v want a shed", what, err)
-	}
-	wantUnavailable(t, what, err, message, time.Second)
-}
-
-// wantUnavailable checks what the status of a shed call says.
-func wantUnavailable(t *testing.T, what string, err error, message string, delay time.Duration) {
-	t.Helper()
-	s, ok := status.FromError(err)
-	if !ok || s.Code() != codes.Unavailable || s.Message() != message {
-		t.Errorf("%s: got status %v want Unavailable: %s", what, s, message)
-	}
-	if len(s.Details()) != 1 {
-		t.Fatalf("%s: got details %v want one", what, s.Details())
-	}
-	info, ok := s.Details()[0].(*errdetails.RetryInfo)
-	if !ok || info.GetRetryDelay().AsDuration() != delay {
-		t.Errorf("%s: got detail %v want a RetryInfo of %v", what, info, delay)
-	}
 }
 
 func TestClientShedErr(t *testing.T) {
