@@ -58,6 +58,12 @@ type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// serveOn runs one request through a middleware, with a server's own ResponseWriter and this handler.
+func serveOn(t *testing.T, server http.ResponseWriter, th *throttle.Throttle, handler http.HandlerFunc) {
+	t.Helper()
+	httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(server, incoming(t.Context()))
+}
+
 // tell tells a middleware what an answer means, as a handler does that knows nothing of this package.
 func tell(w http.ResponseWriter, err error) bool {
 	for {

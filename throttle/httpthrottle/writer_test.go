@@ -29,13 +29,13 @@ func (stubborn) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil,
 
 func TestErrorsOfTheServersWriter(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
-	httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	serveOn(t, stubborn{plain{httptest.NewRecorder()}}, th, func(w http.ResponseWriter, _ *http.Request) {
 		_, _, err := w.(http.Hijacker).Hijack()
 		equal(t, "error of Hijack", err, errPlain)
 		equal(t, "after a Hijack that failed", books(th), "1 high in flight")
 		equal(t, "error of Flush", http.NewResponseController(w).Flush(), errPlain)
 		w.(http.Flusher).Flush()
-	})).ServeHTTP(stubborn{plain{httptest.NewRecorder()}}, incoming(t.Context()))
+	})
 }
 
 // copies says what a ReaderFrom was given.
@@ -73,7 +73,7 @@ func TestReadFrom(t *testing.T) {
 	} {
 		th := newThrottle(t, throttle.Config{})
 		server := &copies{plain: plain{httptest.NewRecorder()}}
-		httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		serveOn(t, server, th, func(w http.ResponseWriter, _ *http.Request) {
 			if c.status != 0 {
 				w.WriteHeader(c.status)
 			}
@@ -87,7 +87,7 @@ func TestReadFrom(t *testing.T) {
 			if c.want == "" {
 				w.WriteHeader(502)
 			}
-		})).ServeHTTP(server, incoming(t.Context()))
+		})
 		equal(t, c.name+": shown as it is", server.given == c.src, c.whole)
 		if c.want == "" {
 			equal(t, c.name+": in the end", books(th), "1 high rejected/availability")
@@ -102,9 +102,9 @@ func TestReadFromTellsAtOnce(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		serveOn(t, &copies{plain: plain{httptest.NewRecorder()}}, th, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.Copy(w, in)
-		})).ServeHTTP(&copies{plain: plain{httptest.NewRecorder()}}, incoming(t.Context()))
+		})
 	}()
 	_, _ = io.WriteString(out, "1")
 	_, _ = io.WriteString(out, "2") // is read when the first was written
@@ -125,13 +125,13 @@ func TestFlushesThroughAWrapperAreTold(t *testing.T) {
 		w := httptest.NewRecorder()
 		th := newThrottle(t, throttle.Config{})
 		server := outer(w)
-		httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serveOn(t, server, th, func(w http.ResponseWriter, r *http.Request) {
 			equal(t, name+": abilities", abilities(w), abilities(server))
 			equal(t, name+": error", http.NewResponseController(w).Flush(), nil)
 			equal(t, name+": told", books(th), "1 high accepted/none, 1 high in flight")
 			equal(t, name+": WriteError", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
 			w.WriteHeader(http.StatusServiceUnavailable) // too late
-		})).ServeHTTP(server, incoming(t.Context()))
+		})
 		equal(t, name+": body", w.Body.String(), "")
 		equal(t, name+": in the end", books(th), "1 high accepted/none")
 	}
@@ -161,125 +161,97 @@ func TestFlushesThatNobodyCanDo(t *testing.T) {
 	equal(t, "outer", books(outer), "1 high rejected/availability")
 }
 
-func TestHandlersTellWhatTheirAnswerMeans(t *testing.T) {
+func TestWriter_Tell(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	after := func(err error, status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { tell(w, err); w.WriteHeader(status) }
+	}
 	for name, c := range map[string]struct {
-		ctx     context.Context
 		handler http.HandlerFunc
 		want    string
 		status  int
 	}{
-		"429 of a bucket": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, refusal{})
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high ignored/shed", 429},
-		"429 to one caller": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, nil)
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high accepted/none", 429},
-		"200 from a cache, for want of a backend": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+		"429 of a bucket":   {after(refusal{}, 429), "ignored/shed", 429},
+		"429 to one caller": {after(nil, 429), "accepted/none", 429},
+		"200 from a cache, for want of a backend": {func(w http.ResponseWriter, _ *http.Request) {
 			tell(w, faults.Unavailable(0))
 			_, _ = io.WriteString(w, "stale")
-		}, "1 high rejected/availability", 200},
-		"a status that is left to the server": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, faults.NotFound)
-		}, "1 high accepted/missing", 200},
-		"the first is believed": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+		}, "rejected/availability", 200},
+		"a status that is left to the server": {func(w http.ResponseWriter, _ *http.Request) { tell(w, faults.NotFound) }, "accepted/missing", 200},
+		"the first of two errors": {func(w http.ResponseWriter, r *http.Request) {
 			tell(w, refusal{})
-			tell(w, faults.Unavailable(0))
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}, "1 high ignored/shed", 503},
-		"after the header it is too late": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+			after(faults.Unavailable(0), 503)(w, r)
+		}, "ignored/shed", 503},
+		"after the header": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			tell(w, refusal{})
-		}, "1 high rejected/quota", 429},
-		"after 1xx it is not": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+		}, "rejected/quota", 429},
+		"after 1xx": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusEarlyHints)
-			tell(w, refusal{})
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high ignored/shed", 103}, // as the recorder has it
-		"a client that has gone away": {ctx, func(w http.ResponseWriter, _ *http.Request) {
+			after(refusal{}, 429)(w, r)
+		}, "ignored/shed", 103}, // as the recorder has it
+		"a client that has gone away": {func(w http.ResponseWriter, _ *http.Request) {
 			cancel()
 			tell(w, faults.Unavailable(0))
-		}, "1 high ignored/canceled", 200},
-		"a copy": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+		}, "ignored/canceled", 200},
+		"before a copy": {func(w http.ResponseWriter, _ *http.Request) {
 			tell(w, refusal{})
-			_, _ = io.Copy(w, io.LimitReader(neverEnding('x'), 10))
-		}, "1 high ignored/shed", 200},
-		"what WriteError says later": {t.Context(), func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(w, io.LimitReader(endless{}, 10))
+		}, "ignored/shed", 200},
+		"before WriteError": {func(w http.ResponseWriter, r *http.Request) {
 			tell(w, refusal{})
 			equal(t, "WriteError writes", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
-		}, "1 high ignored/shed", 503},
-		"wrapped by others": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
-			tell(wrapped{wrapped{w}}, refusal{})
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high ignored/shed", 429},
-		"wrapped by somebody who hides it": {t.Context(), func(w http.ResponseWriter, _ *http.Request) {
+		}, "ignored/shed", 503},
+		"through wrappers": {func(w http.ResponseWriter, r *http.Request) { after(refusal{}, 429)(wrapped{wrapped{w}}, r) }, "ignored/shed", 429},
+		"behind a wrapper without Unwrap": {func(w http.ResponseWriter, _ *http.Request) {
 			equal(t, "is told", tell(struct{ http.ResponseWriter }{w}, refusal{}), false)
 			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high rejected/quota", 429},
+		}, "rejected/quota", 429},
 	} {
 		t.Run(name, func(t *testing.T) {
-			th := newThrottle(t, throttle.Config{})
-			w := served(th, httpthrottle.MiddlewareConfig{}, incoming(c.ctx), c.handler)
-			equal(t, "books", books(th), c.want)
+			th, request := newThrottle(t, throttle.Config{}), incoming(t.Context())
+			if name == "a client that has gone away" {
+				request = incoming(ctx)
+			}
+			w := served(th, httpthrottle.MiddlewareConfig{}, request, c.handler)
+			equal(t, "books", books(th), "1 high "+c.want)
 			equal(t, "status", w.Code, c.status)
 		})
 	}
 }
 
-// neverEnding is a body without an end.
-type neverEnding byte
-
-func (b neverEnding) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(b)
-	}
-	return len(p), nil
-}
-
-// TestTheUsersClassifierIsAsked about what a handler tells, too.
-func TestTheUsersClassifierIsAsked(t *testing.T) {
+// Config.Classify classifies what a handler tells, too.
+func TestWriter_TellIsClassified(t *testing.T) {
 	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { tell(w, errPlain) })
 	equal(t, "books", books(th), "1 high rejected/other")
 }
 
-// TestAGreedyCallerCostsNobodyElse: a limiter within the middleware answers 429 to one caller of many, and the others are served.
-func TestAGreedyCallerCostsNobodyElse(t *testing.T) {
-	limit := func(told bool) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Caller") != "greedy" {
-				return
-			}
-			if told {
+// A limiter within the middleware answers 429 to one greedy caller. The other callers are served if the limiter tells, and else are not.
+func TestWriter_TellOfAGreedyCaller(t *testing.T) {
+	for tells, want := range map[bool]int{true: 40, false: 0} {
+		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
+		limited := func(w http.ResponseWriter, _ *http.Request) {
+			if tells {
 				tell(w, refusal{})
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-	}
-	for told, want := range map[bool]int{true: 40, false: 0} {
-		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
-		request := func(caller string) int {
-			r := incoming(t.Context())
-			r.Header.Set("Caller", caller)
-			return served(th, httpthrottle.MiddlewareConfig{}, r, limit(told)).Code
-		}
 		for range 1000 {
-			request("greedy")
+			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), limited)
 		}
 		ok := 0
-		for caller := range 40 {
-			if request(fmt.Sprint(caller)) == http.StatusOK {
+		for range 40 {
+			if served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(http.ResponseWriter, *http.Request) {}).Code == http.StatusOK {
 				ok++
 			}
 		}
-		equal(t, fmt.Sprintf("callers served if the throttle is told %v", told), ok, want)
+		equal(t, fmt.Sprintf("other callers served if the limiter tells: %v", tells), ok, want)
 	}
 }
 
-// TestMiddlewaresInEachOther: what a handler tells, and what the inner one sheds, is no lack of capacity for the outer one. A status is.
-func TestMiddlewaresInEachOther(t *testing.T) {
+// What a handler tells, and what an inner middleware sheds, is no lack of capacity for the outer middleware. A status is.
+func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 	for name, c := range map[string]struct {
 		inner        *throttle.Throttle
 		handler      http.HandlerFunc
