@@ -3,8 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,45 +17,6 @@ var (
 	_ breaker.Watcher = (*Breaker)(nil)
 )
 
-func TestNewBreakerRefuses(t *testing.T) {
-	client, ring := redis.NewUniversalClient(Options(nowhere)), redis.NewRing(&redis.RingOptions{})
-	defer client.Close()
-	defer ring.Close()
-	cluster := redis.NewUniversalClient(Options(nowhere, nowhere))
-	defer cluster.Close()
-	options := Options(nowhere, nowhere)
-	options.RouteByLatency = true
-	replicas := redis.NewUniversalClient(options)
-	defer replicas.Close()
-	for name, c := range map[string]struct {
-		client redis.UniversalClient
-		config BreakerConfig
-		want   string // in the error; "" is none
-	}{
-		"good":         {client, BreakerConfig{Name: "b"}, ""},
-		"any bytes":    {client, BreakerConfig{Name: "{\x00\xff}"}, ""},
-		"long":         {client, BreakerConfig{Name: strings.Repeat("n", 255), Prefix: strings.Repeat("p", 255)}, ""},
-		"no name":      {client, BreakerConfig{}, `BreakerConfig.Name is "": want 1 to 255 bytes`},
-		"too long":     {client, BreakerConfig{Name: strings.Repeat("n", 256)}, "BreakerConfig.Name is \"nnn"},
-		"brace":        {client, BreakerConfig{Name: "b", Prefix: "a{b"}, `BreakerConfig.Prefix is "a{b": want 1 to 255 bytes without braces`},
-		"other brace":  {client, BreakerConfig{Name: "b", Prefix: "a}b"}, `BreakerConfig.Prefix is "a}b"`},
-		"long prefix":  {client, BreakerConfig{Name: "b", Prefix: strings.Repeat("p", 256)}, "BreakerConfig.Prefix is"},
-		"no client":    {nil, BreakerConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil client":   {(*redis.Client)(nil), BreakerConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil cluster":  {(*redis.ClusterClient)(nil), BreakerConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil ring":     {(*redis.Ring)(nil), BreakerConfig{Name: "b"}, "redisstore: the client is nil"},
-		"ring":         {ring, BreakerConfig{Name: "b"}, "redisstore: the client is a Ring"},
-		"cluster":      {cluster, BreakerConfig{Name: "b"}, ""},
-		"replicas":     {replicas, BreakerConfig{Name: "b"}, "redisstore: the client reads from replicas"},
-		"both at once": {nil, BreakerConfig{}, "BreakerConfig.Name"},
-	} {
-		b, err := NewBreaker(c.client, c.config)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || (b == nil) != (err != nil) {
-			t.Errorf("%s: got error %v want %q", name, err, c.want)
-		}
-	}
-}
-
 // steps are what is asked of a store.
 func steps(b *Breaker) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
@@ -70,18 +29,6 @@ func steps(b *Breaker) map[string]func(context.Context) error {
 			_, err := b.Probe(ctx, []breaker.ProbeRequest{{Every: time.Second}})
 			return err
 		},
-	}
-}
-
-// TestErrorsAreTheServers wants every error to say at which step it was, and to be what the server or the network said.
-func TestErrorsAreTheServers(t *testing.T) {
-	for _, want := range []error{errors.New("LOADING"), io.EOF, redis.ErrClosed} {
-		b := newBreaker(t, &server{answer: func(redis.Cmder) error { return want }})
-		for name, step := range steps(b) {
-			if err := step(t.Context()); !errors.Is(err, want) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
-				t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, want)
-			}
-		}
 	}
 }
 
@@ -100,36 +47,6 @@ func TestOneErrorOfManyIsFound(t *testing.T) {
 		}})
 		if err := steps(b)[name](t.Context()); !errors.Is(err, want) || !strings.Contains(err.Error(), "spillway:breaker:{b/6}:shard") {
 			t.Errorf("%s: got error %v want %v, and the key", name, err, want)
-		}
-	}
-}
-
-// TestAContextIsOver wants the context's error, also where a socket has words of its own for it.
-func TestAContextIsOver(t *testing.T) {
-	socket := errors.New("i/o timeout")
-	for name := range steps(nil) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		step := steps(newBreaker(t, &server{answer: func(redis.Cmder) error { cancel(); return socket }}))[name]
-		if err := step(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, socket) {
-			t.Errorf("%s: got error %v want %v and %v", name, err, context.Canceled, socket)
-		}
-		if err := step(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, socket) {
-			t.Errorf("%s: over before: got error %v want %v alone", name, err, context.Canceled)
-		}
-	}
-}
-
-// lateContext is over by the clock, and has not noticed yet.
-type lateContext struct{ context.Context }
-
-func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
-
-func TestADeadlineIsNoticedByTheSocketFirst(t *testing.T) {
-	b := newBreaker(t, &server{answer: func(redis.Cmder) error { return os.ErrDeadlineExceeded }})
-	for name, step := range steps(b) {
-		if err := step(lateContext{t.Context()}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: got error %v want %v and %v", name, err, context.DeadlineExceeded, os.ErrDeadlineExceeded)
 		}
 	}
 }
@@ -223,16 +140,5 @@ func TestImpossibleRequests(t *testing.T) {
 	}
 	if len(s.asked) > 0 {
 		t.Errorf("got %v want nothing asked", s.asked)
-	}
-}
-
-// TestCloseLeavesTheClient closes twice, and asks again.
-func TestCloseLeavesTheClient(t *testing.T) {
-	b := newBreaker(t, says([]any{"me", "1", int64(7)}))
-	if err := errors.Join(b.Close(), b.Close()); err != nil {
-		t.Errorf("Close: got error %v want none", err)
-	}
-	if _, err := b.Campaign(t.Context(), breaker.Candidate{}); err != nil {
-		t.Errorf("Campaign: got error %v want none", err)
 	}
 }

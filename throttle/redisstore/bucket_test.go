@@ -2,10 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"errors"
-	"io"
 	"math"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,49 +15,6 @@ import (
 
 var _ bucket.Store = (*Bucket)(nil)
 
-// newBucket is a store called "b" whose server answers as it is told.
-func newBucket(t *testing.T, s *server) *Bucket {
-	t.Helper()
-	client := redis.NewUniversalClient(Options(nowhere))
-	t.Cleanup(func() { _ = client.Close() })
-	client.AddHook(s)
-	b, err := NewBucket(client, BucketConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func TestNewBucketRefuses(t *testing.T) {
-	client, ring := redis.NewUniversalClient(Options(nowhere)), redis.NewRing(&redis.RingOptions{})
-	defer client.Close()
-	defer ring.Close()
-	for name, c := range map[string]struct {
-		client redis.UniversalClient
-		config BucketConfig
-		want   string // in the error; "" is none
-	}{
-		"good":        {client, BucketConfig{Name: "b"}, ""},
-		"any bytes":   {client, BucketConfig{Name: "{\x00\xff}"}, ""},
-		"long":        {client, BucketConfig{Name: strings.Repeat("n", 255), Prefix: strings.Repeat("p", 255)}, ""},
-		"no name":     {client, BucketConfig{}, `BucketConfig.Name is "": want 1 to 255 bytes`},
-		"too long":    {client, BucketConfig{Name: strings.Repeat("n", 256)}, "BucketConfig.Name is \"nnn"},
-		"brace":       {client, BucketConfig{Name: "b", Prefix: "a{b"}, `BucketConfig.Prefix is "a{b": want 1 to 255 bytes without braces`},
-		"other brace": {client, BucketConfig{Name: "b", Prefix: "a}b"}, `BucketConfig.Prefix is "a}b"`},
-		"long prefix": {client, BucketConfig{Name: "b", Prefix: strings.Repeat("p", 256)}, "BucketConfig.Prefix is"},
-		"no client":   {nil, BucketConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil client":  {(*redis.Client)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil cluster": {(*redis.ClusterClient)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
-		"nil ring":    {(*redis.Ring)(nil), BucketConfig{Name: "b"}, "redisstore: the client is nil"},
-		"ring":        {ring, BucketConfig{Name: "b"}, "its buckets would all be full"},
-	} {
-		b, err := NewBucket(c.client, c.config)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || (b == nil) != (err != nil) {
-			t.Errorf("%s: got error %v want %q", name, err, c.want)
-		}
-	}
-}
-
 // bucketSteps are what is asked of a store.
 func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
@@ -70,36 +24,6 @@ func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 		},
 		"return": func(ctx context.Context) error { return b.Return(ctx, "k", bucket.PerSecond(5), 1) },
 		"reset":  func(ctx context.Context) error { return b.Reset(ctx, "k") },
-	}
-}
-
-// TestBucketErrorsAreTheServers wants every error to say at which step and key it was, and to be what the server or the network said.
-func TestBucketErrorsAreTheServers(t *testing.T) {
-	for _, want := range []error{errors.New("LOADING"), io.EOF, redis.ErrClosed} {
-		b := newBucket(t, &server{answer: func(redis.Cmder) error { return want }})
-		for name, step := range bucketSteps(b) {
-			prefix := "redisstore: " + name + ": spillway:bucket:b:k: "
-			if err := step(t.Context()); !errors.Is(err, want) || !strings.HasPrefix(err.Error(), prefix) {
-				t.Errorf("%s: got error %v want %s%v", name, err, prefix, want)
-			}
-		}
-	}
-}
-
-// TestABucketsContextIsOver wants the context's error, also where a socket has words of its own for it, or notices first.
-func TestABucketsContextIsOver(t *testing.T) {
-	for name := range bucketSteps(nil) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		s := &server{answer: func(redis.Cmder) error { cancel(); return os.ErrDeadlineExceeded }}
-		step := bucketSteps(newBucket(t, s))[name]
-		if err := step(lateContext{t.Context()}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%s: late: got error %v want %v and %v", name, err, context.DeadlineExceeded, os.ErrDeadlineExceeded)
-		}
-		asked := len(s.asked)
-		if err := step(ctx); !errors.Is(err, context.Canceled) || len(s.asked) != asked {
-			t.Errorf("%s: over before: got error %v want %v, and nothing asked", name, err, context.Canceled)
-		}
 	}
 }
 
@@ -198,13 +122,25 @@ func TestBucketImpossibleRequests(t *testing.T) {
 	}
 }
 
-// TestBucketCloseLeavesTheClient closes twice, and asks again.
-func TestBucketCloseLeavesTheClient(t *testing.T) {
-	b := newBucket(t, says([]any{"1", "", "200000001 0"}))
-	if err := errors.Join(b.Close(), b.Close()); err != nil {
-		t.Errorf("Close: got error %v want none", err)
-	}
-	if err := bucketSteps(b)["take"](t.Context()); err != nil {
-		t.Errorf("Take: got error %v want none", err)
+// TestABucketIsPromptIfItsClientHeedsContexts which a client does not by default.
+func TestABucketIsPromptIfItsClientHeedsContexts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		client redis.UniversalClient
+		want   bool
+	}{
+		"ours":          {redis.NewUniversalClient(Options("localhost:1")), true},
+		"ours, cluster": {redis.NewUniversalClient(Options("localhost:1", "localhost:2")), true},
+		"by default":    {redis.NewClient(&redis.Options{Addr: "localhost:1"}), false},
+		"cluster":       {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"localhost:1"}}), false},
+	} {
+		defer tt.client.Close()
+		b, err := NewBucket(tt.client, BucketConfig{Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var store bucket.Store = b
+		if p, ok := store.(bucket.Prompt); !ok || p.Prompt() != tt.want {
+			t.Errorf("%s: prompt %t, %t, want %t", name, ok, b.Prompt(), tt.want)
+		}
 	}
 }

@@ -7,6 +7,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// newBucket is a store called "b" whose server answers as it is told.
+func newBucket(t *testing.T, s *server) *Bucket {
+	t.Helper()
+	client := redis.NewUniversalClient(Options(nowhere))
+	t.Cleanup(func() { _ = client.Close() })
+	client.AddHook(s)
+	b, err := NewBucket(client, BucketConfig{Name: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // nowhere is an address at which nobody listens.
 const nowhere = "127.0.0.1:1"
 
