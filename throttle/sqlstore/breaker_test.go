@@ -49,13 +49,6 @@ func TestNewBreakerRefuses(t *testing.T) {
 	}
 }
 
-// TestErrNoTables, by itself, says whose error it is.
-func TestErrNoTables(t *testing.T) {
-	if got := ErrNoTables.Error(); !strings.HasPrefix(got, "sqlstore: the tables are missing: ") {
-		t.Errorf("got %q want it to begin with the package", got)
-	}
-}
-
 // TestEveryStepSaysWhatFailed asks a database that is not there, and one that says that it has no tables.
 func TestEveryStepSaysWhatFailed(t *testing.T) {
 	for _, failure := range []error{errBroken, errors.New("no such table: x")} {
@@ -114,27 +107,5 @@ func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
 	}
 	if grants, err := b.Probe(ctx, nil); len(grants) != 0 || err != nil {
 		t.Errorf("probe of nothing: got %v %v", grants, err)
-	}
-}
-
-func TestWatchNeedsBoth(t *testing.T) {
-	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := func(_ context.Context, changed func()) error { changed(); return errBroken }
-	if _, err := Watch(nil, listen); err == nil {
-		t.Error("no store: got no error")
-	}
-	if _, err := Watch(b, nil); err == nil {
-		t.Error("no func: got no error")
-	}
-	w, err := Watch(b, listen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	heard := 0
-	if err := w.Watch(context.Background(), func() { heard++ }); !errors.Is(err, errBroken) || heard != 1 {
-		t.Errorf("got %v, heard %d want the func's error, 1", err, heard)
 	}
 }

@@ -2,8 +2,16 @@ package sqlstore
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
+
+// TestErrNoTables, by itself, says whose error it is.
+func TestErrNoTables(t *testing.T) {
+	if got := ErrNoTables.Error(); !strings.HasPrefix(got, "sqlstore: the tables are missing: ") {
+		t.Errorf("got %q want it to begin with the package", got)
+	}
+}
 
 type stateError string
 

@@ -15,12 +15,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func goodConfig() PollerConfig {
-	return PollerConfig{
-		Table: "deliveries", KeyColumn: "endpoint", TimeColumn: "created_at", TimeType: UTC, StatusColumn: "status", Failed: []any{"failed"},
-	}
-}
-
 func TestNewPollerRefuses(t *testing.T) {
 	db := brokenDB(t, errBroken)
 	for name, c := range map[string]struct {
@@ -168,17 +162,5 @@ func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 	b := pollQuery{dialect: MySQL, config: &PollerConfig{TenantColumn: "tenant"}}
 	if got := b.spans(q); len(got) != 6 || len(got[0].ID) != 64 {
 		t.Errorf("MySQL: got %v want 6 hashes", got)
-	}
-}
-
-func TestDialectsAndTimeTypesHaveWords(t *testing.T) {
-	for got, want := range map[string]string{
-		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "dialect(0)",
-		Instant.String(): "Instant", UTC.String(): "UTC", UnixSeconds.String(): "UnixSeconds", UnixMillis.String(): "UnixMillis",
-		UnixMicros.String(): "UnixMicros", TimeType(9).String(): "time_type(9)",
-	} {
-		if got != want {
-			t.Errorf("got %q want %q", got, want)
-		}
 	}
 }

@@ -65,31 +65,3 @@ func TestStatementsAreComplete(t *testing.T) {
 		}
 	}
 }
-
-func TestIdentifier(t *testing.T) {
-	for name, want := range map[string]bool{
-		"a": true, "_": true, "a1": true, "A_z": true, "Z": true, "s.t": true, strings.Repeat("a", 63): true,
-		strings.Repeat("s", 63) + "." + strings.Repeat("a", 63): true,
-		"": false, "1a": false, ".a": false, "a.": false, "a..b": false, "a.b.c": false, "a b": false, "a-b": false, "a\"": false, "a`": false,
-		"a\x00": false, "é": false, "a;": false, "a@": false, "a[": false, "a{": false, ".": false, "s.1": false,
-		strings.Repeat("a", 64): false, strings.Repeat("s", 64) + "." + strings.Repeat("a", 63): false, strings.Repeat("s", 64) + ".a": false,
-	} {
-		if got := identifier("F", name, longestIdentifier, true) == nil; got != want {
-			t.Errorf("%q: got %v want %v", name, got, want)
-		}
-		if got := identifier("F", name, longestIdentifier, false) == nil; got != (want && !strings.Contains(name, ".")) {
-			t.Errorf("%q, without a schema: got %v", name, got)
-		}
-	}
-}
-
-func TestPostgreSQLNumbersItsParameters(t *testing.T) {
-	if got, want := PostgreSQL.bind("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)"; got != want {
-		t.Errorf("got %s want %s", got, want)
-	}
-	for _, d := range []Dialect{MySQL, SQLite} {
-		if got := d.bind("a = ?"); got != "a = ?" {
-			t.Errorf("%v: got %s", d, got)
-		}
-	}
-}

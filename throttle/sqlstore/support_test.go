@@ -23,3 +23,9 @@ func brokenDB(t *testing.T, err error) *sql.DB {
 }
 
 var errBroken = errors.New("nobody there")
+
+func goodConfig() PollerConfig {
+	return PollerConfig{
+		Table: "deliveries", KeyColumn: "endpoint", TimeColumn: "created_at", TimeType: UTC, StatusColumn: "status", Failed: []any{"failed"},
+	}
+}

@@ -1,0 +1,28 @@
+package sqlstore
+
+import (
+	"testing"
+)
+
+func TestDialectsAndTimeTypesHaveWords(t *testing.T) {
+	for got, want := range map[string]string{
+		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "dialect(0)",
+		Instant.String(): "Instant", UTC.String(): "UTC", UnixSeconds.String(): "UnixSeconds", UnixMillis.String(): "UnixMillis",
+		UnixMicros.String(): "UnixMicros", TimeType(9).String(): "time_type(9)",
+	} {
+		if got != want {
+			t.Errorf("got %q want %q", got, want)
+		}
+	}
+}
+
+func TestPostgreSQLNumbersItsParameters(t *testing.T) {
+	if got, want := PostgreSQL.bind("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)"; got != want {
+		t.Errorf("got %s want %s", got, want)
+	}
+	for _, d := range []Dialect{MySQL, SQLite} {
+		if got := d.bind("a = ?"); got != "a = ?" {
+			t.Errorf("%v: got %s", d, got)
+		}
+	}
+}
