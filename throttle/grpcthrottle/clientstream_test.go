@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -207,59 +206,4 @@ func TestStreamOptionsKept(t *testing.T) {
 			t.Errorf("%d options: got %v written into the caller's", n, extra)
 		}
 	}
-}
-
-// TestManyStreams has many streams at once, a fifth of which end in each of five ways.
-func TestManyStreams(t *testing.T) {
-	streams := 1000
-	if testing.Short() {
-		streams = 100
-	}
-	synctest.Test(t, func(t *testing.T) {
-		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-		p := open(t, &shop{stream: obey}, server.ServerOptions(), client.DialOptions()...)
-		var begun, ended sync.WaitGroup
-		begun.Add(streams)
-		end := make(chan struct{})
-		for i := range streams {
-			ended.Go(func() {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				s, err := p.stream(ctx, talk)
-				if err == nil {
-					err = s.SendMsg(wrapperspb.String("pear"))
-				}
-				if err == nil {
-					err = s.RecvMsg(new(text))
-				}
-				begun.Done()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				<-end
-				switch i % 5 {
-				case 0, 1:
-					_ = s.SendMsg(wrapperspb.String([]string{"EOF", "error"}[i%5]))
-					_ = s.RecvMsg(new(text))
-				case 2:
-					cancel()
-				case 3:
-					_ = s.CloseSend()
-					_ = s.RecvMsg(new(text))
-				}
-			})
-		}
-		begun.Wait()
-		mine, theirs := member(t, client.Group(), target), member(t, server.Group(), talk)
-		open, over := tally{accepted: uint64(streams), inFlight: int64(streams)}, tally{accepted: uint64(streams)}
-		wants(t, "client, all begun", mine, open)
-		synctest.Wait()
-		wants(t, "server, all begun", theirs, open)
-		close(end)
-		ended.Wait()
-		synctest.Wait()
-		wants(t, "client, all ended", mine, over)
-		wants(t, "server, all ended", theirs, over)
-	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +11,7 @@ import (
 	"github.com/deixis/faults"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
@@ -205,37 +202,5 @@ func TestServerKeyAndClose(t *testing.T) {
 			t.Errorf("closed: got %v want NotFound", err)
 		}
 		must(t, p.converse(t.Context(), talk))
-	})
-}
-
-// TestServerMessages passes messages, headers and trailers on as they are.
-func TestServerMessages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
-		p := open(t, &shop{
-			buy: func(_ context.Context, item string) (string, error) { return strings.ToUpper(item), nil },
-			stream: func(_ string, ss grpc.ServerStream) error {
-				must(t, ss.SetHeader(metadata.Pairs("head", "1")))
-				ss.SetTrailer(metadata.Pairs("tail", "2"))
-				return echo(ss)
-			},
-		}, server.ServerOptions(), client.DialOptions()...)
-		got := new(text)
-		must(t, p.conn.Invoke(t.Context(), buy, wrapperspb.String("pear"), got))
-		if got.GetValue() != "PEAR" {
-			t.Errorf("unary: got %q want PEAR", got.GetValue())
-		}
-		s, err := p.stream(t.Context(), fill)
-		must(t, err)
-		for _, item := range []string{"apple", "pear"} {
-			must(t, s.SendMsg(wrapperspb.String(item)))
-		}
-		must(t, s.CloseSend())
-		must(t, s.RecvMsg(got))
-		head, err := s.Header()
-		must(t, err)
-		if got.GetValue() != "pear" || head.Get("head") == nil || s.Trailer().Get("tail") == nil {
-			t.Errorf("stream: got %q, %v, %v want pear, head and tail", got.GetValue(), head, s.Trailer())
-		}
 	})
 }

@@ -346,29 +346,3 @@ func TestManyHosts(t *testing.T) {
 		equal(t, "throttles closed in the end", closed, hosts)
 	})
 }
-
-// A host that fails does not keep requests from another.
-func TestHostsAreApart(t *testing.T) {
-	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		if strings.HasPrefix(r.URL.Host, "sick") {
-			return answers(503, "")(r)
-		}
-		return answers(200, "")(r)
-	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
-	failed := 0
-	for range 200 {
-		for _, name := range []string{"sick.example", "well.example"} {
-			r := get(t.Context())
-			r.URL.Host = name
-			response, err := transport.RoundTrip(r)
-			if err == nil {
-				_ = response.Body.Close()
-			} else {
-				failed++
-			}
-		}
-	}
-	equal(t, "shed of the sick host", shed(throttleOf(t, transport, "sick.example")), uint64(failed))
-	equal(t, "some shed", failed > 0, true)
-	equal(t, "of the other", books(throttleOf(t, transport, "well.example")), "200 medium accepted/none")
-}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
@@ -54,26 +53,6 @@ type closedBody struct{ err error }
 
 func (b *closedBody) Read([]byte) (int, error) { return 0, b.err }
 func (b *closedBody) Close() error             { return nil }
-
-// Clients that break off their uploads must not turn the proxy against its backend.
-func TestProxiesDoNotBlameTheBackendForUploads(t *testing.T) {
-	c := newChain(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	for range 10 {
-		body := io.MultiReader(strings.NewReader(strings.Repeat("x", 100_000)), iotest.ErrReader(errPlain))
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, c.proxy.URL, body)
-		if response, err := c.proxy.Client().Do(r); err == nil {
-			_ = response.Body.Close()
-		}
-	}
-	c.end()
-	for name, th := range map[string]*throttle.Throttle{"proxy": c.own, "backend": throttleOf(t, c.transport, c.address)} {
-		stats := th.Stats().Priorities[throttle.Low]
-		if name == "backend" {
-			equal(t, name+": rejected", stats.Ended.Outcome(throttle.Rejected), 0)
-		}
-		equal(t, name+": in flight", stats.InFlight, 0)
-	}
-}
 
 // Only bodies that may fail are watched, for the others may be sent in ways of their own.
 func TestWhichBodiesAreWatched(t *testing.T) {
