@@ -11,6 +11,38 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
+// TestRedirectsAskSendAgain has a server of ours, which redirects the client to a stranger's.
+func TestRedirectsAskSendAgain(t *testing.T) {
+	got := map[string]string{}
+	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		got[r.URL.Host] = fmt.Sprint(r.Header[httpthrottle.PriorityHeader])
+		response, err := answers(http.StatusTemporaryRedirect, "")(r)
+		if r.URL.Host != host {
+			response.StatusCode = http.StatusOK
+		}
+		response.Header.Set("Location", "http://stranger.example/")
+		return response, err
+	}), httpthrottle.TransportConfig{Send: func(r *http.Request) bool { return r.URL.Host == host }})
+	r := get(throttle.WithPriority(t.Context(), throttle.High))
+	r.Header.Set(httpthrottle.PriorityHeader, "important") // http.Client copies it
+	response, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	equal(t, "sent", fmt.Sprint(got), "map["+host+":[high] stranger.example:[]]")
+}
+
+// TestABackendCannotTouchAnothersThrottle has one host that rejects everything, until its throttle sheds.
+func TestABackendCannotTouchAnothersThrottle(t *testing.T) {
+	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
+	overload(t, throttleOf(t, transport, "sick.example"))
+	for range 100 {
+		read(t, transport, get(t.Context()))
+	}
+	equal(t, "books of the other host", books(throttleOf(t, transport, host)), "100 medium accepted/none")
+}
+
 // TestStrangersLearnNoPriorityHoweverItIsSpelt: whoever fills the map of a header by hand may write a name that is not canonical, and
 // net/http sends it.
 func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
