@@ -183,6 +183,22 @@ func TestServerPanic(t *testing.T) {
 	})
 }
 
+// TestServerUnknownMethods calls methods that do not exist, on a server that proxies what it does not know.
+func TestServerUnknownMethods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{Group: throttle.GroupConfig{Max: 20}})
+		proxy := grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error { return echo(ss) })
+		p := open(t, &shop{}, append(server.ServerOptions(), proxy))
+		for i := range 50 {
+			must(t, p.conn.Invoke(t.Context(), fmt.Sprintf("/a.B/M%d", i), new(text), new(text)))
+		}
+		if got := server.Group().Len(); got != 20 {
+			t.Errorf("got %d throttles want 20", got)
+		}
+		wants(t, "the last", member(t, server.Group(), "/a.B/M49"), tally{accepted: 1})
+	})
+}
+
 func TestServerKeyAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
