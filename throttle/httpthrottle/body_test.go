@@ -21,10 +21,7 @@ func TestAnswersAreToldAtTheHeader(t *testing.T) {
 		rec := throttletest.NewRecorder()
 		transport := newTransport(t, answers(status, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
 		th := throttleOf(t, transport, host)
-		response, err := transport.RoundTrip(get(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := ask(t, transport, get(t.Context()))
 		equal(t, "at the header", books(th), "1 medium "+want+", 1 medium in flight")
 		equal(t, "calls told", told(rec), "1 started, 0 finished")
 		text, err := io.ReadAll(response.Body)
@@ -64,10 +61,7 @@ func TestABodyEndsTheCall(t *testing.T) {
 			transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: 200, Body: c.body}, nil
 			}), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
-			response, err := transport.RoundTrip(get(t.Context()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := ask(t, transport, get(t.Context()))
 			c.do(response.Body)
 			equal(t, "books", books(throttleOf(t, transport, host)), c.want)
 			if ends := rec.Finished(); len(ends) > 0 {
@@ -120,10 +114,7 @@ func TestBodiesStayWritable(t *testing.T) {
 		transport := newTransport(t, roundTrip(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 101, Body: c.body}, nil
 		}), httpthrottle.TransportConfig{})
-		response, err := transport.RoundTrip(get(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := ask(t, transport, get(t.Context()))
 		w, ok := response.Body.(io.Writer)
 		equal(t, name+": is a Writer", ok, c.writable)
 		if ok {

@@ -62,10 +62,7 @@ func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Header[spelling] = []string{"high"}
-			response, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := ask(t, transport, r)
 			_ = response.Body.Close()
 			equal(t, name+", "+spelling, fmt.Sprint(heard[httpthrottle.PriorityHeader]), c.want)
 			equal(t, name+": own header stays", len(r.Header[spelling]), 1)

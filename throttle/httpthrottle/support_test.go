@@ -86,13 +86,20 @@ func (refusal) Error() string               { return "not now" }
 func (refusal) Is(target error) bool        { return target == throttle.ErrShed }
 func (r refusal) RetryAfter() time.Duration { return r.after }
 
-// read sends a request and reads the response.
-func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
+// ask sends a request that must get a response.
+func ask(t testing.TB, transport http.RoundTripper, r *http.Request) *http.Response {
 	t.Helper()
 	response, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return response
+}
+
+// read sends a request and reads the response.
+func read(t testing.TB, transport http.RoundTripper, r *http.Request) string {
+	t.Helper()
+	response := ask(t, transport, r)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {

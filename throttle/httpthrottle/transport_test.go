@@ -64,44 +64,34 @@ func TestShedRequestsAreNotSent(t *testing.T) {
 	equal(t, "without a body", errors.Is(err, throttle.ErrShed), true)
 }
 
-func TestContextsThatAreOver(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{})
-	why := errors.New("no longer needed")
+// The body of a request that is not sent is closed, and the error says why it was not sent.
+func TestRequestsThatAreNotSent(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	body := &trackedBody{Reader: strings.NewReader("text")}
-	_, err := transport.RoundTrip(request(over, http.MethodPost, body)) //nolint:bodyclose // there is none
-	equal(t, "error", err, why)
-	equal(t, "body closed", body.closed, 1)
-	equal(t, "books", books(throttleOf(t, transport, host)), "")
-}
-
-func TestPrioritiesThatAreRefused(t *testing.T) {
-	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
-	body := &trackedBody{Reader: strings.NewReader("text")}
-	_, err := transport.RoundTrip(request(throttle.WithPriority(t.Context(), 99), http.MethodPost, body)) //nolint:bodyclose // there is none
-	if err == nil || !strings.Contains(err.Error(), "priority 99 is out of range") {
-		t.Errorf("got %v want an error that names the priority", err)
+	cancel(errors.New("no longer needed"))
+	for want, ctx := range map[string]context.Context{
+		"no longer needed": over, "priority 99 is out of range": throttle.WithPriority(t.Context(), 99),
+	} {
+		transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{InvalidPriority: throttle.RejectPriority}})
+		body := &trackedBody{Reader: strings.NewReader("text")}
+		_, err := transport.RoundTrip(request(ctx, http.MethodPost, body)) //nolint:bodyclose // there is none
+		if err == nil || !strings.Contains(err.Error(), want) || ctx == over && err != context.Cause(ctx) {
+			t.Errorf("got error %v want %q", err, want)
+		}
+		equal(t, want+": body closed", body.closed, 1)
+		equal(t, want+": books", books(throttleOf(t, transport, host)), "")
 	}
-	equal(t, "body closed", body.closed, 1)
 }
 
 func TestAfterClose(t *testing.T) {
 	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{})
-	response, err := transport.RoundTrip(get(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := ask(t, transport, get(t.Context()))
 	equal(t, "Close", transport.Close(), nil)
 	equal(t, "Close again", transport.Close(), nil)
 	text, _ := io.ReadAll(response.Body)
 	equal(t, "text of the request in flight", string(text), "text")
 	r := get(t.Context())
 	r.Header[httpthrottle.PriorityHeader] = []string{"high"}
-	response, err = transport.RoundTrip(r)
-	if err != nil {
-		t.Fatalf("after Close: got error %v want the request sent", err)
-	}
+	response = ask(t, transport, r)
 	text, _ = io.ReadAll(response.Body)
 	equal(t, "text after Close", string(text), "text")
 	equal(t, "the header of a stranger after Close", len(response.Request.Header), 0)
@@ -189,10 +179,7 @@ func TestContextOfStarted(t *testing.T) {
 	} {
 		transport := newTransport(t, base, httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: throttle.Hooks{Started: c.started}}})
 		r := get(t.Context())
-		response, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := ask(t, transport, r)
 		equal(t, name+": request replaced", got != r, c.replaced)
 		equal(t, name+": context marked", got.Context().Value(mark{}) != nil, c.replaced)
 		equal(t, name+": response's request is the caller's", response.Request, r)
@@ -327,10 +314,7 @@ func TestManyHosts(t *testing.T) {
 		for i := range hosts {
 			r := get(t.Context())
 			r.URL.Host = fmt.Sprintf("host-%d.example", i)
-			response, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := ask(t, transport, r)
 			open = append(open, response.Body)
 		}
 		equal(t, "throttles kept", transport.Group().Len(), 100)

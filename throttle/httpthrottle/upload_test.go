@@ -76,10 +76,7 @@ func TestWhichBodiesAreWatched(t *testing.T) {
 			equal(t, name+": body replaced", sent.Body != r.Body, c.watched)
 			return answers(200, "")(sent)
 		}), httpthrottle.TransportConfig{})
-		response, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := ask(t, transport, r)
 		equal(t, name+": response's request is the caller's", response.Request, r)
 		equal(t, name+": caller's body untouched", r.Body, before.Body)
 		_ = response.Body.Close()
