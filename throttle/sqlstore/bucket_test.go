@@ -2,81 +2,12 @@ package sqlstore
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
-
-func TestNewBucketRefuses(t *testing.T) {
-	db := brokenDB(t, errBroken)
-	for name, c := range map[string]struct {
-		d    Dialect
-		c    BucketConfig
-		want string
-	}{
-		"no dialect":     {0, BucketConfig{Name: "b"}, "dialect is dialect(0): want PostgreSQL, MySQL or SQLite"},
-		"no name":        {SQLite, BucketConfig{}, "BucketConfig.Name"},
-		"long name":      {SQLite, BucketConfig{Name: strings.Repeat("n", 256)}, "256 bytes: want 1 to 255"},
-		"hostile prefix": {SQLite, BucketConfig{Name: "b", Prefix: `x"; DROP TABLE y; --`}, "prefix is"},
-		"long prefix":    {SQLite, BucketConfig{Name: "b", Prefix: strings.Repeat("p", 41)}, "1 to 40"},
-	} {
-		if b, err := NewBucket(db, c.d, c.c); b != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, error %v want %q", name, b, err, c.want)
-		}
-	}
-	if _, err := NewBucket(nil, SQLite, BucketConfig{Name: "b"}); err == nil || !strings.Contains(err.Error(), "db is nil") {
-		t.Errorf("no database: got %v", err)
-	}
-	for _, good := range []BucketConfig{{Name: "\x00"}, {Name: strings.Repeat("n", 255)}, {Name: "b", Prefix: "s.p_"}} {
-		if _, err := NewBucket(db, PostgreSQL, good); err != nil {
-			t.Errorf("%+v: got %v", good, err)
-		}
-	}
-}
-
-func TestEveryBucketStepSaysWhatFailed(t *testing.T) {
-	for _, failure := range []error{errBroken, errors.New("no such table: x")} {
-		for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-			b, err := NewBucket(brokenDB(t, failure), d, BucketConfig{Name: "b"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx := context.Background()
-			l := bucket.PerSecond(5)
-			_, take := b.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
-			l.Algorithm = bucket.Fixed
-			_, fixed := b.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
-			_, peek := b.Take(ctx, bucket.Request{Limit: l})
-			_, sweep := b.Sweep(ctx)
-			for _, s := range []struct {
-				step string
-				err  error
-			}{
-				{"take", take},
-				{"take", fixed},
-				{"take", peek},
-				{"sweep", sweep},
-				{"return", b.Return(ctx, "", l, 1)},
-				{"reset", b.Reset(ctx, "")},
-				{"create schema", b.CreateSchema(ctx)},
-			} {
-				if !errors.Is(s.err, failure) || !strings.HasPrefix(s.err.Error(), "sqlstore: "+s.step+": ") {
-					t.Errorf("%v: got %v want sqlstore: %s: …", d, s.err, s.step)
-				}
-				if got, want := errors.Is(s.err, ErrNoTables), !errors.Is(failure, errBroken); got != want {
-					t.Errorf("%v: %s: is ErrNoTables: got %v want %v", d, s.step, got, want)
-				}
-			}
-			if err := errors.Join(b.Return(ctx, "", l, 0), b.Return(ctx, "", l, -1), b.Close()); err != nil {
-				t.Errorf("what needs no database: got %v", err)
-			}
-		}
-	}
-}
 
 // TestBucketStatementsAreComplete shows that nothing is left to replace, and that each parameter gets its argument.
 func TestBucketStatementsAreComplete(t *testing.T) {
