@@ -20,8 +20,8 @@ const (
 	timesTooMany = 5
 )
 
-// crowd makes calls. Each call advances its clock, which is the backend's and the throttle's too: the speed of the machine changes
-// nothing.
+// crowd makes calls. Each call advances its clock, which is the backend's and the throttle's too:
+// the speed of the machine changes nothing.
 type crowd struct {
 	steps         atomic.Int64
 	made, success [throttle.StandardPriorities]atomic.Int64
@@ -37,8 +37,8 @@ func (c *crowd) share(p throttle.Priority) float64 {
 	return float64(c.success[p].Load()) / float64(c.made[p].Load())
 }
 
-// overload makes calls to a backend for a number of seconds of the crowd's time: a tenth of them are High, four tenths Low. The
-// backend has a capacity and knows no priorities.
+// overload makes calls to a backend for a number of seconds of the crowd's time: a tenth of them
+// are High, four tenths Low. The backend has a capacity and knows no priorities.
 func (c *crowd) overload(t *testing.T, seconds int, options ...grpc.DialOption) {
 	t.Helper()
 	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: c.now})

@@ -17,7 +17,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// TestServerAnswers sends the faults of handlers to the caller, counts them, and lets interceptors further out see them.
+// TestServerAnswers sends the faults of handlers to the caller, counts them, and lets interceptors
+// further out see them.
 func TestServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		marked := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))

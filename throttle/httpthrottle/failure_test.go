@@ -350,7 +350,8 @@ func TestServersCannotPassOffTheirErrors(t *testing.T) {
 	}
 }
 
-// A request that cannot be forwarded counts neither against the backend nor against the proxy, which answers 502.
+// A request that cannot be forwarded counts neither against the backend nor against the proxy,
+// which answers 502.
 func TestFailure_ProxyWithUnsendableRequests(t *testing.T) {
 	transport := newTransport(t, fails(errors.New("http2: invalid Upgrade request header")), httpthrottle.TransportConfig{})
 	own := newThrottle(t, throttle.Config{})

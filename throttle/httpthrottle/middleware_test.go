@@ -355,7 +355,8 @@ func newChain(t *testing.T, backend http.HandlerFunc) *chain {
 	return c
 }
 
-// A proxy replaces the priority that an untrusted browser sends, so that a backend which trusts the proxy does not believe it.
+// A proxy replaces the priority that an untrusted browser sends, so that a backend which trusts the
+// proxy does not believe it.
 func TestMiddleware_ProxyForwardsItsOwnPriority(t *testing.T) {
 	c := newChain(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header[httpthrottle.PriorityHeader])
@@ -390,7 +391,8 @@ func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
 	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
 }
 
-// A shed call to one backend must not count against the proxy, if its ErrorHandler calls WriteError.
+// A shed call to one backend must not count against the proxy, if its ErrorHandler calls
+// WriteError.
 func TestMiddleware_ProxyWhoseTransportSheds(t *testing.T) {
 	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, transport, host))

@@ -33,7 +33,8 @@ func TestRedirectsAskSendAgain(t *testing.T) {
 	equal(t, "sent", fmt.Sprint(got), "map["+host+":[high] stranger.example:[]]")
 }
 
-// TestABackendCannotTouchAnothersThrottle has one host that rejects everything, until its throttle sheds.
+// TestABackendCannotTouchAnothersThrottle has one host that rejects everything, until its throttle
+// sheds.
 func TestABackendCannotTouchAnothersThrottle(t *testing.T) {
 	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, transport, "sick.example"))

@@ -58,7 +58,8 @@ type wrapped struct{ http.ResponseWriter }
 
 func (w wrapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// serveOn runs one request through a middleware, with a server's own ResponseWriter and this handler.
+// serveOn runs one request through a middleware, with a server's own ResponseWriter and this
+// handler.
 func serveOn(t *testing.T, server http.ResponseWriter, th *throttle.Throttle, handler http.HandlerFunc) {
 	t.Helper()
 	httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(server, incoming(t.Context()))

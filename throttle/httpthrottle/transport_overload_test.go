@@ -20,8 +20,8 @@ const (
 	timesTooMany = 5
 )
 
-// visitors visit a shop. Each visit advances their clock, which is the shop's and the throttle's too: the speed of the machine
-// changes nothing.
+// visitors visit a shop. Each visit advances their clock, which is the shop's and the throttle's
+// too: the speed of the machine changes nothing.
 type visitors struct {
 	steps       atomic.Int64
 	made, happy [throttle.StandardPriorities]atomic.Int64
@@ -58,8 +58,9 @@ func (v *visitors) share(p throttle.Priority) float64 {
 	return float64(v.happy[p].Load()) / float64(v.made[p].Load())
 }
 
-// rush sends visitors to a shop for a number of seconds of their time. The shop has a capacity and knows no priorities: it answers
-// 503 to what is beyond its capacity, and such an answer costs capacity too.
+// rush sends visitors to a shop for a number of seconds of their time. The shop has a capacity and
+// knows no priorities: it answers 503 to what is beyond its capacity, and such an answer costs
+// capacity too.
 func (v *visitors) rush(t *testing.T, client *http.Client, seconds int) {
 	t.Helper()
 	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: shopCapacity, Now: v.now})

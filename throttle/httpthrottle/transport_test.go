@@ -295,7 +295,8 @@ func TestResponsesKeepTheirRequest(t *testing.T) {
 	equal(t, "request", response.Request, other)
 }
 
-// A transport that calls very many hosts keeps GroupConfig.Max throttles, and no goroutine, or the bubble would not end.
+// A transport that calls very many hosts keeps GroupConfig.Max throttles, and no goroutine, or the
+// bubble would not end.
 func TestManyHosts(t *testing.T) {
 	hosts := 10_000
 	if testing.Short() {

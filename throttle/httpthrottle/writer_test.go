@@ -227,7 +227,8 @@ func TestWriter_TellIsClassified(t *testing.T) {
 	equal(t, "books", books(th), "1 high rejected/other")
 }
 
-// A limiter within the middleware answers 429 to one greedy caller. The other callers are served if the limiter tells, and else are not.
+// A limiter within the middleware answers 429 to one greedy caller. The other callers are served if
+// the limiter tells, and else are not.
 func TestWriter_TellOfAGreedyCaller(t *testing.T) {
 	for tells, want := range map[bool]int{true: 40, false: 0} {
 		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
@@ -250,7 +251,8 @@ func TestWriter_TellOfAGreedyCaller(t *testing.T) {
 	}
 }
 
-// What a handler tells, and what an inner middleware sheds, is no lack of capacity for the outer middleware. A status is.
+// What a handler tells, and what an inner middleware sheds, is no lack of capacity for the outer
+// middleware. A status is.
 func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 	for name, c := range map[string]struct {
 		inner        *throttle.Throttle

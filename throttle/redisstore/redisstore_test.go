@@ -74,7 +74,8 @@ func stepsOf(t *testing.T, s *server) map[string]func(context.Context) error {
 	return all
 }
 
-// TestErrorsAreTheServers wants every error to name the step, and to wrap the error of the server or the network.
+// TestErrorsAreTheServers wants every error to name the step, and to wrap the error of the server
+// or the network.
 func TestErrorsAreTheServers(t *testing.T) {
 	for _, want := range []error{errors.New("LOADING"), io.EOF, redis.ErrClosed} {
 		for prefix, step := range stepsOf(t, &server{answer: func(redis.Cmder) error { return want }}) {
@@ -90,7 +91,8 @@ type lateContext struct{ context.Context }
 
 func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// TestAContextIsOver wants the context's error, also where a socket has an error of its own for it, or notices first.
+// TestAContextIsOver wants the context's error, also where a socket has an error of its own for it,
+// or notices first.
 func TestAContextIsOver(t *testing.T) {
 	socket := errors.New("i/o timeout")
 	for prefix := range stepsOf(t, says(nil)) {

@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestConstructorsRefuse tries databases, dialects and configs with both stores. A channel is the breaker's only.
+// TestConstructorsRefuse tries databases, dialects and configs with both stores. A channel is the
+// breaker's only.
 func TestConstructorsRefuse(t *testing.T) {
 	db, long := brokenDB(t, errBroken), strings.Repeat("n", 256)
 	for test, c := range map[string]struct {
