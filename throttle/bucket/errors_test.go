@@ -66,8 +66,10 @@ type gone struct{ bucket.Store }
 func (gone) Take(context.Context, bucket.Request) (bucket.Decision, error) {
 	return bucket.Decision{}, errDown
 }
+
 func (gone) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
-func (gone) Reset(context.Context, string) error                       { return errDown }
+
+func (gone) Reset(context.Context, string) error { return errDown }
 
 // TestDenialsOpenNoCircuit and are nothing to a throttle: they say nothing of what is behind the bucket.
 func TestDenialsOpenNoCircuit(t *testing.T) {

@@ -12,6 +12,65 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
+// TestRequestsAreAskedForTogether: whoever comes while the store is asked shares the next question, and each gets an answer of his own.
+func TestRequestsAreAskedForTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 600, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		allowed, retries := 0, map[time.Duration]int{}
+		for range 1000 {
+			all.Go(func() {
+				d, err := l.Allow(t.Context(), "k")
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+				if d.Allowed {
+					allowed++
+				} else {
+					retries[d.RetryAfter]++
+				}
+			})
+			synctest.Wait()
+		}
+		close(gate)
+		all.Wait()
+		if calls := store.calls.Load(); allowed != 600 || calls != 2 {
+			t.Errorf("%d allowed by %d calls, want 600 by 2", allowed, calls)
+		}
+		if len(retries) != 1 || retries[time.Hour] != 400 {
+			t.Errorf("retries %v, want 400 times an hour", retries)
+		}
+	})
+}
+
+func TestACallerWhoLeavesLosesNothingForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), StoreTimeout: time.Minute})
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { _, err := l.Allow(ctx, "k"); left <- err }()
+		synctest.Wait()
+		stays := make(chan bucket.Decision)
+		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		close(gate)
+		if d := <-stays; !d.Allowed {
+			t.Errorf("got %+v", d)
+		}
+	})
+}
+
 // TestAnyNumberIsAskedForTogether: all who come while the store is being asked are answered by the next answer.
 func TestAnyNumberIsAskedForTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -71,114 +130,25 @@ func TestTokensOfThoseWhoLeftGoBack(t *testing.T) {
 	})
 }
 
-// TestAStoreThatFailsIsLeftAlone for a while, in which the policy decides at once, and is asked again when it may be well.
-func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
+// TestWhoLeftTakesNoTokenFromWhoStayed: a seat of one who has left is not given to one who stayed.
+func TestWhoLeftTakesNoTokenFromWhoStayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(make(chan struct{}), nil) // frozen
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
-		begun := time.Now()
-		for range 10 {
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("got %v", err)
-			}
-		}
-		if waited := time.Since(begun); waited != 150*time.Millisecond || store.calls.Load() != 3 {
-			t.Errorf("waited %v, %d calls, want thrice the timeout", waited, store.calls.Load())
-		}
-		store.set(nil, nil)
-		time.Sleep(250 * time.Millisecond)
-		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
-			t.Errorf("once it has thawed: %+v, %v", d, err)
-		}
-	})
-}
-
-// deaf is a store that heeds no context, or panics.
-type deaf struct {
-	bucket.Store
-	gate chan struct{}
-}
-
-func (d deaf) Take(context.Context, bucket.Request) (bucket.Decision, error) {
-	if d.gate == nil {
-		panic("boom")
-	}
-	<-d.gate
-	return bucket.Decision{}, nil
-}
-
-func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		defer close(gate)
-		for name, store := range map[string]deaf{"deaf": {gate: gate}, "panics": {}} {
-			for _, oneByOne := range []bool{false, true} {
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OneByOne: oneByOne})
-				begun := time.Now()
-				d, err := l.Allow(t.Context(), "k")
-				if err != nil || !d.Allowed || d.Source != bucket.FromPolicy || time.Since(begun) > 50*time.Millisecond {
-					t.Errorf("%s, one by one %t: %+v, %v after %v", name, oneByOne, d, err, time.Since(begun))
-				}
-			}
-		}
-	})
-}
-
-// slow is a store that heeds no context, and answers in the end.
-type slow struct {
-	bucket.Store
-	gate chan struct{}
-}
-
-func (s slow) Take(_ context.Context, r bucket.Request) (bucket.Decision, error) {
-	<-s.gate
-	return s.Store.Take(context.Background(), r)
-}
-
-// TestWhatIsGrantedTooLateGoesBack also for requests that are not asked for together.
-func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
-	for _, oneByOne := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
-			limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
-			l := limiter(t, bucket.Config{Store: slow{memory, gate}, Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("got %v", err)
-			}
-			close(gate)
-			synctest.Wait()
-			if d, err := memory.Take(t.Context(), bucket.Request{Key: "k", Limit: limit.WithDefaults()}); err != nil || d.Remaining != 10 {
-				t.Errorf("%+v, %v, want a full bucket", d, err)
-			}
-		})
-	}
-}
-
-// prompt is a store that heeds contexts, and says so.
-type prompt struct{ *remote }
-
-func (prompt) Prompt() bool { return true }
-
-// TestAPromptStoreIsAskedByWhoeverAsks and may panic all the same.
-func TestAPromptStoreIsAskedByWhoeverAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		l := limiter(t, bucket.Config{Store: prompt{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
-		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
-			t.Errorf("%+v, %v", d, err)
-		}
-		store.set(make(chan struct{}), nil)
-		begun := time.Now()
-		if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
-			t.Errorf("frozen: %v after %v", err, time.Since(begun))
-		}
-		store.set(nil, nil)
-		store.Store = nil // a nil dereference
-		for range 2 {
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
-				t.Errorf("a panic: %v", err)
-			}
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+		go func() { _, _ = l.Allow(t.Context(), "k") }()
+		synctest.Wait()
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _ = l.Allow(ctx, "k") }()
+		synctest.Wait()
+		stays := make(chan bucket.Decision)
+		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(gate)
+		if d := <-stays; !d.Allowed {
+			t.Errorf("%+v: two tokens for two who stayed", d)
 		}
 	})
 }
@@ -205,59 +175,85 @@ func TestAPanicOfAHookHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// TestWhoLeftTakesNoTokenFromWhoStayed: a seat of one who has left is not given to one who stayed.
-func TestWhoLeftTakesNoTokenFromWhoStayed(t *testing.T) {
+// TestADenialGrantsNothing also beside those of the same flight who are granted theirs.
+func TestADenialGrantsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		go func() { _, _ = l.Allow(t.Context(), "k") }()
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 3, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+		var granted, denied atomic.Int64
+		for range 6 {
+			go func() {
+				switch d, err := l.Allow(t.Context(), "k"); {
+				case err != nil:
+					t.Error(err)
+				case d.Allowed && d.Granted == 1 && d.RetryAfter == 0:
+					granted.Add(1)
+				case !d.Allowed && d.Granted == 0 && d.RetryAfter == time.Hour:
+					denied.Add(1)
+				default:
+					t.Errorf("got %+v", d)
+				}
+			}()
+			synctest.Wait()
+		}
+		close(gate)
 		synctest.Wait()
+		if granted.Load() != 3 || denied.Load() != 3 {
+			t.Errorf("got %d granted, %d denied want 3 of each", granted.Load(), denied.Load())
+		}
+	})
+}
+
+// TestWhoLeftWithoutATokenGivesNoneBack: of a flight of six that got two tokens the last three have left.
+func TestWhoLeftWithoutATokenGivesNoneBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 3, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 		ctx, leave := context.WithCancel(t.Context())
-		go func() { _, _ = l.Allow(ctx, "k") }()
-		synctest.Wait()
-		stays := make(chan bucket.Decision)
-		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
-		synctest.Wait()
+		for i := range 7 { // the first is alone
+			who := t.Context()
+			if i >= 4 {
+				who = ctx
+			}
+			go func() { _, _ = l.Allow(who, "k") }()
+			synctest.Wait()
+		}
 		leave()
 		synctest.Wait()
 		close(gate)
-		if d := <-stays; !d.Allowed {
-			t.Errorf("%+v: two tokens for two who stayed", d)
+		synctest.Wait()
+		if got := left(t, l); got != 0 {
+			t.Errorf("got %d left want none: three of three are used", got)
 		}
 	})
 }
 
-// TestTheFirstRestIsTheShortest: callers at the same time make the first rest the longest.
-func TestTheFirstRestIsTheShortest(t *testing.T) {
+// TestWhatAPolicyGrantedToOneWhoLeftIsNotTheStores to be given.
+func TestWhatAPolicyGrantedToOneWhoLeftIsNotTheStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(make(chan struct{}), nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), OneByOne: true})
-		for range 64 {
-			go func() { _, _ = l.Allow(t.Context(), "k") }()
+		store, gate := newRemote(), make(chan struct{})
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+		_, _ = l.AllowN(t.Context(), "k", 9)
+		store.set(gate, errDown)
+		ctx, leave := context.WithCancel(t.Context())
+		for i := range 6 {
+			who := t.Context()
+			if i%2 == 1 {
+				who = ctx
+			}
+			go func() { _, _ = l.Allow(who, "k") }()
+			synctest.Wait()
 		}
-		time.Sleep(50 * time.Millisecond)
+		leave()
+		synctest.Wait()
+		close(gate)
 		synctest.Wait()
 		store.set(nil, nil)
-		time.Sleep(250 * time.Millisecond)
-		if d, _ := l.Allow(t.Context(), "k"); d.Source != bucket.FromStore {
-			t.Errorf("%+v: not asked 250 ms after it has failed", d)
-		}
-	})
-}
-
-// TestClosedMayClose: a hook that closes.
-func TestClosedMayClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(l *bucket.Limiter) { _ = l.Close() }}}))
-		done := make(chan struct{})
-		go func() { _ = l.Close(); close(done) }()
-		synctest.Wait()
-		select {
-		case <-done:
-		default:
-			t.Fatal("Close hangs")
+		time.Sleep(time.Second)
+		if got := left(t, l); got != 0 {
+			t.Errorf("got %d left want none: all nine are used, and what FailOpen granted was never the store's", got)
 		}
 	})
 }

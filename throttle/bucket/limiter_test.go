@@ -2,11 +2,9 @@ package bucket_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
+	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,159 +57,6 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-func limiter(t *testing.T, c bucket.Config) *bucket.Limiter {
-	t.Helper()
-	if c.Name == "" {
-		c.Name = "test"
-	}
-	l, err := bucket.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l
-}
-
-func TestOddNumbers(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(10)})
-	for n, want := range map[int64]error{-1: bucket.ErrNegative, math.MinInt64: bucket.ErrNegative, 11: bucket.ErrExceedsCapacity, math.MaxInt64: bucket.ErrExceedsCapacity} {
-		if d, err := l.AllowN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
-			t.Errorf("AllowN(%d): %+v, %v, want %v", n, d, err, want)
-		}
-		if err := l.Wait(t.Context(), "k", n); !errors.Is(err, want) {
-			t.Errorf("Wait(%d): %v, want %v", n, err, want)
-		}
-	}
-	if d, err := l.AllowN(t.Context(), "k", 0); err != nil || !d.Allowed || d.Remaining != 10 {
-		t.Errorf("AllowN(0): %+v, %v", d, err)
-	}
-	if d, err := l.AllowAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted != 10 {
-		t.Errorf("AllowAtMost(all): %+v, %v", d, err)
-	}
-	if d, err := l.AllowAtMost(t.Context(), "k", 5); err != nil || d.Allowed || d.RetryAfter <= 0 {
-		t.Errorf("AllowAtMost of an empty bucket: %+v, %v", d, err)
-	}
-	if _, err := l.AllowAtMost(t.Context(), "k", -1); !errors.Is(err, bucket.ErrNegative) {
-		t.Errorf("AllowAtMost(-1): %v", err)
-	}
-	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.PerSecond(10)}
-	if got := l.Stats(); got != want {
-		t.Errorf("stats %+v, want %+v", got, want)
-	}
-}
-
-func TestKeysOfAnyBytes(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1)})
-	for _, key := range []string{"", ":", "a:b", "\x00", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)} {
-		for _, want := range []bool{true, false} {
-			if d, err := l.Allow(t.Context(), key); err != nil || d.Allowed != want {
-				t.Errorf("%.20q: %v, %v, want %v", key, d.Allowed, err, want)
-			}
-		}
-	}
-}
-
-func TestWhatHoldsWithoutTheStore(t *testing.T) {
-	for _, hang := range []bool{false, true} {
-		tests := []struct {
-			policy  bucket.FailurePolicy
-			granted int // of ten
-			err     error
-		}{{bucket.FailOpen, 10, nil}, {bucket.FailClosed, 0, bucket.ErrStore}, {bucket.LocalShare, 2, nil}}
-		for _, tt := range tests {
-			t.Run(fmt.Sprint(tt.policy, hang), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := newRemote()
-					if store.set(nil, errDown); hang {
-						store.set(make(chan struct{}), nil)
-					}
-					l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}, OnFailure: tt.policy, Replicas: 3})
-					granted := 0
-					for range 10 {
-						begun := time.Now()
-						d, err := l.Allow(t.Context(), "k")
-						if !errors.Is(err, tt.err) || d.Source != bucket.FromPolicy {
-							t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
-						}
-						if d.Allowed {
-							granted++
-						}
-						if took := time.Since(begun); took > 50*time.Millisecond {
-							t.Errorf("it took %v", took)
-						}
-					}
-					if granted != tt.granted {
-						t.Errorf("%d granted, want %d", granted, tt.granted)
-					}
-					s := l.Stats()
-					if s.FailedOpen != uint64(granted) || tt.err != nil && s.FailedClosed != 10 || s.Granted != 0 {
-						t.Errorf("stats %+v", s)
-					}
-				})
-			})
-		}
-	}
-}
-
-// TestRequestsAreAskedForTogether: whoever comes while the store is asked shares the next question, and each gets an answer of his own.
-func TestRequestsAreAskedForTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 600, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		var mu sync.Mutex
-		var all sync.WaitGroup
-		allowed, retries := 0, map[time.Duration]int{}
-		for range 1000 {
-			all.Go(func() {
-				d, err := l.Allow(t.Context(), "k")
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					t.Error(err)
-				}
-				if d.Allowed {
-					allowed++
-				} else {
-					retries[d.RetryAfter]++
-				}
-			})
-			synctest.Wait()
-		}
-		close(gate)
-		all.Wait()
-		if calls := store.calls.Load(); allowed != 600 || calls != 2 {
-			t.Errorf("%d allowed by %d calls, want 600 by 2", allowed, calls)
-		}
-		if len(retries) != 1 || retries[time.Hour] != 400 {
-			t.Errorf("retries %v, want 400 times an hour", retries)
-		}
-	})
-}
-
-func TestACallerWhoLeavesLosesNothingForOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), StoreTimeout: time.Minute})
-		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error)
-		go func() { _, err := l.Allow(ctx, "k"); left <- err }()
-		synctest.Wait()
-		stays := make(chan bucket.Decision)
-		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
-		synctest.Wait()
-		cancel()
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
-		close(gate)
-		if d := <-stays; !d.Allowed {
-			t.Errorf("got %+v", d)
-		}
-	})
-}
-
 func TestLimitsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := map[string]bucket.Limit{"rich": bucket.PerSecond(100), "odd": {Capacity: -1}}
@@ -235,6 +80,72 @@ func TestLimitsChange(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if a, b := takes("poor"), takes("rich"); a != 20 || b != 100 {
 			t.Errorf("got %d, %d, want 20, 100", a, b)
+		}
+	})
+}
+
+// TestFasterLimitIsOfUseAtOnce: a bucket whose level is far ahead (a slower limit before, or a clock that was ahead) grants nothing until then.
+func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}})
+		_, _ = l.AllowN(t.Context(), "k", 1000)
+		if err := l.SetLimit(bucket.PerSecond(1000)); err != nil {
+			t.Fatal(err)
+		}
+		d, _ := l.Allow(t.Context(), "k")
+		time.Sleep(d.RetryAfter)
+		if again, _ := l.Allow(t.Context(), "k"); !again.Allowed {
+			t.Errorf("told to come again after %v: %+v", d.RetryAfter, again)
+		}
+		time.Sleep(24 * time.Hour)
+		if again, _ := l.Allow(t.Context(), "k"); !again.Allowed {
+			t.Errorf("a day later: %+v", again)
+		}
+	})
+}
+
+// TestEveryNothing: one per nothing is one per second.
+func TestEveryNothing(t *testing.T) {
+	if l, err := bucket.New(bucket.Config{Name: "x", Limit: bucket.Every(time.Second / 3e9)}); err == nil {
+		t.Errorf("Every(0) was taken for %+v", l.Stats().Limit)
+	}
+}
+
+// TestLimitersThatNobodyMade answer with an error, also one that is there but did not come from New.
+func TestLimitersThatNobodyMade(t *testing.T) {
+	for name, l := range map[string]*bucket.Limiter{"nil": nil, "zero": {}} {
+		all := requests(l)
+		all["SetLimit"] = func(context.Context) error { return l.SetLimit(bucket.PerSecond(1)) }
+		for request, ask := range all {
+			if err := ask(t.Context()); err == nil || !strings.Contains(err.Error(), "nil or zero Limiter") {
+				t.Errorf("%s: %s: got %v want an error that says so", name, request, err)
+			}
+		}
+		if s := l.Stats(); l.Name() != "" || !reflect.DeepEqual(s, bucket.Stats{}) || l.Close() != nil {
+			t.Errorf("%s: got %q and %+v want nothing", name, l.Name(), s)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: Middleware: got no panic", name)
+				}
+			}()
+			bucket.Middleware(l, bucket.MiddlewareConfig{})
+		}()
+	}
+}
+
+// TestClosedMayClose: a hook that closes.
+func TestClosedMayClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(l *bucket.Limiter) { _ = l.Close() }}}))
+		done := make(chan struct{})
+		go func() { _ = l.Close(); close(done) }()
+		synctest.Wait()
+		select {
+		case <-done:
+		default:
+			t.Fatal("Close hangs")
 		}
 	})
 }

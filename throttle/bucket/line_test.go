@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,28 +82,6 @@ func TestWhoWantsLessNeedNotWaitForOneWhoLeftWhileTheStoreWasAsked(t *testing.T)
 	})
 }
 
-// TestWaitsWithoutTheStoreAreThePolicys in the statistics too.
-func TestWaitsWithoutTheStoreAreThePolicys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
-		open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
-		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
-		if err := open.Wait(t.Context(), "k", 2); err != nil {
-			t.Error(err)
-		}
-		if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
-			t.Error(err)
-		}
-		if s := open.Stats(); s.FailedOpen != 1 || s.Tokens != 2 || s.Granted != 0 {
-			t.Errorf("open: %+v", s)
-		}
-		if s := closed.Stats(); s.FailedClosed != 1 || s.Tokens != 0 || s.Denied != 0 {
-			t.Errorf("closed: %+v", s)
-		}
-	})
-}
-
 // TestLinesOfHugeWishes: what all want together is more than there are numbers for.
 func TestLinesOfHugeWishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -126,19 +105,6 @@ func TestLinesOfHugeWishes(t *testing.T) {
 			t.Errorf("%d served, %d denied, want one and all others", served, denied)
 		}
 	})
-}
-
-func TestAClosedLimiterLetsNobodyWait(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(5)})
-	_ = l.Close()
-	for range 20 {
-		if err := l.Wait(t.Context(), "k", 1); !errors.Is(err, bucket.ErrClosed) {
-			t.Errorf("got %v", err)
-		}
-	}
-	if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
-		t.Errorf("others are answered: %+v, %v", d, err)
-	}
 }
 
 // TestWhoWasDismissedIsNotAhead: a dismissed waiter still counts as one who is ahead.
@@ -286,6 +252,150 @@ func TestWaitersLearnOfWhatWasGivenBack(t *testing.T) {
 		go func() { time.Sleep(time.Second); _ = l.Return(t.Context(), "k", 1) }()
 		if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > time.Minute {
 			t.Errorf("served %v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+// TestWhoeverIsTooLateForAPolicyIsToldSo: the store may be back within a second, for which it is worth to wait; whoever has not so long need not.
+func TestWhoeverIsTooLateForAPolicyIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.LocalShare})
+		store.set(nil, errDown)
+		if err := l.Take(t.Context(), "k", 1); err != nil { // the share
+			t.Fatal(err)
+		}
+		wait := func(patience time.Duration) (time.Duration, error) {
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			err := l.Wait(ctx, "k", 1)
+			return time.Since(begun), err
+		}
+		for _, tt := range []struct{ patience, at time.Duration }{{time.Millisecond, 0}, {999 * time.Millisecond, 0}, {3500 * time.Millisecond, 3 * time.Second}} {
+			var denied *bucket.DeniedError
+			if after, err := wait(tt.patience); !errors.As(err, &denied) || after != tt.at || denied.RetryAfter <= 0 {
+				t.Errorf("%v: got %v after %v want a denial after %v", tt.patience, err, after, tt.at)
+			}
+		}
+		go func() { _ = l.Wait(t.Context(), "k", 1) }() // who has all the time there is
+		synctest.Wait()
+		if after, err := wait(time.Millisecond); !errors.Is(err, bucket.ErrDenied) || after != 0 {
+			t.Errorf("behind somebody: got %v after %v", err, after)
+		}
+		if s := l.Stats(); s.FailedClosed != 4 || s.Denied != 0 || s.FailedOpen != 1 {
+			t.Errorf("stats: got %+v want the denials to be the policy's", s)
+		}
+		store.set(nil, nil)
+		time.Sleep(2 * time.Second) // a rest of the store's, and a look
+		if s := l.Stats(); s.Granted != 1 || s.Waiting != 0 {
+			t.Errorf("soon after the store is back: got %+v want him served", s)
+		}
+	})
+}
+
+// TestWhatIsGrantedToOneWhoLeftTheLineGoesToTheNext without asking again, and back to the store if there is none.
+func TestWhatIsGrantedToOneWhoLeftTheLineGoesToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+		ctx, leave := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { _ = l.Wait(ctx, "k", 5) }() // is asked for
+		synctest.Wait()
+		go func() { _ = l.Wait(ctx, "k", 1) }()
+		go func() { served <- l.Wait(t.Context(), "k", 2) }()
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		if err, calls := <-served, store.calls.Load(); err != nil || calls != 1 {
+			t.Errorf("got %v by %d calls want to be served by the only one", err, calls)
+		}
+		if got := left(t, l); got != 7 {
+			t.Errorf("got %d left want 7: two of nine are used", got)
+		}
+	})
+}
+
+// TestALimitThatBecomesLowerThanAWish ends that wish, and no other.
+func TestALimitThatBecomesLowerThanAWish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
+		_, _ = l.AllowN(t.Context(), "k", 9)
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- l.Wait(t.Context(), "k", 5) }()
+		synctest.Wait()
+		go func() { second <- l.Wait(t.Context(), "k", 3) }()
+		synctest.Wait()
+		if err := l.SetLimit(bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-first; !errors.Is(err, bucket.ErrExceedsCapacity) {
+			t.Errorf("five of a bucket that holds four: got %v want ErrExceedsCapacity", err)
+		}
+		if err := <-second; err != nil {
+			t.Errorf("three of it: got %v want none", err)
+		}
+	})
+}
+
+// TestWaitersLearnThatTheStoreIsBack: what a local share has told is believed when the store is back.
+func TestWaitersLearnThatTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Minute), OnFailure: bucket.LocalShare, Replicas: 1000})
+		_, _ = l.Allow(t.Context(), "k") // the share
+		begun := time.Now()
+		go func() { time.Sleep(time.Second); store.set(nil, nil) }()
+		if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > 2*time.Minute {
+			t.Errorf("served %v after %v; the store is back since a second, and full", err, time.Since(begun))
+		}
+	})
+}
+
+// TestALineTellsHowManyItAsksFor: those who come while the store is asked are all asked for at once, whoever was first.
+func TestALineTellsHowManyItAsksFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gate := newRemote(), make(chan struct{})
+		store.set(gate, nil)
+		var questions, requests atomic.Int64
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
+			Asked: func(_ context.Context, e bucket.StoreEvent) { questions.Add(1); requests.Add(int64(e.Requests)) },
+		}})
+		for range 50 {
+			go func() { _ = l.Wait(t.Context(), "k", 1) }()
+		}
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		if s := l.Stats(); s.Granted != 50 || requests.Load() != 50 || questions.Load() > 2 {
+			t.Errorf("%d were served by %d questions for %d", s.Granted, questions.Load(), requests.Load())
+		}
+	})
+}
+
+// TestReturnOfAWaiterWhoLeaves: Close while all keys have leases, and a store that is slow.
+func TestReturnOfAWaiterWhoLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(1000), Lease: 10, StoreTimeout: time.Minute})
+		for range 100 {
+			ctx, cancel := context.WithCancel(t.Context())
+			for range 50 {
+				go func() { _ = l.Wait(ctx, "k", 3) }()
+				go func() { _, _ = l.Allow(ctx, "k") }()
+			}
+			time.Sleep(time.Millisecond)
+			cancel()
+			synctest.Wait()
+			time.Sleep(3 * time.Second)
+			if got := left(t, l); got != 1000 {
+				t.Fatalf("%d left", got)
+			}
 		}
 	})
 }

@@ -2,6 +2,8 @@ package bucket_test
 
 import (
 	"context"
+	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -69,3 +71,143 @@ func TestMiddlewareWithoutTheStore(t *testing.T) {
 		t.Errorf("somebody who has left was answered: %s", w.Body)
 	}
 }
+
+// TestADeadlineIsNoSuccess: a middleware whose context has a deadline of the server's answers 200.
+func TestADeadlineIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(make(chan struct{}), nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed})
+		served := false
+		h := bucket.Middleware(l, bucket.MiddlewareConfig{})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // a middleware's before it
+		defer cancel()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil))
+		if w.Code == http.StatusOK && !served {
+			t.Errorf("answered with %d and not served", w.Code)
+		}
+	})
+}
+
+func header(t *testing.T, c bucket.Config) http.Header {
+	t.Helper()
+	l := limiter(t, c)
+	w := httptest.NewRecorder()
+	bucket.Middleware(l, bucket.MiddlewareConfig{})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).
+		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	return w.Result().Header
+}
+
+// TestThePolicyTellsNoRemaining: nothing is known of what is left when the policy has decided.
+func TestThePolicyTellsNoRemaining(t *testing.T) {
+	store := newRemote()
+	store.set(nil, errDown)
+	if got := header(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100)}).Get("RateLimit"); strings.Contains(got, "r=0") {
+		t.Errorf("a request that FailOpen has served: RateLimit: %s", got)
+	}
+}
+
+// TestThePolicyFieldIsTheLimit: q tokens in w seconds.
+func TestThePolicyFieldIsTheLimit(t *testing.T) {
+	if got, want := header(t, bucket.Config{Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Second}}).Get("RateLimit-Policy"), `"test";q=100;w=100`; got != want {
+		t.Errorf("one per second, 100 at once: %s tells of 100 per second, want %s", got, want)
+	}
+}
+
+// TestIntegersOfStructuredFields: integers of structured fields have 15 digits at most.
+func TestIntegersOfStructuredFields(t *testing.T) {
+	h := header(t, bucket.Config{Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}})
+	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+		for _, p := range strings.Split(h.Get(name), ";")[1:] {
+			if _, digits, _ := strings.Cut(p, "="); len(digits) > 15 {
+				t.Errorf("%s: %s: want at most 15 digits", name, h.Get(name))
+			}
+		}
+	}
+}
+
+// TestTwoLimitsTellOfBoth: two limits, as of a caller and of all.
+func TestTwoLimitsTellOfBoth(t *testing.T) {
+	all := limiter(t, bucket.Config{Name: "all", Limit: bucket.PerSecond(100)})
+	one := limiter(t, bucket.Config{Name: "one", Limit: bucket.PerSecond(10)})
+	h := bucket.Middleware(all, bucket.MiddlewareConfig{})(bucket.Middleware(one, bucket.MiddlewareConfig{})(http.NotFoundHandler()))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+		if got := strings.Join(w.Result().Header.Values(name), ", "); !strings.Contains(got, `"all"`) || !strings.Contains(got, `"one"`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestMiddlewareTellsThoseAround what a refusal means, however deep they are.
+func TestMiddlewareTellsThoseAround(t *testing.T) {
+	store := newRemote()
+	store.set(nil, errDown)
+	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
+	_ = empty.Take(t.Context(), "", 1)
+	for _, tt := range []struct {
+		name   string
+		l      *bucket.Limiter
+		cost   int64
+		status int
+		want   error
+	}{
+		{"denied", empty, 1, http.StatusTooManyRequests, bucket.ErrDenied},
+		{"no answer", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed}), 1, http.StatusServiceUnavailable, bucket.ErrStore},
+		{"too many", empty, 2, http.StatusRequestEntityTooLarge, bucket.ErrExceedsCapacity},
+		{"served", limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), 1, http.StatusNoContent, nil},
+	} {
+		h := bucket.Middleware(tt.l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }})(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+		outer := &listener{ResponseWriter: newAnswer()}
+		inner := &listener{ResponseWriter: &wrapper{outer}}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.ServeHTTP(&wrapper{&wrapper{inner}}, r)
+		for _, w := range []*listener{outer, inner} {
+			if tt.want == nil && len(w.told) == 0 && w.status == tt.status {
+				continue
+			}
+			if len(w.told) != 1 || !errors.Is(w.told[0], tt.want) || w.status != tt.status || !w.first {
+				t.Errorf("%s: told %v, before the status %v; status %d; want %v once and first, and %d", tt.name, w.told, w.first, w.status, tt.want, tt.status)
+			}
+		}
+	}
+}
+
+// listener is the writer of a middleware outside, which is told what an answer means.
+type listener struct {
+	http.ResponseWriter
+	told   []error
+	status int
+	first  bool // told before there was a status
+}
+
+func (l *listener) Tell(err error) { l.told, l.first = append(l.told, err), l.status == 0 }
+
+func (l *listener) WriteHeader(status int) {
+	l.status = status
+	l.ResponseWriter.WriteHeader(status)
+}
+
+func (l *listener) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+// wrapper is the writer of a middleware that knows nothing of limits.
+type wrapper struct{ http.ResponseWriter }
+
+func (w *wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// answer is the server's own writer.
+type answer struct{ header http.Header }
+
+func newAnswer() *answer { return &answer{http.Header{}} }
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) Write(text []byte) (int, error) { return len(text), nil }
+
+func (a *answer) WriteHeader(int) {}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"testing"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -45,4 +46,17 @@ func (r *remote) Take(ctx context.Context, q bucket.Request) (bucket.Decision, e
 		return bucket.Decision{}, err
 	}
 	return r.Store.Take(ctx, q)
+}
+
+func limiter(t *testing.T, c bucket.Config) *bucket.Limiter {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "test"
+	}
+	l, err := bucket.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
 }

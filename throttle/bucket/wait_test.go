@@ -130,3 +130,38 @@ func TestWaitWithoutTheStore(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitsWithoutTheStoreAreThePolicys in the statistics too.
+func TestWaitsWithoutTheStoreAreThePolicys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
+		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
+		if err := open.Wait(t.Context(), "k", 2); err != nil {
+			t.Error(err)
+		}
+		if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
+			t.Error(err)
+		}
+		if s := open.Stats(); s.FailedOpen != 1 || s.Tokens != 2 || s.Granted != 0 {
+			t.Errorf("open: %+v", s)
+		}
+		if s := closed.Stats(); s.FailedClosed != 1 || s.Tokens != 0 || s.Denied != 0 {
+			t.Errorf("closed: %+v", s)
+		}
+	})
+}
+
+func TestAClosedLimiterLetsNobodyWait(t *testing.T) {
+	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(5)})
+	_ = l.Close()
+	for range 20 {
+		if err := l.Wait(t.Context(), "k", 1); !errors.Is(err, bucket.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+		t.Errorf("others are answered: %+v, %v", d, err)
+	}
+}

@@ -1,0 +1,398 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func TestWhatHoldsWithoutTheStore(t *testing.T) {
+	for _, hang := range []bool{false, true} {
+		tests := []struct {
+			policy  bucket.FailurePolicy
+			granted int // of ten
+			err     error
+		}{{bucket.FailOpen, 10, nil}, {bucket.FailClosed, 0, bucket.ErrStore}, {bucket.LocalShare, 2, nil}}
+		for _, tt := range tests {
+			t.Run(fmt.Sprint(tt.policy, hang), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := newRemote()
+					if store.set(nil, errDown); hang {
+						store.set(make(chan struct{}), nil)
+					}
+					l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}, OnFailure: tt.policy, Replicas: 3})
+					granted := 0
+					for range 10 {
+						begun := time.Now()
+						d, err := l.Allow(t.Context(), "k")
+						if !errors.Is(err, tt.err) || d.Source != bucket.FromPolicy {
+							t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
+						}
+						if d.Allowed {
+							granted++
+						}
+						if took := time.Since(begun); took > 50*time.Millisecond {
+							t.Errorf("it took %v", took)
+						}
+					}
+					if granted != tt.granted {
+						t.Errorf("%d granted, want %d", granted, tt.granted)
+					}
+					s := l.Stats()
+					if s.FailedOpen != uint64(granted) || tt.err != nil && s.FailedClosed != 10 || s.Granted != 0 {
+						t.Errorf("stats %+v", s)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestLocalShareOfALongPeriod: LocalShare overflows.
+func TestLocalShareOfALongPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			limit    bucket.Limit
+			replicas int
+		}{
+			{bucket.Limit{Capacity: 1000, Refill: 1000, Period: 366 * 24 * time.Hour}, 300},
+			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 30 * 24 * time.Hour}, 5000},
+			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 24 * time.Hour}, 200_000},
+		} {
+			store := newRemote()
+			store.set(nil, errDown)
+			l := limiter(t, bucket.Config{Store: store, Limit: c.limit, OnFailure: bucket.LocalShare, Replicas: c.replicas})
+			share, granted := c.limit.Capacity/int64(c.replicas), int64(0)
+			for range 3 * share {
+				d, err := l.Allow(t.Context(), "k")
+				if err != nil || d.RetryAfter < 0 || d.ResetAfter < 0 {
+					t.Errorf("%+v, %v", d, err)
+					break
+				}
+				granted += d.Granted
+			}
+			if granted != share {
+				t.Errorf("%+v of %d: %d granted, want the share of %d", c.limit, c.replicas, granted, share)
+			}
+		}
+	})
+}
+
+func TestLocalShareRefillsItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		limit := bucket.Limit{Capacity: 366, Refill: 366, Period: 366 * 24 * time.Hour} // one a day
+		l := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
+		_, _ = l.AllowAtMost(t.Context(), "k", 122)
+		time.Sleep(30 * 24 * time.Hour)
+		if d, _ := l.Peek(t.Context(), "k"); d.Remaining > 10 {
+			t.Errorf("%d came back in 30 days, want a third of 30", d.Remaining)
+		}
+	})
+}
+
+// TestFailOpenGrantsNoMoreThanTheBucketHolds: FailOpen grants more than the bucket can ever hold.
+func TestFailOpenGrantsNoMoreThanTheBucketHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(nil, errDown)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10)})
+		for range 3 {
+			if d, err := l.AllowAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {
+				t.Errorf("%+v, %v", d, err)
+			}
+		}
+		if s := l.Stats(); s.Tokens > 30 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestAStoreThatFailsIsLeftAlone for a while, in which the policy decides at once, and is asked again when it may be well.
+func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(make(chan struct{}), nil) // frozen
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
+		begun := time.Now()
+		for range 10 {
+			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if waited := time.Since(begun); waited != 150*time.Millisecond || store.calls.Load() != 3 {
+			t.Errorf("waited %v, %d calls, want thrice the timeout", waited, store.calls.Load())
+		}
+		store.set(nil, nil)
+		time.Sleep(250 * time.Millisecond)
+		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
+			t.Errorf("once it has thawed: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestTheFirstRestIsTheShortest: callers at the same time make the first rest the longest.
+func TestTheFirstRestIsTheShortest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		store.set(make(chan struct{}), nil)
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), OneByOne: true})
+		for range 64 {
+			go func() { _, _ = l.Allow(t.Context(), "k") }()
+		}
+		time.Sleep(50 * time.Millisecond)
+		synctest.Wait()
+		store.set(nil, nil)
+		time.Sleep(250 * time.Millisecond)
+		if d, _ := l.Allow(t.Context(), "k"); d.Source != bucket.FromStore {
+			t.Errorf("%+v: not asked 250 ms after it has failed", d)
+		}
+	})
+}
+
+// deaf is a store that heeds no context, or panics.
+type deaf struct {
+	bucket.Store
+	gate chan struct{}
+}
+
+func (d deaf) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+	if d.gate == nil {
+		panic("boom")
+	}
+	<-d.gate
+	return bucket.Decision{}, nil
+}
+
+func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		defer close(gate)
+		for name, store := range map[string]deaf{"deaf": {gate: gate}, "panics": {}} {
+			for _, oneByOne := range []bool{false, true} {
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OneByOne: oneByOne})
+				begun := time.Now()
+				d, err := l.Allow(t.Context(), "k")
+				if err != nil || !d.Allowed || d.Source != bucket.FromPolicy || time.Since(begun) > 50*time.Millisecond {
+					t.Errorf("%s, one by one %t: %+v, %v after %v", name, oneByOne, d, err, time.Since(begun))
+				}
+			}
+		}
+	})
+}
+
+// slow is a store that heeds no context, and answers in the end.
+type slow struct {
+	bucket.Store
+	gate chan struct{}
+}
+
+func (s slow) Take(_ context.Context, r bucket.Request) (bucket.Decision, error) {
+	<-s.gate
+	return s.Store.Take(context.Background(), r)
+}
+
+// TestWhatIsGrantedTooLateGoesBack also for requests that are not asked for together.
+func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
+	for _, oneByOne := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
+			limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
+			l := limiter(t, bucket.Config{Store: slow{memory, gate}, Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
+			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+				t.Errorf("got %v", err)
+			}
+			close(gate)
+			synctest.Wait()
+			if d, err := memory.Take(t.Context(), bucket.Request{Key: "k", Limit: limit.WithDefaults()}); err != nil || d.Remaining != 10 {
+				t.Errorf("%+v, %v, want a full bucket", d, err)
+			}
+		})
+	}
+}
+
+// prompt is a store that heeds contexts, and says so.
+type prompt struct{ *remote }
+
+func (prompt) Prompt() bool { return true }
+
+// TestAPromptStoreIsAskedByWhoeverAsks and may panic all the same.
+func TestAPromptStoreIsAskedByWhoeverAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: prompt{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
+		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+			t.Errorf("%+v, %v", d, err)
+		}
+		store.set(make(chan struct{}), nil)
+		begun := time.Now()
+		if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
+			t.Errorf("frozen: %v after %v", err, time.Since(begun))
+		}
+		store.set(nil, nil)
+		store.Store = nil // a nil dereference
+		for range 2 {
+			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+				t.Errorf("a panic: %v", err)
+			}
+		}
+	})
+}
+
+// mad is a store that answers what it likes.
+type mad struct {
+	*remote
+
+	answer bucket.Decision
+}
+
+func (s mad) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	if s.calls.Load() >= 1000 { // whoever asks without a pause would ask for ever
+		return s.remote.Take(ctx, r)
+	}
+	s.calls.Add(1)
+	return s.answer, nil
+}
+
+// TestAnAnswerThatMakesNoSenseIsNone: what the policy says holds, and the store is soon left alone.
+func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
+	for name, answer := range map[string]bucket.Decision{
+		"nothing at all":                     {},
+		"denied, and not for how long":       {Limit: 5},
+		"denied, until before now":           {RetryAfter: -time.Second},
+		"denied, and granted":                {Granted: 2, RetryAfter: time.Second},
+		"granted nothing":                    {Allowed: true, RetryAfter: time.Second},
+		"granted less than nothing":          {Allowed: true, Granted: -1},
+		"granted less than nothing, and not": {Granted: -1, RetryAfter: time.Second},
+		"granted less than wanted":           {Allowed: true, Granted: 1, RetryAfter: time.Second},
+		"granted more than wanted":           {Allowed: true, Granted: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := mad{newRemote(), answer}
+				closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
+				open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
+				for range 10 {
+					if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
+						t.Fatalf("FailClosed, Wait: got %v want %v", err, bucket.ErrStore)
+					}
+					if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
+						t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
+					}
+					if d, err := open.AllowN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.FromPolicy {
+						t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
+					}
+					if err := open.Wait(t.Context(), "k", 2); err != nil {
+						t.Fatalf("FailOpen, Wait: got %v want nil", err)
+					}
+				}
+				if got := store.calls.Load(); got != 6 {
+					t.Errorf("got %d questions want three of each limiter", got)
+				}
+			})
+		})
+	}
+}
+
+// mute is a store that takes nothing back.
+type mute struct{ bucket.Store }
+
+func (mute) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
+
+// TestReturnGivesBackNoMoreThanTheBucketHolds gives back what was taken, and never more than the bucket holds.
+func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"memory": false, "elsewhere": true} {
+		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+			synctest.Test(t, func(t *testing.T) {
+				var store bucket.Store
+				if elsewhere {
+					store = newRemote()
+				}
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: 1000 * time.Hour, Algorithm: a}})
+				_, _ = l.AllowN(t.Context(), "k", 6)
+				for _, c := range []struct {
+					n, want int64
+					err     error
+				}{{-1, 4, bucket.ErrNegative}, {math.MinInt64, 4, bucket.ErrNegative}, {0, 4, nil}, {2, 6, nil}, {math.MaxInt64, 10, nil}, {1, 10, nil}} {
+					if err := l.Return(t.Context(), "k", c.n); !errors.Is(err, c.err) || left(t, l) != c.want {
+						t.Errorf("%s, %v: return of %d: got %v and %d left want %v and %d", name, a, c.n, err, left(t, l), c.err, c.want)
+					}
+				}
+				ended, end := context.WithCancel(t.Context())
+				end()
+				if err := l.Return(ended, "k", 1); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
+					t.Errorf("%s, %v: got %v want context.Canceled", name, a, err)
+				}
+			})
+		}
+	}
+}
+
+// TestReturnToAStoreThatTakesNothingBack says so.
+func TestReturnToAStoreThatTakesNothingBack(t *testing.T) {
+	l := limiter(t, bucket.Config{Store: mute{newRemote()}, Limit: bucket.PerSecond(10)})
+	if err := l.Return(t.Context(), "k", 1); !errors.Is(err, bucket.ErrStore) || !errors.Is(err, errDown) {
+		t.Errorf("got %v want ErrStore, and why", err)
+	}
+}
+
+// TestResetFillsABucket wherever it is, lets those in line have of it, and ends what was known of its being empty.
+func TestResetFillsABucket(t *testing.T) {
+	down := newRemote()
+	for name, c := range map[string]bucket.Config{
+		"memory": {}, "remote": {Store: newRemote()}, "with leases": {Store: newRemote(), Lease: 10},
+		"local share": {Store: down, OnFailure: bucket.LocalShare},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if down.set(nil, nil); name == "local share" {
+					down.set(nil, errDown)
+				}
+				c.Limit = bucket.Per(50, time.Hour)
+				l := limiter(t, c)
+				_, _ = l.AllowN(t.Context(), "other", 50)
+				_, _ = l.AllowN(t.Context(), "k", 50)
+				if err := l.Take(t.Context(), "k", 1); !errors.Is(err, bucket.ErrDenied) {
+					t.Fatalf("an empty bucket: got %v", err)
+				}
+				var want error // what Reset returns
+				if name == "local share" {
+					want = bucket.ErrStore // has not done it, but the share is filled
+				}
+				if err := l.Reset(t.Context(), "k"); !errors.Is(err, want) {
+					t.Fatalf("Reset: got %v want %v", err, want)
+				}
+				if err := l.Take(t.Context(), "k", 1); err != nil {
+					t.Errorf("one of a bucket that was filled: got %v", err)
+				}
+				if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining < 40 {
+					t.Errorf("a bucket that was filled: got %+v, %v", d, err)
+				}
+				if err := l.Take(t.Context(), "other", 1); !errors.Is(err, bucket.ErrDenied) {
+					t.Errorf("another bucket: got %v want it denied", err)
+				}
+				begun, served := time.Now(), make(chan error, 1)
+				go func() { served <- l.Wait(context.Background(), "other", 1) }()
+				synctest.Wait()
+				if err := l.Reset(t.Context(), "other"); !errors.Is(err, want) {
+					t.Errorf("Reset: got %v want %v", err, want)
+				}
+				if err := <-served; err != nil || time.Since(begun) > 0 {
+					t.Errorf("somebody in line: got %v after %v", err, time.Since(begun))
+				}
+				over, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := l.Reset(over, "k"); !errors.Is(err, context.Canceled) || errors.Is(err, bucket.ErrStore) {
+					t.Errorf("a context that is over: got %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package bucket_test
+
+import (
+	"bytes"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func TestLogHooksSpeakOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		store := newRemote()
+		l := limiter(t, bucket.Config{
+			Store: store, Limit: bucket.PerSecond(1), OneByOne: true,
+			Hooks: bucket.LogHooks(slog.New(slog.NewTextHandler(&out, nil))),
+		})
+		_, _ = l.Allow(t.Context(), "k")
+		if out.Len() > 0 {
+			t.Errorf("logged of a store that answers: %s", out.String())
+		}
+		store.set(nil, errDown)
+		for range 61 { // a failing store is asked about once a second
+			_, _ = l.Allow(t.Context(), "k")
+			time.Sleep(time.Second)
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "limiter=test on_failure=fail_open error=down more=0") || !strings.Contains(lines[1], "more=59") {
+			t.Errorf("logged %q", lines)
+		}
+	})
+}
+
+// TestLogHooksKeepNothingOfTheClosed also if they are asked still.
+func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
+	hooks := bucket.LogHooks(slog.New(slog.DiscardHandler))
+	closed := func() *bucket.Limiter {
+		store := newRemote()
+		store.set(nil, errDown)
+		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Store: store, Hooks: hooks}))
+		_ = l.Close()
+		_, _ = l.Allow(t.Context(), "k")
+		return l
+	}
+	gone := weak.Make(closed())
+	runtime.GC()
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("got a closed Limiter still there, want it collected")
+	}
+	runtime.KeepAlive(hooks)
+}
