@@ -4,6 +4,7 @@ package bucket_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -14,9 +15,11 @@ func TestAllocations(t *testing.T) {
 	ctx, none := context.Background(), context.Context(nil)
 	full := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1e9, Refill: 1e9}})
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(1e15)})
+	long := strings.Repeat("k", 128) // the longest that is not hashed
 	_ = empty.Take(ctx, "k", 1)
 	for name, call := range map[string]func(){
 		"Allow":         func() { _, _ = full.Allow(ctx, "k") },
+		"Allow, long":   func() { _, _ = full.Allow(ctx, long) },
 		"Allow, denied": func() { _, _ = empty.Allow(ctx, "k") },
 		"AllowN":        func() { _, _ = full.AllowN(ctx, "k", 3) },
 		"AllowAtMost":   func() { _, _ = full.AllowAtMost(ctx, "k", 3) },

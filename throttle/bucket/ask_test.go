@@ -301,11 +301,6 @@ func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
 	}
 }
 
-// mute is a store that takes nothing back.
-type mute struct{ bucket.Store }
-
-func (mute) Return(context.Context, string, bucket.Limit, int64) error { return errDown }
-
 // TestReturnGivesBackNoMoreThanTheBucketHolds gives back what was taken, and never more than the bucket holds.
 func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"memory": false, "elsewhere": true} {
@@ -332,14 +327,6 @@ func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestReturnToAStoreThatTakesNothingBack says so.
-func TestReturnToAStoreThatTakesNothingBack(t *testing.T) {
-	l := limiter(t, bucket.Config{Store: mute{newRemote()}, Limit: bucket.PerSecond(10)})
-	if err := l.Return(t.Context(), "k", 1); !errors.Is(err, bucket.ErrStore) || !errors.Is(err, errDown) {
-		t.Errorf("got %v want ErrStore, and why", err)
 	}
 }
 

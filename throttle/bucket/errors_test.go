@@ -46,6 +46,9 @@ func TestErrorsKnowEachOther(t *testing.T) {
 				t.Errorf("%s: is %v: got %v", tt.name, s, got)
 			}
 		}
+		if tt.is == bucket.ErrStore && tt.err != tt.is && !errors.Is(tt.err, errDown) { //nolint:errorlint // the very sentinel is meant
+			t.Errorf("%s: got %v want the store's error in it", tt.name, tt.err)
+		}
 		outcome, fault := throttle.DefaultClassify(t.Context(), tt.err), throttle.FaultOf(tt.err)
 		if errors.Is(tt.err, throttle.ErrShed) != tt.shed || (outcome == throttle.Ignored) != tt.shed || (fault == throttle.FaultShed) != tt.shed {
 			t.Errorf("%s: got %v and %v want shed: %v", tt.name, outcome, fault, tt.shed)

@@ -2,9 +2,7 @@ package bucket_test
 
 import (
 	"context"
-	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,248 +10,95 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestRequestsAreAskedForTogether: whoever comes while the store is asked shares the next question, and each gets an answer of his own.
+// TestRequestsAreAskedForTogether: requests that arrive while the store is asked share the next
+// question. The store's tokens go to them in the order of their arrival.
 func TestRequestsAreAskedForTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const requests, capacity = 300, 180
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 600, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		var mu sync.Mutex
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 		var all sync.WaitGroup
-		allowed, retries := 0, map[time.Duration]int{}
-		for range 1000 {
+		var decisions [requests]bucket.Decision
+		for i := range decisions {
 			all.Go(func() {
-				d, err := l.Allow(t.Context(), "k")
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
+				var err error
+				if decisions[i], err = l.Allow(t.Context(), "k"); err != nil {
 					t.Error(err)
-				}
-				if d.Allowed {
-					allowed++
-				} else {
-					retries[d.RetryAfter]++
 				}
 			})
 			synctest.Wait()
 		}
 		close(gate)
 		all.Wait()
-		if calls := store.calls.Load(); allowed != 600 || calls != 2 {
-			t.Errorf("%d allowed by %d calls, want 600 by 2", allowed, calls)
+		for i, d := range decisions {
+			granted := d.Allowed && d.Granted == 1 && d.RetryAfter == 0
+			denied := !d.Allowed && d.Granted == 0 && d.RetryAfter == time.Hour
+			if i < capacity && !granted || i >= capacity && !denied {
+				t.Errorf("request %d: got %+v want the first %d granted, and the others denied for an hour", i, d, capacity)
+			}
 		}
-		if len(retries) != 1 || retries[time.Hour] != 400 {
-			t.Errorf("retries %v, want 400 times an hour", retries)
-		}
-	})
-}
-
-func TestACallerWhoLeavesLosesNothingForOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), StoreTimeout: time.Minute})
-		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error)
-		go func() { _, err := l.Allow(ctx, "k"); left <- err }()
-		synctest.Wait()
-		stays := make(chan bucket.Decision)
-		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
-		synctest.Wait()
-		cancel()
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
-		close(gate)
-		if d := <-stays; !d.Allowed {
-			t.Errorf("got %+v", d)
+		if calls := store.calls.Load(); calls != 2 {
+			t.Errorf("got %d calls want 2", calls)
 		}
 	})
 }
 
-// TestAnyNumberIsAskedForTogether: all who come while the store is being asked are answered by the next answer.
-func TestAnyNumberIsAskedForTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 6000, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		var allowed, refused atomic.Int64
-		var all sync.WaitGroup
-		for range 10_000 {
-			all.Go(func() {
-				d, err := l.Allow(t.Context(), "k")
-				switch {
-				case err != nil:
-					t.Error(err)
-				case d.Allowed:
-					allowed.Add(1)
-				default:
-					refused.Add(1)
+// TestCallersThatLeave: a token of a caller whose context ends goes back to the store, and no
+// caller that stays loses one. The first caller is alone in the first question to the store. The
+// others share the second one.
+func TestCallersThatLeave(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		callers  string // s stays, b leaves before the second question, w while it is answered
+		capacity int64
+		fails    bool   // the bucket is empty and the store fails, so that the policy grants
+		want     string // for each caller: g for granted, d for denied, - for an error
+		left     int64  // in the bucket
+	}{
+		{"the first", "bs", 9, false, "-g", 8},
+		{"before the question", "sbs", 2, false, "g-g", 0},
+		{"while it is answered", "swsws", 9, false, "g-g-g", 6},
+		{"without a token", "sssswww", 3, false, "gggd---", 0},
+		{"with and without a token", "swswb", 2, false, "g-d--", 1},
+		{"with a token of the policy", "swsbs", 9, true, "g-g-g", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, first, second := newRemote(), make(chan struct{}), make(chan struct{})
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+				var err error
+				if tt.fails {
+					_, _ = l.AllowN(t.Context(), "k", tt.capacity)
+					err = errDown
+				}
+				before, leaveBefore := context.WithCancel(t.Context())
+				while, leaveWhile := context.WithCancel(t.Context())
+				contexts := map[rune]context.Context{'s': t.Context(), 'b': before, 'w': while}
+				got := []byte(tt.callers)
+				store.set(first, err)
+				for i, caller := range tt.callers {
+					go func() {
+						switch d, err := l.Allow(contexts[caller], "k"); {
+						case err != nil:
+							got[i] = '-'
+						case d.Allowed:
+							got[i] = 'g'
+						default:
+							got[i] = 'd'
+						}
+					}()
+					synctest.Wait()
+				}
+				store.set(second, err)
+				for _, next := range []func(){leaveBefore, func() { close(first) }, leaveWhile, func() { close(second) }} {
+					next()
+					synctest.Wait()
+				}
+				if store.set(nil, nil); string(got) != tt.want || left(t, l) != tt.left {
+					t.Errorf("callers %s: got %s and %d left want %s and %d", tt.callers, got, left(t, l), tt.want, tt.left)
 				}
 			})
-		}
-		synctest.Wait()
-		close(gate)
-		all.Wait()
-		if allowed.Load() != 6000 || refused.Load() != 4000 || store.calls.Load() != 2 {
-			t.Errorf("%d allowed, %d denied by %d calls", allowed.Load(), refused.Load(), store.calls.Load())
-		}
-	})
-}
-
-// TestTokensOfThoseWhoLeftGoBack also if they left while the store was being asked.
-func TestTokensOfThoseWhoLeftGoBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		ctx, leave := context.WithCancel(t.Context())
-		for i := range 50 {
-			who := t.Context()
-			if i%2 == 0 {
-				who = ctx
-			}
-			go func() {
-				if d, err := l.Allow(who, "k"); (err == nil) != (who != ctx) || d.Allowed != (who != ctx) {
-					t.Errorf("%+v, %v", d, err)
-				}
-			}()
-		}
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining != 75 {
-			t.Errorf("%+v, %v: want 75 left of 100, for 25 stayed", d, err)
-		}
-	})
-}
-
-// TestWhoLeftTakesNoTokenFromWhoStayed: a seat of one who has left is not given to one who stayed.
-func TestWhoLeftTakesNoTokenFromWhoStayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		go func() { _, _ = l.Allow(t.Context(), "k") }()
-		synctest.Wait()
-		ctx, leave := context.WithCancel(t.Context())
-		go func() { _, _ = l.Allow(ctx, "k") }()
-		synctest.Wait()
-		stays := make(chan bucket.Decision)
-		go func() { d, _ := l.Allow(t.Context(), "k"); stays <- d }()
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		close(gate)
-		if d := <-stays; !d.Allowed {
-			t.Errorf("%+v: two tokens for two who stayed", d)
-		}
-	})
-}
-
-// TestAPanicOfAHookHoldsNobodyUp: a panic of a hook holds up all who come later.
-func TestAPanicOfAHookHoldsNobodyUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first := true
-		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(10), Hooks: bucket.Hooks{Asked: func(context.Context, bucket.StoreEvent) {
-			if first {
-				first = false
-				panic("hook")
-			}
-		}}})
-		func() {
-			defer func() { _ = recover() }() // as net/http does
-			_, _ = l.Allow(t.Context(), "k")
-		}()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		if d, err := l.Allow(ctx, "k"); err != nil || !d.Allowed {
-			t.Errorf("%+v, %v; asking %d", d, err, l.Stats().Asking)
-		}
-	})
-}
-
-// TestADenialGrantsNothing also beside those of the same flight who are granted theirs.
-func TestADenialGrantsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 3, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		var granted, denied atomic.Int64
-		for range 6 {
-			go func() {
-				switch d, err := l.Allow(t.Context(), "k"); {
-				case err != nil:
-					t.Error(err)
-				case d.Allowed && d.Granted == 1 && d.RetryAfter == 0:
-					granted.Add(1)
-				case !d.Allowed && d.Granted == 0 && d.RetryAfter == time.Hour:
-					denied.Add(1)
-				default:
-					t.Errorf("got %+v", d)
-				}
-			}()
-			synctest.Wait()
-		}
-		close(gate)
-		synctest.Wait()
-		if granted.Load() != 3 || denied.Load() != 3 {
-			t.Errorf("got %d granted, %d denied want 3 of each", granted.Load(), denied.Load())
-		}
-	})
-}
-
-// TestWhoLeftWithoutATokenGivesNoneBack: of a flight of six that got two tokens the last three have left.
-func TestWhoLeftWithoutATokenGivesNoneBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		store.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 3, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		ctx, leave := context.WithCancel(t.Context())
-		for i := range 7 { // the first is alone
-			who := t.Context()
-			if i >= 4 {
-				who = ctx
-			}
-			go func() { _, _ = l.Allow(who, "k") }()
-			synctest.Wait()
-		}
-		leave()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		if got := left(t, l); got != 0 {
-			t.Errorf("got %d left want none: three of three are used", got)
-		}
-	})
-}
-
-// TestWhatAPolicyGrantedToOneWhoLeftIsNotTheStores to be given.
-func TestWhatAPolicyGrantedToOneWhoLeftIsNotTheStores(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
-		_, _ = l.AllowN(t.Context(), "k", 9)
-		store.set(gate, errDown)
-		ctx, leave := context.WithCancel(t.Context())
-		for i := range 6 {
-			who := t.Context()
-			if i%2 == 1 {
-				who = ctx
-			}
-			go func() { _, _ = l.Allow(who, "k") }()
-			synctest.Wait()
-		}
-		leave()
-		synctest.Wait()
-		close(gate)
-		synctest.Wait()
-		store.set(nil, nil)
-		time.Sleep(time.Second)
-		if got := left(t, l); got != 0 {
-			t.Errorf("got %d left want none: all nine are used, and what FailOpen granted was never the store's", got)
-		}
-	})
+		})
+	}
 }

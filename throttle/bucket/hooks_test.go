@@ -227,6 +227,7 @@ func TestAPanicGoesUpToWhoeverAsked(t *testing.T) {
 			do         func()
 		}{
 			{"Allow", "asked", func() { _, _ = remote.Allow(t.Context(), "k") }},
+			{"Allow again", "asked", func() { _, _ = remote.Allow(t.Context(), "k") }},
 			{"AllowN", "asked", func() { _, _ = remote.AllowN(t.Context(), "k", 3) }},
 			{"denied", "denied", func() { _ = memory.Take(t.Context(), "k", 1) }},
 			{"denied in line", "denied", func() { _ = memory.Wait(hurried, "k", 1) }},

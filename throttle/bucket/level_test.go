@@ -27,7 +27,11 @@ func (e *exact) advance(l Limit, now int64) {
 
 // TestContinuousAgainstAnExactModel plays random requests, with steps of the clock ahead, and compares each answer.
 func TestContinuousAgainstAnExactModel(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 40
+	}
+	for seed := range seeds {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		l := Limit{Capacity: 1 + draw.Int64N(50), Refill: 1 + draw.Int64N(100), Period: time.Duration(1+draw.Int64N(1e9)) + time.Microsecond}
 		if l.Validate() != nil {

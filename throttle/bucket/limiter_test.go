@@ -24,6 +24,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{"no limit", bucket.Config{Name: "x"}, "Limit.Capacity is 0: want 1 or more"},
 		{"none per second", bucket.Config{Name: "x", Limit: bucket.PerSecond(0).WithBurst(5)}, "Limit.Refill is -1: want 1 or more"},
 		{"none per period", bucket.Config{Name: "x", Limit: bucket.Per(0, time.Hour).WithBurst(5)}, "Limit.Refill is -1: want 1 or more"},
+		{"one per no time", bucket.Config{Name: "x", Limit: bucket.Every(time.Second / 3e9)}, "Limit.Period is -1ns: want 1µs"},
 		{"some per no time", bucket.Config{Name: "x", Limit: bucket.Per(5, 0)}, "Limit.Period is -1ns: want 1µs"},
 		{"none at once", bucket.Config{Name: "x", Limit: bucket.Per(5, time.Hour).WithBurst(0)}, "Limit.Capacity is 0: want 1 or more"},
 		{"less than none at once", bucket.Config{Name: "x", Limit: bucket.Per(5, time.Hour).WithBurst(-2)}, "Limit.Capacity is -2: want 1 or more"},
@@ -102,13 +103,6 @@ func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
 			t.Errorf("a day later: %+v", again)
 		}
 	})
-}
-
-// TestEveryNothing: one per nothing is one per second.
-func TestEveryNothing(t *testing.T) {
-	if l, err := bucket.New(bucket.Config{Name: "x", Limit: bucket.Every(time.Second / 3e9)}); err == nil {
-		t.Errorf("Every(0) was taken for %+v", l.Stats().Limit)
-	}
 }
 
 // TestLimitersThatNobodyMade answer with an error, also one that is there but did not come from New.

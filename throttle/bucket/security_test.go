@@ -90,21 +90,25 @@ func TestNoCostFillsABucket(t *testing.T) {
 	}
 }
 
-// TestKeysOfStrangersAreForgotten fills the memory store with keys of which each is used once: it holds no more than those that are not
-// full again, and twice as many while it has not looked.
+// TestKeysOfStrangersAreForgotten: the memory store forgets full buckets, though not before their
+// number has doubled. It keeps those that are not full.
 func TestKeysOfStrangersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
-		limit := Limit{Capacity: 1, Period: time.Second}
-		take := func(key string) {
-			if _, err := store.Take(context.Background(), Request{Key: key, Limit: limit, Min: 1, Max: 1}); err != nil {
+		take := func(key string, l Limit) bool {
+			d, err := store.Take(context.Background(), Request{Key: key, Limit: l, Min: 1, Max: 1})
+			if err != nil {
 				t.Fatal(err)
 			}
+			return d.Allowed
 		}
-		const each, most = 1000, memoryParts * fewBuckets
-		for second := range 50 {
+		slow, fixed := Every(time.Hour), Limit{Capacity: 1, Refill: 1, Period: time.Hour, Algorithm: Fixed}
+		take("slow", slow)
+		take("fixed", fixed)
+		const seconds, each, most = 15, 1000, memoryParts * fewBuckets
+		for second := range seconds {
 			for i := range each {
-				take(fmt.Sprint(second, "/", i))
+				take(fmt.Sprint(second, "/", i), Every(time.Second))
 			}
 			time.Sleep(time.Second)
 		}
@@ -113,7 +117,10 @@ func TestKeysOfStrangersAreForgotten(t *testing.T) {
 			got += len(store.parts[i].levels)
 		}
 		if got > most+2*each {
-			t.Errorf("after %d keys: got %d buckets in memory want at most %d", 50*each, got, most+2*each)
+			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)
+		}
+		if take("slow", slow) || take("fixed", fixed) {
+			t.Error("a bucket that was not full was forgotten")
 		}
 	})
 }
