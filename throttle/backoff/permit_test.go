@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/deixis/faults"
 
-	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // TestAPermitCountsOnce, however often it is done, and whoever has a copy.
@@ -131,122 +128,107 @@ func TestDoDoesNotCallWithoutATurn(t *testing.T) {
 	}
 }
 
-// TestRetryAfter is kept by all, up to MaxInterval, however long it is.
-func TestRetryAfter(t *testing.T) {
+// TestDoWithoutAFunction waits for nothing.
+func TestDoWithoutAFunction(t *testing.T) {
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
+	_, err := backoff.Do[int](t.Context(), r, nil, nil)
+	if other := r.Do(t.Context(), nil); err == nil || other == nil || r.Stats().Ignored != 0 {
+		t.Errorf("got %v, %v and %+v want two errors, and no call", err, other, r.Stats())
+	}
+}
+
+// TestDoTheMethod tells what became of calls, as Config.Classify says: of nil too.
+func TestDoTheMethod(t *testing.T) {
+	bad := errors.New("bad")
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: func(err error) backoff.Outcome {
+		if err == nil {
+			return backoff.Throttled
+		}
+		return backoff.Classify(err)
+	}}))
+	for _, want := range []error{nil, bad, context.Canceled} {
+		if err := r.Do(t.Context(), func(context.Context) error { return want }); err != want { //nolint:errorlint // it is handed on as it is
+			t.Errorf("got %v want %v", err, want)
+		}
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = r.Do(t.Context(), func(context.Context) error { panic("f") })
+	}()
+	if s := r.Stats(); s.Throttled != 1 || s.Successes != 1 || s.Ignored != 2 {
+		t.Errorf("got %+v want one each, and the panic ignored", s)
+	}
+}
+
+// TestABurstIsOneStep lets many calls be throttled at once, with and without a delay before.
+func TestABurstIsOneStep(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
-		for _, tt := range []struct{ after, want time.Duration }{
-			{10 * time.Second, 10 * time.Second},
-			{time.Minute, time.Minute},
-			{10000 * 24 * time.Hour, time.Minute},
-			{1<<63 - 1, time.Minute},
-			{0, time.Second},
-			{-time.Hour, time.Second},
-			{1, time.Second},
-		} {
+		t.Run(mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Minute, RandomizationFactor: -1}))
-				wait(t, r).Done(backoff.Ignored)
-				if mode == backoff.Pace { // the first delay counts from the last turn, which is not noted without a delay
-					wait(t, r).Done(backoff.Throttled)
-					wait(t, r)
-				}
-				wait(t, r).Done(backoff.ThrottledFor(tt.after))
-				begun := time.Now()
-				wait(t, r)
-				got := time.Since(begun)
-				want := tt.want
-				if mode == backoff.Pace && want == time.Second {
-					want = 1250 * time.Millisecond
-				}
-				if got != want {
-					t.Errorf("%v, ThrottledFor(%v): got a turn after %v want %v", mode, tt.after, got, want)
+				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode}))
+				for event := range uint64(3) {
+					permits := make([]backoff.Permit, 512)
+					for i := range permits {
+						permits[i] = wait(t, r)
+					}
+					atOnce(permits, func(p backoff.Permit) { p.Done(backoff.Throttled) })
+					if s := r.Stats(); s.Ups != event+1 || s.Throttled != 512*(event+1) || s.Generation != event+1 {
+						t.Errorf("event %d: got %+v want one step up each, 512 throttled", event, s)
+					}
 				}
 			})
-		}
+		})
 	}
 }
 
-// TestAShorterRetryAfterDoesNotShorten a longer one, and one of an older step counts too.
-func TestAShorterRetryAfterDoesNotShorten(t *testing.T) {
+// TestWhatWasLetThroughBeforeSaysNothing: neither success nor failure of an older generation moves the delay.
+func TestWhatWasLetThroughBeforeSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
-		a, b, c := wait(t, r), wait(t, r), wait(t, r)
-		a.Done(backoff.Throttled)
-		b.Done(backoff.ThrottledFor(20 * time.Second))
-		c.Done(backoff.ThrottledFor(5 * time.Second))
-		begun := time.Now()
-		wait(t, r)
-		if got := time.Since(begun); got != 20*time.Second {
-			t.Errorf("got a turn after %v want 20s", got)
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 2}))
+		old := make([]backoff.Permit, 100)
+		for i := range old {
+			old[i] = wait(t, r)
+		}
+		old[0].Done(backoff.Throttled)
+		for _, p := range old[1:50] {
+			p.Done(backoff.Success)
+		}
+		for _, p := range old[50:] {
+			p.Done(backoff.Throttled)
+		}
+		if s := r.Stats(); s.Ups != 1 || s.Downs != 0 || s.Delay != time.Second {
+			t.Errorf("got %+v want one step up, none down, 1s", s)
 		}
 	})
 }
 
-func TestOutcomeWords(t *testing.T) {
-	for o, want := range map[backoff.Outcome]string{
-		backoff.Ignored: "ignored", backoff.Success: "success", backoff.Throttled: "throttled",
-		backoff.ThrottledFor(1): "throttled", backoff.ThrottledFor(-1): "throttled", -3: "outcome(-3)", -1 << 63: "outcome(-9223372036854775808)", 1<<63 - 1: "throttled",
-	} {
-		if got := o.String(); got != want {
-			t.Errorf("%d: got %q want %q", int64(o), got, want)
-		}
-	}
-}
-
-func TestClassify(t *testing.T) {
+// TestSuccessesInARow: a step up begins the count anew, an ignored call does not.
+func TestSuccessesInARow(t *testing.T) {
+	const up, ok, ign = backoff.Throttled, backoff.Success, backoff.Ignored
 	for _, tt := range []struct {
-		err  error
-		want backoff.Outcome
+		outcomes  []backoff.Outcome
+		ups, down uint64
 	}{
-		{nil, backoff.Success},
-		{errors.New("ordinary"), backoff.Success},
-		{faults.NotFound, backoff.Success},
-		{faults.Unavailable(0), backoff.Throttled},
-		{faults.Unavailable(3 * time.Second), backoff.ThrottledFor(3 * time.Second)},
-		{faults.Unavailable(-3 * time.Second), backoff.Throttled},
-		{fmt.Errorf("put: %w", faults.WithUnavailable(errors.New("x"), time.Second)), backoff.ThrottledFor(time.Second)},
-		{faults.ResourceExhausted(), backoff.Throttled},
-		{context.DeadlineExceeded, backoff.Throttled},
-		{context.Canceled, backoff.Ignored},
-		{throttle.ErrShed, backoff.Ignored},
-		{fmt.Errorf("x: %w", throttle.ErrShed), backoff.Ignored},
-		{bucket.ErrDenied, backoff.Ignored},
-		{errors.Join(bucket.ErrDenied, faults.Unavailable(time.Second)), backoff.Ignored},
+		{[]backoff.Outcome{up, ok, ok}, 1, 0},
+		{[]backoff.Outcome{up, ok, ok, ok}, 1, 1},
+		{[]backoff.Outcome{up, ok, ok, up, ok, ok}, 2, 0},
+		{[]backoff.Outcome{up, ok, ign, ok, ign, ok}, 1, 1},
+		{[]backoff.Outcome{up, ok, ok, ok, ok, ok}, 1, 1},
+		{[]backoff.Outcome{up, ok, ok, ok, ok, ok, ok}, 1, 2},
+		{[]backoff.Outcome{up, -3, -1 << 63, ok, ok}, 1, 0},
 	} {
-		if got := backoff.Classify(tt.err); got != tt.want {
-			t.Errorf("Classify(%v): got %v (%d) want %v (%d)", tt.err, got, int64(got), tt.want, int64(tt.want))
-		}
+		t.Run(fmt.Sprint(tt.outcomes), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := backoff.Must(backoff.New(backoff.Config{
+					Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, Up: backoff.Linear(time.Minute, time.Hour),
+				}))
+				for _, o := range tt.outcomes {
+					wait(t, r).Done(o)
+				}
+				if s := r.Stats(); s.Ups != tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(len(tt.outcomes)) {
+					t.Errorf("got %+v want %d steps up, %d down, %d calls", s, tt.ups, tt.down, len(tt.outcomes))
+				}
+			})
+		})
 	}
-}
-
-// TestHooksTellWhatStatsCount adds up what the hooks are told.
-func TestHooksTellWhatStatsCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type key struct{}
-		var log strings.Builder
-		var made *backoff.Responsive
-		note := backoff.Hooks{
-			Created: func(r *backoff.Responsive) { made = r; fmt.Fprint(&log, "made ") },
-			Closed:  func(*backoff.Responsive) { fmt.Fprint(&log, "closed") },
-			Stepped: func(e backoff.StepEvent) { fmt.Fprint(&log, e.From, ">", e.To, " ", e.Up(), " ") },
-			Slept: func(ctx context.Context, e backoff.SleepEvent) {
-				fmt.Fprint(&log, ctx.Value(key{}), " slept ", e.Duration, " ", e.Err, " ")
-			},
-		}
-		r := backoff.Must(backoff.New(backoff.Config{
-			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, DownMultiplierThreshold: 1, Hooks: backoff.JoinHooks(backoff.Hooks{}, note, backoff.Hooks{}),
-		}))
-		ctx := context.WithValue(t.Context(), key{}, "me")
-		wait(t, r).Done(backoff.Throttled)
-		p, _ := r.Wait(ctx)
-		p.Done(backoff.Success)
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-		defer cancel()
-		wait(t, r)
-		_, _ = r.Wait(ctx)
-		_ = r.Close()
-		if want := "made 0s>1s true me slept 1s <nil> 1s>0s false closed"; log.String() != want || made != r {
-			t.Errorf("got %q want %q", log.String(), want)
-		}
-	})
 }

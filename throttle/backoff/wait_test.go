@@ -11,20 +11,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithTimeout(t.Context(), d)
-}
-
-// slow returns a Responsive with a delay, one of whose turns was just taken.
-func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsive {
-	t.Helper()
-	c.Name, c.InitialInterval, c.MaxInterval, c.RandomizationFactor = "x", delay, delay, -1
-	r := backoff.Must(backoff.New(c))
-	wait(t, r).Done(backoff.Throttled)
-	return r
-}
-
 // TestTurnsComeInOrder lets ten stand in line. Each has his turn a gap after the one before.
 func TestTurnsComeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -247,24 +233,90 @@ func TestAStepUpHoldsTheFirst(t *testing.T) {
 	})
 }
 
-// TestIdleReset forgets a delay that nobody has asked for, and no other.
-func TestIdleReset(t *testing.T) {
-	for _, tt := range []struct {
-		reset, idle time.Duration
-		want        time.Duration
-	}{
-		{time.Minute, time.Minute - 1, time.Second},
-		{time.Minute, time.Minute, 0},
-		{0, 5*time.Minute - 1, time.Second},
-		{0, 5 * time.Minute, 0},
-		{-1, 1000 * time.Hour, time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := slow(t, backoff.Config{IdleReset: tt.reset}, time.Second)
-			time.Sleep(tt.idle)
-			if got := r.Delay(); got != tt.want {
-				t.Errorf("IdleReset %v, %v without a call: got %v want %v", tt.reset, tt.idle, got, tt.want)
-			}
-		})
+// TestRetryAfterHoldsThoseWhoWait already, for a shorter delay. Who waits for a longer one does so as before.
+func TestRetryAfterHoldsThoseWhoWait(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		for _, tt := range []struct{ delay, after, want time.Duration }{
+			{time.Second, 5 * time.Second, 5 * time.Second},
+			{5 * time.Second, 5 * time.Second, 5 * time.Second},
+			{10 * time.Second, 5 * time.Second, 10 * time.Second},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := backoff.Must(backoff.New(backoff.Config{
+					Name: "x", Mode: mode, InitialInterval: tt.delay, MaxInterval: time.Minute, UpMultiplier: 1 + 1e-12, RandomizationFactor: -1,
+				}))
+				held := []backoff.Permit{wait(t, r), wait(t, r), wait(t, r)}
+				held[0].Done(backoff.Throttled)
+				begun := time.Now()
+				first := make(chan time.Duration, 3)
+				for range 3 {
+					go func() { wait(t, r); first <- time.Since(begun) }()
+				}
+				synctest.Wait()
+				held[1].Done(backoff.ThrottledFor(tt.after / 2))
+				time.Sleep(tt.delay / 2)
+				held[2].Done(backoff.ThrottledFor(tt.after - tt.delay/2))
+				if got := <-first; got != tt.want {
+					t.Errorf("%v, a delay of %v, Retry-After %v: got the first turn after %v want %v", mode, tt.delay, tt.after, got, tt.want)
+				}
+				<-first
+				<-first
+				synctest.Wait()
+				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 {
+					t.Errorf("%v: got %+v want three that slept once each", mode, s)
+				}
+			})
+		}
 	}
+}
+
+// TestRetryAfter is kept by all, up to MaxInterval, however long it is.
+func TestRetryAfter(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		for _, tt := range []struct{ after, want time.Duration }{
+			{10 * time.Second, 10 * time.Second},
+			{time.Minute, time.Minute},
+			{10000 * 24 * time.Hour, time.Minute},
+			{1<<63 - 1, time.Minute},
+			{0, time.Second},
+			{-time.Hour, time.Second},
+			{1, time.Second},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Minute, RandomizationFactor: -1}))
+				wait(t, r).Done(backoff.Ignored)
+				if mode == backoff.Pace { // the first delay counts from the last turn, which is not noted without a delay
+					wait(t, r).Done(backoff.Throttled)
+					wait(t, r)
+				}
+				wait(t, r).Done(backoff.ThrottledFor(tt.after))
+				begun := time.Now()
+				wait(t, r)
+				got := time.Since(begun)
+				want := tt.want
+				if mode == backoff.Pace && want == time.Second {
+					want = 1250 * time.Millisecond
+				}
+				if got != want {
+					t.Errorf("%v, ThrottledFor(%v): got a turn after %v want %v", mode, tt.after, got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestAShorterRetryAfterDoesNotShorten a longer one, and one of an older step counts too.
+func TestAShorterRetryAfterDoesNotShorten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
+		a, b, c := wait(t, r), wait(t, r), wait(t, r)
+		a.Done(backoff.Throttled)
+		b.Done(backoff.ThrottledFor(20 * time.Second))
+		c.Done(backoff.ThrottledFor(5 * time.Second))
+		begun := time.Now()
+		wait(t, r)
+		if got := time.Since(begun); got != 20*time.Second {
+			t.Errorf("got a turn after %v want 20s", got)
+		}
+	})
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// These are what the simulations are played with beside ours. None of them is for use.
-
 // nothing is no backoff at all.
 func nothing() subject {
 	return subject{name: "no backoff", make: func(int) (func(int) way, func() time.Duration) {
@@ -83,18 +81,6 @@ func (s *sleeper) call(ctx context.Context, call func() answer) {
 		d = s.failed()
 	}
 	sleepFor(ctx, d)
-}
-
-func sleepFor(ctx context.Context, d time.Duration) {
-	if d <= 0 { // for two timers that are due at once in a bubble Go 1.26's race detector may crash
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // documentShared is one sleeper for all workers, documentEach one for each.

@@ -165,3 +165,70 @@ func TestTheRateIsFoundAgainAfterAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// TestOutageOfAServiceThatWasNeverAtItsLimit is the commonest outage: nobody has ever learned what the service bears at most.
+func TestOutageOfAServiceThatWasNeverAtItsLimit(t *testing.T) {
+	for _, out := range []time.Duration{time.Minute, 10 * time.Minute} {
+		sc := scenario{workers: 8, latency: 40 * time.Millisecond, each: out, rates: []float64{1000, 1e-9, 1000}}
+		const demand = 200.0 / 1000 // of the rate
+		o := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil))
+		if got := o.phases[2].whole / demand; got < 0.25 {
+			t.Errorf("outage of %v: share of what the workers can ask for that was served in the %v after it: got %.3f want at least 0.25", out, out, got)
+		}
+	}
+}
+
+// TestAJobThatBeginsInAnOutage has seen nothing served.
+func TestAJobThatBeginsInAnOutage(t *testing.T) {
+	sc := scenario{workers: 64, latency: 10 * time.Millisecond, each: time.Minute, rates: []float64{1e-9, 200, 200}}
+	o := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil))
+	if got := o.phases[2].whole; got < 0.97 {
+		t.Errorf("goodput in the second minute after the outage: got %.3f want at least 0.97", got)
+	}
+}
+
+// TestCapacityFallsFar is an autoscaler that goes down to a twentieth, and a service that bears few calls from the beginning.
+func TestCapacityFallsFar(t *testing.T) {
+	for _, rates := range [][]float64{{200, 10}, {5, 2.5}} {
+		sc := scenario{workers: 64, latency: 10 * time.Millisecond, each: 2 * time.Minute, rates: rates}
+		o := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil))
+		for i, p := range o.phases {
+			if p.throttled > 0.5 { // most of it while the right delay is searched
+				t.Errorf("rates %v, %v/s: throttled: got %.2f want at most 0.5 (delay %v, right would be %.0f ms)", rates, rates[i], p.throttled, p.delay, 1e3/rates[i])
+			}
+		}
+	}
+}
+
+// TestALowCapacityIsDoubled: a step down takes twenty successes, and to half the delay it takes thirty-five. Seven hundred successes at eight to
+// sixteen a second are 60 s on average and 88 s at the slowest; the noise of delays comes on top.
+func TestALowCapacityIsDoubled(t *testing.T) {
+	const most = 110
+	sc := scenario{workers: 64, latency: 10 * time.Millisecond, each: 5 * time.Minute, rates: []float64{8, 16}}
+	o := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil))
+	if got := o.phases[1].recovered; got < 0 || got > most {
+		t.Errorf("from 8/s to 16/s: got recovered after %d s want at most %d", got, most)
+	}
+}
+
+// TestManyCallsASecond is more than InitialInterval lets find: it is the shortest delay, and what is less is none.
+func TestManyCallsASecond(t *testing.T) {
+	for _, rate := range []float64{1000, 3000} {
+		sc := scenario{workers: 64, latency: 10 * time.Millisecond, each: 20 * time.Second, rates: []float64{rate}}
+		if p := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil)).phases[0]; p.whole < 0.9 || p.throttled > throttledMost {
+			t.Errorf("%v/s: got goodput %.3f, throttled %.3f want at least 0.9, at most %v", rate, p.whole, p.throttled, throttledMost)
+		}
+	}
+}
+
+// TestAServiceThatSaysWhenToComeAgain says a second, as most do, at its limit too.
+func TestAServiceThatSaysWhenToComeAgain(t *testing.T) {
+	sc := steps(64)
+	sc.retryAfter = time.Second
+	o := simulate(t, sc, ours("ours", 1, backoff.Config{}, nil))
+	for i, p := range o.phases {
+		if p.goodput < 0.3 || p.throttled > 0.05 {
+			t.Errorf("%v/s: got goodput %.2f, throttled %.2f want at least 0.30, at most 0.05", sc.rates[i], p.goodput, p.throttled)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package backoff_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+func TestNextBackOffIsAtMostMaxInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: 10 * time.Second}))
+		for i := range 512 {
+			if d := r.BackOff().NextBackOff(); d > 30*time.Second {
+				t.Fatalf("NextBackOff of operation %d: got %v want at most MaxInterval, 30s", i, d)
+			}
+		}
+	})
+}
+
+// TestBackOffDoesNotOvertake lets a worker stand in line while operations ask for their delays, one a gap.
+func TestBackOffDoesNotOvertake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1}))
+		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Done(backoff.Ignored)
+		begun := time.Now()
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			for ctx.Err() == nil {
+				r.BackOff().NextBackOff()
+				sleepFor(ctx, 900*time.Millisecond)
+			}
+		}()
+		waiting, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := r.Wait(waiting); err != nil {
+			t.Errorf("Wait beside NextBackOff, gap 1s: got %v after %v want a turn within seconds", err, time.Since(begun))
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// TestASuccessBreaksNoSilence that was over before its operation began.
+func TestASuccessBreaksNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(t, backoff.Config{IdleReset: time.Minute}, 10*time.Second)
+		b := r.BackOff()
+		time.Sleep(time.Minute)
+		b.Reset()
+		b.Succeeded()
+		if got := r.Delay(); got != 0 {
+			t.Errorf("after a silence, and a success: got a delay of %v want none", got)
+		}
+	})
+}

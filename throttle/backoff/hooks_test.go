@@ -1,0 +1,151 @@
+package backoff_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// TestHooksTellWhatStatsCount adds up what the hooks are told.
+func TestHooksTellWhatStatsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		var log strings.Builder
+		var made *backoff.Responsive
+		note := backoff.Hooks{
+			Created: func(r *backoff.Responsive) { made = r; fmt.Fprint(&log, "made ") },
+			Closed:  func(*backoff.Responsive) { fmt.Fprint(&log, "closed") },
+			Stepped: func(e backoff.StepEvent) { fmt.Fprint(&log, e.From, ">", e.To, " ", e.Up(), " ") },
+			Slept: func(ctx context.Context, e backoff.SleepEvent) {
+				fmt.Fprint(&log, ctx.Value(key{}), " slept ", e.Duration, " ", e.Err, " ")
+			},
+		}
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, DownMultiplierThreshold: 1, Hooks: backoff.JoinHooks(backoff.Hooks{}, note, backoff.Hooks{}),
+		}))
+		ctx := context.WithValue(t.Context(), key{}, "me")
+		wait(t, r).Done(backoff.Throttled)
+		p, _ := r.Wait(ctx)
+		p.Done(backoff.Success)
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		wait(t, r)
+		_, _ = r.Wait(ctx)
+		_ = r.Close()
+		if want := "made 0s>1s true me slept 1s <nil> 1s>0s false closed"; log.String() != want || made != r {
+			t.Errorf("got %q want %q", log.String(), want)
+		}
+	})
+}
+
+// TestAPanicGoesUpToWhoeverCalled with the books in order: nobody waits any more, and the next in line are let through.
+func TestAPanicGoesUpToWhoeverCalled(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		synctest.Test(t, func(t *testing.T) {
+			hot := false
+			r := backoff.Must(backoff.New(backoff.Config{
+				Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1, IdleReset: time.Minute,
+				Hooks: backoff.Hooks{
+					Stepped: func(backoff.StepEvent) {
+						if hot {
+							panic("stepped")
+						}
+					},
+					Slept: func(context.Context, backoff.SleepEvent) {
+						if hot {
+							panic("slept")
+						}
+					},
+				},
+			}))
+			wait(t, r).Done(backoff.Throttled)
+			hot = true
+			caught(t, "slept", func() { wait(t, r) })
+			hot = false
+			wait(t, r).Done(backoff.ThrottledFor(time.Second)) // until then nobody is let through, also when the delay is forgotten
+			time.Sleep(59500 * time.Millisecond)
+			wait(t, r).Done(backoff.ThrottledFor(time.Second))
+			hot = true
+			time.Sleep(time.Minute)
+			caught(t, "stepped", func() { wait(t, r) }) // it finds the delay forgotten
+			caught(t, "stepped", func() { p, _ := r.Wait(t.Context()); p.Done(backoff.Throttled) })
+			hot = false
+			if s := r.Stats(); s.Waiting != 0 {
+				t.Errorf("%v: got %+v want nobody waiting", mode, s)
+			}
+			ctx, cancel := timeout(t, time.Minute)
+			defer cancel()
+			for range 3 {
+				if _, err := r.Wait(ctx); err != nil {
+					t.Errorf("%v: the next: got %v want nil", mode, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAPanicLeavesNoPlaceInLine of one who finds the delay forgotten while the service wants no call, who would have had to wait.
+func TestAPanicLeavesNoPlaceInLine(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		synctest.Test(t, func(t *testing.T) {
+			hot := false
+			r := backoff.Must(backoff.New(backoff.Config{
+				Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: 10 * time.Second, RandomizationFactor: -1, IdleReset: time.Second,
+				Hooks: backoff.Hooks{Stepped: func(backoff.StepEvent) {
+					if hot {
+						panic("stepped")
+					}
+				}},
+			}))
+			wait(t, r).Done(backoff.ThrottledFor(10 * time.Second))
+			time.Sleep(2 * time.Second)
+			hot = true
+			caught(t, "stepped", func() { wait(t, r) })
+			hot = false
+			if s := r.Stats(); s.Waiting != 0 {
+				t.Errorf("%v: got %+v want nobody waiting", mode, s)
+			}
+			ctx, cancel := timeout(t, time.Minute)
+			defer cancel()
+			if _, err := r.Wait(ctx); err != nil {
+				t.Errorf("%v: the next: got %v want nil", mode, err)
+			}
+		})
+	}
+}
+
+// TestHooksMayCallBack everything, from wherever they are told.
+func TestHooksMayCallBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *backoff.Responsive
+		var b *backoff.BackOff
+		told := 0
+		back := func() {
+			told++
+			_, _, _ = r.Stats(), r.Delay(), r.GetMetrics()
+			b.Reset()
+			if told == 1 {
+				b.NextBackOff()
+				b.Succeeded()
+			}
+		}
+		r = backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, Hooks: backoff.Hooks{
+			Stepped: func(backoff.StepEvent) { back() },
+			Slept:   func(context.Context, backoff.SleepEvent) { back() },
+			Closed:  func(r *backoff.Responsive) { back(); _ = r.Close() },
+		}}))
+		b = r.BackOff()
+		b.NextBackOff()
+		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Done(backoff.Throttled)
+		_ = r.Close()
+		if told < 5 {
+			t.Errorf("told %d times", told)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package backoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+func TestOutcomeWords(t *testing.T) {
+	for o, want := range map[backoff.Outcome]string{
+		backoff.Ignored: "ignored", backoff.Success: "success", backoff.Throttled: "throttled",
+		backoff.ThrottledFor(1): "throttled", backoff.ThrottledFor(-1): "throttled", -3: "outcome(-3)", -1 << 63: "outcome(-9223372036854775808)", 1<<63 - 1: "throttled",
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%d: got %q want %q", int64(o), got, want)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want backoff.Outcome
+	}{
+		{nil, backoff.Success},
+		{errors.New("ordinary"), backoff.Success},
+		{faults.NotFound, backoff.Success},
+		{faults.Unavailable(0), backoff.Throttled},
+		{faults.Unavailable(3 * time.Second), backoff.ThrottledFor(3 * time.Second)},
+		{faults.Unavailable(-3 * time.Second), backoff.Throttled},
+		{fmt.Errorf("put: %w", faults.WithUnavailable(errors.New("x"), time.Second)), backoff.ThrottledFor(time.Second)},
+		{faults.ResourceExhausted(), backoff.Throttled},
+		{context.DeadlineExceeded, backoff.Throttled},
+		{context.Canceled, backoff.Ignored},
+		{throttle.ErrShed, backoff.Ignored},
+		{fmt.Errorf("x: %w", throttle.ErrShed), backoff.Ignored},
+		{bucket.ErrDenied, backoff.Ignored},
+		{errors.Join(bucket.ErrDenied, faults.Unavailable(time.Second)), backoff.Ignored},
+	} {
+		if got := backoff.Classify(tt.err); got != tt.want {
+			t.Errorf("Classify(%v): got %v (%d) want %v (%d)", tt.err, got, int64(got), tt.want, int64(tt.want))
+		}
+	}
+}
+
+func TestClassifyTypedNil(t *testing.T) {
+	var unavailable *faults.AvailabilityFailure
+	var quota *faults.QuotaFailure
+	for _, err := range []error{unavailable, quota, errors.Join(unavailable), errors.Join(quota, errors.New("x"))} {
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("Classify(%T, a nil pointer): got panic %v want an outcome", err, p)
+				}
+			}()
+			backoff.Classify(err)
+		}()
+	}
+}

@@ -1,0 +1,263 @@
+package backoff_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// waits are the ways to wait, by name.
+func waits(r *backoff.Responsive) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Wait":           func(ctx context.Context) error { _, err := r.Wait(ctx); return err },
+		"SleepOnFailure": r.SleepOnFailure,
+		"SleepOnSuccess": r.SleepOnSuccess,
+		"Do": func(ctx context.Context) error {
+			return r.Do(ctx, func(ctx context.Context) error { return ctx.Err() })
+		},
+		"Do of a value": func(ctx context.Context) error {
+			_, err := backoff.Do(ctx, r, nil, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
+			return err
+		},
+	}
+}
+
+// TestANilContextIsTheBackground also for what a function gets.
+func TestANilContextIsTheBackground(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Microsecond, MaxInterval: 2 * time.Microsecond}))
+		for name, wait := range waits(r) {
+			for range 3 {
+				if err := wait(nil); err != nil {
+					t.Errorf("%v, %s: got %v want nil", mode, name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestResponsivesThatNobodyMade answer with an error, also one that is there but did not come from New.
+func TestResponsivesThatNobodyMade(t *testing.T) {
+	for name, r := range map[string]*backoff.Responsive{"nil": nil, "zero": {}} {
+		for way, wait := range waits(r) {
+			if err := wait(t.Context()); err == nil || !strings.Contains(err.Error(), "nil or zero Responsive") {
+				t.Errorf("%s: %s: got %v want an error that says so", name, way, err)
+			}
+		}
+		r.Reset()
+		b := r.BackOff()
+		b.Succeeded()
+		if d := b.NextBackOff(); d != 0 || r.Name() != "" || r.Delay() != 0 || r.Close() != nil || r.Stats() != (backoff.Stats{}) || r.GetMetrics() != (backoff.Metrics{}) {
+			t.Errorf("%s: got %v, %q, %v, %+v want nothing", name, d, r.Name(), r.Delay(), r.Stats())
+		}
+	}
+	new(backoff.BackOff).Reset()
+}
+
+// TestClosedSaysNothingOfTheService to a throttle around, or another backoff.
+func TestClosedSaysNothingOfTheService(t *testing.T) {
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
+	_ = r.Close()
+	err := r.Do(t.Context(), func(context.Context) error { t.Error("called"); return nil })
+	if !errors.Is(err, backoff.ErrClosed) || !errors.Is(err, throttle.ErrShed) || throttle.DefaultClassify(t.Context(), err) != throttle.Ignored ||
+		throttle.FaultOf(err) != throttle.FaultShed || backoff.Classify(err) != backoff.Ignored {
+		t.Errorf("got %v, %v, %v", err, throttle.DefaultClassify(t.Context(), err), backoff.Classify(err))
+	}
+}
+
+func TestResetOfNoDelayIsNoStep(t *testing.T) {
+	stepped := 0
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Hooks: backoff.Hooks{Stepped: func(backoff.StepEvent) { stepped++ }}}))
+	r.Reset()
+	if s := r.Stats(); s.Ups != 0 || stepped != 0 {
+		t.Errorf("Reset without a delay: got %d steps up, %d events want none", s.Ups, stepped)
+	}
+}
+
+// TestResetForgetsSlots: BackOff gives turns away ahead of time, up to many minutes.
+func TestResetForgetsSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: 10 * time.Second, RandomizationFactor: -1}))
+		for range 64 {
+			r.BackOff().NextBackOff()
+		}
+		r.Reset()
+		wait(t, r).Done(backoff.Throttled)
+		begun := time.Now()
+		wait(t, r).Done(backoff.Ignored)
+		wait(t, r).Done(backoff.Ignored)
+		if got := time.Since(begun); got > 20*time.Second {
+			t.Errorf("two turns after Reset, 10s apart: got %v want at most 20s", got)
+		}
+	})
+}
+
+// TestResetLetsThoseGoWhoWait for the delay, or because the service wants no call, with a delay or without.
+func TestResetLetsThoseGoWhoWait(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		for name, prepare := range map[string]func(r *backoff.Responsive, p, q backoff.Permit){
+			"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Done(backoff.Throttled) },
+			"a delay, and no call": func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Done(backoff.ThrottledFor(30 * time.Second)) },
+			"no call, without delay": func(r *backoff.Responsive, _, q backoff.Permit) {
+				r.Reset()
+				q.Done(backoff.ThrottledFor(30 * time.Second))
+			},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: 10 * time.Second, RandomizationFactor: -1}))
+				prepare(r, wait(t, r), wait(t, r))
+				begun := time.Now()
+				var all sync.WaitGroup
+				var permits [3]backoff.Permit
+				for i := range permits {
+					all.Go(func() { permits[i] = wait(t, r) })
+				}
+				synctest.Wait()
+				if s := r.Stats(); s.Waiting != 3 {
+					t.Errorf("%v, %s: got %d who wait want 3", mode, name, s.Waiting)
+				}
+				time.Sleep(time.Second)
+				r.Reset()
+				all.Wait()
+				if got := time.Since(begun); got != time.Second {
+					t.Errorf("%v, %s: got the last turn after %v want it at Reset, after 1s", mode, name, got)
+				}
+				atOnce(permits[:], func(p backoff.Permit) { p.Done(backoff.Throttled) })
+				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
+					t.Errorf("%v, %s: got %+v want three that slept, and that what became of their calls counts", mode, name, s)
+				}
+			})
+		}
+	}
+}
+
+// TestIdleReset forgets a delay that nobody has asked for, and no other.
+func TestIdleReset(t *testing.T) {
+	for _, tt := range []struct {
+		reset, idle time.Duration
+		want        time.Duration
+	}{
+		{time.Minute, time.Minute - 1, time.Second},
+		{time.Minute, time.Minute, 0},
+		{0, 5*time.Minute - 1, time.Second},
+		{0, 5 * time.Minute, 0},
+		{-1, 1000 * time.Hour, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := slow(t, backoff.Config{IdleReset: tt.reset}, time.Second)
+			time.Sleep(tt.idle)
+			if got := r.Delay(); got != tt.want {
+				t.Errorf("IdleReset %v, %v without a call: got %v want %v", tt.reset, tt.idle, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestIdleResetByWaiting: whoever comes after a long silence need not wait, and is not counted as one who has; whoever comes before breaks it.
+func TestIdleResetByWaiting(t *testing.T) {
+	const idle = time.Minute
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		for _, tt := range []struct {
+			name   string
+			pauses []time.Duration
+			want   time.Duration
+		}{
+			{"long enough", []time.Duration{idle}, 0},
+			{"broken by a call", []time.Duration{idle - 2*time.Second, idle - 2*time.Second}, 10 * time.Second},
+			{"broken, then long enough", []time.Duration{idle - 2*time.Second, idle}, 0},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				slept := 0
+				r := slow(t, backoff.Config{Mode: mode, IdleReset: idle, Hooks: backoff.Hooks{
+					Slept: func(context.Context, backoff.SleepEvent) { slept++ },
+				}}, 10*time.Second)
+				for i, pause := range tt.pauses {
+					time.Sleep(pause)
+					if i < len(tt.pauses)-1 {
+						wait(t, r) // never done
+					}
+				}
+				before, begun := slept, time.Now()
+				wait(t, r) // without a look at the delay before, which forgets it too
+				if tt.want == 0 && (slept != before || r.Stats().Waiting != 0 || time.Since(begun) != 0) {
+					t.Errorf("%v, %s: got %d that slept, %+v want %d, and none sleeping", mode, tt.name, slept, r.Stats(), before)
+				}
+				if got := r.Delay(); got != tt.want {
+					t.Errorf("%v, %s: got a delay of %v want %v", mode, tt.name, got, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// TestALongSleepIsNoSilence: the delay of somebody who sleeps it is not forgotten, nor when he is awake again.
+func TestALongSleepIsNoSilence(t *testing.T) {
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		synctest.Test(t, func(t *testing.T) {
+			r := slow(t, backoff.Config{Mode: mode, IdleReset: time.Minute}, time.Hour)
+			go func() { _, _ = r.Wait(t.Context()) }()
+			time.Sleep(30 * time.Minute)
+			if got := r.Delay(); got != time.Hour {
+				t.Errorf("%v, while somebody sleeps: got %v want 1h", mode, got)
+			}
+			time.Sleep(30*time.Minute + time.Second)
+			if got := r.Delay(); got != time.Hour {
+				t.Errorf("%v, a second after he slept: got %v want 1h", mode, got)
+			}
+		})
+	}
+}
+
+// TestIdleResetByThoseWhoRetry: whoever is throttled after a long silence begins with the first delay, also where nobody has looked at the delay
+// before. While somebody waits as he was told it is not silent, however short IdleReset is.
+func TestIdleResetByThoseWhoRetry(t *testing.T) {
+	const idle = time.Minute
+	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
+		for name, again := range map[string]func(t *testing.T, r *backoff.Responsive, b *backoff.BackOff) time.Duration{
+			"SleepOnFailure": func(t *testing.T, r *backoff.Responsive, _ *backoff.BackOff) time.Duration {
+				begun := time.Now()
+				if err := r.SleepOnFailure(t.Context()); err != nil {
+					t.Error(err)
+				}
+				return time.Since(begun)
+			},
+			"an operation": func(_ *testing.T, _ *backoff.Responsive, b *backoff.BackOff) time.Duration {
+				b.Reset()
+				return b.NextBackOff()
+			},
+			"another operation": func(_ *testing.T, r *backoff.Responsive, _ *backoff.BackOff) time.Duration {
+				return r.BackOff().NextBackOff()
+			},
+			"one that goes on": func(_ *testing.T, _ *backoff.Responsive, b *backoff.BackOff) time.Duration { return b.NextBackOff() },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				var steps []bool
+				r := backoff.Must(backoff.New(backoff.Config{
+					Name: "x", Mode: mode, InitialInterval: 10 * time.Second, MaxInterval: time.Hour, UpMultiplier: 10, RandomizationFactor: -1, IdleReset: idle,
+					Hooks: backoff.Hooks{Stepped: func(e backoff.StepEvent) { steps = append(steps, e.Up()) }},
+				}))
+				b := r.BackOff()
+				for _, want := range []time.Duration{10 * time.Second, 100 * time.Second, 1000 * time.Second} {
+					if got := b.NextBackOff(); got != want {
+						t.Errorf("%v, %s: NextBackOff: got %v want %v", mode, name, got, want)
+					}
+					time.Sleep(want) // longer than IdleReset
+				}
+				time.Sleep(idle)
+				if got := again(t, r, b); got != 10*time.Second {
+					t.Errorf("%v, %s: after a silence: got %v want 10s", mode, name, got)
+				}
+				if s := r.Stats(); len(steps) != 5 || steps[3] || !steps[4] || s.Ups != 4 || s.Downs != 1 {
+					t.Errorf("%v, %s: got steps up %v, %+v want three, one down, one up", mode, name, steps, s)
+				}
+			})
+		}
+	}
+}

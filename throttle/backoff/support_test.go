@@ -1,0 +1,72 @@
+package backoff_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+)
+
+// wait waits, which must not fail.
+func wait(t *testing.T, r *backoff.Responsive) backoff.Permit {
+	t.Helper()
+	p, err := r.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), d)
+}
+
+// slow returns a Responsive with a delay, one of whose turns was just taken.
+func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsive {
+	t.Helper()
+	c.Name, c.InitialInterval, c.MaxInterval, c.RandomizationFactor = "x", delay, delay, -1
+	r := backoff.Must(backoff.New(c))
+	wait(t, r).Done(backoff.Throttled)
+	return r
+}
+
+// caught wants a panic.
+func caught(t *testing.T, want string, something func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got != want {
+			t.Errorf("panicked with %v want %v", got, want)
+		}
+	}()
+	something()
+}
+
+// atOnce does something with each, in goroutines that begin together.
+func atOnce[T any](all []T, f func(T)) {
+	var wg sync.WaitGroup
+	begin := make(chan struct{})
+	for _, one := range all {
+		wg.Go(func() {
+			<-begin
+			f(one)
+		})
+	}
+	close(begin)
+	wg.Wait()
+}
+
+func sleepFor(ctx context.Context, d time.Duration) {
+	if d <= 0 { // for two timers that are due at once in a bubble Go 1.26's race detector may crash
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
