@@ -1,6 +1,11 @@
 package storetest
 
 import (
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,4 +15,95 @@ import (
 func TestMemoryStore(t *testing.T) {
 	s := bucket.NewMemoryStore()
 	Run(t, func(*testing.T) bucket.Store { return s }, ClockResolution(time.Nanosecond))
+}
+
+const brokenProcess = "SPILLWAY_BUCKET_STORETEST_BROKEN"
+
+// TestRunFails runs a broken store in a process of its own, where it may fail as a user's test does.
+func TestRunFails(t *testing.T) {
+	if os.Getenv(brokenProcess) != "" {
+		open := names(strings.ToLower)(nil)
+		Run(t, func(*testing.T) bucket.Store { return open() })
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run", "^TestRunFails$/^(key|reset)$", "-test.v")
+	cmd.Env = append(os.Environ(), brokenProcess+"=1")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Errorf("a store that does not tell upper case from lower: the test passed, want it to fail")
+	}
+	for _, want := range []string{
+		"--- FAIL: TestRunFails/key/of_any_bytes_are_apart",
+		"a bucket beside others whose keys are much like its own",
+		"--- PASS: TestRunFails/key/long_ones_are_apart",
+		"--- PASS: TestRunFails/reset/fills",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("output of a test of such a store: got no %q in\n%s", want, out)
+		}
+	}
+}
+
+func mutants() []mutant {
+	return slices.Concat(takeMutants(), answerMutants(), timeMutants(), returnMutants(), limitMutants(), keyMutants(), raceMutants(), handleMutants())
+}
+
+// TestBrokenStoresAreFound breaks a store in every way that a case is there to find, and wants that case to fail.
+func TestBrokenStoresAreFound(t *testing.T) {
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			for _, name := range m.found {
+				t.Run(name, func(t *testing.T) {
+					r := record(t, caseNamed(t, name), m.open)
+					if len(r.failures) == 0 {
+						t.Errorf("got no failure, want this case to find that a store %s", m.name)
+						return
+					}
+					t.Logf("found: %s", r.failures[0])
+				})
+			}
+		})
+	}
+}
+
+// TestEveryCaseFindsSomething wants no case that no broken store fails.
+func TestEveryCaseFindsSomething(t *testing.T) {
+	idle := map[string]bool{}
+	for _, g := range groups() {
+		for _, c := range g.cases {
+			idle[g.name+"/"+c.name] = true
+		}
+	}
+	for _, m := range mutants() {
+		for _, name := range m.found {
+			delete(idle, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(idle)) {
+		t.Errorf("case %q: no broken store is there for it to find", name)
+	}
+}
+
+// TestGoodStoresInBubble runs the suite as broken stores are run, on two that are not.
+func TestGoodStoresInBubble(t *testing.T) {
+	memory := func(*recorder) func() bucket.Store {
+		s := bucket.NewMemoryStore()
+		return func() bucket.Store { return s }
+	}
+	for store, open := range map[string]func(*recorder) func() bucket.Store{"memory": memory, "levels": shared(func(*storage) {})} {
+		for _, g := range groups() {
+			for _, c := range g.cases {
+				t.Run(store+"/"+g.name+"/"+c.name, func(t *testing.T) {
+					if r := record(t, c, open); len(r.failures) > 0 {
+						t.Errorf("got failures %q, want none", r.failures)
+					}
+				})
+			}
+		}
+	}
 }

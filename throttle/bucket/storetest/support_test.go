@@ -2,14 +2,76 @@ package storetest
 
 import (
 	"context"
-	"maps"
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
+
+// recorder is a reporter that notes what a case says.
+type recorder struct {
+	ctx      context.Context
+	mu       sync.Mutex
+	failures []string
+	cleanups []func()
+}
+
+func (*recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) Context() context.Context { return r.ctx }
+
+// record runs a case inside a bubble, where waiting takes no time, and returns what it said.
+func record(t *testing.T, c testCase, open func(*recorder) func() bucket.Store) *recorder {
+	t.Helper()
+	r := &recorder{}
+	synctest.Test(t, func(*testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		r.ctx = ctx
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.run(newRig(r, open(r)))
+		}()
+		<-done
+		cancel()
+		for _, cleanup := range slices.Backward(r.cleanups) {
+			cleanup()
+		}
+	})
+	return r
+}
+
+// caseNamed finds a case by "group/case".
+func caseNamed(t *testing.T, name string) testCase {
+	t.Helper()
+	for _, g := range groups() {
+		for _, c := range g.cases {
+			if g.name+"/"+c.name == name {
+				return c
+			}
+		}
+	}
+	t.Fatalf("there is no case %q", name)
+	return testCase{}
+}
 
 // storage is what all handles of a store share, and how it is broken: what is nil works as it should.
 type storage struct {
@@ -151,62 +213,3 @@ func each(breakIt func(b *broken, handle int)) func(*recorder) func() bucket.Sto
 
 // aMoment lets a little time go by, in which others work.
 func aMoment() { <-time.After(time.Microsecond) }
-
-func mutants() []mutant {
-	return slices.Concat(takeMutants(), answerMutants(), timeMutants(), returnMutants(), limitMutants(), keyMutants(), raceMutants(), handleMutants())
-}
-
-// TestBrokenStoresAreFound breaks a store in every way that a case is there to find, and wants that case to fail.
-func TestBrokenStoresAreFound(t *testing.T) {
-	for _, m := range mutants() {
-		t.Run(m.name, func(t *testing.T) {
-			for _, name := range m.found {
-				t.Run(name, func(t *testing.T) {
-					r := record(t, caseNamed(t, name), m.open)
-					if len(r.failures) == 0 {
-						t.Errorf("got no failure, want this case to find that a store %s", m.name)
-						return
-					}
-					t.Logf("found: %s", r.failures[0])
-				})
-			}
-		})
-	}
-}
-
-// TestEveryCaseFindsSomething wants no case that no broken store fails.
-func TestEveryCaseFindsSomething(t *testing.T) {
-	idle := map[string]bool{}
-	for _, g := range groups() {
-		for _, c := range g.cases {
-			idle[g.name+"/"+c.name] = true
-		}
-	}
-	for _, m := range mutants() {
-		for _, name := range m.found {
-			delete(idle, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(idle)) {
-		t.Errorf("case %q: no broken store is there for it to find", name)
-	}
-}
-
-// TestGoodStoresInBubble runs the suite as broken stores are run, on two that are not.
-func TestGoodStoresInBubble(t *testing.T) {
-	memory := func(*recorder) func() bucket.Store {
-		s := bucket.NewMemoryStore()
-		return func() bucket.Store { return s }
-	}
-	for store, open := range map[string]func(*recorder) func() bucket.Store{"memory": memory, "levels": shared(func(*storage) {})} {
-		for _, g := range groups() {
-			for _, c := range g.cases {
-				t.Run(store+"/"+g.name+"/"+c.name, func(t *testing.T) {
-					if r := record(t, c, open); len(r.failures) > 0 {
-						t.Errorf("got failures %q, want none", r.failures)
-					}
-				})
-			}
-		}
-	}
-}
