@@ -1,174 +1,204 @@
 package storetest
 
 import (
+	"maps"
 	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// takes breaks how a level is taken from.
-func takes(take func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision)) func(*recorder) func() bucket.Store {
-	return shared(func(s *storage) { s.take = take })
-}
-
-// asks breaks what is asked for.
-func asks(change func(r *bucket.Request)) func(*recorder) func() bucket.Store {
-	return takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
-		change(&r)
-		return v.Take(r.Limit, now, r.Min, r.Max)
-	})
-}
-
-// tells breaks what is told.
-func tells(change func(d *bucket.Decision, r bucket.Request)) func(*recorder) func() bucket.Store {
-	return shared(func(s *storage) {
-		s.decision = func(d bucket.Decision, r bucket.Request) bucket.Decision {
-			change(&d, r)
-			return d
-		}
-	})
-}
-
 func takeMutants() []mutant {
 	return []mutant{
-		{"grants one too many", []string{"take/all at once", "take/decides as a level does", "race/first requests of a bucket", "race/buckets do not share"}, asks(func(r *bucket.Request) {
+		{"grants one too many", asks(func(r *bucket.Request) {
 			if r.Max == 1 {
 				r.Limit.Capacity++
 				r.Limit = r.Limit.WithDefaults()
 			}
-		})},
-		{"charges for a denial", []string{"take/a denial charges nothing"}, takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		}), []string{"take/all at once", "take/decides as a level does", "race/first requests of a bucket", "race/buckets do not share"}},
+		{"charges for a denial", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed {
 				next, _ = v.Take(r.Limit, now, 0, r.Max)
 			}
 			return next, d
-		})},
-		{"leaves a level too far ahead", []string{"limit/much faster"}, takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		}), []string{"take/a denial charges nothing"}},
+		{"leaves a level too far ahead", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed {
 				next = v
 			}
 			return next, d
-		})},
-		{"charges for a peek", []string{"take/a peek changes nothing"}, takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		}), []string{"limit/much faster"}},
+		{"charges for a peek", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
 			_, d := v.Take(r.Limit, now, r.Min, r.Max)
 			next, _ := v.Take(r.Limit, now, r.Min, max(1, r.Max))
 			return next, d
-		})},
-		{"never grants more than the least", []string{"take/as many as there are between least and most"}, asks(func(r *bucket.Request) { r.Max = r.Min })},
-		{"grants all that is wanted, or nothing", []string{"take/as many as there are between least and most", "retry/after a part"}, asks(func(r *bucket.Request) {
-			r.Min = min(r.Max, r.Limit.Capacity)
-		})},
-		{"grants a part of what is the least", []string{"take/all at once", "take/a denial charges nothing"}, asks(func(r *bucket.Request) { r.Min = min(r.Min, 1) })},
-		{"counts in 32 bits", []string{"extreme/a token per nanosecond for ten years", "extreme/fixed, very many per year", "extreme/fixed, very many per microsecond", "extreme/as many tokens as a year has nanoseconds"}, asks(func(r *bucket.Request) {
-			r.Max = max(r.Min, min(r.Max, math.MaxInt32))
-		})},
-		{"overflows when very many are wanted", []string{"extreme/one token per year", "extreme/ten tokens, one per year", "extreme/one token per microsecond", "extreme/fixed, one per year", "extreme/fixed, one per microsecond", "extreme/a token per nanosecond, and one in all", "extreme/a rate that is no whole number", "take/as many as there are between least and most"}, asks(func(r *bucket.Request) {
+		}), []string{"take/a peek changes nothing"}},
+		{"never grants more than the least", asks(func(r *bucket.Request) { r.Max = r.Min }), []string{"take/as many as there are between least and most"}},
+		{"grants all that is wanted, or nothing", asks(func(r *bucket.Request) { r.Min = min(r.Max, r.Limit.Capacity) }), []string{
+			"take/as many as there are between least and most", "retry/after a part",
+		}},
+		{"grants a part of what is the least", asks(func(r *bucket.Request) { r.Min = min(r.Min, 1) }), []string{"take/all at once", "take/a denial charges nothing"}},
+		{"counts in 32 bits", asks(func(r *bucket.Request) { r.Max = max(r.Min, min(r.Max, math.MaxInt32)) }), []string{
+			"extreme/a token per nanosecond for ten years", "extreme/fixed, very many per year", "extreme/fixed, very many per microsecond",
+			"extreme/as many tokens as a year has nanoseconds",
+		}},
+		{"overflows when very many are wanted", asks(func(r *bucket.Request) {
 			if r.Max > math.MaxInt64/2 {
 				r.Max = r.Min
 			}
-		})},
+		}), []string{
+			"extreme/one token per year", "extreme/ten tokens, one per year", "extreme/one token per microsecond", "extreme/fixed, one per year",
+			"extreme/fixed, one per microsecond", "extreme/a token per nanosecond, and one in all",
+		}},
+		{"tells what there was before", tells(func(d *bucket.Decision) { d.Remaining += d.Granted }), []string{"take/decides as a level does"}},
+		{"does not tell the limit", tells(func(d *bucket.Decision) { d.Limit = 0 }), []string{"take/decides as a level does"}},
+		{"says that a policy has decided", tells(func(d *bucket.Decision) { d.Source = bucket.FromPolicy }), []string{"take/decides as a level does"}},
+		{"says that it denies what it grants in part", tells(func(d *bucket.Decision) { d.Allowed = d.Allowed && d.RetryAfter == 0 }), []string{
+			"take/as many as there are between least and most",
+		}},
 	}
-}
-
-func answerMutants() []mutant {
-	return []mutant{
-		{"tells what there was before", []string{"take/decides as a level does"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.Remaining += d.Granted })},
-		{"does not tell the limit", []string{"take/decides as a level does"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.Limit = 0 })},
-		{"says that a policy has decided", []string{"take/decides as a level does"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.Source = bucket.FromPolicy })},
-		{"does not tell when it will be full", []string{"take/decides as a level does"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.ResetAfter = 0 })},
-		{"tells in whole seconds when it will be full", []string{"refill/comes back evenly"}, tells(func(d *bucket.Decision, _ bucket.Request) {
-			d.ResetAfter = d.ResetAfter.Truncate(time.Second)
-		})},
-		{"does not tell when to come again", []string{"retry/who waits for RetryAfter is granted", "retry/after a part"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.RetryAfter = 0 })},
-		{"tells to come again too early", []string{"retry/who waits for RetryAfter is granted", "retry/after a part"}, tells(func(d *bucket.Decision, _ bucket.Request) {
-			d.RetryAfter = max(0, d.RetryAfter-time.Microsecond)
-		})},
-		{"tells to come again too late", []string{"retry/who comes before is not", "take/all at once"}, tells(func(d *bucket.Decision, _ bucket.Request) { d.RetryAfter *= 2 })},
-		{"tells to come again when it is full", []string{"retry/who comes before is not"}, tells(func(d *bucket.Decision, _ bucket.Request) {
-			if d.RetryAfter > 0 {
-				d.RetryAfter = d.ResetAfter
-			}
-		})},
-		{"says that it denies what it grants in part", []string{"take/as many as there are between least and most"}, tells(func(d *bucket.Decision, r bucket.Request) {
-			d.Allowed = d.Granted == r.Max
-		})},
-	}
-}
-
-// limits breaks which limit counts.
-func limits(change func(l *bucket.Limit)) func(*recorder) func() bucket.Store {
-	return shared(func(s *storage) {
-		s.limit = func(r bucket.Request) bucket.Limit {
-			change(&r.Limit)
-			return r.Limit.WithDefaults()
-		}
-	})
 }
 
 func timeMutants() []mutant {
 	return []mutant{
-		{"has a clock of whole 10 milliseconds", []string{"refill/comes back evenly", "retry/who waits for RetryAfter is granted"}, each(func(b *broken, _ int) {
-			b.now = func() int64 { return time.Now().Truncate(10 * time.Millisecond).UnixNano() }
-		})},
-		{"has a clock that is one percent slow", []string{"refill/comes back evenly"}, each(func(b *broken, _ int) {
-			begun := time.Now()
-			b.now = func() int64 { return begun.Add(time.Since(begun) * 99 / 100).UnixNano() }
-		})},
-		{"has a clock that stands", []string{"refill/never above capacity", "refill/a fixed bucket is filled at once"}, each(func(b *broken, _ int) {
-			b.now = func() int64 { return 1_800_000_000_000_000_000 }
-		})},
-		{"has handles with clocks of their own", []string{"rate/not one too many and none lost in any time"}, each(func(b *broken, handle int) {
-			b.now = func() int64 { return time.Now().Add(time.Duration(handle) * time.Second).UnixNano() }
-		})},
-		{"fills too quickly by a rounded nanosecond", []string{"extreme/a rate that is no whole number"}, takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
-			if l := r.Limit; l.Algorithm == bucket.Continuous && l.Refill > 1 {
-				r.Limit.Refill, r.Limit.Period = 1, max(1, l.Period/time.Duration(l.Refill))
+		{"does not tell when it will be full", tells(func(d *bucket.Decision) { d.ResetAfter = 0 }), []string{"take/decides as a level does"}},
+		{"tells in whole seconds when it will be full", tells(func(d *bucket.Decision) { d.ResetAfter = d.ResetAfter.Truncate(time.Second) }), []string{"refill/comes back evenly"}},
+		{"does not tell when to come again", tells(func(d *bucket.Decision) { d.RetryAfter = 0 }), []string{"retry/who waits for RetryAfter is granted", "retry/after a part"}},
+		{"tells to come again too early", tells(func(d *bucket.Decision) { d.RetryAfter = max(0, d.RetryAfter-time.Microsecond) }), []string{
+			"retry/who waits for RetryAfter is granted", "retry/after a part",
+		}},
+		{"tells to come again too late", tells(func(d *bucket.Decision) { d.RetryAfter *= 2 }), []string{"retry/who comes before is not", "take/all at once"}},
+		{"has a clock of whole 10 milliseconds", clock(func(now, _ time.Time, _ int) time.Time { return now.Truncate(10 * time.Millisecond) }), []string{
+			"refill/comes back evenly", "retry/who waits for RetryAfter is granted",
+		}},
+		{"has a clock that is one percent slow", clock(func(now, begun time.Time, _ int) time.Time { return begun.Add(now.Sub(begun) * 99 / 100) }), []string{"refill/comes back evenly"}},
+		{"has a clock that stands", clock(func(_, begun time.Time, _ int) time.Time { return begun }), []string{
+			"refill/never above capacity", "refill/a fixed bucket is filled at once",
+		}},
+		{"has handles with clocks of their own", clock(func(now, _ time.Time, handle int) time.Time { return now.Add(time.Duration(handle) * time.Second) }), []string{
+			"rate/not one too many and none lost in any time",
+		}},
+		{"fills too quickly by a rounded nanosecond", asks(func(r *bucket.Request) {
+			if l := &r.Limit; l.Algorithm == bucket.Continuous && l.Refill > 1 {
+				l.Refill, l.Period = 1, max(1, l.Period/time.Duration(l.Refill))
+			}
+		}), []string{"extreme/a rate that is no whole number"}},
+		{"fills twice as quickly", asks(func(r *bucket.Request) {
+			if r.Limit.Algorithm == bucket.Continuous {
+				r.Limit.Refill *= 2
+			}
+		}), []string{"rate/not one too many and none lost in any time", "refill/comes back evenly"}},
+		{"saves up what comes when it is full", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			if r.Limit.Algorithm == bucket.Continuous && v != (bucket.Level{}) {
+				extra := max(0, now-v.At) / int64(r.Limit.Interval())
+				r.Limit.Capacity += min(extra, r.Limit.Capacity)
 			}
 			return v.Take(r.Limit, now, r.Min, r.Max)
-		})},
-		{"fills twice as quickly", []string{"rate/not one too many and none lost in any time", "refill/comes back evenly"}, limits(func(l *bucket.Limit) {
-			if l.Algorithm == bucket.Continuous {
-				l.Refill *= 2
+		}), []string{"refill/never above capacity"}},
+		{"begins fixed periods with the first request", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			l := r.Limit
+			if l.Algorithm != bucket.Fixed {
+				return v.Take(l, now, r.Min, r.Max)
 			}
-		})},
-		{"saves up what comes when it is full", []string{"refill/never above capacity"}, takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
-			if r.Limit.Algorithm == bucket.Fixed || v == (bucket.Level{}) {
-				return v.Take(r.Limit, now, r.Min, r.Max)
+			if v.At <= now-int64(l.Period) {
+				v = bucket.Level{At: now}
 			}
-			extra := max(0, now-v.At) / int64(r.Limit.Interval())
-			r.Limit.Capacity += min(extra, r.Limit.Capacity)
-			return v.Take(r.Limit, now, r.Min, r.Max)
-		})},
-		{"begins fixed periods with the first request", []string{"refill/fixed periods lie on one grid"}, takes(
-			func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
-				l := r.Limit
-				if l.Algorithm != bucket.Fixed {
-					return v.Take(l, now, r.Min, r.Max)
-				}
-				if v.At <= now-int64(l.Period) {
-					v = bucket.Level{At: now}
-				}
-				grid := now - now%int64(l.Period)
-				next, d := bucket.Level{At: grid, Used: v.Used}.Take(l, grid+now-v.At, r.Min, r.Max)
-				return bucket.Level{At: v.At, Used: next.Used}, d
-			},
-		)},
-		{"knows no fixed periods", []string{"refill/a fixed bucket is filled at once", "rate/a fixed period grants its capacity"}, limits(func(l *bucket.Limit) { l.Algorithm = bucket.Continuous })},
-		{"keeps what was used in the period before", []string{"refill/a fixed bucket is filled at once", "rate/a fixed period grants its capacity"}, takes(
-			func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
-				if r.Limit.Algorithm == bucket.Fixed && v.At > 0 && v.At < now-now%int64(r.Limit.Period) {
-					v = bucket.Level{At: now - now%int64(r.Limit.Period), Used: v.Used / 2}
-				}
-				return v.Take(r.Limit, now, r.Min, r.Max)
-			},
-		)},
-		{"fills again within a fixed period", []string{"rate/a fixed period grants its capacity"}, limits(func(l *bucket.Limit) {
-			if l.Algorithm == bucket.Fixed {
-				l.Period /= 2
+			grid := now - now%int64(l.Period)
+			next, d := bucket.Level{At: grid, Used: v.Used}.Take(l, grid+now-v.At, r.Min, r.Max)
+			return bucket.Level{At: v.At, Used: next.Used}, d
+		}), []string{"refill/fixed periods lie on one grid"}},
+		{"knows no fixed periods", asks(func(r *bucket.Request) { r.Limit.Algorithm = bucket.Continuous }), []string{
+			"refill/a fixed bucket is filled at once", "rate/a fixed period grants its capacity",
+		}},
+		{"fills again within a fixed period", asks(func(r *bucket.Request) {
+			if r.Limit.Algorithm == bucket.Fixed {
+				r.Limit.Period /= 2
 			}
-		})},
+		}), []string{"rate/a fixed period grants its capacity"}},
 	}
+}
+
+func returnMutants() []mutant {
+	return []mutant{
+		{"ignores a Return", givesBack(func(v bucket.Level, _ bucket.Limit, _, _ int64) bucket.Level { return v }), []string{
+			"return/gives back as many", "race/what is returned is granted again, once",
+		}},
+		{"gives back one at a time", givesBack(func(v bucket.Level, l bucket.Limit, now, _ int64) bucket.Level { return v.Return(l, now, 1) }), []string{"return/gives back as many"}},
+		{"gives back twice", givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			return v.Return(l, now, n).Return(l, now, n)
+		}), []string{
+			"return/gives back as many", "race/what is returned is granted again, once", "key/of any bytes are apart",
+		}},
+		{"gives back more than there is place for", shared(func(s *storage) {
+			surplus := map[string]int64{}
+			s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+				next := v.Return(l, now, n)
+				if next.Full(l, now) {
+					surplus[said(l)] += min(n, 1)
+				}
+				return next
+			}
+			s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+				r.Limit.Capacity += surplus[said(r.Limit)]
+				return v.Take(r.Limit, now, r.Min, r.Max)
+			}
+		}), []string{"return/never above capacity", "return/to a bucket that nobody knows"}},
+		{"overflows when very many are returned", givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if l.Algorithm == bucket.Fixed {
+				return bucket.Level{At: v.At, Used: v.Used - n}
+			}
+			return bucket.Level{At: max(now, v.At-n*int64(l.Interval()))}
+		}), []string{"return/never above capacity"}},
+		{"takes when less than nothing is returned", givesBack(func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if n < 0 {
+				v, _ = v.Take(l, now, 0, 1)
+			}
+			return v.Return(l, now, n)
+		}), []string{"return/nothing, and less than that"}},
+		{"returns to all buckets", shared(func(s *storage) {
+			s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+				for key, other := range s.levels {
+					s.levels[key] = other.Return(l, now, n)
+				}
+				return v.Return(l, now, n)
+			}
+		}), []string{"return/to one bucket only"}},
+		{"gives the present period what the last one had", givesToThePresent(), []string{"return/what was taken in another period is lost"}},
+		{"resets nothing", shared(func(s *storage) { s.reset = func(*storage, string) {} }), []string{"reset/fills", "take/another handle sees it"}},
+		{"empties a bucket that nobody knows when it is reset", shared(func(s *storage) {
+			s.reset = func(s *storage, key string) {
+				if _, known := s.levels[key]; known {
+					s.levels[key] = bucket.Level{}
+					return
+				}
+				s.levels[key], _ = bucket.Level{}.Take(lasting(3, bucket.Continuous), 1<<62, 0, 3)
+			}
+		}), []string{"reset/of a bucket that nobody knows"}},
+		{"resets all buckets", shared(func(s *storage) {
+			s.reset = func(s *storage, _ string) { maps.DeleteFunc(s.levels, func(string, bucket.Level) bool { return true }) }
+		}), []string{"reset/fills one bucket only"}},
+	}
+}
+
+// givesToThePresent keeps what is given back of another period as a negative use, and grants it.
+func givesToThePresent() opening {
+	return shared(func(s *storage) {
+		s.giveBack = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level {
+			if begins := now - now%int64(l.Period); l.Algorithm == bucket.Fixed && v.At < begins {
+				return bucket.Level{At: begins, Used: -n}
+			}
+			return v.Return(l, now, n)
+		}
+		s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			l := r.Limit
+			if v.Used < 0 {
+				l.Capacity, v.Used = l.Capacity-v.Used, 0
+			}
+			next, d := v.Take(l, now, r.Min, r.Max)
+			d.Limit = r.Limit.Capacity
+			return next, d
+		}
+	})
 }

@@ -39,7 +39,7 @@ func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Context() context.Context { return r.ctx }
 
 // record runs a case inside a bubble, where waiting takes no time, and returns what it said.
-func record(t *testing.T, c testCase, open func(*recorder) func() bucket.Store) *recorder {
+func record(t *testing.T, c testCase, open opening) *recorder {
 	t.Helper()
 	r := &recorder{}
 	synctest.Test(t, func(*testing.T) {
@@ -59,33 +59,24 @@ func record(t *testing.T, c testCase, open func(*recorder) func() bucket.Store) 
 	return r
 }
 
-// caseNamed finds a case by "group/case".
-func caseNamed(t *testing.T, name string) testCase {
-	t.Helper()
-	for _, g := range groups() {
-		for _, c := range g.cases {
-			if g.name+"/"+c.name == name {
-				return c
-			}
-		}
-	}
-	t.Fatalf("there is no case %q", name)
-	return testCase{}
-}
-
 // storage is what all handles of a store share, and how it is broken: what is nil works as it should.
 type storage struct {
 	mu     sync.Mutex
 	levels map[string]bucket.Level
 
-	name     func(key string) string             // under which a bucket is kept
-	limit    func(r bucket.Request) bucket.Limit // that counts
-	take     func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision)
-	decision func(d bucket.Decision, r bucket.Request) bucket.Decision // that is told
-	giveBack func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level
+	name     func(key string) string // under which a bucket is kept
+	take     taking
+	decision func(d *bucket.Decision) // that is returned
+	giveBack giving
 	reset    func(s *storage, key string)
 	unlocked bool // while it decides, others may write
 }
+
+type (
+	taking  = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision)
+	giving  = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level
+	opening = func(*recorder) func() bucket.Store
+)
 
 // broken is a handle on a storage.
 type broken struct {
@@ -136,16 +127,13 @@ func (b *broken) update(ctx context.Context, key string, decide func(v bucket.Le
 
 func (b *broken) Take(ctx context.Context, r bucket.Request) (d bucket.Decision, err error) {
 	err = b.update(ctx, r.Key, func(v bucket.Level) bucket.Level {
-		if b.limit != nil {
-			r.Limit = b.limit(r)
-		}
 		if b.take != nil {
 			v, d = b.take(v, r, b.time())
 		} else {
 			v, d = v.Take(r.Limit, b.time(), r.Min, r.Max)
 		}
 		if b.decision != nil {
-			d = b.decision(d, r)
+			b.decision(&d)
 		}
 		return v
 	})
@@ -184,12 +172,12 @@ func (b *broken) Close() error {
 // mutant is a way to be broken, and the cases that must find it.
 type mutant struct {
 	name  string
+	open  opening
 	found []string
-	open  func(*recorder) func() bucket.Store
 }
 
 // shared breaks the storage of all handles.
-func shared(breakIt func(*storage)) func(*recorder) func() bucket.Store {
+func shared(breakIt func(*storage)) opening {
 	return func(*recorder) func() bucket.Store {
 		s := &storage{levels: map[string]bucket.Level{}}
 		breakIt(s)
@@ -197,8 +185,8 @@ func shared(breakIt func(*storage)) func(*recorder) func() bucket.Store {
 	}
 }
 
-// each breaks every handle, and tells it its number.
-func each(breakIt func(b *broken, handle int)) func(*recorder) func() bucket.Store {
+// each breaks every handle. Handles are numbered.
+func each(breakIt func(b *broken, handle int)) opening {
 	return func(*recorder) func() bucket.Store {
 		s := &storage{levels: map[string]bucket.Level{}}
 		handles := 0
@@ -213,3 +201,47 @@ func each(breakIt func(b *broken, handle int)) func(*recorder) func() bucket.Sto
 
 // aMoment lets a little time go by, in which others work.
 func aMoment() { <-time.After(time.Microsecond) }
+
+// takes breaks how a level is taken from.
+func takes(take taking) opening { return shared(func(s *storage) { s.take = take }) }
+
+// asks breaks what is asked for.
+func asks(change func(r *bucket.Request)) opening {
+	return takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		change(&r)
+		return v.Take(r.Limit, now, r.Min, r.Max)
+	})
+}
+
+// limits breaks which limit counts, given the first one that a bucket was used with.
+func limits(change func(first bucket.Limit, v *bucket.Level, l *bucket.Limit)) opening {
+	return shared(func(s *storage) {
+		first := map[string]bucket.Limit{}
+		s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+			if _, known := first[r.Key]; !known {
+				first[r.Key] = r.Limit
+			}
+			change(first[r.Key], &v, &r.Limit)
+			return v.Take(r.Limit, now, r.Min, r.Max)
+		}
+	})
+}
+
+// tells breaks the decision that is returned.
+func tells(change func(d *bucket.Decision)) opening {
+	return shared(func(s *storage) { s.decision = change })
+}
+
+// givesBack breaks what is returned to a bucket.
+func givesBack(change giving) opening { return shared(func(s *storage) { s.giveBack = change }) }
+
+// names breaks under which name a bucket is kept.
+func names(name func(key string) string) opening { return shared(func(s *storage) { s.name = name }) }
+
+// clock breaks the clock of each handle.
+func clock(change func(now, begun time.Time, handle int) time.Time) opening {
+	return each(func(b *broken, handle int) {
+		begun := time.Now()
+		b.now = func() int64 { return change(time.Now(), begun, handle).UnixNano() }
+	})
+}
