@@ -119,33 +119,38 @@ func TestAPanicLeavesNoPlaceInLine(t *testing.T) {
 	}
 }
 
-// TestHooksMayCallBack everything, from wherever they are told.
+// TestHooksMayCallBack: hooks, Classify and the function of a call run without a lock.
 func TestHooksMayCallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *backoff.Responsive
 		var b *backoff.BackOff
-		told := 0
-		back := func() {
-			told++
+		calls := map[string]int{}
+		back := func(from string) {
+			calls[from]++
 			_, _, _ = r.Stats(), r.Delay(), r.GetMetrics()
 			b.Reset()
-			if told == 1 {
+			if len(calls) == 1 && calls[from] == 1 {
 				b.NextBackOff()
 				b.Succeeded()
 			}
 		}
-		r = backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, Hooks: backoff.Hooks{
-			Stepped: func(backoff.StepEvent) { back() },
-			Slept:   func(context.Context, backoff.SleepEvent) { back() },
-			Closed:  func(r *backoff.Responsive) { back(); _ = r.Close() },
-		}}))
+		r = backoff.Must(backoff.New(backoff.Config{
+			Name: "x", InitialInterval: time.Second,
+			Classify: func(error) backoff.Outcome { back("Classify"); return backoff.Throttled },
+			Hooks: backoff.Hooks{
+				Stepped: func(backoff.StepEvent) { back("Stepped") },
+				Slept:   func(context.Context, backoff.SleepEvent) { back("Slept") },
+				Closed:  func(r *backoff.Responsive) { back("Closed"); _ = r.Close() },
+			},
+		}))
 		b = r.BackOff()
 		b.NextBackOff()
-		wait(t, r).Done(backoff.Throttled)
-		wait(t, r).Done(backoff.Throttled)
+		for range 2 {
+			_ = r.Do(t.Context(), func(context.Context) error { back("f"); return nil })
+		}
 		_ = r.Close()
-		if told < 5 {
-			t.Errorf("told %d times", told)
+		if len(calls) != 5 || calls["Stepped"] < 3 {
+			t.Errorf("got calls %v want some of all five", calls)
 		}
 	})
 }

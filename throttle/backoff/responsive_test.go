@@ -66,6 +66,10 @@ func TestClosedSaysNothingOfTheService(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	_ = r.Close()
 	err := r.Do(t.Context(), func(context.Context) error { t.Error("called"); return nil })
+	value, other := backoff.Do(t.Context(), r, nil, func(context.Context) (int, error) { t.Error("called"); return 1, nil })
+	if value != 0 || !errors.Is(other, backoff.ErrClosed) {
+		t.Errorf("Do of a value: got %v, %v want 0, %v", value, other, backoff.ErrClosed)
+	}
 	if !errors.Is(err, backoff.ErrClosed) || !errors.Is(err, throttle.ErrShed) || throttle.DefaultClassify(t.Context(), err) != throttle.Ignored ||
 		throttle.FaultOf(err) != throttle.FaultShed || backoff.Classify(err) != backoff.Ignored {
 		t.Errorf("got %v, %v, %v", err, throttle.DefaultClassify(t.Context(), err), backoff.Classify(err))

@@ -2,6 +2,8 @@ package backoff_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,19 +12,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// saved is how many calls the service of the simulations saves up while it is not asked.
+// saved is how many calls the simulated service saves up while it is not called.
 const saved = 20
 
-// answer is what the service says: whether it has served the call, and if not, perhaps when to come again.
-type answer struct {
-	served bool
-	after  time.Duration
-}
-
-// service bears so many calls per second, of which it saves up a few, and takes a while for each.
+// service serves a rate of calls and throttles the others. Each call takes a while.
 type service struct {
 	latency    time.Duration
-	retryAfter time.Duration
+	retryAfter time.Duration // of throttled calls
 
 	mu     sync.Mutex
 	rate   float64
@@ -33,18 +29,23 @@ type service struct {
 	served    []int // in each second
 	throttled []int
 	events    uint64    // of overload
-	event     time.Time // when the last was first seen
+	event     time.Time // when the last one was first seen
 }
 
-func newService(rate float64, latency time.Duration, seconds int) *service {
-	now := time.Now()
+func newService(sc scenario) *service {
+	now, seconds := time.Now(), len(sc.rates)*int(sc.each/time.Second)
 	return &service{
-		latency: latency, rate: rate, tokens: saved, at: now, origin: now, event: now,
+		latency: sc.latency, retryAfter: sc.retryAfter, tokens: saved, at: now, origin: now, event: now,
 		served: make([]int, seconds), throttled: make([]int, seconds),
 	}
 }
 
-// set changes the rate.
+// refill brings the tokens up to now.
+func (s *service) refill(now time.Time) {
+	s.tokens = min(saved, s.tokens+now.Sub(s.at).Seconds()*s.rate)
+	s.at = now
+}
+
 func (s *service) set(rate float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,14 +53,8 @@ func (s *service) set(rate float64) {
 	s.rate = rate
 }
 
-// refill brings the bucket up to now.
-func (s *service) refill(now time.Time) {
-	s.tokens = min(saved, s.tokens+now.Sub(s.at).Seconds()*s.rate)
-	s.at = now
-}
-
-// call is one call. What it says is decided when it comes, as a service with a bucket of capacity units does.
-func (s *service) call() answer {
+// call is one call. The service decides when the call arrives, and answers after the latency.
+func (s *service) call() backoff.Outcome {
 	begun := time.Now()
 	s.mu.Lock()
 	s.refill(begun)
@@ -67,126 +62,55 @@ func (s *service) call() answer {
 	if ok {
 		s.tokens--
 	}
-	second := int(begun.Sub(s.origin) / time.Second)
 	s.mu.Unlock()
 	time.Sleep(s.latency)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	counts := s.throttled
 	if ok {
-		s.note(s.served, second)
-		return answer{served: true}
+		counts = s.served
 	}
-	s.note(s.throttled, second)
-	s.overloaded(begun)
-	return answer{after: s.retryAfter}
-}
-
-// note counts a call of a second of the simulation.
-func (s *service) note(counts []int, second int) {
-	if second < len(counts) {
+	if second := int(begun.Sub(s.origin) / time.Second); second < len(counts) {
 		counts[second]++
 	}
-}
-
-// overloaded counts events of overload: calls that are throttled are of one event if they were under way when its first answer came. So many is
-// the most that can be told apart by anybody, for only who has called after an answer can have heeded it.
-func (s *service) overloaded(begun time.Time) {
-	if !begun.Before(s.event) {
+	if ok {
+		return backoff.Success
+	}
+	if !begun.Before(s.event) { // calls that overlap the first answer of an event belong to that event
 		s.events++
 		s.event = time.Now()
 	}
+	return backoff.ThrottledFor(s.retryAfter)
 }
 
-// sum adds up some seconds.
-func sum(counts []int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
-
-// way is how a worker makes one call.
-type way func(ctx context.Context, call func() answer)
-
-// subject is something that finds a rate.
-type subject struct {
-	name string
-	make func(workers int) (of func(worker int) way, delay func() time.Duration)
-}
-
-// scenario is what happens to a service and to those who call it.
+// scenario is a service with workers that call it, and its rates one after another.
 type scenario struct {
 	workers    int
 	latency    time.Duration
 	retryAfter time.Duration
 	rates      []float64
 	each       time.Duration // how long each rate stays
-	start      time.Duration // of each, which is left out of the settled goodput
+	start      time.Duration // of each rate, which the shares leave out
 }
 
-// phase is what came of a time at one rate. All are shares of 1.
+// bounds are what a phase of a simulation must keep. A zero bound holds always.
+type bounds struct {
+	goodput   float64 // least share of the rate, after the start
+	whole     float64 // least share of the rate, with the start
+	throttled float64 // highest share of the calls, after the start
+	recovered int     // most seconds until five seconds in a row had 90 % of the rate
+	burst     bool    // calls that are throttled in the start are bounded too
+}
+
+// phase is what happened at one rate.
 type phase struct {
-	goodput   float64 // of the rate, after the start
-	whole     float64 // of the rate, with the start
-	throttled float64 // of the calls, after the start
-	burst     int     // throttled calls in the start
-	recovered int     // the first second in which the 5 seconds before held 90 % of the rate; -1 for never
-	delay     time.Duration
+	goodput, whole, throttled float64
+	recovered                 int // -1 for never
+	burst                     int // calls throttled in the start
+	delay                     time.Duration
 }
 
-// outcome is what came of a simulation.
-type outcome struct {
-	phases []phase
-	events uint64
-}
-
-// simulate plays a scenario, in a bubble of its own.
-func simulate(t *testing.T, sc scenario, sub subject) (o outcome) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		each := int(sc.each / time.Second)
-		s := newService(sc.rates[0], sc.latency, each*len(sc.rates))
-		s.retryAfter = sc.retryAfter
-		of, delay := sub.make(sc.workers)
-		ctx, stop := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		for w := range sc.workers {
-			call := of(w)
-			all.Go(func() {
-				for ctx.Err() == nil {
-					call(ctx, s.call)
-				}
-			})
-		}
-		delays := make([]time.Duration, len(sc.rates))
-		for i, rate := range sc.rates {
-			s.set(rate)
-			delays[i] = watch(each, delay)
-		}
-		stop()
-		all.Wait()
-		for i, rate := range sc.rates {
-			p := judge(s.served[i*each:(i+1)*each], s.throttled[i*each:(i+1)*each], rate, int(sc.start/time.Second))
-			p.delay = delays[i]
-			o.phases = append(o.phases, p)
-		}
-		o.events = s.events
-	})
-	return o
-}
-
-// watch lets some seconds pass, and returns the mean delay of their second half.
-func watch(seconds int, delay func() time.Duration) (mean time.Duration) {
-	for i := range seconds {
-		time.Sleep(time.Second)
-		if i >= seconds/2 {
-			mean += delay()
-		}
-	}
-	return mean / time.Duration(seconds-seconds/2)
-}
-
-// judge makes a phase of what was counted in each of its seconds.
+// judge sums up what was counted in each second of a phase.
 func judge(served, throttled []int, rate float64, start int) phase {
 	const window, enough = 5, 0.9
 	p := phase{recovered: -1}
@@ -202,35 +126,74 @@ func judge(served, throttled []int, rate float64, start int) phase {
 	return p
 }
 
-// ours is a Responsive that all workers share, or a fleet of several processes that have one each. Telemetry of the last is written to keep.
-func ours(name string, processes int, c backoff.Config, keep *[]*backoff.Responsive) subject {
-	return subject{name: name, make: func(int) (func(int) way, func() time.Duration) {
-		c.Name = name
-		fleet := make([]*backoff.Responsive, processes)
-		for i := range fleet {
-			fleet[i] = backoff.Must(backoff.New(c))
-		}
-		if keep != nil {
-			*keep = fleet
-		}
-		return func(worker int) way { return calling(fleet[worker%processes]) }, fleet[0].Delay
-	}}
+func sum(counts []int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
 
-// calling makes calls through a Responsive.
-func calling(r *backoff.Responsive) way {
-	return func(ctx context.Context, call func() answer) {
-		p, err := r.Wait(ctx)
-		if err != nil {
-			return
-		}
-		switch a := call(); {
-		case a.served:
-			p.Done(backoff.Success)
-		case a.after > 0:
-			p.Done(backoff.ThrottledFor(a.after))
-		default:
-			p.Done(backoff.Throttled)
+// broken names the bounds that a phase breaks. All workers begin at once, without a delay: each of
+// them may be throttled 16 times in the start, and 64 more are allowed.
+func (b *bounds) broken(p phase, workers int) string {
+	var all []string
+	complain := func(broken bool, format string, args ...any) {
+		if broken {
+			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
+	complain(p.goodput < b.goodput, "goodput %.3f want at least %v", p.goodput, b.goodput)
+	complain(p.whole < b.whole, "goodput with the start %.3f want at least %v", p.whole, b.whole)
+	complain(b.throttled > 0 && p.throttled > b.throttled, "throttled %.3f want at most %v", p.throttled, b.throttled)
+	complain(b.recovered > 0 && (p.recovered < 0 || p.recovered > b.recovered), "recovered after %d s want at most %d", p.recovered, b.recovered)
+	complain(b.burst && p.burst > 64+16*workers, "%d throttled in the start want at most %d", p.burst, 64+16*workers)
+	return strings.Join(all, ", ")
+}
+
+// simulate plays a scenario in a bubble, with a Responsive that all workers share, or without any.
+// It returns the phases, the Responsive's statistics and how many events of overload there were.
+func simulate(t *testing.T, sc scenario, paced bool) (phases []phase, stats backoff.Stats, events uint64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, r := newService(sc), backoff.Must(backoff.New(backoff.Config{Name: "x"}))
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range sc.workers {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if !paced {
+						s.call()
+					} else if p, err := r.Wait(ctx); err == nil {
+						p.Done(s.call())
+					}
+				}
+			})
+		}
+		each, start := int(sc.each/time.Second), int(sc.start/time.Second)
+		delays := make([]time.Duration, len(sc.rates))
+		for i, rate := range sc.rates {
+			s.set(rate)
+			delays[i] = watch(each, r)
+		}
+		stop()
+		all.Wait()
+		for i, rate := range sc.rates {
+			p := judge(s.served[i*each:(i+1)*each], s.throttled[i*each:(i+1)*each], rate, start)
+			p.delay = delays[i]
+			phases = append(phases, p)
+		}
+		stats, events = r.Stats(), s.events
+	})
+	return phases, stats, events
+}
+
+// watch lets some seconds pass, and returns the mean delay of their second half.
+func watch(seconds int, r *backoff.Responsive) (mean time.Duration) {
+	for i := range seconds {
+		time.Sleep(time.Second)
+		if i >= seconds/2 {
+			mean += r.Delay()
+		}
+	}
+	return mean / time.Duration(seconds-seconds/2)
 }
