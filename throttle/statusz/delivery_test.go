@@ -2,17 +2,16 @@ package statusz
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
 // audited is a page on a server without timeouts of its own, and how many answers it is giving.
@@ -38,11 +37,21 @@ func (s *site) ask(t *testing.T, target string) net.Conn {
 	return conn
 }
 
-// fill makes throttles that have more than 1 kB each in the JSON.
-func fill(t *testing.T, p *Page, throttles int) {
-	t.Helper()
-	for i := range throttles {
-		newThrottle(t, p, throttle.Config{Name: fmt.Sprintf("%0200d", i)})
+// long returns a Status that has 42 kB in the JSON.
+func long() Status {
+	word := strings.Repeat("<", 200) // which is escaped by six bytes
+	return Status{Name: strings.Repeat(word, 10), Figures: slices.Repeat([]Figure{{Name: word}}, maxFigures)}
+}
+
+// fill adds sources that are long in the first sample. Later samples are short, and cost little.
+func fill(p *Page, sources int) {
+	for range sources {
+		s := long()
+		p.Add(SourceFunc(func() Status {
+			first := s
+			s = Status{}
+			return first
+		}))
 	}
 }
 
@@ -55,7 +64,7 @@ func TestDeadClientsAreDropped(t *testing.T) {
 	for _, target := range answers() {
 		synctest.Test(t, func(t *testing.T) {
 			p := New() // not closed: at the end of the bubble no goroutine may be left
-			fill(t, p, 100)
+			p.Add(status(long()))
 			s, answering := audited(t, p)
 			for range 10 {
 				defer s.ask(t, target).Close()
@@ -96,7 +105,7 @@ func TestSlowClientsHaveAMinute(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := New()
 			defer p.Close()
-			fill(t, p, 700)
+			fill(p, 16)
 			s, answering := audited(t, p)
 			size := int64(request(p, http.MethodGet, "/?format=json").Body.Len())
 			if pieces := size / pieceSize; pieces < 8 || pieces > 18 {
@@ -118,7 +127,7 @@ func TestCloseEndsAnswers(t *testing.T) {
 	for _, target := range append(answers()[:2], "/?format=stream") {
 		synctest.Test(t, func(t *testing.T) {
 			p := New()
-			fill(t, p, 700)
+			fill(p, 16)
 			s, answering := audited(t, p)
 			conn := s.ask(t, target)
 			go drip(conn, writeTimeout/2)
@@ -139,7 +148,7 @@ func TestTooManyAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
-		fill(t, p, 100)
+		fill(p, 1)
 		s, _ := audited(t, p)
 		for i := range maxAnswers {
 			defer s.ask(t, answers()[i%3]).Close()

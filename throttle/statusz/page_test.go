@@ -1,12 +1,22 @@
 package statusz
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 func TestOnlyGETAndHEADAreAnswered(t *testing.T) {
@@ -16,12 +26,6 @@ func TestOnlyGETAndHEADAreAnswered(t *testing.T) {
 		w := request(p, method, "/")
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: got status %d, Allow %q, want 405, GET, HEAD", method, w.Code, w.Header().Get("Allow"))
-		}
-	}
-	for _, target := range []string{"/", "/?format=json", "/?format=stream"} {
-		w := request(p, http.MethodHead, target)
-		if w.Code != http.StatusOK || w.Body.Len() != 0 {
-			t.Errorf("HEAD %s: got status %d and %d bytes, want 200 and none", target, w.Code, w.Body.Len())
 		}
 	}
 }
@@ -189,4 +193,140 @@ func TestWhatTheUserNamesWraps(t *testing.T) {
 			t.Errorf("got rule %s, which does not wrap", rule)
 		}
 	}
+}
+
+// answerTo asks a site, and returns the answer with a description of what HEAD and GET must have in common.
+func (s *site) answerTo(t testing.TB, method, query string) (answer *http.Response, head map[string][]string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://site/debug/throttle"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err = s.client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, query, err)
+	}
+	head = maps.Clone(answer.Header)
+	for _, ofTheBody := range []string{"Date", "Content-Length"} {
+		delete(head, ofTheBody)
+	}
+	return answer, head
+}
+
+func TestHEADIsAnsweredAsGETWithoutTheBody(t *testing.T) {
+	full := func(p *Page) { p.audience.streams, p.audience.answers = maxStreams, maxAnswers }
+	closed := func(p *Page) { _ = p.Close() }
+	for _, tt := range []struct {
+		name, query string
+		before      func(*Page)
+		want        int
+	}{
+		{"the page", "", nil, 200},
+		{"JSON", "?format=json", nil, 200},
+		{"JSON with its history", "?format=json&history=1", nil, 200},
+		{"JSON with a bad query", "?format=json&history=much", nil, 400},
+		{"the page with another format's query", "?history=much", nil, 200},
+		{"an unknown format", "?format=xml", nil, 400},
+		{"a stream", "?format=stream", nil, 200},
+		{"the page, full", "", full, 503},
+		{"JSON, full", "?format=json", full, 503},
+		{"JSON with a bad query, full", "?format=json&history=much", full, 503},
+		{"a stream, full", "?format=stream", full, 503},
+		{"the page, closed", "", closed, 503},
+		{"a stream, closed", "?format=stream", closed, 503},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New()
+				defer p.Close()
+				if tt.before != nil {
+					tt.before(p)
+				}
+				s := host(t, p)
+				head, got := s.answerTo(t, http.MethodHead, tt.query)
+				body, err := io.ReadAll(head.Body)
+				if head.StatusCode != tt.want || len(body) > 0 || err != nil {
+					t.Errorf("HEAD: got status %d, %d bytes, %v want %d, none, nil", head.StatusCode, len(body), err, tt.want)
+				}
+				if p.audience.sampler != nil {
+					t.Error("HEAD has started a sampler")
+				}
+				get, want := s.answerTo(t, http.MethodGet, tt.query)
+				_ = get.Body.Close()
+				if head.StatusCode != get.StatusCode || head.Close != get.Close || !maps.EqualFunc(got, want, slices.Equal) {
+					t.Errorf("HEAD: got status %d, closing %v, header %v\nwant as GET %d, %v, %v",
+						head.StatusCode, head.Close, got, get.StatusCode, get.Close, want)
+				}
+			})
+		})
+	}
+}
+
+// TestHooksLeaveCallsAlone: only Created and Closed are told, so that calls cost what they cost without.
+func TestHooksLeaveCallsAlone(t *testing.T) {
+	p := New()
+	defer p.Close()
+	h := p.Hooks()
+	if h.Created == nil || h.Closed == nil {
+		t.Error("got no Created or no Closed")
+	}
+	if h.Shed != nil || h.Started != nil || h.Finished != nil || h.FellBack != nil {
+		t.Error("got a hook that calls would have to call")
+	}
+}
+
+func TestCallsAllocateNothing(t *testing.T) {
+	p := New()
+	defer p.Close()
+	th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Hooks: p.Hooks()}))
+	defer th.Close()
+	ok := func(context.Context) error { return nil }
+	for range 100 { // so that some are shed
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) })
+	}
+	ctx := t.Context()
+	for _, p := range []throttle.Priority{throttle.High, throttle.Low} {
+		allocs := testing.AllocsPerRun(100, func() {
+			for range 64 {
+				_ = th.Do(ctx, p, ok)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%v: got %v allocations in 64 calls want 0", p, allocs)
+		}
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		reads := watched(t, p)
+		s := host(t, p)
+		viewer := s.subscribe(t)
+		if _, _, err := viewer.next(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := p.Close(); err != nil {
+				t.Errorf("Close: got %v want nil", err)
+			}
+		}
+		if _, _, err := viewer.next(); err == nil {
+			t.Error("the stream goes on after Close")
+		}
+		before := reads.Load()
+		time.Sleep(time.Minute)
+		if after := reads.Load(); after != before {
+			t.Errorf("got %d readings after Close, want none", after-before)
+		}
+		for _, target := range []string{"/", "/?format=json", "/?format=stream"} {
+			w := request(p, http.MethodGet, target)
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+				t.Errorf("%s after Close: got status %d, Retry-After %q, want 503 and some", target, w.Code, w.Header().Get("Retry-After"))
+			}
+		}
+		th := newThrottle(t, p, throttle.Config{Name: "late"})
+		_ = th.Close()
+		p.Add(SourceFunc(func() Status { return Status{} }))()
+	})
 }

@@ -162,7 +162,7 @@ func TestSourceThatBlocks(t *testing.T) {
 			if took := time.Since(started); took != want {
 				t.Errorf("event %d: got it after %v want %v", i, took, want)
 			}
-			newThrottle(t, p, throttle.Config{Name: fmt.Sprint(i)})
+			newThrottle(t, p, throttle.Config{Name: fmt.Sprint(i), Priorities: 1})
 		}
 		if got := asked.Load(); got != 1 {
 			t.Errorf("got %d questions to a source that has not answered the first, want 1", got)
