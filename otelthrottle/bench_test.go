@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // newBench returns a Telemetry on an SDK that keeps no spans, and its reader.
@@ -31,6 +34,13 @@ func newBench(b *testing.B, options ...otelthrottle.Option) (*otelthrottle.Telem
 func under(s sdktrace.Sampler) context.Context {
 	ctx, _ := sdktrace.NewTracerProvider(sdktrace.WithSampler(s)).Tracer("application").Start(context.Background(), "request")
 	return ctx
+}
+
+// spans returns a context for each kind of span that a caller may have.
+func spans() map[string]context.Context {
+	return map[string]context.Context{
+		"no span": context.Background(), "unsampled": under(sdktrace.NeverSample()), "sampled": under(sdktrace.AlwaysSample()),
+	}
 }
 
 // BenchmarkCall makes a call that ends well: the default first, the bare throttle and one Record beside it.
@@ -112,9 +122,7 @@ func BenchmarkShed(b *testing.B) {
 
 // BenchmarkRecord is what a call with the histogram cannot do without.
 func BenchmarkRecord(b *testing.B) {
-	for name, ctx := range map[string]context.Context{
-		"no span": context.Background(), "unsampled": under(sdktrace.NeverSample()), "sampled": under(sdktrace.AlwaysSample()),
-	} {
+	for name, ctx := range spans() {
 		b.Run(name, func(b *testing.B) {
 			meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())).Meter("bench")
 			histogram, err := meter.Float64Histogram("throttle.call.duration", metric.WithExplicitBucketBoundaries(
@@ -173,5 +181,33 @@ func BenchmarkCollect(b *testing.B) {
 			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/each, "allocs/series")
 			b.ReportMetric(float64(series), "series")
 		})
+	}
+}
+
+// BenchmarkHooks is what the hooks of limiters and backoffs add: to a question to a store, to a denial, to a wait, and to a call that need
+// not wait.
+func BenchmarkHooks(b *testing.B) {
+	tel, _ := newBench(b)
+	h, slept := tel.BucketHooks(), tel.BackoffHooks().Slept
+	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: h}))
+	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
+	for name, tell := range map[string]func(context.Context){
+		"asked":  func(ctx context.Context) { h.Asked(ctx, bucket.StoreEvent{Limiter: l, Duration: time.Millisecond}) },
+		"denied": func(ctx context.Context) { h.Denied(ctx, bucket.DenialEvent{Limiter: l, Tokens: 1}) },
+		"waited": func(ctx context.Context) { h.Waited(ctx, bucket.WaitEvent{Limiter: l, Tokens: 1}) },
+		"slept":  func(ctx context.Context) { slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Millisecond}) },
+		"no wait": func(ctx context.Context) {
+			p, _ := r.Wait(ctx)
+			p.Done(backoff.Success)
+		},
+	} {
+		for where, ctx := range spans() {
+			b.Run(name+"/"+where, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					tell(ctx)
+				}
+			})
+		}
 	}
 }

@@ -1,11 +1,8 @@
 package otelthrottle_test
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -48,22 +45,6 @@ func TestRefusedCallsAreEventsOfTheCallersSpan(t *testing.T) {
 			equal(t, "event", events[0].Name, "throttle.breaker.shed")
 			wantAttributes(t, "event", events[0].Attributes, tt.want...)
 		})
-	}
-}
-
-// TestBreakersAllocateNothingMore compares calls with the hooks and without: no call allocates more, as long as no span is recording.
-func TestBreakersAllocateNothingMore(t *testing.T) {
-	l := newLab(t, setup{sampler: sdktrace.ParentBased(sdktrace.NeverSample()), options: detailed()})
-	ctx, _ := l.request(context.Background())
-	for _, id := range []string{"closed", "disabled"} {
-		var got [2]float64
-		for i, m := range []*breaker.Manager{breaker.Must(breaker.New(breaker.Config{Name: "bare"})), l.breaker(t, breaker.Config{})} {
-			disable(t, m, breaker.Key{ID: "disabled"})
-			got[i] = allocs(func() { _ = m.CanExecute(ctx, breaker.Key{ID: id}) })
-		}
-		if got[1] > got[0] || id == "closed" && got[1] > 0 {
-			t.Errorf("allocations of %d %s calls: got %v with hooks, %v without", callsPerRun, id, got[1], got[0])
-		}
 	}
 }
 
