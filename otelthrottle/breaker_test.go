@@ -280,12 +280,3 @@ func TestShutdownEndsBreakersToo(t *testing.T) {
 	l.read(t).want(t, snapshot{})
 	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
 }
-
-func TestBreakerDetailHasALimit(t *testing.T) {
-	for limit, good := range map[int]bool{-1: false, 0: true, 1: true, 1000: true, 1001: false} {
-		_, err := otelthrottle.New(otelthrottle.WithBreakerDetail(limit))
-		if want := fmt.Sprintf("otelthrottle: WithBreakerDetail(%d): want 0", limit); good != (err == nil) || !good && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("New with %d: got error %v want nil %v", limit, err, good)
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -15,21 +16,10 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
-
-// TestNilOptionsChangeNothing gives nil where something could be.
-func TestNilOptionsChangeNothing(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{
-		nil, otelthrottle.WithMeterProvider(nil), otelthrottle.WithTracerProvider(nil), otelthrottle.WithAttributes(),
-		otelthrottle.WithFilter(nil), otelthrottle.WithSpanNameFormatter(nil),
-	}})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	ctx, request := l.request(t.Context())
-	_ = th.Do(ctx, throttle.High, succeed)
-	request.End()
-	equal(t, "accepted", l.read(t)[accepted(throttle.High)], 1)
-	l.wantSpans(t, "throttle db", "request")
-}
 
 // asNewProcess is set for a test that is run once more, by itself: only a process' first global provider takes over what was made before it.
 const asNewProcess = "SPILLWAY_TEST_AS_NEW_PROCESS"
@@ -166,59 +156,29 @@ func TestNewReturnsTheMetersError(t *testing.T) {
 	newTelemetry(t, otelthrottle.WithMeterProvider(provider), otelthrottle.WithoutDuration())
 }
 
-// TestShutdownReturnsTheRegistrationsError once, and is over all the same.
-func TestShutdownReturnsTheRegistrationsError(t *testing.T) {
-	refusal := errors.New("it is not yours")
-	reader := sdkmetric.NewManualReader()
-	provider := failingProvider{sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), "unregister", refusal}
-	tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
-	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
-	if err := tel.Shutdown(t.Context()); !errors.Is(err, refusal) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
-		t.Errorf("Shutdown: got error %v want otelthrottle: %v", err, refusal)
-	}
-	if err := tel.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: got error %v want nil", err)
-	}
-	read(t, reader).want(t, snapshot{})
-}
-
-// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole.
-func TestStrangeNames(t *testing.T) {
-	tests := []struct{ name, throttle, want string }{
-		{"spaces", "my orders db", "my orders db"},
-		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
-		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
-		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
-		{"zero byte", "a\x00b", "a\x00b"},
-		{"not UTF-8", "a\xffb\xc3\x28", "a\uFFFDb\uFFFD("},
-		{"only not UTF-8", "\xff\xfe", "\uFFFD"},
-		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{})
-			th := l.throttle(t, throttle.Config{Name: tt.throttle})
-			l.reject(t, th, throttle.Low, 60)
-			ctx, request := l.request(t.Context())
-			_ = th.Do(ctx, throttle.High, succeed)
-			l.shed(ctx, t, th, throttle.Low, 1)
-			request.End()
-			equal(t, "accepted", l.read(t)[series(otelthrottle.MetricCalls, "throttle.name", tt.want, "throttle.priority", "high",
-				"throttle.decision", "admitted", "throttle.outcome", "accepted")], 1)
-			wantValid(t, e.scrape(t, ""), 13)
-			e.scrape(t, openMetrics)
-			l.wantSpans(t, "throttle "+tt.want, "request")
-			equal(t, "name in the shed event", l.spanNamed(t, "request").Events()[0].Attributes[0].Value.AsString(), tt.want)
+// TestTelemetryThatNobodyMade tells nothing, and harms nobody who has its hooks.
+func TestTelemetryThatNobodyMade(t *testing.T) {
+	for name, tel := range map[string]*otelthrottle.Telemetry{"nil": nil, "zero": {}} {
+		t.Run(name, func(t *testing.T) {
+			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+			if err := th.Do(t.Context(), throttle.High, succeed); err != nil {
+				t.Errorf("Do: got error %v want nil", err)
+			}
+			m := throttle.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: tel.BreakerHooks()}))
+			disable(t, m, breaker.Key{ID: "a"})
+			refuse(t.Context(), t, m, breaker.Key{ID: "a"})
+			limiter := throttle.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.Every(time.Hour), Hooks: tel.BucketHooks()}))
+			equal(t, "granted", take(t.Context(), t, limiter, 2), 1)
+			slow := throttle.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
+			everyOutcome(t, slow)
+			for what, err := range map[string]error{
+				"Close of a throttle": th.Close(), "Close of a breaker": m.Close(), "Close of a limiter": limiter.Close(),
+				"Close of a backoff": slow.Close(), "Shutdown": tel.Shutdown(t.Context()), "second Shutdown": tel.Shutdown(t.Context()),
+			} {
+				if err != nil {
+					t.Errorf("%s: got error %v want nil", what, err)
+				}
+			}
 		})
 	}
-}
-
-// TestNamesThatBecomeTheSame are one source.
-func TestNamesThatBecomeTheSame(t *testing.T) {
-	l, e := newScrapedLab(t, setup{})
-	for _, name := range []string{"db\xff", "db\xfe", "db\uFFFD"} {
-		times(2, l.throttle(t, throttle.Config{Name: name}), throttle.High, nil)
-	}
-	equal(t, "accepted", l.read(t)[strings.Replace(accepted(throttle.High), "=db", "=db\uFFFD", 1)], 6)
-	wantValid(t, e.scrape(t, ""), 12)
 }

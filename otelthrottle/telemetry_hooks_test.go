@@ -2,66 +2,96 @@ package otelthrottle_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestShutdownEndsTheTelemetry and nothing else.
-func TestShutdownEndsTheTelemetry(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	l.reject(t, th, throttle.Low, 60)
-	times(2, th, throttle.High, nil)
-	durations := l.read(t).of(otelthrottle.MetricCallDuration)
-	for range 2 {
-		if err := l.tel.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown: got error %v want nil", err)
-		}
+// TestHooksThatAreNotNeededAreNil spares a throttle what nobody listens to: a nil hook costs nothing.
+func TestHooksThatAreNotNeededAreNil(t *testing.T) {
+	const shed, started, finished = "shed ", "started ", "finished "
+	tests := []struct {
+		name    string
+		options []otelthrottle.Option
+		want    string
+	}{
+		{"default", nil, shed + started + finished},
+		{"without duration", []otelthrottle.Option{otelthrottle.WithoutDuration()}, shed + started + finished},
+		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, finished},
+		{"without both", []otelthrottle.Option{otelthrottle.WithoutDuration(), otelthrottle.WithoutSpans()}, ""},
 	}
-	ctx, request := l.request(t.Context())
-	if err := th.Do(ctx, throttle.High, succeed); err != nil {
-		t.Errorf("call after Shutdown: got error %v want nil", err)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newLab(t, setup{options: tt.options}).tel.Hooks()
+			got := ""
+			if h.Shed != nil {
+				got += shed
+			}
+			if h.Started != nil {
+				got += started
+			}
+			if h.Finished != nil {
+				got += finished
+			}
+			if h.FellBack != nil {
+				got += "fell back"
+			}
+			equal(t, "hooks", got, tt.want)
+			equal(t, "Created and Closed", h.Created != nil && h.Closed != nil, true)
+		})
 	}
-	l.shed(ctx, t, th, throttle.Low, 1)
-	late := l.throttle(t, throttle.Config{Name: "late"})
-	times(1, late, throttle.High, nil)
-	_, _ = late.Close(), th.Close()
-	request.End()
-
-	l.wantSpans(t, "request")
-	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
-	// The SDK keeps what has been pushed into a histogram until the MeterProvider is shut down.
-	l.read(t).want(t, durations)
 }
 
-// TestShutdownWithACancelledContext ends the telemetry too: where nothing is sent, there is nothing to wait for.
-func TestShutdownWithACancelledContext(t *testing.T) {
-	l := newLab(t, setup{})
-	l.throttle(t, throttle.Config{Name: "db"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.tel.Shutdown(ctx); err != nil {
-		t.Errorf("Shutdown: got error %v want nil", err)
+// TestHooksThatAreJoinedTwiceCountOnce of whatever kind, and let go of what is closed.
+func TestHooksThatAreJoinedTwiceCountOnce(t *testing.T) {
+	tests := []struct {
+		name  string
+		calls func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error }
+		want  string
+	}{
+		{"throttle", func(_ *testing.T, _ *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
+			same := tel.Hooks()
+			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: throttle.JoinHooks(same, same)}))
+			times(1, th, throttle.High, nil)
+			return th
+		}, accepted(throttle.High)},
+		{"throttle, hooks made twice", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
+			th := l.throttle(t, throttle.Config{Name: "db", Hooks: tel.Hooks()})
+			times(1, th, throttle.High, nil)
+			return th
+		}, accepted(throttle.High)},
+		{"breaker", func(t *testing.T, _ *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
+			m := throttle.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: breaker.JoinHooks(tel.BreakerHooks(), tel.BreakerHooks())}))
+			admit(t, m, breaker.Key{ID: "a"})
+			return m
+		}, decided("admitted", breaker.Closed)},
+		{"bucket", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
+			limiter := l.limiter(t, bucket.Config{Hooks: tel.BucketHooks()})
+			take(t.Context(), t, limiter, 1)
+			return limiter
+		}, requests(otelthrottle.ResultGranted)},
+		{"backoff", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
+			r := l.backoff(t, backoff.Config{Hooks: tel.BackoffHooks()})
+			end(t.Context(), t, r, backoff.Success)
+			return r
+		}, ended("success")},
 	}
-	l.read(t).want(t, snapshot{})
-}
-
-// TestProvidersMayGoFirst shuts the providers down before the adapter.
-func TestProvidersMayGoFirst(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	if err := errors.Join(l.meters.Shutdown(t.Context()), l.traces.Shutdown(t.Context())); err != nil {
-		t.Fatalf("Shutdown of the providers: got error %v want nil", err)
-	}
-	ctx, _ := l.request(t.Context())
-	if err := th.Do(ctx, throttle.High, succeed); err != nil {
-		t.Errorf("call: got error %v want nil", err)
-	}
-	if err := errors.Join(l.tel.Shutdown(t.Context()), th.Close()); err != nil {
-		t.Errorf("Shutdown and Close: got error %v want nil", err)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
+			first := tt.calls(t, l, l.tel)
+			equal(t, tt.want, l.read(t)[tt.want], 1)
+			second := tt.calls(t, l, l.tel)
+			equal(t, tt.want+", of two", l.read(t)[tt.want], 2)
+			_ = first.Close()
+			equal(t, tt.want+", one closed", l.read(t)[tt.want], 2)
+			_ = second.Close()
+			l.read(t).want(t, snapshot{})
+		})
 	}
 }
 

@@ -201,3 +201,75 @@ func TestShutdownFromEverywhere(t *testing.T) {
 	equal(t, "accepted", j.sent.take()[accepted(throttle.High)], 3)
 	_ = j.meters.Shutdown(t.Context())
 }
+
+// TestShutdownEndsTheTelemetry and nothing else.
+func TestShutdownEndsTheTelemetry(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	l.reject(t, th, throttle.Low, 60)
+	times(2, th, throttle.High, nil)
+	durations := l.read(t).of(otelthrottle.MetricCallDuration)
+	for range 2 {
+		if err := l.tel.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: got error %v want nil", err)
+		}
+	}
+	ctx, request := l.request(t.Context())
+	if err := th.Do(ctx, throttle.High, succeed); err != nil {
+		t.Errorf("call after Shutdown: got error %v want nil", err)
+	}
+	l.shed(ctx, t, th, throttle.Low, 1)
+	late := l.throttle(t, throttle.Config{Name: "late"})
+	times(1, late, throttle.High, nil)
+	_, _ = late.Close(), th.Close()
+	request.End()
+
+	l.wantSpans(t, "request")
+	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
+	// The SDK keeps what has been pushed into a histogram until the MeterProvider is shut down.
+	l.read(t).want(t, durations)
+}
+
+// TestShutdownWithACancelledContext ends the telemetry too: where nothing is sent, there is nothing to wait for.
+func TestShutdownWithACancelledContext(t *testing.T) {
+	l := newLab(t, setup{})
+	l.throttle(t, throttle.Config{Name: "db"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.tel.Shutdown(ctx); err != nil {
+		t.Errorf("Shutdown: got error %v want nil", err)
+	}
+	l.read(t).want(t, snapshot{})
+}
+
+// TestProvidersMayGoFirst shuts the providers down before the adapter.
+func TestProvidersMayGoFirst(t *testing.T) {
+	l := newLab(t, setup{})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	if err := errors.Join(l.meters.Shutdown(t.Context()), l.traces.Shutdown(t.Context())); err != nil {
+		t.Fatalf("Shutdown of the providers: got error %v want nil", err)
+	}
+	ctx, _ := l.request(t.Context())
+	if err := th.Do(ctx, throttle.High, succeed); err != nil {
+		t.Errorf("call: got error %v want nil", err)
+	}
+	if err := errors.Join(l.tel.Shutdown(t.Context()), th.Close()); err != nil {
+		t.Errorf("Shutdown and Close: got error %v want nil", err)
+	}
+}
+
+// TestShutdownReturnsTheRegistrationsError once, and is over all the same.
+func TestShutdownReturnsTheRegistrationsError(t *testing.T) {
+	refusal := errors.New("it is not yours")
+	reader := sdkmetric.NewManualReader()
+	provider := failingProvider{sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), "unregister", refusal}
+	tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
+	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+	if err := tel.Shutdown(t.Context()); !errors.Is(err, refusal) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
+		t.Errorf("Shutdown: got error %v want otelthrottle: %v", err, refusal)
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Errorf("second Shutdown: got error %v want nil", err)
+	}
+	read(t, reader).want(t, snapshot{})
+}

@@ -3,14 +3,14 @@ package otelthrottle_test
 import (
 	"context"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -145,38 +145,6 @@ func TestPlainHandlerShowsNoExemplars(t *testing.T) {
 	}
 }
 
-// errorLog takes the errors that OpenTelemetry handles while a test runs.
-type errorLog struct {
-	mu   sync.Mutex
-	errs []error
-}
-
-func (e *errorLog) Handle(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.errs = append(e.errs, err)
-}
-
-func newErrorLog(t testing.TB) *errorLog {
-	t.Helper()
-	e := &errorLog{}
-	before := otel.GetErrorHandler()
-	otel.SetErrorHandler(e)
-	t.Cleanup(func() { otel.SetErrorHandler(before) })
-	return e
-}
-
-func (e *errorLog) mentions(part string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, err := range e.errs {
-		if strings.Contains(err.Error(), part) {
-			return true
-		}
-	}
-	return false
-}
-
 // TestDroppedAttributesCrowdExemplars drops attributes of the histogram by a View. They become labels of exemplars, which
 // may have 128 runes: dropping error.type leaves room, dropping all that can be dropped does not.
 func TestDroppedAttributesCrowdExemplars(t *testing.T) {
@@ -208,4 +176,98 @@ func TestDroppedAttributesCrowdExemplars(t *testing.T) {
 			equal(t, "error about the length", errs.mentions("exceeding the limit of 128"), tt.want == 0)
 		})
 	}
+}
+
+// promtool returns the path of promtool. Without it the test is skipped, or fails where every tool has to be there.
+func promtool(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err == nil {
+		return path
+	}
+	const reason = "needs promtool (package prometheus)"
+	if os.Getenv("SPILLWAY_REQUIRE_SERVICES") == "1" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// check returns what promtool has to say about a scrape, and whether it is content.
+func check(t *testing.T, tool, scrape string) (complaints string, content bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tool, "check", "metrics")
+	cmd.Stdin = strings.NewReader(scrape)
+	said, err := cmd.CombinedOutput()
+	return string(said), err == nil
+}
+
+func TestPromtoolHasNoComplaint(t *testing.T) {
+	tool := promtool(t)
+	for _, tt := range []struct {
+		name    string
+		options []otelprometheus.Option
+	}{
+		{"default", nil},
+		{"without scope and target", []otelprometheus.Option{otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo()}},
+		{"with a namespace", []otelprometheus.Option{otelprometheus.WithNamespace("acme")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEndpoint(t, tt.options...)
+			everyKind(t, newLab(t, setup{options: detailed(), meters: []sdkmetric.Option{sdkmetric.WithReader(e.exporter)}}), throttle.Config{Name: "db"})
+			if said, content := check(t, tool, e.scrape(t, "")); !content || said != "" {
+				t.Errorf("promtool: got %q, content %v want nothing", said, content)
+			}
+		})
+	}
+}
+
+// TestPromtoolComplains plants what it should find.
+func TestPromtoolComplains(t *testing.T) {
+	tool := promtool(t)
+	const planted = "# TYPE throttle_calls counter\nthrottle_calls 1\n"
+	if said, content := check(t, tool, planted); content || !strings.Contains(said, "_total") {
+		t.Errorf("promtool: got %q, content %v want a complaint about _total", said, content)
+	}
+}
+
+// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole.
+func TestStrangeNames(t *testing.T) {
+	tests := []struct{ name, throttle, want string }{
+		{"spaces", "my orders db", "my orders db"},
+		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
+		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
+		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
+		{"zero byte", "a\x00b", "a\x00b"},
+		{"not UTF-8", "a\xffb\xc3\x28", "a\uFFFDb\uFFFD("},
+		{"only not UTF-8", "\xff\xfe", "\uFFFD"},
+		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, e := newScrapedLab(t, setup{})
+			th := l.throttle(t, throttle.Config{Name: tt.throttle})
+			l.reject(t, th, throttle.Low, 60)
+			ctx, request := l.request(t.Context())
+			_ = th.Do(ctx, throttle.High, succeed)
+			l.shed(ctx, t, th, throttle.Low, 1)
+			request.End()
+			equal(t, "accepted", l.read(t)[series(otelthrottle.MetricCalls, "throttle.name", tt.want, "throttle.priority", "high",
+				"throttle.decision", "admitted", "throttle.outcome", "accepted")], 1)
+			wantValid(t, e.scrape(t, ""), 13)
+			e.scrape(t, openMetrics)
+			l.wantSpans(t, "throttle "+tt.want, "request")
+			equal(t, "name in the shed event", l.spanNamed(t, "request").Events()[0].Attributes[0].Value.AsString(), tt.want)
+		})
+	}
+}
+
+// TestNamesThatBecomeTheSame are one source.
+func TestNamesThatBecomeTheSame(t *testing.T) {
+	l, e := newScrapedLab(t, setup{})
+	for _, name := range []string{"db\xff", "db\xfe", "db\uFFFD"} {
+		times(2, l.throttle(t, throttle.Config{Name: name}), throttle.High, nil)
+	}
+	equal(t, "accepted", l.read(t)[strings.Replace(accepted(throttle.High), "=db", "=db\uFFFD", 1)], 6)
+	wantValid(t, e.scrape(t, ""), 12)
 }

@@ -1,0 +1,116 @@
+package otelthrottle_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// everyOwnKey has a value of the user's for every key that series and spans have of the schema's.
+func everyOwnKey() []attribute.KeyValue {
+	mine := []attribute.KeyValue{otelthrottle.KeyProbability.String("mine"), otelthrottle.KeyBucketSource.String("mine")}
+	for _, d := range schema() {
+		for _, set := range d.attributes {
+			for key := range strings.FieldsSeq(set) {
+				mine = append(mine, attribute.String(key, "mine"))
+			}
+		}
+	}
+	return mine
+}
+
+// TestKeysOfTheSchemaAreNotTheUsers: a success that has an error.type, because every series has, is a failure to whoever counts.
+func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
+	var told []string
+	for _, options := range [][]otelthrottle.Option{detailed(), append(detailed(), otelthrottle.WithAttributes(everyOwnKey()...))} {
+		l := newLab(t, setup{options: options})
+		everyKind(t, l, throttle.Config{Name: "db"})
+		ctx, request := l.request(t.Context())
+		_ = l.throttle(t, throttle.Config{Name: "db"}).Do(ctx, throttle.High, succeed)
+		request.End()
+		told = append(told, strings.Join(slices.Sorted(maps.Keys(l.read(t))), "\n"))
+		for _, kv := range l.spanNamed(t, "throttle db").Attributes() {
+			if kv.Value.AsString() == "mine" || kv.Key == otelthrottle.KeyErrorType {
+				t.Errorf("attribute of a call that succeeded: got %s %q", kv.Key, kv.Value.AsString())
+			}
+		}
+	}
+	equal(t, "series", told[1], told[0])
+}
+
+// TestAttributesWithoutAKeyAreAnError that says whose they are, instead of a label that no exporter can write.
+func TestAttributesWithoutAKeyAreAnError(t *testing.T) {
+	tel, err := otelthrottle.New(
+		otelthrottle.WithAttributes(attribute.String("zone", "b")),
+		otelthrottle.WithAttributes(attribute.String("app", "shop"), attribute.String("", "red")),
+	)
+	if want := "otelthrottle: WithAttributes: attribute 3 of 3 has no key"; tel != nil || err == nil || err.Error() != want {
+		t.Errorf("New: got %v and error %v want nil and %s", tel, err, want)
+	}
+}
+
+// TestNilOptionsChangeNothing gives nil where something could be.
+func TestNilOptionsChangeNothing(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{
+		nil, otelthrottle.WithMeterProvider(nil), otelthrottle.WithTracerProvider(nil), otelthrottle.WithAttributes(),
+		otelthrottle.WithFilter(nil), otelthrottle.WithSpanNameFormatter(nil),
+	}})
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, request := l.request(t.Context())
+	_ = th.Do(ctx, throttle.High, succeed)
+	request.End()
+	equal(t, "accepted", l.read(t)[accepted(throttle.High)], 1)
+	l.wantSpans(t, "throttle db", "request")
+}
+
+func TestBreakerDetailHasALimit(t *testing.T) {
+	for limit, good := range map[int]bool{-1: false, 0: true, 1: true, 1000: true, 1001: false} {
+		_, err := otelthrottle.New(otelthrottle.WithBreakerDetail(limit))
+		if want := fmt.Sprintf("otelthrottle: WithBreakerDetail(%d): want 0", limit); good != (err == nil) || !good && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("New with %d: got error %v want nil %v", limit, err, good)
+		}
+	}
+}
+
+// TestAttributesOfTheUsers are on both signals, but for those of the schema, and the user's slice is left alone.
+func TestAttributesOfTheUsers(t *testing.T) {
+	mine := []attribute.KeyValue{
+		attribute.String("zone", "b"), attribute.String("throttle.name", "mine"), attribute.String("app", "shop"),
+		attribute.String("throttle.outcome", "mine"), attribute.String("throttle.decision", "mine"),
+	}
+	l := newLab(t, setup{options: []otelthrottle.Option{
+		otelthrottle.WithAttributes(mine...), otelthrottle.WithAttributes(attribute.String("team", "red")),
+	}})
+	mine[0] = attribute.String("zone", "changed")
+	th := l.throttle(t, throttle.Config{Name: "db"})
+	ctx, request := l.request(t.Context())
+	_ = th.Do(ctx, throttle.High, succeed)
+	l.reject(t, th, throttle.Low, 60)
+	_ = th.Do(ctx, throttle.Low, succeed)
+	request.End()
+
+	common := []string{"zone", "b", "app", "shop", "team", "red", "throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted"}
+	got := l.read(t)
+	equal(t, "calls", got[series(otelthrottle.MetricCalls, append(common, "throttle.decision", "admitted")...)], 1)
+	equal(t, "durations", got[series(otelthrottle.MetricCallDuration, common...)], 1)
+	for _, s := range l.spans.Ended() {
+		if s.Name() != "throttle db" {
+			continue
+		}
+		set := attribute.NewSet(s.Attributes()...)
+		for key, want := range map[attribute.Key]string{
+			"zone": "b", "app": "shop", "team": "red", "throttle.name": "db", "throttle.outcome": "accepted", "throttle.decision": "admitted",
+		} {
+			value, _ := set.Value(key)
+			equal(t, "attribute "+string(key)+" of a span", value.AsString(), want)
+		}
+	}
+	equal(t, "the user's slice", mine[1].Value.AsString()+" "+mine[2].Value.AsString(), "mine shop")
+}

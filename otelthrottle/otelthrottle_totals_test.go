@@ -1,0 +1,370 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// audit counts series from what hooks are told. What one call is told of is put together by way of its context.
+type audit struct {
+	mu     sync.Mutex
+	series snapshot
+}
+
+// fate is what has been told of one call.
+type fate struct {
+	cause  throttle.Cause
+	shadow bool
+}
+
+type fateKey struct{}
+
+func fateOf(ctx context.Context) *fate { return ctx.Value(fateKey{}).(*fate) }
+
+func (a *audit) count(metric string, pairs ...string) {
+	key := series(metric, pairs...)
+	a.mu.Lock()
+	a.series[key]++
+	a.mu.Unlock()
+}
+
+// withError adds the error.type of a fault, which a call without an error does not have.
+func withError(pairs []string, f throttle.Fault) []string {
+	switch f {
+	case throttle.FaultNone:
+		return pairs
+	case throttle.FaultOther:
+		return append(pairs, "error.type", "_OTHER")
+	}
+	return append(pairs, "error.type", f.String())
+}
+
+func (a *audit) hooks() throttle.Hooks {
+	return throttle.Hooks{Shed: a.shed, Started: a.started, Finished: a.finished, FellBack: a.fellBack}
+}
+
+func (a *audit) shed(ctx context.Context, e throttle.ShedEvent) {
+	if e.Shadow {
+		fateOf(ctx).cause = e.Cause
+		return
+	}
+	a.count(otelthrottle.MetricCalls, "throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(),
+		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", e.Cause.String())
+}
+
+func (a *audit) started(ctx context.Context, e throttle.StartEvent) context.Context {
+	fateOf(ctx).shadow = e.Shadow
+	return ctx
+}
+
+func (a *audit) finished(ctx context.Context, e throttle.FinishEvent) {
+	pairs := withError([]string{
+		"throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(), "throttle.outcome", e.Outcome.String(),
+	}, e.Fault)
+	a.count(otelthrottle.MetricCallDuration, pairs...)
+	if f := fateOf(ctx); f.shadow {
+		pairs = append(pairs, "throttle.decision", "shadow_shed", "throttle.cause", f.cause.String())
+	} else {
+		pairs = append(pairs, "throttle.decision", "admitted")
+	}
+	a.count(otelthrottle.MetricCalls, pairs...)
+}
+
+func (a *audit) fellBack(_ context.Context, e throttle.FallbackEvent) {
+	a.count(otelthrottle.MetricFallbacks, withError([]string{
+		"throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(), "throttle.outcome", e.Outcome.String(),
+	}, throttle.FaultOf(e.Err))...)
+}
+
+// ends are the ways in which a random call may end, rejections often enough for a throttle to shed.
+func ends() []error {
+	return []error{
+		nil, nil, nil, errPlain, errBusy, errBusy, errBusy, faults.ResourceExhausted(), faults.NotFound, faults.PermissionDenied, faults.Bad(),
+		context.DeadlineExceeded, context.Canceled, throttle.RejectedError(errPlain), throttle.ErrShed,
+	}
+}
+
+// randomCall makes a call of some form that ends somehow.
+func randomCall(th *throttle.Throttle, dice *rand.Rand) {
+	all := ends()
+	end := func() error { return all[dice.IntN(len(all))] }
+	panics := func(context.Context) error { panic("boom") }
+	ctx := context.WithValue(context.Background(), fateKey{}, &fate{})
+	p := throttle.Priority(dice.IntN(throttle.StandardPriorities + 1))
+	switch dice.IntN(7) {
+	case 0, 1:
+		_ = th.Do(ctx, p, returns(end()))
+	case 2:
+		_ = th.Do(ctx, p, returns(end()), func(context.Context, error, bool) error { return end() })
+	case 3:
+		_, _ = throttle.Do(ctx, th, p, func(context.Context) (int, error) { return 0, end() },
+			func(context.Context, error, bool) (int, error) { return 1, end() })
+	case 4:
+		if call, err := th.Admit(ctx, p); err == nil {
+			call.Done(end())
+		}
+	case 5:
+		if call, err := th.Admit(ctx, p); err == nil {
+			call.Finish(throttle.Outcome(dice.IntN(throttle.NumOutcomes)))
+		}
+	case 6:
+		_ = survive(func() {
+			_ = th.Do(ctx, p, panics, func(context.Context, error, bool) error { panic("boom") })
+		})
+	}
+}
+
+// TestPulledTotalsAreThePushedEvents makes random calls on several throttles of two names, while their modes are turned round
+// and collections run, and then compares every series.
+func TestPulledTotalsAreThePushedEvents(t *testing.T) {
+	l, a := newLab(t, setup{}), &audit{series: snapshot{}}
+	var throttles []*throttle.Throttle
+	for i := range 6 {
+		name := []string{"db", "db", "db", "search"}[i%4]
+		c := throttle.Config{Name: name, Ratio: 1.1, Hooks: throttle.JoinHooks(l.tel.Hooks(), a.hooks())}
+		throttles = append(throttles, throttle.Must(throttle.New(c)))
+	}
+	var aside sync.WaitGroup
+	var over atomic.Bool
+	aside.Go(func() {
+		for mode := throttle.Enforce; !over.Load(); mode = (mode + 1) % (throttle.Off + 1) {
+			for _, th := range throttles {
+				if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+					t.Errorf("Tune: got error %v want nil", err)
+				}
+			}
+			l.read(t)
+		}
+	})
+	atRandom(64, 7, func(dice *rand.Rand) {
+		for range 300 {
+			randomCall(throttles[dice.IntN(len(throttles))], dice)
+		}
+	})
+	over.Store(true)
+	aside.Wait()
+
+	compared := []string{otelthrottle.MetricCalls, otelthrottle.MetricFallbacks, otelthrottle.MetricCallDuration}
+	got := l.read(t).of(compared...).positive()
+	got.want(t, a.series)
+	got.wantSome(t, "throttle.decision=admitted", "throttle.decision=shed", "throttle.decision=shadow_shed", "throttle.cause=own",
+		"throttle.cause=above", "error.type=panic", "error.type=_OTHER", "throttle.outcome=ignored", otelthrottle.MetricFallbacks+"{")
+	for _, th := range throttles[1:] {
+		_ = th.Close()
+	}
+	want := a.series // but what is pulled from the throttle called search, which was the only one of its name
+	maps.DeleteFunc(want, func(key string, _ float64) bool {
+		return strings.Contains(key, "throttle.name=search") && !strings.HasPrefix(key, otelthrottle.MetricCallDuration)
+	})
+	l.read(t).of(compared...).positive().want(t, want)
+}
+
+// counters are the metrics that must never fall.
+func (s snapshot) counters() snapshot {
+	return s.of(otelthrottle.MetricCalls, otelthrottle.MetricFallbacks, otelthrottle.MetricPriorityClamped, otelthrottle.MetricCallDuration)
+}
+
+// TestNothingEverFalls collects, at two readers' pace, while throttles of one name come and go with calls under way.
+func TestNothingEverFalls(t *testing.T) {
+	l := newLab(t, setup{})
+	keeper := l.throttle(t, throttle.Config{Name: "db"})
+	l.readDuring(t, snapshot.counters, func() {
+		atRandom(8, 1, func(dice *rand.Rand) {
+			for range 50 {
+				th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: l.tel.Hooks()}))
+				var open []throttle.Call
+				for range dice.IntN(20) {
+					if call, err := th.Admit(context.Background(), throttle.Priority(dice.IntN(5))); err == nil {
+						open = append(open, call)
+					}
+				}
+				for n := range open {
+					if n == len(open)/2 {
+						_ = th.Close()
+					}
+					open[n].Finish(throttle.Outcome(dice.IntN(3)))
+				}
+				_ = th.Close()
+			}
+		})
+	})
+	_ = keeper.Close()
+}
+
+// TestCallsAfterCloseMakeNothingFall makes calls on a closed throttle, as somebody does who got it from a Group just before its
+// eviction. They are untold; seen for a moment and lost again, they would look like a restart of the counter. The clock is where a
+// collection can be caught in the middle.
+func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
+	l := newLab(t, setup{})
+	hooks := l.tel.Hooks()
+	keeper := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
+	var evict func()
+	evicted := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks, Now: func() time.Time {
+		if f := evict; f != nil {
+			evict = nil
+			f()
+		}
+		return time.Time{}
+	}}))
+	times(10, evicted, throttle.High, nil)
+	evict = func() {
+		_ = evicted.Close()
+		times(5, evicted, throttle.High, nil)
+	}
+	before := l.read(t) // reads the keeper, then the one that is evicted meanwhile
+	l.read(t).wantRisen(t, before.counters())
+	times(1, keeper, throttle.High, nil)
+	l.read(t).wantRisen(t, before.counters())
+}
+
+// TestGroupIsOneSource evicts most members of a Group again and again.
+func TestGroupIsOneSource(t *testing.T) {
+	const keys, calls = 1000, 5000
+	l := newLab(t, setup{})
+	for _, shared := range []bool{true, false} {
+		t.Run(fmt.Sprintf("hooks shared %v", shared), func(t *testing.T) {
+			name := fmt.Sprintf("hosts %v", shared)
+			hooks := l.tel.Hooks()
+			group, err := throttle.NewGroup(func(string) throttle.Config {
+				if !shared {
+					hooks = l.tel.Hooks()
+				}
+				return throttle.Config{Name: name, Hooks: hooks}
+			}, throttle.GroupConfig{Max: 50})
+			if err != nil {
+				t.Fatalf("NewGroup: got error %v want nil", err)
+			}
+			total := series(otelthrottle.MetricCalls, "throttle.name", name, "throttle.priority", "medium",
+				"throttle.decision", "admitted", "throttle.outcome", "accepted")
+			before := snapshot{}
+			for i := range calls {
+				th, err := group.Get(fmt.Sprint(i * 7 % keys))
+				if err != nil {
+					t.Fatalf("Get: got error %v want nil", err)
+				}
+				times(1, th, throttle.Medium, nil)
+				if i%500 == 0 {
+					now := l.read(t)
+					now.wantRisen(t, before.counters())
+					equal(t, "calls of all members", now[total], float64(i+1))
+					before = now
+				}
+			}
+			equal(t, "calls of all members", l.read(t)[total], calls)
+			_ = group.Close()
+			for key := range l.read(t).of(otelthrottle.MetricCalls) {
+				t.Errorf("after the Group's Close: got %s want no series", key)
+			}
+		})
+	}
+}
+
+// crowd is what 64 goroutines meddle with.
+type crowd struct {
+	*lab
+	*endpoint
+	t         *testing.T
+	hooks     throttle.Hooks
+	throttles [4]atomic.Pointer[throttle.Throttle]
+	succeeded atomic.Int64
+}
+
+// step does one thing of all there are to do. Near the end it may be Shutdown.
+func (c *crowd) step(dice *rand.Rand, late bool) {
+	slot := &c.throttles[dice.IntN(len(c.throttles))]
+	switch k := dice.IntN(80); {
+	case k < 50:
+		if callUnderASpan(c.lab, slot.Load(), dice) == nil {
+			c.succeeded.Add(1)
+		}
+	case k < 62:
+		config := throttle.Config{Name: fmt.Sprint("db", dice.IntN(3)), Priorities: 1 + dice.IntN(6), Hooks: c.hooks}
+		if dice.IntN(2) == 0 {
+			config.Hooks = c.tel.Hooks()
+		}
+		_ = slot.Swap(throttle.Must(throttle.New(config))).Close()
+	case k < 66:
+		mode := throttle.Mode(dice.IntN(3))
+		if err := slot.Load().Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+			c.t.Errorf("Tune: got error %v want nil", err)
+		}
+	case k < 74:
+		collect(c.t, c.reader)
+	case k < 75: // the dearest of all
+		wantNoError(c.t, c.endpoint)
+	case late:
+		c.shutDown()
+	}
+}
+
+func (c *crowd) shutDown() {
+	if err := c.tel.Shutdown(context.Background()); err != nil {
+		c.t.Errorf("Shutdown: got error %v want nil", err)
+	}
+}
+
+// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the adapter is shut down, all from
+// 64 goroutines. The race detector is the judge, and afterwards the books are.
+func TestEverythingAtOnce(t *testing.T) {
+	const goroutines, steps = 64, 40
+	c := &crowd{t: t}
+	c.lab, c.endpoint = newScrapedLab(t, setup{})
+	c.hooks = c.tel.Hooks()
+	for i := range c.throttles {
+		c.throttles[i].Store(throttle.Must(throttle.New(throttle.Config{Name: fmt.Sprint("db", i%2), Ratio: 1.1, Hooks: c.hooks})))
+	}
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(3, uint64(g)))
+			for i := range steps {
+				c.step(dice, i == steps-1)
+			}
+		})
+	}
+	wg.Wait()
+	c.shutDown()
+	equal(t, "spans that never ended", len(c.spans.Started())-len(c.spans.Ended()), 0)
+	got := c.read(t)
+	equal(t, "series but those of durations", len(got)-len(got.of(otelthrottle.MetricCallDuration)), 0)
+	if c.succeeded.Load() == 0 {
+		t.Error("got no call that succeeded")
+	}
+}
+
+// callUnderASpan makes a call that ends somehow, under a span of the application or without.
+func callUnderASpan(l *lab, th *throttle.Throttle, dice *rand.Rand) error {
+	ctx := context.Background()
+	if dice.IntN(2) == 0 {
+		spanCtx, request := l.request(ctx)
+		defer request.End()
+		ctx = spanCtx
+	}
+	all := ends()
+	return th.Do(ctx, throttle.Priority(dice.IntN(5)), returns(all[dice.IntN(len(all))]))
+}
+
+// wantNoError fails the test, from any goroutine, unless the endpoint answers well.
+func wantNoError(t *testing.T, e *endpoint) {
+	response, err := e.server.Client().Get(e.server.URL)
+	if err != nil {
+		t.Errorf("scrape: got error %v want nil", err)
+		return
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 {
+		t.Errorf("scrape: got status %d want 200", response.StatusCode)
+	}
+}
