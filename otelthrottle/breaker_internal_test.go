@@ -1,14 +1,11 @@
 package otelthrottle
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-	"weak"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -86,42 +83,4 @@ func TestAgeIsTheOldestOfThoseThatHaveRead(t *testing.T) {
 			t.Errorf("ages %v: got %v, read %v, %d leaders want %v, %v and 0", tt.ages, closed.age, closed.hasRead, closed.leaders, tt.want, tt.has)
 		}
 	}
-}
-
-// TestClosedManagersLeaveNothing makes and closes 3,000 managers, and asks the garbage collector about one more.
-func TestClosedManagersLeaveNothing(t *testing.T) {
-	tel, reader := adapter(t)
-	hooks := tel.BreakerHooks()
-	newManager := func() *breaker.Manager {
-		return breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: hooks}))
-	}
-	for range 3000 {
-		m := newManager()
-		_ = m.CanExecute(t.Context(), breaker.Key{ID: "a"})
-		_ = m.Close()
-	}
-	gone := func() weak.Pointer[breaker.Manager] {
-		m := newManager()
-		_ = m.CanExecute(context.Background(), breaker.Key{ID: "a"})
-		_ = m.Close()
-		return weak.Make(m)
-	}()
-	s := tel.breakers.sources["webhooks"]
-	n := 0
-	tel.breakers.members.Range(func(any, any) bool { n++; return true })
-	if len(s.open) != 0 || len(s.draining) != 0 || n != 0 || len(tel.breakers.order) != 1 {
-		t.Errorf("got %d open, %d draining, %d known, %d sources want 0, 0, 0 and 1", len(s.open), len(s.draining), n, len(tel.breakers.order))
-	}
-	if got := s.retired.calls[breaker.Closed].Admitted; got != 3001 {
-		t.Errorf("calls of the closed: got %d want 3001", got)
-	}
-	if got := collected(t, reader); got != 0 {
-		t.Errorf("series: got %d want 0", got)
-	}
-	runtime.GC()
-	runtime.GC()
-	if gone.Value() != nil {
-		t.Error("got a closed manager still there, want it collected")
-	}
-	runtime.KeepAlive(tel)
 }

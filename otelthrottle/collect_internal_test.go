@@ -84,7 +84,7 @@ func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
 			if got := collected(t, reader); got != step.series {
 				t.Errorf("series: got %d want %d", got, step.series)
 			}
-			tel.wantMembers(t, 1, step.draining, 1)
+			wantMembers(t, tel.throttles, 1, step.draining)
 		}
 		_ = keeper.Close()
 	})

@@ -2,7 +2,9 @@ package otelthrottle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // adapter returns a Telemetry and the reader that collects from it.
@@ -49,76 +54,114 @@ func collected(t testing.TB, reader *sdkmetric.ManualReader) int {
 	return n
 }
 
-// wantMembers fails the test unless the adapter keeps so many throttles of the source called db.
-func (tel *Telemetry) wantMembers(t testing.TB, open, draining, known int) {
+// wantMembers fails the test unless the adapter keeps so many members of the only name that there is.
+func wantMembers[M comparable, S, R, L any](t testing.TB, r *roster[M, S, R, L], open, draining int) {
 	t.Helper()
-	n := 0
-	tel.throttles.members.Range(func(any, any) bool { n++; return true })
-	s := tel.throttles.sources["db"]
-	if len(s.open) != open || len(s.draining) != draining || n != known {
-		t.Errorf("throttles open, draining and known: got %d, %d and %d want %d, %d and %d",
-			len(s.open), len(s.draining), n, open, draining, known)
+	known := 0
+	r.members.Range(func(any, any) bool { known++; return true })
+	s := r.order[0]
+	if len(s.open) != open || len(s.draining) != draining || known != open || len(r.order) != 1 || len(r.sources) != 1 {
+		t.Errorf("members open, draining and known, and sources: got %d, %d, %d and %d want %d, %d, %d and 1",
+			len(s.open), len(s.draining), known, len(r.order), open, draining, open)
 	}
 }
 
-// TestClosedThrottlesLeaveNothing makes and closes 10,000 throttles.
-func TestClosedThrottlesLeaveNothing(t *testing.T) {
-	tests := []struct {
-		name  string
-		hooks func(*Telemetry) func() throttle.Hooks
-		open  int // of the source, while the others come and go
-	}{
-		{"hooks shared", func(tel *Telemetry) func() throttle.Hooks {
-			h := tel.Hooks()
-			return func() throttle.Hooks { return h }
-		}, 0},
-		{"hooks of their own", func(tel *Telemetry) func() throttle.Hooks { return tel.Hooks }, 0},
-		{"beside an open one", func(tel *Telemetry) func() throttle.Hooks { return tel.Hooks }, 1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			tel, reader := adapter(t)
-			hooks := tt.hooks(tel)
-			for range tt.open {
-				throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks()}))
-			}
-			for i := range 10_000 {
-				th := throttle.Must(throttle.New(throttle.Config{Name: "db", Priorities: 1 + i%2, Hooks: hooks()}))
-				_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
-				_ = th.Close()
-			}
-			tel.wantMembers(t, tt.open, 0, tt.open)
-			if got := tel.throttles.sources["db"].retired[throttle.High].admitted[throttle.Accepted][throttle.FaultNone]; got != 10_000 {
-				t.Errorf("calls of the closed: got %d want 10000", got)
-			}
-			if got := collected(t, reader); (got > 0) != (tt.open > 0) {
-				t.Errorf("series: got %d with %d throttles open", got, tt.open)
-			}
-			if got := len(tel.throttles.order); got != 1 {
-				t.Errorf("sources: got %d want 1", got)
-			}
+// TestClosedMembersLeaveNothing makes, uses and closes members of each kind, also after Shutdown.
+func TestClosedMembersLeaveNothing(t *testing.T) {
+	tel, reader := adapter(t)
+	hooks, breakerHooks, bucketHooks, backoffHooks := tel.Hooks(), tel.BreakerHooks(), tel.BucketHooks(), tel.BackoffHooks()
+	for range 2 {
+		wantNothingLeft(t, tel.throttles, func() *throttle.Throttle {
+			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
+			_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
+			return th
 		})
+		wantNothingLeft(t, tel.breakers, func() *breaker.Manager {
+			m := breaker.Must(breaker.New(breaker.Config{Name: "db", Hooks: breakerHooks}))
+			_ = m.CanExecute(context.Background(), breaker.Key{ID: "a"})
+			return m
+		})
+		wantNothingLeft(t, tel.buckets, func() *bucket.Limiter {
+			l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.PerSecond(5), Hooks: bucketHooks}))
+			_, _ = l.Allow(context.Background(), "a")
+			return l
+		})
+		wantNothingLeft(t, tel.backoffs, func() *backoff.Responsive {
+			r := backoff.Must(backoff.New(backoff.Config{Name: "db", Hooks: backoffHooks}))
+			_ = r.SleepOnSuccess(context.Background())
+			return r
+		})
+		if got := collected(t, reader); got != 0 {
+			t.Errorf("series: got %d want 0", got)
+		}
+		if err := tel.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: got error %v want nil", err)
+		}
 	}
 }
 
-// TestClosedThrottleIsCollected asks the garbage collector. The first throttle of shared hooks is kept as long as they are.
-func TestClosedThrottleIsCollected(t *testing.T) {
-	tel, _ := adapter(t)
-	hooks := tel.Hooks()
-	first := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-	closed := func() weak.Pointer[throttle.Throttle] {
-		th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-		_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
-		_ = th.Close()
-		return weak.Make(th)
-	}()
-	runtime.GC()
-	runtime.GC()
-	if closed.Value() != nil {
-		t.Error("got a closed throttle still there, want it collected")
+// wantNothingLeft closes members that were used. The hooks keep the first throttle, so the last member is the one that must be collected.
+func wantNothingLeft[T, S, R, L any](t *testing.T, r *roster[*T, S, R, L], used func() *T) {
+	t.Helper()
+	closed := func() weak.Pointer[T] {
+		m := used()
+		if err := any(m).(io.Closer).Close(); err != nil {
+			t.Errorf("Close: got error %v want nil", err)
+		}
+		return weak.Make(m)
 	}
-	runtime.KeepAlive(first)
-	runtime.KeepAlive(tel)
+	for range 100 {
+		closed()
+	}
+	last := closed()
+	wantMembers(t, r, 0, 0)
+	runtime.GC()
+	runtime.GC()
+	if last.Value() != nil {
+		t.Errorf("got a closed %s still there, want it collected", r.kind.noun)
+	}
+	runtime.KeepAlive(r)
+}
+
+// TestMembersDrain has members leave while a call waits, which they may count yet.
+func TestMembersDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tel, reader := adapter(t)
+		l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.Every(time.Hour), Hooks: tel.BucketHooks()}))
+		_, _ = l.Allow(t.Context(), "")
+		wantDrain(t, tel.buckets, reader, l, bucket.ErrClosed, func() error { return l.Wait(context.Background(), "", 1) })
+
+		r := backoff.Must(backoff.New(backoff.Config{Name: "db", InitialInterval: time.Second, Hooks: tel.BackoffHooks()}))
+		_ = r.SleepOnFailure(t.Context())
+		_ = r.SleepOnFailure(t.Context())
+		wantDrain(t, tel.backoffs, reader, r, backoff.ErrClosed, func() error {
+			_, err := r.Wait(context.Background())
+			return err
+		})
+	})
+}
+
+func wantDrain[T, S, R, L any](
+	t *testing.T, r *roster[*T, S, R, L], reader *sdkmetric.ManualReader, m *T, closed error, wait func() error,
+) {
+	t.Helper()
+	answer := make(chan error, 1)
+	go func() { answer <- wait() }()
+	synctest.Wait()
+	r.leave(m) // as Close does, which also ends the wait, at any time
+	for _, draining := range []int{1, 0} {
+		if got := collected(t, reader); got != 0 {
+			t.Errorf("series: got %d want 0", got)
+		}
+		wantMembers(t, r, 0, draining)
+		if draining > 0 {
+			_ = any(m).(io.Closer).Close()
+			if err := <-answer; !errors.Is(err, closed) {
+				t.Errorf("waiting call: got error %v want %v", err, closed)
+			}
+			synctest.Wait()
+		}
+	}
 }
 
 // TestCallThatNeverEndsIsGivenUp leaves a call in flight at the close of its throttle, which waits for it only so long.
@@ -138,40 +181,23 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 		}{{0, 1}, {longestDrain - time.Second, 1}, {2 * time.Second, 0}} {
 			time.Sleep(step.wait)
 			collected(t, reader)
-			tel.wantMembers(t, 1, step.draining, 1)
+			wantMembers(t, tel.throttles, 1, step.draining)
 		}
 		_ = keeper.Close()
 	})
 }
 
-// TestNamesAreKept has 1,000 names come and go: their totals are kept, for their return, and their series end.
+// TestNamesAreKept has 100 names come and go: their totals are kept, for their return, and their series end.
 func TestNamesAreKept(t *testing.T) {
 	tel, reader := adapter(t)
-	for i := range 1000 {
+	for i := range 100 {
 		th := throttle.Must(throttle.New(throttle.Config{Name: fmt.Sprint("db", i), Priorities: 1, Hooks: tel.Hooks()}))
 		_ = th.Close()
 	}
 	if got := collected(t, reader); got != 0 {
 		t.Errorf("series: got %d want 0", got)
 	}
-	if got := len(tel.throttles.sources); got != 1000 {
-		t.Errorf("sources: got %d want 1000", got)
-	}
-}
-
-// TestThrottlesComeAndGoAfterShutdown makes and closes throttles after Shutdown.
-func TestThrottlesComeAndGoAfterShutdown(t *testing.T) {
-	tel, reader := adapter(t)
-	hooks := tel.Hooks()
-	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-	if err := tel.Shutdown(t.Context()); err != nil {
-		t.Fatalf("Shutdown: got error %v want nil", err)
-	}
-	for range 100 {
-		_ = throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks})).Close()
-	}
-	tel.wantMembers(t, 1, 0, 1)
-	if got := collected(t, reader); got != 0 {
-		t.Errorf("series: got %d want 0", got)
+	if got := len(tel.throttles.sources); got != 100 {
+		t.Errorf("sources: got %d want 100", got)
 	}
 }
