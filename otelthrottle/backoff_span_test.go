@@ -3,7 +3,6 @@ package otelthrottle_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,31 +140,6 @@ func TestExemplarsOfSleepsLeadToTheCallersSpans(t *testing.T) {
 			end(ctx, t, r, backoff.ThrottledFor(time.Millisecond), backoff.Success)
 			request.End()
 			wantExemplars(t, exemplarsOf("throttle_backoff_sleep_duration_seconds", e.scrape(t, openMetrics)), tt.want, request)
-		})
-	}
-}
-
-// TestStrangeBackoffs are valid on a scrape, of which one bad label would spoil the whole.
-func TestStrangeBackoffs(t *testing.T) {
-	for _, tt := range strangeNames() {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{})
-			r := l.backoff(t, backoff.Config{Name: tt.given})
-			l.backoff(t, backoff.Config{Name: tt.want})
-			ctx, request := l.request(t.Context())
-			end(ctx, t, r, backoff.ThrottledFor(time.Hour))
-			giveUp(ctx, t, r)
-			request.End()
-			equal(t, "steps", l.read(t)[series(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", tt.want, "throttle.backoff.direction", "up")], 1)
-			e.scrape(t, openMetrics)
-			equal(t, "series of throttle_backoff_waiting", strings.Count(e.scrape(t, ""), "\nthrottle_backoff_waiting{"), 1)
-			events := l.spanNamed(t, "request").Events()
-			equal(t, "events", len(events), 1)
-			for _, event := range events {
-				set := attribute.NewSet(event.Attributes...)
-				name, _ := set.Value(otelthrottle.KeyBackoffName)
-				equal(t, "name in "+event.Name, name.AsString(), tt.want)
-			}
 		})
 	}
 }

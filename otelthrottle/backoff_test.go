@@ -192,31 +192,3 @@ func TestAttributesOfTheUserAreOnBackoffsToo(t *testing.T) {
 		}
 	}
 }
-
-func TestShutdownEndsBackoffsToo(t *testing.T) {
-	l := newLab(t, setup{})
-	r := l.backoff(t, backoff.Config{})
-	everyOutcome(t, r)
-	for range 2 {
-		if err := l.tel.Shutdown(t.Context()); err != nil {
-			t.Fatalf("Shutdown: got error %v want nil", err)
-		}
-	}
-	ctx, request := l.request(t.Context())
-	giveUp(ctx, t, r)
-	_, _ = l.backoff(t, backoff.Config{}).Close(), r.Close()
-	request.End()
-	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
-	l.read(t).want(t, snapshot{sleeps: 1}) // which the SDK keeps
-}
-
-// TestBackoffHooksWithoutCreated know no Responsive: they say nothing of it, and harm nobody.
-func TestBackoffHooksWithoutCreated(t *testing.T) {
-	l := newLab(t, setup{})
-	hooks := l.tel.BackoffHooks()
-	hooks.Created = nil
-	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: hooks}))
-	everyOutcome(t, r)
-	_ = r.Close()
-	l.read(t).want(t, snapshot{})
-}

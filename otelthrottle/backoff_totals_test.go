@@ -94,29 +94,3 @@ func TestPulledTotalsOfBackoffsAreTheCalls(t *testing.T) {
 		)
 	})
 }
-
-// TestBackoffsComeAndGo collects while backoffs of three names are made, used and closed. No counter ever falls, and no call is lost.
-func TestBackoffsComeAndGo(t *testing.T) {
-	l, a := newLab(t, setup{}), &backoffAudit{audit{series: snapshot{}}}
-	names := []string{"a", "b", "c"}
-	for _, name := range names {
-		l.backoff(t, backoff.Config{Name: name}) // stays, so that the series do
-	}
-	l.readDuring(t, snapshot.settled, func() {
-		atRandom(8, 12, func(dice *rand.Rand) {
-			for range 60 {
-				c := backoff.Config{
-					Name: names[dice.IntN(len(names))], Mode: backoff.Mode(dice.IntN(2)), Hooks: a.hooks(),
-					InitialInterval: time.Microsecond, MaxInterval: 50 * time.Microsecond, DownMultiplierThreshold: 1,
-				}
-				r := l.backoff(t, c)
-				for range dice.IntN(20) {
-					a.randomCall(r, dice)
-				}
-				_ = r.Close()
-			}
-		})
-	})
-	l.read(t).settled().want(t, a.series)
-	l.shutDownByMany(t, otelthrottle.MetricBackoffSleepDuration)
-}

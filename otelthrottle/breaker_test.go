@@ -264,19 +264,3 @@ func (a *breakerAudit) randomStep(m *breaker.Manager, dice *rand.Rand) {
 		}
 	}
 }
-
-func TestShutdownEndsBreakersToo(t *testing.T) {
-	l := newLab(t, setup{options: detailed()})
-	m := l.breaker(t, breaker.Config{})
-	disable(t, m, breaker.Key{ID: "a"})
-	if err := l.tel.Shutdown(t.Context()); err != nil {
-		t.Fatalf("Shutdown: got error %v want nil", err)
-	}
-	ctx, request := l.request(t.Context())
-	refuse(ctx, t, m, breaker.Key{ID: "a"})
-	l.breaker(t, breaker.Config{})
-	request.End()
-	_ = m.Close()
-	l.read(t).want(t, snapshot{})
-	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
-}

@@ -3,12 +3,10 @@ package otelthrottle_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
@@ -136,33 +134,6 @@ func TestExemplarsOfStoresLeadToTheCallersSpans(t *testing.T) {
 			take(ctx, t, limiter, 1)
 			request.End()
 			wantExemplars(t, exemplarsOf("throttle_bucket_store_duration_seconds", e.scrape(t, openMetrics)), tt.want, request)
-		})
-	}
-}
-
-// TestStrangeBuckets are valid on a scrape, of which one bad label would spoil the whole.
-func TestStrangeBuckets(t *testing.T) {
-	for _, tt := range strangeNames() {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{})
-			limiter := l.limiter(t, bucket.Config{Name: tt.given, Store: newDoubtfulStore(nil)})
-			l.limiter(t, bucket.Config{Name: tt.want})
-			ctx, request := l.request(t.Context())
-			if _, err := limiter.AllowN(ctx, "\xff", 2); err != nil {
-				t.Fatalf("AllowN: got error %v want nil", err)
-			}
-			hooks := l.tel.BucketHooks()
-			hooks.Denied(ctx, bucket.DenialEvent{Limiter: limiter, Key: "\xff"})
-			hooks.Waited(ctx, bucket.WaitEvent{Limiter: limiter, Key: "\xff"})
-			request.End()
-			equal(t, "tokens", l.read(t)[series(otelthrottle.MetricBucketTokens, "throttle.bucket.name", tt.want)], 2)
-			e.scrape(t, openMetrics)
-			equal(t, "series of throttle_bucket_waiting", strings.Count(e.scrape(t, ""), "\nthrottle_bucket_waiting{"), 1)
-			for _, event := range l.spanNamed(t, "request").Events() {
-				set := attribute.NewSet(event.Attributes...)
-				name, _ := set.Value(otelthrottle.KeyBucketName)
-				equal(t, "name in "+event.Name, name.AsString(), tt.want)
-			}
 		})
 	}
 }

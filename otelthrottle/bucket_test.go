@@ -120,32 +120,6 @@ func TestWaitingIsTheLengthOfTheLine(t *testing.T) {
 	})
 }
 
-// TestLimitersOfOneNameAreOneSource closes and makes some.
-func TestLimitersOfOneNameAreOneSource(t *testing.T) {
-	l := newLab(t, setup{})
-	first, second, other := l.limiter(t, bucket.Config{}), l.limiter(t, bucket.Config{}), l.limiter(t, bucket.Config{Name: "other"})
-	take(t.Context(), t, first, 12)
-	take(t.Context(), t, second, 3)
-	want := snapshot{requests("granted"): 13, requests("denied"): 2, tokens: 13}
-	l.read(t).positive().want(t, want)
-	_ = first.Close()
-	_ = first.Close()
-	l.read(t).positive().want(t, want)
-	_ = second.Close()
-	if got := l.read(t).with("geocoder"); got != 0 || len(l.read(t)) != len(unasked()) {
-		t.Errorf("series once all of a name are closed: got %v of them want only those of the other", got)
-	}
-	_ = other.Close()
-	l.read(t).want(t, snapshot{})
-
-	take(t.Context(), t, second, 5) // works, and is untold
-	third := l.limiter(t, bucket.Config{})
-	l.read(t).positive().want(t, want)
-	take(t.Context(), t, third, 1)
-	want[requests("granted")], want[tokens] = 14, 14
-	l.read(t).positive().want(t, want)
-}
-
 // TestStoresErrorTypesAreAClosedSet has a store fail in every way.
 func TestStoresErrorTypesAreAClosedSet(t *testing.T) {
 	for _, err := range errorsOfEveryFault() {
@@ -199,37 +173,4 @@ func TestAttributesOfTheUserAreOnBucketsToo(t *testing.T) {
 			t.Errorf("series: got %s want it to have the name and the zone", key)
 		}
 	}
-}
-
-func TestShutdownEndsBucketsToo(t *testing.T) {
-	l := newLab(t, setup{})
-	limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)})
-	take(t.Context(), t, limiter, 10)
-	for range 2 {
-		if err := l.tel.Shutdown(t.Context()); err != nil {
-			t.Fatalf("Shutdown: got error %v want nil", err)
-		}
-	}
-	ctx, request := l.request(t.Context())
-	equal(t, "granted after Shutdown", take(ctx, t, limiter, 1), 0)
-	hooks := l.tel.BucketHooks()
-	hooks.Denied(ctx, bucket.DenialEvent{Limiter: limiter})
-	hooks.Waited(ctx, bucket.WaitEvent{Limiter: limiter})
-	_, _ = l.limiter(t, bucket.Config{}).Close(), limiter.Close()
-	request.End()
-	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
-	l.read(t).want(t, snapshot{storeDuration(""): 10}) // which the SDK keeps
-}
-
-// TestBucketHooksWithoutCreated know no limiter: they say nothing of stores, and harm nobody.
-func TestBucketHooksWithoutCreated(t *testing.T) {
-	l := newLab(t, setup{})
-	hooks := l.tel.BucketHooks()
-	hooks.Created = nil
-	limiter := bucket.Must(bucket.New(bucket.Config{
-		Name: "geocoder", Limit: bucket.PerSecond(1), Store: newDoubtfulStore(nil), StoreTimeout: time.Minute, Hooks: hooks,
-	}))
-	equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
-	_ = limiter.Close()
-	l.read(t).want(t, snapshot{})
 }

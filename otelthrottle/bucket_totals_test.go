@@ -122,32 +122,3 @@ func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 		)
 	})
 }
-
-// TestBucketsComeAndGo collects while limiters of three names are made, asked and closed. No counter ever falls, and no decision is lost.
-func TestBucketsComeAndGo(t *testing.T) {
-	l, a := newLab(t, setup{}), &bucketAudit{audit{series: snapshot{}}}
-	names := []string{"a", "b", "c"}
-	for _, name := range names {
-		l.limiter(t, bucket.Config{Name: name}) // stays, so that the series do
-	}
-	decided := func(s snapshot) snapshot {
-		return s.of(otelthrottle.MetricBucketRequests, otelthrottle.MetricBucketTokens)
-	}
-	l.readDuring(t, decided, func() {
-		atRandom(8, 11, func(dice *rand.Rand) {
-			for range 60 {
-				c := bucket.Config{Name: names[dice.IntN(len(names))], Hooks: a.hooks()}
-				if dice.IntN(2) == 0 {
-					c.Store = newDoubtfulStore(inTurn(nil, errPlain)())
-				}
-				limiter := l.limiter(t, c)
-				for range dice.IntN(20) {
-					a.randomRequest(t, limiter, dice)
-				}
-				_ = limiter.Close()
-			}
-		})
-	})
-	l.read(t).positive().want(t, a.series)
-	l.shutDownByMany(t, otelthrottle.MetricBucketStoreDuration)
-}

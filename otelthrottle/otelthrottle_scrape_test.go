@@ -231,43 +231,40 @@ func TestPromtoolComplains(t *testing.T) {
 	}
 }
 
-// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole.
+// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole, and in traces. Names that become the same are one
+// source.
 func TestStrangeNames(t *testing.T) {
-	tests := []struct{ name, throttle, want string }{
-		{"spaces", "my orders db", "my orders db"},
-		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
-		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
-		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
-		{"zero byte", "a\x00b", "a\x00b"},
-		{"not UTF-8", "a\xffb\xc3\x28", "a\uFFFDb\uFFFD("},
-		{"only not UTF-8", "\xff\xfe", "\uFFFD"},
-		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
+	l, e := newScrapedLab(t, setup{})
+	ctx, request := l.request(t.Context())
+	for _, s := range systems() {
+		for _, n := range strangeNames() {
+			s.start(l, manner{name: n.given}).use(ctx)
+			s.start(l, manner{name: n.want}).use(ctx)
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{})
-			th := l.throttle(t, throttle.Config{Name: tt.throttle})
-			l.reject(t, th, throttle.Low, 60)
-			ctx, request := l.request(t.Context())
-			_ = th.Do(ctx, throttle.High, succeed)
-			l.shed(ctx, t, th, throttle.Low, 1)
-			request.End()
-			equal(t, "accepted", l.read(t)[series(otelthrottle.MetricCalls, "throttle.name", tt.want, "throttle.priority", "high",
-				"throttle.decision", "admitted", "throttle.outcome", "accepted")], 1)
-			wantValid(t, e.scrape(t, ""), 13)
-			e.scrape(t, openMetrics)
-			l.wantSpans(t, "throttle "+tt.want, "request")
-			equal(t, "name in the shed event", l.spanNamed(t, "request").Events()[0].Attributes[0].Value.AsString(), tt.want)
-		})
+	request.End()
+	got, text, told := l.read(t), e.scrape(t, ""), l.words()
+	e.scrape(t, openMetrics)
+	for _, s := range systems() {
+		wantSeries(t, text, s.family, len(strangeNames()))
+		for _, n := range strangeNames() {
+			equal(t, s.noun+" with "+n.name, got[s.counter(n.want)], 2)
+			equal(t, s.noun+" with "+n.name+", in traces", told[s.key.String(n.want)], 2)
+		}
 	}
 }
 
-// TestNamesThatBecomeTheSame are one source.
-func TestNamesThatBecomeTheSame(t *testing.T) {
-	l, e := newScrapedLab(t, setup{})
-	for _, name := range []string{"db\xff", "db\xfe", "db\uFFFD"} {
-		times(2, l.throttle(t, throttle.Config{Name: name}), throttle.High, nil)
+// words counts the attributes of spans that have ended, and of their events.
+func (l *lab) words() map[attribute.KeyValue]int {
+	found := map[attribute.KeyValue]int{}
+	for _, span := range l.spans.Ended() {
+		all := span.Attributes()
+		for _, e := range span.Events() {
+			all = append(all, e.Attributes...)
+		}
+		for _, kv := range all {
+			found[kv]++
+		}
 	}
-	equal(t, "accepted", l.read(t)[strings.Replace(accepted(throttle.High), "=db", "=db\uFFFD", 1)], 6)
-	wantValid(t, e.scrape(t, ""), 12)
+	return found
 }

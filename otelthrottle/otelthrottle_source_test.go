@@ -75,34 +75,6 @@ func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
 	}
 }
 
-// TestSeriesEndAndResume closes the last throttle of a name, which ends the series, and makes another.
-func TestSeriesEndAndResume(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
-	first, second := l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"})
-	other := l.throttle(t, throttle.Config{Name: "other"})
-	times(3, first, throttle.High, nil)
-	times(2, second, throttle.High, errBusy)
-	_ = first.Close()
-	equal(t, "accepted, one closed", l.read(t)[accepted(throttle.High)], 3)
-	_ = second.Close()
-	for key := range l.read(t) {
-		if key == clampedSeries || key == accepted(throttle.High) {
-			t.Errorf("got %s want no series of a name whose throttles are closed", key)
-		}
-	}
-	_ = other.Close()
-	l.read(t).want(t, snapshot{})
-
-	times(5, second, throttle.High, nil) // works, and is untold
-	third := l.throttle(t, throttle.Config{Name: "db"})
-	l.read(t).of(otelthrottle.MetricCalls).positive().want(t, snapshot{accepted(throttle.High): 3, rejected(throttle.High): 2})
-	times(1, third, throttle.High, nil)
-	equal(t, "accepted after the return", l.read(t)[accepted(throttle.High)], 4)
-	_ = third.Close()
-	_ = third.Close()
-	l.read(t).want(t, snapshot{})
-}
-
 // TestNumbersOfPrioritiesMayDiffer has throttles of one name with 2, 4 and 16 priorities.
 func TestNumbersOfPrioritiesMayDiffer(t *testing.T) {
 	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
@@ -195,4 +167,34 @@ func TestProbabilityIsThatOfTheScrape(t *testing.T) {
 	equal(t, "probability when the window has passed", got[probability], 0)
 	equal(t, "requests in the window", got[present(otelthrottle.MetricWindowRequests, throttle.Low)], 0)
 	equal(t, "rejected calls", got[rejected(throttle.Low)], 60)
+}
+
+// TestSeriesEndAndResume has two members of one name, and one of another. What is closed still counts; the series of a name end with its
+// last member, and resume with the next.
+func TestSeriesEndAndResume(t *testing.T) {
+	eachSystem(t, func(t *testing.T, l *lab, s system) {
+		first, second, other := s.start(l, manner{name: "a"}), s.start(l, manner{name: "a"}), s.start(l, manner{name: "b"})
+		for range 3 {
+			first.use(t.Context())
+		}
+		second.use(t.Context())
+		uses := s.counter("a")
+		equal(t, "uses", l.read(t)[uses], 4)
+		for range 2 {
+			_ = first.Close()
+			equal(t, "uses, one closed", l.read(t)[uses], 4)
+		}
+		_ = second.Close()
+		now := l.read(t)
+		equal(t, "series of the name", len(now.named("a")), 0)
+		equal(t, "series of the other name", len(now.named("b")), len(now))
+
+		second.use(t.Context()) // is closed, and is not told of
+		third := s.start(l, manner{name: "a"})
+		equal(t, "uses, resumed", l.read(t)[uses], 4)
+		third.use(t.Context())
+		equal(t, "uses after the return", l.read(t)[uses], 5)
+		_, _ = third.Close(), other.Close()
+		l.read(t).want(t, snapshot{})
+	}, otelthrottle.WithoutDuration())
 }

@@ -368,3 +368,37 @@ func wantNoError(t *testing.T, e *endpoint) {
 		t.Errorf("scrape: got status %d want 200", response.StatusCode)
 	}
 }
+
+// TestMembersComeAndGo collects while members of three names are made, used and closed. No counter ever falls, and no use is lost.
+func TestMembersComeAndGo(t *testing.T) {
+	eachSystem(t, func(t *testing.T, l *lab, s system) {
+		names := []string{"a", "b", "c"}
+		var uses [3]atomic.Int64
+		for _, name := range names {
+			s.start(l, manner{name: name}) // stays, so that the series do
+		}
+		counted := func(all snapshot) snapshot {
+			some := snapshot{}
+			for _, name := range names {
+				some[s.counter(name)] = all[s.counter(name)]
+			}
+			return some
+		}
+		l.readDuring(t, counted, func() {
+			atRandom(8, 11, func(dice *rand.Rand) {
+				for range few(60, 15) {
+					i := dice.IntN(len(names))
+					m := s.start(l, manner{name: names[i]})
+					for range dice.IntN(20) {
+						m.use(context.Background())
+						uses[i].Add(1)
+					}
+					_ = m.Close()
+				}
+			})
+		})
+		for i, name := range names {
+			equal(t, "uses of "+name, l.read(t)[s.counter(name)], float64(uses[i].Load()))
+		}
+	})
+}

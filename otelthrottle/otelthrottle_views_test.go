@@ -49,7 +49,7 @@ func TestViewThatDropsThePriority(t *testing.T) {
 	if p := th.RejectionProbability(throttle.Important); p < 0.5 {
 		t.Fatalf("probability: got %v want at least 0.5, so that there is something to lose", p)
 	}
-	wantValid(t, e.scrape(t, ""), 4)
+	wantSeries(t, e.scrape(t, ""), "throttle_calls_total", 4)
 }
 
 // TestViewThatDropsAMetric, or renames it, works as for any metric.
@@ -128,7 +128,7 @@ func TestCardinalityLimit(t *testing.T) {
 	if got[otelthrottle.MetricCalls+"{otel.metric.overflow=true}"] == 0 {
 		t.Errorf("overflow: got none of %v want some", got)
 	}
-	wantValid(t, e.scrape(t, ""), limit)
+	wantSeries(t, e.scrape(t, ""), "throttle_calls_total", limit)
 }
 
 // TestTwoAdaptersOnOneProvider is not how it is meant, and still valid: what both tell under one name is added up.
@@ -138,7 +138,7 @@ func TestTwoAdaptersOnOneProvider(t *testing.T) {
 	times(10, l.throttle(t, throttle.Config{Name: "db"}), throttle.High, nil)
 	times(5, throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: second.Hooks()})), throttle.High, nil)
 	equal(t, "accepted", l.read(t)[accepted(throttle.High)], 15)
-	wantValid(t, e.scrape(t, ""), 12)
+	wantSeries(t, e.scrape(t, ""), "throttle_calls_total", 12)
 	if err := second.Shutdown(context.Background()); err != nil {
 		t.Fatalf("Shutdown: got error %v want nil", err)
 	}

@@ -1,9 +1,7 @@
 package otelthrottle_test
 
 import (
-	"context"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,26 +35,6 @@ func (l *lab) readDuring(t testing.TB, counters func(snapshot) snapshot, work fu
 	reading.Wait()
 }
 
-// shutDownByMany shuts the adapter down, as often as somebody may who does not know whether another has. What stays are pushed series, which
-// begin so.
-func (l *lab) shutDownByMany(t testing.TB, pushed string) {
-	t.Helper()
-	var shutdown sync.WaitGroup
-	for range 16 {
-		shutdown.Go(func() {
-			if err := l.tel.Shutdown(context.Background()); err != nil {
-				t.Errorf("Shutdown: got error %v want nil", err)
-			}
-		})
-	}
-	shutdown.Wait()
-	for key := range l.read(t) {
-		if !strings.HasPrefix(key, pushed) {
-			t.Errorf("after Shutdown: got %s want no such series", key)
-		}
-	}
-}
-
 // wantRisen fails the test if a counter has fallen, or gone, since before.
 func (s snapshot) wantRisen(t testing.TB, before snapshot) {
 	t.Helper()
@@ -75,4 +53,12 @@ func (s snapshot) wantSome(t testing.TB, parts ...string) {
 			t.Errorf("series with %s: got none, want some: nothing was compared", part)
 		}
 	}
+}
+
+// few returns how often a long test does something: all times, or some with -short.
+func few(all, some int) int {
+	if testing.Short() {
+		return some
+	}
+	return all
 }

@@ -67,15 +67,15 @@ func (e *endpoint) scrape(t testing.TB, accept string) string {
 	return string(body)
 }
 
-// wantValid fails the test unless the text format can be parsed and holds so many series of throttle_calls_total.
-func wantValid(t testing.TB, text string, calls int) {
+// wantSeries fails the test unless the text format can be parsed and holds so many series of a metric.
+func wantSeries(t testing.TB, text, metric string, want int) {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("scrape: got error %v want none", err)
 	}
-	equal(t, "series of throttle_calls_total", len(families["throttle_calls_total"].GetMetric()), calls)
+	equal(t, "series of "+metric, len(families[metric].GetMetric()), want)
 }
 
 // exemplar is what an OpenMetrics bucket has behind its value.

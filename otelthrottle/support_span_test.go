@@ -103,16 +103,18 @@ func neverAsked(t testing.TB) otelthrottle.Option {
 	})
 }
 
-// strangeName is a name that somebody gives, and what is shown of it.
+// strangeName is a name that a user gives, and what is shown of it.
 type strangeName struct{ name, given, want string }
 
 func strangeNames() []strangeName {
 	return []strangeName{
+		{"spaces", "my orders db", "my orders db"},
 		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
 		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
 		{"zero byte", "a\x00b", "a\x00b"},
 		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
-		{"not UTF-8", "a\xffb", "a\uFFFDb"},
+		{"not UTF-8", "a\xffb\xc3\x28", "a\uFFFDb\uFFFD("},
+		{"only not UTF-8", "\xff\xfe", "\uFFFD"},
 		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
 	}
 }

@@ -6,9 +6,6 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // TestHooksThatAreNotNeededAreNil spares a throttle what nobody listens to: a nil hook costs nothing.
@@ -42,55 +39,6 @@ func TestHooksThatAreNotNeededAreNil(t *testing.T) {
 			}
 			equal(t, "hooks", got, tt.want)
 			equal(t, "Created and Closed", h.Created != nil && h.Closed != nil, true)
-		})
-	}
-}
-
-// TestHooksThatAreJoinedTwiceCountOnce of whatever kind, and let go of what is closed.
-func TestHooksThatAreJoinedTwiceCountOnce(t *testing.T) {
-	tests := []struct {
-		name  string
-		calls func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error }
-		want  string
-	}{
-		{"throttle", func(_ *testing.T, _ *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
-			same := tel.Hooks()
-			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: throttle.JoinHooks(same, same)}))
-			times(1, th, throttle.High, nil)
-			return th
-		}, accepted(throttle.High)},
-		{"throttle, hooks made twice", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
-			th := l.throttle(t, throttle.Config{Name: "db", Hooks: tel.Hooks()})
-			times(1, th, throttle.High, nil)
-			return th
-		}, accepted(throttle.High)},
-		{"breaker", func(t *testing.T, _ *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
-			m := throttle.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: breaker.JoinHooks(tel.BreakerHooks(), tel.BreakerHooks())}))
-			admit(t, m, breaker.Key{ID: "a"})
-			return m
-		}, decided("admitted", breaker.Closed)},
-		{"bucket", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
-			limiter := l.limiter(t, bucket.Config{Hooks: tel.BucketHooks()})
-			take(t.Context(), t, limiter, 1)
-			return limiter
-		}, requests(otelthrottle.ResultGranted)},
-		{"backoff", func(t *testing.T, l *lab, tel *otelthrottle.Telemetry) interface{ Close() error } {
-			r := l.backoff(t, backoff.Config{Hooks: tel.BackoffHooks()})
-			end(t.Context(), t, r, backoff.Success)
-			return r
-		}, ended("success")},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithoutDuration()}})
-			first := tt.calls(t, l, l.tel)
-			equal(t, tt.want, l.read(t)[tt.want], 1)
-			second := tt.calls(t, l, l.tel)
-			equal(t, tt.want+", of two", l.read(t)[tt.want], 2)
-			_ = first.Close()
-			equal(t, tt.want+", one closed", l.read(t)[tt.want], 2)
-			_ = second.Close()
-			l.read(t).want(t, snapshot{})
 		})
 	}
 }
@@ -169,19 +117,30 @@ func TestFunctionsOfTheUsersMayPanic(t *testing.T) {
 	}
 }
 
-// TestHooksWithoutCreated know no throttle: they say nothing, and harm nobody.
+// TestHooksThatAreJoinedTwiceCountOnce, and let go of what is closed.
+func TestHooksThatAreJoinedTwiceCountOnce(t *testing.T) {
+	eachSystem(t, func(t *testing.T, l *lab, s system) {
+		first, second := s.start(l, manner{name: "a", twice: true}), s.start(l, manner{name: "a", twice: true})
+		first.use(t.Context())
+		second.use(t.Context())
+		equal(t, "uses", l.read(t)[s.counter("a")], 2)
+		_ = first.Close()
+		equal(t, "uses, one closed", l.read(t)[s.counter("a")], 2)
+		_ = second.Close()
+		l.read(t).want(t, snapshot{})
+	}, otelthrottle.WithoutDuration())
+}
+
+// TestHooksWithoutCreated know no member: they count nothing, and leave calls and the spans of callers alone.
 func TestHooksWithoutCreated(t *testing.T) {
-	l := newLab(t, setup{})
-	hooks := l.tel.Hooks()
-	hooks.Created = nil
-	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-	ctx, request := l.request(t.Context())
-	if err := th.Do(ctx, throttle.High, succeed); err != nil {
-		t.Errorf("call: got error %v want nil", err)
-	}
-	_ = th.Close()
-	equal(t, "caller's span records", request.IsRecording(), true)
-	request.End()
-	l.wantSpans(t, "request")
-	l.read(t).want(t, snapshot{})
+	eachSystem(t, func(t *testing.T, l *lab, s system) {
+		m := s.start(l, manner{name: "a", untold: true})
+		ctx, request := l.request(t.Context())
+		m.use(ctx)
+		_ = m.Close()
+		equal(t, "caller's span records", request.IsRecording(), true)
+		request.End()
+		l.wantSpans(t, "request")
+		l.read(t).want(t, snapshot{})
+	})
 }

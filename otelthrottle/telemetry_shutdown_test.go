@@ -202,34 +202,6 @@ func TestShutdownFromEverywhere(t *testing.T) {
 	_ = j.meters.Shutdown(t.Context())
 }
 
-// TestShutdownEndsTheTelemetry and nothing else.
-func TestShutdownEndsTheTelemetry(t *testing.T) {
-	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
-	l.reject(t, th, throttle.Low, 60)
-	times(2, th, throttle.High, nil)
-	durations := l.read(t).of(otelthrottle.MetricCallDuration)
-	for range 2 {
-		if err := l.tel.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown: got error %v want nil", err)
-		}
-	}
-	ctx, request := l.request(t.Context())
-	if err := th.Do(ctx, throttle.High, succeed); err != nil {
-		t.Errorf("call after Shutdown: got error %v want nil", err)
-	}
-	l.shed(ctx, t, th, throttle.Low, 1)
-	late := l.throttle(t, throttle.Config{Name: "late"})
-	times(1, late, throttle.High, nil)
-	_, _ = late.Close(), th.Close()
-	request.End()
-
-	l.wantSpans(t, "request")
-	equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
-	// The SDK keeps what has been pushed into a histogram until the MeterProvider is shut down.
-	l.read(t).want(t, durations)
-}
-
 // TestShutdownWithACancelledContext ends the telemetry too: where nothing is sent, there is nothing to wait for.
 func TestShutdownWithACancelledContext(t *testing.T) {
 	l := newLab(t, setup{})
@@ -258,18 +230,25 @@ func TestProvidersMayGoFirst(t *testing.T) {
 	}
 }
 
-// TestShutdownReturnsTheRegistrationsError once, and is over all the same.
-func TestShutdownReturnsTheRegistrationsError(t *testing.T) {
-	refusal := errors.New("it is not yours")
-	reader := sdkmetric.NewManualReader()
-	provider := failingProvider{sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), "unregister", refusal}
-	tel := newTelemetry(t, otelthrottle.WithMeterProvider(provider))
-	throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
-	if err := tel.Shutdown(t.Context()); !errors.Is(err, refusal) || !strings.HasPrefix(err.Error(), "otelthrottle: ") {
-		t.Errorf("Shutdown: got error %v want otelthrottle: %v", err, refusal)
-	}
-	if err := tel.Shutdown(t.Context()); err != nil {
-		t.Errorf("second Shutdown: got error %v want nil", err)
-	}
-	read(t, reader).want(t, snapshot{})
+// TestShutdownEndsTheTelemetry and nothing else: what is used afterwards is told to no span and no series.
+func TestShutdownEndsTheTelemetry(t *testing.T) {
+	eachSystem(t, func(t *testing.T, l *lab, s system) {
+		m := s.start(l, manner{name: "a"})
+		m.use(t.Context())
+		before := l.read(t).pushed()
+		for range 2 {
+			if err := l.tel.Shutdown(t.Context()); err != nil {
+				t.Errorf("Shutdown: got error %v want nil", err)
+			}
+		}
+		ctx, request := l.request(t.Context())
+		late := s.start(l, manner{name: "a"})
+		m.use(ctx)
+		late.use(ctx)
+		_, _ = late.Close(), m.Close()
+		request.End()
+		l.wantSpans(t, "request")
+		equal(t, "events on the caller's span", len(l.spanNamed(t, "request").Events()), 0)
+		l.read(t).want(t, before)
+	})
 }

@@ -1,0 +1,143 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// system is one kind of thing that the adapter watches: tests that are the same for all kinds range over systems.
+type system struct {
+	noun    string
+	key     attribute.Key             // of the name
+	counter func(name string) string  // the series that each use of a member adds one to
+	family  string                    // a Prometheus metric of which each name has one series
+	start   func(*lab, manner) member // makes a member
+}
+
+// manner says how a member is made: its name, with the hooks of the adapter twice, or without their Created.
+type manner struct {
+	name          string
+	twice, untold bool
+}
+
+// member is a thing that can be used. A use adds a span or an event to the trace of its caller.
+type member struct {
+	io.Closer
+	use func(context.Context)
+}
+
+func systems() []system {
+	return []system{
+		{"throttle", otelthrottle.KeyName, func(name string) string {
+			return series(otelthrottle.MetricCalls, "throttle.name", name, "throttle.priority", "high",
+				"throttle.decision", "admitted", "throttle.outcome", "accepted")
+		}, "throttle_priority_clamped_total", startThrottle},
+		{"breaker", otelthrottle.KeyBreakerName, func(name string) string {
+			return series(otelthrottle.MetricBreakerCalls, "throttle.breaker.name", name,
+				"throttle.breaker.state", "disabled", "throttle.decision", "shed")
+		}, "throttle_breaker_leader", startBreaker},
+		{"bucket", otelthrottle.KeyBucketName, func(name string) string {
+			return series(otelthrottle.MetricBucketRequests, "throttle.bucket.name", name, "throttle.bucket.result", "failed_closed")
+		}, "throttle_bucket_waiting", startLimiter},
+		{"backoff", otelthrottle.KeyBackoffName, func(name string) string {
+			return series(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", name, "throttle.backoff.outcome", "success")
+		}, "throttle_backoff_waiting", startBackoff},
+	}
+}
+
+func startThrottle(l *lab, how manner) member {
+	hooks := l.tel.Hooks()
+	if how.twice {
+		hooks = throttle.JoinHooks(hooks, l.tel.Hooks())
+	}
+	if how.untold {
+		hooks.Created = nil
+	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: how.name, Hooks: hooks}))
+	return member{th, func(ctx context.Context) { _ = th.Do(ctx, throttle.High, succeed) }}
+}
+
+// startBreaker returns a breaker that refuses each call.
+func startBreaker(l *lab, how manner) member {
+	hooks := l.tel.BreakerHooks()
+	if how.twice {
+		hooks = breaker.JoinHooks(hooks, l.tel.BreakerHooks())
+	}
+	if how.untold {
+		hooks.Created = nil
+	}
+	m := breaker.Must(breaker.New(breaker.Config{Name: how.name, Hooks: hooks}))
+	_ = m.Disable(context.Background(), breaker.Key{ID: "a"})
+	return member{m, func(ctx context.Context) { _ = m.CanExecute(ctx, breaker.Key{ID: "a"}) }}
+}
+
+// startLimiter returns a limiter that denies each request, because its store fails.
+func startLimiter(l *lab, how manner) member {
+	hooks := l.tel.BucketHooks()
+	if how.twice {
+		hooks = bucket.JoinHooks(hooks, l.tel.BucketHooks())
+	}
+	if how.untold {
+		hooks.Created = nil
+	}
+	limiter := bucket.Must(bucket.New(bucket.Config{
+		Name: how.name, Limit: bucket.PerSecond(1), Store: newDoubtfulStore(errPlain), OnFailure: bucket.FailClosed,
+		StoreTimeout: time.Minute, OneByOne: true, Hooks: hooks,
+	}))
+	return member{limiter, func(ctx context.Context) { _, _ = limiter.Allow(ctx, "") }}
+}
+
+// startBackoff returns a backoff whose calls need not wait. Its hooks are told of a wait at each use.
+func startBackoff(l *lab, how manner) member {
+	hooks := l.tel.BackoffHooks()
+	if how.twice {
+		hooks = backoff.JoinHooks(hooks, l.tel.BackoffHooks())
+	}
+	if how.untold {
+		hooks.Created = nil
+	}
+	r := backoff.Must(backoff.New(backoff.Config{Name: how.name, Hooks: hooks}))
+	return member{r, func(ctx context.Context) {
+		if p, err := r.Wait(ctx); err == nil {
+			p.Done(backoff.Success)
+		}
+		if hooks.Slept != nil {
+			hooks.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second})
+		}
+	}}
+}
+
+// eachSystem runs a test for each system, with a lab of its own.
+func eachSystem(t *testing.T, test func(*testing.T, *lab, system), options ...otelthrottle.Option) {
+	t.Helper()
+	for _, s := range systems() {
+		t.Run(s.noun, func(t *testing.T) { test(t, newLab(t, setup{options: options}), s) })
+	}
+}
+
+// named returns the series of a name.
+func (s snapshot) named(name string) snapshot {
+	some := snapshot{}
+	for key, value := range s {
+		if strings.Contains(key, "name="+name) {
+			some[key] = value
+		}
+	}
+	return some
+}
+
+// pushed returns the series of the histograms, which the SDK keeps until the MeterProvider is shut down.
+func (s snapshot) pushed() snapshot {
+	return s.of(otelthrottle.MetricCallDuration, otelthrottle.MetricBucketStoreDuration, otelthrottle.MetricBackoffSleepDuration)
+}
