@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -21,28 +20,16 @@ func TestEventsOfBackoffs(t *testing.T) {
 		err  error
 		want []any
 	}{
-		{"his turn came", nil, nil},
-		{"his context was canceled", context.Canceled, []any{"error.type", "canceled"}},
-		{"his deadline came first", context.DeadlineExceeded, []any{"error.type", "timeout"}},
-		{"it was closed", backoff.ErrClosed, []any{"error.type", "shed"}},
+		{"the wait is over", nil, nil},
+		{"the context is canceled", context.Canceled, []any{"error.type", "canceled"}},
+		{"the deadline came first", context.DeadlineExceeded, []any{"error.type", "timeout"}},
+		{"the backoff is closed", backoff.ErrClosed, []any{"error.type", "shed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, options := range [][]otelthrottle.Option{
-				{otelthrottle.WithRootSpans(), keepOnly("none")}, {otelthrottle.WithoutDuration()},
-			} {
-				l := newLab(t, setup{options: options})
+			wantEvent(t, func(ctx context.Context, l *lab) {
 				r := l.backoff(t, backoff.Config{})
-				ctx, request := l.request(t.Context())
 				l.tel.BackoffHooks().Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: 1500 * time.Millisecond, Err: tt.err})
-				equal(t, "caller's span records", request.IsRecording(), true)
-				request.End()
-				l.wantSpans(t, "request")
-				events := l.spanNamed(t, "request").Events()
-				equal(t, "events", len(events), 1)
-				equal(t, "event", events[0].Name, "throttle.backoff.slept")
-				want := append(tt.want, "throttle.backoff.name", "table", "throttle.backoff.duration", 1.5)
-				wantAttributes(t, "event", events[0].Attributes, want...)
-			}
+			}, "throttle.backoff.slept", append(tt.want, "throttle.backoff.name", "table", "throttle.backoff.duration", 1.5)...)
 		})
 	}
 }
@@ -121,34 +108,4 @@ func TestBackoffHooksAreOnlyThoseNeeded(t *testing.T) {
 			equal(t, "recorded", l.read(t)[sleeps], float64(tt.record))
 		})
 	}
-}
-
-// TestExemplarsOfSleepsLeadToTheCallersSpans, and nowhere if those are not sampled.
-func TestExemplarsOfSleepsLeadToTheCallersSpans(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		sampler sdktrace.Sampler
-		want    int
-	}{
-		{"sampled", sdktrace.AlwaysSample(), 1},
-		{"unsampled", sdktrace.NeverSample(), 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{sampler: tt.sampler})
-			r := l.backoff(t, backoff.Config{Mode: backoff.Sleep, InitialInterval: time.Millisecond}) // each call that is throttled sleeps
-			ctx, request := l.request(t.Context())
-			end(ctx, t, r, backoff.ThrottledFor(time.Millisecond), backoff.Success)
-			request.End()
-			wantExemplars(t, exemplarsOf("throttle_backoff_sleep_duration_seconds", e.scrape(t, openMetrics)), tt.want, request)
-		})
-	}
-}
-
-// TestFilterIsNotAskedAboutBackoffs which know no priority.
-func TestFilterIsNotAskedAboutBackoffs(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{neverAsked(t)}})
-	ctx, request := l.request(t.Context())
-	l.tel.BackoffHooks().Slept(ctx, backoff.SleepEvent{Responsive: l.backoff(t, backoff.Config{})})
-	request.End()
-	equal(t, "events", len(l.spanNamed(t, "request").Events()), 1)
 }

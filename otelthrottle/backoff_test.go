@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -136,30 +132,6 @@ func TestTheHighestDelayOfANameIsTold(t *testing.T) {
 	})
 }
 
-// TestSleepDurations looks at what is recorded: in seconds, in bounds that fit both modes.
-func TestSleepDurations(t *testing.T) {
-	l := newLab(t, setup{})
-	r := l.backoff(t, backoff.Config{})
-	slept := l.tel.BackoffHooks().Slept
-	for _, d := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 30 * time.Second, 15 * time.Minute, 15*time.Minute + 1} {
-		slept(t.Context(), backoff.SleepEvent{Responsive: r, Duration: d, Err: context.Canceled})
-	}
-	bounds := []float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
-	counts := []uint64{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}
-	for _, m := range collect(t, l.reader) {
-		h, ok := m.Data.(metricdata.Histogram[float64])
-		if !ok {
-			continue
-		}
-		equal(t, "series", len(h.DataPoints), 1)
-		if p := h.DataPoints[0]; !slices.Equal(p.Bounds, bounds) || !slices.Equal(p.BucketCounts, counts) {
-			t.Errorf("durations: got %v in %v want %v in %v", p.BucketCounts, p.Bounds, counts, bounds)
-		}
-		return
-	}
-	t.Error("got no histogram")
-}
-
 // TestSleepBoundsAreTheDefaults of both modes: their longest delays are bounds.
 func TestSleepBoundsAreTheDefaults(t *testing.T) {
 	for mode, want := range map[backoff.Mode][2]time.Duration{
@@ -175,20 +147,6 @@ func TestSleepBoundsAreTheDefaults(t *testing.T) {
 		equal(t, "longest delay of "+mode.String(), r.Delay(), want[1])
 		if first <= 0 {
 			t.Errorf("first delay of %v: got %v want more than 0", mode, first)
-		}
-	}
-}
-
-// TestAttributesOfTheUserAreOnBackoffsToo adds some, of which one is the schema's.
-func TestAttributesOfTheUserAreOnBackoffsToo(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{
-		otelthrottle.WithAttributes(attribute.String("zone", "b"), otelthrottle.KeyBackoffName.String("mine")),
-	}})
-	everyOutcome(t, l.backoff(t, backoff.Config{}))
-	equal(t, "series", len(l.read(t)), len(unslept())+1)
-	for key := range l.read(t) {
-		if !strings.Contains(key, "throttle.backoff.name=table") || !strings.Contains(key, "zone=b") {
-			t.Errorf("series: got %s want it to have the name and the zone", key)
 		}
 	}
 }

@@ -48,40 +48,25 @@ func TestRefusedCallsAreEventsOfTheCallersSpan(t *testing.T) {
 	}
 }
 
-// TestStrangeBreakers are valid on a scrape, of which one bad label would spoil the whole, and cannot be taken for one another.
-func TestStrangeBreakers(t *testing.T) {
+// TestStrangeKeysOfCircuits are valid on a scrape, and cannot be taken for one another.
+func TestStrangeKeysOfCircuits(t *testing.T) {
 	long := "https://hooks.example.com/" + strings.Repeat("0123456789abcdef", 64)
-	tests := []struct{ name, given, want string }{
-		{"spaces", "my hooks", "my hooks"},
-		{"quotes and braces", `"a" 'b' {c="d"} \n`, `"a" 'b' {c="d"} \n`},
-		{"lines", "a\nb\rc\td", "a\nb\rc\td"},
-		{"zero byte", "a\x00b", "a\x00b"},
-		{"other letters", "заказы 注文 🧨", "заказы 注文 🧨"},
-		{"not UTF-8", "a\xffb", "a\uFFFDb"},
-		{"longer than a kilobyte", long, long},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l, e := newScrapedLab(t, setup{options: detailed()})
-			m := l.breaker(t, breaker.Config{Name: tt.given[:min(len(tt.given), 255)]})
-			k, twin := breaker.Key{Tenant: tt.given, ID: tt.given}, breaker.Key{Tenant: tt.given, ID: tt.given + "\xff"}
-			disable(t, m, k)
-			disable(t, m, twin)
-			ctx, request := l.request(t.Context())
-			refuse(ctx, t, m, k)
-			request.End()
-			equal(t, "series of circuits", len(l.read(t).of(otelthrottle.MetricBreakerCircuit)), 2)
-			e.scrape(t, openMetrics)
-			equal(t, "series of throttle_breaker_circuit", strings.Count(e.scrape(t, ""), "\nthrottle_breaker_circuit{"), 2)
-			attributes := l.spanNamed(t, "request").Events()[0].Attributes
-			if got, want := attributes[0].Value.AsString(), tt.want[:min(len(tt.want), 255)]; got != want {
-				t.Errorf("name in the event: got %q want %q", got, want)
+	keys := append(strangeNames(), strangeName{"longer than a kilobyte", long, long})
+	l, e := newScrapedLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithBreakerDetail(100)}})
+	m := l.breaker(t, breaker.Config{})
+	for _, k := range keys {
+		disable(t, m, breaker.Key{Tenant: k.given, ID: k.given})
+		disable(t, m, breaker.Key{Tenant: k.given, ID: k.given + "\xff"})
+		ctx, request := l.tracer.Start(t.Context(), k.name)
+		refuse(ctx, t, m, breaker.Key{Tenant: k.given, ID: k.given})
+		request.End()
+		for _, kv := range l.spanNamed(t, k.name).Events()[0].Attributes[2:] {
+			if got := kv.Value.AsString(); got != k.want && !strings.Contains(got, "…") || len(got) > 128 {
+				t.Errorf("%s: got %q want %q, or a part of it and a fingerprint", kv.Key, got, k.want)
 			}
-			for _, kv := range attributes[2:] {
-				if got := kv.Value.AsString(); got != tt.want && !strings.Contains(got, "…") || len(got) > 128 {
-					t.Errorf("%s: got %q want %q, or a part of it and a fingerprint", kv.Key, got, tt.want)
-				}
-			}
-		})
+		}
 	}
+	equal(t, "series of circuits", len(l.read(t).of(otelthrottle.MetricBreakerCircuit)), 2*len(keys))
+	e.scrape(t, openMetrics)
+	wantSeries(t, e.scrape(t, ""), "throttle_breaker_circuit", 2*len(keys))
 }

@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -131,46 +126,5 @@ func TestStoresErrorTypesAreAClosedSet(t *testing.T) {
 			word = "_OTHER"
 		}
 		equal(t, "failures of type "+word, l.read(t)[storeDuration(word)], 1)
-	}
-}
-
-// TestStoreDurations looks at what is recorded: in seconds, in bounds that fit a store.
-func TestStoreDurations(t *testing.T) {
-	l := newLab(t, setup{})
-	limiter := l.limiter(t, bucket.Config{})
-	asked := l.tel.BucketHooks().Asked
-	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 250 * time.Microsecond, Requests: 7})
-	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 50*time.Millisecond + 1, Err: context.DeadlineExceeded})
-	asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: 2 * time.Minute, Err: context.Canceled})
-	bounds := []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60}
-	bucketOf := map[string]int{"": 1, "timeout": 9, "canceled": 15}
-	for _, m := range collect(t, l.reader) {
-		h, ok := m.Data.(metricdata.Histogram[float64])
-		if !ok {
-			continue
-		}
-		equal(t, "series", len(h.DataPoints), len(bucketOf))
-		for _, p := range h.DataPoints {
-			errorType, _ := p.Attributes.Value(otelthrottle.KeyErrorType)
-			if !slices.Equal(p.Bounds, bounds) || p.Count != 1 || p.BucketCounts[bucketOf[errorType.AsString()]] != 1 {
-				t.Errorf("durations with error.type %q: got %v in %v want one in number %d", errorType.AsString(), p.BucketCounts, p.Bounds,
-					bucketOf[errorType.AsString()])
-			}
-		}
-		return
-	}
-	t.Error("got no histogram")
-}
-
-// TestAttributesOfTheUserAreOnBucketsToo adds some, of which one is the schema's.
-func TestAttributesOfTheUserAreOnBucketsToo(t *testing.T) {
-	l := newLab(t, setup{options: []otelthrottle.Option{
-		otelthrottle.WithAttributes(attribute.String("zone", "b"), otelthrottle.KeyBucketName.String("mine")),
-	}})
-	take(t.Context(), t, l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)}), 1)
-	for key := range l.read(t) {
-		if !strings.Contains(key, "throttle.bucket.name=geocoder") || !strings.Contains(key, "zone=b") {
-			t.Errorf("series: got %s want it to have the name and the zone", key)
-		}
 	}
 }

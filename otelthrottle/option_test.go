@@ -26,25 +26,6 @@ func everyOwnKey() []attribute.KeyValue {
 	return mine
 }
 
-// TestKeysOfTheSchemaAreNotTheUsers: a success that has an error.type, because every series has, is a failure to whoever counts.
-func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
-	var told []string
-	for _, options := range [][]otelthrottle.Option{detailed(), append(detailed(), otelthrottle.WithAttributes(everyOwnKey()...))} {
-		l := newLab(t, setup{options: options})
-		everyKind(t, l, throttle.Config{Name: "db"})
-		ctx, request := l.request(t.Context())
-		_ = l.throttle(t, throttle.Config{Name: "db"}).Do(ctx, throttle.High, succeed)
-		request.End()
-		told = append(told, strings.Join(slices.Sorted(maps.Keys(l.read(t))), "\n"))
-		for _, kv := range l.spanNamed(t, "throttle db").Attributes() {
-			if kv.Value.AsString() == "mine" || kv.Key == otelthrottle.KeyErrorType {
-				t.Errorf("attribute of a call that succeeded: got %s %q", kv.Key, kv.Value.AsString())
-			}
-		}
-	}
-	equal(t, "series", told[1], told[0])
-}
-
 // TestAttributesWithoutAKeyAreAnError that says whose they are, instead of a label that no exporter can write.
 func TestAttributesWithoutAKeyAreAnError(t *testing.T) {
 	tel, err := otelthrottle.New(
@@ -113,4 +94,29 @@ func TestAttributesOfTheUsers(t *testing.T) {
 		}
 	}
 	equal(t, "the user's slice", mine[1].Value.AsString()+" "+mine[2].Value.AsString(), "mine shop")
+}
+
+// TestKeysOfTheSchemaAreNotTheUsers gives all of them: a success that had an error.type, because every series has, would look like a
+// failure. Other keys of the user are on every series.
+func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
+	var told []string
+	for _, mine := range [][]attribute.KeyValue{nil, everyOwnKey()} {
+		zone := otelthrottle.WithAttributes(attribute.String("zone", "b"))
+		l := newLab(t, setup{options: append(detailed(), zone, otelthrottle.WithAttributes(mine...))})
+		everyKind(t, l, throttle.Config{Name: "db"})
+		ctx, request := l.request(t.Context())
+		_ = l.throttle(t, throttle.Config{Name: "db"}).Do(ctx, throttle.High, succeed)
+		request.End()
+		keys := slices.Sorted(maps.Keys(l.read(t)))
+		for _, key := range keys {
+			equal(t, "attribute of the user on "+key, strings.Contains(key, "zone=b"), true)
+		}
+		told = append(told, strings.Join(keys, "\n"))
+		for _, kv := range l.spanNamed(t, "throttle db").Attributes() {
+			if kv.Value.AsString() == "mine" || kv.Key == otelthrottle.KeyErrorType {
+				t.Errorf("attribute of a call that succeeded: got %s %q", kv.Key, kv.Value.AsString())
+			}
+		}
+	}
+	equal(t, "series", told[1], told[0])
 }

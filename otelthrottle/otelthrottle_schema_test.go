@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -196,64 +198,6 @@ func TestEverythingIsEmittedUnderOneScope(t *testing.T) {
 	}
 }
 
-func TestDurationBuckets(t *testing.T) {
-	l := newLab(t, setup{})
-	times(1, l.throttle(t, throttle.Config{Name: "db"}), throttle.High, nil)
-	want := []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10}
-	for _, m := range collect(t, l.reader) {
-		if h, ok := m.Data.(metricdata.Histogram[float64]); ok {
-			if got := h.DataPoints[0].Bounds; !slices.Equal(got, want) {
-				t.Errorf("bounds: got %v want %v", got, want)
-			}
-			return
-		}
-	}
-	t.Error("got no histogram")
-}
-
-// TestNamesKeepToTheConventions is a lint of names, units and attributes by the rules that OpenTelemetry has for them.
-func TestNamesKeepToTheConventions(t *testing.T) {
-	l := newLab(t, setup{options: detailed()})
-	everyKind(t, l, throttle.Config{Name: "db"})
-	name := regexp.MustCompile(`^throttle(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
-	key := regexp.MustCompile(`^(throttle(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+|error\.type)$`)
-	unit := regexp.MustCompile(`^(1|s|\{[a-z]+\})$`)
-	unfit := regexp.MustCompile(`(^|[._])(total|count|counter|gauge|histogram|seconds|ratio|bucket|sum)$`)
-	all := map[string]bool{}
-	for _, m := range collect(t, l.reader) {
-		all[m.Name] = true
-		d := define(t, m)
-		if !name.MatchString(m.Name) || unfit.MatchString(m.Name) {
-			t.Errorf("name: got %s want lower case, our namespace, no unit and no kind in it", m.Name)
-		}
-		if !unit.MatchString(d.unit) {
-			t.Errorf("unit of %s: got %s want 1, s or an annotation", m.Name, d.unit)
-		}
-		if !strings.HasSuffix(d.description, ".") {
-			t.Errorf("description of %s: got %q want a sentence", m.Name, d.description)
-		}
-		// Up-down counters are not to be plural. This one is, as the design has it: one circuit is a series of another metric.
-		plural := strings.HasSuffix(m.Name, "s") && m.Name != otelthrottle.MetricBreakerCircuits
-		if counts := d.kind == "counter" && !strings.HasSuffix(m.Name, ".clamped"); counts && !plural || d.kind == "up-down counter" && plural {
-			t.Errorf("name: got %s for a %s want counters in the plural, up-down counters not", m.Name, d.kind)
-		}
-		for _, set := range d.attributes {
-			for k := range strings.FieldsSeq(set) {
-				if !key.MatchString(k) {
-					t.Errorf("attribute of %s: got %s want lower case and our namespace, or one of the conventions'", m.Name, k)
-				}
-			}
-		}
-	}
-	for m := range all {
-		for other := range all {
-			if strings.HasPrefix(other, m+".") {
-				t.Errorf("names: got %s inside %s want no metric that is a namespace too", other, m)
-			}
-		}
-	}
-}
-
 // TestErrorTypesAreAClosedSet ends a call with every fault.
 func TestErrorTypesAreAClosedSet(t *testing.T) {
 	want := []string{
@@ -293,5 +237,44 @@ func TestWithoutDurationHasNoHistogram(t *testing.T) {
 	})
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("metrics: got %q want %q", got, want)
+	}
+}
+
+// TestBoundsOfHistograms records a duration for each bound, in which it is counted, and a longer one.
+func TestBoundsOfHistograms(t *testing.T) {
+	l := newLab(t, setup{})
+	th, limiter, r := l.throttle(t, throttle.Config{Name: "db"}), l.limiter(t, bucket.Config{}), l.backoff(t, backoff.Config{})
+	asked, slept := l.tel.BucketHooks().Asked, l.tel.BackoffHooks().Slept
+	for metric, h := range map[string]struct {
+		record func(time.Duration)
+		bounds []float64
+	}{
+		otelthrottle.MetricCallDuration: {
+			func(d time.Duration) { _ = th.Do(t.Context(), throttle.High, l.taking(d, nil)) },
+			[]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10},
+		},
+		otelthrottle.MetricBucketStoreDuration: {
+			func(d time.Duration) { asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: d}) },
+			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60},
+		},
+		otelthrottle.MetricBackoffSleepDuration: {
+			func(d time.Duration) { slept(t.Context(), backoff.SleepEvent{Responsive: r, Duration: d}) },
+			[]float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900},
+		},
+	} {
+		for _, bound := range h.bounds {
+			h.record(time.Duration(math.Round(bound * float64(time.Second))))
+		}
+		h.record(time.Hour)
+		for _, m := range collect(t, l.reader) {
+			if m.Name != metric {
+				continue
+			}
+			p := m.Data.(metricdata.Histogram[float64]).DataPoints[0]
+			if once := slices.Repeat([]uint64{1}, len(h.bounds)+1); !slices.Equal(p.Bounds, h.bounds) || !slices.Equal(p.BucketCounts, once) {
+				t.Errorf("%s: got %v in %v want 1 in each of %v", metric, p.BucketCounts, p.Bounds, h.bounds)
+			}
+		}
+		equal(t, "durations in "+metric, l.read(t).with(metric), float64(len(h.bounds)+1))
 	}
 }

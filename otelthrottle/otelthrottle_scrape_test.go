@@ -18,6 +18,8 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // taking is a function that takes so long, by the lab's clock, and returns err.
@@ -193,44 +195,6 @@ func promtool(t *testing.T) string {
 	return ""
 }
 
-// check returns what promtool has to say about a scrape, and whether it is content.
-func check(t *testing.T, tool, scrape string) (complaints string, content bool) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tool, "check", "metrics")
-	cmd.Stdin = strings.NewReader(scrape)
-	said, err := cmd.CombinedOutput()
-	return string(said), err == nil
-}
-
-func TestPromtoolHasNoComplaint(t *testing.T) {
-	tool := promtool(t)
-	for _, tt := range []struct {
-		name    string
-		options []otelprometheus.Option
-	}{
-		{"default", nil},
-		{"without scope and target", []otelprometheus.Option{otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo()}},
-		{"with a namespace", []otelprometheus.Option{otelprometheus.WithNamespace("acme")}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e := newEndpoint(t, tt.options...)
-			everyKind(t, newLab(t, setup{options: detailed(), meters: []sdkmetric.Option{sdkmetric.WithReader(e.exporter)}}), throttle.Config{Name: "db"})
-			if said, content := check(t, tool, e.scrape(t, "")); !content || said != "" {
-				t.Errorf("promtool: got %q, content %v want nothing", said, content)
-			}
-		})
-	}
-}
-
-// TestPromtoolComplains plants what it should find.
-func TestPromtoolComplains(t *testing.T) {
-	tool := promtool(t)
-	const planted = "# TYPE throttle_calls counter\nthrottle_calls 1\n"
-	if said, content := check(t, tool, planted); content || !strings.Contains(said, "_total") {
-		t.Errorf("promtool: got %q, content %v want a complaint about _total", said, content)
-	}
-}
-
 // TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole, and in traces. Names that become the same are one
 // source.
 func TestStrangeNames(t *testing.T) {
@@ -267,4 +231,49 @@ func (l *lab) words() map[attribute.KeyValue]int {
 		}
 	}
 	return found
+}
+
+// TestExemplarsLeadToTheCallersSpans where the adapter makes no span, and nowhere if they are not sampled.
+func TestExemplarsLeadToTheCallersSpans(t *testing.T) {
+	for histogram, use := range map[string]func(context.Context, *lab){
+		"throttle_bucket_store_duration_seconds": func(ctx context.Context, l *lab) {
+			take(ctx, t, l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil), OneByOne: true}), 1)
+		},
+		"throttle_backoff_sleep_duration_seconds": func(ctx context.Context, l *lab) { // in this mode each throttled call sleeps
+			r := l.backoff(t, backoff.Config{Mode: backoff.Sleep, InitialInterval: time.Millisecond})
+			end(ctx, t, r, backoff.ThrottledFor(time.Millisecond), backoff.Success)
+		},
+	} {
+		for want, sampler := range []sdktrace.Sampler{sdktrace.NeverSample(), sdktrace.AlwaysSample()} {
+			l, e := newScrapedLab(t, setup{sampler: sampler})
+			ctx, request := l.request(t.Context())
+			use(ctx, l)
+			request.End()
+			found := exemplarsOf(histogram, e.scrape(t, openMetrics))
+			equal(t, "exemplars of "+histogram, len(found), want)
+			for _, x := range found {
+				equal(t, "trace_id", x.labels["trace_id"], request.SpanContext().TraceID().String())
+				equal(t, "span_id", x.labels["span_id"], request.SpanContext().SpanID().String())
+			}
+		}
+	}
+}
+
+func TestPromtoolHasNoComplaint(t *testing.T) {
+	tool := promtool(t)
+	for name, options := range map[string][]otelprometheus.Option{
+		"default":                  nil,
+		"without scope and target": {otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo()},
+		"with a namespace":         {otelprometheus.WithNamespace("acme")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, options...)
+			everyKind(t, newLab(t, setup{options: detailed(), meters: []sdkmetric.Option{sdkmetric.WithReader(e.exporter)}}), throttle.Config{Name: "db"})
+			check := exec.CommandContext(t.Context(), tool, "check", "metrics")
+			check.Stdin = strings.NewReader(e.scrape(t, ""))
+			if said, err := check.CombinedOutput(); err != nil || len(said) > 0 {
+				t.Errorf("promtool: got %q, error %v want nothing", said, err)
+			}
+		})
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/common/model"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/trace"
 )
 
 const openMetrics = "application/openmetrics-text; version=1.0.0"
@@ -103,14 +102,4 @@ func exemplarsOf(histogram, openMetrics string) []exemplar {
 		found = append(found, e)
 	}
 	return found
-}
-
-// wantExemplars fails the test unless there are so many, and all lead to a span.
-func wantExemplars(t testing.TB, got []exemplar, want int, span trace.Span) {
-	t.Helper()
-	equal(t, "exemplars", len(got), want)
-	for _, x := range got {
-		equal(t, "trace_id", x.labels["trace_id"], span.SpanContext().TraceID().String())
-		equal(t, "span_id", x.labels["span_id"], span.SpanContext().SpanID().String())
-	}
 }

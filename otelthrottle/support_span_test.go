@@ -118,3 +118,20 @@ func strangeNames() []strangeName {
 		{"as long as can be", strings.Repeat("x", 255), strings.Repeat("x", 255)},
 	}
 }
+
+// wantEvent fails the test unless tell adds this event, and nothing else, to the span of its caller. A filter, which is about the
+// priorities of throttles, is not asked.
+func wantEvent(t *testing.T, tell func(context.Context, *lab), event string, pairs ...any) {
+	t.Helper()
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans(), neverAsked(t)}})
+	ctx, request := l.request(t.Context())
+	tell(ctx, l)
+	equal(t, "caller's span records", request.IsRecording(), true)
+	request.End()
+	l.wantSpans(t, "request")
+	events := l.spanNamed(t, "request").Events()
+	if len(events) != 1 || events[0].Name != event {
+		t.Fatalf("events: got %v want one %s", events, event)
+	}
+	wantAttributes(t, "event", events[0].Attributes, pairs...)
+}

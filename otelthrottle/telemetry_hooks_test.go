@@ -2,43 +2,37 @@ package otelthrottle_test
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestHooksThatAreNotNeededAreNil spares a throttle what nobody listens to: a nil hook costs nothing.
+// TestHooksThatAreNotNeededAreNil spares throttles and limiters events that go nowhere: a nil hook costs nothing.
 func TestHooksThatAreNotNeededAreNil(t *testing.T) {
-	const shed, started, finished = "shed ", "started ", "finished "
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		options []otelthrottle.Option
 		want    string
 	}{
-		{"default", nil, shed + started + finished},
-		{"without duration", []otelthrottle.Option{otelthrottle.WithoutDuration()}, shed + started + finished},
-		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, finished},
+		{"default", nil, "asked denied finished shed started waited"},
+		{"without duration", []otelthrottle.Option{otelthrottle.WithoutDuration()}, "denied finished shed started waited"},
+		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, "asked finished"},
 		{"without both", []otelthrottle.Option{otelthrottle.WithoutDuration(), otelthrottle.WithoutSpans()}, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newLab(t, setup{options: tt.options}).tel.Hooks()
-			got := ""
-			if h.Shed != nil {
-				got += shed
+			l := newLab(t, setup{options: tt.options})
+			h, b := l.tel.Hooks(), l.tel.BucketHooks()
+			hooks := map[string]bool{
+				"shed": h.Shed != nil, "started": h.Started != nil, "finished": h.Finished != nil, "fell back": h.FellBack != nil,
+				"asked": b.Asked != nil, "denied": b.Denied != nil, "waited": b.Waited != nil,
 			}
-			if h.Started != nil {
-				got += started
-			}
-			if h.Finished != nil {
-				got += finished
-			}
-			if h.FellBack != nil {
-				got += "fell back"
-			}
-			equal(t, "hooks", got, tt.want)
-			equal(t, "Created and Closed", h.Created != nil && h.Closed != nil, true)
+			maps.DeleteFunc(hooks, func(_ string, set bool) bool { return !set })
+			equal(t, "hooks", strings.Join(slices.Sorted(maps.Keys(hooks)), " "), tt.want)
+			equal(t, "Created and Closed", h.Created != nil && h.Closed != nil && b.Created != nil && b.Closed != nil, true)
 		})
 	}
 }
