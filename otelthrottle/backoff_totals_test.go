@@ -80,7 +80,7 @@ func TestPulledTotalsOfBackoffsAreTheCalls(t *testing.T) {
 			all = append(all, l.backoff(t, c))
 		}
 		atRandom(16, 10, func(dice *rand.Rand) {
-			for range 200 {
+			for range few(200, 80) {
 				a.randomCall(all[dice.IntN(len(all))], dice)
 			}
 			l.read(t)

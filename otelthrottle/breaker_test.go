@@ -221,7 +221,7 @@ func TestPulledTotalsOfBreakersAreThePushedEvents(t *testing.T) {
 		managers = append(managers, l.breaker(t, c))
 	}
 	atRandom(16, 5, func(dice *rand.Rand) {
-		for range 200 {
+		for range few(200, 80) {
 			a.randomStep(managers[dice.IntN(len(managers))], dice)
 		}
 		l.read(t)

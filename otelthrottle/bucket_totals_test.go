@@ -104,7 +104,7 @@ func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 			limiters = append(limiters, l.limiter(t, c))
 		}
 		atRandom(16, 9, func(dice *rand.Rand) {
-			for range 200 {
+			for range few(200, 80) {
 				if i := dice.IntN(len(limiters) + 1); i < len(limiters) {
 					a.randomRequest(t, limiters[i], dice)
 				} else {

@@ -148,8 +148,8 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 			l.read(t)
 		}
 	})
-	atRandom(64, 7, func(dice *rand.Rand) {
-		for range 300 {
+	atRandom(few(64, 16), 7, func(dice *rand.Rand) {
+		for range few(300, 200) {
 			randomCall(throttles[dice.IntN(len(throttles))], dice)
 		}
 	})
@@ -182,7 +182,7 @@ func TestNothingEverFalls(t *testing.T) {
 	keeper := l.throttle(t, throttle.Config{Name: "db"})
 	l.readDuring(t, snapshot.counters, func() {
 		atRandom(8, 1, func(dice *rand.Rand) {
-			for range 50 {
+			for range few(50, 15) {
 				th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: l.tel.Hooks()}))
 				var open []throttle.Call
 				for range dice.IntN(20) {
@@ -231,7 +231,7 @@ func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
 
 // TestGroupIsOneSource evicts most members of a Group again and again.
 func TestGroupIsOneSource(t *testing.T) {
-	const keys, calls = 1000, 5000
+	const keys, calls = 200, 1000
 	l := newLab(t, setup{})
 	for _, shared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("hooks shared %v", shared), func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestGroupIsOneSource(t *testing.T) {
 					hooks = l.tel.Hooks()
 				}
 				return throttle.Config{Name: name, Hooks: hooks}
-			}, throttle.GroupConfig{Max: 50})
+			}, throttle.GroupConfig{Max: 20})
 			if err != nil {
 				t.Fatalf("NewGroup: got error %v want nil", err)
 			}
@@ -255,7 +255,7 @@ func TestGroupIsOneSource(t *testing.T) {
 					t.Fatalf("Get: got error %v want nil", err)
 				}
 				times(1, th, throttle.Medium, nil)
-				if i%500 == 0 {
+				if i%100 == 0 {
 					now := l.read(t)
 					now.wantRisen(t, before.counters())
 					equal(t, "calls of all members", now[total], float64(i+1))
@@ -271,7 +271,7 @@ func TestGroupIsOneSource(t *testing.T) {
 	}
 }
 
-// crowd is what 64 goroutines meddle with.
+// crowd is what many goroutines use and change.
 type crowd struct {
 	*lab
 	*endpoint
@@ -315,10 +315,10 @@ func (c *crowd) shutDown() {
 	}
 }
 
-// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the adapter is shut down, all from
-// 64 goroutines. The race detector is the judge, and afterwards the books are.
+// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the adapter is shut down, all at
+// once. The race detector is the judge, and afterwards the books are.
 func TestEverythingAtOnce(t *testing.T) {
-	const goroutines, steps = 64, 40
+	goroutines, steps := few(64, 16), few(40, 20)
 	c := &crowd{t: t}
 	c.lab, c.endpoint = newScrapedLab(t, setup{})
 	c.hooks = c.tel.Hooks()

@@ -14,38 +14,36 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/backoff"
-	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // job is a program that has something of each kind, and ends before anything was collected.
 type job struct {
 	*lab
 	sent    *exporter
-	members []interface{ Close() error }
+	members []member
 }
 
 func newJob(t *testing.T) *job {
 	sent, meters := periodic(t, nil)
 	j := &job{lab: newLab(t, setup{meters: meters}), sent: sent}
-	th := j.throttle(t, throttle.Config{Name: "db"})
-	manager, limiter, slow := j.breaker(t, breaker.Config{}), j.limiter(t, bucket.Config{}), j.backoff(t, backoff.Config{})
-	times(3, th, throttle.High, nil)
-	admit(t, manager, breaker.Key{ID: "a"})
-	take(t.Context(), t, limiter, 2)
-	end(t.Context(), t, slow, backoff.Success)
-	j.members = []interface{ Close() error }{th, manager, limiter, slow}
+	for _, s := range systems() {
+		m := s.start(j.lab, manner{name: "a"})
+		m.use(t.Context())
+		j.members = append(j.members, m)
+	}
 	return j
 }
 
-// counted are the counters of the job.
-func (j *job) counted(s snapshot) snapshot {
-	return s.of(otelthrottle.MetricCalls, otelthrottle.MetricBreakerCalls, otelthrottle.MetricBucketRequests, otelthrottle.MetricBackoffCalls).positive()
+// uses returns of how many uses the exporter was told.
+func (j *job) uses() (n float64) {
+	sent := j.sent.take()
+	for _, s := range systems() {
+		n += sent[s.counter("a")]
+	}
+	return n
 }
 
-func (j *job) close() error {
-	var err error
+func (j *job) close() (err error) {
 	for _, m := range j.members {
 		err = errors.Join(err, m.Close())
 	}
@@ -54,23 +52,20 @@ func (j *job) close() error {
 
 // TestAJobThatIsShorterThanTheIntervalIsTold in the order of the package comment, and not if what has counted is closed first.
 func TestAJobThatIsShorterThanTheIntervalIsTold(t *testing.T) {
-	all := snapshot{
-		accepted(throttle.High): 3, decided("admitted", breaker.Closed): 1, requests(otelthrottle.ResultGranted): 2, ended("success"): 1,
-	}
 	tests := []struct {
 		name string
 		ends func(context.Context, *job) error
-		want snapshot
+		want float64
 	}{
-		{"Telemetry, throttles, providers", func(ctx context.Context, j *job) error {
+		{"Telemetry, members, providers", func(ctx context.Context, j *job) error {
 			return errors.Join(j.tel.Shutdown(ctx), j.close(), j.meters.Shutdown(ctx))
-		}, all},
-		{"a flush, throttles, Telemetry, providers", func(ctx context.Context, j *job) error {
+		}, 4},
+		{"a flush, members, Telemetry, providers", func(ctx context.Context, j *job) error {
 			return errors.Join(j.meters.ForceFlush(ctx), j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
-		}, all},
-		{"throttles, Telemetry, providers", func(ctx context.Context, j *job) error {
+		}, 4},
+		{"members, Telemetry, providers", func(ctx context.Context, j *job) error {
 			return errors.Join(j.close(), j.tel.Shutdown(ctx), j.meters.Shutdown(ctx))
-		}, snapshot{}},
+		}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +73,7 @@ func TestAJobThatIsShorterThanTheIntervalIsTold(t *testing.T) {
 			if err := tt.ends(t.Context(), j); err != nil {
 				t.Errorf("end: got error %v want nil", err)
 			}
-			j.counted(j.sent.take()).want(t, tt.want)
+			equal(t, "uses that were sent", j.uses(), tt.want)
 		})
 	}
 }
@@ -181,7 +176,7 @@ func TestShutdownInANilContextIsInTheBackground(t *testing.T) {
 	if err := j.tel.Shutdown(none); err != nil {
 		t.Errorf("Shutdown: got error %v want nil", err)
 	}
-	equal(t, "accepted", j.sent.take()[accepted(throttle.High)], 3)
+	equal(t, "uses that were sent", j.uses(), 4)
 	_ = j.meters.Shutdown(t.Context())
 }
 
@@ -197,8 +192,8 @@ func TestShutdownFromEverywhere(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	equal(t, "series but those of durations", len(j.read(t))-len(j.read(t).of(otelthrottle.MetricCallDuration)), 0)
-	equal(t, "accepted", j.sent.take()[accepted(throttle.High)], 3)
+	equal(t, "series but those of durations", len(j.read(t))-len(j.read(t).pushed()), 0)
+	equal(t, "uses that were sent", j.uses(), 4)
 	_ = j.meters.Shutdown(t.Context())
 }
 
