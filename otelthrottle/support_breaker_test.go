@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -19,6 +20,9 @@ func (l *lab) breaker(t testing.TB, c breaker.Config) *breaker.Manager {
 	t.Helper()
 	if c.Name == "" {
 		c.Name = "webhooks"
+	}
+	if c.StoreTimeout == 0 {
+		c.StoreTimeout = time.Minute // a busy machine may need longer than the default
 	}
 	c.Hooks.Created, c.Hooks.Closed = l.tel.BreakerHooks().Created, l.tel.BreakerHooks().Closed
 	if c.Hooks.Shed == nil {

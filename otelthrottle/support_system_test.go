@@ -77,8 +77,10 @@ func startBreaker(l *lab, how manner) member {
 	if how.untold {
 		hooks.Created = nil
 	}
-	m := breaker.Must(breaker.New(breaker.Config{Name: how.name, Hooks: hooks}))
-	_ = m.Disable(context.Background(), breaker.Key{ID: "a"})
+	m := breaker.Must(breaker.New(breaker.Config{Name: how.name, StoreTimeout: time.Minute, Hooks: hooks}))
+	if err := m.Disable(context.Background(), breaker.Key{ID: "a"}); err != nil {
+		panic(err)
+	}
 	return member{m, func(ctx context.Context) { _ = m.CanExecute(ctx, breaker.Key{ID: "a"}) }}
 }
 
