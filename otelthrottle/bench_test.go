@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
@@ -79,22 +76,6 @@ func benchmarkCall(b *testing.B, ctx context.Context, hooks throttle.Hooks) {
 	}
 }
 
-// BenchmarkCallParallel is the default from all processors at once, beside the bare throttle.
-func BenchmarkCallParallel(b *testing.B) {
-	tel, _ := newBench(b)
-	for name, hooks := range map[string]throttle.Hooks{"default": tel.Hooks(), "bare throttle": {}} {
-		b.Run(name, func(b *testing.B) {
-			th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: hooks}))
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					_ = th.Do(context.Background(), throttle.High, succeed)
-				}
-			})
-		})
-	}
-}
-
 // BenchmarkShed is a call that is refused.
 func BenchmarkShed(b *testing.B) {
 	tel, _ := newBench(b)
@@ -117,41 +98,6 @@ func BenchmarkShed(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkRecord is what a call with the histogram cannot do without.
-func BenchmarkRecord(b *testing.B) {
-	for name, ctx := range spans() {
-		b.Run(name, func(b *testing.B) {
-			meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())).Meter("bench")
-			histogram, err := meter.Float64Histogram("throttle.call.duration", metric.WithExplicitBucketBoundaries(
-				0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10))
-			if err != nil {
-				b.Fatal(err)
-			}
-			options := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(otelthrottle.KeyName.String("db"),
-				otelthrottle.KeyPriority.String("high"), otelthrottle.KeyOutcome.String("accepted")))}
-			b.ReportAllocs()
-			for b.Loop() {
-				histogram.Record(ctx, 1e-7, options...)
-			}
-		})
-	}
-}
-
-// BenchmarkSpan is what a call with a span cannot do without: a span with as many attributes.
-func BenchmarkSpan(b *testing.B) {
-	ctx := under(sdktrace.AlwaysSample())
-	tracer := sdktrace.NewTracerProvider().Tracer("bench")
-	start := []trace.SpanStartOption{trace.WithAttributes(otelthrottle.KeyName.String("db"), otelthrottle.KeyPriority.String("high"),
-		otelthrottle.KeyDecision.String("admitted"), otelthrottle.KeyProbability.Float64(0))}
-	end := []attribute.KeyValue{otelthrottle.KeyOutcome.String("accepted")}
-	b.ReportAllocs()
-	for b.Loop() {
-		_, span := tracer.Start(ctx, "throttle db", start...)
-		span.SetAttributes(end...)
-		span.End()
 	}
 }
 

@@ -128,11 +128,6 @@ func TestManagersOfOneNameAreOneSource(t *testing.T) {
 		l.read(t).positive().want(t, want)
 		_ = first.Close()
 		l.read(t).want(t, snapshot{})
-
-		l.breaker(t, c)
-		l.read(t).positive().want(t, snapshot{
-			changesTo(breaker.Disabled): 3, decided("shed", breaker.Disabled): 2, decided("admitted", breaker.Closed): 2,
-		})
 	})
 }
 

@@ -1,9 +1,8 @@
 package otelthrottle
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,31 +10,19 @@ import (
 
 // TestOwnKeysAreAllThatThereAre compares them with the constants of names.go.
 func TestOwnKeysAreAllThatThereAre(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "names.go", nil, parser.SkipObjectResolution)
+	source, err := os.ReadFile("names.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var constants, listed []string
-	add := func(to *[]string, n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && strings.HasPrefix(id.Name, "Key") {
-				*to = append(*to, id.Name)
-			}
-			_, qualified := n.(*ast.SelectorExpr) // attribute.Key
-			return !qualified
-		})
-	}
-	for _, decl := range file.Decls {
-		switch d := decl.(type) {
-		case *ast.GenDecl:
-			add(&constants, d)
-		case *ast.FuncDecl:
-			add(&listed, d.Body)
+	constants, list, _ := strings.Cut(string(source), "func ownKeys()")
+	list, _, _ = strings.Cut(list, "\n}")
+	listed := regexp.MustCompile(`\bKey\w+`).FindAllString(list, -1)
+	for _, m := range regexp.MustCompile(`(?m)^\t(Key\w+) += `).FindAllStringSubmatch(constants, -1) {
+		if !slices.Contains(listed, m[1]) {
+			t.Errorf("own keys: got no %s", m[1])
 		}
 	}
-	slices.Sort(constants)
-	slices.Sort(listed)
-	if len(constants) == 0 || !slices.Equal(constants, listed) || len(listed) != len(ownKeys()) {
-		t.Errorf("keys: got %q want %q", listed, constants)
+	if len(listed) == 0 || len(listed) != len(ownKeys()) {
+		t.Errorf("own keys: got %q want %d of them", listed, len(ownKeys()))
 	}
 }

@@ -60,40 +60,24 @@ func TestBreakerDetailHasALimit(t *testing.T) {
 	}
 }
 
-// TestAttributesOfTheUsers are on both signals, but for those of the schema, and the user's slice is left alone.
+// TestAttributesOfTheUsers are on both signals, and the slice of the user is left alone.
 func TestAttributesOfTheUsers(t *testing.T) {
-	mine := []attribute.KeyValue{
-		attribute.String("zone", "b"), attribute.String("throttle.name", "mine"), attribute.String("app", "shop"),
-		attribute.String("throttle.outcome", "mine"), attribute.String("throttle.decision", "mine"),
-	}
+	mine := []attribute.KeyValue{attribute.String("zone", "b"), attribute.String("throttle.name", "mine"), attribute.String("app", "shop")}
 	l := newLab(t, setup{options: []otelthrottle.Option{
 		otelthrottle.WithAttributes(mine...), otelthrottle.WithAttributes(attribute.String("team", "red")),
 	}})
+	equal(t, "the slice of the user", mine[1].Value.AsString()+" "+mine[2].Value.AsString(), "mine shop")
 	mine[0] = attribute.String("zone", "changed")
-	th := l.throttle(t, throttle.Config{Name: "db"})
 	ctx, request := l.request(t.Context())
-	_ = th.Do(ctx, throttle.High, succeed)
-	l.reject(t, th, throttle.Low, 60)
-	_ = th.Do(ctx, throttle.Low, succeed)
+	_ = l.throttle(t, throttle.Config{Name: "db"}).Do(ctx, throttle.High, succeed)
 	request.End()
 
 	common := []string{"zone", "b", "app", "shop", "team", "red", "throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted"}
 	got := l.read(t)
 	equal(t, "calls", got[series(otelthrottle.MetricCalls, append(common, "throttle.decision", "admitted")...)], 1)
 	equal(t, "durations", got[series(otelthrottle.MetricCallDuration, common...)], 1)
-	for _, s := range l.spans.Ended() {
-		if s.Name() != "throttle db" {
-			continue
-		}
-		set := attribute.NewSet(s.Attributes()...)
-		for key, want := range map[attribute.Key]string{
-			"zone": "b", "app": "shop", "team": "red", "throttle.name": "db", "throttle.outcome": "accepted", "throttle.decision": "admitted",
-		} {
-			value, _ := set.Value(key)
-			equal(t, "attribute "+string(key)+" of a span", value.AsString(), want)
-		}
-	}
-	equal(t, "the user's slice", mine[1].Value.AsString()+" "+mine[2].Value.AsString(), "mine shop")
+	wantAttributes(t, "the span", l.spanNamed(t, "throttle db").Attributes(), "zone", "b", "app", "shop", "team", "red", "throttle.name", "db",
+		"throttle.priority", "high", "throttle.decision", "admitted", "throttle.rejection_probability", 0.0, "throttle.outcome", "accepted")
 }
 
 // TestKeysOfTheSchemaAreNotTheUsers gives all of them: a success that had an error.type, because every series has, would look like a
