@@ -41,8 +41,7 @@ func TestGolden(t *testing.T) {
 		call(shadow, throttle.High, 10, nil)
 		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return down() },
 			func(context.Context, error, bool) error { return nil })
-		time.Sleep(period)
-		synctest.Wait()
+		tick()
 		var got bytes.Buffer
 		body := request(p, http.MethodGet, "/?format=json&history=1").Body.Bytes()
 		if err := json.Indent(&got, body, "", "  "); err != nil {

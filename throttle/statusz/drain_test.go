@@ -36,8 +36,7 @@ func TestCallsInFlightAtCloseAreCountedWhenTheyEnd(t *testing.T) {
 		running.Done(down())
 		expect("sample", "[[1 0 1 0 0 0 0 0 0 0 0 0 0 0 [1 1 1]]]")
 		answered.Done(nil)
-		time.Sleep(period)
-		synctest.Wait() // for the sampler, which wakes at the same moment
+		tick() // for the sampler, which wakes at the same moment
 		for _, priority := range []throttle.Priority{throttle.High, throttle.Low} {
 			ended := []tally{{Outcome: "rejected", Fault: "availability", Calls: 1}}
 			if priority == throttle.Low {

@@ -175,26 +175,6 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-// TestWhatTheUserNamesWraps reads the style: a word of any length, without a space, must neither widen the page nor be cut off.
-func TestWhatTheUserNamesWraps(t *testing.T) {
-	style := read("page.css")
-	for what, selector := range map[string]string{
-		"a throttle's name": ".name", "all of a source": ".sources tbody tr > *", "a figure of a source": ".pair",
-		"a transition": ".change", "a complaint": ".complaint", "the summary": ".summary", "what was sought": ".empty",
-	} {
-		_, rule, found := strings.Cut(style, "\n"+selector+" {")
-		rule, _, _ = strings.Cut(rule, "}")
-		if !found || !strings.Contains(rule, "overflow-wrap: anywhere") {
-			t.Errorf("%s: got rule %s {%s} want it to wrap anywhere", what, selector, rule)
-		}
-	}
-	for _, rule := range regexp.MustCompile(`[^\n}]*\{[^}]*(ellipsis|nowrap)[^}]*\}`).FindAllString(style, -1) {
-		if selector, _, _ := strings.Cut(rule, " {"); regexp.MustCompile(`\.name|\.sources|\.level|\.pair|\.change`).MatchString(selector) {
-			t.Errorf("got rule %s, which does not wrap", rule)
-		}
-	}
-}
-
 // answerTo asks a site, and returns the answer with a description of what HEAD and GET must have in common.
 func (s *site) answerTo(t testing.TB, method, query string) (answer *http.Response, head map[string][]string) {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 	"weak"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -24,8 +23,7 @@ func TestThrottlesOfOneNameAreOneRow(t *testing.T) {
 		call(a, throttle.Low, 40, down())
 		call(other, 0, 1, nil)
 		look := func() throttleDocument {
-			time.Sleep(period)
-			synctest.Wait()
+			tick()
 			return find(t, show(t, p), "hooks")
 		}
 		show(t, p)
@@ -56,8 +54,7 @@ func TestThrottlesOfOneNameAreOneRow(t *testing.T) {
 			t.Errorf("its counters: got %d admitted, %v shed, want still %d, %v", low.Admitted, low.Shed, before.Admitted, before.Shed)
 		}
 		_ = b.Close()
-		time.Sleep(period)
-		synctest.Wait()
+		tick()
 		if doc := show(t, p); len(doc.Throttles) != 1 || doc.Throttles[0].Name != "another" {
 			t.Errorf("after the last is closed: got %d rows, want only another", len(doc.Throttles))
 		}

@@ -112,8 +112,7 @@ func TestRatesAndHistory(t *testing.T) {
 		synctest.Wait()
 		late := newThrottle(t, p, throttle.Config{Name: "late"})
 		call(late, throttle.Low, 7, nil)
-		time.Sleep(period)
-		synctest.Wait()
+		tick()
 		doc := show(t, p)
 		high := find(t, doc, "orders").Priorities[0]
 		if got := len(high.History.Admitted); got != historyLength {

@@ -25,8 +25,7 @@ func TestSourcesAreShownUntilRemoved(t *testing.T) {
 		remove := p.Add(status(Status{Kind: "breaker", Name: "a", State: "half-open", Level: Warn}))
 		p.Add(status(Status{}))
 		shown := func() string {
-			time.Sleep(period)
-			synctest.Wait()
+			tick()
 			var words []string
 			for _, s := range show(t, p).Sources {
 				words = append(words, strings.Join([]string{s.Kind, s.Name, s.State, s.Level}, " "))
@@ -118,18 +117,15 @@ func TestSourceThatFails(t *testing.T) {
 					if failing.Error != problem || problem != "" && failing.Level != "bad" {
 						t.Errorf("%s: got error %q, level %s want %q", moment, failing.Error, failing.Level, problem)
 					}
-					time.Sleep(period)
-					synctest.Wait()
+					tick()
 				}
 				expect("before it was ever heard of", "source", tt.want)
 				fails.Store(false)
 				show(t, p)
-				time.Sleep(period)
-				synctest.Wait()
+				tick()
 				expect("when it is well", "breaker", "")
 				fails.Store(true)
-				time.Sleep(period)
-				synctest.Wait()
+				tick()
 				expect("when it was known", "breaker", tt.want)
 			})
 		})

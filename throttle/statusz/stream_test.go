@@ -76,8 +76,7 @@ func TestSnapshotHasTheHistory(t *testing.T) {
 		show(t, p)
 		for i := range 3 {
 			call(th, throttle.High, 2*i, nil)
-			time.Sleep(period)
-			synctest.Wait()
+			tick()
 		}
 		_, data, err := host(t, p).subscribe(t).next()
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/deixis/faults"
 
@@ -37,6 +39,12 @@ func call(th *throttle.Throttle, p throttle.Priority, n int, err error) {
 
 // down is what a backend says that is out of capacity.
 func down() error { return faults.Unavailable(0) }
+
+// tick waits for the next sample.
+func tick() {
+	time.Sleep(period)
+	synctest.Wait()
+}
 
 // request asks a page, or whatever handler it is.
 func request(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
