@@ -1,6 +1,7 @@
 //go:build !race
 
-// Under the race detector the SDK allocates more, and a sync.Pool drops some of what it gets: allocations are counted without it.
+// Under the race detector the SDK allocates more, and a sync.Pool drops some of what it gets:
+// allocations are counted without it.
 
 package otelthrottle_test
 
@@ -168,13 +169,14 @@ func TestBreakersAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// TestHooksAllocateNothing calls the hooks of buckets and backoffs with every kind of event, with metrics on.
+// TestHooksAllocateNothing calls the hooks of buckets and backoffs with every kind of event, with
+// metrics on.
 func TestHooksAllocateNothing(t *testing.T) {
 	l := newLab(t, setup{sampler: sdktrace.ParentBased(sdktrace.NeverSample())})
 	unsampled, _ := l.request(context.Background())
-	for name, tell := range hookEvents(t, l) {
+	for name, call := range hookEvents(t, l) {
 		for where, ctx := range map[string]context.Context{"no span": context.Background(), "unsampled": unsampled} {
-			t.Run(where+"/"+name, func(t *testing.T) { wantAllocs(t, 0, func() { tell(ctx) }) })
+			t.Run(where+"/"+name, func(t *testing.T) { wantAllocs(t, 0, func() { call(ctx) }) })
 		}
 	}
 }
@@ -199,13 +201,14 @@ func hookEvents(t *testing.T, l *lab) map[string]func(context.Context) {
 	}
 }
 
-// TestExemplarsAllocateNothing keeps an exemplar each time, under a span that is sampled and records no more.
+// TestExemplarsAllocateNothing keeps an exemplar each time, under a span that is sampled and
+// records no more.
 func TestExemplarsAllocateNothing(t *testing.T) {
 	l := newLab(t, setup{})
 	ctx, request := l.request(context.Background())
 	request.End()
 	for _, name := range []string{"asked", "slept"} {
-		tell := hookEvents(t, l)[name]
-		t.Run(name, func(t *testing.T) { wantAllocs(t, 0, func() { tell(ctx) }) })
+		call := hookEvents(t, l)[name]
+		t.Run(name, func(t *testing.T) { wantAllocs(t, 0, func() { call(ctx) }) })
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestEventsOfBackoffs looks at what the span of a caller is told.
+// TestEventsOfBackoffs checks the event that a wait adds to the span of its caller.
 func TestEventsOfBackoffs(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -130,14 +130,14 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// BenchmarkHooks is what the hooks of limiters and backoffs add: to a question to a store, to a denial, to a wait, and to a call that need
-// not wait.
+// BenchmarkHooks is what the hooks of limiters and backoffs add: to a question to a store, to a
+// denial, to a wait, and to a call that need not wait.
 func BenchmarkHooks(b *testing.B) {
 	tel, _ := newBench(b)
 	h, slept := tel.BucketHooks(), tel.BackoffHooks().Slept
 	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: h}))
 	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
-	for name, tell := range map[string]func(context.Context){
+	for name, call := range map[string]func(context.Context){
 		"asked":  func(ctx context.Context) { h.Asked(ctx, bucket.StoreEvent{Limiter: l, Duration: time.Millisecond}) },
 		"denied": func(ctx context.Context) { h.Denied(ctx, bucket.DenialEvent{Limiter: l, Tokens: 1}) },
 		"waited": func(ctx context.Context) { h.Waited(ctx, bucket.WaitEvent{Limiter: l, Tokens: 1}) },
@@ -151,7 +151,7 @@ func BenchmarkHooks(b *testing.B) {
 			b.Run(name+"/"+where, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					tell(ctx)
+					call(ctx)
 				}
 			})
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestRefusedCallsAreEventsOfTheCallersSpan looks at what the span of a caller is told. Keys stay at home unless detail is on.
+// TestRefusedCallsAreEventsOfTheCallersSpan checks the event of a refused call. It has the key only
+// with detail.
 func TestRefusedCallsAreEventsOfTheCallersSpan(t *testing.T) {
 	name := []any{"throttle.breaker.name", "webhooks", "throttle.breaker.state", "disabled"}
 	for _, tt := range []struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestEventsOfBuckets looks at what the span of a caller is told. Keys are not told.
+// TestEventsOfBuckets checks the event that each hook adds to the span of its caller. No event has
+// the key of a bucket.
 func TestEventsOfBuckets(t *testing.T) {
 	const secret = "user 17"
 	denied := func(e bucket.DenialEvent) func(context.Context, *lab) {
@@ -28,7 +29,7 @@ func TestEventsOfBuckets(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		tell  func(context.Context, *lab)
+		call  func(context.Context, *lab)
 		event string
 		want  []any
 	}{
@@ -60,7 +61,7 @@ func TestEventsOfBuckets(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantEvent(t, tt.tell, tt.event, append(tt.want, "throttle.bucket.name", "geocoder")...)
+			wantEvent(t, tt.call, tt.event, append(tt.want, "throttle.bucket.name", "geocoder")...)
 		})
 	}
 }

@@ -80,10 +80,10 @@ func TestAttributesOfTheUsers(t *testing.T) {
 		"throttle.priority", "high", "throttle.decision", "admitted", "throttle.rejection_probability", 0.0, "throttle.outcome", "accepted")
 }
 
-// TestKeysOfTheSchemaAreNotTheUsers gives all of them: a success that had an error.type, because every series has, would look like a
-// failure. Other keys of the user are on every series.
+// TestKeysOfTheSchemaAreNotTheUsers gives all of them: a success that had an error.type, because
+// every series has, would look like a failure. Other keys of the user are on every series.
 func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
-	var told []string
+	var shown []string
 	for _, mine := range [][]attribute.KeyValue{nil, everyOwnKey()} {
 		zone := otelthrottle.WithAttributes(attribute.String("zone", "b"))
 		l := newLab(t, setup{options: append(detailed(), zone, otelthrottle.WithAttributes(mine...))})
@@ -95,12 +95,12 @@ func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
 		for _, key := range keys {
 			equal(t, "attribute of the user on "+key, strings.Contains(key, "zone=b"), true)
 		}
-		told = append(told, strings.Join(keys, "\n"))
+		shown = append(shown, strings.Join(keys, "\n"))
 		for _, kv := range l.spanNamed(t, "throttle db").Attributes() {
 			if kv.Value.AsString() == "mine" || kv.Key == otelthrottle.KeyErrorType {
 				t.Errorf("attribute of a call that succeeded: got %s %q", kv.Key, kv.Value.AsString())
 			}
 		}
 	}
-	equal(t, "series", told[1], told[0])
+	equal(t, "series", shown[1], shown[0])
 }

@@ -240,7 +240,8 @@ func TestWithoutDurationHasNoHistogram(t *testing.T) {
 	}
 }
 
-// TestBoundsOfHistograms records a duration for each bound, in which it is counted, and a longer one.
+// TestBoundsOfHistograms records a duration for each bound, in which it is counted, and a longer
+// one.
 func TestBoundsOfHistograms(t *testing.T) {
 	l := newLab(t, setup{})
 	th, limiter, r := l.throttle(t, throttle.Config{Name: "db"}), l.limiter(t, bucket.Config{}), l.backoff(t, backoff.Config{})

@@ -195,8 +195,8 @@ func promtool(t *testing.T) string {
 	return ""
 }
 
-// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole, and in traces. Names that become the same are one
-// source.
+// TestStrangeNames are valid on a scrape, of which one bad label would spoil the whole, and in
+// traces. Names that become the same are one source.
 func TestStrangeNames(t *testing.T) {
 	l, e := newScrapedLab(t, setup{})
 	ctx, request := l.request(t.Context())
@@ -207,13 +207,13 @@ func TestStrangeNames(t *testing.T) {
 		}
 	}
 	request.End()
-	got, text, told := l.read(t), e.scrape(t, ""), l.words()
+	got, text, words := l.read(t), e.scrape(t, ""), l.words()
 	e.scrape(t, openMetrics)
 	for _, s := range systems() {
 		wantSeries(t, text, s.family, len(strangeNames()))
 		for _, n := range strangeNames() {
 			equal(t, s.noun+" with "+n.name, got[s.counter(n.want)], 2)
-			equal(t, s.noun+" with "+n.name+", in traces", told[s.key.String(n.want)], 2)
+			equal(t, s.noun+" with "+n.name+", in traces", words[s.key.String(n.want)], 2)
 		}
 	}
 }
@@ -233,7 +233,8 @@ func (l *lab) words() map[attribute.KeyValue]int {
 	return found
 }
 
-// TestExemplarsLeadToTheCallersSpans where the adapter makes no span, and nowhere if they are not sampled.
+// TestExemplarsLeadToTheCallersSpans where the adapter makes no span, and nowhere if they are not
+// sampled.
 func TestExemplarsLeadToTheCallersSpans(t *testing.T) {
 	for histogram, use := range map[string]func(context.Context, *lab){
 		"throttle_bucket_store_duration_seconds": func(ctx context.Context, l *lab) {

@@ -169,8 +169,8 @@ func TestProbabilityIsThatOfTheScrape(t *testing.T) {
 	equal(t, "rejected calls", got[rejected(throttle.Low)], 60)
 }
 
-// TestSeriesEndAndResume has two members of one name, and one of another. What is closed still counts; the series of a name end with its
-// last member, and resume with the next.
+// TestSeriesEndAndResume has two members of one name, and one of another. What is closed still
+// counts; the series of a name end with its last member, and resume with the next.
 func TestSeriesEndAndResume(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
 		first, second, other := s.start(l, manner{name: "a"}), s.start(l, manner{name: "a"}), s.start(l, manner{name: "b"})
@@ -189,7 +189,7 @@ func TestSeriesEndAndResume(t *testing.T) {
 		equal(t, "series of the name", len(now.named("a")), 0)
 		equal(t, "series of the other name", len(now.named("b")), len(now))
 
-		second.use(t.Context()) // is closed, and is not told of
+		second.use(t.Context()) // second is closed: no series shows this
 		third := s.start(l, manner{name: "a"})
 		equal(t, "uses, resumed", l.read(t)[uses], 4)
 		third.use(t.Context())

@@ -315,8 +315,8 @@ func (c *crowd) shutDown() {
 	}
 }
 
-// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the adapter is shut down, all at
-// once. The race detector is the judge, and afterwards the books are.
+// TestEverythingAtOnce scrapes while throttles are created, tuned, called and closed, and the
+// adapter is shut down, all at once. The race detector is the judge, and afterwards the books are.
 func TestEverythingAtOnce(t *testing.T) {
 	goroutines, steps := few(64, 16), few(40, 20)
 	c := &crowd{t: t}
@@ -369,7 +369,8 @@ func wantNoError(t *testing.T, e *endpoint) {
 	}
 }
 
-// TestMembersComeAndGo collects while members of three names are made, used and closed. No counter ever falls, and no use is lost.
+// TestMembersComeAndGo collects while members of three names are made, used and closed. No counter
+// falls, and no use is lost.
 func TestMembersComeAndGo(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
 		names := []string{"a", "b", "c"}

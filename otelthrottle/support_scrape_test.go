@@ -66,7 +66,7 @@ func (e *endpoint) scrape(t testing.TB, accept string) string {
 	return string(body)
 }
 
-// wantSeries fails the test unless the text format can be parsed and holds so many series of a metric.
+// wantSeries fails the test unless the text format can be parsed and has want series of a metric.
 func wantSeries(t testing.TB, text, metric string, want int) {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)

@@ -119,13 +119,13 @@ func strangeNames() []strangeName {
 	}
 }
 
-// wantEvent fails the test unless tell adds this event, and nothing else, to the span of its caller. A filter, which is about the
-// priorities of throttles, is not asked.
-func wantEvent(t *testing.T, tell func(context.Context, *lab), event string, pairs ...any) {
+// wantEvent fails the test unless call adds this event, and nothing else, to the span of its
+// caller. It must not call the filter, which decides about calls through throttles.
+func wantEvent(t *testing.T, call func(context.Context, *lab), event string, pairs ...any) {
 	t.Helper()
 	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans(), neverAsked(t)}})
 	ctx, request := l.request(t.Context())
-	tell(ctx, l)
+	call(ctx, l)
 	equal(t, "caller's span records", request.IsRecording(), true)
 	request.End()
 	l.wantSpans(t, "request")

@@ -16,7 +16,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// system is one kind of thing that the adapter watches: tests that are the same for all kinds range over systems.
+// system is one kind of thing that the adapter watches: tests that are the same for all kinds range
+// over systems.
 type system struct {
 	noun    string
 	key     attribute.Key             // of the name
@@ -25,10 +26,11 @@ type system struct {
 	start   func(*lab, manner) member // makes a member
 }
 
-// manner says how a member is made: its name, with the hooks of the adapter twice, or without their Created.
+// manner says how a member is made: its name, with the hooks of the adapter twice, or without their
+// Created.
 type manner struct {
-	name          string
-	twice, untold bool
+	name             string
+	twice, uncreated bool
 }
 
 // member is a thing that can be used. A use adds a span or an event to the trace of its caller.
@@ -61,7 +63,7 @@ func startThrottle(l *lab, how manner) member {
 	if how.twice {
 		hooks = throttle.JoinHooks(hooks, l.tel.Hooks())
 	}
-	if how.untold {
+	if how.uncreated {
 		hooks.Created = nil
 	}
 	th := throttle.Must(throttle.New(throttle.Config{Name: how.name, Hooks: hooks}))
@@ -74,7 +76,7 @@ func startBreaker(l *lab, how manner) member {
 	if how.twice {
 		hooks = breaker.JoinHooks(hooks, l.tel.BreakerHooks())
 	}
-	if how.untold {
+	if how.uncreated {
 		hooks.Created = nil
 	}
 	m := breaker.Must(breaker.New(breaker.Config{Name: how.name, StoreTimeout: time.Minute, Hooks: hooks}))
@@ -90,7 +92,7 @@ func startLimiter(l *lab, how manner) member {
 	if how.twice {
 		hooks = bucket.JoinHooks(hooks, l.tel.BucketHooks())
 	}
-	if how.untold {
+	if how.uncreated {
 		hooks.Created = nil
 	}
 	limiter := bucket.Must(bucket.New(bucket.Config{
@@ -100,13 +102,13 @@ func startLimiter(l *lab, how manner) member {
 	return member{limiter, func(ctx context.Context) { _, _ = limiter.Allow(ctx, "") }}
 }
 
-// startBackoff returns a backoff whose calls need not wait. Its hooks are told of a wait at each use.
+// startBackoff returns a backoff whose calls need not wait. Each use calls the hook Slept.
 func startBackoff(l *lab, how manner) member {
 	hooks := l.tel.BackoffHooks()
 	if how.twice {
 		hooks = backoff.JoinHooks(hooks, l.tel.BackoffHooks())
 	}
-	if how.untold {
+	if how.uncreated {
 		hooks.Created = nil
 	}
 	r := backoff.Must(backoff.New(backoff.Config{Name: how.name, Hooks: hooks}))
@@ -139,7 +141,8 @@ func (s snapshot) named(name string) snapshot {
 	return some
 }
 
-// pushed returns the series of the histograms, which the SDK keeps until the MeterProvider is shut down.
+// pushed returns the series of the histograms, which the SDK keeps until the MeterProvider is shut
+// down.
 func (s snapshot) pushed() snapshot {
 	return s.of(otelthrottle.MetricCallDuration, otelthrottle.MetricBucketStoreDuration, otelthrottle.MetricBackoffSleepDuration)
 }

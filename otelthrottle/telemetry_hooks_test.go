@@ -11,7 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestHooksThatAreNotNeededAreNil spares throttles and limiters events that go nowhere: a nil hook costs nothing.
+// TestHooksThatAreNotNeededAreNil spares throttles and limiters events that go nowhere: a nil hook
+// costs nothing.
 func TestHooksThatAreNotNeededAreNil(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -125,10 +126,11 @@ func TestHooksThatAreJoinedTwiceCountOnce(t *testing.T) {
 	}, otelthrottle.WithoutDuration())
 }
 
-// TestHooksWithoutCreated know no member: they count nothing, and leave calls and the spans of callers alone.
+// TestHooksWithoutCreated checks that such hooks count nothing, and leave calls and the spans of
+// callers alone.
 func TestHooksWithoutCreated(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
-		m := s.start(l, manner{name: "a", untold: true})
+		m := s.start(l, manner{name: "a", uncreated: true})
 		ctx, request := l.request(t.Context())
 		m.use(ctx)
 		_ = m.Close()

@@ -54,7 +54,7 @@ func collected(t testing.TB, reader *sdkmetric.ManualReader) int {
 	return n
 }
 
-// wantMembers fails the test unless the adapter keeps so many members of the only name that there is.
+// wantMembers fails the test unless the adapter keeps these numbers of members, all of one name.
 func wantMembers[M comparable, S, R, L any](t testing.TB, r *roster[M, S, R, L], open, draining int) {
 	t.Helper()
 	known := 0
@@ -100,7 +100,8 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 	}
 }
 
-// wantNothingLeft closes members that were used. The hooks keep the first throttle, so the last member is the one that must be collected.
+// wantNothingLeft closes members that were used. The hooks keep the first throttle, so the last
+// member is the one that must be collected.
 func wantNothingLeft[T, S, R, L any](t *testing.T, r *roster[*T, S, R, L], used func() *T) {
 	t.Helper()
 	closed := func() weak.Pointer[T] {
@@ -187,7 +188,8 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestNamesAreKept has 100 names come and go: their totals are kept, for their return, and their series end.
+// TestNamesAreKept has 100 names come and go: their totals are kept, for their return, and their
+// series end.
 func TestNamesAreKept(t *testing.T) {
 	tel, reader := adapter(t)
 	for i := range 100 {

@@ -34,7 +34,7 @@ func newJob(t *testing.T) *job {
 	return j
 }
 
-// uses returns of how many uses the exporter was told.
+// uses returns how many uses the exporter got.
 func (j *job) uses() (n float64) {
 	sent := j.sent.take()
 	for _, s := range systems() {
@@ -50,8 +50,9 @@ func (j *job) close() (err error) {
 	return err
 }
 
-// TestAJobThatIsShorterThanTheIntervalIsTold in the order of the package comment, and not if what has counted is closed first.
-func TestAJobThatIsShorterThanTheIntervalIsTold(t *testing.T) {
+// TestShortJobIsExported checks the order of the package comment. What members count is lost if
+// they are closed first.
+func TestShortJobIsExported(t *testing.T) {
 	tests := []struct {
 		name string
 		ends func(context.Context, *job) error
@@ -225,7 +226,7 @@ func TestProvidersMayGoFirst(t *testing.T) {
 	}
 }
 
-// TestShutdownEndsTheTelemetry and nothing else: what is used afterwards is told to no span and no series.
+// TestShutdownEndsTheTelemetry checks that later calls work, and appear in no span and no series.
 func TestShutdownEndsTheTelemetry(t *testing.T) {
 	eachSystem(t, func(t *testing.T, l *lab, s system) {
 		m := s.start(l, manner{name: "a"})

@@ -152,8 +152,8 @@ func TestNewReturnsTheMetersError(t *testing.T) {
 	newTelemetry(t, otelthrottle.WithMeterProvider(provider), otelthrottle.WithoutDuration())
 }
 
-// TestTelemetryThatNewDidNotMake tells nothing, and its hooks harm no member.
-func TestTelemetryThatNewDidNotMake(t *testing.T) {
+// TestNilAndZeroTelemetry checks that their hooks leave members alone.
+func TestNilAndZeroTelemetry(t *testing.T) {
 	for name, tel := range map[string]*otelthrottle.Telemetry{"nil": nil, "zero": {}} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range systems() {

@@ -21,7 +21,8 @@ func hostileNames() []string {
 	}
 }
 
-// TestNoNameReachesBeyondItsLine reads JSON, the page and the bytes of the stream: a name is a part of one line, and no markup.
+// TestNoNameReachesBeyondItsLine reads JSON, the page and the bytes of the stream: a name is a part
+// of one line, and no markup.
 func TestNoNameReachesBeyondItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
