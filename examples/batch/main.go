@@ -1,18 +1,52 @@
-// Batch shows a job whose workers share one backoff and one bucket. They write to a table that bears so many units a second, and throttles what is
-// more, as DynamoDB does. The table grows under load, is made smaller again, and at last bears
-// anything. It needs nothing but Go. -h tells the flags.
+// Batch is a job whose workers share one backoff and one bucket. They write to a table whose
+// capacity changes. The backoff finds the rate that the table accepts, and the bucket limits what
+// the account spends.
 package main
 
 import (
+	"context"
+	"flag"
+	"io"
 	"os"
+	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
+const usage = `Batch shows workers that share one backoff and one bucket. The table that they write to changes its capacity.
+
+usage: go run ./examples/batch [flags]
+
+  -duration d         how long the job runs, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
+  -workers n          workers that write to the table, 16 to 512 (default 64)
+  -backoff=false      let each worker try again at once, for comparison
+  -metrics host:port  serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+
+Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2 for a wrong flag.
+`
+
+// settings are the values of the flags.
+type settings struct {
+	duration time.Duration
+	workers  int
+	backoff  bool
+	metrics  string // empty: no server
+}
+
 func main() {
-	s, err := parse(os.Args[1:])
-	if err != nil {
-		os.Exit(program.Explain(os.Stdout, os.Stderr, "batch", usage, err))
+	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command runs the program and returns its exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s := settings{duration: 20 * time.Second, workers: 64}
+	flags := flag.NewFlagSet("batch", flag.ContinueOnError)
+	flags.Func("duration", "", program.Duration(&s.duration))
+	flags.Func("workers", "", program.Whole(&s.workers, 16, 512, "workers"))
+	flags.BoolVar(&s.backoff, "backoff", true, "")
+	flags.Func("metrics", "", program.Address(&s.metrics, "127.0.0.1:9464"))
+	if err := program.Parse(flags, args); err != nil {
+		return program.Explain(stdout, stderr, "batch", usage, err)
 	}
-	os.Exit(command{settings: s, stdout: os.Stdout, stderr: os.Stderr}.run(program.Interruptible()))
+	return program.Conclude(stderr, "batch", run(ctx, s, stdout))
 }

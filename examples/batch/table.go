@@ -2,145 +2,48 @@ package main
 
 import (
 	"context"
-	"math"
+	"errors"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deixis/faults"
+
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// How a table behaves.
-const (
-	shortestWrite  = 3 * time.Millisecond
-	longestWrite   = 7 * time.Millisecond
-	creditFor      = 50 * time.Millisecond // how long a table saves up what nobody uses,
-	leastCredit    = 20                    // but at least so many units
-	partWithAdvice = 0.1                   // of the throttled calls, which are told when to come again
-	busy           = 0.7                   // of the capacity, which makes a table larger if it lasts
-)
-
-// table is what the workers write to. It has a capacity of so many units a second, of which each item takes one. What nobody uses it saves up for a
-// while. What is more is throttled. If it is used well for long enough, somebody doubles its capacity: once.
+// table stands for a table of a managed database, such as DynamoDB. It accepts as many writes a
+// second as its capacity, and throttles the others. The capacity is a bucket of its own, which
+// saves up 50 ms.
 type table struct {
-	mu       sync.Mutex
-	dice     *rand.Rand
-	capacity float64 // units per second; infinite if it bears anything
-	credit   float64
-	at       time.Time // of credit
-	sum      counts
-
-	sustained time.Duration // how long a table is used well before it grows; 0 for one that does not
-	watched   time.Time     // since when it is watched
-	used      int           // since then
-	grown     chan struct{} // is closed when it has
+	capacity           *bucket.Limiter
+	written, throttled atomic.Int64
 }
 
-// newTable returns a table that has saved up all that it may.
-func newTable(capacity int, sustained time.Duration, seed uint64) *table {
-	now := time.Now()
-	return &table{
-		dice: rand.New(rand.NewPCG(seed, 0)), capacity: float64(capacity), credit: mostCredit(float64(capacity)), at: now,
-		sustained: sustained, watched: now, grown: make(chan struct{}),
-	}
+func newTable(perSecond int64) (*table, error) {
+	l, err := bucket.New(bucket.Config{Name: "table", Limit: capacityOf(perSecond)})
+	return &table{capacity: l}, err
 }
 
-// mostCredit is what a table of some capacity saves up.
-func mostCredit(capacity float64) float64 { return max(leastCredit, capacity*creditFor.Seconds()) }
+// provision changes the capacity, as an administrator or an autoscaler does.
+func (t *table) provision(perSecond int64) error { return t.capacity.SetLimit(capacityOf(perSecond)) }
 
-// errExceeded returns what somebody is told who comes too often: an error as faults has it, as [backoff.Classify] knows it.
-func errExceeded() error {
-	return faults.ResourceExhausted(&faults.QuotaViolation{Subject: "table orders", Description: "the provisioned throughput is exceeded"})
+func capacityOf(perSecond int64) bucket.Limit {
+	return bucket.PerSecond(perSecond).WithBurst(perSecond / 20)
 }
 
-// write writes an item, or is throttled. Either takes a while.
+// write writes one item, which takes 3 to 7 ms. The error of a throttled write is one that
+// backoff.Classify recognises.
 func (t *table) write(ctx context.Context) error {
-	takes, err := t.serve(time.Now())
-	if !program.Rest(ctx, takes) {
-		return context.Cause(ctx)
+	err := t.capacity.Take(ctx, "", 1)
+	if err := program.Sleep(ctx, 3*time.Millisecond+rand.N(4*time.Millisecond)); err != nil {
+		return err
 	}
+	if errors.Is(err, bucket.ErrDenied) {
+		t.throttled.Add(1)
+		return faults.ResourceExhausted(&faults.QuotaViolation{Subject: "table orders", Description: "no capacity left"})
+	}
+	t.written.Add(1)
 	return err
-}
-
-// serve takes a unit, if there is one.
-func (t *table) serve(now time.Time) (takes time.Duration, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.settle(now)
-	takes = shortestWrite + time.Duration(t.dice.Int64N(int64(longestWrite-shortestWrite)))
-	if t.credit < 1 {
-		t.sum.throttled++
-		if t.dice.Float64() < partWithAdvice {
-			return takes, faults.WithUnavailable(errExceeded(), t.untilUnit())
-		}
-		return takes, errExceeded()
-	}
-	t.credit--
-	t.sum.written++
-	t.used++
-	return takes, nil
-}
-
-// settle adds the units of the time that has gone by, and makes the table larger if it is time.
-func (t *table) settle(now time.Time) {
-	t.refill(now)
-	if t.sustained <= 0 || now.Sub(t.watched) < t.sustained {
-		return
-	}
-	if float64(t.used) >= busy*t.capacity*now.Sub(t.watched).Seconds() {
-		t.capacity *= 2
-		t.sustained = 0
-		close(t.grown)
-	}
-	t.watched, t.used = now, 0
-}
-
-func (t *table) refill(now time.Time) {
-	units := t.capacity * max(0, now.Sub(t.at).Seconds())
-	if now.After(t.at) {
-		t.at = now
-	}
-	if math.IsNaN(units) { // anything, for no time
-		units = 0
-	}
-	t.sum.offered += units
-	t.credit = min(t.credit+units, mostCredit(t.capacity))
-}
-
-// untilUnit is when there is a unit again, if nobody else takes it.
-func (t *table) untilUnit() time.Duration {
-	return time.Duration((1 - t.credit) / t.capacity * float64(time.Second))
-}
-
-// provision gives the table another capacity, and ends its growth.
-func (t *table) provision(capacity float64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.settle(time.Now())
-	t.capacity = capacity
-	t.sustained = 0
-	t.credit = min(t.credit, mostCredit(capacity))
-	if math.IsInf(capacity, 1) {
-		t.credit = capacity
-	}
-}
-
-// reorder makes the table what it was at first: it grows once more if it is used well for long enough.
-func (t *table) reorder(capacity float64, sustained time.Duration) {
-	t.provision(capacity)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sustained, t.watched, t.used = sustained, time.Now(), 0
-	t.sum.offered = 0 // which may have been anything
-	t.grown = make(chan struct{})
-}
-
-// mark returns what there was up to now, what is saved up included.
-func (t *table) mark() mark {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	t.settle(now)
-	return mark{at: now, counts: t.sum, credit: t.credit}
 }

@@ -21,5 +21,5 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := program.Parse(flag.NewFlagSet("quickstart", flag.ContinueOnError), args); err != nil {
 		return program.Explain(stdout, stderr, "quickstart", usage, err)
 	}
-	return program.Conclude(stderr, "quickstart", true, run(ctx, stdout))
+	return program.Conclude(stderr, "quickstart", run(ctx, stdout))
 }

@@ -2,228 +2,137 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
-	"os/exec"
-	"sync"
+	"path/filepath"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// graceOfEnd is how long a member may take to end by itself.
-const graceOfEnd = 10 * time.Second
-
-// handle is how the parent holds a member.
-type handle struct {
-	name   string
-	place  int // among the members: who replaces it has the same
-	cmd    *exec.Cmd
-	orders io.Closer     // its standard input
-	gone   chan struct{} // closed when its standard output has ended
-
-	mu     sync.Mutex
-	last   report
-	heard  uint64 // how many reports there were
-	killed bool
-}
-
-// startMember starts this program once more, as a member.
-func startMember(ctx context.Context, o orders, place int, stderr io.Writer) (*handle, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	// Not with ctx: it is asked to end before it is killed.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), program)
-	cmd.Env = append(os.Environ(), memberVariable+"=1")
-	cmd.Stderr = stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	h := &handle{name: o.Name, place: place, cmd: cmd, orders: in, gone: make(chan struct{})}
-	go h.listen(out)
-	if err := json.NewEncoder(in).Encode(o); err != nil {
-		return nil, errors.Join(err, h.stop())
-	}
-	return h, nil
-}
-
-// listen keeps the member's last report.
-func (h *handle) listen(out io.Reader) {
-	defer close(h.gone)
-	reports := json.NewDecoder(out)
-	for {
-		var r report
-		if err := reports.Decode(&r); err != nil {
-			return
-		}
-		h.mu.Lock()
-		if r.Metrics == "" {
-			r.Metrics = h.last.Metrics
-		}
-		h.last = r
-		h.heard++
-		h.mu.Unlock()
-	}
-}
-
-// report returns the last report.
-func (h *handle) report() report {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.last
-}
-
-// reports returns how many there were.
-func (h *handle) reports() uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.heard
-}
-
-// check returns why the member has ended, if it has and nobody has told it to.
-func (h *handle) check() error {
-	select {
-	case <-h.gone:
-	default:
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.killed:
-		return nil
-	case h.last.Failure != "":
-		return fmt.Errorf("process %s: %s", h.name, h.last.Failure)
-	}
-	return fmt.Errorf("process %s has ended", h.name)
-}
-
-// kill ends the member as a crash would.
-func (h *handle) kill() error {
-	h.mu.Lock()
-	h.killed = true
-	h.mu.Unlock()
-	if err := h.cmd.Process.Kill(); err != nil {
-		return err
-	}
-	err := h.orders.Close() // before Wait does
-	<-h.gone
-	_ = h.cmd.Wait() // says that it was killed
-	return err
-}
-
-// stop asks the member to end, and kills it if it does not.
-func (h *handle) stop() error {
-	if err := h.orders.Close(); err != nil {
-		return err
-	}
-	late := time.AfterFunc(graceOfEnd, func() { _ = h.cmd.Process.Kill() }) // it may have ended of itself just now
-	defer late.Stop()
-	<-h.gone
-	err := h.check()
-	if waited := h.cmd.Wait(); waited == nil {
-		err = nil // it has ended well
-	}
-	return err
-}
-
-// fleet is the members that there are.
+// fleet is all processes, and what they did.
 type fleet struct {
-	members []*handle
-	ever    []*handle // the dead ones among them
+	settings settings
+	out      io.Writer
+	members  []*process
+	cut      bool
+
+	last    []int64                // calls of each process, at its last report
+	granted map[bool]int64         // calls of all, by cut
+	took    map[bool]time.Duration // how long that was
 }
 
-// add adds a member.
-func (f *fleet) add(h *handle) {
-	f.members = append(f.members, h)
-	f.ever = append(f.ever, h)
-}
-
-// check returns what ails the members.
-func (f *fleet) check() error {
-	var errs []error
-	for _, h := range f.members {
-		errs = append(errs, h.check())
+// run starts the processes, prints a line per second, and takes the store away for a third of the
+// time.
+func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
+	folder, err := os.MkdirTemp("", "quota-")
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	s.Bucket, s.File = fmt.Sprintf("quota-%08x", rand.Uint32()), filepath.Join(folder, "quota.db")
+	_, closeStore, err := s.openStore(ctx) // the only error if the store is not there
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	f := &fleet{
+		settings: s, out: stdout, last: make([]int64, s.Processes), granted: map[bool]int64{}, took: map[bool]time.Duration{},
+	}
+	if err = f.start(ctx, stderr); err == nil {
+		err = program.Every(ctx, time.Second, s.Duration, f.second)
+	}
+	if err = errors.Join(err, f.stop()); err == nil {
+		f.summary()
+	}
+	return err
 }
 
-// kill kills the first member, and returns it.
-func (f *fleet) kill() (*handle, error) {
-	h := f.members[0]
-	f.members = f.members[1:]
-	return h, h.kill()
+// start starts all processes, and returns when each works.
+func (f *fleet) start(ctx context.Context, stderr io.Writer) error {
+	s := f.settings
+	for range s.Processes {
+		p, err := startProcess(ctx, s, stderr)
+		if err != nil {
+			return err
+		}
+		f.members = append(f.members, p)
+		s.Metrics = "" // only the first process serves
+	}
+	where := "SQLite"
+	if s.Redis != "" {
+		where = "Redis"
+	}
+	fmt.Fprintf(f.out, "A partner allows %d calls a second. %d processes share a bucket in %s, which grants %d a second.\n",
+		s.Quota, s.Processes, where, s.limit().Refill)
+	fmt.Fprintf(f.out, "While the store gives no answer, the policy is %v.\n", s.Policy)
+	for _, p := range f.members {
+		r, err := p.ask(false)
+		if err != nil {
+			return err
+		}
+		if r.URL != "" {
+			fmt.Fprintf(f.out, "metrics: %s/metrics   live page: %s/debug/throttle   (of the first process)\n", r.URL, r.URL)
+		}
+	}
+	fmt.Fprintf(f.out, "\n  second  store    granted  by process\n")
+	return nil
 }
 
-// stop ends all members.
+// second prints what happened in the last second, and cuts or mends the network for the next one.
+func (f *fleet) second(elapsed time.Duration) error {
+	third := 5 * time.Second
+	if d := f.settings.Duration; d > 0 {
+		third = min(third, max(time.Second, (d/3).Truncate(time.Second)))
+	}
+	cut := elapsed/third%3 == 1
+	before, each := f.granted[f.cut], ""
+	for i, p := range f.members {
+		r, err := p.ask(cut)
+		if err != nil {
+			return err
+		}
+		each += fmt.Sprintf("%6d", r.Granted-f.last[i])
+		f.count(i, r)
+	}
+	store := map[bool]string{false: "answers", true: "is gone"}[f.cut]
+	fmt.Fprintf(f.out, "%8.0f  %s%9d  %s\n", elapsed.Seconds(), store, f.granted[f.cut]-before, each)
+	f.took[f.cut] += time.Second
+	f.cut = cut
+	return nil
+}
+
+// count counts what a process reports.
+func (f *fleet) count(i int, r report) {
+	f.granted[f.cut] += r.Granted - f.last[i]
+	f.last[i] = r.Granted
+}
+
+// stop stops all processes and counts what they did at last.
 func (f *fleet) stop() error {
-	errs := make([]error, len(f.members))
-	var all sync.WaitGroup
-	for i, h := range f.members {
-		all.Go(func() { errs[i] = h.stop() })
+	var errs []error
+	for _, p := range f.members {
+		errs = append(errs, p.stdin.Close())
 	}
-	all.Wait()
-	f.members = nil
+	for i, p := range f.members {
+		r, err := p.wait()
+		errs = append(errs, err)
+		if err == nil {
+			f.count(i, r)
+		}
+	}
 	return errors.Join(errs...)
 }
 
-// everybody is the names of all that ever were members.
-func (f *fleet) everybody() (names []string) {
-	for _, h := range f.ever {
-		names = append(names, h.name)
-	}
-	return names
-}
-
-// names are those of the members.
-func (f *fleet) names() (names []string) {
-	for _, h := range f.members {
-		names = append(names, h.name)
-	}
-	return names
-}
-
-// silences is how often a store gave no answer in time to any member that ever was.
-func (f *fleet) silences() (sum uint64) {
-	for _, h := range f.ever {
-		sum += h.report().Silences
-	}
-	return sum
-}
-
-// slowest is how long it took at most from the grant of a token until the partner had been called.
-func (f *fleet) slowest() (d time.Duration) {
-	for _, h := range f.ever {
-		d = max(d, h.report().Slowest)
-	}
-	return d
-}
-
-// heard is how often each member has reported.
-func (f *fleet) heard() map[*handle]uint64 {
-	reports := map[*handle]uint64{}
-	for _, h := range f.members {
-		reports[h] = h.reports()
-	}
-	return reports
-}
-
-// answers are how often the store has answered each member.
-func (f *fleet) answers() map[*handle]uint64 {
-	answers := map[*handle]uint64{}
-	for _, h := range f.members {
-		answers[h] = h.report().Answers
-	}
-	return answers
+// summary prints what was granted in all, beside what the partner allows: a second's calls at once,
+// and the quota.
+func (f *fleet) summary() {
+	took := f.took[false] + f.took[true]
+	allowed := int64(float64(f.settings.Quota) * (1 + took.Seconds()))
+	fmt.Fprintf(f.out, "\nwhile the store answered: %6d calls in %v\n", f.granted[false], f.took[false])
+	fmt.Fprintf(f.out, "while the store was gone: %6d calls in %v\n", f.granted[true], f.took[true])
+	fmt.Fprintf(f.out, "in all:                   %6d calls; the partner allows %d\n", f.granted[false]+f.granted[true], allowed)
 }

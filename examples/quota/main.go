@@ -1,20 +1,77 @@
-// Quota shows a quota that several processes share: a partner allows so many calls a second, and whoever calls more is refused. The command
-// starts the processes itself, kills one of them and takes their store away. It needs nothing but Go. -h tells the flags.
+// Quota is a limit of calls per second that several processes share. The command starts itself once
+// for each process. It takes the store of their bucket away for a while, so that a policy decides,
+// and gives it back.
 package main
 
 import (
+	"context"
+	"errors"
+	"flag"
+	"io"
 	"os"
+	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
+const usage = `Quota shows processes that share one token bucket, and what a policy does while the store of the bucket is gone.
+
+usage: go run ./examples/quota [flags]
+
+  -duration d         how long the processes run, from 1s to 24h, or 0 for until Ctrl-C (default 15s)
+  -processes n        processes, 1 to 16 (default 3)
+  -quota n            calls per second that a partner allows all processes together, 20 to 500 (default 50)
+  -policy p           what holds while the store gives no answer: open, closed or share (default share)
+  -redis host:port    keep the bucket in this Redis instead of a file of SQLite
+  -metrics host:port  let the first process serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+
+Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2 for a wrong flag.
+`
+
+// settings are the values of the flags, and where the bucket is. A process reads them as JSON.
+type settings struct {
+	Duration  time.Duration
+	Processes int
+	Quota     int
+	Policy    bucket.FailurePolicy
+	Redis     string // empty: SQLite
+	Metrics   string // empty: no server
+
+	Bucket string // the name of the bucket in the store
+	File   string // of SQLite
+}
+
 func main() {
-	if isMember() {
-		os.Exit(beMember(os.Stdin, os.Stdout))
+	if text := os.Getenv(settingsVariable); text != "" {
+		os.Exit(member(text, os.Stdin, os.Stdout, os.Stderr))
 	}
-	s, err := parse(os.Args[1:])
-	if err != nil {
-		os.Exit(program.Explain(os.Stdout, os.Stderr, "quota", usage, err))
+	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command runs the program and returns its exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s := settings{Duration: 15 * time.Second, Processes: 3, Quota: 50, Policy: bucket.LocalShare}
+	flags := flag.NewFlagSet("quota", flag.ContinueOnError)
+	flags.Func("duration", "", program.Duration(&s.Duration))
+	flags.Func("processes", "", program.Whole(&s.Processes, 1, 16, "processes"))
+	flags.Func("quota", "", program.Whole(&s.Quota, 20, 500, "calls per second"))
+	flags.Func("policy", "", s.setPolicy)
+	flags.Func("redis", "", program.Address(&s.Redis, "127.0.0.1:6379"))
+	flags.Func("metrics", "", program.Address(&s.Metrics, "127.0.0.1:9464"))
+	if err := program.Parse(flags, args); err != nil {
+		return program.Explain(stdout, stderr, "quota", usage, err)
 	}
-	os.Exit(command{settings: s, stdout: os.Stdout, stderr: os.Stderr}.run(program.Interruptible()))
+	return program.Conclude(stderr, "quota", run(ctx, s, stdout, stderr))
+}
+
+// setPolicy is the function of -policy.
+func (s *settings) setPolicy(text string) error {
+	policies := map[string]bucket.FailurePolicy{"open": bucket.FailOpen, "closed": bucket.FailClosed, "share": bucket.LocalShare}
+	policy, ok := policies[text]
+	if !ok {
+		return errors.New("want open, closed or share")
+	}
+	s.Policy = policy
+	return nil
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"sync"
@@ -18,161 +18,98 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// memberVariable is set in the environment of members.
-const memberVariable = "SPILLWAY_QUOTA_MEMBER"
+// settingsVariable is the environment variable with the settings of a member.
+const settingsVariable = "SPILLWAY_QUOTA_SETTINGS"
 
-// isMember reports whether this process is a member, which another one of this program has started.
-func isMember() bool { return os.Getenv(memberVariable) != "" }
+const (
+	workers  = 4                    // of each member
+	callTime = 5 * time.Millisecond // of a call to the partner
+)
 
-// member is a process that calls the partner.
-type member struct {
-	orders  orders
-	limiter *bucket.Limiter
-	client  *http.Client
-
-	answers, silences atomic.Uint64
-	why               atomic.Pointer[error] // the last silence
-	slowest           atomic.Int64
+// limit is the bucket's. It leaves room below the quota: processes that find the store again one
+// after the other may use the bucket and their shares at once.
+func (s settings) limit() bucket.Limit {
+	return bucket.PerSecond(int64(s.Quota) * 9 / 10).WithBurst(max(int64(s.Quota)/4, int64(s.Processes)))
 }
 
-// beMember does what it is told until its input ends, and returns the exit code.
-func beMember(in io.Reader, out io.Writer) int {
-	// Ctrl-C reaches all processes of a terminal. The parent ends its members when it wants to.
-	signal.Ignore(os.Interrupt)
-	reports := json.NewEncoder(out)
-	if err := obey(in, reports); err != nil {
-		_ = reports.Encode(report{Failure: err.Error()}) // whoever does not listen any more need not know
-		return program.Failed
-	}
-	return program.Done
+// newLimiter is what each process of yours does.
+func (s settings) newLimiter(store bucket.Store, hooks bucket.Hooks) (*bucket.Limiter, error) {
+	return bucket.New(bucket.Config{
+		Name: "partner", Limit: s.limit(), Store: store, OnFailure: s.Policy, Replicas: s.Processes, Hooks: hooks,
+	})
 }
 
-func obey(in io.Reader, reports *json.Encoder) (err error) {
-	told := json.NewDecoder(in)
-	m := &member{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: mostWorkers}, Timeout: graceOfAnswers}}
-	if err := told.Decode(&m.orders); err != nil {
-		return fmt.Errorf("orders: %w", err)
+// cuttableStore is a store behind a network that can be cut: no answer comes then.
+type cuttableStore struct {
+	bucket.Store
+
+	cut atomic.Bool
+}
+
+// Take waits until ctx ends if the network is cut.
+func (c *cuttableStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	if c.cut.Load() {
+		<-ctx.Done()
+		return bucket.Decision{}, ctx.Err()
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, told.Buffered())
-		_, _ = io.Copy(io.Discard, in) // to its end
-		cancel()
-	}()
-	seen, err := watch.Open(m.orders.Metrics)
+	return c.Store.Take(ctx, r)
+}
+
+// member is the program of one process. It works until its standard input ends, so it ends with its
+// parent.
+func member(text string, stdin io.Reader, stdout, stderr io.Writer) int {
+	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal: the parent ends its members
+	var s settings
+	err := json.Unmarshal([]byte(text), &s)
+	if err == nil {
+		err = s.work(stdin, json.NewEncoder(stdout))
+	}
+	return program.Conclude(stderr, "quota: a process", err)
+}
+
+// work calls the partner with some workers. Each line of stdin says whether the network is cut, and
+// is answered by a report.
+func (s settings) work(stdin io.Reader, reports *json.Encoder) (err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	seen, err := watch.Open(s.Metrics)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, seen.Close()) }()
-	closeLimiter, err := m.openLimiter(hooks(seen))
+	store, closeStore, err := s.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeLimiter()) }()
-	return m.work(ctx, reports, seen.URL())
-}
-
-// openLimiter makes the limiter, which shares its bucket with all other members if there is a place for it.
-func (m *member) openLimiter(seen bucket.Hooks) (closeAll func() error, err error) {
-	c := bucket.Config{
-		Name: "partner", Limit: m.orders.Limit, OnFailure: m.orders.Policy, Replicas: m.orders.Members,
-		Hooks: bucket.JoinHooks(bucket.Hooks{Asked: m.asked}, seen),
+	defer func() { err = errors.Join(err, closeStore()) }()
+	shared := &cuttableStore{Store: store}
+	l, err := s.newLimiter(shared, seen.BucketHooks())
+	if err != nil {
+		return err
 	}
-	closeStore := func() error { return nil }
-	if m.orders.Store != (place{}) {
-		store, err := m.orders.Store.open()
-		if err != nil {
-			return nil, err
-		}
-		c.Store, closeStore = store, store.close
+	defer func() { err = errors.Join(err, l.Close()) }()
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() { call(ctx, l, &granted) })
 	}
-	if m.limiter, err = bucket.New(c); err != nil {
-		return nil, errors.Join(err, closeStore())
-	}
-	return func() error { return errors.Join(m.limiter.Close(), closeStore()) }, nil
-}
-
-// asked counts the answers of the store.
-func (m *member) asked(_ context.Context, e bucket.StoreEvent) {
-	if e.Err != nil {
-		m.silences.Add(1)
-		m.why.Store(&e.Err)
-		return
-	}
-	m.answers.Add(1)
-	m.took(e.Duration)
-}
-
-// took keeps the longest duration.
-func (m *member) took(d time.Duration) {
-	for before := m.slowest.Load(); int64(d) > before && !m.slowest.CompareAndSwap(before, int64(d)); {
-		before = m.slowest.Load()
-	}
-}
-
-// work lets the workers work, and reports, until ctx ends.
-func (m *member) work(ctx context.Context, reports *json.Encoder, url string) error {
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for range m.orders.Workers {
-		workers.Go(func() { m.call(ctx) })
-	}
-	ticks := time.NewTicker(often)
-	defer ticks.Stop()
-	for {
-		r := m.report()
-		r.Metrics = url
-		if err := reports.Encode(r); err != nil {
-			return nil // nobody listens: the parent is dead, or has had enough
-		}
-		url = ""
-		select {
-		case <-ticks.C:
-		case <-ctx.Done():
-			return nil
+	for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		shared.cut.Store(lines.Text() == fmt.Sprint(true))
+		if err := reports.Encode(report{Granted: granted.Load(), URL: seen.URL()}); err != nil {
+			return err
 		}
 	}
+	stop()
+	all.Wait()
+	return reports.Encode(report{Granted: granted.Load()})
 }
 
-// report says what there is to say now.
-func (m *member) report() report {
-	r := report{Answers: m.answers.Load(), Silences: m.silences.Load(), Slowest: time.Duration(m.slowest.Load())}
-	if why := m.why.Load(); why != nil {
-		r.Why = (*why).Error()
-	}
-	return r
-}
-
-// pause is how long a worker leaves the partner alone that it may not, or cannot, call.
-const pause = 50 * time.Millisecond
-
-// call is what a worker does: it wants to call the partner as often as it may.
-func (m *member) call(ctx context.Context) {
+// call calls the partner as often as the limiter allows.
+func call(ctx context.Context, l *bucket.Limiter, granted *atomic.Int64) {
 	for ctx.Err() == nil {
-		if err := m.callOnce(ctx); err != nil {
-			program.Rest(ctx, pause)
+		if err := l.Wait(ctx, "calls", 1); err == nil {
+			granted.Add(1)
 		}
+		_ = program.Sleep(ctx, callTime) // here a program of yours calls the partner, if err is nil
 	}
-}
-
-// callOnce waits for a token, and calls the partner. A refusal is no error: the partner counts these.
-func (m *member) callOnce(ctx context.Context) error {
-	if err := m.limiter.Wait(ctx, bucketKey, 1); err != nil {
-		return err
-	}
-	granted := time.Now()
-	defer func() { m.took(time.Since(granted)) }()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.orders.Partner, nil)
-	if err != nil {
-		return err
-	}
-	r.Header.Set(processHeader, m.orders.Name)
-	response, err := m.client.Do(r)
-	if err != nil {
-		return err
-	}
-	return response.Body.Close()
 }

@@ -1,17 +1,77 @@
-// Webhooks shows a distributed circuit breaker at work: three agents of a dispatcher deliver webhooks to two thousand endpoints, some of
-// which die, come back, are disabled and enabled again, while nobody else has to wait. It needs nothing but Go. -h tells the flags.
+// Webhooks is a dispatcher of webhooks whose agents share a circuit breaker. Endpoints stop
+// answering and answer again by turns.
 package main
 
 import (
+	"context"
+	"errors"
+	"flag"
+	"io"
 	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
+const usage = `Webhooks shows a circuit breaker that several agents share, while endpoints stop answering and answer again.
+
+usage: go run ./examples/webhooks [flags]
+
+  -duration d         how long the agents run, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
+  -endpoints n        endpoints, 20 to 400 (default 100), of which each gets five deliveries a second
+  -dry-run            let all deliveries through, and only count what the breaker would do
+  -redis host:port    keep the circuits in this Redis
+  -postgres dsn       keep the deliveries and, without -redis, the circuits in this database,
+                      such as postgres://user@127.0.0.1:5432/database
+  -metrics host:port  serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+
+Without -redis and -postgres everything is in a temporary file of SQLite. Ctrl-C ends the run and prints the summary. The exit
+code is 0, 1 if the command could not run, 2 for a wrong flag.
+`
+
+// settings are the values of the flags.
+type settings struct {
+	duration  time.Duration
+	endpoints int
+	dryRun    bool
+	redis     string // empty: the circuits are where the deliveries are
+	postgres  string // empty: SQLite
+	metrics   string // empty: no server
+
+	rate  int           // deliveries per second
+	round time.Duration // between two polls of the leader: all other times follow from it
+}
+
 func main() {
-	s, err := parse(os.Args[1:])
+	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command runs the program and returns its exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args)
 	if err != nil {
-		os.Exit(program.Explain(os.Stdout, os.Stderr, "webhooks", usage, err))
+		return program.Explain(stdout, stderr, "webhooks", usage, err)
 	}
-	os.Exit(command{settings: s, stdout: os.Stdout, stderr: os.Stderr}.run(program.Interruptible()))
+	return program.Conclude(stderr, "webhooks", run(ctx, s, stdout))
+}
+
+func parse(args []string) (settings, error) {
+	s := settings{duration: 20 * time.Second, endpoints: 100, round: 500 * time.Millisecond}
+	flags := flag.NewFlagSet("webhooks", flag.ContinueOnError)
+	flags.Func("duration", "", program.Duration(&s.duration))
+	flags.Func("endpoints", "", program.Whole(&s.endpoints, 20, 400, "endpoints"))
+	flags.BoolVar(&s.dryRun, "dry-run", false, "")
+	flags.Func("redis", "", program.Address(&s.redis, "127.0.0.1:6379"))
+	flags.StringVar(&s.postgres, "postgres", "", "")
+	flags.Func("metrics", "", program.Address(&s.metrics, "127.0.0.1:9464"))
+	if err := program.Parse(flags, args); err != nil {
+		return s, err
+	}
+	if _, err := pgx.ParseConfig(s.postgres); err != nil { // the error may have the password
+		return s, errors.New("-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database")
+	}
+	s.rate = 5 * s.endpoints
+	return s, nil
 }

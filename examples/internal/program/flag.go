@@ -10,9 +10,16 @@ import (
 	"time"
 )
 
-// Parse lets flags take what the arguments say, or returns what is wrong with them. Nothing may be left over.
+// The bounds of -duration, beside 0.
+const (
+	shortestRun = time.Second
+	longestRun  = 24 * time.Hour
+)
+
+// Parse sets the flags from the arguments, or returns what is wrong with them. Every argument must
+// belong to a flag.
 func Parse(flags *flag.FlagSet, args []string) error {
-	flags.SetOutput(io.Discard) // Explain tells an error, without the whole usage after it
+	flags.SetOutput(io.Discard) // Explain prints the error, without the usage
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -22,7 +29,7 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Whole returns the function of a flag that keeps a whole number from a range.
+// Whole returns the function of a flag that sets a whole number from low to high.
 func Whole(to *int, low, high int, unit string) func(text string) error {
 	return func(text string) error {
 		n, err := strconv.Atoi(text)
@@ -34,19 +41,19 @@ func Whole(to *int, low, high int, unit string) func(text string) error {
 	}
 }
 
-// Duration returns the function of a flag that keeps a duration from a range.
-func Duration(to *time.Duration, low, high time.Duration, example string) func(text string) error {
+// Duration returns the function of a flag that says how long the program runs.
+func Duration(to *time.Duration) func(text string) error {
 	return func(text string) error {
 		d, err := time.ParseDuration(text)
-		if err != nil || d < low || d > high {
-			return fmt.Errorf("want a duration such as %s, from %v to %v", example, low, high)
+		if err != nil || d != 0 && (d < shortestRun || d > longestRun) {
+			return fmt.Errorf("want 0 or a duration such as 30s, from %v to %v", shortestRun, longestRun)
 		}
 		*to = d
 		return nil
 	}
 }
 
-// Address returns the function of a flag that keeps an address.
+// Address returns the function of a flag that sets an address.
 func Address(to *string, example string) func(text string) error {
 	return func(text string) error {
 		_, port, err := net.SplitHostPort(text)
@@ -57,18 +64,6 @@ func Address(to *string, example string) func(text string) error {
 			return errors.New("want a port from 0 to 65535")
 		}
 		*to = text
-		return nil
-	}
-}
-
-// Seed returns the function of a flag that keeps the seed of dice.
-func Seed(to *uint64) func(text string) error {
-	return func(text string) error {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return errors.New("want a whole number from 0 to 2^64-1")
-		}
-		*to = n
 		return nil
 	}
 }

@@ -1,4 +1,5 @@
-// Package program is what the commands of the examples have in common: their flags, how they are interrupted, and how they end.
+// Package program is what the commands of the examples share: flags, Ctrl-C, a line per second,
+// exit codes.
 package program
 
 import (
@@ -12,42 +13,40 @@ import (
 	"syscall"
 )
 
-// What a command ends with.
+// The exit codes of a command.
 const (
-	Done    = 0
-	Failed  = 1
-	Misused = 2
+	Done    = 0 // also after Ctrl-C
+	Failed  = 1 // the command could not run
+	Misused = 2 // a flag is wrong
 )
 
-// Interruptible returns a context that ends with Ctrl-C, or when the program is asked to end otherwise. The next time it ends
-// at once.
+// Interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the
+// program at once.
 func Interruptible() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx
 }
 
-// Explain says why a command does not run: it has told what its flags are, as it was asked to, or they make no sense. It returns
-// what the command ends with.
-func Explain(stdout, stderr io.Writer, name, usage string, why error) int {
-	if errors.Is(why, flag.ErrHelp) {
+// Explain prints the usage if err is flag.ErrHelp, and else what is wrong with the flags. It
+// returns the exit code.
+func Explain(stdout, stderr io.Writer, name, usage string, err error) int {
+	if errors.Is(err, flag.ErrHelp) {
 		if _, err := io.WriteString(stdout, usage); err != nil {
 			return Failed
 		}
 		return Done
 	}
-	fmt.Fprintf(stderr, "%s: %v\n%s -h tells all flags\n", name, why, name)
+	fmt.Fprintf(stderr, "%s: %v\nRun %s -h for the flags.\n", name, err, name)
 	return Misused
 }
 
-// Conclude returns what a command ends with whose story is over, and complains if it could not be told.
-func Conclude(stderr io.Writer, name string, kept bool, err error) int {
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		return Failed
+// Conclude prints the error of a command that has run, if there is one, and returns the exit code.
+// An interrupt is no error.
+func Conclude(stderr io.Writer, name string, err error) int {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return Done
 	}
-	if !kept {
-		return Failed
-	}
-	return Done
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
+	return Failed
 }

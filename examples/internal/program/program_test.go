@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,46 +18,46 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestExplain(t *testing.T) {
 	for _, tt := range []struct {
-		why      error
-		code     int
-		out, err string
+		err            error
+		code           int
+		stdout, stderr string
 	}{
-		{fmt.Errorf("asked: %w", flag.ErrHelp), Done, "usage: shop\n", ""},
-		{errors.New("-load 9 is too much"), Misused, "", "shop: -load 9 is too much\nshop -h tells all flags\n"},
+		{fmt.Errorf("flags: %w", flag.ErrHelp), Done, "usage: shop\n", ""},
+		{errors.New("-load 9 is too high"), Misused, "", "shop: -load 9 is too high\nRun shop -h for the flags.\n"},
 	} {
-		var out, complaints strings.Builder
-		code := Explain(&out, &complaints, "shop", "usage: shop\n", tt.why)
-		if code != tt.code || out.String() != tt.out || complaints.String() != tt.err {
-			t.Errorf("%v: got code %d, %q and %q want %d, %q and %q", tt.why, code, out.String(), complaints.String(), tt.code, tt.out, tt.err)
+		var stdout, stderr strings.Builder
+		code := Explain(&stdout, &stderr, "shop", "usage: shop\n", tt.err)
+		if code != tt.code || stdout.String() != tt.stdout || stderr.String() != tt.stderr {
+			t.Errorf("%v: got code %d, %q and %q want %d, %q and %q",
+				tt.err, code, stdout.String(), stderr.String(), tt.code, tt.stdout, tt.stderr)
 		}
 	}
 	if got := Explain(full{}, io.Discard, "shop", "usage: shop\n", flag.ErrHelp); got != Failed {
-		t.Errorf("help that cannot be written: got code %d want %d", got, Failed)
+		t.Errorf("usage that cannot be written: got code %d want %d", got, Failed)
 	}
 }
 
 func TestConclude(t *testing.T) {
 	for _, tt := range []struct {
-		kept bool
-		err  error
-		code int
-		said string
+		err    error
+		code   int
+		stderr string
 	}{
-		{true, nil, Done, ""},
-		{false, nil, Failed, ""},
-		{true, errors.New("no room"), Failed, "shop: no room\n"},
+		{nil, Done, ""},
+		{fmt.Errorf("create tables: %w", context.Canceled), Done, ""},
+		{errors.New("no space left"), Failed, "shop: no space left\n"},
 	} {
-		var complaints strings.Builder
-		if code := Conclude(&complaints, "shop", tt.kept, tt.err); code != tt.code || complaints.String() != tt.said {
-			t.Errorf("kept %v, error %v: got code %d and %q want %d and %q", tt.kept, tt.err, code, complaints.String(), tt.code, tt.said)
+		var stderr strings.Builder
+		if code := Conclude(&stderr, "shop", tt.err); code != tt.code || stderr.String() != tt.stderr {
+			t.Errorf("%v: got code %d and %q want %d and %q", tt.err, code, stderr.String(), tt.code, tt.stderr)
 		}
 	}
 }
 
-func TestASignalEndsWhatIsInterruptible(t *testing.T) {
+func TestASignalEndsTheContext(t *testing.T) {
 	ctx := Interruptible()
 	if err := ctx.Err(); err != nil {
-		t.Fatalf("before: got error %v want nil", err)
+		t.Fatalf("before the signal: got error %v want nil", err)
 	}
 	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)

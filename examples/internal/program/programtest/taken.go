@@ -1,3 +1,4 @@
+// Package programtest helps the tests of the commands.
 package programtest
 
 import (

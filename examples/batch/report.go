@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// changes is the time between two changes of the capacity.
+const changes = 5 * time.Second
+
+// capacities returns the capacities of the table, one after the other, over and over. The last one
+// is above what the account pays for, so there the bucket limits the rate.
+func capacities() []int64 { return []int64{400, 800, 400, 1600} }
+
+// counts are writes.
+type counts struct{ written, throttled int64 }
+
+func (c counts) minus(o counts) counts {
+	return counts{c.written - o.written, c.throttled - o.throttled}
+}
+
+// share is the percentage of calls that the table throttled.
+func (c counts) share() float64 {
+	return 100 * float64(c.throttled) / float64(max(1, c.written+c.throttled))
+}
+
+// report prints what the job does.
+type report struct {
+	out      io.Writer
+	capacity int64  // of the table
+	last     counts // at the end of the last second
+	settled  counts // in seconds at least two seconds after a change
+	elapsed  time.Duration
+}
+
+func (r *report) header() {
+	fmt.Fprintf(r.out, "\n  second  capacity  written  throttled             delay\n")
+}
+
+// line prints what happened in the last second.
+func (r *report) line(elapsed time.Duration, j *job) {
+	now := counts{j.table.written.Load(), j.table.throttled.Load()}
+	second := now.minus(r.last)
+	fmt.Fprintf(r.out, "%8.0f%8d/s%9d%11d (%4.1f %%)%9.2f ms\n", elapsed.Seconds(), r.capacity, second.written, second.throttled,
+		second.share(), float64(j.delay())/float64(time.Millisecond))
+	if elapsed%changes == 0 || elapsed%changes > 2*time.Second {
+		r.settled.written += second.written
+		r.settled.throttled += second.throttled
+	}
+	r.last, r.elapsed = now, elapsed
+}
+
+// provision changes the capacity of the table if it is time.
+func (r *report) provision(elapsed time.Duration, t *table) error {
+	if elapsed%changes != 0 {
+		return nil
+	}
+	all := capacities()
+	r.capacity = all[int(elapsed/changes)%len(all)]
+	return t.provision(r.capacity)
+}
+
+// summary prints what happened in all.
+func (r *report) summary() {
+	fmt.Fprintf(r.out, "\n%v: %d items written, %.0f a second; %d calls throttled, %.1f %%\n", r.elapsed, r.last.written,
+		float64(r.last.written)/max(1, r.elapsed.Seconds()), r.last.throttled, r.last.share())
+	if r.settled.written > 0 {
+		fmt.Fprintf(r.out, "From two seconds after each change of the capacity on: %.1f %% throttled\n", r.settled.share())
+	}
+}

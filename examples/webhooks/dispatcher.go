@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/examples/internal/watch"
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+const (
+	window   = 6 // how far back the leader looks, in rounds
+	feedTick = 10 * time.Millisecond
+)
+
+// dispatcher is the agents, and what they share.
+type dispatcher struct {
+	settings  settings
+	out       io.Writer
+	storage   *storage
+	endpoints []*endpoint
+	agents    []*agent
+	queue     chan int // deliveries, by the number of their endpoint
+
+	delivered, failed, shed atomic.Int64
+	last                    [3]int64 // of these, at the last line
+}
+
+// run runs the dispatcher and prints a line for each step.
+func run(ctx context.Context, s settings, out io.Writer) (err error) {
+	seen, err := watch.Open(s.metrics, otelthrottle.WithBreakerDetail(s.endpoints))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, seen.Close()) }()
+	st, err := openStorage(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	d := &dispatcher{settings: s, out: out, storage: st, endpoints: newEndpoints(s.endpoints), queue: make(chan int, s.rate)}
+	for n := range agents {
+		a, err := d.newAgent(n+1, seen.BreakerHooks())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.manager.Close()) }()
+		d.agents = append(d.agents, a)
+	}
+	d.header(seen.URL())
+	ctx, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for _, a := range d.agents {
+		all.Go(func() { a.run(ctx, d) })
+	}
+	all.Go(func() { d.feed(ctx) })
+	_ = program.Every(ctx, 2*s.round, s.duration, func(elapsed time.Duration) error {
+		d.step(ctx, elapsed)
+		return nil
+	})
+	stop()
+	all.Wait()
+	d.summary()
+	return nil
+}
+
+// feed puts deliveries into the queue, for each endpoint by turns.
+func (d *dispatcher) feed(ctx context.Context) {
+	ticks := time.NewTicker(feedTick)
+	defer ticks.Stop()
+	due, next, last := 0.0, 0, time.Now()
+	for {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+		passed := min(time.Since(last), time.Second) // more if the program was stopped
+		last = time.Now()
+		for due += float64(d.settings.rate) * passed.Seconds(); due >= 1; due-- {
+			select {
+			case d.queue <- next:
+			case <-ctx.Done():
+				return
+			}
+			next = (next + 1) % len(d.endpoints)
+		}
+	}
+}
+
+// step prints a line, lets endpoints die and answer again, and enables those that were mended.
+func (d *dispatcher) step(ctx context.Context, elapsed time.Duration) {
+	d.line(elapsed)
+	if event := play(d.endpoints, int(elapsed/(2*d.settings.round))); event != "" {
+		fmt.Fprintf(d.out, "          %s\n", event)
+	}
+	m := d.agents[0].manager
+	for _, e := range d.endpoints {
+		if e.dead.Load() || m.Status(e.key).State != breaker.Disabled {
+			continue
+		}
+		if err := m.Enable(ctx, e.key); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(d.out, "          %v is enabled at the next step: %v\n", e.key, err)
+		}
+	}
+	_ = d.storage.forget(ctx, 2*window*d.settings.round) // what it leaves, the next step deletes
+}
+
+func (d *dispatcher) header(url string) {
+	s, circuits := d.settings, d.storage.dialect.String()
+	if s.redis != "" {
+		circuits = "Redis"
+	}
+	fmt.Fprintf(d.out, "%d agents with %d workers each deliver %d webhooks a second to %d endpoints.\n", agents, workersPerAgent,
+		s.rate, s.endpoints)
+	fmt.Fprintf(d.out, "The deliveries are in %v. The agents share circuits in %s.\n", d.storage.dialect, circuits)
+	if url != "" {
+		fmt.Fprintf(d.out, "metrics: %s/metrics   live page: %s/debug/throttle\n", url, url)
+	}
+	fmt.Fprintf(d.out, "\n  second  delivered  failed    shed  waiting    circuits: open  half-open  disabled\n")
+}
+
+// line prints what happened since the last line, and the circuits as the first agent knows them.
+func (d *dispatcher) line(elapsed time.Duration) {
+	now, circuits := [3]int64{d.delivered.Load(), d.failed.Load(), d.shed.Load()}, d.agents[0].manager.Stats().Circuits
+	fmt.Fprintf(d.out, "%8.3g%11d%8d%8d%9d%18d%11d%10d\n", elapsed.Seconds(), now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
+		len(d.queue), circuits[breaker.Open], circuits[breaker.HalfOpen], circuits[breaker.Disabled])
+	d.last = now
+}
+
+// summary adds up what each agent has changed.
+func (d *dispatcher) summary() {
+	var changes [breaker.NumStates]uint64
+	for _, a := range d.agents {
+		for state, n := range a.manager.Stats().Changes {
+			changes[state] += n
+		}
+	}
+	fmt.Fprintf(d.out, "\ndeliveries: %d made, %d failed after %v each, %d shed\n", d.delivered.Load(), d.failed.Load(),
+		d.settings.round, d.shed.Load())
+	fmt.Fprintf(d.out, "circuits: %d opened, %d disabled, %d closed again\n", changes[breaker.Open], changes[breaker.Disabled],
+		changes[breaker.Closed])
+}

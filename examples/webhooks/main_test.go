@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
+)
+
+func TestWrongFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"-duration 100ms":                 `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
+		"-endpoints 10":                   `invalid value "10" for flag -endpoints: want 20 to 400 endpoints`,
+		"-redis localhost":                `for flag -redis: want host:port, such as 127.0.0.1:6379`,
+		"-postgres postgres://me:pw@h:x/": `-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database`,
+		"-metrics 9464":                   `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
+		"-verbose":                        `flag provided but not defined: -verbose`,
+		"fast":                            `"fast" is not a flag`,
+	} {
+		var stdout, stderr strings.Builder
+		code := command(t.Context(), strings.Fields(args), &stdout, &stderr)
+		if code != program.Misused || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: got code %d, %q and %q want 2 and %q", args, code, stdout.String(), stderr.String(), want)
+		}
+		if strings.Contains(stderr.String(), "me:pw") {
+			t.Errorf("%s: got the password in %q", args, stderr.String())
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	var stdout, stderr strings.Builder
+	if code := command(t.Context(), []string{"-h"}, &stdout, &stderr); code != program.Done || stderr.Len() > 0 {
+		t.Errorf("-h: got code %d and %q want 0 and no complaint", code, stderr.String())
+	}
+	for _, flag := range []string{"-duration", "-endpoints", "-dry-run", "-redis", "-postgres", "-metrics"} {
+		if !strings.Contains(stdout.String(), "\n  "+flag) {
+			t.Errorf("usage: got nothing about %s", flag)
+		}
+	}
+}
+
+func TestServersThatAreNotThere(t *testing.T) {
+	for flag, server := range map[string]string{"-redis": "127.0.0.1:1", "-postgres": "postgres://me@127.0.0.1:1/db"} {
+		var stdout, stderr strings.Builder
+		code := command(t.Context(), []string{flag, server}, &stdout, &stderr)
+		if code != program.Failed || !strings.Contains(stderr.String(), "cannot use the ") || !strings.Contains(stderr.String(), flag) {
+			t.Errorf("%s: got code %d and %q want 1 and a word about the flag", flag, code, stderr.String())
+		}
+	}
+}
+
+// TestCircuitsOpenAndClose runs until two endpoints have died, their circuits have shed deliveries,
+// and all are well again.
+func TestCircuitsOpenAndClose(t *testing.T) {
+	s, err := parse(strings.Fields("-duration 0 -endpoints 20 -metrics 127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rate, s.round = 800, 75*time.Millisecond
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, stdout := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, s, stdout)
+		_ = stdout.Close()
+	}()
+	var text strings.Builder
+	opened, mended, again := false, false, false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		mended = mended || strings.Contains(lines.Text(), "mend and enable them")
+		var second float64
+		var delivered, failed, shed, waiting, open, halfOpen, disabled int
+		_, err := fmt.Sscan(lines.Text(), &second, &delivered, &failed, &shed, &waiting, &open, &halfOpen, &disabled)
+		switch {
+		case err != nil: // another line
+		case open > 0 && shed > 0:
+			opened = true
+		case opened && mended && open+halfOpen+disabled == 0:
+			again = true
+			interrupt()
+		}
+	}
+	if err := <-ended; err != nil || !again {
+		t.Errorf("run: got error %v and\n%s\nwant circuits that open, and are closed at the end", err, text.String())
+	}
+	summary := `deliveries: N made, N failed after 75ms each, N shed\ncircuits: N opened, \d+ disabled, N closed`
+	if !regexp.MustCompile(strings.ReplaceAll(summary, "N", `[1-9]\d*`)).MatchString(text.String()) {
+		t.Errorf("output: got\n%s\nwant a summary with deliveries of each kind", text.String())
+	}
+}
