@@ -69,6 +69,7 @@ func (a *agent) run(ctx context.Context, d *dispatcher) {
 		})
 	}
 	all.Wait()
+	_ = a.manager.Close() // which never fails
 }
 
 // deliver makes one delivery, if the circuit of the endpoint lets it through.
@@ -86,7 +87,7 @@ func (a *agent) deliver(ctx context.Context, d *dispatcher, n int) {
 	case err == nil:
 		d.delivered.Add(1)
 	case errors.Is(err, breaker.ErrDisabled):
-		d.shed.Add(1) // a dispatcher of yours keeps it until somebody enables the endpoint
+		d.shed.Add(1) // a dispatcher of yours keeps it until the endpoint is enabled
 	case errors.As(err, &shed):
 		d.shed.Add(1) // a dispatcher of yours tries again after shed.RetryAfter()
 	case ctx.Err() == nil:

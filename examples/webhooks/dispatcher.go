@@ -51,7 +51,6 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, a.manager.Close()) }()
 		d.agents = append(d.agents, a)
 	}
 	d.header(seen.URL())

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -165,8 +166,8 @@ func (st *storage) forget(ctx context.Context, age time.Duration) error {
 // close removes what the run has made, the newest first.
 func (st *storage) close() error {
 	var errs []error
-	for i := range st.removes {
-		errs = append(errs, st.removes[len(st.removes)-1-i]())
+	for _, remove := range slices.Backward(st.removes) {
+		errs = append(errs, remove())
 	}
 	return errors.Join(errs...)
 }

@@ -1,4 +1,4 @@
-// Package origin tells the pages of examples from those of strangers.
+// Package origin recognises requests that the page of a stranger has made.
 package origin
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// IsOurs reports whether a request's host is one that a stranger cannot have made point here: an address, the name that we listen on, or
-// a name that is only known in this house, as those without a dot are.
+// IsOurs reports whether a stranger cannot have made the host of a request point to this machine: it
+// is an address, the name that we listen on, or a local name, such as one without a dot.
 func IsOurs(hostport, listen string) bool {
 	host := nameOf(hostport)
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
@@ -18,7 +18,7 @@ func IsOurs(hostport, listen string) bool {
 	return host != "" && (host == strings.ToLower(nameOf(listen)) || !strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost"))
 }
 
-// nameOf returns what stands before the port, if there is one.
+// nameOf returns the host without its port.
 func nameOf(hostport string) string {
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
 		return name

@@ -1,4 +1,5 @@
-// Package watch lets people and Prometheus look at an example while it runs.
+// Package watch serves what an example does while it runs: metrics for Prometheus, and the page of
+// statusz.
 package watch
 
 import (
@@ -20,10 +21,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// GraceOfAnswers is how long answers that are under way may take at the end.
-const GraceOfAnswers = time.Second
+// graceOfAnswers is how long requests that are under way may take at the end.
+const graceOfAnswers = time.Second
 
-// Server serves metrics and the page of statusz. A nil Server shows nothing to anybody.
+// Server serves /metrics and /debug/throttle. The methods of a nil Server do nothing.
 type Server struct {
 	Adapter *otelthrottle.Telemetry
 	Page    *statusz.Page
@@ -34,7 +35,7 @@ type Server struct {
 	url    string
 }
 
-// Open serves at an address, if there is one. Without it there is no server.
+// Open serves at an address. It returns nil if the address is empty.
 func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	if address == "" {
 		return nil, nil
@@ -53,17 +54,18 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/throttle", s.Page)
 	s.server = newServer(knownHost(address, mux))
-	s.server.RegisterOnShutdown(func() { _ = s.Page.Close() }) // or its streams would go on; it always returns nil
+	s.server.RegisterOnShutdown(func() { _ = s.Page.Close() }) // ends the streams of the page; it always returns nil
 	go func() { s.served <- s.server.Serve(listener) }()
 	return s, nil
 }
 
-// newServer returns a server that puts up with strange clients. Streams set deadlines of their own.
+// newServer returns a server with timeouts for slow clients. Streams set deadlines of their own.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 }
 
-// knownHost refuses a page whose name was made to point to this machine, by that name.
+// knownHost refuses requests for another host: the page of a stranger may have made its name point
+// to this machine.
 func knownHost(listen string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !origin.IsOurs(r.Host, listen) {
@@ -74,7 +76,7 @@ func knownHost(listen string, next http.Handler) http.Handler {
 	})
 }
 
-// measure makes the metrics.
+// measure makes the adapter and the metrics.
 func (s *Server) measure(registry *prometheus.Registry, options []otelthrottle.Option) error {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *Server) measure(registry *prometheus.Registry, options []otelthrottle.O
 	return err
 }
 
-// URL is where it serves.
+// URL returns where the server is, or nothing without one.
 func (s *Server) URL() string {
 	if s == nil {
 		return ""
@@ -98,11 +100,11 @@ func (s *Server) Close() error {
 	if s == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), GraceOfAnswers)
+	ctx, cancel := context.WithTimeout(context.Background(), graceOfAnswers)
 	defer cancel()
 	err := s.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.server.Close() // somebody does not let go
+		err = s.server.Close() // a client keeps its connection
 	}
 	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

@@ -24,7 +24,7 @@ func TestAServerShowsMetricsAndThePage(t *testing.T) {
 		}
 	}
 	if other, err := Open(strings.TrimPrefix(s.URL(), "http://")); err == nil || other != nil || !strings.Contains(err.Error(), "-metrics") {
-		t.Errorf("a port that is taken: got %v want an error that tells of the flag", err)
+		t.Errorf("a port that is taken: got %v want an error that names the flag", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -34,12 +34,12 @@ func TestAServerShowsMetricsAndThePage(t *testing.T) {
 func TestNoAddressIsNoServer(t *testing.T) {
 	s, err := Open("")
 	if s != nil || err != nil || s.URL() != "" || s.Close() != nil {
-		t.Errorf("got %v, %v want nothing that does nothing", s, err)
+		t.Errorf("got %v, %v want no server and no error", s, err)
 	}
 }
 
-// TestWhatIsShownIsReadByKnownNamesAlone asks as a page whose name was made to point to this machine.
-func TestWhatIsShownIsReadByKnownNamesAlone(t *testing.T) {
+// TestOtherHostsAreRefused asks as a page does whose name was made to point to this machine.
+func TestOtherHostsAreRefused(t *testing.T) {
 	s, err := Open("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestWhatIsShownIsReadByKnownNamesAlone(t *testing.T) {
 	}
 }
 
-func TestStrangeClientsHaveTheirTime(t *testing.T) {
+func TestSlowClientsTimeOut(t *testing.T) {
 	if s := newServer(nil); s.ReadHeaderTimeout <= 0 || s.WriteTimeout <= 0 || s.IdleTimeout <= 0 {
 		t.Errorf("got %v to read a header, %v to write, %v idle want all of them bounded", s.ReadHeaderTimeout, s.WriteTimeout, s.IdleTimeout)
 	}

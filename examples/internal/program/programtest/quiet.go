@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Quiet waits until no goroutine is left that has one of the words in its stack, but for the tests' own: connections take a moment
-// to notice that they are not needed.
+// Quiet waits until no goroutine is left that has one of the words in its stack, but for the tests'
+// own: connections take a moment to notice that they are not needed.
 func Quiet(t *testing.T, words ...string) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for len(goroutines(words)) > 0 {
-		<-tick.C // to the timeout of go test, which tells the stacks
+		<-tick.C // to the timeout of go test, which prints the stacks
 	}
 }
 
-// goroutines returns the stacks with one of the words, without that of the test which asks and those of the tests around it.
+// goroutines returns the stacks with one of the words, without that of the test which asks and
+// those of the tests around it.
 func goroutines(words []string) []string {
 	var all strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2) // a Builder takes everything

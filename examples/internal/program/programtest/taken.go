@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TakenAddress returns an address at which somebody else listens until the test ends.
+// TakenAddress returns an address with a listener until the test ends.
 func TakenAddress(t *testing.T) string {
 	t.Helper()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
