@@ -1,27 +1,87 @@
-//go:build race
-
 package main
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
-// TestSoak soaks for as long as it takes to see trouble of each kind, which is too short to say whether anything grows. It is there only
-// where the race detector is: the children have it anyway, so once is enough, and what they are made of is in the cache there.
+// TestSoak runs the examples until there was trouble of each kind, which is too short to judge growth.
 func TestSoak(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	s := settings{duration: shortestSoak, patience: 4 * time.Minute, format: asText, race: true, every: time.Second}
-	f, err := soak(t.Context(), s, t.Output())
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skip("builds three examples with the race detector, and runs them for half a minute")
 	}
-	t.Logf("after %v:\n%s", f.took, f.table(s.format))
-	for _, c := range f.complaints(judgeSound) {
-		t.Error(c)
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := soak(t.Context(), settings{duration: 10 * time.Second, every: time.Second, race: true}, t.Output()); err != nil {
+		t.Error(err)
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("temporary folder: got %v, error %v want it empty", left, err)
+	}
+}
+
+func TestGrown(t *testing.T) {
+	line := func(first, slope float64) (samples []sample) {
+		for i := range 60 {
+			samples = append(samples, sample{first + slope*float64(i), 20, 10})
+		}
+		return samples
+	}
+	for name, tt := range map[string]struct {
+		samples []sample
+		want    bool
+	}{
+		"flat":     {line(40, 0), false},
+		"a little": {line(40, 0.05), false},
+		"a leak":   {line(40, 0.5), true},
+		"a peak":   {append(line(40, 0), sample{400, 20, 10}), false},
+		"warms up": {append(line(2, 1)[:20], line(22, 0)...), false},
+		"short":    {line(40, 10)[:fewestSamples-1], false},
+	} {
+		if _, got := grown(tt.samples); (len(got) > 0) != tt.want {
+			t.Errorf("%s: got %q want a complaint: %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestCounters(t *testing.T) {
+	c := &child{name: "shop"}
+	for _, text := range []string{
+		"# TYPE calls counter\ncalls{a=\"x\"} 5\ncalls{a=\"y\"} 1\n# TYPE load gauge\nload 3\n",
+		"# TYPE calls counter\ncalls{a=\"y\"} 2\n# TYPE load gauge\nload 1\n",
+		"# TYPE calls counter\ncalls{a=\"x\"} 4\ncalls{a=\"y\"} 2\n",
+	} {
+		s, err := parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.keep(s)
+	}
+	if want := []string{`shop: calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.faults, want) {
+		t.Errorf("got %q want %q", c.faults, want)
+	}
+	if got := c.last.total(proof{"calls", "a", "y"}); got != 2 {
+		t.Errorf("total: got %v want 2", got)
+	}
+	for _, text := range []string{"", "# TYPE calls counter\n", "calls{", "calls 1"} {
+		if s, err := parse([]byte(text)); err == nil {
+			t.Errorf("%q: got %v want an error", text, s.all)
+		}
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	for output, want := range map[string]string{
+		"well\nWARNING: DATA RACE\nWrite at\n":                    "WARNING: DATA RACE",
+		"panic: oh\n\ngoroutine 1":                                "panic: oh",
+		"12:00 http: panic serving 127.0.0.1: x\n":                "12:00 http: panic serving",
+		"a call failed: panic: is only a word\n":                  "",
+		strings.Repeat("x\n", 1000) + "fatal error: all asleep\n": "fatal error: all asleep",
+	} {
+		if got := alarms(output); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%.40q: got %q want %q", output, got, want)
+		}
 	}
 }
