@@ -21,7 +21,11 @@ func TestMariaDB(t *testing.T) {
 		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
 		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
 		odd.last.Store(1000)
-		storetest.Run(t, odd.fresh)
+		if testing.Short() {
+			sqlWorksAgain(t, odd.fresh(t)())
+		} else {
+			storetest.Run(t, odd.fresh)
+		}
 	})
 	e.cases(t)
 	t.Run("a read-only session", func(t *testing.T) {
@@ -80,4 +84,25 @@ func paris(t *testing.T) *time.Location {
 		t.Fatal(err)
 	}
 	return zone
+}
+
+func TestMariaDBBuckets(t *testing.T) {
+	t.Setenv("TZ", "Europe/Paris")
+	server := program.MariaDB(t)
+	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("") })
+	e.bucketCases(t)
+	t.Run("an odd session", func(t *testing.T) {
+		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
+		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
+		odd.last.Store(1000)
+		if testing.Short() {
+			odd.takesAsLevels(t)
+		} else {
+			odd.bucketCases(t)
+		}
+	})
+	t.Run("a row that is made anew between two statements", e.replacesBetween)
+	t.Run("a reset between two statements", e.resetsBetween)
+	t.Run("the document's own", func(t *testing.T) { e.asksTheDocuments(t) })
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }

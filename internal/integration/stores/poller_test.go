@@ -30,7 +30,7 @@ func (e *engine) poller(t testing.TB, db *sql.DB, c sqlstore.PollerConfig) *sqls
 // polls asks in many ways about many deliveries, and compares with what a loop over them counts.
 func (e *engine) polls(t *testing.T) {
 	db := e.open(t, e.dsn(t))
-	all := someDeliveries(sqlDeliveries)
+	all := someDeliveries(short(10_000, 100_000))
 	e.deliveries(t, db, "deliveries", time.Now(), all)
 	since := map[breaker.Key]time.Duration{
 		{Tenant: "one", ID: "a"}: 150 * time.Minute, {Tenant: "", ID: "A"}: 30 * time.Minute, {ID: "never seen"}: time.Hour,

@@ -20,6 +20,7 @@ import (
 )
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	server := program.Postgres(t)
 	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
 	t.Run("keeps the word of a store, with notifications", func(t *testing.T) {
@@ -30,7 +31,11 @@ func TestPostgres(t *testing.T) {
 	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
 		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
 		pooled.last.Store(1000)
-		storetest.Run(t, pooled.fresh)
+		if testing.Short() {
+			sqlWorksAgain(t, pooled.fresh(t)())
+		} else {
+			storetest.Run(t, pooled.fresh)
+		}
 		db := pooled.open(t, pooled.dsn(t))
 		all := someDeliveries(2000)
 		pooled.deliveries(t, db, "pooled_deliveries", time.Now(), all)
@@ -196,4 +201,20 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 			t.Errorf("%s: %v, said %s\nwant %s", c.step, err, said, c.want)
 		}
 	}
+}
+
+func TestPostgresBuckets(t *testing.T) {
+	t.Parallel()
+	server := program.Postgres(t, "TimeZone=Europe/Paris")
+	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
+	e.bucketCases(t)
+	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
+		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
+		pooled.last.Store(1000)
+		pooled.takesAsLevels(t)
+		if !testing.Short() {
+			pooled.bucketsConform(t)
+		}
+	})
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })
 }

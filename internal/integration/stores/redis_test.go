@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,192 +16,162 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// hostileRedisNames are names that must neither meet in a key nor break its hash tag.
-func hostileRedisNames() []string {
-	return []string{
-		"b", "{b}", "b}", "{", "}", "{}", "}{", "b/0", "b/", "/b", "b%2F0", "b:shard", "lead", "*", "\x00", "\xff\xfe", "b ", "b+", "ключ",
-		strings.Repeat("{", 255),
-	}
-}
+// redisKey is where the shard of a breaker called "b" is.
+func redisKey(shard int) string { return fmt.Sprintf("spillway:breaker:{b/%d}:shard", shard) }
 
-// TestRedisNamesAreApart writes under every hostile name and reads each again, on a cluster, which refuses scripts whose keys lie apart.
-func TestRedisNamesAreApart(t *testing.T) {
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			client := redisClient(t, servers...)
-			for _, name := range hostileRedisNames() {
-				writeRedis(t, redisStore(t, client, name), 7, name)
-			}
-			for i, name := range hostileRedisNames() {
-				store := redisStore(t, client, name)
-				wantRedisRecord(t, store, 7, name)
-				if got := readRedis(t, store, 7).Version.Number; got != 1 {
-					t.Errorf("%q: got %d writes want 1", name, got)
-				}
-				lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: name, TTL: time.Hour})
-				if err != nil || lease.Owner != name {
-					t.Errorf("%d: got leader %q, error %v want %q", i, lease.Owner, err, name)
-				}
-			}
-		})
-	}
-}
-
-// TestRedisSpeaksBothProtocols asks for every step in the old protocol and in the new.
-func TestRedisSpeaksBothProtocols(t *testing.T) {
-	server := program.Redis(t)
-	for _, protocol := range []int{2, 3} {
-		options := redisstore.Options(server.Address)
-		options.Protocol = protocol
-		store := redisStore(t, redisClientWith(t, options), fmt.Sprint(protocol))
-		for name, step := range redisSteps(store) {
-			if err := step(t.Context()); err != nil {
-				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
-			}
-		}
-		wantRedisHears(t, store, func() { writeRedis(t, store, 1, "new") })
-	}
-}
-
-// TestRedisRoundTrips counts: a refresh in which nothing has changed must not cost more than one.
-func TestRedisRoundTrips(t *testing.T) {
-	_, client, store := newRedis(t)
-	for _, step := range redisSteps(store) { // the server knows the scripts after this
-		if err := step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := make([]int, breaker.NumShards)
-	for i := range all {
-		all[i] = i
-	}
-	three := make([]breaker.ProbeRequest, 300)
-	for i := range three {
-		three[i] = breaker.ProbeRequest{Generation: uint64(i), Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}
-	}
-	counted := &redisTrips{}
-	client.AddHook(counted)
-	for _, c := range []struct {
-		name              string
-		step              func() error
-		commands, batches int
-	}{
-		{"versions", func() error { _, err := store.Versions(t.Context()); return err }, 65, 1},
-		{"load all", func() error { _, err := store.Load(t.Context(), all); return err }, 64, 1},
-		{"load none", func() error { _, err := store.Load(t.Context(), nil); return err }, 0, 0},
-		{"apply", func() error {
-			_, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Changes: []breaker.Change{{Data: []byte("x")}, {ID: redisRecord(2)}}})
-			return err
-		}, 1, 1},
-		{"campaign", func() error {
-			_, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
-			return err
-		}, 1, 1},
-		{"resign", func() error { return store.Resign(t.Context(), breaker.Lease{}) }, 1, 1},
-		{"300 probes", func() error { _, err := store.Probe(t.Context(), three); return err }, 2, 2},
-		{"no probes", func() error { _, err := store.Probe(t.Context(), nil); return err }, 0, 0},
-	} {
-		if err := c.step(); err != nil {
-			t.Errorf("%s: got error %v want none", c.name, err)
-		}
-		if commands, batches := counted.take(); commands != c.commands || batches != c.batches {
-			t.Errorf("%s: got %d commands in %d round trips want %d in %d", c.name, commands, batches, c.commands, c.batches)
-		}
-	}
-}
-
-// TestRedisForgetsItsScripts flushes them before every step, on a server and on a cluster.
-func TestRedisForgetsItsScripts(t *testing.T) {
-	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
-		t.Run(kind, func(t *testing.T) {
-			for name, step := range redisSteps(redisStore(t, redisClient(t, servers...), "b")) {
-				for _, s := range servers {
-					s.Do(t, "SCRIPT", "FLUSH")
-				}
-				if err := step(t.Context()); err != nil {
-					t.Errorf("%s: got error %v want none", name, err)
-				}
-			}
-		})
-	}
-}
-
-// TestRedisClusterHasOneClock takes shards, lease and probes of a cluster whose nodes all have a part.
-func TestRedisClusterHasOneClock(t *testing.T) {
-	servers := program.RedisCluster(t, 3)
-	store := redisStore(t, redisClient(t, servers...), "b")
-	for shard := range breaker.NumShards {
-		writeRedis(t, store, shard, fmt.Sprint(shard))
-	}
+// redisClient is a client as the documentation wants it.
+func redisClient(t testing.TB, servers ...*program.RedisServer) redis.UniversalClient {
+	t.Helper()
+	var addresses []string
 	for _, s := range servers {
-		if got := s.Do(t, "DBSIZE").(int64); got < 5 || got > 60 {
-			t.Errorf("%s: got %d keys want about a third of 64", s.Address, got)
-		}
+		addresses = append(addresses, s.Address)
 	}
-	v, err := store.Versions(t.Context())
+	return redisClientWith(t, redisstore.Options(addresses...))
+}
+
+func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.UniversalClient {
+	t.Helper()
+	// Machines that run tests are slow: no test is about how quick a server is.
+	options.ReadTimeout, options.WriteTimeout, options.DialTimeout, options.PoolTimeout =
+		program.Patience, program.Patience, program.Patience, program.Patience
+	client := redis.NewUniversalClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func redisStore(t testing.TB, client redis.UniversalClient, name string) *redisstore.Breaker {
+	t.Helper()
+	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for shard, version := range v.Shards {
-		wantRedisRecord(t, store, shard, fmt.Sprint(shard))
-		if version.Number != 1 {
-			t.Errorf("shard %d: got number %d want 1", shard, version.Number)
-		}
+	return store
+}
+
+// newRedis is a server, a client, and a breaker called "b".
+func newRedis(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Breaker) {
+	t.Helper()
+	server := program.Redis(t, flags...)
+	client := redisClient(t, server)
+	return server, client, redisStore(t, client, "b")
+}
+
+func withinRedis(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// redisRecord is the ID of a record that lies in a shard.
+func redisRecord(shard int) breaker.RecordID {
+	return breaker.RecordID{byte(shard >> 8), byte(shard)}
+}
+
+// writeRedis writes a record with the version that the shard has, and returns the new one.
+func writeRedis(t testing.TB, s breaker.Store, shard int, data string) breaker.Version {
+	t.Helper()
+	version, err := s.Apply(t.Context(), breaker.Batch{
+		Shard: shard, Expect: readRedis(t, s, shard).Version, Changes: []breaker.Change{{ID: redisRecord(shard), Data: []byte(data)}},
+	})
+	if err != nil {
+		t.Fatalf("Apply: got error %v want none", err)
 	}
-	if d := time.Since(v.Now); d < 0 || d > program.Patience {
-		t.Errorf("Now: got %v ago want just now", d)
+	return version
+}
+
+func readRedis(t testing.TB, s breaker.Store, shard int) breaker.Shard {
+	t.Helper()
+	loaded, err := s.Load(t.Context(), []int{shard})
+	if err != nil || len(loaded) != 1 {
+		t.Fatalf("Load: got %v, error %v want one shard", loaded, err)
+	}
+	return loaded[0]
+}
+
+func wantRedisRecord(t testing.TB, s breaker.Store, shard int, data string) {
+	t.Helper()
+	got := readRedis(t, s, shard)
+	if len(got.Records) != 1 || string(got.Records[0].Data) != data || got.Records[0].ID != redisRecord(shard) {
+		t.Errorf("Load: got %.200q want one record %q", got.Records, data)
 	}
 }
 
-// TestRedisContextIsOverBefore wants nothing asked with a context that is over.
-func TestRedisContextIsOverBefore(t *testing.T) {
-	_, client, store := newRedis(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	counted := &redisTrips{}
-	client.AddHook(counted)
-	for name, step := range redisSteps(store) {
-		if err := step(ctx); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "redisstore: "+name) {
-			t.Errorf("%s: got error %v want redisstore: %s and that the context is cancelled", name, err, name)
-		}
-	}
-	if commands, _ := counted.take(); commands != 0 {
-		t.Errorf("got %d commands want none", commands)
-	}
-}
-
-// TestRedisNothingIsNotWritten applies a batch that holds nothing, not even a term.
-func TestRedisNothingIsNotWritten(t *testing.T) {
-	server, _, store := newRedis(t)
-	if v, err := store.Apply(t.Context(), breaker.Batch{Shard: 1}); err != nil || v != (breaker.Version{}) {
-		t.Errorf("Apply: got %v, error %v want zero", v, err)
-	}
-	if got := server.Do(t, "DBSIZE"); got != int64(0) {
-		t.Errorf("got %v keys want none", got)
+// redisSteps are what is asked of a store, each in its simplest form.
+func redisSteps(s breaker.Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"campaign": func(ctx context.Context) error {
+			_, err := s.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
+			return err
+		},
+		"resign":   func(ctx context.Context) error { return s.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}) },
+		"versions": func(ctx context.Context) error { _, err := s.Versions(ctx); return err },
+		"load":     func(ctx context.Context) error { _, err := s.Load(ctx, []int{0, 1}); return err },
+		"apply": func(ctx context.Context) error {
+			_, err := s.Apply(ctx, breaker.Batch{Shard: 63, Term: 1, Expect: breaker.Version{}, Changes: []breaker.Change{{Data: []byte("x")}}})
+			return err
+		},
+		"probe": func(ctx context.Context) error {
+			_, err := s.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}})
+			return err
+		},
 	}
 }
 
-// TestRedisProbeKeysGo wants a time to live on each, and on nothing else.
-func TestRedisProbeKeysGo(t *testing.T) {
-	_, client, store := newRedis(t)
-	for _, step := range redisSteps(store) {
-		if err := step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	keys, err := client.Keys(t.Context(), "*").Result()
-	if err != nil || len(keys) != 3 {
-		t.Fatalf("got keys %q, error %v want a lease, a shard and a counter", keys, err)
-	}
-	for _, key := range keys {
-		ttl, err := client.PTTL(t.Context(), key).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if mortal := strings.Contains(key, ":probes:"); mortal != (ttl > 0) || ttl > time.Minute+2*time.Second {
-			t.Errorf("%s: got time to live %v", key, ttl)
-		}
+// redisTrips counts what goes over the wire: commands, and the round trips that they take.
+type redisTrips struct {
+	mu                sync.Mutex
+	commands, batches int
+}
+
+func (c *redisTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *redisTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.add(1)
+		return next(ctx, cmd)
 	}
 }
 
-var _ redis.Hook = (*redisTrips)(nil)
+func (c *redisTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.add(len(cmds))
+		return next(ctx, cmds)
+	}
+}
+
+func (c *redisTrips) add(commands int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands += commands
+	c.batches++
+}
+
+// take returns what was counted since it was called last.
+func (c *redisTrips) take() (commands, batches int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	commands, batches = c.commands, c.batches
+	c.commands, c.batches = 0, 0
+	return commands, batches
+}
+
+// wantRedisEnds wants a step to end with its context, when the server says nothing.
+func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		ended <- step(ctx)
+	}()
+	late := time.NewTimer(program.Patience)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "redisstore: "+name+": ") {
+			t.Errorf("%s: got error %v want redisstore: %s: and %v", name, err, name, context.DeadlineExceeded)
+		}
+	case <-late.C:
+		t.Fatalf("%s did not end with its context", name)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	e := newSQLite()
 	t.Run("keeps the word of a store", func(t *testing.T) { storetest.Run(t, e.fresh) })
 	e.cases(t)
@@ -47,14 +49,13 @@ func TestSQLite(t *testing.T) {
 // sqliteFileOfChildren is where TestSQLiteChild, in a process of its own, finds the file in which it counts.
 const sqliteFileOfChildren = "SPILLWAY_TEST_SQLITE_FILE"
 
-const writesOfAChild = sqlWrites
-
 func (e *engine) countsInProcesses(t *testing.T) {
 	const processes = 3
+	writes := short(40, 170)
 	file := filepath.Join(t.TempDir(), "store.db")
 	children := make([]*exec.Cmd, processes)
 	for i := range children {
-		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSQLiteChild$", "-test.v")
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSQLiteChild$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
 		child.Env = append(os.Environ(), sqliteFileOfChildren+"="+file)
 		children[i] = child
 	}
@@ -75,8 +76,8 @@ func (e *engine) countsInProcesses(t *testing.T) {
 	}
 	b := e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"})
 	loaded, err := b.Load(t.Context(), []int{0})
-	if err != nil || len(loaded[0].Records) != 1 || len(loaded[0].Records[0].Data) != processes*writesOfAChild {
-		t.Errorf("got %v %v want a count of %d", loaded, err, processes*writesOfAChild)
+	if err != nil || len(loaded[0].Records) != 1 || len(loaded[0].Records[0].Data) != processes*writes {
+		t.Errorf("got %v %v want a count of %d", loaded, err, processes*writes)
 	}
 }
 
@@ -86,7 +87,7 @@ func TestSQLiteChild(t *testing.T) {
 		return // it is a part of TestSQLite, in a process of its own
 	}
 	e := newSQLite()
-	sqlCountUp(t, e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"}), 0, writesOfAChild)
+	sqlCountUp(t, e.store(t, e.open(t, sqliteFile(file)), sqlstore.BreakerConfig{Name: "children"}), 0, short(40, 170))
 }
 
 // waitsForWriters holds the file's lock. Who reads is not disturbed; who writes gets an error when the time that the file's name allows is
@@ -145,4 +146,9 @@ func (e *engine) isFull(t *testing.T) {
 	if _, err := b.Apply(t.Context(), large); err != nil {
 		t.Errorf("with more space: %v", err)
 	}
+}
+
+func TestSQLiteBuckets(t *testing.T) {
+	t.Parallel()
+	newSQLite().bucketCases(t)
 }

@@ -141,7 +141,8 @@ func (c redisBucketCase) ends(v bucket.Level) int64 {
 // TestRedisBucketScripts compares what the scripts do with what bucket.Level does, at random times, which only the clock in front of them
 // makes different from those that the store calls.
 func TestRedisBucketScripts(t *testing.T) {
-	const batches, each = 60, 500
+	const each = 500
+	batches := short(12, 60)
 	_, client, store := newRedisBucket(t)
 	takes := redisBucketScript(t, "local time = {ARGV[6], ARGV[7]}\n", "buckettake.lua")
 	returns := redisBucketScript(t, "local time = {ARGV[4], ARGV[5]}\n", "bucketreturn.lua")

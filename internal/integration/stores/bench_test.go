@@ -1,8 +1,9 @@
 package stores_test
 
 import (
-	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,51 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
+
+// BenchmarkRedisBucket measures takes that are granted and that are denied, by one caller, and by 64 on one bucket, one by one.
+func BenchmarkRedisBucket(b *testing.B) {
+	_, _, store := newRedisBucket(b)
+	plenty := bucket.Limit{Capacity: 1 << 50, Refill: int64(time.Second), Period: time.Second}
+	for _, c := range []struct {
+		name    string
+		r       bucket.Request
+		callers int
+	}{
+		{"Granted", bucket.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 1},
+		{"GrantedAPart", bucket.Request{Key: "half", Limit: bucket.Limit{Capacity: 9, Refill: 1e6, Period: time.Second}, Min: 0, Max: 10}, 1},
+		{"Denied", bucket.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 1},
+		{"Granted64Callers", bucket.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 64},
+		{"Denied64Callers", bucket.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 64},
+		{"Fixed64Callers", bucket.Request{
+			Key: "fixed", Limit: bucket.Limit{Capacity: 1 << 50, Period: time.Hour, Algorithm: bucket.Fixed}.WithDefaults(), Min: 1, Max: 1,
+		}, 64},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			took := make([]time.Duration, b.N)
+			var all sync.WaitGroup
+			for range c.callers {
+				all.Go(func() {
+					for i := left.Add(-1); i >= 0; i = left.Add(-1) {
+						begun := time.Now()
+						if _, err := store.Take(b.Context(), c.r); err != nil {
+							b.Error(err)
+							return
+						}
+						took[i] = time.Since(begun)
+					}
+				})
+			}
+			all.Wait()
+			slices.Sort(took)
+			b.ReportMetric(took[b.N/2].Seconds()*1e6, "p50-us")
+			b.ReportMetric(took[b.N*99/100].Seconds()*1e6, "p99-us")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "takes/s")
+		})
+	}
+}
 
 // BenchmarkSQLBuckets measures requests for a token against databases that do not wait for disks: by one caller, and by 64 of one bucket.
 func BenchmarkSQLBuckets(b *testing.B) {
@@ -62,40 +108,4 @@ func (store buckets) benchCallers(b *testing.B, l bucket.Limit, callers int) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "takes/s")
-}
-
-// BenchmarkSQLBucketSweep measures a sweep of buckets of which none is full, and takes by one caller while the store sweeps all the time, and
-// while it does not.
-func BenchmarkSQLBucketSweep(b *testing.B) {
-	b.Run("postgres", func(b *testing.B) {
-		server := program.Postgres(b)
-		newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") }).benchSweeps(b)
-	})
-	b.Run("mariadb", func(b *testing.B) {
-		server := program.MariaDB(b)
-		newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN("interpolateParams=true") }).benchSweeps(b)
-	})
-	b.Run("sqlite", func(b *testing.B) { newSQLite().benchSweeps(b) })
-}
-
-func (e *engine) benchSweeps(b *testing.B) {
-	const rows = 20_000
-	dsn := e.dsn(b)
-	idle := e.buckets(b, dsn, "swept", "benchsweep_")
-	for i := range rows {
-		if _, err := idle.Take(b.Context(), bucket.Request{Key: fmt.Sprint("row ", i), Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.Run("20000 rows", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := idle.Sweep(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	plenty := bucket.Limit{Capacity: 1e9, Refill: 1e6, Period: time.Second}
-	b.Run("takes, never swept", func(b *testing.B) { idle.benchCallers(b, plenty, 1) })
-	busy := e.bucketsWith(b, dsn, sqlstore.BucketConfig{Name: "swept", Prefix: "benchsweep_", SweepEvery: 1})
-	b.Run("takes, swept all the time", func(b *testing.B) { busy.benchCallers(b, plenty, 1) })
 }

@@ -1,0 +1,273 @@
+package stores_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/storetest"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+// hostileRedisNames are names that must neither meet in a key nor break its hash tag.
+func hostileRedisNames() []string {
+	return []string{
+		"b", "{b}", "b}", "{", "}", "{}", "}{", "b/0", "b/", "/b", "b%2F0", "b:shard", "lead", "*", "\x00", "\xff\xfe", "b ", "b+", "ключ",
+		strings.Repeat("{", 255),
+	}
+}
+
+// TestRedisNamesAreApart writes under every hostile name and reads each again, on a cluster, which refuses scripts whose keys lie apart.
+func TestRedisNamesAreApart(t *testing.T) {
+	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		t.Run(kind, func(t *testing.T) {
+			client := redisClient(t, servers...)
+			for _, name := range hostileRedisNames() {
+				writeRedis(t, redisStore(t, client, name), 7, name)
+			}
+			for i, name := range hostileRedisNames() {
+				store := redisStore(t, client, name)
+				wantRedisRecord(t, store, 7, name)
+				if got := readRedis(t, store, 7).Version.Number; got != 1 {
+					t.Errorf("%q: got %d writes want 1", name, got)
+				}
+				lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: name, TTL: time.Hour})
+				if err != nil || lease.Owner != name {
+					t.Errorf("%d: got leader %q, error %v want %q", i, lease.Owner, err, name)
+				}
+			}
+		})
+	}
+}
+
+// TestRedisSpeaksBothProtocols asks for every step in the old protocol and in the new.
+func TestRedisSpeaksBothProtocols(t *testing.T) {
+	server := program.Redis(t)
+	for _, protocol := range []int{2, 3} {
+		options := redisstore.Options(server.Address)
+		options.Protocol = protocol
+		store := redisStore(t, redisClientWith(t, options), fmt.Sprint(protocol))
+		for name, step := range redisSteps(store) {
+			if err := step(t.Context()); err != nil {
+				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
+			}
+		}
+		wantRedisHears(t, store, func() { writeRedis(t, store, 1, "new") })
+	}
+}
+
+// TestRedisRoundTrips counts: a refresh in which nothing has changed must not cost more than one.
+func TestRedisRoundTrips(t *testing.T) {
+	_, client, store := newRedis(t)
+	for _, step := range redisSteps(store) { // the server knows the scripts after this
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := make([]int, breaker.NumShards)
+	for i := range all {
+		all[i] = i
+	}
+	three := make([]breaker.ProbeRequest, 300)
+	for i := range three {
+		three[i] = breaker.ProbeRequest{Generation: uint64(i), Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}
+	}
+	counted := &redisTrips{}
+	client.AddHook(counted)
+	for _, c := range []struct {
+		name              string
+		step              func() error
+		commands, batches int
+	}{
+		{"versions", func() error { _, err := store.Versions(t.Context()); return err }, 65, 1},
+		{"load all", func() error { _, err := store.Load(t.Context(), all); return err }, 64, 1},
+		{"load none", func() error { _, err := store.Load(t.Context(), nil); return err }, 0, 0},
+		{"apply", func() error {
+			_, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Changes: []breaker.Change{{Data: []byte("x")}, {ID: redisRecord(2)}}})
+			return err
+		}, 1, 1},
+		{"campaign", func() error {
+			_, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+			return err
+		}, 1, 1},
+		{"resign", func() error { return store.Resign(t.Context(), breaker.Lease{}) }, 1, 1},
+		{"300 probes", func() error { _, err := store.Probe(t.Context(), three); return err }, 2, 2},
+		{"no probes", func() error { _, err := store.Probe(t.Context(), nil); return err }, 0, 0},
+	} {
+		if err := c.step(); err != nil {
+			t.Errorf("%s: got error %v want none", c.name, err)
+		}
+		if commands, batches := counted.take(); commands != c.commands || batches != c.batches {
+			t.Errorf("%s: got %d commands in %d round trips want %d in %d", c.name, commands, batches, c.commands, c.batches)
+		}
+	}
+}
+
+// TestRedisForgetsItsScripts flushes them before every step, on a server and on a cluster.
+func TestRedisForgetsItsScripts(t *testing.T) {
+	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		t.Run(kind, func(t *testing.T) {
+			for name, step := range redisSteps(redisStore(t, redisClient(t, servers...), "b")) {
+				for _, s := range servers {
+					s.Do(t, "SCRIPT", "FLUSH")
+				}
+				if err := step(t.Context()); err != nil {
+					t.Errorf("%s: got error %v want none", name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestRedisClusterHasOneClock takes shards, lease and probes of a cluster whose nodes all have a part.
+func TestRedisClusterHasOneClock(t *testing.T) {
+	servers := program.RedisCluster(t, 3)
+	store := redisStore(t, redisClient(t, servers...), "b")
+	for shard := range breaker.NumShards {
+		writeRedis(t, store, shard, fmt.Sprint(shard))
+	}
+	for _, s := range servers {
+		if got := s.Do(t, "DBSIZE").(int64); got < 5 || got > 60 {
+			t.Errorf("%s: got %d keys want about a third of 64", s.Address, got)
+		}
+	}
+	v, err := store.Versions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shard, version := range v.Shards {
+		wantRedisRecord(t, store, shard, fmt.Sprint(shard))
+		if version.Number != 1 {
+			t.Errorf("shard %d: got number %d want 1", shard, version.Number)
+		}
+	}
+	if d := time.Since(v.Now); d < 0 || d > program.Patience {
+		t.Errorf("Now: got %v ago want just now", d)
+	}
+}
+
+// TestRedisContextIsOverBefore wants nothing asked with a context that is over.
+func TestRedisContextIsOverBefore(t *testing.T) {
+	_, client, store := newRedis(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	counted := &redisTrips{}
+	client.AddHook(counted)
+	for name, step := range redisSteps(store) {
+		if err := step(ctx); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "redisstore: "+name) {
+			t.Errorf("%s: got error %v want redisstore: %s and that the context is cancelled", name, err, name)
+		}
+	}
+	if commands, _ := counted.take(); commands != 0 {
+		t.Errorf("got %d commands want none", commands)
+	}
+}
+
+// TestRedisNothingIsNotWritten applies a batch that holds nothing, not even a term.
+func TestRedisNothingIsNotWritten(t *testing.T) {
+	server, _, store := newRedis(t)
+	if v, err := store.Apply(t.Context(), breaker.Batch{Shard: 1}); err != nil || v != (breaker.Version{}) {
+		t.Errorf("Apply: got %v, error %v want zero", v, err)
+	}
+	if got := server.Do(t, "DBSIZE"); got != int64(0) {
+		t.Errorf("got %v keys want none", got)
+	}
+}
+
+// TestRedisProbeKeysGo wants a time to live on each, and on nothing else.
+func TestRedisProbeKeysGo(t *testing.T) {
+	_, client, store := newRedis(t)
+	for _, step := range redisSteps(store) {
+		if err := step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := client.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) != 3 {
+		t.Fatalf("got keys %q, error %v want a lease, a shard and a counter", keys, err)
+	}
+	for _, key := range keys {
+		ttl, err := client.PTTL(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mortal := strings.Contains(key, ":probes:"); mortal != (ttl > 0) || ttl > time.Minute+2*time.Second {
+			t.Errorf("%s: got time to live %v", key, ttl)
+		}
+	}
+}
+
+var _ redis.Hook = (*redisTrips)(nil)
+
+// TestRedisConforms runs the suite of all stores on a server and on a cluster. Each storage is a name of its own, each handle a client.
+func TestRedisConforms(t *testing.T) {
+	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		t.Run(kind, func(t *testing.T) {
+			storages := 0
+			storetest.Run(t, func(t *testing.T) func() breaker.Store {
+				storages++
+				name := fmt.Sprintf("storage {%d}/\x00\xff", storages)
+				return func() breaker.Store { return redisStore(t, redisClient(t, servers...), name) }
+			})
+		})
+	}
+}
+
+// TestRedisLosesNoUpdate counts up a record from several clients at once: every write that was acknowledged must be in it.
+func TestRedisLosesNoUpdate(t *testing.T) {
+	const writers, each = 8, 300
+	server, _, store := newRedis(t)
+	writeRedis(t, store, 4, "0")
+	var written, conflicts atomic.Int64
+	var all sync.WaitGroup
+	for range writers {
+		handle := redisStore(t, redisClient(t, server), "b")
+		all.Go(func() {
+			for n := 0; n < each; {
+				switch err := countUpRedis(t, handle); {
+				case err == nil:
+					n++
+					written.Add(1)
+				case errors.Is(err, breaker.ErrConflict):
+					conflicts.Add(1)
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	wantRedisRecord(t, store, 4, strconv.FormatInt(written.Load(), 10))
+	if got := readRedis(t, store, 4).Version.Number; written.Load() != writers*each || got != writers*each+1 {
+		t.Errorf("got %d writes and number %d want %d and one more", written.Load(), got, writers*each)
+	}
+	if conflicts.Load() == 0 {
+		t.Error("got no conflict: nothing was raced for")
+	}
+}
+
+func countUpRedis(t *testing.T, s breaker.Store) error {
+	loaded, err := s.Load(t.Context(), []int{4})
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(string(loaded[0].Records[0].Data))
+	if err != nil {
+		return err
+	}
+	_, err = s.Apply(t.Context(), breaker.Batch{
+		Shard: 4, Term: 1, Expect: loaded[0].Version, Changes: []breaker.Change{{ID: redisRecord(4), Data: strconv.AppendInt(nil, int64(n+1), 10)}},
+	})
+	return err
+}

@@ -1,0 +1,296 @@
+package stores_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/storetest"
+	"github.com/spillway-go/spillway/throttle/redisstore"
+)
+
+func redisBucket(t testing.TB, client redis.UniversalClient, name string) *redisstore.Bucket {
+	t.Helper()
+	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// newRedisBucket is a server, a client, and a store of buckets called "b".
+func newRedisBucket(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Bucket) {
+	t.Helper()
+	server := program.Redis(t, flags...)
+	client := redisClient(t, server)
+	return server, client, redisBucket(t, client, "b")
+}
+
+// slowly is a limit that gives nothing back while a test runs.
+func slowly(capacity int64) bucket.Limit {
+	return bucket.Limit{Capacity: capacity, Refill: 1, Period: 9 * time.Hour}
+}
+
+// redisBucketSteps are what is asked of a store, each in its simplest form.
+func redisBucketSteps(s bucket.Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"take": func(ctx context.Context) error {
+			_, err := s.Take(ctx, bucket.Request{Key: "k", Limit: slowly(100), Min: 1, Max: 1})
+			return err
+		},
+		"return": func(ctx context.Context) error { return s.Return(ctx, "k", slowly(100), 1) },
+		"reset":  func(ctx context.Context) error { return s.Reset(ctx, "k") },
+	}
+}
+
+func wantRedisTake(t testing.TB, s bucket.Store, key string, l bucket.Limit, n int64, allowed bool) bucket.Decision {
+	t.Helper()
+	d, err := s.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: n, Max: n})
+	if err != nil || d.Allowed != allowed || allowed && d.Granted != n {
+		t.Errorf("%.40q: take %d: got %+v, error %v want allowed %v", key, n, d, err, allowed)
+	}
+	return d
+}
+
+// TestRedisBucketExpires wants a full bucket to leave nothing behind: neither one that has filled, nor one that was not used.
+func TestRedisBucketExpires(t *testing.T) {
+	_, client, store := newRedisBucket(t)
+	wantRedisTake(t, store, "peek", slowly(5), 0, true)
+	wantRedisTake(t, store, "continuous", bucket.Every(5*time.Millisecond).WithDefaults(), 1, true)
+	wantRedisTake(t, store, "fixed", bucket.Limit{Capacity: 1, Period: 5 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults(), 1, true)
+	wantRedisTake(t, store, "returned", slowly(5), 5, true)
+	if err := store.Return(t.Context(), "returned", slowly(5), 1<<62); err != nil {
+		t.Error(err)
+	}
+	program.Eventually(t, "no keys are left", func() string {
+		if keys := client.Keys(t.Context(), "*").Val(); len(keys) > 0 {
+			return fmt.Sprint(keys)
+		}
+		return ""
+	})
+}
+
+// TestRedisBucketKeepsLongOnes wants the key of a bucket that takes years to fill to live as long, and not to expire before.
+func TestRedisBucketKeepsLongOnes(t *testing.T) {
+	const year = 366 * 24 * time.Hour
+	_, client, store := newRedisBucket(t)
+	for name, l := range map[string]bucket.Limit{
+		"ten years":    {Capacity: 10, Refill: 1, Period: year},
+		"in small":     {Capacity: int64(10 * year), Refill: 1000, Period: time.Microsecond},
+		"a fixed year": {Capacity: 7, Period: year, Algorithm: bucket.Fixed},
+		"hours":        slowly(3),
+	} {
+		for range 2 {
+			before := client.Time(t.Context()).Val()
+			d := wantRedisTake(t, store, name, l.WithDefaults(), l.Capacity/3, true)
+			after := client.Time(t.Context()).Val()
+			at, err := client.Do(t.Context(), "PEXPIRETIME", "spillway:bucket:b:"+url.QueryEscape(name)).Int64()
+			first, last := before.Add(d.ResetAfter).UnixMilli(), after.Add(d.ResetAfter).UnixMilli()+1
+			if err != nil || at < first || at > last {
+				t.Errorf("%s: got to expire at %d, error %v want %d to %d", name, at, err, first, last)
+			}
+		}
+	}
+}
+
+// TestRedisBucketNamesAreApart empties buckets of every hostile key, in stores of names that could reach into them. They lie on all nodes of a
+// cluster.
+func TestRedisBucketNamesAreApart(t *testing.T) {
+	keys := append(hostileRedisNames(), "", ":", "b:", "k:b", "%7Bb%7D", "#")
+	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		t.Run(kind, func(t *testing.T) {
+			client := redisClient(t, servers...)
+			for _, name := range []string{"b", "b:k", "{b}"} {
+				store := redisBucket(t, client, name)
+				for _, key := range keys {
+					wantRedisTake(t, store, key, slowly(3), 3, true)
+				}
+			}
+			used := 0
+			for _, s := range servers {
+				if n, _ := s.Do(t, "DBSIZE").(int64); n > 0 {
+					used++
+				}
+			}
+			if used != len(servers) {
+				t.Errorf("got buckets on %d servers want %d", used, len(servers))
+			}
+		})
+	}
+}
+
+// TestRedisBucketSpeaksBothProtocols asks in the old protocol and in the new, and counts: a step is one command.
+func TestRedisBucketSpeaksBothProtocols(t *testing.T) {
+	server := program.Redis(t)
+	for _, protocol := range []int{2, 3} {
+		options := redisstore.Options(server.Address)
+		options.Protocol = protocol
+		client := redisClientWith(t, options)
+		store := redisBucket(t, client, "b")
+		wantRedisBucketWorks(t, store)
+		counted := &redisTrips{}
+		client.AddHook(counted)
+		for name, step := range redisBucketSteps(store) {
+			if err := step(t.Context()); err != nil {
+				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
+			}
+			if commands, batches := counted.take(); commands != 1 || batches != 1 {
+				t.Errorf("protocol %d: %s: got %d commands in %d round trips want one", protocol, name, commands, batches)
+			}
+		}
+	}
+}
+
+// TestRedisBucketConforms runs the suite of all stores on a server and on a cluster. Each handle has a client of its own.
+func TestRedisBucketConforms(t *testing.T) {
+	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
+		t.Run(kind, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) bucket.Store {
+				return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}")
+			})
+		})
+	}
+}
+
+func TestRedisBucketHistories(t *testing.T) {
+	server := program.Redis(t)
+	var handles []bucket.Store
+	for range 4 {
+		handles = append(handles, redisBucket(t, redisClient(t, server), "histories"))
+	}
+	putsInOrder(t, handles, time.Microsecond)
+}
+
+// redisBucketKey is where the bucket "k" of the store "b" is.
+const redisBucketKey = "spillway:bucket:b:k"
+
+// wantRedisBucketWorks waits until every step succeeds.
+func wantRedisBucketWorks(t *testing.T, s bucket.Store) {
+	t.Helper()
+	for name, step := range redisBucketSteps(s) {
+		program.Eventually(t, name+" works", func() string {
+			if err := step(t.Context()); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+}
+
+// TestRedisBucketLost wants what was flushed, or lost by a crash, to be full buckets.
+func TestRedisBucketLost(t *testing.T) {
+	server, _, store := newRedisBucket(t)
+	wantRedisTake(t, store, "k", slowly(3), 3, true)
+	wantRedisTake(t, store, "k", slowly(3), 1, false)
+	server.Do(t, "FLUSHALL")
+	if err := store.Return(t.Context(), "k", slowly(3), 1); err != nil {
+		t.Errorf("Return: got error %v want none", err)
+	}
+	wantRedisTake(t, store, "k", slowly(3), 3, true)
+	server.Do(t, "SCRIPT", "FLUSH")
+	wantRedisTake(t, store, "k", slowly(3), 1, false)
+	server.Kill(t)
+	for name, step := range redisBucketSteps(store) {
+		if err := step(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redisstore: "+name+": "+redisBucketKey+": ") {
+			t.Errorf("%s: got error %v from nobody want redisstore: %s: and the key", name, err, name)
+		}
+	}
+	server.Restart(t)
+	wantRedisBucketWorks(t, store)
+	wantRedisTake(t, store, "new", slowly(3), 3, true)
+}
+
+// TestRedisBucketFrozen wants every step to end with its context, though sockets have all the patience in the world.
+func TestRedisBucketFrozen(t *testing.T) {
+	server := program.Redis(t)
+	options := redisstore.Options(server.Address)
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
+	client := redis.NewUniversalClient(options)
+	defer client.Close()
+	store := redisBucket(t, client, "b")
+	wantRedisBucketWorks(t, store)
+	server.Freeze(t)
+	for range 3 {
+		for name, step := range redisBucketSteps(store) {
+			wantRedisEnds(t, name, step)
+		}
+	}
+	server.Thaw(t)
+	wantRedisBucketWorks(t, store)
+}
+
+// TestRedisBucketCorrupt wants a level that nobody can have written to be a full bucket, and a key of somebody else's an error.
+func TestRedisBucketCorrupt(t *testing.T) {
+	server, client, store := newRedisBucket(t)
+	for _, level := range []string{
+		"", " ", "x", "1", "9000000000000000000", "9000000000000000000 ", "9000000000000000000 x", "9000000000000000000 1 2", "-1 1",
+		"09000000000000000000 1", "9223372036854775808 1", "9000000000000000000 9223372036854775808", "99999999999999999999 1", "1e18 1",
+		"9e18 0", "0x7fffffffffffffff 0", "nan nan", "9000000000000000000 1\n", "\x00", "\xff", strings.Repeat("9", 400) + " 1",
+	} {
+		for _, algorithm := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+			l := slowly(3)
+			l.Algorithm = algorithm
+			server.Do(t, "SET", redisBucketKey, level)
+			if err := store.Return(t.Context(), "k", l.WithDefaults(), 1); err != nil {
+				t.Errorf("%.40q: Return: got error %v want none", level, err)
+			}
+			wantRedisTake(t, store, "k", l.WithDefaults(), 3, true)
+		}
+	}
+	server.Do(t, "SET", redisBucketKey, "9223372036854775807 9223372036854775807") // of a clock that was far ahead
+	if d := wantRedisTake(t, store, "k", slowly(3), 1, false); d.RetryAfter != 9*time.Hour {
+		t.Errorf("got %+v want to be kept waiting for as long as by an empty bucket", d)
+	}
+	client.Del(t.Context(), redisBucketKey)
+	server.Do(t, "LPUSH", redisBucketKey, "mine")
+	for name, step := range redisBucketSteps(store) {
+		if name == "reset" {
+			continue
+		}
+		if err := step(t.Context()); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || !strings.Contains(err.Error(), redisBucketKey) {
+			t.Errorf("%s: got error %v want WRONGTYPE and the key", name, err)
+		}
+	}
+}
+
+// TestRedisBucketFull wants a server without memory to grant nothing, and to tell still what is left.
+func TestRedisBucketFull(t *testing.T) {
+	server, _, store := newRedisBucket(t)
+	wantRedisTake(t, store, "k", slowly(3), 2, true)
+	server.Do(t, "CONFIG", "SET", "maxmemory", "1")
+	_, err := store.Take(t.Context(), bucket.Request{Key: "k", Limit: slowly(3), Min: 1, Max: 1})
+	if err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("Take: got error %v want OOM", err)
+	}
+	if d := wantRedisTake(t, store, "k", slowly(3), 0, true); d.Remaining != 1 {
+		t.Errorf("peek: got %+v want one left", d)
+	}
+	wantRedisTake(t, store, "k", slowly(3), 2, false)
+	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
+	wantRedisTake(t, store, "k", slowly(3), 1, true)
+}
+
+// TestRedisBucketRights takes a user who may do what the documentation lists and no more.
+func TestRedisBucketRights(t *testing.T) {
+	server := program.Redis(t)
+	user := []any{"ACL", "SETUSER", "u", "on", ">secret", "~spillway:bucket:*", "resetchannels"}
+	for right := range strings.FieldsSeq("+@connection +eval +evalsha +time +get +set +del") {
+		user = append(user, right)
+	}
+	server.Do(t, user...)
+	options := redisstore.Options(server.Address)
+	options.Username, options.Password = "u", "secret"
+	store := redisBucket(t, redisClientWith(t, options), "b")
+	wantRedisBucketWorks(t, store)
+	wantRedisTake(t, store, "other", slowly(3), 3, true)
+	if err := store.Return(t.Context(), "other", slowly(3), 3); err != nil {
+		t.Errorf("Return: got error %v want none", err)
+	}
+}
