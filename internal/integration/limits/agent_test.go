@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +19,6 @@ type agent struct {
 
 	journal  *journal
 	limiters []*bucket.Limiter
-	rushed   []atomic.Int64
 }
 
 // beAgent is an agent's life. It tells when it is ready and when it has done what it was told, and ends when it is interrupted.
@@ -48,11 +46,10 @@ func beAgent(told string) error {
 	cancel()
 	ctx, cancel = until(interrupted, a.Stop)
 	defer cancel()
-	begun := time.Now()
 	if err := a.work(ctx); err != nil {
 		return err
 	}
-	if err := a.tell(time.Since(begun)); err != nil {
+	if err := a.tell(); err != nil {
 		return err
 	}
 	<-interrupted.Done()
@@ -90,14 +87,9 @@ func (a *agent) open() (func(), error) {
 
 // use makes a limiter for each job, on a store.
 func (a *agent) use(store bucket.Store) error {
-	a.rushed = make([]atomic.Int64, len(a.Jobs))
 	for i, j := range a.Jobs {
-		its := store
-		if j.Manner != rushes {
-			its = recorded{store, a.journal, uint8(i)}
-		}
 		l, err := bucket.New(bucket.Config{
-			Name: a.Bucket, Limit: j.Limit, Store: its, OnFailure: j.Policy, Replicas: processes, StoreTimeout: j.Timeout,
+			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: processes, StoreTimeout: j.Timeout,
 			OneByOne: j.OneByOne, Lease: j.Lease,
 		})
 		if err != nil {
@@ -113,7 +105,7 @@ func (a *agent) work(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make(chan error, len(a.Jobs)*callers)
 	for i, j := range a.Jobs {
-		do := map[manner]func(context.Context, int, int) error{asks: a.ask, waits: a.wait, quiet: a.comeAgain, rushes: a.rush}[j.Manner]
+		do := map[manner]func(context.Context, int, int) error{asks: a.ask, waits: a.wait, quiet: a.comeAgain}[j.Manner]
 		n := callers
 		if j.Manner == quiet {
 			n = 2
@@ -133,12 +125,12 @@ func (a *agent) work(ctx context.Context) error {
 }
 
 // tell says what the agent's limiters have counted.
-func (a *agent) tell(elapsed time.Duration) error {
-	s := sum{Stats: map[string]bucket.Stats{}, Rushed: map[string]int64{}, Elapsed: elapsed}
+func (a *agent) tell() error {
+	stats := map[string]bucket.Stats{}
 	for i, j := range a.Jobs {
-		s.Stats[j.Name], s.Rushed[j.Name] = a.limiters[i].Stats(), a.rushed[i].Load()
+		stats[j.Name] = a.limiters[i].Stats()
 	}
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(stats)
 	if err == nil {
 		_, err = fmt.Println("\ndone " + string(text))
 	}
@@ -179,17 +171,6 @@ func (a *agent) wait(_ context.Context, i, who int) error {
 		}
 		err = a.limiters[i].Wait(context.Background(), a.Jobs[i].Name, 1)
 		end(bucket.Decision{Granted: 1}, err)
-	}
-	return nil
-}
-
-func (a *agent) rush(ctx context.Context, i, _ int) error {
-	for ctx.Err() == nil {
-		d, err := a.limiters[i].Allow(context.Background(), a.Jobs[i].Name)
-		if err != nil {
-			return err // nothing is measured if the store does not answer
-		}
-		a.rushed[i].Add(d.Granted)
 	}
 	return nil
 }

@@ -7,10 +7,50 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
+
+// callers is how many goroutines of a process ask for the tokens of one bucket.
+const callers = 64
+
+// manner is how a job asks.
+type manner string
+
+const (
+	asks  manner = "asks"  // for one token, again and again
+	waits manner = "waits" // for one token, so many times, in line
+	quiet manner = "quiet" // alone, and comes again just before and just after it was told to
+)
+
+// job is a bucket that all agents ask for tokens, under the job's name.
+type job struct {
+	Name     string
+	Manner   manner
+	Limit    bucket.Limit
+	OneByOne bool
+	Policy   bucket.FailurePolicy
+	Timeout  time.Duration
+	Pace     time.Duration // between being denied and asking again
+	Rounds   int           // of each who waits
+	Lease    int64
+}
+
+// order is what an agent is told to do.
+type order struct {
+	Agent  string
+	Engine engine
+	Bucket string // name of the store
+	Log    string // where it records what it is answered
+	Go     string // a file: when it is there, the agent begins
+	Stop   string // a file: when it is there, the agent stops
+	Jobs   []job
+}
+
+// patient is the timeout of jobs whose store is healthy: on a machine that is as slow as it likes.
+const patient = time.Minute
 
 // processes is how many a fleet has.
 const processes = 3
@@ -96,18 +136,18 @@ func (f *fleet) awaitWord(t *testing.T, name, word string) (rest string) {
 }
 
 // stop lets the agents finish what they have asked, and returns what they have counted.
-func (f *fleet) stop(t *testing.T) map[string]sum {
+func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
 	touch(t, f.Stop)
 	return f.sums(t)
 }
 
 // sums waits until the agents have done all, and returns what they have counted.
-func (f *fleet) sums(t *testing.T) map[string]sum {
+func (f *fleet) sums(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
-	sums := map[string]sum{}
+	sums := map[string]map[string]bucket.Stats{}
 	for _, name := range f.names() {
-		var s sum
+		var s map[string]bucket.Stats
 		if err := json.Unmarshal([]byte(f.awaitWord(t, name, "done ")), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +181,7 @@ func (f *fleet) all(t *testing.T, name string, l level) history {
 func (f *fleet) judge(j job) judge { return judge{limit: j.Limit.WithDefaults(), tick: f.Engine.Tick} }
 
 // checkCounts compares what the limiters of those who have ended well count with what they have answered.
-func (f *fleet) checkCounts(t *testing.T, sums map[string]sum) {
+func (f *fleet) checkCounts(t *testing.T, sums map[string]map[string]bucket.Stats) {
 	t.Helper()
 	for name, s := range sums {
 		for _, j := range f.Jobs {
@@ -159,9 +199,9 @@ func (f *fleet) checkCounts(t *testing.T, sums map[string]sum) {
 				}
 				want.Tokens += uint64(d.Granted)
 			}
-			got := s.Stats[j.Name]
+			got := s[j.Name]
 			got.Name, got.OnFailure, got.Limit = "", 0, bucket.Limit{}
-			if j.Manner != rushes && got != want {
+			if got != want {
 				t.Errorf("%s, %s: counts %+v, and has answered %+v", name, j.Name, got, want)
 			}
 		}

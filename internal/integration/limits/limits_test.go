@@ -34,29 +34,37 @@ func TestSQLite(t *testing.T) {
 	everything(t, file.engine, file)
 }
 
-// everything is what is shown of each engine.
+// everything runs all scenarios on an engine. With -short it runs two, of which the second is another one on each engine.
 func everything(t *testing.T, e engine, server icy) {
 	if err := e.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("three processes", func(t *testing.T) { f := newFleet(t, e, "plain", contested(e)...); f.settle(t, nil) })
-	t.Run("one is stopped, and one is killed", func(t *testing.T) {
-		f := newFleet(t, e, "maltreated", contested(e)...)
-		f.settle(t, func(t *testing.T) { f.stopOne(t); f.replaceOne(t) })
-	})
-	t.Run("all wait in line", func(t *testing.T) { everybodyIsServed(t, e) })
-	t.Run("some is fetched ahead", func(t *testing.T) { fetchesAhead(t, e) })
-	t.Run("who comes again as told", func(t *testing.T) { comesAgain(t, e) })
-	t.Run("the store is frozen", func(t *testing.T) { frozen(t, e, server) })
-	t.Run("the store is flushed", func(t *testing.T) { flushed(t, e) })
-	if server, ok := server.(mortal); ok {
-		restart := func() { // for as long as the outer test lasts
-			server.Kill(t)
-			server.Restart(t)
+	outer := t // a server that was restarted lasts as long
+	for _, scenario := range []struct {
+		name  string
+		short string // the engine that runs it with -short
+		run   func(t *testing.T)
+	}{
+		{"three processes", "", func(t *testing.T) { newFleet(t, e, "plain", contested(e)...).settle(t, nil) }},
+		{"one is stopped, and one is killed", e.Name, func(t *testing.T) {
+			f := newFleet(t, e, "maltreated", contested(e)...)
+			f.settle(t, func(t *testing.T) { f.stopOne(t); f.replaceOne(t) })
+		}},
+		{"all wait in line", "sqlite", func(t *testing.T) { everybodyIsServed(t, e) }},
+		{"some is fetched ahead", "redis", func(t *testing.T) { fetchesAhead(t, e) }},
+		{"who comes again as told", "sqlite", func(t *testing.T) { comesAgain(t, e) }},
+		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server) }},
+		{"the store is flushed", "redis", func(t *testing.T) { flushed(t, e) }},
+		{"the store is killed", "mariadb", func(t *testing.T) {
+			if server, ok := server.(mortal); ok {
+				killed(t, e, func() { server.Kill(outer); server.Restart(outer) })
+			}
+		}},
+	} {
+		if !testing.Short() || scenario.short == e.Name {
+			t.Run(scenario.name, scenario.run)
 		}
-		t.Run("the store is killed", func(t *testing.T) { killed(t, e, restart) })
 	}
-	t.Run("how many in a second", func(t *testing.T) { fast(t, e) })
 }
 
 // contested are buckets of which more is asked for than there is.

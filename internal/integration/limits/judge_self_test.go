@@ -1,0 +1,175 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// corruption is a mistake of a store: it changes the n-th decision of a good one.
+type corruption func(s *faulty, n int64, r bucket.Request, d *bucket.Decision) error
+
+// faulty is a store that makes a mistake.
+type faulty struct {
+	bucket.Store
+
+	takes   atomic.Int64
+	corrupt corruption
+}
+
+func (s *faulty) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	d, err := s.Store.Take(ctx, r)
+	if s.corrupt != nil && err == nil {
+		err = s.corrupt(s, s.takes.Add(1), r, &d)
+	}
+	return d, err
+}
+
+// simulate lets three agents do a job for a while, on a store in memory, in a time that does not pass, and returns what each was answered.
+func simulate(t *testing.T, j job, s *faulty) []history {
+	t.Helper()
+	histories := make([]history, processes)
+	j.Pace = 250 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		s.Store = bucket.NewMemoryStore()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		for i := range histories {
+			a := &agent{order: order{Agent: fmt.Sprint(i), Bucket: "simulated", Jobs: []job{j}}}
+			log := filepath.Join(t.TempDir(), "journal")
+			file, err := os.Create(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			a.journal = &journal{file: file}
+			if err := a.use(s); err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				if err := a.work(ctx); err != nil {
+					t.Error(err)
+				}
+				h, err := readJournal(log)
+				if err != nil {
+					t.Error(err)
+				}
+				histories[i] = h
+			})
+		}
+		all.Wait()
+	})
+	return histories
+}
+
+// told is what callers, or the store's limiters, were answered.
+func told(histories []history, l level) (all history) {
+	for _, h := range histories {
+		all = append(all, h.that(func(d decision) bool { return d.Level.on(l) })...)
+	}
+	return all
+}
+
+// TestJudges lets stores make a mistake each, and expects the complaints about it and no others. It simulates, so it needs no server.
+func TestJudges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tests the judges, not a store")
+	}
+	for name, m := range map[string]struct {
+		corrupt corruption
+		want    string // the complaints: too much, too little, wrong RetryAfter
+	}{
+		"honest": {nil, ""},
+		"grants a token twice": {func(s *faulty, n int64, r bucket.Request, d *bucket.Decision) error {
+			if d.Granted > 0 && n%5 == 0 {
+				return s.Return(context.Background(), r.Key, r.Limit, 1)
+			}
+			return nil
+		}, "much"},
+		"loses a token": {func(_ *faulty, n int64, r bucket.Request, d *bucket.Decision) error {
+			if d.Granted > 0 && n%5 == 0 {
+				*d = bucket.Decision{Limit: d.Limit, RetryAfter: r.Limit.Interval()}
+			}
+			return nil
+		}, "little"},
+		"forgets a bucket": {func(s *faulty, n int64, r bucket.Request, _ *bucket.Decision) error {
+			if n == 1000 {
+				return s.Reset(context.Background(), r.Key)
+			}
+			return nil
+		}, "much"},
+		"returns a RetryAfter that is too short": {func(_ *faulty, _ int64, _ bucket.Request, d *bucket.Decision) error {
+			d.RetryAfter = (d.RetryAfter + 1) / 2
+			return nil
+		}, "retry kept"},
+		"returns a RetryAfter that is too long": {func(_ *faulty, _ int64, _ bucket.Request, d *bucket.Decision) error {
+			d.RetryAfter = d.RetryAfter * 3 / 2
+			return nil
+		}, "retry kept"},
+	} {
+		for _, j := range append(contested(engine{})[1:], patientJob()) {
+			t.Run(name+", "+j.Name, func(t *testing.T) {
+				for complaint, got := range verdict(j, simulate(t, j, &faulty{corrupt: m.corrupt})) {
+					excused := (complaint == "retry" || complaint == "kept") && (m.want == "much" || m.want == "little")
+					if want := strings.Contains(m.want, complaint); (got != "") != want && !excused {
+						t.Errorf("%s: got %.300q want a complaint: %v", complaint, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// verdict returns what the judges complain of, by the kind of the complaint.
+func verdict(j job, histories []history) map[string]string {
+	h, judge := told(histories, byCaller), judge{limit: j.Limit}
+	switch {
+	case j.Manner == quiet:
+		var faults []string
+		for _, own := range histories {
+			wrong, _, _ := judge.kept(own.that(func(d decision) bool { return d.Level.on(byCaller) }))
+			faults = append(faults, wrong...)
+		}
+		return map[string]string{"kept": strings.Join(faults, "; ")}
+	case j.Limit.Algorithm == bucket.Fixed:
+		return map[string]string{
+			"much": judge.fixedTooMuch(h), "little": judge.fixedUsed(h).tooLittle(0.99), "retry": strings.Join(judge.fixedRetries(h), "; "),
+		}
+	}
+	faults, _, _ := judge.retries(h)
+	return map[string]string{
+		"much": judge.tooMuch(h, 0), "little": judge.used(h).tooLittle(0.99), "retry": strings.Join(faults, "; "),
+	}
+}
+
+// TestJudgesOfPolicies judges each policy as if it were another.
+func TestJudgesOfPolicies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tests the judges, not a store")
+	}
+	dead := func(*faulty, int64, bucket.Request, *bucket.Decision) error { return errors.New("no answer") }
+	for policy, want := range []string{bucket.FailClosed: "not open", bucket.FailOpen: "not closed share", bucket.LocalShare: "not closed not open"} {
+		j := forsaken()[policy]
+		j.Policy = bucket.FailurePolicy(policy)
+		histories := simulate(t, j, &faulty{corrupt: dead})
+		h := told(histories, byCaller)
+		for complaint, got := range map[string]string{
+			"not closed": h.notClosed(), "not open": h.notOpen(), "share": judge{limit: j.Limit}.tooLargeAShare(told(histories[:1], byCaller)),
+		} {
+			if (got != "") != strings.Contains(want, complaint) {
+				t.Errorf("%v, %s: got %q want the complaints %q", j.Policy, complaint, got, want)
+			}
+		}
+	}
+}
