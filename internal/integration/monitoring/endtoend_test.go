@@ -12,6 +12,7 @@ import (
 // TestEndToEnd tells one story to the real programs, and looks at it with everything that we ship. Its parts depend on each other, so it
 // ends with the first that fails, except for those that only look.
 func TestEndToEnd(t *testing.T) {
+	t.Parallel()
 	s := newStack(t)
 	for _, part := range []struct {
 		name  string

@@ -121,21 +121,3 @@ func (c replica) setting(t testing.TB, key string, value any) any {
 	}
 	return c.walk(t, value)
 }
-
-func TestTimeRunsFasterInCopies(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{`rate(a[5m])`, `rate(a[5s])`},
-		{`rate(a[20s] offset 2h)`, `rate(a[2s] offset 2m)`},
-		{`max_over_time(b[1h:30s]) > 5 and c == 300`, `max_over_time(b[1m:500ms]) > 5 and c == 300`},
-		{`sum(last_over_time(a[1d])) by (x)`, `sum by (x) (last_over_time(a[24m]))`},
-	} {
-		if got := fasterExpr(t, tt.text); got != tt.want {
-			t.Errorf("%s: got %s want %s", tt.text, got, tt.want)
-		}
-	}
-	for _, tt := range []struct{ text, want string }{{"15m", "15s"}, {"5s", "83ms"}, {"0s", "0s"}} {
-		if got := fasterText(t, tt.text, minWaiting); got != tt.want {
-			t.Errorf("%s: got %s want %s", tt.text, got, tt.want)
-		}
-	}
-}
