@@ -1,9 +1,6 @@
 package program
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // TestAServerIsFrozenKilledAndStartedAgain does to a server what tests of stores do.
 func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
@@ -26,21 +23,4 @@ func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
 		t.Errorf("started again: got %v keys want 0", got)
 	}
 	r.Freeze(t) // leaving must thaw it
-}
-
-func TestARedisClusterHasAllSlots(t *testing.T) {
-	nodes := RedisCluster(t, 3)
-	for _, r := range nodes {
-		if got := r.Do(t, "CLUSTER", "INFO").(string); !strings.Contains(got, "cluster_slots_ok:16384\r") {
-			t.Errorf("%s: got %s", r.Address, got)
-		}
-	}
-}
-
-func TestARedisReplicaCopies(t *testing.T) {
-	first := Redis(t)
-	first.Do(t, "SET", "key", "value")
-	if got := RedisReplica(t, first).Do(t, "GET", "key"); got != "value" {
-		t.Errorf("got %v want value", got)
-	}
 }

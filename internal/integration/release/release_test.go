@@ -1,10 +1,16 @@
 package release
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
@@ -59,6 +65,9 @@ import (
 
 // TestAStrangersModule requires what a tag would hold.
 func TestAStrangersModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles another module with a module cache of its own; make release-check runs it")
+	}
 	const v = "v" + throttle.Version
 	p := proxy{t.TempDir()}
 	p.serve(t, repository, spillway, v)
@@ -98,4 +107,94 @@ func TestVersionsAgree(t *testing.T) {
 			t.Errorf("%s requires %s of Spillway, want v%s", nested, got, throttle.Version)
 		}
 	}
+}
+
+// proxy is a folder that the go command takes for a module proxy.
+type proxy struct{ root string }
+
+// serve adds a module as it is in a folder.
+func (p proxy) serve(t *testing.T, folder, path, version string) {
+	t.Helper()
+	dir := filepath.Join(p.root, path, "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"list":            version + "\n",
+		version + ".info": fmt.Sprintf(`{"Version": %q, "Time": "2026-11-21T00:00:00Z"}`, version),
+		version + ".mod":  string(mod),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Create(filepath.Join(dir, version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.CreateFromDir(file, module.Version{Path: path, Version: version}, folder); err != nil {
+		t.Errorf("%s cannot be a module: %v", path, err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stranger is somebody's module.
+type stranger struct {
+	dir string
+	env []string
+}
+
+func newStranger(t *testing.T, p proxy) stranger {
+	t.Helper()
+	cache := strings.TrimSpace(output(t, exec.Command("go", "env", "GOMODCACHE")))
+	upstream := strings.TrimSpace(output(t, exec.Command("go", "env", "GOPROXY")))
+	s := stranger{dir: t.TempDir()}
+	s.env = append(os.Environ(),
+		// What is on this machine is a proxy too, so that little is fetched. A cache of its own, because ours must not keep what is served here.
+		"GOPROXY=file://"+p.root+",file://"+filepath.Join(cache, "cache", "download")+","+upstream,
+		"GOMODCACHE="+filepath.Join(t.TempDir(), "cache"),
+		"GONOSUMDB="+spillway+",github.com/deixis", "GOFLAGS=-modcacherw -mod=mod", "GOWORK=off",
+	)
+	return s
+}
+
+// write puts files into the module, all of them below its root.
+func (s stranger) write(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// do runs a go command in the module, and returns what it printed.
+func (s stranger) do(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	return output(t, cmd)
+}
+
+func output(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	text, err := cmd.Output()
+	if err != nil {
+		said := ""
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			said = string(failed.Stderr)
+		}
+		t.Fatalf("%v: %v\n%s%s", cmd, err, text, said)
+	}
+	return string(text)
 }

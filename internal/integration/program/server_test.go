@@ -3,9 +3,37 @@ package program
 import (
 	"context"
 	"database/sql"
+	"net"
+	"os"
 	"testing"
 	"time"
 )
+
+// TestATakenPortIsNoFailure lets somebody else take the port between the moment when it was free and the server's start.
+func TestATakenPortIsNoFailure(t *testing.T) {
+	Find(t, "prometheus", "prometheus")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	offers := 0
+	config := t.TempDir() + "/prometheus.yml"
+	if err := os.WriteFile(config, []byte("global: {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, Find(t, "prometheus", "prometheus"), "/-/ready", func(address string) []string {
+		return []string{"--config.file=" + config, "--storage.tsdb.path=" + t.TempDir(), "--web.listen-address=" + address}
+	}, func(testing.TB) string {
+		if offers++; offers <= 2 {
+			return taken.Addr().String()
+		}
+		return freeAddress(t)
+	})
+	if offers < 3 || s.Address == taken.Addr().String() {
+		t.Errorf("address: got %s of %d offers, want the third", s.Address, offers)
+	}
+}
 
 // TestADatabaseIsFrozenKilledAndStartedAgain does to a server what tests of stores do: what was committed is still there.
 func TestADatabaseIsFrozenKilledAndStartedAgain(t *testing.T) {
