@@ -9,7 +9,6 @@ import (
 	"runtime"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
-	"github.com/spillway-go/spillway/examples/simulate/plot"
 )
 
 // A command is the program with everything around it.
@@ -71,8 +70,8 @@ func (c command) write(r report) error {
 	if left := unplottable(c.settings.scenarios); left != "" {
 		fmt.Fprintln(c.stderr, "simulate: not in the plot:", left)
 	}
-	if figure := figureOf(r); len(figure.Panels) > 0 {
-		return plot.Write(c.settings.plot, figure)
+	if p := pictureOf(r); len(p.panels) > 0 {
+		return p.write(c.settings.plot)
 	}
 	fmt.Fprintln(c.stderr, "simulate: no run is complete, so nothing is plotted")
 	return nil

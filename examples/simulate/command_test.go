@@ -81,7 +81,7 @@ func TestCommandPlots(t *testing.T) {
 			t.Errorf("got no %q in the plot", want)
 		}
 	}
-	if strings.Contains(string(drawn), "nothing to show") {
+	if strings.Contains(string(drawn), "(no run)") {
 		t.Error("got an empty panel")
 	}
 }

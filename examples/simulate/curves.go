@@ -6,48 +6,97 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/spillway-go/spillway/examples/simulate/overload"
-	"github.com/spillway-go/spillway/examples/simulate/plot"
-	"github.com/spillway-go/spillway/throttle"
 )
 
 // smoothing is over how many seconds a curve is averaged: one second of a small backend is a few calls.
 const smoothing = 3
 
-// lines returns a curve for every priority of which there are calls, and one for the goodput.
-func lines(of result) []plot.Line {
+// A curve is one line of a panel. Its points are one second apart; Y is NaN where there is a gap.
+type curve struct {
+	name   string
+	style  draw.LineStyle
+	points plotter.XYs
+}
+
+// curves returns a curve for every priority of which there are calls, and one for the goodput.
+func curves(of result) []curve {
 	s, phases := of.Series, of.scenario.Cases[0].Phases
-	var curves []plot.Line
-	for p, look := range looks() {
-		column := func(of []overload.Tiers) []float64 { return tier(of, throttle.Priority(p)) }
-		look.X, look.Y = shares(column(s.Succeeded), column(s.Offered), phases)
-		if slices.ContainsFunc(look.Y, func(y float64) bool { return !math.IsNaN(y) }) {
-			curves = append(curves, look)
+	var all []curve
+	for p, c := range looks() {
+		tier := func(of []overload.Tiers) []float64 {
+			numbers := make([]float64, len(of))
+			for i := range of {
+				numbers[i] = of[i][p]
+			}
+			return numbers
+		}
+		c.points = shares(tier(s.Succeeded), tier(s.Offered), phases)
+		if len(c.pieces()) > 0 {
+			all = append(all, c)
 		}
 	}
-	goodput := plot.Line{Name: "goodput, % of what the backend could serve", Colour: color.Black, Width: 1.2, Dash: []float64{4, 4}}
-	goodput.X, goodput.Y = shares(s.Useful, servable(of), phases)
-	return append(curves, goodput)
+	goodput := look("goodput, % of what the backend could serve", color.NRGBA{A: 0xff}, 1.2, 4, 4)
+	goodput.points = shares(s.Useful, servable(of), phases)
+	return append(all, goodput)
 }
 
-// looks returns what the priorities look like. The colours can be told apart by the colour-blind, the dashes without any colour,
-// and the upper lines are thinner, so that they do not hide what they cover.
-func looks() []plot.Line {
-	return []plot.Line{
-		{Name: "High", Colour: color.NRGBA{0x00, 0x72, 0xb2, 0xff}, Width: 2.4},
-		{Name: "Important", Colour: color.NRGBA{0xc8, 0x50, 0x00, 0xff}, Width: 2.1, Dash: []float64{9, 3}},
-		{Name: "Medium", Colour: color.NRGBA{0x00, 0x80, 0x5c, 0xff}, Width: 1.8, Dash: []float64{6, 2, 1.5, 2}},
-		{Name: "Low", Colour: color.NRGBA{0xaa, 0x3f, 0x92, 0xff}, Width: 1.6, Dash: []float64{2, 2}},
+// looks returns a curve without points for each priority. The colours differ for the colour-blind, and the dashes without any
+// colour. The upper lines are thinner, so that the lower ones show.
+func looks() []curve {
+	return []curve{
+		look("High", color.NRGBA{0x00, 0x72, 0xb2, 0xff}, 2.4),
+		look("Important", color.NRGBA{0xc8, 0x50, 0x00, 0xff}, 2.1, 9, 3),
+		look("Medium", color.NRGBA{0x00, 0x80, 0x5c, 0xff}, 1.8, 6, 2, 1.5, 2),
+		look("Low", color.NRGBA{0xaa, 0x3f, 0x92, 0xff}, 1.6, 2, 2),
 	}
 }
 
-// tier returns one priority's numbers.
-func tier(of []overload.Tiers, p throttle.Priority) []float64 {
-	column := make([]float64, len(of))
-	for i := range of {
-		column[i] = of[i][p]
+func look(name string, colour color.NRGBA, width vg.Length, dashes ...vg.Length) curve {
+	return curve{name: name, style: draw.LineStyle{Color: colour, Width: width, Dashes: dashes}}
+}
+
+// tolerance is how far a line may be from the points that it leaves out, in percentage points. It halves the size of a file.
+const tolerance = 0.25
+
+// pieces returns the parts between the gaps, with as few points as the tolerance allows. A lone point is one second wide.
+func (c curve) pieces() []plotter.XYs {
+	var all []plotter.XYs
+	for i := 0; i < len(c.points); i++ {
+		begin := i
+		for i < len(c.points) && !math.IsNaN(c.points[i].Y) {
+			i++
+		}
+		switch piece := c.points[begin:i]; len(piece) {
+		case 0:
+		case 1:
+			x, y := piece[0].X, piece[0].Y
+			all = append(all, plotter.XYs{{X: x - 0.5, Y: y}, {X: x + 0.5, Y: y}})
+		default:
+			all = append(all, thin(piece))
+		}
 	}
-	return column
+	return all
+}
+
+// thin leaves out the points that a straight line between others is near enough to.
+func thin(points plotter.XYs) plotter.XYs {
+	first, last := points[0], points[len(points)-1]
+	farthest, most := 0, tolerance
+	for i, p := range points {
+		onLine := first.Y + (last.Y-first.Y)*(p.X-first.X)/(last.X-first.X)
+		if distance := math.Abs(p.Y - onLine); distance > most {
+			farthest, most = i, distance
+		}
+	}
+	if farthest == 0 {
+		return plotter.XYs{first, last}
+	}
+	return append(thin(points[:farthest+1]), thin(points[farthest:])[1:]...)
 }
 
 // servable returns what the backend could have served usefully in each second: of what it was asked, its capacity at most.
@@ -80,21 +129,21 @@ func phaseAt(phases []overload.Phase, second int) int {
 	return len(phases) - 1
 }
 
-// shares returns what percentage of the whole the parts are, each over a few seconds of one phase, and the middles of the
+// shares returns what percentage of the whole the parts are, each over a few seconds of one phase, at the middles of the
 // seconds. It is NaN where there is no whole.
-func shares(parts, wholes []float64, phases []overload.Phase) (x, y []float64) {
+func shares(parts, wholes []float64, phases []overload.Phase) plotter.XYs {
+	points := make(plotter.XYs, len(parts))
 	for i := range parts {
 		part, whole := 0.0, 0.0
 		for k := max(0, i-smoothing/2); k <= min(len(parts)-1, i+smoothing/2); k++ {
-			if phaseAt(phases, k) == phaseAt(phases, i) { // else a change would be seen before it comes
+			if phaseAt(phases, k) == phaseAt(phases, i) { // else the curve would change before the phase does
 				part, whole = part+parts[k], whole+wholes[k]
 			}
 		}
-		share := math.NaN()
+		points[i] = plotter.XY{X: float64(i) + 0.5, Y: math.NaN()}
 		if whole > 0 {
-			share = min(100, 100*part/whole) // what is served late may be more than what is asked
+			points[i].Y = min(100, 100*part/whole) // calls served late may be more than those offered now
 		}
-		x, y = append(x, float64(i)+0.5), append(y, share)
 	}
-	return x, y
+	return points
 }

@@ -4,28 +4,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
-	"github.com/spillway-go/spillway/examples/simulate/plot"
 )
 
-// spans returns the disturbances, each with what is wrong in it.
-func spans(phases []overload.Phase) []plot.Span {
-	var found []plot.Span
+// A span is a part of the x axis that is shaded: a disturbance, and what is wrong in it.
+type span struct {
+	name     string
+	from, to float64
+}
+
+// spans returns the disturbances. Disturbed phases that follow each other are one.
+func spans(phases []overload.Phase) []span {
+	var found []span
 	var disturbed []overload.Phase
 	begin, at := 0.0, 0.0
 	for i, p := range phases {
+		at += p.Length.Seconds()
 		if p.Disturbed {
 			disturbed = append(disturbed, p)
-		}
-		at += p.Length.Seconds()
-		switch last := i == len(phases)-1 || !phases[i+1].Disturbed; {
-		case !p.Disturbed:
+		} else {
 			begin = at
-		case last:
-			found = append(found, plot.Span{Name: disturbance(disturbed), From: begin, To: at})
-			disturbed, begin = nil, at
+		}
+		if p.Disturbed && (i == len(phases)-1 || !phases[i+1].Disturbed) {
+			found = append(found, span{disturbance(disturbed), begin, at})
+			disturbed = nil
 		}
 	}
 	return found
@@ -45,7 +48,7 @@ func disturbance(phases []overload.Phase) string {
 		for priority, share := range p.Load {
 			load += share
 			if p.Failing[priority] > 0 {
-				add(&failing, looks()[priority].Name)
+				add(&failing, looks()[priority].name)
 			}
 		}
 		overloaded = overloaded || load > 1
@@ -68,13 +71,4 @@ func disturbance(phases []overload.Phase) string {
 		return "disturbance"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// length returns how long phases are together.
-func length(phases []overload.Phase) time.Duration {
-	sum := time.Duration(0)
-	for _, p := range phases {
-		sum += p.Length
-	}
-	return sum
 }

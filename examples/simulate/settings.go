@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
-	"github.com/spillway-go/spillway/examples/simulate/plot"
 )
 
 // Settings are what the flags say.
@@ -59,7 +58,7 @@ func newFlags(s *settings) *flag.FlagSet {
 	})
 	flags.Func("plot", "", func(path string) error {
 		s.plot = path
-		return plot.CheckPath(path)
+		return checkPath(path)
 	})
 	optionFlags(flags, &s.options)
 	return flags

@@ -76,7 +76,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-seeds", "1001"}, []string{"-seeds", "1 to 1000"}},
 		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table, csv or json"}},
 		{[]string{"-plot", filepath.Join(folder, "a.gif")}, []string{"-plot", ".gif", ".svg or .png"}},
-		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no folder"}},
+		{[]string{"-plot", filepath.Join(folder, "none", "a.svg")}, []string{"-plot", "no such file or directory"}},
 		{[]string{"-plot", ""}, []string{"-plot", ".svg or .png"}},
 		{[]string{"-scenario", "isolation", "-plot", filepath.Join(folder, "a.svg")}, []string{"-plot", "isolation-warm", "many cases"}},
 		{[]string{"-clients", "0"}, []string{"-clients", "1 to 100000"}},

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+)
+
+// gridOf returns a picture of rows and columns of equal panels. The curve has a gap and lasts 300 seconds.
+func gridOf(rows, columns int) picture {
+	c := looks()[0]
+	for second := range 300 {
+		y := 90.0
+		if second >= 100 && second < 120 {
+			y = math.NaN()
+		}
+		c.points = append(c.points, plotter.XY{X: float64(second), Y: y})
+	}
+	p := picture{title: "A grid & its panels", texts: []string{"All panels are equal."}}
+	for row := range rows {
+		p.panels = append(p.panels, nil)
+		for column := range columns {
+			p.panels[row] = append(p.panels[row], panel{
+				title: fmt.Sprintf("row%d · column%d", row, column), seconds: 300,
+				spans: []span{{"load 5 × capacity", 60, 180}}, curves: []curve{c, {name: "Low", style: looks()[3].style}},
+			})
+		}
+	}
+	return p
+}
+
+// svgTexts returns what an SVG file shows as text. The test fails unless the file is well-formed.
+func svgTexts(t *testing.T, drawn []byte) (texts []string) {
+	t.Helper()
+	decoder := xml.NewDecoder(bytes.NewReader(drawn))
+	inside := ""
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		if err != nil {
+			t.Fatalf("not XML: %v", err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			inside = token.Name.Local
+		case xml.EndElement:
+			inside = ""
+		case xml.CharData:
+			if inside == "text" || inside == "title" {
+				texts = append(texts, strings.TrimSpace(string(token)))
+			}
+		}
+	}
+}
+
+func TestDrawSVG(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {4, 3}, {2, 5}} {
+		rows, columns := size[0], size[1]
+		p := gridOf(rows, columns)
+		last := columns - 1
+		if rows > 1 {
+			p.panels[rows-1] = p.panels[rows-1][:last] // shorter, as the last row of nine panels
+		}
+		drawn, err := p.draw("svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]int)
+		for _, text := range svgTexts(t, drawn) {
+			got[text]++
+		}
+		want := map[string]int{
+			"A grid & its panels":   2, // to see, and as the title of the file
+			"All panels are equal.": 1, "High": 1, "Low": 1,
+			"seconds": columns, "% of calls that succeed": rows,
+		}
+		for _, row := range p.panels {
+			for _, panel := range row {
+				want[panel.title] = 1
+				want["load 5 × capacity"]++
+			}
+		}
+		for text, times := range want {
+			if got[text] != times {
+				t.Errorf("%d x %d: got %q %d times, want %d", rows, columns, text, got[text], times)
+			}
+		}
+	}
+}
+
+func TestDrawPNG(t *testing.T) {
+	drawn, err := gridOf(1, 1).draw("png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := png.Decode(bytes.NewReader(drawn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown.Bounds().Dx(); got != 1200 {
+		t.Errorf("got %d pixels wide, want 1200", got)
+	}
+	count := make(map[string]int)
+	for y := range shown.Bounds().Dy() {
+		for x := range shown.Bounds().Dx() {
+			r, g, b, _ := shown.At(x, y).RGBA()
+			count[fmt.Sprint(r>>8, g>>8, b>>8)]++
+		}
+	}
+	for colour, least := range map[string]int{"255 255 255": 100_000, "253 240 213": 10_000, "0 114 178": 1000} {
+		if count[colour] < least {
+			t.Errorf("got %d pixels of the colour %s, want %d at least", count[colour], colour, least)
+		}
+	}
+}
+
+func TestDrawIsRepeatable(t *testing.T) {
+	for _, format := range []string{"svg", "png"} {
+		first, err := gridOf(1, 2).draw(format)
+		second, err2 := gridOf(1, 2).draw(format)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first, second) {
+			t.Errorf("%s: got two different files for one picture", format)
+		}
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	folder := t.TempDir()
+	existing := filepath.Join(folder, "existing.svg")
+	if err := os.WriteFile(existing, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "folder.png"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(folder, "new.svg"):         "<nil>",
+		filepath.Join(folder, "new.PNG"):         "<nil>",
+		existing:                                 "<nil>",
+		filepath.Join(folder, "new.pdf"):         "extension .pdf: want .svg or .png",
+		filepath.Join(folder, "new"):             "no extension: want .svg or .png",
+		"":                                       "no extension",
+		filepath.Join(folder, "none", "new.svg"): "no such file or directory",
+		filepath.Join(existing, "new.svg"):       "not a directory",
+		filepath.Join(folder, "folder.png"):      "is a directory",
+	} {
+		if got := fmt.Sprint(checkPath(path)); !strings.Contains(got, want) {
+			t.Errorf("%s: got %v, want %q", path, got, want)
+		}
+	}
+	if kept, _ := os.ReadFile(existing); string(kept) != "kept" {
+		t.Errorf("got %q in the file that was checked, want what it held", kept)
+	}
+	if entries, _ := os.ReadDir(folder); len(entries) != 2 {
+		t.Errorf("got %v in the folder, want only what was there", entries)
+	}
+}
