@@ -36,7 +36,7 @@ func TestWithoutAThrottleTheClosedFormHolds(t *testing.T) {
 
 func TestChanceAloneMakesNoBackendReject(t *testing.T) {
 	for b, most := range map[Backend]float64{Blind: 0, Aware: 0.001, Queue: 0} {
-		s := steady(3*time.Minute, mix(usualLoad))
+		s := steady(length(3*time.Minute), mix(usualLoad))
 		s.Backend = b
 		series := play(t, s, policy(t, "none"), 1, Options{}).Series
 		offered, succeeded := 0.0, 0.0
@@ -54,7 +54,7 @@ func TestABackendIsItselfAgainAtOnce(t *testing.T) {
 	for _, load := range []float64{5, 50, 500} {
 		s := usual("over", "", "", disturbedBy(Phase{Length: 5 * time.Second, Load: mix(load), Capacity: 1})...)
 		s = shortened(s, 5)
-		f := play(t, s, policy(t, "none"), 1, Options{}).Figures
+		f := play(t, s, policy(t, "none"), 1, fewer()).Figures
 		if f.TimeToRecover > 0.25 {
 			t.Errorf("after %v times the load the backend took %v s to recover, want a quarter at most", load, f.TimeToRecover)
 		}

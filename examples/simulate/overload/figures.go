@@ -1,10 +1,5 @@
 package overload
 
-import (
-	"math"
-	"slices"
-)
-
 // Figures are what is said of a run. Shares are from 0 to 1. A figure that has no meaning in a scenario is NaN; a time that
 // never came is +Inf. Of several cases they are the mean. Time is looked at in quarters of a second. If nothing is disturbed in a
 // scenario, what is said of the disturbance is said of the whole run.
@@ -49,14 +44,6 @@ func (f Figures) Values() []float64 {
 		values[i] = *field
 	}
 	return values
-}
-
-// Get returns the figure of that name, or NaN if there is none.
-func (f Figures) Get(name string) float64 {
-	if i := slices.Index(FigureNames(), name); i >= 0 {
-		return f.Values()[i]
-	}
-	return math.NaN()
 }
 
 // figuresOf returns the figures with these values.

@@ -125,12 +125,6 @@ func TestMeasure(t *testing.T) {
 		if got, want := f.Values()[i], want.Values()[i]; !near(got, want) {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
-		if !near(f.Get(name), f.Values()[i]) {
-			t.Errorf("Get(%q) = %v", name, f.Get(name))
-		}
-	}
-	if got := f.Get("beauty"); !math.IsNaN(got) {
-		t.Errorf("an unknown figure is %v", got)
 	}
 }
 

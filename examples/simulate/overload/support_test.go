@@ -61,6 +61,22 @@ func play(t *testing.T, s Scenario, p Policy, seed uint64, o Options) Outcome {
 	return out
 }
 
+// fewer returns options with a fifth of the usual calls if tests are to be short, and none otherwise.
+func fewer() Options {
+	if testing.Short() {
+		return Options{Capacity: usualCapacity / 5}
+	}
+	return Options{}
+}
+
+// length returns a third of a time if tests are to be short, and all of it otherwise.
+func length(full time.Duration) time.Duration {
+	if testing.Short() {
+		return full / 3
+	}
+	return full
+}
+
 // near reports whether two numbers differ by a rounding error, or are both no number.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) < 1e-9 || math.IsNaN(a) && math.IsNaN(b)
