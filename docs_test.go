@@ -83,7 +83,7 @@ func newCheckers(t *testing.T) map[string]checker {
 	code, outputs := functions(t, walk(t, func(name string) bool {
 		return slices.Contains([]string{"example_test.go", "recipes_test.go", "guide_test.go"}, path.Base(name)) ||
 			slices.Contains([]string{
-				"internal/integration/telemetry/otelhttp_test.go", "internal/benchmarks/coming_from_test.go", "examples/quota/store.go",
+				"internal/integration/telemetry/otelhttp_test.go", "examples/quota/store.go",
 			}, name)
 	}))
 	var yaml [][]string

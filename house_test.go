@@ -1,5 +1,5 @@
 // Package spillway_test checks the rules of the repository that no linter knows: what each folder may
-// import, what the library must never do, and that documentation and code agree.
+// import, what the library must never do, where tests are found, and that documentation and code agree.
 //
 // The rules parse the files. A test that asks the go command is served from the test cache and misses a
 // new violation.
@@ -44,6 +44,7 @@ func rules() map[string]rule {
 		"no init":          eachFile(checkNoInit),
 		"no package state": eachFile(checkNoState),
 		"examples":         checkExamples,
+		"test files":       checkTestFiles,
 	}
 }
 
@@ -95,9 +96,16 @@ func TestHouseFindsViolations(t *testing.T) {
 		"throttle/internal/state/state.go": file("package state\n"),
 		"throttle/bucket/example_test.go":  file("package a\n\nfunc Example() {\n\t// Output:\n}\n"),
 
+		"throttle/tests/wait.go":                        file("package tests\n"),
+		"throttle/tests/wait_test.go":                   file("package tests\n"),
+		"throttle/tests/wait_again_test.go":             file("package tests\n"),
+		"throttle/tests/tests_test.go":                  file("package tests_test\n"),
+		"throttle/tests/bench_test.go":                  file("package tests\n"),
+		"throttle/tests/other_test.go":                  file("package tests\n"),
+		"internal/integration/stores/anything_test.go":  file("package stores\n"),
 		"throttle/tests/testdata/broken/not-even-go.go": file("this is not Go"),
 	})
-	want := map[string]int{"imports": 6, "no init": 1, "no package state": 3}
+	want := map[string]int{"imports": 6, "no init": 1, "no package state": 3, "test files": 1}
 	for name, check := range rules() {
 		var got []string
 		for _, dir := range slices.Sorted(maps.Keys(folders)) {
@@ -280,4 +288,28 @@ func checkExamples(folder []source) []string {
 		return nil
 	}
 	return []string{path.Dir(folder[0].path) + ": no Example with an // Output: comment"}
+}
+
+// checkTestFiles wants each test file named after what it tests: a file of its folder or the package,
+// with the aspect after an underscore. Some names say themselves what is in the file.
+func checkTestFiles(folder []source) (found []string) {
+	dir := path.Dir(folder[0].path)
+	known := []string{"example", "recipes", "guide", "bench", "alloc", "fuzz", "support", "security", "main", "race", "norace", path.Base(dir)}
+	for _, s := range folder {
+		known = append(known, strings.TrimSuffix(s.file.Name.Name, "_test"))
+		if name := strings.TrimSuffix(path.Base(s.path), ".go"); !s.isTest() {
+			known = append(known, name)
+		}
+	}
+	if under(dir, "internal/integration") || dir == "dashboards" || dir == "." {
+		return nil // these test programs, boards and documents, and a file is named after its subject
+	}
+	for _, s := range folder {
+		name := strings.TrimSuffix(path.Base(s.path), "_test.go")
+		unit := func(unit string) bool { return name == unit || strings.HasPrefix(name, unit+"_") }
+		if s.isTest() && !slices.ContainsFunc(known, unit) {
+			found = append(found, s.path+": name a test file after the file that it tests, as wait_test.go or wait_aspect_test.go")
+		}
+	}
+	return found
 }
