@@ -3,6 +3,7 @@ package otelthrottle_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,40 +29,38 @@ func TestEventsOfBuckets(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		name  string
-		call  func(context.Context, *lab)
-		event string
-		want  []any
+		name string // its first word is that of the event
+		call func(context.Context, *lab)
+		want []any
 	}{
 		{
-			"denied", denied(bucket.DenialEvent{Tokens: 3, RetryAfter: 1500 * time.Millisecond}), "throttle.bucket.denied",
+			"denied", denied(bucket.DenialEvent{Tokens: 3, RetryAfter: 1500 * time.Millisecond}),
 			[]any{"throttle.bucket.tokens", 3, "throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.5},
 		},
 		{
 			"denied by the policy", denied(bucket.DenialEvent{Tokens: 1, RetryAfter: time.Second, Source: bucket.FromPolicy}),
-			"throttle.bucket.denied",
 			[]any{"throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "throttle.bucket.retry_after", 1.0},
 		},
 		{
 			"denied without an answer", denied(bucket.DenialEvent{Tokens: 1, Source: bucket.FromPolicy, Err: context.DeadlineExceeded}),
-			"throttle.bucket.denied",
 			[]any{"throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "error.type", "timeout"},
 		},
 		{
-			"waited", waited(250*time.Millisecond, nil), "throttle.bucket.waited",
+			"waited", waited(250*time.Millisecond, nil),
 			[]any{"throttle.bucket.tokens", 2, "throttle.bucket.duration", 0.25},
 		},
 		{
-			"waited in vain", waited(time.Second, context.Canceled), "throttle.bucket.waited",
+			"waited in vain", waited(time.Second, context.Canceled),
 			[]any{"throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0, "error.type", "canceled"},
 		},
 		{
-			"waited until it was closed", waited(time.Second, bucket.ErrClosed), "throttle.bucket.waited",
+			"waited until it was closed", waited(time.Second, bucket.ErrClosed),
 			[]any{"throttle.bucket.tokens", 2, "throttle.bucket.duration", 1.0, "error.type", "shed"},
 		},
 	} {
+		event, _, _ := strings.Cut("throttle.bucket."+tt.name, " ")
 		t.Run(tt.name, func(t *testing.T) {
-			wantEvent(t, tt.call, tt.event, append(tt.want, "throttle.bucket.name", "geocoder")...)
+			wantEvent(t, tt.call, event, append(tt.want, "throttle.bucket.name", "geocoder")...)
 		})
 	}
 }
