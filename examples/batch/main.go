@@ -13,16 +13,18 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-const usage = `Batch shows workers that share one backoff and one bucket. The table that they write to changes its capacity.
+const usage = `Batch shows workers that share one backoff and one bucket, and a table whose capacity changes.
 
 usage: go run ./examples/batch [flags]
 
   -duration d         how long the job runs, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
   -workers n          workers that write to the table, 16 to 512 (default 64)
   -backoff=false      let each worker try again at once, for comparison
-  -metrics host:port  serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+  -metrics host:port  serve /metrics for Prometheus and /debug/throttle, such as 127.0.0.1:9464;
+                      port 0 takes a free one
 
-Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2 for a wrong flag.
+Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2
+for a wrong flag.
 `
 
 // settings are the values of the flags.

@@ -66,7 +66,7 @@ func (f *fleet) start(ctx context.Context, stderr io.Writer) error {
 	if s.Redis != "" {
 		where = "Redis"
 	}
-	fmt.Fprintf(f.out, "A partner allows %d calls a second. %d processes share a bucket in %s, which grants %d a second.\n",
+	fmt.Fprintf(f.out, "A partner allows %d calls a second. %d processes share a bucket in %s that grants %d a second.\n",
 		s.Quota, s.Processes, where, s.limit().Refill)
 	fmt.Fprintf(f.out, "While the store gives no answer, the policy is %v.\n", s.Policy)
 	for _, p := range f.members {

@@ -15,18 +15,20 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-const usage = `Quota shows processes that share one token bucket, and what a policy does while the store of the bucket is gone.
+const usage = `Quota shows processes that share one token bucket, and the policy while its store is gone.
 
 usage: go run ./examples/quota [flags]
 
-  -duration d         how long the processes run, from 1s to 24h, or 0 for until Ctrl-C (default 15s)
+  -duration d         how long the run takes, from 1s to 24h, or 0 for until Ctrl-C (default 15s)
   -processes n        processes, 1 to 16 (default 3)
-  -quota n            calls per second that a partner allows all processes together, 20 to 500 (default 50)
-  -policy p           what holds while the store gives no answer: open, closed or share (default share)
+  -quota n            calls per second that a partner allows, 20 to 500 (default 50)
+  -policy p           policy while the store gives no answer: open, closed or share (default share)
   -redis host:port    keep the bucket in this Redis instead of a file of SQLite
-  -metrics host:port  let the first process serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+  -metrics host:port  let the first process serve /metrics for Prometheus and /debug/throttle,
+                      such as 127.0.0.1:9464; port 0 takes a free one
 
-Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2 for a wrong flag.
+Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2
+for a wrong flag.
 `
 
 // settings are the values of the flags, and where the bucket is. A process reads them as JSON.

@@ -15,20 +15,22 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-const usage = `Webhooks shows a circuit breaker that several agents share, while endpoints stop answering and answer again.
+const usage = `Webhooks shows a circuit breaker that agents share, while endpoints stop answering and answer again.
 
 usage: go run ./examples/webhooks [flags]
 
   -duration d         how long the agents run, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
-  -endpoints n        endpoints, 20 to 400 (default 100), of which each gets five deliveries a second
+  -endpoints n        endpoints, 20 to 400 (default 100); each gets 5 deliveries a second
   -dry-run            let all deliveries through, and only count what the breaker would do
   -redis host:port    keep the circuits in this Redis
   -postgres dsn       keep the deliveries and, without -redis, the circuits in this database,
                       such as postgres://user@127.0.0.1:5432/database
-  -metrics host:port  serve /metrics for Prometheus and /debug/throttle there; port 0 takes a free one
+  -metrics host:port  serve /metrics for Prometheus and /debug/throttle, such as 127.0.0.1:9464;
+                      port 0 takes a free one
 
-Without -redis and -postgres everything is in a temporary file of SQLite. Ctrl-C ends the run and prints the summary. The exit
-code is 0, 1 if the command could not run, 2 for a wrong flag.
+Without -redis and -postgres everything is in a temporary file of SQLite.
+Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2
+for a wrong flag.
 `
 
 // settings are the values of the flags.
