@@ -137,15 +137,15 @@ func run(t *testing.T, folder, tool string, flags ...string) {
 	}
 }
 
-// TestRules is what promtool and the vocabulary have to say about the rules.
+// TestRules checks the rules with promtool, and against the vocabulary.
 func TestRules(t *testing.T) {
 	rulesSpeakOfWhatThereIs(t, speak(t))
 	run(t, "dashboards/prometheus", promtool(t), "check", "config", "prometheus.yml")
 	run(t, "dashboards/rules", promtool(t), "check", "rules", "--lint=all", "--lint-fatal", "recording.yml", "alerts.yml")
 }
 
-// TestRuleCases lets promtool run the cases of the rules. It feeds the rules with series that are written down in the cases, and so does not
-// notice that a series is not exposed any more. So the cases count only if the vocabulary has no complaint.
+// TestRuleCases lets promtool run the cases of the rules. Promtool takes the series of the cases as they are written. So the cases
+// are checked against the vocabulary first: they must be about series that the library exposes.
 func TestRuleCases(t *testing.T) {
 	t.Parallel() // with TestEndToEnd, which waits most of the time
 	v := speak(t)
