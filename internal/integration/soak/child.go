@@ -33,7 +33,8 @@ type child struct {
 
 // build builds the examples in the workspace.
 func build(ctx context.Context, race bool, folder string, children []*child) error {
-	c := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%v", race), "-gcflags=modernc.org/...=-race=false", "-o", folder+string(filepath.Separator))
+	c := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%v", race), "-o", folder+string(filepath.Separator),
+		"-gcflags=modernc.org/...=-race=false") // SQLite would be ten times slower
 	for _, of := range children {
 		c.Args = append(c.Args, "github.com/spillway-go/spillway/examples/"+of.name)
 	}
@@ -97,7 +98,7 @@ func (c *child) end() {
 	defer late.Stop()
 	<-c.ended
 	if output := c.output(); early || c.err != nil {
-		c.fault(fmt.Errorf("it ended before SIGINT: %v; error %w; its last output:\n%s", early, c.err, output[max(0, len(output)-4000):]))
+		c.fault(fmt.Errorf("it ended before SIGINT: %v; error %v; its last output:\n%s", early, c.err, output[max(0, len(output)-4000):]))
 	}
 }
 
@@ -109,7 +110,7 @@ func (c *child) kill() {
 	}
 }
 
-// fault records what is wrong with the example.
+// fault records what is wrong with the example. Of many faults it keeps the first.
 func (c *child) fault(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

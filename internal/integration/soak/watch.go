@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -192,19 +191,19 @@ func grown(samples []sample) (medians string, complaints []string) {
 
 // judge prints the medians of an example that has ended, and returns all that was wrong.
 func (c *child) judge(out io.Writer) []string {
+	medians, faults := grown(c.samples)
+	fmt.Fprintf(out, "%s: %d scrapes; %s\n", c.name, c.scrapes, medians)
 	if report := alarms(c.output()); report != "" {
-		c.fault(errors.New(report))
+		faults = append(faults, report)
 	}
-	if len(c.samples) == 0 || c.samples[0][0] == 0 || c.samples[0][1] == 0 || c.samples[0][2] == 0 {
-		c.fault(fmt.Errorf("got samples %v want heap, goroutines and fds", c.samples))
+	if len(c.samples) == 0 || slices.Contains(c.samples[0][:], 0) {
+		faults = append(faults, fmt.Sprintf("got samples %v want heap, goroutines and fds", c.samples))
 	}
 	if c.last.total(c.proof) == 0 {
-		c.fault(fmt.Errorf("the trouble had no effect: there is no %+v", c.proof))
+		faults = append(faults, fmt.Sprintf("the trouble had no effect: there is no %+v", c.proof))
 	}
-	medians, complaints := grown(c.samples)
-	fmt.Fprintf(out, "%s: %d scrapes; %s\n", c.name, c.scrapes, medians)
-	for _, complaint := range complaints {
-		c.fault(errors.New(complaint))
+	for i := range faults {
+		faults[i] = c.name + ": " + faults[i]
 	}
-	return c.faults
+	return append(faults, c.faults...)
 }
