@@ -4,11 +4,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/zeromicro/go-zero/core/logx"
+	"github.com/zeromicro/go-zero/core/proc"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 // What the command ends with.
@@ -48,4 +57,34 @@ func told(_ int, err error) int {
 		return exitFailed
 	}
 	return exitDone
+}
+
+// interruptible returns a context that ends with Ctrl-C, or when the program is asked to end otherwise. The next time it ends
+// at once.
+//
+// One of the peers, go-zero, listens for signals from the moment it is imported: it would log to the standard output, into the
+// middle of our CSV, and kill the program after some seconds. So it is made silent and patient here.
+func interruptible() context.Context {
+	logx.Disable()
+	proc.SetTimeToForceQuit(math.MaxInt64)
+	return program.Interruptible()
+}
+
+// inBubbles calls f with a function that runs another one in a bubble of testing/synctest. f must end the program.
+//
+// Some libraries read package time and cannot be given another clock. In a bubble their time is virtual all the same, but only a
+// *testing.T can blow one. So the program becomes a test binary with a single test that never returns: nothing of package
+// testing's own output comes to pass.
+func inBubbles(f func(bubble func(f func()))) {
+	os.Args = os.Args[:1] // package testing parses what it finds there
+	all := func(_, _ string) (bool, error) { return true, nil }
+	testing.Main(all, []testing.InternalTest{{Name: "simulate", F: func(t *testing.T) {
+		f(func(g func()) {
+			t.Run("", func(t *testing.T) { // may be called from several goroutines at once
+				synctest.Test(t, func(*testing.T) { g() })
+			})
+		})
+	}}}, nil, nil)
+	fmt.Fprintln(os.Stderr, "simulate: the runs have ended without a result")
+	os.Exit(exitFailed)
 }

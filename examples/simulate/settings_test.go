@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,52 +108,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(folder); len(left) > 0 {
 		t.Errorf("got %v in the folder, want nothing", left)
-	}
-}
-
-// TestUsageTellsFlags compares the usage with the flags that there are.
-func TestUsageTellsFlags(t *testing.T) {
-	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("got %v for -h, want %v", err, flag.ErrHelp)
-	}
-	var s settings
-	var want, got []string
-	newFlags(&s).VisitAll(func(f *flag.Flag) { want = append(want, f.Name) })
-	for _, told := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage(), -1) {
-		got = append(got, told[1])
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q in the usage, want %q", got, want)
-	}
-}
-
-// TestUsageExamples parses the command lines that the usage shows, in a folder where they may draw.
-func TestUsageExamples(t *testing.T) {
-	t.Chdir(t.TempDir())
-	examples := regexp.MustCompile(`(?m)^  go run ./examples/simulate(.*)$`).FindAllStringSubmatch(usage(), -1)
-	if len(examples) < 3 {
-		t.Fatalf("got %d examples, want 3 at least", len(examples))
-	}
-	for _, example := range examples {
-		line, _, _ := strings.Cut(example[1], ">")
-		if _, err := parse(strings.Fields(line)); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
-	}
-}
-
-func TestListTellsAll(t *testing.T) {
-	told := list()
-	for _, s := range overload.Scenarios() {
-		if !regexp.MustCompile(`(?m)^` + s.Name + ` +` + s.Family + ` +` + regexp.QuoteMeta(s.Title) + `$`).MatchString(told) {
-			t.Errorf("got no line for scenario %s, want one with its family and title", s.Name)
-		}
-	}
-	for _, p := range overload.Policies() {
-		if !regexp.MustCompile(`(?m)^` + p.Name + ` +` + regexp.QuoteMeta(p.Title) + `$`).MatchString(told) {
-			t.Errorf("got no line for policy %s, want one with its title", p.Name)
-		}
 	}
 }
 

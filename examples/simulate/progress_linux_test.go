@@ -50,7 +50,7 @@ func TestInterruptOnTerminal(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			screen, terminal := openTerminal(t)
 			var stdout bytes.Buffer
-			cmd := itself(t, "-clients 5 -capacity 100 -seeds 1000 -format csv -policy "+policy)
+			cmd := itself(t, "-clients 2 -capacity 20 -seeds 1000 -format csv -policy "+policy)
 			cmd.Stdout, cmd.Stderr = &stdout, terminal
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
