@@ -96,7 +96,8 @@ func followed(t *testing.T, rate, phase time.Duration) {
 	ices[first].thaw()
 }
 
-// TestLongPollsKeepTheLease has polls that take three sample rates: the lease is extended meanwhile, nobody else leads, and Run ends at once.
+// TestLongPollsKeepTheLease has polls that take three sample rates: the lease is extended
+// meanwhile, nobody else leads, and Run ends at once.
 func TestLongPollsKeepTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var led, polls atomic.Int64

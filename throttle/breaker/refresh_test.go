@@ -32,7 +32,8 @@ func TestAShardThatIsNotLoadedIsAnError(t *testing.T) {
 	}
 }
 
-// TestStoreCallsDoNotGrowWithCircuits counts what agents ask of the store: nothing depends on how many circuits there are.
+// TestStoreCallsDoNotGrowWithCircuits counts what agents ask of the store: nothing depends on how
+// many circuits there are.
 func TestStoreCallsDoNotGrowWithCircuits(t *testing.T) {
 	asked := func(circuits int) (calls int64) {
 		synctest.Test(t, func(t *testing.T) {

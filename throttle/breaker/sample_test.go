@@ -11,7 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestShortTimes runs a breaker a thousand times as fast as by default, which whole seconds would make endless or zero.
+// TestShortTimes runs a breaker a thousand times as fast as by default, which whole seconds would
+// make endless or zero.
 func TestShortTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, f := breaker.Key{ID: "a"}, newTraffic(1, 60*time.Millisecond)

@@ -45,8 +45,8 @@ func contextFaults() []fault {
 	}, deafFaults(both)...)
 }
 
-// deafFaults are stores of which one method does not look at its context. Of those that write, one returns the error of the context and has
-// written all the same.
+// deafFaults are stores of which one method does not look at its context. Of those that write, one
+// returns the error of the context and has written all the same.
 func deafFaults(found []string) []fault {
 	var all []fault
 	for method, breakIt := range map[string]func(b *broken, end func(context.Context) error){

@@ -70,7 +70,8 @@ func changedLease(change func(breaker.Candidate, *breaker.Lease)) opener {
 	})
 }
 
-// leaseTimes makes leases longer or shorter than they should be. The remaining time that Campaign returns does not show it.
+// leaseTimes makes leases longer or shorter than they should be. The remaining time that Campaign
+// returns does not show it.
 func leaseTimes(factor float64) opener {
 	return campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
 		c.TTL = time.Duration(float64(c.TTL) * factor)

@@ -24,7 +24,8 @@ type fault struct {
 // opener makes storage, as the argument of Run does.
 type opener func(*recorder) func() breaker.Store
 
-// broken is a memory store with a fault. Its funcs are the memory store's, unless the fault replaces them.
+// broken is a memory store with a fault. Its funcs are the memory store's, unless the fault
+// replaces them.
 type broken struct {
 	*breaker.MemoryStore
 	campaign func(context.Context, breaker.Candidate) (breaker.Lease, error)
@@ -94,7 +95,8 @@ func each(breakIt func(b *broken, handle int)) opener {
 	}
 }
 
-// releasing breaks every handle with something that lasts until the channel is closed, at the end of the case.
+// releasing breaks every handle with something that lasts until the channel is closed, at the end
+// of the case.
 func releasing(breakIt func(b *broken, released <-chan struct{})) opener {
 	return func(r *recorder) func() breaker.Store {
 		released := make(chan struct{})
