@@ -72,7 +72,8 @@ func TestPolicies(t *testing.T) {
 		// The shares grant as much as the bucket at most, however often a busy machine lets the
 		// store answer late.
 		"share": func(answered, gone, bucket int) bool { return answered > 0 && gone > 0 && answered+gone <= 2*bucket },
-		"open":  func(answered, gone, bucket int) bool { return answered > 0 && answered+gone > bucket },
+		// The bucket grants 115 in a second.
+		"open": func(answered, gone, _ int) bool { return answered > 0 && gone > 25+90 },
 	} {
 		all.Go(func() {
 			start := time.Now()

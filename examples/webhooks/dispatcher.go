@@ -126,7 +126,7 @@ func (d *dispatcher) header(url string) {
 	fmt.Fprintf(d.out, "\n  second  delivered  failed    shed  waiting    circuits: open  half-open  disabled\n")
 }
 
-// line prints what happened since the last line, and the circuits as the first agent knows them.
+// line prints what happened since the last line, and the circuits as the first agent sees them.
 func (d *dispatcher) line(elapsed time.Duration) {
 	now, circuits := [3]int64{d.delivered.Load(), d.failed.Load(), d.shed.Load()}, d.agents[0].manager.Stats().Circuits
 	fmt.Fprintf(d.out, "%8.3g%11d%8d%8d%9d%18d%11d%10d\n", elapsed.Seconds(), now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
