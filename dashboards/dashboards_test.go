@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +24,36 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
+
+// lintFile returns what Grafana's own linter is told. It is not embedded: nobody but us needs it.
+func lintFile(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(".lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestEverythingIsEmbedded: whoever has the package has all files, but for those that only we need. Prometheus would take the tests of
+// the rules for rules.
+func TestEverythingIsEmbedded(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		name := filepath.ToSlash(path)
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		ours := strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.yml") || name == ".lint"
+		_, missing := fs.Stat(dashboards.FS, name)
+		if ours != (missing != nil) {
+			t.Errorf("%s: got it embedded %v want %v", name, missing == nil, !ours)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // exposed returns the names of all metrics and labels that a service with throttles, breakers, token buckets and backoffs shows to Prometheus.
 func exposed(t *testing.T) map[string]bool {
@@ -100,5 +133,43 @@ func TestNobodyNamesAMetricThatIsNotThere(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRunbooksNamePanels: whoever is sent to a panel finds it.
+func TestRunbooksNamePanels(t *testing.T) {
+	titles := map[string][]string{}
+	for _, b := range boards(t) {
+		name := strings.TrimPrefix(b.Title, "Throttle / ")
+		for _, p := range b.panels() {
+			titles[name] = append(titles[name], p.Title)
+		}
+		for _, p := range b.Panels {
+			titles[name] = append(titles[name], p.Title) // rows too
+		}
+	}
+	named := regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
+	if len(named) < 10 {
+		t.Errorf("runbooks: got %d panels named want ten at least", len(named))
+	}
+	for _, m := range named {
+		title := strings.Join(strings.Fields(m[2]), " ") // a line may end within
+		if !slices.Contains(titles[m[1]], title) {
+			t.Errorf("runbooks: got %q of dashboard %q want one of %q", title, m[1], titles[m[1]])
+		}
+	}
+}
+
+// TestRunbooksHaveAnAnchorPerAlert: dashboards link by the alert's name as it is, alerts by the heading.
+func TestRunbooksHaveAnAnchorPerAlert(t *testing.T) {
+	text := string(readFile(t, "runbooks.md"))
+	alerts := regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1)
+	if len(alerts) < 14 {
+		t.Errorf("alerts: got %d want fourteen at least", len(alerts))
+	}
+	for _, m := range alerts {
+		if !strings.Contains(text, "<a id=\""+m[1]+"\"></a>\n\n## "+m[1]+"\n") {
+			t.Errorf("%s: got no heading with an anchor", m[1])
+		}
 	}
 }
