@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// smoothing is over how many seconds a curve is averaged: one second of a small backend is a few calls.
+// smoothing is over how many seconds a curve is averaged: one second of a small backend is a few
+// calls.
 const smoothing = 3
 
 // A curve is one line of a panel. Its points are one second apart; Y is NaN where there is a gap.
@@ -45,8 +46,8 @@ func curves(of result) []curve {
 	return append(all, goodput)
 }
 
-// looks returns a curve without points for each priority. The colours differ for the colour-blind, and the dashes without any
-// colour. The upper lines are thinner, so that the lower ones show.
+// looks returns a curve without points for each priority. The colours differ for the colour-blind,
+// and the dashes without any colour. The upper lines are thinner, so that the lower ones show.
 func looks() []curve {
 	return []curve{
 		look("High", color.NRGBA{0x00, 0x72, 0xb2, 0xff}, 2.4),
@@ -60,10 +61,12 @@ func look(name string, colour color.NRGBA, width vg.Length, dashes ...vg.Length)
 	return curve{name: name, style: draw.LineStyle{Color: colour, Width: width, Dashes: dashes}}
 }
 
-// tolerance is how far a line may be from the points that it leaves out, in percentage points. It halves the size of a file.
+// tolerance is how far a line may be from the points that it leaves out, in percentage points. It
+// halves the size of a file.
 const tolerance = 0.25
 
-// pieces returns the parts between the gaps, with as few points as the tolerance allows. A lone point is one second wide.
+// pieces returns the parts between the gaps, with as few points as the tolerance allows. A lone
+// point is one second wide.
 func (c curve) pieces() []plotter.XYs {
 	var all []plotter.XYs
 	for i := 0; i < len(c.points); i++ {
@@ -99,7 +102,8 @@ func thin(points plotter.XYs) plotter.XYs {
 	return append(thin(points[:farthest+1]), thin(points[farthest:])[1:]...)
 }
 
-// servable returns what the backend could have served usefully in each second: of what it was asked, its capacity at most.
+// servable returns what the backend could have served usefully in each second: of what it was
+// asked, its capacity at most.
 func servable(of result) []float64 {
 	most, phases := slices.Clone(of.Series.Capacity), of.scenario.Cases[0].Phases
 	for i := range most {
@@ -112,7 +116,8 @@ func servable(of result) []float64 {
 	return most
 }
 
-// sound returns the share of a priority's calls that the backend does not reject for their own reasons.
+// sound returns the share of a priority's calls that the backend does not reject for their own
+// reasons.
 func sound(p overload.Phase, priority int) float64 {
 	return (1 - p.Errors) * (1 - p.Failing[priority])
 }
@@ -129,8 +134,8 @@ func phaseAt(phases []overload.Phase, second int) int {
 	return len(phases) - 1
 }
 
-// shares returns what percentage of the whole the parts are, each over a few seconds of one phase, at the middles of the
-// seconds. It is NaN where there is no whole.
+// shares returns what percentage of the whole the parts are, each over a few seconds of one phase,
+// at the middles of the seconds. It is NaN where there is no whole.
 func shares(parts, wholes []float64, phases []overload.Phase) plotter.XYs {
 	points := make(plotter.XYs, len(parts))
 	for i := range parts {

@@ -17,7 +17,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// gridOf returns a picture of rows and columns of equal panels. The curve has a gap and lasts 300 seconds.
+// gridOf returns a picture of rows and columns of equal panels. The curve has a gap and lasts 300
+// seconds.
 func gridOf(rows, columns int) picture {
 	c := looks()[0]
 	for second := range 300 {

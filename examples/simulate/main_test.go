@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// actAs tells this test binary to be something else when it calls itself: the command, or a part of it.
+// actAs tells this test binary to be something else when it calls itself: the command, or a part of
+// it.
 const actAs = "SIMULATE_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// itself returns the command as another process, which is this binary: so it has the race detector if the test has it.
+// itself returns the command as another process, which is this binary: so it has the race detector
+// if the test has it.
 func itself(t *testing.T, args string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -83,8 +85,9 @@ func begins(text, prefix string) bool {
 	return strings.HasPrefix(text, prefix) && (prefix != "" || text == "")
 }
 
-// TestBubbles plays policies that read the real clock: in this binary, where the race detector sees several bubbles at once,
-// and in a binary that is not a test. With -short the second one is not built.
+// TestBubbles plays policies that read the real clock: in this binary, where the race detector sees
+// several bubbles at once, and in a binary that is not a test. With -short the second one is not
+// built.
 func TestBubbles(t *testing.T) {
 	const args = small + "-scenario outage,surge -policy tiered,gobreaker -seeds 4 -format csv"
 	cmds := []*exec.Cmd{itself(t, args)}

@@ -23,11 +23,12 @@ type panel struct {
 	curves  []curve
 }
 
-// plottable reports whether a scenario has one course of events. In the others different priorities fail, and their mean is no
-// course of events.
+// plottable reports whether a scenario has one course of events. In the others different priorities
+// fail, and their mean is no course of events.
 func plottable(s overload.Scenario) bool { return len(s.Cases) == 1 }
 
-// unplottable lists the scenarios that cannot be plotted, and says why; it is empty if there are none.
+// unplottable lists the scenarios that cannot be plotted, and says why; it is empty if there are
+// none.
 func unplottable(scenarios []overload.Scenario) string {
 	var names []string
 	for _, s := range scenarios {
@@ -44,8 +45,8 @@ func unplottable(scenarios []overload.Scenario) string {
 // mostColumns is how many panels are side by side: more would be too narrow for a screen.
 const mostColumns = 5
 
-// pictureOf returns the picture of a report: for every scenario a row or several, with a panel for every policy. It has no
-// panels if no run is complete.
+// pictureOf returns the picture of a report: for every scenario a row or several, with a panel for
+// every policy. It has no panels if no run is complete.
 func pictureOf(r report) picture {
 	p := picture{title: "Calls that succeed, by priority"}
 	for _, scenario := range r.settings.scenarios {
@@ -75,7 +76,8 @@ func pictureOf(r report) picture {
 	return p
 }
 
-// panelOf returns the panel of a scenario with a policy. It has no curves if Ctrl-C came before a run was complete.
+// panelOf returns the panel of a scenario with a policy. It has no curves if Ctrl-C came before a
+// run was complete.
 func panelOf(r report, scenario overload.Scenario, policy overload.Policy) panel {
 	phases := scenario.Cases[0].Phases
 	p := panel{title: scenario.Name + " · " + policy.Name, spans: spans(phases)}

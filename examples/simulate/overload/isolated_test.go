@@ -30,8 +30,8 @@ func TestIsolatedScenarios(t *testing.T) {
 	}
 }
 
-// TestHealthyPrioritiesAreAdmittedBesideAFailingOne plays the cases in which the most calls fail. Package adaptive, which has
-// no priorities, sheds healthy calls in them.
+// TestHealthyPrioritiesAreAdmittedBesideAFailingOne plays the cases in which the most calls fail.
+// Package adaptive, which has no priorities, sheds healthy calls in them.
 func TestHealthyPrioritiesAreAdmittedBesideAFailingOne(t *testing.T) {
 	for _, s := range isolated() {
 		s.Cases = s.Cases[len(s.Cases)-2:]

@@ -61,7 +61,8 @@ func play(t *testing.T, s Scenario, p Policy, seed uint64, o Options) Outcome {
 	return out
 }
 
-// fewer returns options with a fifth of the usual calls if tests are to be short, and none otherwise.
+// fewer returns options with a fifth of the usual calls if tests are to be short, and none
+// otherwise.
 func fewer() Options {
 	if testing.Short() {
 		return Options{Capacity: usualCapacity / 5}
