@@ -12,35 +12,43 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestWaitersAreServedInTurn: at the rate of the bucket, the first to come first, also if they want several.
+// TestWaitersAreServedInTurn: at the rate of the bucket and in the order of arrival, also a waiter
+// for one token that arrives while the first in line waits for more than there are.
 func TestWaitersAreServedInTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}})
-		begun := time.Now()
-		type served struct {
-			who int
-			at  time.Duration
-		}
-		turns := make(chan served, 10)
-		for who, n := range []int64{4, 1, 3, 2} {
-			go func() {
-				if err := l.Wait(t.Context(), "k", n); err != nil {
-					t.Error(err)
-				}
-				turns <- served{who, time.Since(begun)}
-			}()
-			synctest.Wait()
-		}
-		for _, want := range []served{{0, 0}, {1, time.Second}, {2, 4 * time.Second}, {3, 6 * time.Second}} {
-			if got := <-turns; got != want {
-				t.Errorf("got %+v, want %+v", got, want)
+	for name, store := range map[string]func() bucket.Store{
+		"memory": func() bucket.Store { return nil }, "remote": func() bucket.Store { return newRemote() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := limiter(t, bucket.Config{Store: store(), Limit: bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}})
+			begun := time.Now()
+			type served struct {
+				waiter int
+				at     time.Duration
 			}
-		}
-		synctest.Wait()
-		if s := l.Stats(); s.Waiting != 0 || s.Granted != 4 || s.Tokens != 10 {
-			t.Errorf("stats %+v", s)
-		}
-	})
+			turns := make(chan served, 10)
+			for waiter, n := range []int64{4, 1, 3, 1} {
+				if waiter == 3 {
+					time.Sleep(2500 * time.Millisecond)
+				}
+				go func() {
+					if err := l.Wait(t.Context(), "k", n); err != nil {
+						t.Error(err)
+					}
+					turns <- served{waiter, time.Since(begun)}
+				}()
+				synctest.Wait()
+			}
+			for _, want := range []served{{0, 0}, {1, time.Second}, {2, 4 * time.Second}, {3, 5 * time.Second}} {
+				if got := <-turns; got != want {
+					t.Errorf("%s: got %+v want %+v", name, got, want)
+				}
+			}
+			synctest.Wait()
+			if s := l.Stats(); s.Waiting != 0 || s.Granted != 4 || s.Tokens != 9 {
+				t.Errorf("%s: got %+v want 4 granted, 9 tokens", name, s)
+			}
+		})
+	}
 }
 
 func TestADeadlineThatIsTooShortEndsAtOnce(t *testing.T) {
