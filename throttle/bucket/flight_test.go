@@ -59,7 +59,7 @@ func TestCallersThatLeave(t *testing.T) {
 		{"the first", "bs", 9, false, "-g", 8},
 		{"before the question", "sbs", 2, false, "g-g", 0},
 		{"while it is answered", "swsws", 9, false, "g-g-g", 6},
-		{"without a token", "sssswww", 3, false, "gggd---", 0},
+		{"without a token", "ssswww", 3, false, "ggg---", 0},
 		{"with and without a token", "swswb", 2, false, "g-d--", 1},
 		{"with a token of the policy", "swsbs", 9, true, "g-g-g", 0},
 	} {
