@@ -65,8 +65,7 @@ func TestLocalShareOfALongPeriod(t *testing.T) {
 			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 30 * 24 * time.Hour}, 5000},
 			{bucket.Limit{Capacity: 1e6, Refill: 1e6, Period: 24 * time.Hour}, 200_000},
 		} {
-			store := newRemote()
-			store.set(nil, errDown)
+			store := newFailing()
 			l := limiter(t, bucket.Config{Store: store, Limit: c.limit, OnFailure: bucket.LocalShare, Replicas: c.replicas})
 			share, granted := c.limit.Capacity/int64(c.replicas), int64(0)
 			for range 3 * share {
@@ -86,8 +85,7 @@ func TestLocalShareOfALongPeriod(t *testing.T) {
 
 func TestLocalShareRefillsItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		limit := bucket.Limit{Capacity: 366, Refill: 366, Period: 366 * 24 * time.Hour} // one a day
 		l := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
 		_, _ = l.AllowAtMost(t.Context(), "k", 122)
@@ -101,8 +99,7 @@ func TestLocalShareRefillsItsShare(t *testing.T) {
 // TestFailOpenGrantsNoMoreThanTheBucketHolds: FailOpen grants more than the bucket can ever hold.
 func TestFailOpenGrantsNoMoreThanTheBucketHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10)})
 		for range 3 {
 			if d, err := l.AllowAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {

@@ -76,8 +76,7 @@ func (gone) Reset(context.Context, string) error { return errDown }
 
 // TestDenialsOpenNoCircuit and are nothing to a throttle: they say nothing of what is behind the bucket.
 func TestDenialsOpenNoCircuit(t *testing.T) {
-	store := newRemote()
-	store.set(nil, errDown)
+	store := newFailing()
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = empty.Take(t.Context(), "k", 1)
 	lost := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})

@@ -143,8 +143,7 @@ func TestTheStoreIsAskedWithTheContextOfWhoeverIsAlone(t *testing.T) {
 // TestAShareThatIsUsedUpCountsAsThePolicys denial: the store has not denied it.
 func TestAShareThatIsUsedUpCountsAsThePolicys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		var h heard
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2, Hooks: h.hooks()})
 		for range 3 {

@@ -137,8 +137,7 @@ func TestALeaseLeavesSomeToOthers(t *testing.T) {
 // TestNothingOfAPolicyIsKept: a store that fails grants no leases.
 func TestNothingOfAPolicyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		l := leasing(t, store)
 		for range 3 {
 			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromPolicy || d.Granted != 1 {
@@ -154,8 +153,7 @@ func TestNothingOfAPolicyIsKept(t *testing.T) {
 // TestALocalShareIsNotFetchedAhead: nothing of it is lost to leases that a policy does not make.
 func TestALocalShareIsNotFetchedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		l := limiter(t, bucket.Config{
 			Store: store, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second}, Lease: 10, OnFailure: bucket.LocalShare,
 		})

@@ -94,8 +94,9 @@ func TestDismissedWaitersAreForgotten(t *testing.T) {
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for i := range 5000 {
-			if err := l.Wait(hurried, "k", 1); !errors.Is(err, bucket.ErrDenied) || time.Since(begun) > 0 {
-				t.Fatalf("waiter %d: got %v after %v want a denial at once", i, err, time.Since(begun))
+			var denied *bucket.DeniedError
+			if err := l.Wait(hurried, "k", 1); !errors.As(err, &denied) || denied.RetryAfter != 2*time.Hour || time.Since(begun) > 0 {
+				t.Fatalf("waiter %d: got %v after %v want a denial for 2h at once", i, err, time.Since(begun))
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+time.Second)

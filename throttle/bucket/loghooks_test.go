@@ -41,8 +41,7 @@ func TestLogHooksSpeakOnceAMinute(t *testing.T) {
 func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
 	hooks := bucket.LogHooks(slog.New(slog.DiscardHandler))
 	closed := func() *bucket.Limiter {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Store: store, Hooks: hooks}))
 		_ = l.Close()
 		_, _ = l.Allow(t.Context(), "k")

@@ -54,8 +54,7 @@ func TestMiddleware(t *testing.T) {
 }
 
 func TestMiddlewareWithoutTheStore(t *testing.T) {
-	store := newRemote()
-	store.set(nil, errDown)
+	store := newFailing()
 	l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed})
 	h := bucket.Middleware(l, bucket.MiddlewareConfig{Silent: true})(http.NotFoundHandler())
 	w := httptest.NewRecorder()
@@ -93,8 +92,7 @@ func TestADeadlineIsNoSuccess(t *testing.T) {
 // TestRateLimitFields: both fields have at most 15 digits per integer. Without an answer of the
 // store there are none.
 func TestRateLimitFields(t *testing.T) {
-	down := newRemote()
-	down.set(nil, errDown)
+	down := newFailing()
 	for _, tt := range []struct {
 		name          string
 		c             bucket.Config
@@ -129,8 +127,7 @@ func TestTwoLimitsTellOfBoth(t *testing.T) {
 
 // TestMiddlewareTellsThoseAround what a refusal means, however deep they are.
 func TestMiddlewareTellsThoseAround(t *testing.T) {
-	store := newRemote()
-	store.set(nil, errDown)
+	store := newFailing()
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = empty.Take(t.Context(), "", 1)
 	for _, tt := range []struct {

@@ -24,6 +24,13 @@ type remote struct {
 
 func newRemote() *remote { return &remote{Store: bucket.NewMemoryStore()} }
 
+// newFailing returns a remote store that fails.
+func newFailing() *remote {
+	r := newRemote()
+	r.set(nil, errDown)
+	return r
+}
+
 func (r *remote) set(gate chan struct{}, err error) {
 	r.mu.Lock()
 	r.gate, r.err = gate, err

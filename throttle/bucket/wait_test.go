@@ -51,25 +51,6 @@ func TestWaitersAreServedInTurn(t *testing.T) {
 	}
 }
 
-func TestADeadlineThatIsTooShortEndsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1, Refill: 1, Period: time.Minute}})
-		for range 3 {
-			go func() { _ = l.Wait(t.Context(), "k", 1) }()
-			synctest.Wait()
-		}
-		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		var denied *bucket.DeniedError
-		if err := l.Wait(ctx, "k", 1); !errors.As(err, &denied) || denied.RetryAfter != 3*time.Minute || time.Since(begun) > 0 {
-			t.Errorf("got %v after %v", err, time.Since(begun))
-		}
-		_ = l.Close()
-		synctest.Wait()
-	})
-}
-
 // TestManyWaitersLeaveAtOnce: their tokens are for those who come after, the store is asked for all together, and nothing stays behind.
 func TestManyWaitersLeaveAtOnce(t *testing.T) {
 	waiters := 10_000
@@ -137,8 +118,7 @@ func TestCloseEndsWaits(t *testing.T) {
 // TestWaitWithoutTheStore: the policy decides, and the statistics count it as the policy's.
 func TestWaitWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newRemote()
-		store.set(nil, errDown)
+		store := newFailing()
 		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
 		open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
 		for range 3 {

