@@ -65,40 +65,48 @@ func TestCallersThatLeave(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, first, second := newRemote(), make(chan struct{}), make(chan struct{})
+				store := newRemote()
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 				var err error
 				if tt.fails {
 					_, _ = l.AllowN(t.Context(), "k", tt.capacity)
 					err = errDown
 				}
-				before, leaveBefore := context.WithCancel(t.Context())
-				while, leaveWhile := context.WithCancel(t.Context())
-				contexts := map[rune]context.Context{'s': t.Context(), 'b': before, 'w': while}
-				got := []byte(tt.callers)
-				store.set(first, err)
-				for i, caller := range tt.callers {
-					go func() {
-						switch d, err := l.Allow(contexts[caller], "k"); {
-						case err != nil:
-							got[i] = '-'
-						case d.Allowed:
-							got[i] = 'g'
-						default:
-							got[i] = 'd'
-						}
-					}()
-					synctest.Wait()
-				}
-				store.set(second, err)
-				for _, next := range []func(){leaveBefore, func() { close(first) }, leaveWhile, func() { close(second) }} {
-					next()
-					synctest.Wait()
-				}
-				if store.set(nil, nil); string(got) != tt.want || left(t, l) != tt.left {
+				if got := leaving(t, store, l, err, tt.callers); got != tt.want || left(t, l) != tt.left {
 					t.Errorf("callers %s: got %s and %d left want %s and %d", tt.callers, got, left(t, l), tt.want, tt.left)
 				}
 			})
 		})
 	}
+}
+
+// leaving lets callers ask and leave, while the store answers with an error or without.
+func leaving(t *testing.T, store *remote, l *bucket.Limiter, answer error, callers string) string {
+	t.Helper()
+	first, second := make(chan struct{}), make(chan struct{})
+	before, leaveBefore := context.WithCancel(t.Context())
+	while, leaveWhile := context.WithCancel(t.Context())
+	contexts := map[rune]context.Context{'s': t.Context(), 'b': before, 'w': while}
+	got := []byte(callers)
+	store.set(first, answer)
+	for i, caller := range callers {
+		go func() {
+			switch d, err := l.Allow(contexts[caller], "k"); {
+			case err != nil:
+				got[i] = '-'
+			case d.Allowed:
+				got[i] = 'g'
+			default:
+				got[i] = 'd'
+			}
+		}()
+		synctest.Wait()
+	}
+	store.set(second, answer)
+	for _, next := range []func(){leaveBefore, func() { close(first) }, leaveWhile, func() { close(second) }} {
+		next()
+		synctest.Wait()
+	}
+	store.set(nil, nil)
+	return string(got)
 }
