@@ -6,12 +6,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 func TestOddNumbers(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(10)})
+	l := limiter(t, bucket.Config{Limit: bucket.Per(10, time.Hour)})
 	for n, want := range map[int64]error{-1: bucket.ErrNegative, math.MinInt64: bucket.ErrNegative, 11: bucket.ErrExceedsCapacity, math.MaxInt64: bucket.ErrExceedsCapacity} {
 		if d, err := l.AllowN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
 			t.Errorf("AllowN(%d): %+v, %v, want %v", n, d, err, want)
@@ -32,14 +33,14 @@ func TestOddNumbers(t *testing.T) {
 	if _, err := l.AllowAtMost(t.Context(), "k", -1); !errors.Is(err, bucket.ErrNegative) {
 		t.Errorf("AllowAtMost(-1): %v", err)
 	}
-	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.PerSecond(10)}
+	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.Per(10, time.Hour)}
 	if got := l.Stats(); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 }
 
 func TestKeysOfAnyBytes(t *testing.T) {
-	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1)})
+	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	for _, key := range []string{"", ":", "a:b", "\x00", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)} {
 		for _, want := range []bool{true, false} {
 			if d, err := l.Allow(t.Context(), key); err != nil || d.Allowed != want {
@@ -76,7 +77,7 @@ func requests(l *bucket.Limiter) map[string]func(context.Context) error {
 // TestANilContextIsTheBackground whatever is asked for, and wherever the store is.
 func TestANilContextIsTheBackground(t *testing.T) {
 	for name, store := range map[string]bucket.Store{"memory": nil, "remote": newRemote()} {
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100)})
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute})
 		for request, ask := range requests(l) {
 			if err := ask(nil); err != nil {
 				t.Errorf("%s, %s: got %v want nil", name, request, err)

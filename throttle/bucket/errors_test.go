@@ -16,8 +16,8 @@ import (
 func TestErrorsKnowEachOther(t *testing.T) {
 	store := gone{}
 	limit := bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}
-	lost := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.FailClosed})
-	shared := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
+	lost := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.FailClosed, StoreTimeout: time.Minute})
+	shared := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3, StoreTimeout: time.Minute})
 	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	closed := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = closed.Close()

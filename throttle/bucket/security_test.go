@@ -32,7 +32,7 @@ func TestNoAnswerTellsTheKey(t *testing.T) {
 	store := &moody{MemoryStore: NewMemoryStore()}
 	l, err := New(Config{
 		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: store, OnFailure: FailClosed, OneByOne: true,
-		Limit: Limit{Capacity: 1, Period: time.Hour},
+		Limit: Limit{Capacity: 1, Period: time.Hour}, StoreTimeout: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
