@@ -10,35 +10,22 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
 func TestWrongFlags(t *testing.T) {
-	for args, want := range map[string]string{
+	programtest.Refuses(t, command, map[string]string{
 		"-duration 100ms": `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-workers 8":      `invalid value "8" for flag -workers: want 16 to 512 workers`,
 		"-metrics 9464":   `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
 		"-backoff=maybe":  `for -backoff`,
 		"-verbose":        `flag provided but not defined: -verbose`,
 		"fast":            `"fast" is not a flag`,
-	} {
-		var stdout, stderr strings.Builder
-		code := command(t.Context(), strings.Fields(args), &stdout, &stderr)
-		if code != program.Misused || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%s: got code %d, %q and %q want 2 and %q", args, code, stdout.String(), stderr.String(), want)
-		}
-	}
+	})
 }
 
 func TestUsage(t *testing.T) {
-	var stdout, stderr strings.Builder
-	if code := command(t.Context(), []string{"-h"}, &stdout, &stderr); code != program.Done || stderr.Len() > 0 {
-		t.Errorf("-h: got code %d and %q want 0 and no complaint", code, stderr.String())
-	}
-	for _, flag := range []string{"-duration", "-workers", "-backoff", "-metrics"} {
-		if !strings.Contains(stdout.String(), "\n  "+flag) {
-			t.Errorf("usage: got nothing about %s", flag)
-		}
-	}
+	programtest.Explains(t, command, "-duration", "-workers", "-backoff", "-metrics")
 }
 
 // TestTheBackoffFindsTheRate runs the job for its default duration on virtual time. With the

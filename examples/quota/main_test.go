@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/examples/internal/program/programtest"
 )
 
 // TestMain is the program of a member if a test has started it as one.
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	for args, want := range map[string]string{
+	programtest.Refuses(t, command, map[string]string{
 		"-duration 100ms":    `for flag -duration: want 0 or a duration such as 30s, from 1s to 24h0m0s`,
 		"-processes 17":      `invalid value "17" for flag -processes: want 1 to 16 processes`,
 		"-quota 10":          `invalid value "10" for flag -quota: want 20 to 500 calls per second`,
@@ -30,25 +31,11 @@ func TestWrongFlags(t *testing.T) {
 		"-metrics localhost": `for flag -metrics: want host:port, such as 127.0.0.1:9464`,
 		"-verbose":           `flag provided but not defined: -verbose`,
 		"fast":               `"fast" is not a flag`,
-	} {
-		var stdout, stderr strings.Builder
-		code := command(t.Context(), strings.Fields(args), &stdout, &stderr)
-		if code != program.Misused || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%s: got code %d, %q and %q want 2 and %q", args, code, stdout.String(), stderr.String(), want)
-		}
-	}
+	})
 }
 
 func TestUsage(t *testing.T) {
-	var stdout, stderr strings.Builder
-	if code := command(t.Context(), []string{"-h"}, &stdout, &stderr); code != program.Done || stderr.Len() > 0 {
-		t.Errorf("-h: got code %d and %q want 0 and no complaint", code, stderr.String())
-	}
-	for _, flag := range []string{"-duration", "-processes", "-quota", "-policy", "-redis", "-metrics"} {
-		if !strings.Contains(stdout.String(), "\n  "+flag) {
-			t.Errorf("usage: got nothing about %s", flag)
-		}
-	}
+	programtest.Explains(t, command, "-duration", "-processes", "-quota", "-policy", "-redis", "-metrics")
 }
 
 func TestARedisThatIsNotThere(t *testing.T) {
