@@ -80,7 +80,7 @@ func (p picture) draw(format string) ([]byte, error) {
 	}
 	c := draw.New(page)
 	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
+	c.Fill(c.Path())
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	p.drawHead(c)
 	if err := p.drawPanels(draw.Crop(c, 0, 0, 0, -head)); err != nil {

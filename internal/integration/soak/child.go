@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,7 +99,8 @@ func (c *child) end() {
 	defer late.Stop()
 	<-c.ended
 	if output := c.output(); early || c.err != nil {
-		c.fault(fmt.Errorf("it ended before SIGINT: %v; error %v; its last output:\n%s", early, c.err, output[max(0, len(output)-4000):]))
+		last := output[max(0, len(output)-4000):]
+		c.fault(errors.Join(fmt.Errorf("it ended before SIGINT: %v; its last output:\n%s", early, last), c.err))
 	}
 }
 
