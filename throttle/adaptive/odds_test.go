@@ -137,6 +137,18 @@ func TestRelaxNoticesARefusal(t *testing.T) {
 	}
 }
 
+// TestDecisionsDoNotWait takes a decision while another goroutine brings the probability up to date.
+func TestDecisionsDoNotWait(t *testing.T) {
+	th := mustNew(t, Config{})
+	th.Throttled()
+	th.odds.looking.Lock()
+	before := th.used() // hangs if it waits for the lock
+	th.odds.looking.Unlock()
+	if after := th.used(); before != 0 || after == 0 {
+		t.Errorf("probability: got %v during the update and %v after it, want 0 and more", before, after)
+	}
+}
+
 // TestNoRefusalIsMissed races refusals with a throttler that is about to stop watching for them.
 func TestNoRefusalIsMissed(t *testing.T) {
 	rounds := 3000
