@@ -262,13 +262,13 @@ func ExampleFirst() {
 // A throttle in Shadow sheds nothing, but tells what it would have shed.
 func ExampleMode() {
 	th := struggling(throttle.Config{Mode: throttle.Shadow})
-	fmt.Println("in shadow:", th.Do(ctx, throttle.Low, down))
+	fmt.Println("in shadow the backend rejects it:", faults.IsUnavailable(th.Do(ctx, throttle.Low, down)))
 
 	err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.Enforce })
 	fmt.Println("tuned:", err)
 	fmt.Println("enforced:", th.Do(ctx, throttle.Low, down))
 	// Output:
-	// in shadow: unavailable
+	// in shadow the backend rejects it: true
 	// tuned: <nil>
 	// enforced: throttle: recommendations shed a call of low priority
 }
@@ -279,9 +279,10 @@ func ExampleLogHooks() {
 		Name:  "recommendations",
 		Hooks: throttle.LogHooks(logger),
 	}))
-	fmt.Println(th.Do(ctx, throttle.High, down)) // one failure is nothing to shed for, or to log
+	err := th.Do(ctx, throttle.High, down)
+	fmt.Println("rejected:", faults.IsUnavailable(err)) // one rejection is no reason to shed, so nothing is logged
 	// Output:
-	// unavailable
+	// rejected: true
 }
 
 func ExampleJoinHooks() {

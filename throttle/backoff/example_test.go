@@ -87,15 +87,15 @@ func ExampleDo() {
 			_, err := backoff.Do(context.Background(), r, nil, func(context.Context) (string, error) {
 				return "", answer // of your call to the service
 			})
-			fmt.Printf("%v: the delay is %v; waited %v\n", err, r.Delay(), time.Since(begun).Round(time.Second))
+			fmt.Printf("%v: the delay is %v; waited %v\n", backoff.Classify(err), r.Delay(), time.Since(begun).Round(time.Second))
 		}
 	})
 	// Output:
-	// <nil>: the delay is 0s; waited 0s
-	// resource exhausted: the delay is 100µs; waited 0s
-	// no such order: the delay is 100µs; waited 0s
-	// unavailable (retry in 5s): the delay is 125µs; waited 0s
-	// <nil>: the delay is 125µs; waited 5s
+	// success: the delay is 0s; waited 0s
+	// throttled: the delay is 100µs; waited 0s
+	// success: the delay is 100µs; waited 0s
+	// throttled: the delay is 125µs; waited 0s
+	// success: the delay is 125µs; waited 5s
 }
 
 // The same without a value: each call waits for its turn.
@@ -104,10 +104,8 @@ func ExampleResponsive_Do() {
 	err := r.Do(context.Background(), func(context.Context) error {
 		return faults.ResourceExhausted() // of your call to the service
 	})
-	fmt.Println(err)
 	fmt.Println(backoff.Classify(err), r.Delay())
 	// Output:
-	// resource exhausted
 	// throttled 100µs
 }
 

@@ -29,7 +29,7 @@ func TestServerAnswers(t *testing.T) {
 			tally tally
 		}{
 			{faults.NotFound, "rpc error: code = NotFound desc = " + faults.NotFound.Error(), accepted},
-			{faults.Unavailable(time.Minute), "rpc error: code = Unavailable desc = unavailable (retry in 1m0s)", rejected},
+			{faults.Unavailable(time.Minute), "rpc error: code = Unavailable desc = " + faults.Unavailable(time.Minute).Error(), rejected},
 			{errors.New("plain"), "rpc error: code = Unknown desc = plain", accepted},
 			{status.Error(codes.DataLoss, "gr"), "rpc error: code = DataLoss desc = gr", accepted},
 			{marked, "rpc error: code = Aborted desc = too many at once", rejected},

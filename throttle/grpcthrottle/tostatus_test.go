@@ -134,11 +134,11 @@ func TestToStatusWithoutDetails(t *testing.T) {
 func TestToStatusGarbage(t *testing.T) {
 	bad := "caf\xe9"
 	for _, err := range []error{
-		faults.WithNotFound(errors.New(bad)),
-		faults.Bad(nil, &faults.FieldViolation{Field: bad, Description: bad}),
-		faults.ResourceExhausted(nil, &faults.QuotaViolation{Subject: bad, Description: bad}),
-		faults.FailedPrecondition(nil, &faults.PreconditionViolation{Type: bad, Subject: bad, Description: bad}),
-		faults.WithUnavailable(errors.New(bad), time.Second),
+		fmt.Errorf("%s: %w", bad, faults.NotFound),
+		faults.Bad(&faults.FieldViolation{Field: bad, Description: bad}),
+		faults.ResourceExhausted(&faults.QuotaViolation{Subject: bad, Description: bad}),
+		faults.FailedPrecondition(&faults.PreconditionViolation{Type: bad, Subject: bad, Description: bad}),
+		fmt.Errorf("%s: %w", bad, faults.Unavailable(time.Second)),
 	} {
 		s := status.Convert(grpcthrottle.ToStatus(err))
 		if !utf8.ValidString(s.Message()) || !strings.Contains(fmt.Sprint(s.Proto()), "\uFFFD") {

@@ -12,7 +12,7 @@ import (
 type ResponseError struct {
 	StatusCode int
 
-	cause error // the delay that a server asked for, where it must not hide what else the status says
+	fault error // what the status means, with the delay that the server asked for; nil: a plain error
 }
 
 // Error says the status, in number and words.
@@ -24,8 +24,9 @@ func (e *ResponseError) Error() string {
 	return fmt.Sprintf("httpthrottle: %d %s", e.StatusCode, text)
 }
 
-// Unwrap returns the delay that the server asked for, as a faults.AvailabilityFailure, or nil.
-func (e *ResponseError) Unwrap() error { return e.cause }
+// Unwrap returns the fault that the status means, or nil. The fault wraps the delay that the server asked
+// for, as a faults.AvailabilityFailure.
+func (e *ResponseError) Unwrap() error { return e.fault }
 
 // Timeout reports whether the status is 504 Gateway Timeout.
 func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatewayTimeout }
@@ -59,38 +60,44 @@ func statusError(status int, h http.Header) error {
 	if status < http.StatusBadRequest {
 		return nil
 	}
-	e := &ResponseError{StatusCode: status}
-	switch status {
-	case http.StatusBadRequest:
-		return faults.WithBad(e)
-	case http.StatusUnauthorized:
-		return faults.WithUnauthenticated(e)
-	case http.StatusForbidden:
-		return faults.WithPermissionDenied(e)
-	case http.StatusNotFound, http.StatusGone:
-		return faults.WithNotFound(e)
-	case http.StatusConflict:
-		return faults.WithAborted(e)
-	case http.StatusPreconditionFailed, http.StatusPreconditionRequired:
-		return faults.WithFailedPrecondition(e)
-	case http.StatusNotImplemented:
-		return faults.WithUnimplemented(e)
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return e.withDelay(retryAfter(h, time.Now()))
-	}
-	return e
+	return &ResponseError{StatusCode: status, fault: faultOf(status, h)}
 }
 
-// withDelay makes a fault of a status that counts as a rejection, with the delay that was asked for, if any was.
-func (e *ResponseError) withDelay(delay time.Duration, asked bool) error {
-	if e.StatusCode == http.StatusBadGateway || e.StatusCode == http.StatusServiceUnavailable {
-		return faults.WithUnavailable(e, delay)
+// faultOf returns the fault that a status means. It is below the ResponseError, not around it, so that the
+// text of the error names the status.
+func faultOf(status int, h http.Header) error {
+	switch status {
+	case http.StatusBadRequest:
+		return faults.Bad()
+	case http.StatusUnauthorized:
+		return faults.Unauthenticated
+	case http.StatusForbidden:
+		return faults.PermissionDenied
+	case http.StatusNotFound, http.StatusGone:
+		return faults.NotFound
+	case http.StatusConflict:
+		return faults.Aborted()
+	case http.StatusPreconditionFailed, http.StatusPreconditionRequired:
+		return faults.FailedPrecondition()
+	case http.StatusNotImplemented:
+		return faults.Unimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return rejectionOf(status, h)
 	}
-	if asked {
-		e.cause = faults.Unavailable(delay)
+	return nil
+}
+
+// rejectionOf returns the fault of a status that counts as a rejection. 504 has no fault of its own:
+// ResponseError.Timeout reports it.
+func rejectionOf(status int, h http.Header) error {
+	delay, asked := retryAfter(h, time.Now())
+	switch {
+	case status == http.StatusTooManyRequests && asked:
+		return faults.WithResourceExhausted(faults.Unavailable(delay))
+	case status == http.StatusTooManyRequests:
+		return faults.ResourceExhausted()
+	case status == http.StatusGatewayTimeout && !asked:
+		return nil
 	}
-	if e.StatusCode == http.StatusTooManyRequests {
-		return faults.WithResourceExhausted(e)
-	}
-	return e
+	return faults.Unavailable(delay)
 }

@@ -23,8 +23,8 @@ func AsUnauthenticated(err error) (*AuthenticationFailure, bool) {
 	return errors.AsType[*AuthenticationFailure](err)
 }
 
-// Error returns the kind and the cause.
-func (f *AuthenticationFailure) Error() string { return text("unauthenticated", "", f.err) }
+// Error returns the text of the kind.
+func (f *AuthenticationFailure) Error() string { return "failed to authenticate request" }
 
 // Unwrap returns the wrapped cause, or nil.
 func (f *AuthenticationFailure) Unwrap() error { return f.err }

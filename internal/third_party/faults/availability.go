@@ -39,13 +39,12 @@ func AsUnavailable(err error) (*AvailabilityFailure, bool) {
 	return errors.AsType[*AvailabilityFailure](err)
 }
 
-// Error returns the kind, the delay if there is one, and the cause.
+// Error returns the text of the kind, and the delay if there is one.
 func (f *AvailabilityFailure) Error() string {
-	detail := ""
 	if d := f.RetryInfo.RetryDelay; d > 0 {
-		detail = "retry in " + d.String()
+		return "service temporarily unavailable, retry in " + d.String()
 	}
-	return text("unavailable", detail, f.err)
+	return "service temporarily unavailable"
 }
 
 // Unwrap returns the wrapped cause, or nil.

@@ -37,9 +37,9 @@ func AsBad(err error) (*BadRequest, bool) {
 	return errors.AsType[*BadRequest](err)
 }
 
-// Error returns the kind, the violations if there are any, and the cause.
+// Error returns the descriptions of the violations, or the text of the kind, and the cause.
 func (f *BadRequest) Error() string {
-	return text("bad request", list(f.Violations, (*FieldViolation).describe), f.err)
+	return text("bad request", f.Violations, (*FieldViolation).describe, f.err)
 }
 
 // Unwrap returns the wrapped cause, or nil.
@@ -48,4 +48,4 @@ func (f *BadRequest) Unwrap() error { return f.err }
 // Is reports whether target is a [BadRequest] too.
 func (*BadRequest) Is(target error) bool { return is[*BadRequest](target) }
 
-func (v *FieldViolation) describe() string { return join(": ", v.Field, v.Description) }
+func (v *FieldViolation) describe() string { return v.Description }

@@ -37,9 +37,9 @@ func AsAborted(err error) (*ConflictFailure, bool) {
 	return errors.AsType[*ConflictFailure](err)
 }
 
-// Error returns the kind, the violations if there are any, and the cause.
+// Error returns the descriptions of the violations, or the text of the kind, and the cause.
 func (f *ConflictFailure) Error() string {
-	return text("aborted", list(f.Violations, (*ConflictViolation).describe), f.err)
+	return text("conflict", f.Violations, (*ConflictViolation).describe, f.err)
 }
 
 // Unwrap returns the wrapped cause, or nil.
@@ -48,4 +48,4 @@ func (f *ConflictFailure) Unwrap() error { return f.err }
 // Is reports whether target is a [ConflictFailure] too.
 func (*ConflictFailure) Is(target error) bool { return is[*ConflictFailure](target) }
 
-func (v *ConflictViolation) describe() string { return join(": ", v.Resource, v.Description) }
+func (v *ConflictViolation) describe() string { return v.Description }

@@ -18,7 +18,7 @@ func Example() {
 	}
 	fmt.Println(errors.Is(err, io.ErrUnexpectedEOF), faults.IsNotFound(err))
 	// Output:
-	// load basket: unavailable (retry in 3s): unexpected EOF
+	// load basket: service temporarily unavailable, retry in 3s
 	// wait 3s
 	// true false
 }
@@ -31,5 +31,5 @@ func ExampleBad() {
 
 	fmt.Println(err)
 	// Output:
-	// bad request (email: no @; age: negative)
+	// no @. negative
 }

@@ -25,36 +25,20 @@ func wrap(cause, failure error) error {
 	return failure
 }
 
-// text renders "kind (detail): cause"; an absent part is left out.
-func text(kind, detail string, cause error) string {
-	if detail != "" {
-		kind += " (" + detail + ")"
-	}
-	if cause != nil {
-		kind += ": " + cause.Error()
-	}
-	return kind
-}
-
-// list describes the violations one after the other. It skips nil ones, so
-// that printing an error cannot panic.
-func list[V any](violations []*V, describe func(*V) string) string {
+// text returns the descriptions of the violations, or kind if there are none, and the cause. It skips
+// nil violations, so that printing an error cannot panic.
+func text[V any](kind string, violations []*V, describe func(*V) string, cause error) string {
 	var parts []string
 	for _, v := range violations {
 		if v != nil {
 			parts = append(parts, describe(v))
 		}
 	}
-	return join("; ", parts...)
-}
-
-// join is strings.Join without the empty parts.
-func join(sep string, parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
+	if len(parts) > 0 {
+		kind = strings.Join(parts, ". ")
 	}
-	return strings.Join(kept, sep)
+	if cause != nil {
+		kind += ": " + cause.Error()
+	}
+	return kind
 }

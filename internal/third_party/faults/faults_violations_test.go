@@ -18,17 +18,17 @@ func TestViolationsAreInTheText(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"delay", faults.Unavailable(3 * time.Second), "unavailable (retry in 3s)"},
-		{"delay and cause", faults.WithUnavailable(io.EOF, 3*time.Second), "unavailable (retry in 3s): EOF"},
-		{"negative delay by hand", &faults.AvailabilityFailure{RetryInfo: faults.RetryInfo{RetryDelay: -1}}, "unavailable"},
-		{"quota", faults.ResourceExhausted(quota), "resource exhausted (user 42: 100 calls a day)"},
-		{"quota and cause", faults.WithResourceExhausted(io.EOF, quota), "resource exhausted (user 42: 100 calls a day): EOF"},
-		{"field", faults.WithBad(io.EOF, field), "bad request (email: no @): EOF"},
-		{"precondition", faults.WithFailedPrecondition(io.EOF, precondition), "failed precondition (state: order 7: not paid): EOF"},
-		{"conflict", faults.WithAborted(io.EOF, conflict), "aborted (basket 9: changed meanwhile): EOF"},
-		{"two violations", faults.Bad(field, &faults.FieldViolation{Field: "name"}), "bad request (email: no @; name)"},
-		{"empty violation", faults.Bad(&faults.FieldViolation{}), "bad request"},
-		{"nil violation", faults.Bad(nil, field), "bad request (email: no @)"},
+		{"delay", faults.Unavailable(3 * time.Second), "service temporarily unavailable, retry in 3s"},
+		{"delay and cause", faults.WithUnavailable(io.EOF, 3*time.Second), "service temporarily unavailable, retry in 3s"},
+		{"negative delay by hand", &faults.AvailabilityFailure{RetryInfo: faults.RetryInfo{RetryDelay: -1}}, "service temporarily unavailable"},
+		{"quota", faults.ResourceExhausted(quota), "100 calls a day"},
+		{"quota and cause", faults.WithResourceExhausted(io.EOF, quota), "100 calls a day: EOF"},
+		{"field", faults.WithBad(io.EOF, field), "no @: EOF"},
+		{"precondition", faults.WithFailedPrecondition(io.EOF, precondition), "not paid: EOF"},
+		{"conflict", faults.WithAborted(io.EOF, conflict), "changed meanwhile: EOF"},
+		{"two violations", faults.Bad(field, &faults.FieldViolation{Field: "name", Description: "is missing"}), "no @. is missing"},
+		{"empty violation", faults.Bad(&faults.FieldViolation{}), ""},
+		{"nil violation", faults.Bad(nil, field), "no @"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.err.Error(); got != tt.want {

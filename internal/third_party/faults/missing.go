@@ -23,8 +23,8 @@ func AsNotFound(err error) (*MissingFailure, bool) {
 	return errors.AsType[*MissingFailure](err)
 }
 
-// Error returns the kind and the cause.
-func (f *MissingFailure) Error() string { return text("not found", "", f.err) }
+// Error returns the text of the kind.
+func (f *MissingFailure) Error() string { return "resource not found" }
 
 // Unwrap returns the wrapped cause, or nil.
 func (f *MissingFailure) Unwrap() error { return f.err }

@@ -23,8 +23,8 @@ func AsPermissionDenied(err error) (*PermissionFailure, bool) {
 	return errors.AsType[*PermissionFailure](err)
 }
 
-// Error returns the kind and the cause.
-func (f *PermissionFailure) Error() string { return text("permission denied", "", f.err) }
+// Error returns the text of the kind.
+func (f *PermissionFailure) Error() string { return "permission denied" }
 
 // Unwrap returns the wrapped cause, or nil.
 func (f *PermissionFailure) Unwrap() error { return f.err }

@@ -39,9 +39,9 @@ func AsFailedPrecondition(err error) (*PreconditionFailure, bool) {
 	return errors.AsType[*PreconditionFailure](err)
 }
 
-// Error returns the kind, the violations if there are any, and the cause.
+// Error returns the descriptions of the violations, or the text of the kind, and the cause.
 func (f *PreconditionFailure) Error() string {
-	return text("failed precondition", list(f.Violations, (*PreconditionViolation).describe), f.err)
+	return text("precondition failure", f.Violations, (*PreconditionViolation).describe, f.err)
 }
 
 // Unwrap returns the wrapped cause, or nil.
@@ -51,5 +51,5 @@ func (f *PreconditionFailure) Unwrap() error { return f.err }
 func (*PreconditionFailure) Is(target error) bool { return is[*PreconditionFailure](target) }
 
 func (v *PreconditionViolation) describe() string {
-	return join(": ", v.Type, v.Subject, v.Description)
+	return v.Description
 }

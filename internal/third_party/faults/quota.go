@@ -37,9 +37,9 @@ func AsResourceExhausted(err error) (*QuotaFailure, bool) {
 	return errors.AsType[*QuotaFailure](err)
 }
 
-// Error returns the kind, the violations if there are any, and the cause.
+// Error returns the descriptions of the violations, or the text of the kind, and the cause.
 func (f *QuotaFailure) Error() string {
-	return text("resource exhausted", list(f.Violations, (*QuotaViolation).describe), f.err)
+	return text("quota failure", f.Violations, (*QuotaViolation).describe, f.err)
 }
 
 // Unwrap returns the wrapped cause, or nil.
@@ -48,4 +48,4 @@ func (f *QuotaFailure) Unwrap() error { return f.err }
 // Is reports whether target is a [QuotaFailure] too.
 func (*QuotaFailure) Is(target error) bool { return is[*QuotaFailure](target) }
 
-func (v *QuotaViolation) describe() string { return join(": ", v.Subject, v.Description) }
+func (v *QuotaViolation) describe() string { return v.Description }

@@ -23,8 +23,8 @@ func AsUnimplemented(err error) (*UnimplementedFailure, bool) {
 	return errors.AsType[*UnimplementedFailure](err)
 }
 
-// Error returns the kind and the cause.
-func (f *UnimplementedFailure) Error() string { return text("unimplemented", "", f.err) }
+// Error returns the text of the kind.
+func (f *UnimplementedFailure) Error() string { return "unimplemented (yet)" }
 
 // Unwrap returns the wrapped cause, or nil.
 func (f *UnimplementedFailure) Unwrap() error { return f.err }
