@@ -50,7 +50,7 @@ test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root in
 	@.ci/install
 	cd internal/integration && $(GO_TEST) -short -p 8 -timeout 15m $(TESTFLAGS) ./...
 
-test-all: test test-services api-check lint long fuzz soak ## before a release and each night: all of it, and everything that takes long; hours
+test-all: test test-services api-check lint long fuzz soak ## before a release and each night: all of it, and everything that takes long; more than an hour
 
 gofmt: # the formatting of every file
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
