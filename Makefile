@@ -19,10 +19,13 @@ PUBLISHED   := . ./throttle/grpcthrottle ./throttle/redisstore
 # The modules whose tests need Go and a C compiler only.
 UNIT        := $(filter-out ./internal/integration,$(MODULES))
 
-# The packages of a list of modules, and those of them that count allocations. The race detector allocates, so
-# these run once more without it.
+# The packages of a list of modules.
 packages = $(patsubst %,%/...,$(1))
-COUNTING := $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test[A-Za-z]*Alloc' throttle otelthrottle)))
+
+# Tests that run without the race detector, which allocates and slows the simulator down: they count allocations, or
+# compare with known figures. And the packages that have such tests.
+NAMES        := Alloc|KnownFigures
+WITHOUT_RACE := $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test[A-Za-z]*($(NAMES))' throttle otelthrottle examples)))
 
 # More flags for go test, such as TESTFLAGS='-run Shed -count 10'.
 TESTFLAGS ?=
@@ -36,13 +39,13 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 # $(call each,modules,command) runs the command in every module, also after a failure, and fails if any failed.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test test-services test-all gofmt staticcheck alone unit allocations long fuzz lint vulncheck fmt api \
+.PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint vulncheck fmt api \
 	api-check bench soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: gofmt alone staticcheck unit allocations ## before each push: format, vet, staticcheck, unit tests; Go and a C compiler, 5 minutes
+test: gofmt alone staticcheck unit without-race ## before each push: format, vet, staticcheck, unit tests; Go and a C compiler, 5 minutes
 
 # A test that needs a server skips itself where the server is missing. After the installation, that is a failure.
 test-services: export SPILLWAY_REQUIRE_SERVICES := 1
@@ -64,8 +67,8 @@ staticcheck: # of each module alone too, which has compiled what this needs
 unit: # go test vets too; alone has done that
 	CGO_ENABLED=1 $(GO_TEST) $(RACE) -short -vet=off -timeout 15m $(TESTFLAGS) $(call packages,$(UNIT))
 
-allocations:
-	$(GO_TEST) -short -vet=off $(TESTFLAGS) -run Alloc $(addprefix ./,$(COUNTING))
+without-race:
+	$(GO_TEST) -short -vet=off $(TESTFLAGS) -run '$(NAMES)' $(addprefix ./,$(WITHOUT_RACE))
 
 long: export SPILLWAY_REQUIRE_SERVICES := 1
 long: # every test at its full length: with the race detector in the workspace, and each module alone without it
