@@ -87,7 +87,7 @@ func ending(t *testing.T, th *throttle.Throttle) {
 func (s *seen) group(t *testing.T, use func(*testing.T, *throttle.Throttle)) {
 	t.Helper()
 	hosts, err := throttle.NewGroup(func(string) throttle.Config {
-		return throttle.Config{Name: "hosts", Mode: throttle.Off, Hooks: s.tel.Hooks()}
+		return throttle.Config{Name: "hosts", Mode: throttle.ModeOff, Hooks: s.tel.Hooks()}
 	}, throttle.GroupConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func (s *seen) counted(t *testing.T) []int {
 
 // throttle makes one that lets everything through, and counts.
 func (s *seen) throttle(name string) *throttle.Throttle {
-	return throttle.Must(throttle.New(throttle.Config{Name: name, Mode: throttle.Off, Hooks: s.tel.Hooks()}))
+	return throttle.Must(throttle.New(throttle.Config{Name: name, Mode: throttle.ModeOff, Hooks: s.tel.Hooks()}))
 }
 
 // TestTheGuidesSeries counts the series of the process in docs/operating.md, and holds the page to the numbers.

@@ -133,10 +133,10 @@ func (s *shop) overload(th *throttle.Throttle) {
 	do(2, throttle.Important, s.taking(fast, nil), serves)
 	do(1, throttle.Important, s.taking(fast, nil), fails)
 	do(4, throttle.Medium, s.taking(fast, nil))
-	s.tune(th, throttle.Shadow)
+	s.tune(th, throttle.ModeShadow)
 	do(1, throttle.Important, s.taking(fast, nil))
 	do(1, throttle.Important, s.taking(fast, busy))
-	s.tune(th, throttle.Enforce)
+	s.tune(th, throttle.ModeEnforce)
 	if _, err := th.Admit(ctx, throttle.Low); err != nil {
 		s.t.Fatalf("Admit: got error %v want nil", err)
 	}

@@ -65,12 +65,12 @@ func freeCalls() []freeCall {
 		{name: "allowed at a probability", rejected: 60, fn: succeed},
 		{name: "shed", rejected: 60, sheds: true, fn: succeed, want: throttle.ErrShed},
 		{name: "shed, with a fallback", rejected: 60, sheds: true, fn: succeed, fallback: serves},
-		{name: "rejected", mode: throttle.Off, fn: returns(errBusy), want: errBusy},
+		{name: "rejected", mode: throttle.ModeOff, fn: returns(errBusy), want: errBusy},
 		{name: "rejected at a probability", rejected: 60, fn: returns(errBusy), want: errBusy},
 		{name: "not found", fn: returns(faults.NotFound), want: faults.NotFound},
 		{name: "plain error", fn: returns(errPlain), want: errPlain},
-		{name: "rejected, served by a fallback", mode: throttle.Off, fn: returns(errBusy), fallback: serves},
-		{name: "let through by Shadow", mode: throttle.Shadow, rejected: 60, sheds: true, fn: succeed},
+		{name: "rejected, served by a fallback", mode: throttle.ModeOff, fn: returns(errBusy), fallback: serves},
+		{name: "let through by Shadow", mode: throttle.ModeShadow, rejected: 60, sheds: true, fn: succeed},
 	}
 }
 

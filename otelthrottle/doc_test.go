@@ -139,7 +139,7 @@ func everyEnding(t testing.TB, l *lab, c throttle.Config, prepare func(*throttle
 func everyFallback(t testing.TB, l *lab) {
 	t.Helper()
 	s := &outcomeSwitch{outcome: throttle.Shed}
-	calm := l.throttle(t, throttle.Config{Name: "db", Priorities: 2, Mode: throttle.Off, Classify: s.classify})
+	calm := l.throttle(t, throttle.Config{Name: "db", Priorities: 2, Mode: throttle.ModeOff, Classify: s.classify})
 	worn := l.throttle(t, throttle.Config{Name: "db", Priorities: 2})
 	l.reject(t, worn, throttle.Important, 60)
 	for _, err := range append(errorsOfEveryFault(), nil) {
@@ -181,9 +181,9 @@ func TestSeriesPerThrottle(t *testing.T) {
 		l.reject(t, th, throttle.High, 60)
 		l.reject(t, th, throttle.Important, 20)
 	}
-	everyEnding(t, l, throttle.Config{Mode: throttle.Off}, func(*throttle.Throttle) {})
+	everyEnding(t, l, throttle.Config{Mode: throttle.ModeOff}, func(*throttle.Throttle) {})
 	for _, cause := range []func(*throttle.Throttle){own, above} {
-		everyEnding(t, l, throttle.Config{Mode: throttle.Shadow}, func(th *throttle.Throttle) {
+		everyEnding(t, l, throttle.Config{Mode: throttle.ModeShadow}, func(th *throttle.Throttle) {
 			cause(th)
 			l.sheds.Store(true)
 		})
@@ -220,7 +220,7 @@ const seriesOfAHistogram = 15 + 3
 // defaultEndings counts the ways in which a call can end where nobody changes the classification.
 func defaultEndings(t *testing.T) int {
 	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	for _, err := range append(errorsOfEveryFault(), nil) {
 		if errors.Is(err, throttle.ErrPanicked) { // which is no error that a function returns
 			_ = survive(func() { _ = th.Do(t.Context(), throttle.High, func(context.Context) error { panic("boom") }) })

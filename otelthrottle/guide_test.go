@@ -22,7 +22,7 @@ import (
 func rolledOut(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "stock",
-		Mode:  throttle.Shadow, // decides, counts and tells, and lets everything through
+		Mode:  throttle.ModeShadow, // decides, counts and tells, and lets everything through
 		Hooks: throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)),
 	}))
 	return th

@@ -12,9 +12,6 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// maxPriorities is how many priorities a throttle can have.
-const maxPriorities = 16
-
 // labels are the attributes of one source, made once each: to make them on a call, or anew at every collection, would cost
 // more than everything else.
 type labels struct {
@@ -24,9 +21,9 @@ type labels struct {
 	mu      sync.Mutex
 	observe map[labelKey][]metric.ObserveOption
 
-	record   [maxPriorities][throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
+	record   [throttle.MaxPriorities][throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
 	outcomes [throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]attribute.KeyValue]
-	spans    [maxPriorities]atomic.Pointer[spanStart]
+	spans    [throttle.MaxPriorities]atomic.Pointer[spanStart]
 }
 
 // labelKey is all that tells the series of a source apart.

@@ -141,7 +141,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	l.shed(t.Context(), t, th, throttle.Low, 2)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
-	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Shadow }); err != nil {
+	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow }); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)
 	}
 	l.sheds.Store(true)
@@ -205,7 +205,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 		"precondition", "quota", "shed", "timeout", "unimplemented",
 	}
 	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	for _, err := range errorsOfEveryFault() {
 		times(1, th, throttle.High, err)
 		times(1, th, throttle.High, fmt.Errorf("user 17: %w", err))

@@ -92,7 +92,7 @@ func (a *audit) fellBack(_ context.Context, e throttle.FallbackEvent) {
 func ends() []error {
 	return []error{
 		nil, nil, nil, errPlain, errBusy, errBusy, errBusy, faults.ResourceExhausted(), faults.NotFound, faults.PermissionDenied, faults.Bad(),
-		context.DeadlineExceeded, context.Canceled, throttle.RejectedError(errPlain), throttle.ErrShed,
+		context.DeadlineExceeded, context.Canceled, throttle.MarkRejected(errPlain), throttle.ErrShed,
 	}
 }
 
@@ -139,7 +139,7 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 	var aside sync.WaitGroup
 	var over atomic.Bool
 	aside.Go(func() {
-		for mode := throttle.Enforce; !over.Load(); mode = (mode + 1) % (throttle.Off + 1) {
+		for mode := throttle.ModeEnforce; !over.Load(); mode = (mode + 1) % (throttle.ModeOff + 1) {
 			for _, th := range throttles {
 				if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
 					t.Errorf("Tune: got error %v want nil", err)

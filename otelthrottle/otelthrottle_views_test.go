@@ -68,7 +68,7 @@ func TestViewThatDropsAMetric(t *testing.T) {
 // TestViewThatDropsErrorTypeOfTheHistogram is the advice of the package comment for fewer series.
 func TestViewThatDropsErrorTypeOfTheHistogram(t *testing.T) {
 	l := newLab(t, setup{meters: []sdkmetric.Option{dropKeys(otelthrottle.MetricCallDuration, otelthrottle.KeyErrorType)}})
-	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	for _, err := range errorsOfEveryFault() {
 		times(1, th, throttle.High, err)
 	}

@@ -121,10 +121,10 @@ func TestSpanStartsWithItsAttributes(t *testing.T) {
 		decision string
 		odds     float64
 	}{
-		{"calm", throttle.Enforce, 0, false, "admitted", 0},
-		{"at a probability", throttle.Enforce, 60, false, "admitted", 0.5},
-		{"in Shadow", throttle.Shadow, 60, true, "shadow_shed", 0.5},
-		{"in Off", throttle.Off, 60, true, "admitted", 0},
+		{"calm", throttle.ModeEnforce, 0, false, "admitted", 0},
+		{"at a probability", throttle.ModeEnforce, 60, false, "admitted", 0.5},
+		{"in Shadow", throttle.ModeShadow, 60, true, "shadow_shed", 0.5},
+		{"in Off", throttle.ModeOff, 60, true, "admitted", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func endings() []ending {
 		{"accepted with an error", returns(faults.NotFound), nil, "accepted", "missing", true},
 		{"accepted with any error", returns(errPlain), nil, "accepted", "_OTHER", true},
 		{"rejected", returns(errBusy), nil, "rejected", "availability", true},
-		{"rejected by mark", returns(throttle.RejectedError(errPlain)), nil, "rejected", "_OTHER", true},
+		{"rejected by mark", returns(throttle.MarkRejected(errPlain)), nil, "rejected", "_OTHER", true},
 		{"timed out", returns(context.DeadlineExceeded), nil, "rejected", "timeout", true},
 		{"cancelled", returns(context.Canceled), nil, "ignored", "canceled", true},
 		{"shed further in", returns(throttle.ErrShed), nil, "ignored", "shed", true},
@@ -260,20 +260,20 @@ func TestShedEventOnTheCallersSpan(t *testing.T) {
 		want    int
 		spans   []string
 	}{
-		{"Enforce", nil, throttle.Enforce, nil, 1, []string{"request"}},
-		{"Shadow", nil, throttle.Shadow, nil, 0, []string{"request", "throttle db"}},
-		{"Off", nil, throttle.Off, nil, 0, []string{"request", "throttle db"}},
-		{"root spans", []otelthrottle.Option{otelthrottle.WithRootSpans()}, throttle.Enforce, nil, 1, []string{"request"}},
-		{"filtered", []otelthrottle.Option{keepOnly("none")}, throttle.Enforce, nil, 0, []string{"request"}},
-		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, throttle.Enforce, nil, 0, []string{"request"}},
-		{"recorded but not sampled", nil, throttle.Enforce, samplerFunc(func(sdktrace.SamplingParameters) sdktrace.SamplingDecision {
+		{"Enforce", nil, throttle.ModeEnforce, nil, 1, []string{"request"}},
+		{"Shadow", nil, throttle.ModeShadow, nil, 0, []string{"request", "throttle db"}},
+		{"Off", nil, throttle.ModeOff, nil, 0, []string{"request", "throttle db"}},
+		{"root spans", []otelthrottle.Option{otelthrottle.WithRootSpans()}, throttle.ModeEnforce, nil, 1, []string{"request"}},
+		{"filtered", []otelthrottle.Option{keepOnly("none")}, throttle.ModeEnforce, nil, 0, []string{"request"}},
+		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, throttle.ModeEnforce, nil, 0, []string{"request"}},
+		{"recorded but not sampled", nil, throttle.ModeEnforce, samplerFunc(func(sdktrace.SamplingParameters) sdktrace.SamplingDecision {
 			return sdktrace.RecordOnly
 		}), 1, []string{"request"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, setup{options: append(tt.options, otelthrottle.WithoutDuration()), sampler: tt.sampler})
-			th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+			th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 			l.reject(t, th, throttle.Low, 60)
 			if err := th.Tune(func(u *throttle.Tuning) { u.Mode = tt.mode }); err != nil {
 				t.Fatalf("Tune: got error %v want nil", err)
@@ -318,9 +318,9 @@ func TestShedEventOfAnotherCause(t *testing.T) {
 // TestShedCallWithoutASpan has nobody to tell.
 func TestShedCallWithoutASpan(t *testing.T) {
 	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans()}})
-	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.Off})
+	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	l.reject(t, th, throttle.Low, 60)
-	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeEnforce })
 	l.spans.Reset()
 	l.shed(t.Context(), t, th, throttle.Low, 1)
 	l.wantSpans(t)

@@ -88,7 +88,7 @@ func (a *attempt) pass() error {
 	switch {
 	case a.shadow:
 		a.row[shadowed].Add(1)
-	case causeOf(a.gate) == Above:
+	case causeOf(a.gate) == CauseAbove:
 		a.row[shedAbove].Add(1)
 	default:
 		a.row[shedOwn].Add(1)
@@ -181,7 +181,7 @@ func (a *attempt) bookFailure(o Outcome, f Fault) {
 }
 
 func shadowPage(c Cause) page {
-	if c == Above {
+	if c == CauseAbove {
 		return shadowsAbove
 	}
 	return shadowsOwn

@@ -140,7 +140,7 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 				w.trips = ""
 				w.want(t, c.told...)
 				after := tier(th, throttle.High)
-				equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+count(c.shed))
+				equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+count(c.shed))
 				before.Ended[c.want][c.fault] += count(!c.shed)
 				equal(t, "admitted", after.Ended, before.Ended)
 				wantUsable(t, th)
@@ -241,7 +241,7 @@ func accidentProne(w *wreck) throttle.Hooks {
 // TestEveryStartHasOneFinish lets everything that a call runs, hooks and classifier included, panic or leave its goroutine at
 // random: Finished is told once for each Started, no call stays in flight, and each is in the totals once.
 func TestEveryStartHasOneFinish(t *testing.T) {
-	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off} {
+	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
 		t.Run(mode.String(), func(t *testing.T) {
 			w := &wreck{dice: rand.New(rand.NewPCG(1, 2)), odds: 0.2}
 			th := build(t, throttle.Config{
@@ -264,10 +264,10 @@ func TestEveryStartHasOneFinish(t *testing.T) {
 			}
 			equal(t, "calls in flight", inFlight(th), 0)
 			equal(t, "calls that ended", ended, uint64(sum.started))
-			if mode == throttle.Enforce {
+			if mode == throttle.ModeEnforce {
 				equal(t, "calls shed", shed, uint64(sum.shed))
 			}
-			if mode != throttle.Off && sum.shed == 0 {
+			if mode != throttle.ModeOff && sum.shed == 0 {
 				t.Error("calls shed: got 0, want some, or nothing has been tested")
 			}
 		})

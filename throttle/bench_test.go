@@ -76,7 +76,7 @@ func admittedCalls(t testing.TB) []freeCall {
 		{name: "clamped", call: around(ctx, t, throttle.Config{}, 100)},
 		{name: "ctxpriority", call: around(throttle.WithPriority(ctx, throttle.Low), t, throttle.Config{}, throttle.High)},
 		{name: "fallback", call: around(ctx, t, throttle.Config{}, throttle.High, fallback)},
-		{name: "off", call: around(ctx, t, throttle.Config{Mode: throttle.Off}, throttle.High)},
+		{name: "off", call: around(ctx, t, throttle.Config{Mode: throttle.ModeOff}, throttle.High)},
 		{name: "generic", call: func() error {
 			_, err := throttle.Do(ctx, generic, throttle.High, value)
 			return err
@@ -151,7 +151,7 @@ func listenedCalls(t testing.TB) []freeCall {
 
 // failedCalls end with an error of the function. The draws are lucky, so that none is shed.
 func failedCalls(t testing.TB) []freeCall {
-	marked := throttle.RejectedError(errPlain)
+	marked := throttle.MarkRejected(errPlain)
 	ends := []struct {
 		name     string
 		err, out error

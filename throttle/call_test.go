@@ -26,7 +26,7 @@ func endings() map[string]ending {
 		"ordinary": {errPlain, throttle.Accepted, throttle.FaultOther, errPlain},
 		"busy":     {errBusy, throttle.Rejected, throttle.FaultAvailability, errBusy},
 		"canceled": {context.Canceled, throttle.Ignored, throttle.FaultCanceled, context.Canceled},
-		"marked":   {throttle.RejectedError(errPlain), throttle.Rejected, throttle.FaultOther, errPlain},
+		"marked":   {throttle.MarkRejected(errPlain), throttle.Rejected, throttle.FaultOther, errPlain},
 		"panicked": {throttle.ErrPanicked, throttle.Ignored, throttle.FaultPanic, throttle.ErrPanicked},
 	}
 }
@@ -145,12 +145,12 @@ func TestAnEndedCallDoesNothingToTheNextOne(t *testing.T) {
 
 func TestACallInheritsNothingFromTheOneBeforeIt(t *testing.T) {
 	th := shedding(t, throttle.Config{})
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
 	for range 20 { // the memory is not used again every time
 		admit(t, th, throttle.High).Done(nil) // in Shadow: it would have been shed
 		admit(t, th, throttle.Low).Done(nil)
 	}
-	equal(t, "High calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.Own].Sum(), 20)
+	equal(t, "High calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Sum(), 20)
 	wantAdmitted(t, th, throttle.Low, 20, throttle.Accepted, throttle.FaultNone)
 }
 
@@ -229,7 +229,7 @@ func TestAShedCallIsTheZeroCall(t *testing.T) {
 	equal(t, "Call", call, throttle.Call{})
 	call.Done(nil)
 	after := tier(th, throttle.High)
-	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+1)
+	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+1)
 	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed")
 }
@@ -242,7 +242,7 @@ func TestTheEndOfAnAnsweredCallChangesNothing(t *testing.T) {
 	}{
 		"Done(nil)":              {func(c throttle.Call) { c.Done(nil) }, errPlain},
 		"Done(err)":              {func(c throttle.Call) { c.Done(errBusy) }, errBusy},
-		"Done(marked)":           {func(c throttle.Call) { c.Done(throttle.RejectedError(errBusy)) }, errBusy},
+		"Done(marked)":           {func(c throttle.Call) { c.Done(throttle.MarkRejected(errBusy)) }, errBusy},
 		"Finish":                 {func(c throttle.Call) { c.Finish(throttle.Rejected) }, errPlain},
 		"Answered again, Done":   {func(c throttle.Call) { c.Answered(errBusy); c.Done(nil) }, errPlain},
 		"Done, Answered":         {func(c throttle.Call) { c.Done(nil); c.Answered(errBusy) }, errPlain},
@@ -285,10 +285,10 @@ func TestAnswersAreKnownToTheNextDecision(t *testing.T) {
 
 func TestAnsweredInShadow(t *testing.T) {
 	th := shedding(t, throttle.Config{})
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
 	call := admit(t, th, throttle.High)
 	call.Answered(nil)
-	equal(t, "calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.Own].Outcome(throttle.Accepted), 1)
+	equal(t, "calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Outcome(throttle.Accepted), 1)
 	equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
 	call.Done(nil)
 	equal(t, "in flight after Done", inFlight(th), 0)

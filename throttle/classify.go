@@ -3,7 +3,7 @@ package throttle
 import (
 	"context"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Outcome is what became of a call, as far as the backend's capacity is concerned.
@@ -25,17 +25,17 @@ const (
 
 // String returns the outcome's word: "accepted", "rejected", "ignored" or "shed".
 func (o Outcome) String() string {
-	return words.Of("outcome", o, "accepted rejected ignored shed")
+	return enum.Name("outcome", o, "accepted rejected ignored shed")
 }
 
 // MarshalText returns the outcome's word, and an error if it has none.
-func (o Outcome) MarshalText() ([]byte, error) { return words.Marshal(o, Accepted, Shed) }
+func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted, Shed) }
 
 // UnmarshalText takes the outcome's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (o *Outcome) UnmarshalText(text []byte) error { return words.Unmarshal(o, text, Accepted, Shed) }
+func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(o, text, Accepted, Shed) }
 
 // Classifier says what an error tells about the backend's capacity. With ok false it has no opinion, and the next one
-// is asked. It never sees nil, nor an error marked with [RejectedError]: those are decided. It runs on the caller's goroutine,
+// is asked. It never sees nil, nor an error marked with [MarkRejected]: those are decided. It runs on the caller's goroutine,
 // with no lock held, and may call the throttle. Of the outcomes it can give Accepted, Rejected and Ignored; any other
 // counts as no opinion.
 type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
@@ -43,7 +43,7 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 // DefaultClassify is how a throttle classifies without a Config.Classify, and what it falls back on with one.
 //
 //   - nil is Accepted.
-//   - An error marked with [RejectedError] is Rejected, wherever in its tree the mark is.
+//   - An error marked with [MarkRejected] is Rejected, wherever in its tree the mark is.
 //   - [ErrShed], of what another throttle, a breaker, a bucket or a backoff shed inside the call, is Ignored: it says nothing about this backend.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded, os.ErrDeadlineExceeded and errors whose
 //     Timeout method returns true are Rejected.

@@ -43,11 +43,11 @@ func TestDefaultClassify(t *testing.T) {
 		"aborted":                 {faults.Aborted(), throttle.Accepted},
 		"shed elsewhere":          {&throttle.ShedError{Throttle: "other"}, throttle.Ignored},
 		"wraps ErrShed":           {fmt.Errorf("load: %w", throttle.ErrShed), throttle.Ignored},
-		"mark":                    {throttle.RejectedError(errPlain), throttle.Rejected},
-		"mark around not found":   {throttle.RejectedError(faults.NotFound), throttle.Rejected},
-		"mark deep":               {fmt.Errorf("a: %w", errors.Join(io.EOF, fmt.Errorf("b: %w", throttle.RejectedError(io.EOF)))), throttle.Rejected},
-		"mark before shed":        {errors.Join(throttle.ErrShed, throttle.RejectedError(errPlain)), throttle.Rejected},
-		"mark before canceled":    {throttle.RejectedError(context.Canceled), throttle.Rejected},
+		"mark":                    {throttle.MarkRejected(errPlain), throttle.Rejected},
+		"mark around not found":   {throttle.MarkRejected(faults.NotFound), throttle.Rejected},
+		"mark deep":               {fmt.Errorf("a: %w", errors.Join(io.EOF, fmt.Errorf("b: %w", throttle.MarkRejected(io.EOF)))), throttle.Rejected},
+		"mark before shed":        {errors.Join(throttle.ErrShed, throttle.MarkRejected(errPlain)), throttle.Rejected},
+		"mark before canceled":    {throttle.MarkRejected(context.Canceled), throttle.Rejected},
 		"shed before unavailable": {errors.Join(errBusy, throttle.ErrShed), throttle.Ignored},
 		"shed before canceled":    {errors.Join(context.Canceled, throttle.ErrShed), throttle.Ignored},
 		"deadline before cancel":  {errors.Join(context.Canceled, context.DeadlineExceeded), throttle.Rejected},
@@ -84,8 +84,8 @@ func TestTheClassifierIsAskedBeforeTheDefault(t *testing.T) {
 		"no opinion about ordinary":    {say(throttle.Rejected, false), errPlain, throttle.Accepted},
 		"Shed is no opinion":           {say(throttle.Shed, true), errBusy, throttle.Rejected},
 		"99 is no opinion":             {say(99, true), errPlain, throttle.Accepted},
-		"a mark is not its business":   {say(throttle.Accepted, true), throttle.RejectedError(errPlain), throttle.Rejected},
-		"nor is a mark that is nested": {say(throttle.Accepted, true), errors.Join(io.EOF, throttle.RejectedError(errPlain)), throttle.Rejected},
+		"a mark is not its business":   {say(throttle.Accepted, true), throttle.MarkRejected(errPlain), throttle.Rejected},
+		"nor is a mark that is nested": {say(throttle.Accepted, true), errors.Join(io.EOF, throttle.MarkRejected(errPlain)), throttle.Rejected},
 		"nor is success":               {say(throttle.Rejected, true), nil, throttle.Accepted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestWhatTheClassifierIsGiven(t *testing.T) {
 	})
 	times(1, th, throttle.High, wrapped)
 	times(1, th, throttle.High, nil)
-	times(1, th, throttle.High, throttle.RejectedError(errPlain))
+	times(1, th, throttle.High, throttle.MarkRejected(errPlain))
 	equal(t, "times asked", asked, 1)
 }
 

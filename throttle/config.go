@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Defaults and bounds of Config.
@@ -67,24 +67,24 @@ type Config struct {
 type Mode uint8
 
 const (
-	// Enforce sheds what should be shed.
-	Enforce Mode = iota
-	// Shadow decides and tells, but lets every call through: a dry run.
-	Shadow
-	// Off lets every call through and decides nothing, but still counts: a kill switch.
-	Off
+	// ModeEnforce sheds what should be shed.
+	ModeEnforce Mode = iota
+	// ModeShadow decides and tells, but lets every call through: a dry run.
+	ModeShadow
+	// ModeOff lets every call through and decides nothing, but still counts: a kill switch.
+	ModeOff
 )
 
 // String returns the mode's word: "enforce", "shadow" or "off".
 func (m Mode) String() string {
-	return words.Of("mode", m, "enforce shadow off")
+	return enum.Name("mode", m, "enforce shadow off")
 }
 
 // MarshalText returns the mode's word, and an error if it has none.
-func (m Mode) MarshalText() ([]byte, error) { return words.Marshal(m, Enforce, Off) }
+func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, ModeEnforce, ModeOff) }
 
 // UnmarshalText takes the mode's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (m *Mode) UnmarshalText(text []byte) error { return words.Unmarshal(m, text, Enforce, Off) }
+func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, ModeEnforce, ModeOff) }
 
 // withDefaults returns a copy in which no zero means a default any more.
 func (c Config) withDefaults() Config {
@@ -118,7 +118,7 @@ func (c *Config) validate() error {
 		}
 	}
 	refuse(c.Name == "" || len(c.Name) > longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
-	refuse(c.Priorities < 1 || c.Priorities > maxPriorities, "Priorities", c.Priorities, "1 to 16")
+	refuse(c.Priorities < 1 || c.Priorities > MaxPriorities, "Priorities", c.Priorities, "1 to 16")
 	refuse(c.Window < shortestWindow || c.Window > longestWindow, "Window", c.Window, "1s to 1h")
 	refuse(c.Policy > Tiered, "Policy", c.Policy, "SRE or Tiered")
 	refuse(!within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")

@@ -24,9 +24,9 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 		window throttle.WindowStats
 		after  float64 // the probability that the call leaves behind
 	}{
-		{mode: throttle.Enforce, ran: false, shed: 1, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
-		{mode: throttle.Shadow, ran: true, shadow: dry, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
-		{mode: throttle.Off, ran: true, ended: 1, window: throttle.WindowStats{Rejected: 60, Accepted: 1}, after: 59.0 / 121},
+		{mode: throttle.ModeEnforce, ran: false, shed: 1, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
+		{mode: throttle.ModeShadow, ran: true, shadow: dry, window: throttle.WindowStats{Rejected: 60, Shed: 1}, after: 61.0 / 121},
+		{mode: throttle.ModeOff, ran: true, ended: 1, window: throttle.WindowStats{Rejected: 60, Accepted: 1}, after: 59.0 / 121},
 	}
 	for _, c := range cases {
 		t.Run(c.mode.String(), func(t *testing.T) {
@@ -42,14 +42,14 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 				equal(t, "the function ran", ran(th, throttle.High, errPlain), c.ran)
 
 				got := tier(th, throttle.High)
-				equal(t, "shed", got.Shed[throttle.Own], c.shed)
-				equal(t, "would have been shed", got.ShadowShed[throttle.Own], c.shadow)
+				equal(t, "shed", got.Shed[throttle.CauseOwn], c.shed)
+				equal(t, "would have been shed", got.ShadowShed[throttle.CauseOwn], c.shadow)
 				equal(t, "admitted with an ordinary error", got.Ended[throttle.Accepted][throttle.FaultOther], c.ended)
 				equal(t, "admitted", got.Ended.Sum(), 60+c.ended)
 				equal(t, "window", got.Window, c.window)
 				equal(t, "in flight", got.InFlight, 0)
 				equal(t, "finished", finished, 60+count(c.ran))
-				equal(t, "finished in Shadow", shadows, count(c.mode == throttle.Shadow))
+				equal(t, "finished in Shadow", shadows, count(c.mode == throttle.ModeShadow))
 				if !near(th.RejectionProbability(throttle.High), c.after) {
 					t.Errorf("probability after it: got %v want %v", th.RejectionProbability(throttle.High), c.after)
 				}
@@ -62,7 +62,7 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 func TestShadowCountsRealOutcomesApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fate die
-		th := build(t, throttle.Config{Mode: throttle.Shadow, Rand: fate.throw})
+		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Rand: fate.throw})
 		rejectMany(t, th, throttle.High, 600)
 		rejectMany(t, th, throttle.Low, 60)
 		fate.sheds.Store(true)
@@ -77,10 +77,10 @@ func TestShadowCountsRealOutcomesApart(t *testing.T) {
 		equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
 		call.Finish(throttle.Rejected)
 
-		equal(t, "low, above", tier(th, throttle.Low).ShadowShed[throttle.Above], want)
-		equal(t, "low, own", tier(th, throttle.Low).ShadowShed[throttle.Own], throttle.Totals{})
+		equal(t, "low, above", tier(th, throttle.Low).ShadowShed[throttle.CauseAbove], want)
+		equal(t, "low, own", tier(th, throttle.Low).ShadowShed[throttle.CauseOwn], throttle.Totals{})
 		want[throttle.Rejected][throttle.FaultNone] = 1
-		equal(t, "high, own", tier(th, throttle.High).ShadowShed[throttle.Own], want)
+		equal(t, "high, own", tier(th, throttle.High).ShadowShed[throttle.CauseOwn], want)
 		wantAdmitted(t, th, throttle.High, 600, throttle.Rejected, throttle.FaultAvailability)
 		equal(t, "shed", tier(th, throttle.High).Shed, throttle.CauseTotals{})
 		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 600, Shed: 15})
@@ -101,11 +101,11 @@ func newPair(t *testing.T, seed uint64) *pair {
 			Mode: mode, Now: p.now, Rand: rand.New(rand.NewPCG(seed, seed)).Float64, Window: 10 * time.Second,
 			Hooks: throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) {
 				p.shed[i][len(p.shed[i])-1] = true
-				equal(t, "ShedEvent.Shadow", e.Shadow, mode == throttle.Shadow)
+				equal(t, "ShedEvent.Shadow", e.Shadow, mode == throttle.ModeShadow)
 			}},
 		})
 	}
-	p.enforce, p.shadow = twin(0, throttle.Enforce), twin(1, throttle.Shadow)
+	p.enforce, p.shadow = twin(0, throttle.ModeEnforce), twin(1, throttle.ModeShadow)
 	return p
 }
 
@@ -161,7 +161,7 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 func TestOffCountsAndDecidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{
-			Mode: throttle.Off, Rand: func() float64 { t.Error("got the dice thrown, want them left alone"); return 0 },
+			Mode: throttle.ModeOff, Rand: func() float64 { t.Error("got the dice thrown, want them left alone"); return 0 },
 			Hooks: throttle.Hooks{
 				Shed: func(context.Context, throttle.ShedEvent) { t.Error("got Shed told, want nothing shed") },
 				Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
@@ -178,7 +178,7 @@ func TestOffCountsAndDecidesNothing(t *testing.T) {
 		got := tier(th, throttle.High)
 		equal(t, "window", got.Window, throttle.WindowStats{Rejected: 1000})
 		equal(t, "probability", near(got.Probability, 1000.0/1060), true)
-		equal(t, "cause of low", tier(th, throttle.Low).Cause, throttle.Above)
+		equal(t, "cause of low", tier(th, throttle.Low).Cause, throttle.CauseAbove)
 		time.Sleep(time.Minute + time.Second)
 		equal(t, "probability, when all is forgotten", th.RejectionProbability(throttle.High), 0)
 		wantAdmitted(t, th, throttle.High, 1000, throttle.Rejected, throttle.FaultAvailability)
@@ -187,7 +187,7 @@ func TestOffCountsAndDecidesNothing(t *testing.T) {
 
 // TestEverySwitchTakesEffectWithTheNextCall, in an overload, between any two modes and back.
 func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
-	modes := []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off}
+	modes := []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff}
 	for _, from := range modes {
 		for _, to := range modes {
 			t.Run(from.String()+" to "+to.String(), func(t *testing.T) {
@@ -199,12 +199,12 @@ func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
 					if before.Probability < 0.5 {
 						t.Fatalf("probability: got %v want an overload", before.Probability)
 					}
-					equal(t, mode.String()+": the function ran", ran(th, throttle.High, errBusy), mode != throttle.Enforce)
+					equal(t, mode.String()+": the function ran", ran(th, throttle.High, errBusy), mode != throttle.ModeEnforce)
 					after := tier(th, throttle.High)
-					equal(t, mode.String()+": shed", after.Shed[throttle.Own]-before.Shed[throttle.Own], count(mode == throttle.Enforce))
-					equal(t, mode.String()+": would have been shed", after.ShadowShed[throttle.Own].Sum()-before.ShadowShed[throttle.Own].Sum(),
-						count(mode == throttle.Shadow))
-					equal(t, mode.String()+": admitted", after.Ended.Sum()-before.Ended.Sum(), count(mode == throttle.Off))
+					equal(t, mode.String()+": shed", after.Shed[throttle.CauseOwn]-before.Shed[throttle.CauseOwn], count(mode == throttle.ModeEnforce))
+					equal(t, mode.String()+": would have been shed", after.ShadowShed[throttle.CauseOwn].Sum()-before.ShadowShed[throttle.CauseOwn].Sum(),
+						count(mode == throttle.ModeShadow))
+					equal(t, mode.String()+": admitted", after.Ended.Sum()-before.Ended.Sum(), count(mode == throttle.ModeOff))
 					equal(t, mode.String()+": Stats.Mode", th.Stats().Mode, mode)
 				}
 			})
@@ -216,14 +216,14 @@ func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
 func TestACallKeepsTheModeItBeganWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fate die
-		th := build(t, throttle.Config{Mode: throttle.Shadow, Rand: fate.throw})
+		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Rand: fate.throw})
 		rejectMany(t, th, throttle.High, 60)
 		fate.sheds.Store(true)
 		call, err := th.Admit(t.Context(), throttle.High)
 		equal(t, "Admit in Shadow", err, nil)
-		setMode(t, th, throttle.Enforce)
+		setMode(t, th, throttle.ModeEnforce)
 		call.Done(errBusy)
-		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed[throttle.Own].Outcome(throttle.Rejected), 1)
+		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Outcome(throttle.Rejected), 1)
 		equal(t, "admitted", tier(th, throttle.High).Ended.Sum(), 60)
 		_, err = th.Admit(t.Context(), throttle.High)
 		equal(t, "the next one is shed", errors.Is(err, throttle.ErrShed), true)

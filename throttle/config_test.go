@@ -24,7 +24,7 @@ func TestTheDefaults(t *testing.T) {
 		tiers[p].Priority = throttle.Priority(p)
 	}
 	want := throttle.Stats{
-		Name: "recommendations", Policy: throttle.SRE, Mode: throttle.Enforce, Ratio: 2, MinimumRate: 1,
+		Name: "recommendations", Policy: throttle.SRE, Mode: throttle.ModeEnforce, Ratio: 2, MinimumRate: 1,
 		Window: time.Minute, Priorities: tiers[:],
 	}
 	if got := th.Stats(); !reflect.DeepEqual(got, want) {
@@ -111,8 +111,8 @@ func TestNewTakesWhatIsJustInRange(t *testing.T) {
 		"smallest target":        {TargetRejection: 0.01},
 		"largest target":         {TargetRejection: 0.5},
 		"negative zeros":         {Ratio: math.Copysign(0, -1), MinimumRate: math.Copysign(0, -1), TargetRejection: math.Copysign(0, -1)},
-		"shadow":                 {Mode: throttle.Shadow},
-		"off":                    {Mode: throttle.Off},
+		"shadow":                 {Mode: throttle.ModeShadow},
+		"off":                    {Mode: throttle.ModeOff},
 		"a name with everything": {Name: "räcommendations \"x\" %d\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

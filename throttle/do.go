@@ -3,7 +3,7 @@ package throttle
 import "context"
 
 // Fallback serves a call that was shed (local is true), or whose function returned an error (local is false). It gets that
-// error, without a [RejectedError] mark, and what it returns is what the call returns.
+// error, without a [MarkRejected] mark, and what it returns is what the call returns.
 type Fallback = func(ctx context.Context, err error, local bool) error
 
 // FallbackOf is the [Fallback] of a call that returns a value.

@@ -36,13 +36,13 @@ func TestTheFallbackServesAShedCall(t *testing.T) {
 	after := tier(th, throttle.High)
 	equal(t, "fallbacks of shed calls", after.Fallbacks[throttle.Shed][throttle.FaultNone], 2)
 	equal(t, "fallbacks in all", after.Fallbacks.Sum(), 2)
-	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+2)
+	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+2)
 	equal(t, "a fallback adds nothing to the admitted calls", after.Ended, before.Ended)
 }
 
 func TestTheFallbackServesACallThatFailed(t *testing.T) {
 	wrapped := fmt.Errorf("load: %w", errPlain)
-	markInside := fmt.Errorf("load: %w", throttle.RejectedError(errPlain))
+	markInside := fmt.Errorf("load: %w", throttle.MarkRejected(errPlain))
 	for name, c := range map[string]struct {
 		returned, seen error
 		outcome        throttle.Outcome
@@ -52,7 +52,7 @@ func TestTheFallbackServesACallThatFailed(t *testing.T) {
 		"wrapped":     {wrapped, wrapped, throttle.Accepted, throttle.FaultOther},
 		"busy":        {errBusy, errBusy, throttle.Rejected, throttle.FaultAvailability},
 		"canceled":    {context.Canceled, context.Canceled, throttle.Ignored, throttle.FaultCanceled},
-		"marked":      {throttle.RejectedError(wrapped), wrapped, throttle.Rejected, throttle.FaultOther},
+		"marked":      {throttle.MarkRejected(wrapped), wrapped, throttle.Rejected, throttle.FaultOther},
 		"mark inside": {markInside, markInside, throttle.Rejected, throttle.FaultOther},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestTheFallbackDoesNotRunForACallThatWentWell(t *testing.T) {
 	th := build(t, throttle.Config{})
 	err := th.Do(context.Background(), throttle.High, returns(nil), unwantedFallback(t))
 	equal(t, "Do", err, nil)
-	equal(t, "RejectedError(nil) is no error",
-		th.Do(context.Background(), throttle.High, returns(throttle.RejectedError(nil)), unwantedFallback(t)), nil)
+	equal(t, "MarkRejected(nil) is no error",
+		th.Do(context.Background(), throttle.High, returns(throttle.MarkRejected(nil)), unwantedFallback(t)), nil)
 	wantAdmitted(t, th, throttle.High, 2, throttle.Accepted, throttle.FaultNone)
 }
 
@@ -119,14 +119,14 @@ func TestANilFallbackIsNone(t *testing.T) {
 
 func TestTheFallbacksOwnErrorLeavesTheCall(t *testing.T) {
 	quota := faults.ResourceExhausted()
-	markInside := fmt.Errorf("cache: %w", throttle.RejectedError(io.EOF))
+	markInside := fmt.Errorf("cache: %w", throttle.MarkRejected(io.EOF))
 	for name, c := range map[string]struct {
 		returned, want error
 		fault          throttle.Fault
 	}{
 		"ordinary":         {io.EOF, io.EOF, throttle.FaultOther},
 		"busy itself":      {quota, quota, throttle.FaultQuota},
-		"its mark is off":  {throttle.RejectedError(io.EOF), io.EOF, throttle.FaultOther},
+		"its mark is off":  {throttle.MarkRejected(io.EOF), io.EOF, throttle.FaultOther},
 		"its inner stays":  {markInside, markInside, throttle.FaultOther},
 		"fn's once more":   {errPlain, errPlain, throttle.FaultOther},
 		"its deadline hit": {context.DeadlineExceeded, context.DeadlineExceeded, throttle.FaultTimeout},

@@ -28,7 +28,7 @@ func TestDoRunsTheFunctionOnceAndReturnsNil(t *testing.T) {
 }
 
 func TestDoReturnsTheErrorWithoutItsOutermostMark(t *testing.T) {
-	mark := throttle.RejectedError
+	mark := throttle.MarkRejected
 	inner, wrapped := mark(errPlain), fmt.Errorf("load the product: %w", errPlain)
 	mine, deep, joined := &own{}, fmt.Errorf("load: %w", inner), errors.Join(io.EOF, inner)
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestAShedCallIsNotMade(t *testing.T) {
 	equal(t, "Do[T]: value", value, "")
 
 	after := tier(th, throttle.High)
-	equal(t, "shed", after.Shed[throttle.Own], before.Shed[throttle.Own]+2)
+	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+2)
 	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed", "shed")
 }

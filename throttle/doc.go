@@ -20,7 +20,7 @@
 //
 // A call is admitted or shed. An admitted call ends accepted (the backend did its work, even if the answer is an
 // ordinary error), rejected (the backend was out of capacity) or ignored (it says nothing about capacity). [DefaultClassify] tells
-// them apart; Config.Classify and [RejectedError] tell it more.
+// them apart; Config.Classify and [MarkRejected] tell it more.
 //
 // # The decision
 //

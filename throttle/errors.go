@@ -65,9 +65,9 @@ func shedErrors(c *Config) []error {
 // rejectedError marks an error as the backend's refusal. It is transparent otherwise.
 type rejectedError struct{ err error }
 
-// RejectedError marks err as the backend's: whatever it is, the call counts as [Rejected]. [Throttle.Do] takes the outermost
+// MarkRejected marks err as the backend's: whatever it is, the call counts as [Rejected]. [Throttle.Do] takes the outermost
 // mark off before it hands the error on; a mark that is itself wrapped works as well and stays, unseen. Nil stays nil.
-func RejectedError(err error) error {
+func MarkRejected(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -77,16 +77,16 @@ func TestAShedErrOfOnesOwnIsWrapped(t *testing.T) {
 
 func TestErrShedIsNotWhatABackendSays(t *testing.T) {
 	th := build(t, throttle.Config{})
-	for name, err := range map[string]error{"busy": errBusy, "marked": throttle.RejectedError(errPlain), "plain": errPlain} {
+	for name, err := range map[string]error{"busy": errBusy, "marked": throttle.MarkRejected(errPlain), "plain": errPlain} {
 		got := th.Do(context.Background(), throttle.High, returns(err))
 		equal(t, name+": errors.Is(err, ErrShed)", errors.Is(got, throttle.ErrShed), false)
 	}
 }
 
-func TestRejectedError(t *testing.T) {
-	equal(t, "RejectedError(nil)", throttle.RejectedError(nil), nil)
+func TestMarkRejected(t *testing.T) {
+	equal(t, "MarkRejected(nil)", throttle.MarkRejected(nil), nil)
 	wrapped := fmt.Errorf("read: %w", &teapot{1})
-	marked := throttle.RejectedError(wrapped)
+	marked := throttle.MarkRejected(wrapped)
 	equal(t, "message", marked.Error(), wrapped.Error())
 	equal(t, "errors.Is(marked, what was marked)", errors.Is(marked, wrapped), true)
 	var inside *teapot

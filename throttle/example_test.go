@@ -230,10 +230,10 @@ func ExampleWithPriority() {
 	// low 0
 }
 
-func ExampleRejectedError() {
+func ExampleMarkRejected() {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
 	err := th.Do(ctx, throttle.Medium, func(context.Context) error {
-		return throttle.RejectedError(errors.New("too many connections"))
+		return throttle.MarkRejected(errors.New("too many connections"))
 	})
 	fmt.Println(err)
 	fmt.Println("rejected:", th.Stats().Priorities[throttle.Medium].Window.Rejected)
@@ -261,10 +261,10 @@ func ExampleFirst() {
 
 // A throttle in Shadow sheds nothing, but tells what it would have shed.
 func ExampleMode() {
-	th := struggling(throttle.Config{Mode: throttle.Shadow})
+	th := struggling(throttle.Config{Mode: throttle.ModeShadow})
 	fmt.Println("in shadow the backend rejects it:", faults.IsUnavailable(th.Do(ctx, throttle.Low, down)))
 
-	err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.Enforce })
+	err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeEnforce })
 	fmt.Println("tuned:", err)
 	fmt.Println("enforced:", th.Do(ctx, throttle.Low, down))
 	// Output:
@@ -348,7 +348,7 @@ func ExampleMode_UnmarshalText() {
 
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.TextVar(&settings.Mode, "throttle", throttle.Enforce, "`enforce`, shadow or off")
+	flags.TextVar(&settings.Mode, "throttle", throttle.ModeEnforce, "`enforce`, shadow or off")
 	fmt.Println(flags.Parse([]string{"-throttle", "on"}))
 	// Output:
 	// shadow medium <nil>

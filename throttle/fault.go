@@ -6,7 +6,7 @@ import (
 
 	"github.com/deixis/faults"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Fault is the kind of an error, from a closed set, so that it can label a metric. Zero is no error.
@@ -50,15 +50,15 @@ const (
 
 // String returns the fault's word: "availability", "quota", "timeout" and so on, "none" for [FaultNone].
 func (f Fault) String() string {
-	return words.Of("fault", f, "none availability quota authentication permission bad conflict missing precondition unimplemented timeout canceled shed panic other")
+	return enum.Name("fault", f, "none availability quota authentication permission bad conflict missing precondition unimplemented timeout canceled shed panic other")
 }
 
 // MarshalText returns the fault's word, and an error if it has none.
-func (f Fault) MarshalText() ([]byte, error) { return words.Marshal(f, FaultNone, FaultOther) }
+func (f Fault) MarshalText() ([]byte, error) { return enum.Marshal(f, FaultNone, FaultOther) }
 
 // UnmarshalText takes the fault's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (f *Fault) UnmarshalText(text []byte) error {
-	return words.Unmarshal(f, text, FaultNone, FaultOther)
+	return enum.Unmarshal(f, text, FaultNone, FaultOther)
 }
 
 // FaultOf returns the kind of err: of the kinds that its tree of wrapped errors holds, the outermost.
@@ -74,7 +74,7 @@ func FaultOf(err error) Fault {
 type findings struct {
 	first  Fault
 	seen   uint32 // one bit per Fault
-	marked bool   // by RejectedError
+	marked bool   // by MarkRejected
 	budget int    // nodes left to visit: a tree may be endless
 }
 

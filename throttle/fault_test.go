@@ -48,7 +48,7 @@ func TestFaultOfEveryKind(t *testing.T) {
 			equal(t, "wrapped", throttle.FaultOf(fmt.Errorf("load: %w", fmt.Errorf("get: %w", k.bare))), k.fault)
 			equal(t, "joined", throttle.FaultOf(errors.Join(io.EOF, k.bare)), k.fault)
 			equal(t, "two %w", throttle.FaultOf(fmt.Errorf("%w after %w", io.EOF, k.bare)), k.fault)
-			equal(t, "marked", throttle.FaultOf(throttle.RejectedError(k.bare)), k.fault)
+			equal(t, "marked", throttle.FaultOf(throttle.MarkRejected(k.bare)), k.fault)
 			equal(t, "word", k.fault.String(), k.word)
 			if k.wrap != nil {
 				equal(t, "around another error", throttle.FaultOf(k.wrap(io.EOF)), k.fault)
@@ -138,7 +138,7 @@ func TestTreesOfErrorsThatAreTooLarge(t *testing.T) {
 		"wraps itself":             {&knot{}, throttle.FaultOther, throttle.Accepted},
 		"wraps itself twice":       {twice, throttle.FaultOther, throttle.Accepted},
 		"a fault before the loop":  {beside, throttle.FaultAvailability, throttle.Rejected},
-		"a mark around a loop":     {throttle.RejectedError(&knot{}), throttle.FaultOther, throttle.Rejected},
+		"a mark around a loop":     {throttle.MarkRejected(&knot{}), throttle.FaultOther, throttle.Rejected},
 		"10,000 deep":              {deep, throttle.FaultOther, throttle.Accepted},
 		"10,000 deep under a kind": {faults.WithUnavailable(deep, 0), throttle.FaultAvailability, throttle.Rejected},
 		"100,000 wide":             {errors.Join(wide...), throttle.FaultOther, throttle.Accepted},
@@ -289,7 +289,7 @@ func (b *tree) grow() error {
 	case 5:
 		return late{timeout: x%32 == 5, err: b.grow()}
 	case 6:
-		err := throttle.RejectedError(b.grow())
+		err := throttle.MarkRejected(b.grow())
 		b.marked = b.marked || err != nil
 		return err
 	case 7:

@@ -29,7 +29,7 @@ const (
 
 // gates holds a throttle's gates and what is needed to set them.
 type gates struct {
-	words [maxPriorities]atomic.Uint64
+	words [MaxPriorities]atomic.Uint64
 	until atomic.Int64 // the end of the bucket in which they were set: they must not be believed longer
 	seed  uint64       // of the draws
 	_     [48]byte
@@ -77,9 +77,9 @@ func oddsOf(gate uint64) float64 { return float64(gate>>oddsShift) / oddsUnits }
 // causeOf is the cause that a gate holds.
 func causeOf(gate uint64) Cause {
 	if gate&causedAbove != 0 {
-		return Above
+		return CauseAbove
 	}
-	return Own
+	return CauseOwn
 }
 
 // weigh decides about a call at a watched gate. It returns the gate that it decided at.
@@ -160,7 +160,7 @@ func (t *Throttle) setGates() {
 	}
 	until := t.window.Ends()
 	t.window.Read(g.reading)
-	if tuning.Mode == Off {
+	if tuning.Mode == ModeOff {
 		clear(g.verdicts) // nothing is decided: every gate is open
 	} else {
 		t.decide(g.reading, tuning, g.verdicts)
@@ -210,13 +210,13 @@ func (t *Throttle) openGates(harmless uint32) {
 func (g *gates) gateFor(p int, policy Policy, mode Mode) uint64 {
 	v := g.verdicts[p]
 	gate := uint64(v.probability*oddsUnits) << oddsShift
-	if mode == Shadow {
+	if mode == ModeShadow {
 		gate |= onlyShadow
 	}
 	if policy == Tiered || g.reading.Span[p].Rejected > 0 {
 		gate |= answering
 	}
-	if v.cause == Above {
+	if v.cause == CauseAbove {
 		gate |= causedAbove
 	}
 	return gate

@@ -360,7 +360,7 @@ func TestALoopOverAllMayCallTheGroup(t *testing.T) {
 			member(t, g, "c")
 			_, ok := g.Lookup("a")
 			equal(t, "a is found", ok, true)
-			equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
+			equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff }), nil)
 			_ = g.Close()
 		}
 	}
@@ -371,19 +371,19 @@ func TestAGroupIsTunedAsAWhole(t *testing.T) {
 	var r register
 	g := newGroup(t, r.config, throttle.GroupConfig{})
 	a := member(t, g, "a")
-	off := func(u *throttle.Tuning) { u.Mode = throttle.Off }
+	off := func(u *throttle.Tuning) { u.Mode = throttle.ModeOff }
 	equal(t, "Tune", g.Tune(off), nil)
 	equal(t, "Tune again", g.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
 	for name, th := range map[string]*throttle.Throttle{"one that was there": a, "one that comes later": member(t, g, "b")} {
-		equal(t, name+": mode", th.Stats().Mode, throttle.Off)
+		equal(t, name+": mode", th.Stats().Mode, throttle.ModeOff)
 		equal(t, name+": ratio", th.Stats().Ratio, 3.0)
 	}
-	err := g.Tune(func(u *throttle.Tuning) { u.Ratio, u.Mode = 0.5, throttle.Enforce })
+	err := g.Tune(func(u *throttle.Tuning) { u.Ratio, u.Mode = 0.5, throttle.ModeEnforce })
 	if err == nil || !strings.Contains(err.Error(), "Tuning.Ratio is 0.5") {
 		t.Errorf("out of range: got error %v want one that names the field", err)
 	}
 	for _, key := range []string{"a", "b", "c"} {
-		equal(t, key+": mode after a change that was refused", member(t, g, key).Stats().Mode, throttle.Off)
+		equal(t, key+": mode after a change that was refused", member(t, g, key).Stats().Mode, throttle.ModeOff)
 	}
 	if err := g.Tune(nil); err == nil {
 		t.Error("Tune(nil): got no error")
@@ -403,12 +403,12 @@ func TestAGroupIsTunedWhileAThrottleIsMade(t *testing.T) {
 			if !tuned {
 				tuned = true
 				equal(t, "Tune", g.Tune(func(u *throttle.Tuning) {
-					u.Mode = throttle.Shadow
+					u.Mode = throttle.ModeShadow
 				}), nil)
 			}
 		}}}
 	}, throttle.GroupConfig{})
-	equal(t, "mode", member(t, g, "a").Stats().Mode, throttle.Shadow)
+	equal(t, "mode", member(t, g, "a").Stats().Mode, throttle.ModeShadow)
 }
 
 // What is fine for one member may be out of range for another, which cannot be made then.
@@ -436,12 +436,12 @@ func TestAGroupIsTunedWhileAThrottleIsTuned(t *testing.T) {
 		u.Ratio = 3
 		if !once {
 			once = true
-			equal(t, "Tune within", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Off }), nil)
+			equal(t, "Tune within", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff }), nil)
 		}
 	}), nil)
 	stats := member(t, g, "a").Stats()
 	equal(t, "ratio", stats.Ratio, 3.0)
-	equal(t, "mode", stats.Mode, throttle.Off)
+	equal(t, "mode", stats.Mode, throttle.ModeOff)
 	equal(t, "made", len(r.created), 1)
 }
 

@@ -28,11 +28,11 @@ func switchTo(th *throttle.Throttle, word string) error {
 func turned(th *throttle.Throttle) []func() error {
 	return []func() error{
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.Off }) // the kill switch: lets all through, and counts on
+			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeOff }) // the kill switch: lets all through, and counts on
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.Shadow }) // lets all through, and tells what it would have shed
+			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeShadow }) // lets all through, and tells what it would have shed
 			return err
 		},
 		func() error {
@@ -86,13 +86,13 @@ func asked(ctx context.Context, ask func(context.Context) (string, error)) (stri
 }
 
 func TestModesBySettings(t *testing.T) {
-	th := struggling(throttle.Config{Mode: throttle.Shadow})
-	for _, want := range []throttle.Mode{throttle.Enforce, throttle.Off, throttle.Shadow} {
+	th := struggling(throttle.Config{Mode: throttle.ModeShadow})
+	for _, want := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeOff, throttle.ModeShadow} {
 		if err := switchTo(th, want.String()); err != nil || th.Stats().Mode != want {
 			t.Errorf("%v: got %v, error %v", want, th.Stats().Mode, err)
 		}
 	}
-	if err := switchTo(th, "on"); err == nil || th.Stats().Mode != throttle.Shadow {
+	if err := switchTo(th, "on"); err == nil || th.Stats().Mode != throttle.ModeShadow {
 		t.Errorf("a word that is none: got %v, error %v want an error and no change", th.Stats().Mode, err)
 	}
 }
@@ -100,9 +100,9 @@ func TestModesBySettings(t *testing.T) {
 func TestTheRunbooksTurns(t *testing.T) {
 	th := struggling(throttle.Config{})
 	want := []throttle.Tuning{
-		{Ratio: 2, MinimumRate: 1, Mode: throttle.Off},
-		{Ratio: 2, MinimumRate: 1, Mode: throttle.Shadow},
-		{Ratio: 3, MinimumRate: 10, Mode: throttle.Shadow},
+		{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeOff},
+		{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeShadow},
+		{Ratio: 3, MinimumRate: 10, Mode: throttle.ModeShadow},
 	}
 	for i, turn := range turned(th) {
 		err := turn()

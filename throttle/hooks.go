@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/inorder"
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
+	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
 // Hooks are told what a throttle does. Any field may be nil, and a nil field costs nothing.
@@ -73,10 +73,10 @@ type FallbackEvent struct {
 type Cause uint8
 
 const (
-	// Own is the cause if mostly the call's own priority was rejected.
-	Own Cause = iota
-	// Above is the cause if mostly higher priorities were, which share the backend.
-	Above
+	// CauseOwn is the cause if mostly the call's own priority was rejected.
+	CauseOwn Cause = iota
+	// CauseAbove is the cause if mostly higher priorities were, which share the backend.
+	CauseAbove
 
 	// NumCauses is the number of causes.
 	NumCauses = iota
@@ -84,14 +84,16 @@ const (
 
 // String returns the cause's word: "own" or "above".
 func (c Cause) String() string {
-	return words.Of("cause", c, "own above")
+	return enum.Name("cause", c, "own above")
 }
 
 // MarshalText returns the cause's word, and an error if it has none.
-func (c Cause) MarshalText() ([]byte, error) { return words.Marshal(c, Own, Above) }
+func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseAbove) }
 
 // UnmarshalText takes the cause's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (c *Cause) UnmarshalText(text []byte) error { return words.Unmarshal(c, text, Own, Above) }
+func (c *Cause) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(c, text, CauseOwn, CauseAbove)
+}
 
 // JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
 // reverse order, the others in order. A hook that panics keeps those after it from being told, but for Finished: each runs, because
@@ -100,45 +102,13 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
 		joined = Hooks{
-			Created:  inorder.One(joined.Created, h.Created),
-			Closed:   inorder.One(joined.Closed, h.Closed),
-			Shed:     inorder.Two(joined.Shed, h.Shed),
-			Started:  threaded(joined.Started, h.Started),
-			Finished: unwound(h.Finished, joined.Finished),
-			FellBack: inorder.Two(joined.FellBack, h.FellBack),
+			Created:  hook.Join1(joined.Created, h.Created),
+			Closed:   hook.Join1(joined.Closed, h.Closed),
+			Shed:     hook.Join2(joined.Shed, h.Shed),
+			Started:  hook.JoinContext(joined.Started, h.Started),
+			Finished: hook.JoinReverse(joined.Finished, h.Finished),
+			FellBack: hook.Join2(joined.FellBack, h.FellBack),
 		}
 	}
 	return joined
-}
-
-func threaded[E any](first, second func(context.Context, E) context.Context) func(context.Context, E) context.Context {
-	if first == nil {
-		return second
-	}
-	if second == nil {
-		return first
-	}
-	return func(ctx context.Context, e E) context.Context {
-		if next := first(ctx, e); next != nil {
-			ctx = next
-		}
-		if next := second(ctx, e); next != nil {
-			ctx = next
-		}
-		return ctx
-	}
-}
-
-// unwound joins two functions of which the second runs even if the first panics, or ends its goroutine.
-func unwound[E any](first, second func(context.Context, E)) func(context.Context, E) {
-	if first == nil {
-		return second
-	}
-	if second == nil {
-		return first
-	}
-	return func(ctx context.Context, e E) {
-		defer second(ctx, e)
-		first(ctx, e)
-	}
 }

@@ -107,7 +107,7 @@ func TestNowIsNeverReadUnderALock(t *testing.T) {
 		_ = th.Do(t.Context(), throttle.High, returns(errBusy))
 	}
 	_, _ = th.Stats(), th.RejectionProbability(throttle.High)
-	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.Shadow })
+	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
 	if readings < 20 {
 		t.Errorf("readings of the clock: got %d, want at least one per call", readings)
 	}

@@ -40,7 +40,7 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 			want: []string{"started medium at 0.00", "fn", "finished medium rejected availability after 3s: " + errBusy.Error()},
 		},
 		{
-			name: "rejected by a mark, which does not leave", end: throttle.RejectedError(errPlain),
+			name: "rejected by a mark, which does not leave", end: throttle.MarkRejected(errPlain),
 			want: []string{"started medium at 0.00", "fn", "finished medium rejected other after 3s: no such product"},
 		},
 		{
@@ -55,7 +55,7 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 			},
 		},
 		{
-			name: "failed, and the fallback too", end: errPlain, fallback: fallsTo(throttle.RejectedError(context.DeadlineExceeded)),
+			name: "failed, and the fallback too", end: errPlain, fallback: fallsTo(throttle.MarkRejected(context.DeadlineExceeded)),
 			want: []string{
 				"started medium at 0.00", "fn", "fallback", "fell back medium accepted: context deadline exceeded",
 				"finished medium accepted other after 3s: context deadline exceeded, fell back",
@@ -86,25 +86,25 @@ func TestHooksAreToldEachMomentInOrder(t *testing.T) {
 			want: []string{"shed medium at 0.50, own", "fallback", "fell back medium shed: no such product"},
 		},
 		{
-			name: "would have been shed", mode: throttle.Shadow, before: rejected60, shed: true, end: errBusy, fallback: fallsTo(nil),
+			name: "would have been shed", mode: throttle.ModeShadow, before: rejected60, shed: true, end: errBusy, fallback: fallsTo(nil),
 			want: []string{
 				"shed medium at 0.50, own, in shadow", "started medium at 0.50, in shadow", "fn", "fallback",
 				"fell back medium rejected: <nil>", "finished medium rejected availability after 3s: <nil>, fell back",
 			},
 		},
 		{
-			name: "would have been shed for what was rejected above", mode: throttle.Shadow, before: rejectedAbove, shed: true,
+			name: "would have been shed for what was rejected above", mode: throttle.ModeShadow, before: rejectedAbove, shed: true,
 			want: []string{
 				"shed medium at 0.84, above, in shadow", "started medium at 0.84, in shadow", "fn",
 				"finished medium accepted none after 3s: <nil>",
 			},
 		},
 		{
-			name: "would have been admitted", mode: throttle.Shadow, before: rejected60,
+			name: "would have been admitted", mode: throttle.ModeShadow, before: rejected60,
 			want: []string{"started medium at 0.50", "fn", "finished medium accepted none after 3s: <nil>"},
 		},
 		{
-			name: "off", mode: throttle.Off, before: rejected60, shed: true,
+			name: "off", mode: throttle.ModeOff, before: rejected60, shed: true,
 			want: []string{"started medium at 0.00", "fn", "finished medium accepted none after 3s: <nil>"},
 		},
 	}
@@ -249,7 +249,7 @@ func TestWhoGetsTheContextOfStarted(t *testing.T) {
 			want: []string{"shed caller", "fallback caller", "fell back caller"},
 		},
 		{
-			name: "would have been shed", mode: throttle.Shadow, shed: true, started: withMark,
+			name: "would have been shed", mode: throttle.ModeShadow, shed: true, started: withMark,
 			want: []string{
 				"shed caller", "started caller", "fn span", "classifier span", "fallback span", "fell back span", "finished span",
 			},

@@ -38,7 +38,7 @@ type story struct {
 	logger   *slog.Logger
 	timer    *time.Timer // runs while an episode is open
 	over     bool        // the throttle is closed
-	episodes [maxPriorities]episode
+	episodes [MaxPriorities]episode
 }
 
 // episode is a time of shedding of one priority.
@@ -94,7 +94,7 @@ func (s *story) note(e *ShedEvent) (begins, outdated bool) {
 }
 
 // sheds reports whether a throttle in mode m sheds, or in Shadow would.
-func sheds(m Mode, shadow bool) bool { return m != Off && (m == Shadow) == shadow }
+func sheds(m Mode, shadow bool) bool { return m != ModeOff && (m == ModeShadow) == shadow }
 
 // hasStopped reports whether an episode of shedding is over.
 func hasStopped(m Mode, p *PriorityStats, ep *episode) bool {

@@ -119,12 +119,12 @@ func TestTheStoryOfAnOverload(t *testing.T) {
 		stop  string
 	}{
 		{
-			"enforce", throttle.Enforce,
+			"enforce", throttle.ModeEnforce,
 			"WARN throttle started to shed throttle=orders priority=medium probability=0.5 cause=own",
 			"INFO throttle stopped shedding throttle=orders priority=medium duration=%v shed=%d peak_probability=%v faults=[%s]",
 		},
 		{
-			"shadow", throttle.Shadow,
+			"shadow", throttle.ModeShadow,
 			"WARN throttle would start to shed throttle=orders priority=medium probability=0.5 cause=own",
 			"INFO throttle would stop shedding throttle=orders priority=medium duration=%v shed=%d peak_probability=%v faults=[%s]",
 		},
@@ -163,7 +163,7 @@ func TestTheStoryOfAnOverload(t *testing.T) {
 // TestEveryOverloadHasAStoryOfItsOwn: what the first one left must not turn up in the second.
 func TestEveryOverloadHasAStoryOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 540)
 		l.shed(t, throttle.High, 3)
 		l.recover(t, throttle.High)
@@ -184,7 +184,7 @@ func TestEveryOverloadHasAStoryOfItsOwn(t *testing.T) {
 
 func TestTwoPrioritiesHaveTwoStories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		rejectMany(t, l.Throttle, throttle.Low, 60)
 		l.shed(t, throttle.Low, 2)
@@ -226,7 +226,7 @@ func TestTwoThrottlesHaveTwoStories(t *testing.T) {
 
 func TestFaultsOfCallsThatShadowLetThroughAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Shadow)
+		l := newLogged(t, throttle.ModeShadow)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.sheds.Store(true)
 		times(5, l.Throttle, throttle.High, context.DeadlineExceeded)
@@ -245,8 +245,8 @@ func TestOffEndsTheStory(t *testing.T) {
 		mode throttle.Mode
 		stop string
 	}{
-		{throttle.Enforce, "INFO throttle stopped shedding"},
-		{throttle.Shadow, "INFO throttle would stop shedding"},
+		{throttle.ModeEnforce, "INFO throttle stopped shedding"},
+		{throttle.ModeShadow, "INFO throttle would stop shedding"},
 	} {
 		t.Run(c.mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestOffEndsTheStory(t *testing.T) {
 				l.shed(t, throttle.High, 1)
 				time.Sleep(3*time.Second + time.Second/2)
 				l.read()
-				setMode(t, l.Throttle, throttle.Off)
+				setMode(t, l.Throttle, throttle.ModeOff)
 				time.Sleep(time.Second)
 				l.wantLines(t, c.stop+" throttle=orders priority=high duration=4s shed=1 peak_probability=0.5 faults=[availability=60]")
 				if l.RejectionProbability(throttle.High) == 0 {
@@ -271,9 +271,9 @@ func TestOffEndsTheStory(t *testing.T) {
 
 // TestAnotherModeIsAnotherStory: from one shed call to the next Shadow becomes Enforce, or Enforce becomes Shadow.
 func TestAnotherModeIsAnotherStory(t *testing.T) {
-	start := map[throttle.Mode]string{throttle.Enforce: "throttle started to shed", throttle.Shadow: "throttle would start to shed"}
-	stop := map[throttle.Mode]string{throttle.Enforce: "throttle stopped shedding", throttle.Shadow: "throttle would stop shedding"}
-	for first, then := range map[throttle.Mode]throttle.Mode{throttle.Shadow: throttle.Enforce, throttle.Enforce: throttle.Shadow} {
+	start := map[throttle.Mode]string{throttle.ModeEnforce: "throttle started to shed", throttle.ModeShadow: "throttle would start to shed"}
+	stop := map[throttle.Mode]string{throttle.ModeEnforce: "throttle stopped shedding", throttle.ModeShadow: "throttle would stop shedding"}
+	for first, then := range map[throttle.Mode]throttle.Mode{throttle.ModeShadow: throttle.ModeEnforce, throttle.ModeEnforce: throttle.ModeShadow} {
 		t.Run(first.String()+" to "+then.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLogged(t, first)
@@ -296,11 +296,11 @@ func TestAnotherModeIsAnotherStory(t *testing.T) {
 // TestTheTimerFindsAnotherMode, if no call is shed after the change that would.
 func TestTheTimerFindsAnotherMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Shadow)
+		l := newLogged(t, throttle.ModeShadow)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.shed(t, throttle.High, 1)
 		l.read()
-		setMode(t, l.Throttle, throttle.Enforce)
+		setMode(t, l.Throttle, throttle.ModeEnforce)
 		time.Sleep(time.Hour)
 		l.wantLines(t,
 			"INFO throttle would stop shedding throttle=orders priority=high duration=1s shed=1 peak_probability=0.5 faults=[availability=60]")
@@ -312,7 +312,7 @@ func TestALateShedOfTheModeBeforeTellsNoStory(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		then throttle.Mode
-	}{{"to off", throttle.Off}, {"to shadow", throttle.Shadow}} {
+	}{{"to off", throttle.ModeOff}, {"to shadow", throttle.ModeShadow}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &logged{}
@@ -363,7 +363,7 @@ func TestTheTimerRunsOnlyWhileShedding(t *testing.T) {
 
 func TestCloseEndsTheStory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		rejectMany(t, l.Throttle, throttle.Low, 60)
 		l.shed(t, throttle.High, 2)
@@ -384,12 +384,12 @@ func TestCloseEndsTheStory(t *testing.T) {
 
 func TestCloseWithoutAStoryIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		_ = l.Close()
 		l.wantLines(t)
 
-		l = newLogged(t, throttle.Enforce)
+		l = newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.shed(t, throttle.High, 1)
 		l.recover(t, throttle.High)
@@ -425,7 +425,7 @@ func TestANilLoggerIsTheDefaultOne(t *testing.T) {
 // TestTheWarningHasTheContextOfTheCall, from which a handler may take the trace's id.
 func TestTheWarningHasTheContextOfTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		var marks []any
 		l.each = func(ctx context.Context) { marks = append(marks, markOf(ctx)) }
@@ -441,12 +441,12 @@ func TestTheWarningHasTheContextOfTheCall(t *testing.T) {
 // is told to its end.
 func TestAHandlerThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 60)
 		l.each = func(context.Context) { panic("disk full") }
 		equal(t, "panic of the call that starts the story", survive(func() { l.shed(t, throttle.High, 1) }), any("disk full"))
 		equal(t, "panic of the next shed call", survive(func() { l.shed(t, throttle.High, 1) }), nil)
-		equal(t, "shed", tier(l.Throttle, throttle.High).Shed[throttle.Own], 2)
+		equal(t, "shed", tier(l.Throttle, throttle.High).Shed[throttle.CauseOwn], 2)
 		equal(t, "in flight", inFlight(l.Throttle), 0)
 		l.each = nil
 		l.sheds.Store(false)
@@ -460,7 +460,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 
 // TestAHandlerMayCallTheThrottle, although that call is shed.
 func TestAHandlerMayCallTheThrottle(t *testing.T) {
-	l, shed := newLogged(t, throttle.Enforce), 0
+	l, shed := newLogged(t, throttle.ModeEnforce), 0
 	l.each = func(context.Context) {
 		if err := l.Do(t.Context(), throttle.High, succeed); errors.Is(err, throttle.ErrShed) {
 			shed++
@@ -477,7 +477,7 @@ func TestAHandlerMayCallTheThrottle(t *testing.T) {
 // TestManyGoroutinesTellOneStory, for the race detector, and because each of them could take itself for the first.
 func TestManyGoroutinesTellOneStory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLogged(t, throttle.Enforce)
+		l := newLogged(t, throttle.ModeEnforce)
 		rejectMany(t, l.Throttle, throttle.High, 600)
 		l.sheds.Store(true)
 		var wg sync.WaitGroup

@@ -1,8 +1,8 @@
 package throttle
 
 import (
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 	"github.com/spillway-go/spillway/throttle/internal/window"
-	"github.com/spillway-go/spillway/throttle/internal/words"
 )
 
 // Policy turns what a throttle remembers into a probability of shedding.
@@ -31,14 +31,14 @@ const (
 
 // String returns the policy's word: "sre" or "tiered".
 func (p Policy) String() string {
-	return words.Of("policy", p, "sre tiered")
+	return enum.Name("policy", p, "sre tiered")
 }
 
 // MarshalText returns the policy's word, and an error if it has none.
-func (p Policy) MarshalText() ([]byte, error) { return words.Marshal(p, SRE, Tiered) }
+func (p Policy) MarshalText() ([]byte, error) { return enum.Marshal(p, SRE, Tiered) }
 
 // UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (p *Policy) UnmarshalText(text []byte) error { return words.Unmarshal(p, text, SRE, Tiered) }
+func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, text, SRE, Tiered) }
 
 // verdict is what a policy says about one priority.
 type verdict struct {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Priority says how much a call matters. Lower values matter more. The zero value is [High]; on wires and labels
@@ -27,8 +27,8 @@ const (
 // StandardPriorities is the number of priorities that have names: High, Important, Medium and Low.
 const StandardPriorities = 4
 
-// maxPriorities bounds Config.Priorities.
-const maxPriorities = 16
+// MaxPriorities is the largest value of [Config].Priorities.
+const MaxPriorities = 16
 
 // String returns the priority's word: "high", "important", "medium", "low", then "p4" to "p15".
 func (p Priority) String() string {
@@ -42,23 +42,32 @@ func (p Priority) String() string {
 	case Low:
 		return "low"
 	}
-	if p < 0 || p >= maxPriorities {
-		return words.Unknown("priority", p)
+	if p < 0 || p >= MaxPriorities {
+		return enum.Unknown("priority", p)
 	}
 	return "p" + strconv.Itoa(int(p))
 }
 
 // MarshalText returns the priority's word, and an error if it has none.
-func (p Priority) MarshalText() ([]byte, error) { return words.Marshal(p, High, maxPriorities-1) }
+func (p Priority) MarshalText() ([]byte, error) { return enum.Marshal(p, High, MaxPriorities-1) }
 
 // UnmarshalText takes the priority's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (p *Priority) UnmarshalText(text []byte) error {
-	return words.Unmarshal(p, text, High, maxPriorities-1)
+	return enum.Unmarshal(p, text, High, MaxPriorities-1)
 }
 
-// ParsePriority returns the priority that a word names, and whether it names one. Words are those of
-// [Priority.String], to the letter, from "high" to "p15".
-func ParsePriority(word string) (Priority, bool) {
+// ParsePriority returns the priority of a word: "high", "important", "medium", "low", or "p4" to
+// "p15". Words are compared exactly. For any other text it returns an error and the lowest priority,
+// so that a caller that ignores the error promotes no call.
+func ParsePriority(word string) (Priority, error) {
+	if p, ok := priorityOf(word); ok {
+		return p, nil
+	}
+	return MaxPriorities - 1, fmt.Errorf("throttle: priority is %.100q: want high, important, medium, low, or p4 to p15", word)
+}
+
+// priorityOf is ParsePriority without the cost of an error.
+func priorityOf(word string) (p Priority, ok bool) {
 	for p := High; p <= Low; p++ {
 		if word == p.String() {
 			return p, true
@@ -66,7 +75,7 @@ func ParsePriority(word string) (Priority, bool) {
 	}
 	digits, found := strings.CutPrefix(word, "p")
 	n, err := strconv.ParseUint(digits, 10, 8)
-	if !found || err != nil || n < StandardPriorities || n >= maxPriorities || digits[0] == '0' || digits[0] == '+' {
+	if !found || err != nil || n < StandardPriorities || n >= MaxPriorities || digits[0] == '0' || digits[0] == '+' {
 		return 0, false
 	}
 	return Priority(n), true

@@ -19,9 +19,9 @@ func TestTheZeroPriorityIsHigh(t *testing.T) {
 
 func TestParsePriorityReadsWhatStringWrites(t *testing.T) {
 	for p := range everyPriority {
-		got, ok := throttle.ParsePriority(p.String())
+		got, err := throttle.ParsePriority(p.String())
 		inRange := p >= 0 && p < 16
-		equal(t, fmt.Sprintf("ParsePriority(%q): ok", p.String()), ok, inRange)
+		equal(t, fmt.Sprintf("ParsePriority(%q): ok", p.String()), err == nil, inRange)
 		if inRange {
 			equal(t, fmt.Sprintf("ParsePriority(%q)", p.String()), got, p)
 		}
@@ -34,8 +34,8 @@ func TestParsePriorityIsExact(t *testing.T) {
 		"p0", "p1", "p2", "p3", "p16", "p99", "p127", "p128", "p255", "p256", "p260", "p18446744073709551620",
 		"4", "+4", "0", "-1", "High", "HIGH", "high ", " high", "high,high", "high, low", "high;q=1", "hi", "highest", "critical", "none", "\x00", "hıgh",
 	} {
-		if got, ok := throttle.ParsePriority(word); ok {
-			t.Errorf("ParsePriority(%q): got %v, true want false", word, got)
+		if got, err := throttle.ParsePriority(word); err == nil || got != throttle.MaxPriorities-1 {
+			t.Errorf("ParsePriority(%q): got %v, %v want the lowest priority and an error", word, got, err)
 		}
 	}
 }
@@ -48,13 +48,13 @@ func FuzzParsePriority(f *testing.F) {
 		f.Add(word)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
-		p, ok := throttle.ParsePriority(word)
-		if ok && (p.String() != word || p < 0 || p > 15) {
+		p, invalid := throttle.ParsePriority(word)
+		if invalid == nil && (p.String() != word || p < 0 || p > 15) {
 			t.Errorf("ParsePriority(%q): got %v (%d) want a priority of that word from 0 to 15", word, p, int8(p))
 		}
 		n, err := strconv.Atoi(strings.TrimPrefix(word, "p"))
-		if !ok && err == nil && n >= 4 && n < 16 && word == fmt.Sprint("p", n) {
-			t.Errorf("ParsePriority(%q): got false want true", word)
+		if invalid != nil && err == nil && n >= 4 && n < 16 && word == fmt.Sprint("p", n) {
+			t.Errorf("ParsePriority(%q): got %v want no error", word, invalid)
 		}
 	})
 }

@@ -12,14 +12,14 @@ import "github.com/spillway-go/spillway/throttle/internal/window"
 func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
 	for p := range tiers {
 		own := &tiers[p]
-		charged, cause := requests(own), Own
+		charged, cause := requests(own), CauseOwn
 		if own.Rejected+own.Shed > 0 {
 			refused, rejectedAbove := charge(tiers, p)
 			if own.Rejected > 0 {
 				charged += refused
 			}
 			if rejectedAbove > float64(own.Rejected) { // also while the tier sheds, but its own rejections are forgotten
-				cause = Above
+				cause = CauseAbove
 			}
 		}
 		verdicts[p] = verdict{sreProbability(charged, float64(own.Accepted), k, padding), cause}

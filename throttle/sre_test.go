@@ -78,14 +78,14 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 		tiers []window.Counts
 		want  Cause
 	}{
-		{"alone", []window.Counts{tier(0, 100, 0), tier(0, 0, 0)}, Own},
-		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, Above},
-		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, Own},
-		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
-		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
-		{"above, and its own are forgotten", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, Above},
-		{"all are forgotten", []window.Counts{tier(90, 0, 10), tier(0, 0, 100)}, Own},
-		{"above, but nothing is shed", []window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, Own},
+		{"alone", []window.Counts{tier(0, 100, 0), tier(0, 0, 0)}, CauseOwn},
+		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, CauseAbove},
+		{"mostly its own", []window.Counts{tier(1, 9, 0), tier(10, 90, 0)}, CauseOwn},
+		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, CauseOwn},
+		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, CauseOwn},
+		{"above, and its own are forgotten", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, CauseAbove},
+		{"all are forgotten", []window.Counts{tier(90, 0, 10), tier(0, 0, 100)}, CauseOwn},
+		{"above, but nothing is shed", []window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, CauseOwn},
 	}
 	for _, c := range cases {
 		verdicts := judgeAll(c.tiers, 2, 60)
@@ -97,7 +97,7 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 
 // anyTiers makes up a window's content: small and huge, empty and one-sided.
 func anyTiers(dice *rand.Rand) []window.Counts {
-	tiers := make([]window.Counts, 1+dice.IntN(maxPriorities))
+	tiers := make([]window.Counts, 1+dice.IntN(MaxPriorities))
 	for i := range tiers {
 		for _, count := range []*uint64{&tiers[i].Accepted, &tiers[i].Rejected, &tiers[i].Shed} {
 			if dice.IntN(3) > 0 {

@@ -127,13 +127,13 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	}
 	for i := range t.ledgers {
 		t.ledgers[i].addTo(&ps.Ended, failures, p)
-		t.ledgers[i].addTo(&ps.ShadowShed[Own], shadowsOwn, p)
-		t.ledgers[i].addTo(&ps.ShadowShed[Above], shadowsAbove, p)
+		t.ledgers[i].addTo(&ps.ShadowShed[CauseOwn], shadowsOwn, p)
+		t.ledgers[i].addTo(&ps.ShadowShed[CauseAbove], shadowsAbove, p)
 		t.ledgers[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
 	ps.Ended[Accepted][FaultNone] = t.window.Total(int(p), served)
-	ps.Shed[Own] = t.window.Total(int(p), shedOwn)
-	ps.Shed[Above] = t.window.Total(int(p), shedAbove)
+	ps.Shed[CauseOwn] = t.window.Total(int(p), shedOwn)
+	ps.Shed[CauseAbove] = t.window.Total(int(p), shedAbove)
 	ps.Clamped = t.window.Total(int(p), clamped)
 	ended := ps.Ended.Sum() + ps.ShadowShed.Sum()
 	ps.Admitted = t.window.Total(int(p), started)

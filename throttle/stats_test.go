@@ -28,19 +28,19 @@ func TestShedCallsAreCountedByCause(t *testing.T) {
 		times(5, th, throttle.High, nil)
 		times(7, th, throttle.Low, nil)
 		times(2, th, throttle.Medium, nil) // which the backend has not rejected
-		equal(t, "high", tier(th, throttle.High).Shed, throttle.CauseTotals{throttle.Own: 5})
-		equal(t, "low", tier(th, throttle.Low).Shed, throttle.CauseTotals{throttle.Above: 7})
+		equal(t, "high", tier(th, throttle.High).Shed, throttle.CauseTotals{throttle.CauseOwn: 5})
+		equal(t, "low", tier(th, throttle.Low).Shed, throttle.CauseTotals{throttle.CauseAbove: 7})
 		equal(t, "medium", tier(th, throttle.Medium).Shed, throttle.CauseTotals{})
 		wantAdmitted(t, th, throttle.Low, 20, throttle.Rejected, throttle.FaultAvailability)
 
 		low := tier(th, throttle.Low)
 		equal(t, "low's window", low.Window, throttle.WindowStats{Rejected: 20, Shed: 7})
-		equal(t, "low's cause", low.Cause, throttle.Above)
+		equal(t, "low's cause", low.Cause, throttle.CauseAbove)
 		equal(t, "low's probability", low.Probability, th.RejectionProbability(throttle.Low))
 		high := tier(th, throttle.High)
 		equal(t, "high's window", high.Window, throttle.WindowStats{Rejected: 300, Shed: 5})
 		equal(t, "high's requests in the window", high.Window.Requests(), 305)
-		equal(t, "high's cause", high.Cause, throttle.Own)
+		equal(t, "high's cause", high.Cause, throttle.CauseOwn)
 		equal(t, "high's probability", near(high.Probability, 305.0/365), true)
 	})
 }
@@ -63,15 +63,15 @@ func TestTheCauseOfAShedOutlivesThePrioritysOwnRejections(t *testing.T) {
 		times(1, th, throttle.Low, nil)
 		low := tier(th, throttle.Low)
 		equal(t, "low's window", low.Window, throttle.WindowStats{Shed: 101})
-		equal(t, "low's cause", low.Cause, throttle.Above)
-		if want := []throttle.Cause{throttle.Above}; !slices.Equal(causes, want) {
+		equal(t, "low's cause", low.Cause, throttle.CauseAbove)
+		if want := []throttle.Cause{throttle.CauseAbove}; !slices.Equal(causes, want) {
 			t.Errorf("causes told: got %v want %v", causes, want)
 		}
 	})
 }
 
 func TestCallsInFlightAreSeen(t *testing.T) {
-	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off} {
+	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
 		t.Run(mode.String(), func(t *testing.T) {
 			th := build(t, throttle.Config{Mode: mode, Rand: unlucky})
 			times(20, th, throttle.High, errBusy) // so that Shadow would shed the next ones
@@ -118,7 +118,7 @@ func TestTheWindowForgetsAndTheTotalsDoNot(t *testing.T) {
 func TestStatsAsJSON(t *testing.T) {
 	th := build(t, throttle.Config{
 		Name: "orders", Priorities: 6, Ratio: 1.5, MinimumRate: 3, Window: 30 * time.Second,
-		Policy: throttle.Tiered, TargetRejection: 0.2, Mode: throttle.Shadow,
+		Policy: throttle.Tiered, TargetRejection: 0.2, Mode: throttle.ModeShadow,
 	})
 	text, err := json.Marshal(th.Stats())
 	equal(t, "error", err, nil)
@@ -148,8 +148,8 @@ func TestTotalsAddUp(t *testing.T) {
 	totals[throttle.Rejected][throttle.FaultQuota]++
 	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
 	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
-	equal(t, "causes", throttle.CauseTotals{throttle.Own: 1, throttle.Above: 20}.Sum(), 21)
-	equal(t, "shadow", throttle.ShadowTotals{throttle.Own: totals, throttle.Above: totals}.Sum(), 2*(85*throttle.NumFaults+1))
+	equal(t, "causes", throttle.CauseTotals{throttle.CauseOwn: 1, throttle.CauseAbove: 20}.Sum(), 21)
+	equal(t, "shadow", throttle.ShadowTotals{throttle.CauseOwn: totals, throttle.CauseAbove: totals}.Sum(), 2*(85*throttle.NumFaults+1))
 	equal(t, "requests", throttle.WindowStats{Accepted: 1, Rejected: 20, Shed: 300}.Requests(), 321)
 }
 
@@ -211,7 +211,7 @@ func (a *audit) hooks() throttle.Hooks {
 
 // randomCall makes a call of some form that ends somehow.
 func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand) {
-	ends := []error{nil, nil, errPlain, errBusy, errBusy, errBusy, context.DeadlineExceeded, context.Canceled, faults.NotFound, throttle.RejectedError(errPlain)}
+	ends := []error{nil, nil, errPlain, errBusy, errBusy, errBusy, context.DeadlineExceeded, context.Canceled, faults.NotFound, throttle.MarkRejected(errPlain)}
 	end := func() error { return ends[dice.IntN(len(ends))] }
 	ctx := context.WithValue(t.Context(), fateKey{}, &fateOf{})
 	p := throttle.Priority(dice.IntN(throttle.StandardPriorities))
@@ -248,7 +248,7 @@ func underWay(t *testing.T, th *throttle.Throttle, n, calls int, each func(*rand
 			dice := rand.New(rand.NewPCG(uint64(i), 1))
 			for call := range calls {
 				if call%40 == 0 {
-					mode := throttle.Mode(turns.Add(1) % int64(throttle.Off+1))
+					mode := throttle.Mode(turns.Add(1) % int64(throttle.ModeOff+1))
 					if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
 						t.Errorf("Tune: got error %v want nil", err)
 					}
@@ -308,7 +308,7 @@ func TestFirstFailuresAtOnceAreAllCounted(t *testing.T) {
 
 func inFull(c counts) string {
 	return fmt.Sprintf("ended %s shed %v shadow %s and %s fallbacks %s", describe(c.Ended), c.Shed,
-		describe(c.Shadow[throttle.Own]), describe(c.Shadow[throttle.Above]), describe(c.Fallbacks))
+		describe(c.Shadow[throttle.CauseOwn]), describe(c.Shadow[throttle.CauseAbove]), describe(c.Fallbacks))
 }
 
 // totalsOf lists every number of s that must never fall, in a fixed order.
@@ -321,8 +321,8 @@ func totalsOf(s throttle.Stats) []uint64 {
 	}
 	for _, p := range s.Priorities {
 		list(p.Ended)
-		list(p.ShadowShed[throttle.Own])
-		list(p.ShadowShed[throttle.Above])
+		list(p.ShadowShed[throttle.CauseOwn])
+		list(p.ShadowShed[throttle.CauseAbove])
 		list(p.Fallbacks)
 		all = append(append(all, p.Shed[:]...), p.Clamped, p.Ended.Sum())
 	}

@@ -81,7 +81,7 @@ func TestCallsInFlightAtCloseAreToldToTheirEnd(t *testing.T) {
 
 // TestCallsAfterCloseWorkUntold: the throttle goes on deciding and counting, and nobody hears of it.
 func TestCallsAfterCloseWorkUntold(t *testing.T) {
-	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow, throttle.Off} {
+	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
 		t.Run(mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d diary
@@ -93,7 +93,7 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 				fate.sheds.Store(true)
 				err := th.Do(t.Context(), throttle.High, returns(errPlain))
 				_ = th.Do(t.Context(), throttle.High, returns(errPlain), func(context.Context, error, bool) error { return nil })
-				equal(t, "shed", errors.Is(err, throttle.ErrShed), mode == throttle.Enforce)
+				equal(t, "shed", errors.Is(err, throttle.ErrShed), mode == throttle.ModeEnforce)
 				if call, err := th.Admit(t.Context(), throttle.Low); err != nil {
 					t.Errorf("Admit: got error %v want nil", err)
 				} else {
@@ -106,11 +106,11 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 				equal(t, "rejected", high.Ended.Outcome(throttle.Rejected), 60)
 				equal(t, "fallbacks", high.Fallbacks.Sum(), 1)
 				switch mode {
-				case throttle.Enforce:
-					equal(t, "shed", high.Shed[throttle.Own], 2)
-				case throttle.Shadow:
-					equal(t, "would have been shed", high.ShadowShed[throttle.Own].Sum(), 2)
-				case throttle.Off:
+				case throttle.ModeEnforce:
+					equal(t, "shed", high.Shed[throttle.CauseOwn], 2)
+				case throttle.ModeShadow:
+					equal(t, "would have been shed", high.ShadowShed[throttle.CauseOwn].Sum(), 2)
+				case throttle.ModeOff:
 					equal(t, "accepted", high.Ended.Outcome(throttle.Accepted), 2)
 				}
 				wantAdmitted(t, th, throttle.Low, 1, throttle.Accepted, throttle.FaultNone)
@@ -127,7 +127,7 @@ func TestACloseAmidAShadowShedEndsTheTelling(t *testing.T) {
 		var d diary
 		var fate die
 		hooks := throttle.JoinHooks(d.hooks(), throttle.Hooks{Shed: func(_ context.Context, e throttle.ShedEvent) { _ = e.Throttle.Close() }})
-		th := build(t, throttle.Config{Mode: throttle.Shadow, Hooks: hooks, Rand: fate.throw})
+		th := build(t, throttle.Config{Mode: throttle.ModeShadow, Hooks: hooks, Rand: fate.throw})
 		rejectMany(t, th, throttle.High, 60)
 		fate.sheds.Store(true)
 		d.tear()

@@ -24,7 +24,7 @@ func tiered(span, recent []window.Counts, k, target, padding float64, verdicts [
 	for span[top] == (window.Counts{}) {
 		top++
 	}
-	verdicts[top] = verdict{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), Own}
+	verdicts[top] = verdict{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), CauseOwn}
 	accepted, accepting := accepts(span), accepts(recent)
 	for p := top + 1; p < len(span); p++ {
 		c := claim(span, recent, p, verdicts)
@@ -57,7 +57,7 @@ func claim(span, recent []window.Counts, p int, verdicts []verdict) claims {
 		c.least = max(c.least, share*verdicts[i].probability)
 	}
 	if c.rejected > float64(span[p].Rejected) {
-		c.cause = Above
+		c.cause = CauseAbove
 	}
 	c.rejected += float64(span[p].Rejected)
 	return c

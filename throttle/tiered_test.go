@@ -220,13 +220,13 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 		tiers []window.Counts
 		want  Cause
 	}{
-		{"the top tier's are its own", []window.Counts{tier(10, 90, 0)}, Own},
-		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, Above},
-		{"mostly its own", []window.Counts{tier(0, 20, 0), tier(1, 90, 0)}, Own},
-		{"as many as above", []window.Counts{tier(0, 20, 0), tier(0, 20, 0)}, Own},
-		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, Own},
-		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, Own},
-		{"starved by those above", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, Above},
+		{"the top tier's are its own", []window.Counts{tier(10, 90, 0)}, CauseOwn},
+		{"mostly above", []window.Counts{tier(10, 90, 0), tier(1, 9, 0)}, CauseAbove},
+		{"mostly its own", []window.Counts{tier(0, 20, 0), tier(1, 90, 0)}, CauseOwn},
+		{"as many as above", []window.Counts{tier(0, 20, 0), tier(0, 20, 0)}, CauseOwn},
+		{"sheds above are not rejections", []window.Counts{tier(1, 9, 900), tier(10, 90, 0)}, CauseOwn},
+		{"above, but incomparable", []window.Counts{tier(0, 900, 0), tier(900, 10, 0)}, CauseOwn},
+		{"starved by those above", []window.Counts{tier(90, 10, 0), tier(0, 0, 100)}, CauseAbove},
 	}
 	for _, c := range cases {
 		for name, recent := range map[string][]window.Counts{"all of it recent": c.tiers, "none of it recent": make([]window.Counts, len(c.tiers))} {

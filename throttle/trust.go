@@ -21,9 +21,9 @@ type Trust struct {
 // sender, and any word that is not exactly one of [Priority.String], an empty or a repeated one included, gets the Default, up to the
 // Ceiling too.
 func (t Trust) Accept(ctx context.Context, word string) Priority {
-	p, ok := ParsePriority(word)
+	p, ok := priorityOf(word)
 	if !ok || t.Peer == nil || !t.Peer(ctx) {
-		p, _ = ClampPriority(t.Default, maxPriorities)
+		p, _ = ClampPriority(t.Default, MaxPriorities)
 	}
 	return max(p, t.Ceiling)
 }

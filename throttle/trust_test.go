@@ -102,9 +102,9 @@ func FuzzTrust(f *testing.F) {
 		trust := throttle.Trust{Peer: knows(trusted), Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
 		got := trust.Accept(context.Background(), word)
 		others, _ := throttle.ClampPriority(trust.Default, 16)
-		asked, known := throttle.ParsePriority(word)
+		asked, invalid := throttle.ParsePriority(word)
 		switch {
-		case !trusted || !known:
+		case !trusted || invalid != nil:
 			equal(t, "Accept of who is not to be believed", got, max(others, trust.Ceiling))
 		case got < trust.Ceiling:
 			t.Errorf("Accept(%q): got %v want nothing above %v", word, got, trust.Ceiling)

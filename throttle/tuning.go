@@ -57,7 +57,7 @@ func (u *Tuning) validate(owner string, policy Policy, window time.Duration) err
 		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want at least one call per window of %v, %.4g",
 			owner, u.MinimumRate, window, 1/window.Seconds()))
 	}
-	if u.Mode > Off {
+	if u.Mode > ModeOff {
 		errs = append(errs, fmt.Errorf("throttle: %s.Mode is %v: want Enforce, Shadow or Off", owner, u.Mode))
 	}
 	return errors.Join(errs...)

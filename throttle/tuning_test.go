@@ -13,17 +13,17 @@ import (
 )
 
 func TestTuneGetsWhatIsInForceAndPutsInForceWhatItMadeOfIt(t *testing.T) {
-	th := build(t, throttle.Config{Ratio: 3, MinimumRate: 4, Mode: throttle.Shadow})
+	th := build(t, throttle.Config{Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow})
 	tune(t, th, func(u *throttle.Tuning) {
-		equal(t, "before", *u, throttle.Tuning{Ratio: 3, MinimumRate: 4, Mode: throttle.Shadow})
-		*u = throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off}
+		equal(t, "before", *u, throttle.Tuning{Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow})
+		*u = throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.ModeOff}
 	})
 	tune(t, th, func(u *throttle.Tuning) {
-		equal(t, "after", *u, throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off})
+		equal(t, "after", *u, throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.ModeOff})
 	})
 	s := th.Stats()
 	equal(t, "Stats", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode},
-		throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.Off})
+		throttle.Tuning{Ratio: 1.5, MinimumRate: 0.5, Mode: throttle.ModeOff})
 }
 
 func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
@@ -58,7 +58,7 @@ func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
 			}
 			s := th.Stats()
 			equal(t, "in force", throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode},
-				throttle.Tuning{Ratio: 2, MinimumRate: 1, Mode: throttle.Enforce})
+				throttle.Tuning{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeEnforce})
 		})
 	}
 }
@@ -134,14 +134,14 @@ func TestTheLastModeHoldsWhileManyCall(t *testing.T) {
 		})
 	}
 	for range sized(300, 30) {
-		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
-		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeOff })
+		tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeEnforce })
 	}
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Off })
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeOff })
 	for range 100 {
 		equal(t, "Do in Off", th.Do(context.Background(), throttle.High, returns(errBusy)), errBusy)
 	}
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.Enforce })
+	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeEnforce })
 	close(stop)
 	wg.Wait()
 	err := th.Do(context.Background(), throttle.High, returns(errBusy))

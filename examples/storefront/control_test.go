@@ -37,7 +37,7 @@ func TestControlChangesTheShop(t *testing.T) {
 		if now := f.shop.Settings(); now != want {
 			t.Errorf("%s: got settings %+v want %+v", tt.body, now, want)
 		}
-		if stats := f.shop.Throttle().Stats(); stats.Mode != throttle.Off || stats.Policy != throttle.SRE {
+		if stats := f.shop.Throttle().Stats(); stats.Mode != throttle.ModeOff || stats.Policy != throttle.SRE {
 			t.Errorf("%s: got a throttle in mode %v with policy %v want off, sre", tt.body, stats.Mode, stats.Policy)
 		}
 	}

@@ -120,7 +120,7 @@ func allowed() []*subject {
 		healthy("allowed, priority from context", throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(low, throttle.High, noop) }),
 		healthy("allowed, cancellable context", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(cancellable, throttle.High, noop) }),
 		healthy("allowed, fallback given", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop, fallback) }),
-		healthy("allowed, Off", throttle.High, throttle.Config{Mode: throttle.Off}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		healthy("allowed, Off", throttle.High, throttle.Config{Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		doubtful(ourDoubtful, throttle.Config{Rand: lucky}, 1),
 		doubtful(ourDoubtfulDraw, throttle.Config{}, 0.999),
 		mixed(ourMixed, none),

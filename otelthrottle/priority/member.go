@@ -19,13 +19,10 @@ const (
 	maxBytes   = 8192
 )
 
-// maxPriorities is the number of priorities that have a word for the wire: the most that a throttle can have.
-const maxPriorities = 16
-
 // wordFor returns the word that stands for p on the wire. A priority that has none is a mistake and becomes the lowest, as
 // it does in a throttle: who gets his priority wrong is never promoted.
 func wordFor(p throttle.Priority) string {
-	p, _ = throttle.ClampPriority(p, maxPriorities)
+	p, _ = throttle.ClampPriority(p, throttle.MaxPriorities)
 	return p.String()
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Mode says what the delay is.
@@ -22,14 +22,14 @@ const (
 
 // String returns the mode's word: "pace" or "sleep".
 func (m Mode) String() string {
-	return words.Of("mode", m, "pace sleep")
+	return enum.Name("mode", m, "pace sleep")
 }
 
 // MarshalText returns the mode's word, and an error if it has none.
-func (m Mode) MarshalText() ([]byte, error) { return words.Marshal(m, Pace, Sleep) }
+func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, Pace, Sleep) }
 
 // UnmarshalText takes the mode's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (m *Mode) UnmarshalText(text []byte) error { return words.Unmarshal(m, text, Pace, Sleep) }
+func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, Pace, Sleep) }
 
 // Bounds of Config.
 const (

@@ -40,11 +40,11 @@ func TestCallsAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestClassifyingAllocatesNothing fails in ways that take a look at the error for the mark of throttle.RejectedError.
+// TestClassifyingAllocatesNothing fails in ways that take a look at the error for the mark of throttle.MarkRejected.
 func TestClassifyingAllocatesNothing(t *testing.T) {
 	none := func(context.Context, error) (throttle.Outcome, bool) { return 0, false }
 	c := agent(t, breaker.Config{Classify: none}).Circuit(breaker.Key{ID: "k"})
-	for _, err := range []error{errBoom, context.DeadlineExceeded, throttle.RejectedError(errBoom)} {
+	for _, err := range []error{errBoom, context.DeadlineExceeded, throttle.MarkRejected(errBoom)} {
 		failure := func(context.Context) error { return err }
 		if allocs := testing.AllocsPerRun(1000, func() { _ = c.Run(t.Context(), failure) }); allocs != 0 {
 			t.Errorf("%v: got %v allocations, want 0", err, allocs)

@@ -26,7 +26,7 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 // besideShedError is an error beside one that was shed. It is used again, because failures come in crowds.
 type besideShedError struct{ err error }
 
-// marked reports whether an error has the mark of [throttle.RejectedError]. A throttle alone knows its mark, but says that nothing
+// marked reports whether an error has the mark of [throttle.MarkRejected]. A throttle alone knows its mark, but says that nothing
 // else is Rejected beside what was shed.
 func (m *Manager) marked(ctx context.Context, err error) bool {
 	b := m.besides.Get().(*besideShedError)

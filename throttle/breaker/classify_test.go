@@ -44,13 +44,13 @@ func TestHowCallsCount(t *testing.T) {
 		{"shed by a breaker", nil, fmt.Errorf("inner: %w", &breaker.ShedError{Reason: breaker.ErrOpen}), neither},
 		{"panicked", nil, throttle.ErrPanicked, neither},
 		{"cancelled, but too late", nil, errors.Join(context.Canceled, context.DeadlineExceeded), failed},
-		{"marked", nil, throttle.RejectedError(throttle.ErrShed), failed},
+		{"marked", nil, throttle.MarkRejected(throttle.ErrShed), failed},
 		{"classified, accepted", classify, errMine, succeeded},
 		{"classified, rejected", classify, errBoom, failed},
 		{"classified, shed, which is no opinion", classify, context.DeadlineExceeded, failed},
 		{"classified, shed by a throttle", classify, fmt.Errorf("inner: %w", throttle.ErrShed), failed},
 		{"classified, nil", classify, nil, succeeded},
-		{"classified, marked", classify, fmt.Errorf("late: %w", throttle.RejectedError(errMine)), failed},
+		{"classified, marked", classify, fmt.Errorf("late: %w", throttle.MarkRejected(errMine)), failed},
 		{"classified, no opinion, error", classify, errors.New("other"), failed},
 	}
 	for _, tt := range tests {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Defaults and bounds of Config.
@@ -55,15 +55,15 @@ const (
 
 // String returns the policy's word: "fail_open", "keep_last" or "fail_closed".
 func (p StalePolicy) String() string {
-	return words.Of("stale_policy", p, "fail_open keep_last fail_closed")
+	return enum.Name("stale_policy", p, "fail_open keep_last fail_closed")
 }
 
 // MarshalText returns the policy's word, and an error if it has none.
-func (p StalePolicy) MarshalText() ([]byte, error) { return words.Marshal(p, FailOpen, FailClosed) }
+func (p StalePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, FailClosed) }
 
 // UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (p *StalePolicy) UnmarshalText(text []byte) error {
-	return words.Unmarshal(p, text, FailOpen, FailClosed)
+	return enum.Unmarshal(p, text, FailOpen, FailClosed)
 }
 
 // Config says how a manager behaves. Every zero field but Name means its default. [New] copies it.
@@ -84,7 +84,7 @@ type Config struct {
 	// Either all agents of a fleet have one, or none: of what a manager without one changes nobody is notified.
 	Notify func(ctx context.Context, e Event) error
 	// Classify says how a call ended: Accepted is a success, Rejected a failure, Ignored neither. It never sees nil, which is a success,
-	// nor an error marked with [throttle.RejectedError], which is a failure; any other outcome counts as no opinion. Where it
+	// nor an error marked with [throttle.MarkRejected], which is a failure; any other outcome counts as no opinion. Where it
 	// has none, and by default, an error is neither that [throttle.DefaultClassify] ignores: a cancelled context, what a throttle, a
 	// bucket or a breaker inside shed ([throttle.ErrShed]), and a panic. Every other one is a failure, "not found" too.
 	Classify throttle.Classifier

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Hooks are told what a manager does. Any field may be nil, and a nil field costs nothing. Hooks run with no lock held and must
@@ -103,15 +103,15 @@ const (
 // String returns the failure's word: "store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease",
 // "settings" or "hook".
 func (f Failure) String() string {
-	return words.Of("failure", f, "store poll counts notify record loss fenced conflict lease settings hook")
+	return enum.Name("failure", f, "store poll counts notify record loss fenced conflict lease settings hook")
 }
 
 // MarshalText returns the failure's word, and an error if it has none.
-func (f Failure) MarshalText() ([]byte, error) { return words.Marshal(f, StoreFailed, HookPanicked) }
+func (f Failure) MarshalText() ([]byte, error) { return enum.Marshal(f, StoreFailed, HookPanicked) }
 
 // UnmarshalText takes the failure's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (f *Failure) UnmarshalText(text []byte) error {
-	return words.Unmarshal(f, text, StoreFailed, HookPanicked)
+	return enum.Unmarshal(f, text, StoreFailed, HookPanicked)
 }
 
 // ID is the event's idempotency key: the same whenever it is told, and nobody else's, not even after the store has lost everything.

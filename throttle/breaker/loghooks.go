@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/silence"
+	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
 // quietFor is how long LogHooks says nothing more of a kind of failure.
@@ -17,7 +17,7 @@ func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var quiet silence.Keeper[trouble]
+	var quiet ratelimitlog.Every[trouble]
 	return Hooks{
 		Closed: func(m *Manager) {
 			for f := range NumFailures {
@@ -35,7 +35,7 @@ func LogHooks(logger *slog.Logger) Hooks {
 			logger.LogAttrs(context.Background(), slog.LevelInfo, message, slog.String("breaker", e.Manager.Name()))
 		},
 		Failed: func(e FailureEvent) {
-			if more, ok := quiet.Break(trouble{e.Manager, e.Failure}, time.Now(), quietFor); ok {
+			if more, ok := quiet.Allow(trouble{e.Manager, e.Failure}, time.Now(), quietFor); ok {
 				logger.LogAttrs(context.Background(), slog.LevelWarn, "breaker failed", slog.String("breaker", e.Manager.Name()),
 					slog.String("failure", e.Failure.String()), slog.Any("error", e.Err), slog.Uint64("more", more))
 			}

@@ -1,6 +1,6 @@
 package breaker
 
-import "github.com/spillway-go/spillway/throttle/internal/words"
+import "github.com/spillway-go/spillway/throttle/internal/enum"
 
 // State is what a circuit is in.
 type State uint8
@@ -21,14 +21,14 @@ const (
 
 // String returns the state's word: "closed", "open", "half_open" or "disabled".
 func (s State) String() string {
-	return words.Of("state", s, "closed open half_open disabled")
+	return enum.Name("state", s, "closed open half_open disabled")
 }
 
 // MarshalText returns the state's word, and an error if it has none.
-func (s State) MarshalText() ([]byte, error) { return words.Marshal(s, Closed, Disabled) }
+func (s State) MarshalText() ([]byte, error) { return enum.Marshal(s, Closed, Disabled) }
 
 // UnmarshalText takes the state's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (s *State) UnmarshalText(text []byte) error { return words.Unmarshal(s, text, Closed, Disabled) }
+func (s *State) UnmarshalText(text []byte) error { return enum.Unmarshal(s, text, Closed, Disabled) }
 
 // Gravity orders states by how much they ask for somebody: 0 for Closed, and most for Disabled.
 func (s State) Gravity() int {
@@ -78,14 +78,14 @@ const (
 // String returns the reason's word: "failing", "time_over", "recovered", "undecided", "too_many_trips",
 // "forgotten" or "by_hand".
 func (r Reason) String() string {
-	return words.Of("reason", r, " failing time_over recovered undecided too_many_trips forgotten by_hand")
+	return enum.Name("reason", r, " failing time_over recovered undecided too_many_trips forgotten by_hand")
 }
 
 // MarshalText returns the reason's word, which is empty for the zero Reason, and an error if it has none.
-func (r Reason) MarshalText() ([]byte, error) { return words.Marshal(r, 0, ByHand) }
+func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, 0, ByHand) }
 
 // UnmarshalText takes the reason's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (r *Reason) UnmarshalText(text []byte) error { return words.Unmarshal(r, text, 0, ByHand) }
+func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, 0, ByHand) }
 
 func parseReason(word string) (Reason, bool) {
 	for r := range Reason(numReasons) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Defaults and bounds of Config.
@@ -37,15 +37,15 @@ const (
 
 // String returns the policy's word: "fail_open", "fail_closed" or "local_share".
 func (p FailurePolicy) String() string {
-	return words.Of("failure_policy", p, "fail_open fail_closed local_share")
+	return enum.Name("failure_policy", p, "fail_open fail_closed local_share")
 }
 
 // MarshalText returns the policy's word, and an error if it has none.
-func (p FailurePolicy) MarshalText() ([]byte, error) { return words.Marshal(p, FailOpen, LocalShare) }
+func (p FailurePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, LocalShare) }
 
 // UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
-	return words.Unmarshal(p, text, FailOpen, LocalShare)
+	return enum.Unmarshal(p, text, FailOpen, LocalShare)
 }
 
 // Config says how a limiter behaves. Every zero field but Name and Limit means its default. [New] copies it.

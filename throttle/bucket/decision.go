@@ -3,7 +3,7 @@ package bucket
 import (
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Source says who decided.
@@ -20,15 +20,15 @@ const (
 
 // String returns the source's word: "store", "policy" or "lease".
 func (s Source) String() string {
-	return words.Of("source", s, "store policy lease")
+	return enum.Name("source", s, "store policy lease")
 }
 
 // MarshalText returns the source's word, and an error if it has none.
-func (s Source) MarshalText() ([]byte, error) { return words.Marshal(s, FromStore, FromLease) }
+func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, FromStore, FromLease) }
 
 // UnmarshalText takes the source's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (s *Source) UnmarshalText(text []byte) error {
-	return words.Unmarshal(s, text, FromStore, FromLease)
+	return enum.Unmarshal(s, text, FromStore, FromLease)
 }
 
 // Decision is the answer to a request for tokens.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Algorithm says how a bucket is refilled.
@@ -24,15 +24,15 @@ const (
 
 // String returns the algorithm's word: "continuous" or "fixed".
 func (a Algorithm) String() string {
-	return words.Of("algorithm", a, "continuous fixed")
+	return enum.Name("algorithm", a, "continuous fixed")
 }
 
 // MarshalText returns the algorithm's word, and an error if it has none.
-func (a Algorithm) MarshalText() ([]byte, error) { return words.Marshal(a, Continuous, Fixed) }
+func (a Algorithm) MarshalText() ([]byte, error) { return enum.Marshal(a, Continuous, Fixed) }
 
 // UnmarshalText takes the algorithm's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (a *Algorithm) UnmarshalText(text []byte) error {
-	return words.Unmarshal(a, text, Continuous, Fixed)
+	return enum.Unmarshal(a, text, Continuous, Fixed)
 }
 
 // Bounds of a Limit. Times are kept in nanoseconds since 1970, in 63 bits.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/silence"
+	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
 // quietFor is how long LogHooks says nothing more of a limiter's store.
@@ -17,14 +17,14 @@ func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var quiet silence.Keeper[*Limiter]
+	var quiet ratelimitlog.Every[*Limiter]
 	return Hooks{
 		Closed: func(l *Limiter) { quiet.Forget(l) },
 		Asked: func(ctx context.Context, e StoreEvent) {
 			if e.Err == nil || ctx.Err() != nil {
 				return
 			}
-			more, ok := quiet.Break(e.Limiter, time.Now(), quietFor)
+			more, ok := quiet.Allow(e.Limiter, time.Now(), quietFor)
 			if e.Limiter.closing.Load() { // perhaps since it was forgotten
 				quiet.Forget(e.Limiter)
 			}

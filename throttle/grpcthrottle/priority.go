@@ -16,8 +16,6 @@ const PriorityKey = "throttle-priority"
 const (
 	// nobodys is a priority that no throttle has: the context carries none.
 	nobodys = throttle.Priority(math.MinInt8)
-	// maxPriorities is how many priorities have words.
-	maxPriorities = 16
 )
 
 // carried returns the priority that ctx carries, and whether it does.
@@ -28,7 +26,7 @@ func carried(ctx context.Context) (throttle.Priority, bool) {
 
 // wordFor returns the word for p, or for the lowest priority if it is none: whoever gets it wrong is never promoted.
 func wordFor(p throttle.Priority) string {
-	p, _ = throttle.ClampPriority(p, maxPriorities)
+	p, _ = throttle.ClampPriority(p, throttle.MaxPriorities)
 	return p.String()
 }
 

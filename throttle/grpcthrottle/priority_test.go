@@ -219,9 +219,9 @@ func FuzzPriorityWord(f *testing.F) {
 		_, err := server.UnaryInterceptor()(metadata.NewIncomingContext(t.Context(), md), nil, &grpc.UnaryServerInfo{FullMethod: buy},
 			func(ctx context.Context, _ any) (any, error) {
 				p := throttle.PriorityFromContext(ctx, throttle.High)
-				said, known := throttle.ParsePriority(word)
+				said, invalid := throttle.ParsePriority(word)
 				want := throttle.Low
-				if known && times == 1 {
+				if invalid == nil && times == 1 {
 					want = max(said, throttle.Important)
 				}
 				if p != want {

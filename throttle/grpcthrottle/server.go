@@ -75,7 +75,7 @@ func checkDelay(field string, d time.Duration) error {
 }
 
 func checkTrust(field string, p throttle.Priority) error {
-	if _, err := throttle.RejectPriority(p, maxPriorities); err != nil {
+	if _, err := throttle.RejectPriority(p, throttle.MaxPriorities); err != nil {
 		return fmt.Errorf("grpcthrottle: ServerConfig.Trust.%s: %w", field, err)
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 // further out see them.
 func TestServerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		marked := throttle.RejectedError(status.Error(codes.Aborted, "too many at once"))
+		marked := throttle.MarkRejected(status.Error(codes.Aborted, "too many at once"))
 		accepted, rejected := tally{accepted: 1}, tally{rejected: 1}
 		for _, tt := range []struct {
 			own   error

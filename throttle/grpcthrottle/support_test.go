@@ -311,7 +311,7 @@ func spoil(t testing.TB, th *throttle.Throttle, p throttle.Priority) {
 	t.Helper()
 	for range 200 {
 		_ = th.Do(context.Background(), p, func(context.Context) error {
-			return throttle.RejectedError(errors.New("spoilt"))
+			return throttle.MarkRejected(errors.New("spoilt"))
 		})
 	}
 	if th.RejectionProbability(p) == 0 {

@@ -20,7 +20,7 @@ import (
 // further out.
 //
 // An error that has a status keeps it, and one without any fault is returned as it is; so is nil. Off an error that only
-// marks a status, such as [throttle.RejectedError], the mark is taken, because gRPC would send the text of the status twice over.
+// marks a status, such as [throttle.MarkRejected], the mark is taken, because gRPC would send the text of the status twice over.
 func ToStatus(err error) error {
 	if err == nil {
 		return nil

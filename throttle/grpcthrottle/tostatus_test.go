@@ -96,13 +96,13 @@ func TestToStatusKeeps(t *testing.T) {
 			t.Errorf("got %v want the very error, whose status is not that of what it wraps", got)
 		}
 	}
-	if got := grpcthrottle.ToStatus(throttle.RejectedError(own)); got != own { //nolint:errorlint // the very error is wanted
+	if got := grpcthrottle.ToStatus(throttle.MarkRejected(own)); got != own { //nolint:errorlint // the very error is wanted
 		t.Errorf("marked: got %#v want the mark off", got)
 	}
-	if got := grpcthrottle.ToStatus(throttle.RejectedError(okError{})); got == nil {
+	if got := grpcthrottle.ToStatus(throttle.MarkRejected(okError{})); got == nil {
 		t.Error("marked, with a status that cannot be compared: got nil")
 	}
-	if got := grpcthrottle.ToStatus(throttle.RejectedError(faults.NotFound)); status.Code(got) != codes.NotFound {
+	if got := grpcthrottle.ToStatus(throttle.MarkRejected(faults.NotFound)); status.Code(got) != codes.NotFound {
 		t.Errorf("marked fault: got %v want NotFound", got)
 	}
 }

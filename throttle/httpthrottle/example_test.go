@@ -247,10 +247,10 @@ func ExampleTransport_Group() {
 		fmt.Println(err)
 		return
 	}
-	err = th.Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.Off })
+	err = th.Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.ModeOff })
 	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
 
-	err = transport.Group().Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.Off })
+	err = transport.Group().Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.ModeOff })
 	fmt.Println("all are off, and those to come:", err == nil)
 	// Output:
 	// shed: true

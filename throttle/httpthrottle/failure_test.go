@@ -47,7 +47,7 @@ func TestErrorsOfTheBase(t *testing.T) {
 		"canceled":          {fmt.Errorf("gave up: %w", context.Canceled), "ignored/canceled"},
 		"a fault":           {faults.ResourceExhausted(), "rejected/quota"},
 		"not for us":        {faults.NotFound, "accepted/missing"},
-		"marked":            {throttle.RejectedError(errPlain), "rejected/availability"},
+		"marked":            {throttle.MarkRejected(errPlain), "rejected/availability"},
 		"shed further down": {throttle.ErrShed, "ignored/shed"},
 	} {
 		got, err := send(t, fails(c.err), get(t.Context()))

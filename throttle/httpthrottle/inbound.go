@@ -39,8 +39,8 @@ func (m *middleware) asked(r *http.Request) (p throttle.Priority, trusted bool) 
 	if len(words) != 1 || m.Peer == nil {
 		return 0, false
 	}
-	p, ok := throttle.ParsePriority(words[0])
-	if !ok || !m.Peer(r) {
+	p, err := throttle.ParsePriority(words[0])
+	if err != nil || !m.Peer(r) {
 		return 0, false
 	}
 	return max(p, m.Ceiling), true
@@ -49,7 +49,7 @@ func (m *middleware) asked(r *http.Request) (p throttle.Priority, trusted bool) 
 // wordOf is what a header may say about a priority: nothing that did not come from a trusted sender.
 func wordOf(p throttle.Priority, trusted bool) string {
 	word := p.String()
-	if _, ok := throttle.ParsePriority(word); !ok || !trusted {
+	if _, err := throttle.ParsePriority(word); err != nil || !trusted {
 		return ""
 	}
 	return word

@@ -10,8 +10,6 @@ import (
 
 const (
 	defaultRetryAfter = time.Second
-	// maxPriorities is how many priorities there are.
-	maxPriorities = 16
 )
 
 // MiddlewareConfig says how the middleware of [Middleware] behaves. Set Default or Priority, or every request is High; every other zero
@@ -66,7 +64,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Key == nil {
 		c.Key = patternOf
 	}
-	c.Default, _ = throttle.ClampPriority(c.Default, maxPriorities) // a mistake promotes nobody
+	c.Default, _ = throttle.ClampPriority(c.Default, throttle.MaxPriorities) // a mistake promotes nobody
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, longestDelay))
 	return func(next http.Handler) http.Handler {
 		return &middleware{MiddlewareConfig: c, throttle: t, next: next}

@@ -126,7 +126,7 @@ func TestTheKeyIsHostAndPort(t *testing.T) {
 func TestAnswerIsAsked(t *testing.T) {
 	transport := newTransport(t, answers(500, ""), httpthrottle.TransportConfig{Answer: func(r *http.Response) error {
 		if r.StatusCode == 500 {
-			return throttle.RejectedError(errPlain)
+			return throttle.MarkRejected(errPlain)
 		}
 		return httpthrottle.StatusError(r)
 	}})

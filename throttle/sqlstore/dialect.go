@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Dialect says which database is spoken to.
@@ -31,15 +31,15 @@ func (d Dialect) String() string {
 	case SQLite:
 		return "SQLite"
 	}
-	return words.Unknown("dialect", d)
+	return enum.Unknown("dialect", d)
 }
 
 // MarshalText returns the dialect's word, and an error if it has none.
-func (d Dialect) MarshalText() ([]byte, error) { return words.Marshal(d, PostgreSQL, SQLite) }
+func (d Dialect) MarshalText() ([]byte, error) { return enum.Marshal(d, PostgreSQL, SQLite) }
 
 // UnmarshalText takes the dialect's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (d *Dialect) UnmarshalText(text []byte) error {
-	return words.Unmarshal(d, text, PostgreSQL, SQLite)
+	return enum.Unmarshal(d, text, PostgreSQL, SQLite)
 }
 
 func (d Dialect) validate() error {

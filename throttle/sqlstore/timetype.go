@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"fmt"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // TimeType says how a column holds times. None of them depends on the session's time zone, and none falters when clocks change.
@@ -37,15 +37,15 @@ func (t TimeType) String() string {
 	case UnixMicros:
 		return "UnixMicros"
 	}
-	return words.Unknown("time_type", t)
+	return enum.Unknown("time_type", t)
 }
 
 // MarshalText returns the type's word, and an error if it has none.
-func (t TimeType) MarshalText() ([]byte, error) { return words.Marshal(t, Instant, UnixMicros) }
+func (t TimeType) MarshalText() ([]byte, error) { return enum.Marshal(t, Instant, UnixMicros) }
 
 // UnmarshalText takes the type's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (t *TimeType) UnmarshalText(text []byte) error {
-	return words.Unmarshal(t, text, Instant, UnixMicros)
+	return enum.Unmarshal(t, text, Instant, UnixMicros)
 }
 
 func (t TimeType) validate(d Dialect) error {

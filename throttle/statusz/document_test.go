@@ -23,7 +23,7 @@ func TestGolden(t *testing.T) {
 		dice := func() float64 { return 0.5 }
 		orders := newThrottle(t, p, throttle.Config{Name: "orders", Rand: dice, Priorities: 2})
 		shadow := newThrottle(t, p, throttle.Config{
-			Name: "<shadow>", Rand: dice, Priorities: 1, Mode: throttle.Shadow, Policy: throttle.Tiered, Window: 20 * time.Second,
+			Name: "<shadow>", Rand: dice, Priorities: 1, Mode: throttle.ModeShadow, Policy: throttle.Tiered, Window: 20 * time.Second,
 		})
 		p.Add(status(Status{
 			Kind: "breaker", Name: "payments", State: "open", Level: Bad,

@@ -16,7 +16,7 @@ func TestThrottlesOfOneNameAreOneRow(t *testing.T) {
 		p := New()
 		defer p.Close()
 		a := newThrottle(t, p, throttle.Config{Name: "hooks", Ratio: 3})
-		b := newThrottle(t, p, throttle.Config{Name: "hooks", Mode: throttle.Shadow})
+		b := newThrottle(t, p, throttle.Config{Name: "hooks", Mode: throttle.ModeShadow})
 		other := newThrottle(t, p, throttle.Config{Name: "another", Priorities: 1})
 		call(a, throttle.Low, 10, nil)
 		call(b, throttle.Low, 5, nil)

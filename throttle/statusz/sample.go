@@ -80,7 +80,7 @@ func (p *picture) encodeSnapshot() []byte {
 	b = appendJSON(append(b, `,"process":`...), &p.document.Process)
 	b = appendJSON(append(b, `,"outcomes":`...), outcomeWords())
 	b = appendJSON(append(b, `,"faults":`...), faultWords())
-	b = appendJSON(append(b, `,"causes":`...), []string{throttle.Own.String(), throttle.Above.String()})
+	b = appendJSON(append(b, `,"causes":`...), []string{throttle.CauseOwn.String(), throttle.CauseAbove.String()})
 	b = append(b, `,"times":[`...)
 	for i, t := range p.times {
 		if i > 0 {

@@ -3,7 +3,7 @@ package statusz
 import (
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Source is something other than a throttle that the page shows: a circuit breaker, a token bucket, a backoff.
@@ -66,14 +66,14 @@ const (
 
 // String returns the level's word: "ok", "warn" or "bad".
 func (l Level) String() string {
-	return words.Of("level", l, "ok warn bad")
+	return enum.Name("level", l, "ok warn bad")
 }
 
 // MarshalText returns the level's word, and an error if it has none.
-func (l Level) MarshalText() ([]byte, error) { return words.Marshal(l, OK, Bad) }
+func (l Level) MarshalText() ([]byte, error) { return enum.Marshal(l, OK, Bad) }
 
 // UnmarshalText takes the level's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (l *Level) UnmarshalText(text []byte) error { return words.Unmarshal(l, text, OK, Bad) }
+func (l *Level) UnmarshalText(text []byte) error { return enum.Unmarshal(l, text, OK, Bad) }
 
 const (
 	maxFigures     = 24

@@ -48,7 +48,7 @@ func TestRecorderKeepsTheOrderAndTheEvents(t *testing.T) {
 		rec := throttletest.NewRecorder()
 		th := newThrottle(t, rec)
 		errDown := errors.New("down")
-		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return throttle.RejectedError(errDown) })
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return throttle.MarkRejected(errDown) })
 		time.Sleep(time.Second) // the next decision knows of it
 		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { return nil },
 			func(context.Context, error, bool) error { return nil })

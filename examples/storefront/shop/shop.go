@@ -81,9 +81,9 @@ func window(p throttle.Policy) time.Duration {
 
 func mode(on bool) throttle.Mode {
 	if on {
-		return throttle.Enforce
+		return throttle.ModeEnforce
 	}
-	return throttle.Off
+	return throttle.ModeOff
 }
 
 // Throttle returns the throttle that stands before the backend now.

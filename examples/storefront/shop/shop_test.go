@@ -199,7 +199,7 @@ func TestChangeRefusesWhatIsOutOfRange(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Change: got error %v want one with %q", err, tt.want)
 			}
-			if got != before || s.Settings() != before || s.Throttle() != th || th.Stats().Mode != throttle.Enforce {
+			if got != before || s.Settings() != before || s.Throttle() != th || th.Stats().Mode != throttle.ModeEnforce {
 				t.Errorf("settings after the refusal: got %+v want %+v", s.Settings(), before)
 			}
 			if _, err := shop.New(shop.Config{Settings: changed(before, tt.change)}); err == nil {

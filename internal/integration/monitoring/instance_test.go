@@ -143,7 +143,7 @@ func (e ending) function() func(context.Context) error {
 		case e.panics:
 			panic("of the test")
 		case e.rejected:
-			return throttle.RejectedError(fmt.Errorf("rejected: %w", e.err))
+			return throttle.MarkRejected(fmt.Errorf("rejected: %w", e.err))
 		}
 		return e.err
 	}
@@ -153,7 +153,7 @@ func (e ending) function() func(context.Context) error {
 // rejected that the throttle sheds, or would. Then the breakers do, the token buckets and the backoffs.
 func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 	t.Helper()
-	for _, mode := range []throttle.Mode{throttle.Enforce, throttle.Shadow} {
+	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow} {
 		if err := i.hostile.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
 			t.Errorf("Tune: got error %v want none", err)
 		}

@@ -1,20 +1,20 @@
-// Package words writes the values of enumerations as their words, and reads them.
-package words
+// Package enum converts the values of enumerations to their words and back.
+package enum
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Value is a value of an enumeration. Its String method says its word, or what [Unknown] returns.
+// Value is a value of an enumeration. Its String method returns its word, or [Unknown].
 type Value interface {
 	~int8 | ~uint8
 	fmt.Stringer
 }
 
-// Of returns the word of a value, of which the first is that of 0, or what stands for one that has none. The words are one text with a space
-// between two, because a list would go to the heap wherever its word does.
-func Of[V ~uint8](kind string, value V, words string) string {
+// Name returns the word of value. Words are separated by spaces; the first is the word of 0. A value
+// without a word returns [Unknown]. The words are one string because a slice would be allocated.
+func Name[V ~uint8](kind string, value V, words string) string {
 	for i := 0; words != ""; i++ {
 		word, rest, _ := strings.Cut(words, " ")
 		if i == int(value) {
@@ -25,12 +25,12 @@ func Of[V ~uint8](kind string, value V, words string) string {
 	return Unknown(kind, value)
 }
 
-// Unknown returns what stands for a value that has no word: kind(9).
+// Unknown returns the text of a value that has no word: kind(9).
 func Unknown[V ~int8 | ~uint8](kind string, value V) string {
 	return fmt.Sprintf("%s(%d)", kind, int(value))
 }
 
-// Marshal returns the word of a value from first to last, and an error for any other.
+// Marshal returns the word of a value between first and last, or an error for any other value.
 func Marshal[V Value](value, first, last V) ([]byte, error) {
 	if value < first || value > last {
 		return nil, fmt.Errorf("%T is %v: want %s", value, value, list(first, last))
@@ -38,7 +38,8 @@ func Marshal[V Value](value, first, last V) ([]byte, error) {
 	return []byte(value.String()), nil
 }
 
-// Unmarshal sets value to the one from first to last whose word text is, to the letter. If it is none, value stays as it was.
+// Unmarshal sets value to the one between first and last whose word is text. If there is none, it
+// returns an error and does not change value.
 func Unmarshal[V Value](value *V, text []byte, first, last V) error {
 	for v := first; v <= last; v++ {
 		if v.String() == string(text) {
@@ -49,7 +50,7 @@ func Unmarshal[V Value](value *V, text []byte, first, last V) error {
 	return fmt.Errorf("%T is %.100q: want %s", first, text, list(first, last))
 }
 
-// list returns the words from first to last, as a choice.
+// list returns the words from first to last: "a, b or c".
 func list[V Value](first, last V) string {
 	var choice strings.Builder
 	for v := first; v <= last; v++ {

@@ -1,4 +1,4 @@
-package silence
+package ratelimitlog
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestOneOfEachKindIsToldInAWhile(t *testing.T) {
-	var k Keeper[string]
+	var k Every[string]
 	begun := time.Unix(0, 0)
 	for i, tt := range []struct {
 		kind   string
@@ -25,36 +25,36 @@ func TestOneOfEachKindIsToldInAWhile(t *testing.T) {
 		{"poll", 119 * time.Second, 0, true},
 		{"store", 500 * time.Second, 1, true},
 	} {
-		if missed, ok := k.Break(tt.kind, begun.Add(tt.after), time.Minute); missed != tt.missed || ok != tt.ok {
+		if missed, ok := k.Allow(tt.kind, begun.Add(tt.after), time.Minute); missed != tt.missed || ok != tt.ok {
 			t.Errorf("event %d, of %s after %v: got %d, %v want %d, %v", i, tt.kind, tt.after, missed, ok, tt.missed, tt.ok)
 		}
 	}
 }
 
 func TestWhatIsForgottenIsToldAtOnceAndTakesNoRoom(t *testing.T) {
-	var k Keeper[int]
+	var k Every[int]
 	for range 3 {
-		_, _ = k.Break(7, time.Unix(0, 0), time.Minute)
+		_, _ = k.Allow(7, time.Unix(0, 0), time.Minute)
 	}
 	k.Forget(7)
 	k.Forget(8)
-	if got := len(k.told); got != 0 {
+	if got := len(k.kinds); got != 0 {
 		t.Errorf("kinds kept: got %d want 0", got)
 	}
-	if missed, ok := k.Break(7, time.Unix(1, 0), time.Minute); missed != 0 || !ok {
+	if missed, ok := k.Allow(7, time.Unix(1, 0), time.Minute); missed != 0 || !ok {
 		t.Errorf("after Forget: got %d, %v want 0, true", missed, ok)
 	}
 }
 
 func TestEveryEventIsToldOrCounted(t *testing.T) {
 	const goroutines, events = 8, 1000
-	var k Keeper[int]
+	var k Every[int]
 	var told atomic.Uint64
 	var work sync.WaitGroup
 	for i := range goroutines {
 		work.Go(func() {
 			for range events {
-				if missed, ok := k.Break(i%2, time.Unix(0, 0), time.Minute); ok {
+				if missed, ok := k.Allow(i%2, time.Unix(0, 0), time.Minute); ok {
 					told.Add(1 + missed)
 				}
 			}
@@ -62,7 +62,7 @@ func TestEveryEventIsToldOrCounted(t *testing.T) {
 	}
 	work.Wait()
 	for kind := range 2 {
-		missed, _ := k.Break(kind, time.Unix(60, 0), time.Minute)
+		missed, _ := k.Allow(kind, time.Unix(60, 0), time.Minute)
 		told.Add(missed)
 	}
 	if got := told.Load(); got != goroutines*events {

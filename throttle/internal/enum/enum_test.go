@@ -1,4 +1,4 @@
-package words_test
+package enum_test
 
 import (
 	"encoding"
@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/internal/words"
+	"github.com/spillway-go/spillway/throttle/internal/enum"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -44,7 +44,7 @@ func TestEnumerations(t *testing.T) {
 
 // A marshaler is a value of an enumeration.
 type marshaler interface {
-	words.Value
+	enum.Value
 	encoding.TextMarshaler
 }
 
