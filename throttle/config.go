@@ -99,6 +99,7 @@ func (c Config) withDefaults() Config {
 	if c.InvalidPriority == nil {
 		c.InvalidPriority = ClampPriority
 	}
+	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c
 }
 

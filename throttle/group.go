@@ -51,8 +51,6 @@ type member struct {
 	used     time.Duration
 }
 
-var errGroupClosed = errors.New("throttle: group is closed")
-
 // NewGroup returns a group whose throttles are made with the Config that config returns for their key. Every Config must bear the
 // same Name.
 func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
@@ -82,7 +80,7 @@ func (g *Group) Get(key string) (*Throttle, error) {
 	if t != nil || err != nil {
 		return t, err
 	}
-	fresh, err := newThrottle(g.config(key), groupStripes) // the user's function and hooks: no lock is held
+	fresh, err := newThrottle(g.config(key), key, groupStripes) // the user's function and hooks: no lock is held
 	if err != nil {
 		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 	}
@@ -147,7 +145,7 @@ func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
-		return nil, errGroupClosed
+		return nil, ErrClosed
 	}
 	g.changes = append(g.changes, change)
 	g.mu.Unlock()
@@ -159,7 +157,7 @@ func (g *Group) find(key string) (t *Throttle, idle []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, nil, errGroupClosed
+		return nil, nil, ErrClosed
 	}
 	now := time.Since(g.base)
 	idle = g.evict(now)
@@ -184,7 +182,7 @@ func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surp
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, []*Throttle{fresh}, errGroupClosed
+		return nil, []*Throttle{fresh}, ErrClosed
 	}
 	if seen < len(g.changes) {
 		return nil, nil, nil

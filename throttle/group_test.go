@@ -459,3 +459,27 @@ func TestAGroupFromOutsideABubble(t *testing.T) {
 	equal(t, "Close", g.Close(), nil)
 	equal(t, "closed", len(r.closed), len(r.created))
 }
+
+func TestAMemberHasItsKeyInErrorsAndLogs(t *testing.T) {
+	g, err := throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "backends", Rand: unlucky}
+	}, throttle.GroupConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := g.Get("a.example:443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overload(t, th, throttle.High)
+	equal(t, "Key", th.Key(), "a.example:443")
+	refusal := th.Do(context.Background(), throttle.High, unwanted(t))
+	var shed *throttle.ShedError
+	if !errors.As(refusal, &shed) {
+		t.Fatalf("got %v want a *ShedError", refusal)
+	}
+	equal(t, "ShedError", *shed, throttle.ShedError{Throttle: "backends", Key: "a.example:443", Priority: throttle.High})
+	equal(t, "message", shed.Error(), `throttle: backends for "a.example:443" shed a call of high priority`)
+	equal(t, "log value", shed.LogValue().String(), "[throttle=backends key=a.example:443 priority=high]")
+	equal(t, "Key outside a group", build(t, throttle.Config{}).Key(), "")
+}

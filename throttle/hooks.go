@@ -95,6 +95,21 @@ func (c *Cause) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(c, text, CauseOwn, CauseAbove)
 }
 
+// defaultHooks is the only package-level state of throttle.
+var defaultHooks hook.Default[Hooks]
+
+// SetDefaultHooks sets the hooks of every throttle that is created later with a Config without
+// Hooks, like [slog.SetDefault]. A throttle that a library creates is then observed too. Call it
+// before throttles are created: it does not change existing throttles.
+//
+// A Config with Hooks does not use the default hooks. To use both, join them:
+//
+//	Hooks: throttle.JoinHooks(throttle.DefaultHooks(), own)
+func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
+
+// DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
+func DefaultHooks() Hooks { return defaultHooks.Get() }
+
 // JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
 // reverse order, the others in order. A hook that panics keeps those after it from being told, but for Finished: each runs, because
 // it may have something to end. A moment that nobody listens to stays nil.

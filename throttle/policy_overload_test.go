@@ -34,7 +34,7 @@ func newFleet(t *testing.T, c Config) *fleet {
 	f := &fleet{now: time.Unix(0, 0), filled: time.Unix(0, 0), dice: rand.New(rand.NewPCG(1, 0)), rate: 10 * float64(clients)}
 	c.Name, c.Now, c.Rand = "fleet", func() time.Time { return f.now }, f.dice.Float64
 	for range clients {
-		th, err := newThrottle(c, 1)
+		th, err := newThrottle(c, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ const (
 // concurrent use. Calls on a nil or zero Throttle return an error.
 type Throttle struct {
 	name            string
+	key             string // in its Group; empty outside one
 	priorities      int
 	policy          Policy
 	span            time.Duration
@@ -41,11 +42,12 @@ type Throttle struct {
 
 // New returns a throttle, or an error that names every field of c that is out of range, with its value and its range.
 func New(c Config) (*Throttle, error) {
-	return newThrottle(c, 0)
+	return newThrottle(c, "", 0)
 }
 
-// newThrottle makes a throttle that counts on so many stripes; 0 fits the machine.
-func newThrottle(c Config, stripes int) (*Throttle, error) {
+// newThrottle returns a throttle with a key in its group and a number of stripes: 0 selects it by
+// the number of processors.
+func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -57,6 +59,7 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 	w := window.New(shape)
 	t := &Throttle{
 		name:            c.Name,
+		key:             key,
 		priorities:      c.Priorities,
 		policy:          c.Policy,
 		span:            c.Window,
@@ -66,7 +69,7 @@ func newThrottle(c Config, stripes int) (*Throttle, error) {
 		invalidPriority: c.InvalidPriority,
 		hooks:           c.Hooks,
 		listens:         c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
-		shedErrs:        shedErrors(&c),
+		shedErrs:        shedErrors(&c, key),
 		window:          w,
 		ledgers:         make([]ledger, w.Stripes()),
 		tickets:         sync.Pool{New: func() any { return new(ticket) }},
@@ -111,6 +114,14 @@ func (t *Throttle) Name() string {
 		return ""
 	}
 	return t.name
+}
+
+// Key returns the throttle's key in its [Group], or "" if it is not a member of one.
+func (t *Throttle) Key() string {
+	if t == nil {
+		return ""
+	}
+	return t.key
 }
 
 // RejectionProbability returns the probability with which a call of priority p would be shed at this instant. It is

@@ -3,6 +3,7 @@ package hook
 
 import (
 	"context"
+	"reflect"
 	"sync/atomic"
 )
 
@@ -71,6 +72,14 @@ type Default[H any] struct {
 
 // Set replaces the default hooks.
 func (d *Default[H]) Set(hooks H) { d.hooks.Store(&hooks) }
+
+// Or returns hooks, or the default hooks if every field of hooks is nil.
+func (d *Default[H]) Or(hooks H) H {
+	if reflect.ValueOf(hooks).IsZero() {
+		return d.Get()
+	}
+	return hooks
+}
 
 // Get returns the default hooks, or the zero H if none were set.
 func (d *Default[H]) Get() H {

@@ -48,14 +48,15 @@ func TestJoinReverseCallsTheFirstEvenIfTheSecondPanics(t *testing.T) {
 }
 
 func TestDefault(t *testing.T) {
-	var d Default[func()]
-	if d.Get() != nil {
+	type hooks struct{ called func() string }
+	var d Default[hooks]
+	if d.Get().called != nil || d.Or(hooks{}).called != nil {
 		t.Error("a zero Default has hooks")
 	}
-	called := false
-	d.Set(func() { called = true })
-	d.Get()()
-	if !called {
-		t.Error("Get does not return what Set was given")
+	d.Set(hooks{func() string { return "default" }})
+	for want, got := range map[string]hooks{"default": d.Or(hooks{}), "own": d.Or(hooks{func() string { return "own" }})} {
+		if got.called() != want {
+			t.Errorf("got the %s hooks want the %s hooks", got.called(), want)
+		}
 	}
 }
