@@ -62,7 +62,7 @@ func (c *collection) report(readings []reading) {
 		r := &readings[p]
 		c.present(throttle.Priority(p), r)
 		c.calls(throttle.Priority(p), r)
-		c.each(&r.fallbacks, labelKey{kind: byOutcome, priority: throttle.Priority(p)}, c.instruments.fallbacks)
+		c.each(r.fallbacks, labelKey{kind: byOutcome, priority: throttle.Priority(p)}, c.instruments.fallbacks)
 		clamped += r.clamped
 	}
 	c.to.ObserveInt64(c.instruments.clamped, int64(clamped), c.labels.observeOptions(labelKey{kind: bySource})...)
@@ -81,30 +81,26 @@ func (c *collection) present(p throttle.Priority, r *reading) {
 // a rate has something to begin with.
 func (c *collection) calls(p throttle.Priority, r *reading) {
 	k := labelKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
-	c.observe(c.instruments.calls, r.admitted[throttle.Accepted][throttle.FaultNone], k)
-	served := r.admitted
-	served[throttle.Accepted][throttle.FaultNone] = 0
-	c.each(&served, k, c.instruments.calls)
-	for cause := range throttle.Cause(throttle.NumCauses) {
+	if r.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
+		c.observe(c.instruments.calls, 0, k)
+	}
+	c.each(r.admitted, k, c.instruments.calls)
+	for cause, shed := range r.shed.All() {
 		k := labelKey{
 			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
 			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
 		}
-		c.observe(c.instruments.calls, r.shed[cause], k)
+		c.observe(c.instruments.calls, shed, k)
 		k.decision = DecisionShadowShed
-		c.each(&r.shadow[cause], k, c.instruments.calls)
+		c.each(r.shadow.Cause(cause), k, c.instruments.calls)
 	}
 }
 
 // each reports the counts that are not 0, as series like k with their own outcome and fault.
-func (c *collection) each(counts *throttle.Totals, k labelKey, instrument metric.Int64Observable) {
-	for o := range counts {
-		for f, n := range counts[o] {
-			if n > 0 {
-				k.outcome, k.fault = throttle.Outcome(o), throttle.Fault(f)
-				c.observe(instrument, n, k)
-			}
-		}
+func (c *collection) each(counts throttle.Totals, k labelKey, instrument metric.Int64Observable) {
+	for total := range counts.All() {
+		k.outcome, k.fault = total.Outcome, total.Fault
+		c.observe(instrument, total.Calls, k)
 	}
 }
 

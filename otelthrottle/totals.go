@@ -54,21 +54,11 @@ type totals struct {
 }
 
 func (c *totals) add(p *throttle.PriorityStats) {
-	addTotals(&c.admitted, &p.Ended)
-	addTotals(&c.fallbacks, &p.Fallbacks)
-	for cause := range c.shed {
-		c.shed[cause] += p.Shed[cause]
-		addTotals(&c.shadow[cause], &p.ShadowShed[cause])
-	}
+	c.admitted.Merge(p.Ended)
+	c.fallbacks.Merge(p.Fallbacks)
+	c.shed.Merge(p.Shed)
+	c.shadow.Merge(p.ShadowShed)
 	c.clamped += p.Clamped
-}
-
-func addTotals(to, from *throttle.Totals) {
-	for o := range to {
-		for f := range to[o] {
-			to[o][f] += from[o][f]
-		}
-	}
 }
 
 // reading is what a source shows of one priority at one collection: the totals, and the present of its open members.

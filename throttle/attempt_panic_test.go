@@ -52,7 +52,7 @@ func TestAFallbackThatDoesNotReturn(t *testing.T) {
 			equal(t, "outcome that Finished is told", end.Outcome, throttle.Rejected)
 			equal(t, "fault that Finished is told", end.Fault, throttle.FaultAvailability)
 			wantAdmitted(t, th, throttle.High, 1, throttle.Rejected, throttle.FaultAvailability)
-			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Rejected][throttle.FaultPanic], 1)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(throttle.Rejected, throttle.FaultPanic), 1)
 			wantUsable(t, th)
 		})
 		t.Run(name+" after a shed", func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAFallbackThatDoesNotReturn(t *testing.T) {
 			})
 			w.want(t, "shed", "fell back")
 			equal(t, "admitted", tier(th, throttle.High).Ended, admitted)
-			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Shed][throttle.FaultPanic], 1)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(throttle.Shed, throttle.FaultPanic), 1)
 			wantUsable(t, th)
 		})
 	}
@@ -140,8 +140,8 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 				w.trips = ""
 				w.want(t, c.told...)
 				after := tier(th, throttle.High)
-				equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+count(c.shed))
-				before.Ended[c.want][c.fault] += count(!c.shed)
+				equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+count(c.shed))
+				before.Ended.Add(c.want, c.fault, count(!c.shed))
 				equal(t, "admitted", after.Ended, before.Ended)
 				wantUsable(t, th)
 			})

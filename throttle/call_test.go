@@ -150,7 +150,7 @@ func TestACallInheritsNothingFromTheOneBeforeIt(t *testing.T) {
 		admit(t, th, throttle.High).Done(nil) // in Shadow: it would have been shed
 		admit(t, th, throttle.Low).Done(nil)
 	}
-	equal(t, "High calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Sum(), 20)
+	equal(t, "High calls that would have been shed", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn).Sum(), 20)
 	wantAdmitted(t, th, throttle.Low, 20, throttle.Accepted, throttle.FaultNone)
 }
 
@@ -229,7 +229,7 @@ func TestAShedCallIsTheZeroCall(t *testing.T) {
 	equal(t, "Call", call, throttle.Call{})
 	call.Done(nil)
 	after := tier(th, throttle.High)
-	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+1)
+	equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+1)
 	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed")
 }
@@ -288,7 +288,7 @@ func TestAnsweredInShadow(t *testing.T) {
 	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
 	call := admit(t, th, throttle.High)
 	call.Answered(nil)
-	equal(t, "calls that would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Outcome(throttle.Accepted), 1)
+	equal(t, "calls that would have been shed", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn).Outcome(throttle.Accepted), 1)
 	equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
 	call.Done(nil)
 	equal(t, "in flight after Done", inFlight(th), 0)

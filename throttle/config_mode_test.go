@@ -14,7 +14,7 @@ import (
 // TestWhatEachModeDoesWithACallToShed: after an overload, with dice that shed whatever may be shed.
 func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 	var dry throttle.Totals
-	dry[throttle.Accepted][throttle.FaultOther] = 1
+	dry.Add(throttle.Accepted, throttle.FaultOther, 1)
 	cases := []struct {
 		mode   throttle.Mode
 		ran    bool
@@ -42,9 +42,9 @@ func TestWhatEachModeDoesWithACallToShed(t *testing.T) {
 				equal(t, "the function ran", ran(th, throttle.High, errPlain), c.ran)
 
 				got := tier(th, throttle.High)
-				equal(t, "shed", got.Shed[throttle.CauseOwn], c.shed)
-				equal(t, "would have been shed", got.ShadowShed[throttle.CauseOwn], c.shadow)
-				equal(t, "admitted with an ordinary error", got.Ended[throttle.Accepted][throttle.FaultOther], c.ended)
+				equal(t, "shed", got.Shed.Count(throttle.CauseOwn), c.shed)
+				equal(t, "would have been shed", got.ShadowShed.Cause(throttle.CauseOwn), c.shadow)
+				equal(t, "admitted with an ordinary error", got.Ended.Count(throttle.Accepted, throttle.FaultOther), c.ended)
 				equal(t, "admitted", got.Ended.Sum(), 60+c.ended)
 				equal(t, "window", got.Window, c.window)
 				equal(t, "in flight", got.InFlight, 0)
@@ -70,17 +70,17 @@ func TestShadowCountsRealOutcomesApart(t *testing.T) {
 		for end, n := range map[error]int{nil: 2, errPlain: 3, errBusy: 4, context.Canceled: 5} {
 			times(n, th, throttle.High, end)
 			times(n, th, throttle.Low, end)
-			want[throttle.DefaultClassify(t.Context(), end)][throttle.FaultOf(end)] = uint64(n)
+			want.Add(throttle.DefaultClassify(t.Context(), end), throttle.FaultOf(end), uint64(n))
 		}
 		call, err := th.Admit(t.Context(), throttle.High)
 		equal(t, "Admit", err, nil)
 		equal(t, "in flight", tier(th, throttle.High).InFlight, 1)
 		call.Finish(throttle.Rejected)
 
-		equal(t, "low, above", tier(th, throttle.Low).ShadowShed[throttle.CauseAbove], want)
-		equal(t, "low, own", tier(th, throttle.Low).ShadowShed[throttle.CauseOwn], throttle.Totals{})
-		want[throttle.Rejected][throttle.FaultNone] = 1
-		equal(t, "high, own", tier(th, throttle.High).ShadowShed[throttle.CauseOwn], want)
+		equal(t, "low, above", tier(th, throttle.Low).ShadowShed.Cause(throttle.CauseAbove), want)
+		equal(t, "low, own", tier(th, throttle.Low).ShadowShed.Cause(throttle.CauseOwn), throttle.Totals{})
+		want.Add(throttle.Rejected, throttle.FaultNone, 1)
+		equal(t, "high, own", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn), want)
 		wantAdmitted(t, th, throttle.High, 600, throttle.Rejected, throttle.FaultAvailability)
 		equal(t, "shed", tier(th, throttle.High).Shed, throttle.CauseTotals{})
 		equal(t, "window", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 600, Shed: 15})
@@ -151,8 +151,8 @@ func TestShadowDecidesAsEnforceWould(t *testing.T) {
 		enforced, dry := tier(p.enforce, priority), tier(p.shadow, priority)
 		equal(t, "window", dry.Window, enforced.Window)
 		equal(t, "admitted by both", dry.Ended, enforced.Ended)
-		for cause, n := range enforced.Shed {
-			equal(t, "shadow shed as shed", dry.ShadowShed[cause].Sum(), n)
+		for cause, n := range enforced.Shed.All() {
+			equal(t, "shadow shed as shed", dry.ShadowShed.Cause(cause).Sum(), n)
 		}
 	}
 }
@@ -201,8 +201,8 @@ func TestEverySwitchTakesEffectWithTheNextCall(t *testing.T) {
 					}
 					equal(t, mode.String()+": the function ran", ran(th, throttle.High, errBusy), mode != throttle.ModeEnforce)
 					after := tier(th, throttle.High)
-					equal(t, mode.String()+": shed", after.Shed[throttle.CauseOwn]-before.Shed[throttle.CauseOwn], count(mode == throttle.ModeEnforce))
-					equal(t, mode.String()+": would have been shed", after.ShadowShed[throttle.CauseOwn].Sum()-before.ShadowShed[throttle.CauseOwn].Sum(),
+					equal(t, mode.String()+": shed", after.Shed.Count(throttle.CauseOwn)-before.Shed.Count(throttle.CauseOwn), count(mode == throttle.ModeEnforce))
+					equal(t, mode.String()+": would have been shed", after.ShadowShed.Cause(throttle.CauseOwn).Sum()-before.ShadowShed.Cause(throttle.CauseOwn).Sum(),
 						count(mode == throttle.ModeShadow))
 					equal(t, mode.String()+": admitted", after.Ended.Sum()-before.Ended.Sum(), count(mode == throttle.ModeOff))
 					equal(t, mode.String()+": Stats.Mode", th.Stats().Mode, mode)
@@ -223,7 +223,7 @@ func TestACallKeepsTheModeItBeganWith(t *testing.T) {
 		equal(t, "Admit in Shadow", err, nil)
 		setMode(t, th, throttle.ModeEnforce)
 		call.Done(errBusy)
-		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed[throttle.CauseOwn].Outcome(throttle.Rejected), 1)
+		equal(t, "would have been shed", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn).Outcome(throttle.Rejected), 1)
 		equal(t, "admitted", tier(th, throttle.High).Ended.Sum(), 60)
 		_, err = th.Admit(t.Context(), throttle.High)
 		equal(t, "the next one is shed", errors.Is(err, throttle.ErrShed), true)

@@ -34,9 +34,9 @@ func TestTheFallbackServesAShedCall(t *testing.T) {
 	equal(t, "Do[T]: error", err, nil)
 
 	after := tier(th, throttle.High)
-	equal(t, "fallbacks of shed calls", after.Fallbacks[throttle.Shed][throttle.FaultNone], 2)
+	equal(t, "fallbacks of shed calls", after.Fallbacks.Count(throttle.Shed, throttle.FaultNone), 2)
 	equal(t, "fallbacks in all", after.Fallbacks.Sum(), 2)
-	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+2)
+	equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+2)
 	equal(t, "a fallback adds nothing to the admitted calls", after.Ended, before.Ended)
 }
 
@@ -73,7 +73,7 @@ func TestTheFallbackServesACallThatFailed(t *testing.T) {
 			equal(t, "what Finished is told: error", end.Err, nil)
 			equal(t, "what Finished is told: fell back", end.FellBack, true)
 			wantAdmitted(t, th, throttle.High, 1, c.outcome, c.fault)
-			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[c.outcome][throttle.FaultNone], 1)
+			equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(c.outcome, throttle.FaultNone), 1)
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestTheFallbacksOwnErrorLeavesTheCall(t *testing.T) {
 			equal(t, "Do", err, c.want)
 			equal(t, "what FellBack is told", w.fellBack[0].Err, c.want)
 			equal(t, "what Finished is told", w.finished[0].Err, c.want)
-			equal(t, "fallbacks that failed this way", tier(th, throttle.High).Fallbacks[throttle.Accepted][c.fault], 1)
+			equal(t, "fallbacks that failed this way", tier(th, throttle.High).Fallbacks.Count(throttle.Accepted, c.fault), 1)
 			wantAdmitted(t, th, throttle.High, 1, throttle.Accepted, throttle.FaultOther)
 		})
 	}

@@ -72,7 +72,7 @@ func TestAShedCallIsNotMade(t *testing.T) {
 	equal(t, "Do[T]: value", value, "")
 
 	after := tier(th, throttle.High)
-	equal(t, "shed", after.Shed[throttle.CauseOwn], before.Shed[throttle.CauseOwn]+2)
+	equal(t, "shed", after.Shed.Count(throttle.CauseOwn), before.Shed.Count(throttle.CauseOwn)+2)
 	equal(t, "admitted", after.Ended, before.Ended)
 	w.want(t, "shed", "shed")
 }

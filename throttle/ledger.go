@@ -86,9 +86,9 @@ func (l *ledger) addTo(totals *Totals, which page, p Priority) {
 	if tallies == nil {
 		return
 	}
-	for o := range totals {
-		for f := range totals[o] {
-			totals[o][f] += (*tallies)[p][o][f].Load()
+	for o := range totals.calls {
+		for f := range totals.calls[o] {
+			totals.calls[o][f] += (*tallies)[p][o][f].Load()
 		}
 	}
 }

@@ -169,13 +169,11 @@ func (s *story) tellEnd(p PriorityStats, ep episode) {
 
 // rejections are the calls that the backend rejected, by fault, those included that Shadow let through.
 func rejections(p *PriorityStats) [NumFaults]uint64 {
-	sum := p.Ended[Rejected]
-	for cause := range p.ShadowShed {
-		for f, n := range p.ShadowShed[cause][Rejected] {
-			sum[f] += n
-		}
+	all := p.Ended
+	for _, shadow := range p.ShadowShed.All() {
+		all.Merge(shadow)
 	}
-	return sum
+	return all.calls[Rejected]
 }
 
 // faultsGroup lists the kinds of faults by which calls were rejected since before, most important kinds in their order.

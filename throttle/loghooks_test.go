@@ -446,7 +446,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 		l.each = func(context.Context) { panic("disk full") }
 		equal(t, "panic of the call that starts the story", survive(func() { l.shed(t, throttle.High, 1) }), any("disk full"))
 		equal(t, "panic of the next shed call", survive(func() { l.shed(t, throttle.High, 1) }), nil)
-		equal(t, "shed", tier(l.Throttle, throttle.High).Shed[throttle.CauseOwn], 2)
+		equal(t, "shed", tier(l.Throttle, throttle.High).Shed.Count(throttle.CauseOwn), 2)
 		equal(t, "in flight", inFlight(l.Throttle), 0)
 		l.each = nil
 		l.sheds.Store(false)

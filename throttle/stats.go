@@ -2,60 +2,6 @@ package throttle
 
 import "time"
 
-// Totals count calls by outcome and fault.
-type Totals [NumOutcomes][NumFaults]uint64
-
-// Sum returns the number of calls in all.
-func (c Totals) Sum() uint64 {
-	var sum uint64
-	for o := range c {
-		sum += c.Outcome(Outcome(o))
-	}
-	return sum
-}
-
-// Outcome returns the number of calls that ended with outcome o.
-func (c Totals) Outcome(o Outcome) uint64 {
-	var sum uint64
-	for _, n := range c[o] {
-		sum += n
-	}
-	return sum
-}
-
-// Fault returns the number of calls that ended with fault f, whatever their outcome.
-func (c Totals) Fault(f Fault) uint64 {
-	var sum uint64
-	for o := range c {
-		sum += c[o][f]
-	}
-	return sum
-}
-
-// CauseTotals count calls by what was the cause that they were shed.
-type CauseTotals [NumCauses]uint64
-
-// Sum returns the number of calls in all.
-func (c CauseTotals) Sum() uint64 {
-	var sum uint64
-	for _, n := range c {
-		sum += n
-	}
-	return sum
-}
-
-// ShadowTotals count calls by what would have been the cause that they were shed, and by how they ended instead.
-type ShadowTotals [NumCauses]Totals
-
-// Sum returns the number of calls in all.
-func (c ShadowTotals) Sum() uint64 {
-	var sum uint64
-	for cause := range c {
-		sum += c[cause].Sum()
-	}
-	return sum
-}
-
 // Stats is what a throttle knows of itself at one instant.
 type Stats struct {
 	Name            string
@@ -127,13 +73,13 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	}
 	for i := range t.ledgers {
 		t.ledgers[i].addTo(&ps.Ended, failures, p)
-		t.ledgers[i].addTo(&ps.ShadowShed[CauseOwn], shadowsOwn, p)
-		t.ledgers[i].addTo(&ps.ShadowShed[CauseAbove], shadowsAbove, p)
+		t.ledgers[i].addTo(&ps.ShadowShed.calls[CauseOwn], shadowsOwn, p)
+		t.ledgers[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
 		t.ledgers[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
-	ps.Ended[Accepted][FaultNone] = t.window.Total(int(p), served)
-	ps.Shed[CauseOwn] = t.window.Total(int(p), shedOwn)
-	ps.Shed[CauseAbove] = t.window.Total(int(p), shedAbove)
+	ps.Ended.calls[Accepted][FaultNone] = t.window.Total(int(p), served)
+	ps.Shed.calls[CauseOwn] = t.window.Total(int(p), shedOwn)
+	ps.Shed.calls[CauseAbove] = t.window.Total(int(p), shedAbove)
 	ps.Clamped = t.window.Total(int(p), clamped)
 	ended := ps.Ended.Sum() + ps.ShadowShed.Sum()
 	ps.Admitted = t.window.Total(int(p), started)

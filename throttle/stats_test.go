@@ -28,8 +28,8 @@ func TestShedCallsAreCountedByCause(t *testing.T) {
 		times(5, th, throttle.High, nil)
 		times(7, th, throttle.Low, nil)
 		times(2, th, throttle.Medium, nil) // which the backend has not rejected
-		equal(t, "high", tier(th, throttle.High).Shed, throttle.CauseTotals{throttle.CauseOwn: 5})
-		equal(t, "low", tier(th, throttle.Low).Shed, throttle.CauseTotals{throttle.CauseAbove: 7})
+		equal(t, "high", tier(th, throttle.High).Shed, shedBy(throttle.CauseOwn, 5))
+		equal(t, "low", tier(th, throttle.Low).Shed, shedBy(throttle.CauseAbove, 7))
 		equal(t, "medium", tier(th, throttle.Medium).Shed, throttle.CauseTotals{})
 		wantAdmitted(t, th, throttle.Low, 20, throttle.Rejected, throttle.FaultAvailability)
 
@@ -133,40 +133,31 @@ func TestStatsAsJSON(t *testing.T) {
 	equal(t, "what is read is what was written", reflect.DeepEqual(got, th.Stats()), true)
 }
 
-func TestTotalsAddUp(t *testing.T) {
-	var totals throttle.Totals
-	equal(t, "sum of nothing", totals.Sum(), 0)
-	for o := range totals {
-		for f := range totals[o] {
-			totals[o][f] = uint64(1 << (2 * o))
-		}
-	}
-	for o, want := range []uint64{1 * throttle.NumFaults, 4 * throttle.NumFaults, 16 * throttle.NumFaults, 64 * throttle.NumFaults} {
-		equal(t, throttle.Outcome(o).String(), totals.Outcome(throttle.Outcome(o)), want)
-	}
-	equal(t, "Sum", totals.Sum(), 85*throttle.NumFaults)
-	totals[throttle.Rejected][throttle.FaultQuota]++
-	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
-	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
-	equal(t, "causes", throttle.CauseTotals{throttle.CauseOwn: 1, throttle.CauseAbove: 20}.Sum(), 21)
-	equal(t, "shadow", throttle.ShadowTotals{throttle.CauseOwn: totals, throttle.CauseAbove: totals}.Sum(), 2*(85*throttle.NumFaults+1))
-	equal(t, "requests", throttle.WindowStats{Accepted: 1, Rejected: 20, Shed: 300}.Requests(), 321)
+// shedBy returns the totals of n calls shed for one cause.
+func shedBy(c throttle.Cause, n uint64) (totals throttle.CauseTotals) {
+	totals.Add(c, n)
+	return totals
 }
 
-// counts are those totals of a throttle that hooks can count too.
+// counts are the totals of a throttle that hooks can count too.
 type counts struct {
-	Ended     throttle.Totals
-	Shed      throttle.CauseTotals
-	Shadow    throttle.ShadowTotals
-	Fallbacks throttle.Totals
+	ended     throttle.Totals
+	shed      throttle.CauseTotals
+	shadow    [throttle.NumCauses]throttle.Totals
+	fallbacks throttle.Totals
 }
 
 func countsOf(p throttle.PriorityStats) counts {
-	return counts{Ended: p.Ended, Shed: p.Shed, Shadow: p.ShadowShed, Fallbacks: p.Fallbacks}
+	c := counts{ended: p.Ended, shed: p.Shed, fallbacks: p.Fallbacks}
+	for cause, totals := range p.ShadowShed.All() {
+		c.shadow[cause] = totals
+	}
+	return c
 }
 
 // audit counts what the hooks are told. What one call is told of is put together by way of its context.
 type audit struct {
+	mu         sync.Mutex
 	byPriority [throttle.StandardPriorities]counts
 }
 
@@ -186,7 +177,9 @@ func (a *audit) hooks() throttle.Hooks {
 				fate(ctx).cause = e.Cause
 				return
 			}
-			atomic.AddUint64(&a.byPriority[e.Priority].Shed[e.Cause], 1)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.byPriority[e.Priority].shed.Add(e.Cause, 1)
 		},
 		Started: func(ctx context.Context, e throttle.StartEvent) context.Context {
 			fate(ctx).shadow = e.Shadow
@@ -194,17 +187,21 @@ func (a *audit) hooks() throttle.Hooks {
 		},
 		Finished: func(ctx context.Context, e throttle.FinishEvent) {
 			c := &a.byPriority[e.Priority]
-			where := &c.Ended
+			where := &c.ended
 			if e.Shadow != fate(ctx).shadow {
 				panic("Started and Finished differ about Shadow")
 			}
 			if e.Shadow {
-				where = &c.Shadow[fate(ctx).cause]
+				where = &c.shadow[fate(ctx).cause]
 			}
-			atomic.AddUint64(&where[e.Outcome][e.Fault], 1)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			where.Add(e.Outcome, e.Fault, 1)
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
-			atomic.AddUint64(&a.byPriority[e.Priority].Fallbacks[e.Outcome][throttle.FaultOf(e.Err)], 1)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.byPriority[e.Priority].fallbacks.Add(e.Outcome, throttle.FaultOf(e.Err), 1)
 		},
 	}
 }
@@ -272,15 +269,14 @@ func TestTotalsAreWhatTheHooksWereTold(t *testing.T) {
 			t.Errorf("%v:\ngot  %s\nwant %s", throttle.Priority(p), inFull(countsOf(got)), inFull(want))
 		}
 		equal(t, "in flight", got.InFlight, 0)
-		for c := range all.Shed {
-			all.Shed[c] += want.Shed[c]
-			all.Shadow[c][0][0] += want.Shadow[c].Sum()
+		all.shed.Merge(want.shed)
+		for c := range want.shadow {
+			all.shadow[c].Merge(want.shadow[c])
 		}
 	}
-	for c := range all.Shed {
-		if all.Shed[c] == 0 || all.Shadow[c].Sum() == 0 {
-			t.Errorf("cause %v: got %d shed and %d in shadow, want some of each, or not all has been tested",
-				throttle.Cause(c), all.Shed[c], all.Shadow[c].Sum())
+	for c, shed := range all.shed.All() {
+		if shed == 0 || all.shadow[c].Sum() == 0 {
+			t.Errorf("cause %v: got %d shed and %d in shadow, want some of each, or not all has been tested", c, shed, all.shadow[c].Sum())
 		}
 	}
 }
@@ -302,29 +298,31 @@ func TestFirstFailuresAtOnceAreAllCounted(t *testing.T) {
 		close(start)
 		wg.Wait()
 		wantAdmitted(t, th, throttle.High, callers, throttle.Rejected, throttle.FaultAvailability)
-		equal(t, "fallbacks", tier(th, throttle.High).Fallbacks[throttle.Rejected][throttle.FaultNone], callers)
+		equal(t, "fallbacks", tier(th, throttle.High).Fallbacks.Count(throttle.Rejected, throttle.FaultNone), callers)
 	}
 }
 
 func inFull(c counts) string {
-	return fmt.Sprintf("ended %s shed %v shadow %s and %s fallbacks %s", describe(c.Ended), c.Shed,
-		describe(c.Shadow[throttle.CauseOwn]), describe(c.Shadow[throttle.CauseAbove]), describe(c.Fallbacks))
+	return fmt.Sprintf("ended %s shed %v shadow %s and %s fallbacks %s", describe(c.ended), c.shed,
+		describe(c.shadow[throttle.CauseOwn]), describe(c.shadow[throttle.CauseAbove]), describe(c.fallbacks))
 }
 
 // totalsOf lists every number of s that must never fall, in a fixed order.
 func totalsOf(s throttle.Stats) []uint64 {
 	var all []uint64
 	list := func(totals throttle.Totals) {
-		for o := range totals {
-			all = append(all, totals[o][:]...)
+		for o := range throttle.Outcome(throttle.NumOutcomes) {
+			for f := range throttle.Fault(throttle.NumFaults) {
+				all = append(all, totals.Count(o, f))
+			}
 		}
 	}
 	for _, p := range s.Priorities {
 		list(p.Ended)
-		list(p.ShadowShed[throttle.CauseOwn])
-		list(p.ShadowShed[throttle.CauseAbove])
+		list(p.ShadowShed.Cause(throttle.CauseOwn))
+		list(p.ShadowShed.Cause(throttle.CauseAbove))
 		list(p.Fallbacks)
-		all = append(append(all, p.Shed[:]...), p.Clamped, p.Ended.Sum())
+		all = append(all, p.Shed.Count(throttle.CauseOwn), p.Shed.Count(throttle.CauseAbove), p.Clamped, p.Ended.Sum())
 	}
 	return all
 }

@@ -116,7 +116,7 @@ func inFlight(th *throttle.Throttle) int64 {
 func wantAdmitted(t testing.TB, th *throttle.Throttle, p throttle.Priority, n uint64, o throttle.Outcome, f throttle.Fault) {
 	t.Helper()
 	var want throttle.Totals
-	want[o][f] = n
+	want.Add(o, f, n)
 	if got := tier(th, p).Ended; got != want {
 		t.Errorf("admitted calls of %v priority: got %s want %s", p, describe(got), describe(want))
 	}
@@ -125,12 +125,8 @@ func wantAdmitted(t testing.TB, th *throttle.Throttle, p throttle.Priority, n ui
 // describe lists the totals that are not zero.
 func describe(totals throttle.Totals) string {
 	var words []string
-	for o := range totals {
-		for f, n := range totals[o] {
-			if n > 0 {
-				words = append(words, fmt.Sprintf("%d %v/%v", n, throttle.Outcome(o), throttle.Fault(f)))
-			}
-		}
+	for t := range totals.All() {
+		words = append(words, fmt.Sprintf("%d %v/%v", t.Calls, t.Outcome, t.Fault))
 	}
 	return fmt.Sprint(words)
 }

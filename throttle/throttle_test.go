@@ -28,7 +28,7 @@ func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
 	_ = th.Do(t.Context(), throttle.High, succeed)
 	equal(t, "times told", len(told), 1)
 	equal(t, "Ratio as Created left it", th.Stats().Ratio, 3)
-	equal(t, "calls of Created's that ended", tier(th, throttle.High).Ended[throttle.Accepted][throttle.FaultOther], 1)
+	equal(t, "calls of Created's that ended", tier(th, throttle.High).Ended.Count(throttle.Accepted, throttle.FaultOther), 1)
 }
 
 func TestCreatedIsUntoldOfWhatWasRefused(t *testing.T) {
@@ -107,9 +107,9 @@ func TestCallsAfterCloseWorkUntold(t *testing.T) {
 				equal(t, "fallbacks", high.Fallbacks.Sum(), 1)
 				switch mode {
 				case throttle.ModeEnforce:
-					equal(t, "shed", high.Shed[throttle.CauseOwn], 2)
+					equal(t, "shed", high.Shed.Count(throttle.CauseOwn), 2)
 				case throttle.ModeShadow:
-					equal(t, "would have been shed", high.ShadowShed[throttle.CauseOwn].Sum(), 2)
+					equal(t, "would have been shed", high.ShadowShed.Cause(throttle.CauseOwn).Sum(), 2)
 				case throttle.ModeOff:
 					equal(t, "accepted", high.Ended.Outcome(throttle.Accepted), 2)
 				}

@@ -73,7 +73,7 @@ func lucky() float64   { return math.Nextafter(1, 0) }
 
 // ended returns a tally of the calls of priority p that ended with this outcome and fault, of all that were made from now on.
 func ended(t *throttle.Throttle, p throttle.Priority, o throttle.Outcome, f throttle.Fault) func() (good, all uint64) {
-	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Ended[o][f] })
+	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Ended.Count(o, f) })
 }
 
 // shed returns a tally of the calls of priority p that were shed, of all that were made from now on.

@@ -81,7 +81,7 @@ func ExampleNewClient() {
 	// Output:
 	// received by the backend: 16
 	// not even sent: 84
-	// Unavailable throttle: shop shed a call of medium priority
+	// Unavailable throttle: shop for "passthrough:///shop" shed a call of medium priority
 }
 
 // A server's handler says that it is out of something, and is left in peace for a while. Methods are throttled one by one.

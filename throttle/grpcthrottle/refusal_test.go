@@ -64,7 +64,7 @@ func TestClientSheds(t *testing.T) {
 		unary := p.buy(low)
 		_, stream := p.stream(low, talk)
 		for kind, err := range map[string]error{"unary": unary, "stream": stream} {
-			wantShed(t, kind, err, "throttle: orders shed a call of low priority")
+			wantShed(t, kind, err, "throttle: orders for \"passthrough:///shop\" shed a call of low priority")
 			var shed *throttle.ShedError
 			if !errors.As(err, &shed) || shed.Priority != throttle.Low {
 				t.Errorf("%s: got %#v want a ShedError of low priority", kind, shed)

@@ -268,7 +268,7 @@ func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
 // faultsOf counts the calls of a throttle that ended with a fault, by outcome.
 func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
 	for _, p := range th.Stats().Priorities {
-		n += p.Ended[o][f]
+		n += p.Ended.Count(o, f)
 	}
 	return n
 }

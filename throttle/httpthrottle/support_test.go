@@ -229,12 +229,8 @@ func request(ctx context.Context, method string, body io.Reader) *http.Request {
 func books(th *throttle.Throttle) string {
 	var words []string
 	for _, p := range th.Stats().Priorities {
-		for o := range p.Ended {
-			for f, n := range p.Ended[o] {
-				if n > 0 {
-					words = append(words, fmt.Sprintf("%d %v %v/%v", n, p.Priority, throttle.Outcome(o), throttle.Fault(f)))
-				}
-			}
+		for ended := range p.Ended.All() {
+			words = append(words, fmt.Sprintf("%d %v %v/%v", ended.Calls, p.Priority, ended.Outcome, ended.Fault))
 		}
 		if p.InFlight != 0 {
 			words = append(words, fmt.Sprintf("%d %v in flight", p.InFlight, p.Priority))

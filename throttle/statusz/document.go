@@ -134,8 +134,8 @@ func documentOf(r *reading) throttleDocument {
 
 func (s *sums) document() priorityDocument {
 	ended := s.Ended
-	for cause := range s.ShadowShed {
-		add(&ended, &s.ShadowShed[cause])
+	for _, shadow := range s.ShadowShed.All() {
+		ended.Merge(shadow)
 	}
 	return priorityDocument{
 		Priority:    s.Priority.String(),
@@ -144,8 +144,8 @@ func (s *sums) document() priorityDocument {
 		Cause:       s.Cause.String(),
 		InFlight:    s.InFlight,
 		Admitted:    s.Admitted,
-		Shed:        causeDocument{Own: s.Shed[throttle.CauseOwn], Above: s.Shed[throttle.CauseAbove]},
-		WouldShed:   causeDocument{Own: s.ShadowShed[throttle.CauseOwn].Sum(), Above: s.ShadowShed[throttle.CauseAbove].Sum()},
+		Shed:        causeDocument{Own: s.Shed.Count(throttle.CauseOwn), Above: s.Shed.Count(throttle.CauseAbove)},
+		WouldShed:   causeDocument{Own: s.ShadowShed.Cause(throttle.CauseOwn).Sum(), Above: s.ShadowShed.Cause(throttle.CauseAbove).Sum()},
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
 		Ended:       talliesOf(&ended),
 		Fallbacks:   talliesOf(&s.Fallbacks),
@@ -156,13 +156,8 @@ func (s *sums) document() priorityDocument {
 // talliesOf returns the counts that are not 0.
 func talliesOf(totals *throttle.Totals) []tally {
 	tallies := []tally{}
-	for o := range totals {
-		for f, n := range totals[o] {
-			if n > 0 {
-				outcome, fault := throttle.Outcome(o), throttle.Fault(f)
-				tallies = append(tallies, tally{outcome, fault, outcome.String(), fault.String(), n})
-			}
-		}
+	for t := range totals.All() {
+		tallies = append(tallies, tally{t.Outcome, t.Fault, t.Outcome.String(), t.Fault.String(), t.Calls})
 	}
 	return tallies
 }

@@ -101,12 +101,10 @@ func addAll(to []sums, stats *throttle.Stats, open bool) []sums {
 
 func (s *sums) addTotals(from *throttle.PriorityStats) {
 	s.Admitted += from.Admitted
-	add(&s.Ended, &from.Ended)
-	add(&s.Fallbacks, &from.Fallbacks)
-	for cause := range s.Shed {
-		s.Shed[cause] += from.Shed[cause]
-		add(&s.ShadowShed[cause], &from.ShadowShed[cause])
-	}
+	s.Ended.Merge(from.Ended)
+	s.Fallbacks.Merge(from.Fallbacks)
+	s.Shed.Merge(from.Shed)
+	s.ShadowShed.Merge(from.ShadowShed)
 	s.Clamped += from.Clamped
 }
 
@@ -119,12 +117,4 @@ func (s *sums) addPresent(from *throttle.PriorityStats) {
 	s.Window.Rejected += from.Window.Rejected
 	s.Window.Shed += from.Window.Shed
 	s.InFlight += from.InFlight
-}
-
-func add(to, from *throttle.Totals) {
-	for o := range to {
-		for f, n := range from[o] {
-			to[o][f] += n
-		}
-	}
 }

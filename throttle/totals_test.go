@@ -1,0 +1,81 @@
+package throttle_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestTotals(t *testing.T) {
+	var totals throttle.Totals
+	equal(t, "sum of nothing", totals.Sum(), 0)
+	for o := range throttle.Outcome(throttle.NumOutcomes) {
+		for f := range throttle.Fault(throttle.NumFaults) {
+			totals.Add(o, f, uint64(1<<(2*o)))
+		}
+	}
+	for o, want := range []uint64{1 * throttle.NumFaults, 4 * throttle.NumFaults, 16 * throttle.NumFaults, 64 * throttle.NumFaults} {
+		equal(t, throttle.Outcome(o).String(), totals.Outcome(throttle.Outcome(o)), want)
+	}
+	equal(t, "Sum", totals.Sum(), 85*throttle.NumFaults)
+	totals.Add(throttle.Rejected, throttle.FaultQuota, 1)
+	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
+	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
+	equal(t, "rejected quota", totals.Count(throttle.Rejected, throttle.FaultQuota), 5)
+	double := totals
+	double.Merge(totals)
+	equal(t, "merged", double.Sum(), 2*totals.Sum())
+	equal(t, "requests", throttle.WindowStats{Accepted: 1, Rejected: 20, Shed: 300}.Requests(), 321)
+}
+
+func TestTotalsIgnoreUndefinedValues(t *testing.T) {
+	var totals throttle.Totals
+	totals.Add(throttle.NumOutcomes, throttle.FaultNone, 1)
+	totals.Add(throttle.Accepted, throttle.NumFaults, 1)
+	equal(t, "totals", totals, throttle.Totals{})
+	equal(t, "Count", totals.Count(255, 255)+totals.Outcome(255)+totals.Fault(255), 0)
+	var causes throttle.CauseTotals
+	causes.Add(throttle.NumCauses, 1)
+	equal(t, "causes", causes, throttle.CauseTotals{})
+	equal(t, "Count of a cause", causes.Count(255), 0)
+	equal(t, "Cause", throttle.ShadowTotals{}.Cause(255), throttle.Totals{})
+}
+
+func TestTotalsAllSkipsZeros(t *testing.T) {
+	var totals throttle.Totals
+	totals.Add(throttle.Rejected, throttle.FaultTimeout, 3)
+	totals.Add(throttle.Accepted, throttle.FaultNone, 2)
+	var got []throttle.Total
+	for total := range totals.All() {
+		got = append(got, total)
+	}
+	equal(t, "All", fmt.Sprint(got), "[{accepted none 2} {rejected timeout 3}]")
+	for range totals.All() {
+		break // must not panic
+	}
+}
+
+func TestTotalsAsJSON(t *testing.T) {
+	var totals throttle.Totals
+	totals.Add(throttle.Rejected, throttle.FaultTimeout, 3)
+	for value, want := range map[any]string{
+		totals:                         `[{"Outcome":"rejected","Fault":"timeout","Calls":3}]`,
+		throttle.Totals{}:              `[]`,
+		shedBy(throttle.CauseAbove, 2): `{"above":2,"own":0}`,
+		throttle.ShadowTotals{}:        `{"above":[],"own":[]}`,
+		throttle.Total{Calls: 1}:       `{"Outcome":"accepted","Fault":"none","Calls":1}`,
+		throttle.CauseTotals{}:         `{"above":0,"own":0}`,
+	} {
+		text, err := json.Marshal(value)
+		equal(t, "error", err, nil)
+		equal(t, fmt.Sprintf("%T", value), string(text), want)
+	}
+	for _, text := range []string{`[{"Outcome":"nonsense"}]`, `{}`, `7`} {
+		if err := json.Unmarshal([]byte(text), &totals); err == nil {
+			t.Errorf("Unmarshal(%s): got no error", text)
+		}
+	}
+	equal(t, "totals after bad input", totals.Sum(), 3)
+}
