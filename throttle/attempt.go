@@ -7,24 +7,24 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// stage is how far an attempt has come.
+// stage is the progress of an attempt.
 type stage uint8
 
 const (
-	unmade  stage = iota // not counted: the context was over, or the input was bad
-	refused              // shed
+	notMade stage = iota // not counted: the context had ended, or the input was bad
+	wasShed
 	running
-	settled // the function has returned, and its outcome is in the books
-	falling // a fallback runs
-	over
+	recorded   // the function has returned, and its outcome is counted
+	inFallback // a fallback runs
+	ended
 )
 
-// attempt is one call on its way through a throttle. Do keeps it on the stack, Admit in a pool.
+// attempt is one call from its decision to its end. Do keeps it on the stack, Admit in a pool.
 type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
 	row      *window.Row
-	gate     uint64 // at which the decision was taken
+	decision uint64 // the packed decision that applied to the call
 	began    time.Duration
 	duration time.Duration
 	stripe   int32
@@ -32,14 +32,14 @@ type attempt struct {
 	outcome  Outcome
 	fault    Fault
 	stage    stage
-	told     bool // the hooks have been, and will be, told of this call
-	timed    bool // began is known
+	observed bool // hooks are called for this call
+	timed    bool // began is set
 	shadow   bool // Enforce would have shed it
 	fellBack bool
 }
 
-// begin decides about a call. It returns the error with which the call ends here and now: the stage says whether it was
-// refused or not made at all.
+// begin decides about a call. If it returns an error, the call ends with it: stage is wasShed if
+// the throttle shed the call, else notMade.
 func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,15 +48,15 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	stripe := t.window.Pick()
 	if uint(p) >= uint(t.priorities) {
 		var err error
-		if p, err = t.admissible(p, stripe); err != nil {
+		if p, err = t.validPriority(p, stripe); err != nil {
 			return err
 		}
 	}
 	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, int32(stripe)
 	a.row = t.window.Row(stripe, int(p))
-	a.gate = t.gates.words[p].Load()
-	if a.gate&watched != 0 {
-		if err := a.pass(); err != nil {
+	a.decision = t.decisions.packed[p].Load()
+	if a.decision&needsClock != 0 {
+		if err := a.maybeShed(); err != nil {
 			return err
 		}
 	}
@@ -65,8 +65,9 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	return nil
 }
 
-// admissible brings a priority into range, or refuses it.
-func (t *Throttle) admissible(p Priority, stripe int) (Priority, error) {
+// validPriority applies Config.InvalidPriority to a priority that is out of range, and counts the
+// call as clamped.
+func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 	q, err := t.invalidPriority(p, t.priorities)
 	if err != nil {
 		return q, err
@@ -76,53 +77,54 @@ func (t *Throttle) admissible(p Priority, stripe int) (Priority, error) {
 	return q, nil
 }
 
-// pass takes the attempt through a watched gate, or returns the error of a shed call.
-func (a *attempt) pass() error {
+// maybeShed decides about a call whose priority may be shed. It returns the error of a shed call.
+func (a *attempt) maybeShed() error {
 	t := a.throttle
 	now := t.elapsed()
 	var refuse bool
-	if a.gate, refuse = t.weigh(a, now); !refuse {
+	if a.decision, refuse = t.sample(a, now); !refuse {
 		return nil
 	}
-	a.shadow = a.gate&onlyShadow != 0
+	a.shadow = a.decision&onlyShadow != 0
 	switch {
 	case a.shadow:
 		a.row[shadowed].Add(1)
-	case causeOf(a.gate) == CauseAbove:
+	case causeOf(a.decision) == CauseAbove:
 		a.row[shedAbove].Add(1)
 	default:
 		a.row[shedOwn].Add(1)
 	}
-	t.noteRefusal(a.priority)
-	t.noteNews()
-	if t.listens && !t.closed.Load() {
-		a.tellShed()
+	t.noteRejection(a.priority)
+	t.countEvent()
+	if t.hasCallHooks && !t.closed.Load() {
+		a.callShedHook()
 	}
 	if a.shadow {
 		return nil
 	}
-	a.stage, a.outcome = refused, Shed
+	a.stage, a.outcome = wasShed, Shed
 	return t.shedErrs[a.priority]
 }
 
-func (a *attempt) tellShed() {
-	a.told = true
+// callShedHook calls the Shed hook.
+func (a *attempt) callShedHook() {
+	a.observed = true
 	if h := a.throttle.hooks.Shed; h != nil {
 		h(a.ctx, ShedEvent{
-			Throttle: a.throttle, Priority: a.priority, Probability: oddsOf(a.gate),
-			Cause: causeOf(a.gate), Shadow: a.shadow,
+			Throttle: a.throttle, Priority: a.priority, Probability: probabilityOf(a.decision),
+			Cause: causeOf(a.decision), Shadow: a.shadow,
 		})
 	}
 }
 
-// announce tells the hooks that the call starts. If they panic, whoever called it must abandon the attempt.
-func (a *attempt) announce() {
+// callStarted calls the Started hook. If the hook panics, the caller must call endAbandoned.
+func (a *attempt) callStarted() {
 	t := a.throttle
-	if a.told = !t.closed.Load(); !a.told {
+	if a.observed = !t.closed.Load(); !a.observed {
 		return
 	}
 	if h := t.hooks.Started; h != nil {
-		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: oddsOf(a.gate), Shadow: a.shadow})
+		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: probabilityOf(a.decision), Shadow: a.shadow})
 		if ctx != nil {
 			a.ctx = ctx
 		}
@@ -132,92 +134,96 @@ func (a *attempt) announce() {
 	}
 }
 
-// settle books the end of the function, and returns its error unmarked.
-func (a *attempt) settle(err error) error {
+// recordReturn records the outcome of the function and returns its error without the mark of
+// MarkRejected.
+func (a *attempt) recordReturn(err error) error {
 	now := a.throttle.elapsed()
 	if err == nil {
-		a.book(Accepted, FaultNone, now)
+		a.record(Accepted, FaultNone, now)
 		return nil
 	}
 	outcome, fault := a.throttle.classify(a.ctx, err)
-	a.book(outcome, fault, now)
+	a.record(outcome, fault, now)
 	return unmark(err)
 }
 
-// book counts the outcome of a function that returned at now.
-func (a *attempt) book(o Outcome, f Fault, now time.Duration) {
+// record counts the outcome of a function that returned at now.
+func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	t := a.throttle
-	a.stage, a.outcome, a.fault = settled, o, f
+	a.stage, a.outcome, a.fault = recorded, o, f
 	if a.timed {
 		a.duration = max(0, now-a.began)
 	}
-	t.keepUp(now)
+	t.rollWindow(now)
 	if a.shadow {
-		t.ledgers[a.stripe].count(shadowPage(causeOf(a.gate)), t.priorities, a.priority, o, f)
+		t.counters[a.stripe].count(shadowTable(causeOf(a.decision)), t.priorities, a.priority, o, f)
 		return
 	}
 	if f == FaultNone && o == Accepted {
 		a.row[served].Add(1)
 	} else {
-		a.bookFailure(o, f)
+		a.recordFailure(o, f)
 	}
 	if o == Rejected {
-		t.noteRefusal(a.priority)
+		t.noteRejection(a.priority)
 	}
-	if t.gates.words[a.priority].Load()&watched != 0 {
-		t.noteNews()
+	if t.decisions.packed[a.priority].Load()&needsClock != 0 {
+		t.countEvent()
 	}
 }
 
-// bookFailure counts an admitted call that did not end well.
-func (a *attempt) bookFailure(o Outcome, f Fault) {
+// recordFailure counts an admitted call that did not end with Accepted and a nil error.
+func (a *attempt) recordFailure(o Outcome, f Fault) {
 	switch o {
 	case Accepted:
 		a.row[failed].Add(1)
 	case Rejected:
 		a.row[turnedDown].Add(1)
 	}
-	a.throttle.ledgers[a.stripe].count(failures, a.throttle.priorities, a.priority, o, f)
+	a.throttle.counters[a.stripe].count(failures, a.throttle.priorities, a.priority, o, f)
 }
 
-func shadowPage(c Cause) page {
+func shadowTable(c Cause) table {
 	if c == CauseAbove {
 		return shadowsAbove
 	}
 	return shadowsOwn
 }
 
-// fall begins a fallback, and reports whether it is for a shed call. A call that was not made has none.
-func (a *attempt) fall() (local, ok bool) {
-	local = a.stage == refused
-	ok = local || a.stage == settled
+// beginFallback starts a fallback. Local reports whether the call was shed. Ok is false for a call
+// that was not made: it has no fallback.
+func (a *attempt) beginFallback() (local, ok bool) {
+	local = a.stage == wasShed
+	ok = local || a.stage == recorded
 	if ok {
-		a.stage = falling
+		a.stage = inFallback
 	}
 	return local, ok
 }
 
-// land books the end of the fallback, and returns its error unmarked.
-func (a *attempt) land(err error) error {
+// endFallback records the end of the fallback and returns its error without the mark of
+// MarkRejected.
+func (a *attempt) endFallback(err error) error {
 	t := a.throttle
-	a.stage, a.fellBack = settled, true
-	t.ledgers[a.stripe].count(fallbacks, t.priorities, a.priority, a.outcome, FaultOf(err))
+	a.stage, a.fellBack = recorded, true
+	t.counters[a.stripe].count(fallbacks, t.priorities, a.priority, a.outcome, FaultOf(err))
 	err = unmark(err)
-	if h := t.hooks.FellBack; h != nil && a.told {
+	if h := t.hooks.FellBack; h != nil && a.observed {
 		h(a.ctx, FallbackEvent{Throttle: t, Priority: a.priority, Outcome: a.outcome, Err: err})
 	}
 	return err
 }
 
-// finish ends the attempt, and tells of it with the error that leaves it.
+// finish ends the attempt and calls the Finished hook with the error that the caller gets.
 func (a *attempt) finish(err error) {
-	a.stage = over
-	if a.told {
-		a.tellFinished(err)
+	a.stage = ended
+	if a.observed {
+		a.callFinishedHook(err)
 	}
 }
 
-func (a *attempt) tellFinished(err error) {
+// callFinishedHook calls the Finished hook. A shed call has none.
+func (a *attempt) callFinishedHook(err error) {
 	h := a.throttle.hooks.Finished
 	if h == nil || a.outcome == Shed {
 		return
@@ -228,20 +234,21 @@ func (a *attempt) tellFinished(err error) {
 	})
 }
 
-// abandon ends an attempt whose function, fallback or hook panicked or left its goroutine. It does nothing to one that
-// has come to its end.
-func (a *attempt) abandon() {
-	if a.stage != over {
-		a.collapse()
+// endAbandoned ends an attempt whose function, fallback or hook panicked or called runtime.Goexit.
+// It does nothing if the attempt has ended.
+func (a *attempt) endAbandoned() {
+	if a.stage != ended {
+		a.recordPanic()
 	}
 }
 
-func (a *attempt) collapse() {
+// recordPanic records a panic in the function or in the fallback, and ends the attempt.
+func (a *attempt) recordPanic() {
 	defer a.finish(ErrPanicked)
 	switch a.stage {
 	case running:
-		a.book(Ignored, FaultPanic, a.throttle.elapsed())
-	case falling:
-		_ = a.land(ErrPanicked) // which is what it returns
+		a.record(Ignored, FaultPanic, a.throttle.elapsed())
+	case inFallback:
+		_ = a.endFallback(ErrPanicked) // it returns its argument
 	}
 }

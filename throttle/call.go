@@ -5,66 +5,72 @@ import (
 	"sync/atomic"
 )
 
-// Call is an admitted call whose end its owner will tell: the two-phase form of [Throttle.Do], for transports. The
-// zero Call is what a shed call gets, and its methods do nothing.
+// Call is an admitted call: the two-phase form of [Throttle.Do], for transports. Its owner ends it
+// with [Call.Done] or [Call.Finish]. The zero Call, which [Throttle.Admit] returns for a shed call,
+// has methods that do nothing.
 type Call struct {
-	ticket *ticket
-	round  uint64
-	ctx    context.Context
+	pooled     *pooledCall
+	generation uint64
+	ctx        context.Context
 }
 
-// ticket keeps an attempt between Admit and Done. It is used again; each use is a round of several steps, so that
-// a Call whose round is over can do no harm.
-type ticket struct {
+// pooledCall keeps an attempt between Admit and Done. It is reused: each use is a generation of
+// several steps. A Call of an earlier generation has no effect.
+type pooledCall struct {
 	attempt attempt
 	step    atomic.Uint64
-	answer  error // with which the call was answered before its end
+	answer  error // given to Answered
 	_       [32]byte
 }
 
-// The steps of a round, counted from the one that its Call knows. They only go up.
+// The steps of one generation, relative to the step at which the Call was created. They only
+// increase.
 const (
-	stepBegun     = iota // as Admit left it
-	stepAnswering        // Answered is at work
-	stepAnswered         // the outcome is in the books, and the call goes on
-	stepLeft             // Answered is at work, and will end the call as well: its end came meanwhile
-	stepsOfRound         // over, which is how the next round begins
+	stepBegun          = iota // as Admit returned it
+	stepAnswering             // Answered runs
+	stepAnswered              // the outcome is recorded, and the call is still in flight
+	stepEnding                // the end came while Answered ran: Answered ends the call
+	stepsPerGeneration        // the call has ended, and the next generation begins
 )
 
-// Admit decides about a call that the caller makes himself. It returns the call, whose end must be told by [Call.Done]
-// or [Call.Finish], or the error with which it was shed. Priority, context and bad input are as for [Throttle.Do].
+// Admit decides about a call that the caller makes itself. If it admits the call, the caller must
+// end it with [Call.Done] or [Call.Finish]. If it sheds the call, it returns an error for which
+// errors.Is(err, [ErrShed]) is true. Priority, context and bad input are handled as in
+// [Throttle.Do].
 //
-// A call whose end is never told stays in flight in [Throttle.Stats], and counts as nothing else.
+// A call that is never ended stays in flight in [Throttle.Stats] and has no other effect.
 func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
-	ctx, err := sound(ctx, t, true)
+	ctx, err := checkArgs(ctx, t, true)
 	if err != nil {
 		return Call{}, err
 	}
-	k := t.tickets.Get().(*ticket)
+	k := t.callPool.Get().(*pooledCall)
 	if err = k.attempt.begin(ctx, t, p); err != nil {
 		k.attempt = attempt{}
-		t.tickets.Put(k)
+		t.callPool.Put(k)
 		return Call{}, err
 	}
-	if t.listens {
-		k.announce()
+	if t.hasCallHooks {
+		k.callStarted()
 	}
-	return Call{ticket: k, round: k.step.Load(), ctx: k.attempt.ctx}, nil
+	return Call{pooled: k, generation: k.step.Load(), ctx: k.attempt.ctx}, nil
 }
 
-// announce tells the hooks that the call starts, and that it is over if they panic: there will be no Call to end it.
-func (k *ticket) announce() {
+// callStarted calls the Started hook. If the hook panics, the call ends: there will be no Call to
+// end it.
+func (k *pooledCall) callStarted() {
 	announced := false
 	defer func() {
 		if !announced {
-			k.attempt.abandon()
+			k.attempt.endAbandoned()
 		}
 	}()
-	k.attempt.announce()
+	k.attempt.callStarted()
 	announced = true
 }
 
-// Context returns the context to make the call with: Admit's, or what the Started hook made of it.
+// Context returns the context for the call: that of Admit, or the one that the Started hook
+// returned.
 func (c Call) Context() context.Context {
 	if c.ctx == nil {
 		return context.Background()
@@ -72,66 +78,71 @@ func (c Call) Context() context.Context {
 	return c.ctx
 }
 
-// Answered tells the outcome of a call that goes on, such as a request whose response has begun to arrive: err is classified and
-// counted now, and the Duration ends, while the call stays in flight until Done or Finish, which then only end it. So the next
-// decisions know an outcome whose call may end much later, or never. The first Answered counts, if the call has not ended.
+// Answered records the outcome of a call that continues, for example a request whose response has
+// begun to arrive. It classifies and counts err, and ends the Duration. The call stays in flight
+// until Done or Finish, which then only end it. So the next decisions use an outcome whose call may
+// end much later, or never. Only the first Answered counts, and only before the end of the call.
 func (c Call) Answered(err error) {
 	if !c.move(stepBegun, stepAnswering) {
 		return
 	}
-	defer c.goOn()
-	c.ticket.linger()
-	c.ticket.answer = c.ticket.attempt.settle(err)
+	defer c.afterAnswered()
+	c.pooled.keepInFlight()
+	c.pooled.answer = c.pooled.attempt.recordReturn(err)
 }
 
-// goOn leaves an answered call to its end, or ends it, if that has come meanwhile or the classifier has panicked.
-func (c Call) goOn() {
-	k := c.ticket
-	if k.attempt.stage == settled && c.move(stepAnswering, stepAnswered) {
+// afterAnswered leaves the call in flight. It ends the call if Done was called meanwhile or the
+// classifier panicked.
+func (c Call) afterAnswered() {
+	k := c.pooled
+	if k.attempt.stage == recorded && c.move(stepAnswering, stepAnswered) {
 		return
 	}
-	if c.move(stepAnswering, stepsOfRound) || c.move(stepLeft, stepsOfRound) {
+	if c.move(stepAnswering, stepsPerGeneration) || c.move(stepEnding, stepsPerGeneration) {
 		k.end(nil)
 	}
 }
 
-// Done tells that the call has ended with err, which is classified as [Throttle.Do] would if the call was not answered before.
-// The first Done or Finish counts; any further one, also on a copy of the Call, does nothing.
+// Done ends the call with err. If [Call.Answered] was not called before, err is classified as in
+// [Throttle.Do]. Only the first Done or Finish counts; later ones do nothing, also on a copy of the
+// Call.
 func (c Call) Done(err error) {
-	if !c.move(stepBegun, stepsOfRound) {
+	if !c.move(stepBegun, stepsPerGeneration) {
 		c.endAnswered(err)
 		return
 	}
-	a := &c.ticket.attempt
-	defer c.ticket.release()
-	err = a.settle(err)
+	a := &c.pooled.attempt
+	defer c.pooled.release()
+	err = a.recordReturn(err)
 	a.finish(err)
 }
 
-// Finish tells that the call has ended with outcome o: Accepted, Rejected or Ignored, which any other value counts as. If
-// the call was answered before, it keeps that outcome. The first Done or Finish counts.
+// Finish ends the call with outcome o: Accepted, Rejected or Ignored. Any other value counts as
+// Ignored. If [Call.Answered] was called before, its outcome is kept. Only the first Done or Finish
+// counts.
 func (c Call) Finish(o Outcome) {
-	if !c.move(stepBegun, stepsOfRound) {
+	if !c.move(stepBegun, stepsPerGeneration) {
 		c.endAnswered(nil)
 		return
 	}
-	a := &c.ticket.attempt
-	defer c.ticket.release()
-	a.book(min(o, Ignored), FaultNone, a.throttle.elapsed())
+	a := &c.pooled.attempt
+	defer c.pooled.release()
+	a.record(min(o, Ignored), FaultNone, a.throttle.elapsed())
 	a.finish(nil)
 }
 
-// endAnswered ends a call that was answered, or leaves that to whoever is answering it. It does nothing to one that is over.
+// endAnswered ends a call that was answered. If Answered still runs, Answered ends it. A call that
+// has ended is not changed.
 func (c Call) endAnswered(err error) {
-	for c.ticket != nil {
-		switch c.ticket.step.Load() - c.round {
+	for c.pooled != nil {
+		switch c.pooled.step.Load() - c.generation {
 		case stepAnswering:
-			if c.move(stepAnswering, stepLeft) {
+			if c.move(stepAnswering, stepEnding) {
 				return
 			}
 		case stepAnswered:
-			if c.move(stepAnswered, stepsOfRound) {
-				c.ticket.end(err)
+			if c.move(stepAnswered, stepsPerGeneration) {
+				c.pooled.end(err)
 				return
 			}
 		default:
@@ -140,40 +151,40 @@ func (c Call) endAnswered(err error) {
 	}
 }
 
-// move takes the round from one step to a later one, and reports whether it stood there.
+// move changes the step and reports whether the step was from.
 func (c Call) move(from, to uint64) bool {
-	return c.ticket != nil && c.ticket.step.CompareAndSwap(c.round+from, c.round+to)
+	return c.pooled != nil && c.pooled.step.CompareAndSwap(c.generation+from, c.generation+to)
 }
 
-// linger counts the call as in flight beyond its outcome.
-func (k *ticket) linger() {
+// keepInFlight counts the call as in flight after its outcome was recorded.
+func (k *pooledCall) keepInFlight() {
 	a := &k.attempt
-	a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).begun.Add(1)
+	a.throttle.counters[a.stripe].answeredCalls(a.throttle.priorities, a.priority).begun.Add(1)
 }
 
-// leave ends what linger began.
-func (k *ticket) leave() {
+// endInFlight ends what keepInFlight began.
+func (k *pooledCall) endInFlight() {
 	a := &k.attempt
-	a.throttle.ledgers[a.stripe].overtime(a.throttle.priorities, a.priority).ended.Add(1)
+	a.throttle.counters[a.stripe].answeredCalls(a.throttle.priorities, a.priority).ended.Add(1)
 }
 
-// end ends a call that was answered, with the error of its end, if it has one.
-func (k *ticket) end(err error) {
+// end ends a call that was answered. A nil err means the error of Answered.
+func (k *pooledCall) end(err error) {
 	defer k.release()
 	if err = unmark(err); err == nil {
 		err = k.answer
 	}
 	k.answer = nil
-	k.leave()
-	if k.attempt.stage == settled {
+	k.endInFlight()
+	if k.attempt.stage == recorded {
 		k.attempt.finish(err)
 	}
 }
 
-// release gives the ticket back when its attempt has come to an end, good or bad.
-func (k *ticket) release() {
-	k.attempt.abandon()
+// release ends the attempt and returns it to the pool.
+func (k *pooledCall) release() {
+	k.attempt.endAbandoned()
 	t := k.attempt.throttle
 	k.attempt = attempt{}
-	t.tickets.Put(k)
+	t.callPool.Put(k)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Outcome is what became of a call, as far as the backend's capacity is concerned.
+// Outcome is the result of a call with respect to the capacity of the backend.
 type Outcome uint8
 
 const (
@@ -14,43 +14,47 @@ const (
 	Accepted Outcome = iota
 	// Rejected means that the backend was out of capacity.
 	Rejected
-	// Ignored means that the call says nothing about capacity, because the caller gave up or the function panicked.
+	// Ignored means that the result does not depend on capacity: the caller cancelled, or the
+	// function panicked.
 	Ignored
-	// Shed means that the throttle refused the call, which was never made.
+	// Shed means that the throttle shed the call: it was not made.
 	Shed
 
 	// NumOutcomes is the number of outcomes.
 	NumOutcomes = iota
 )
 
-// String returns the outcome's word: "accepted", "rejected", "ignored" or "shed".
+// String returns "accepted", "rejected", "ignored" or "shed".
 func (o Outcome) String() string {
 	return enum.Name("outcome", o, "accepted rejected ignored shed")
 }
 
-// MarshalText returns the outcome's word, and an error if it has none.
+// MarshalText returns the word of the outcome, or an error if the outcome is not defined.
 func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted, Shed) }
 
-// UnmarshalText takes the outcome's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of an outcome. For any other text it returns an error that lists the
+// words, and does not change o.
 func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(o, text, Accepted, Shed) }
 
-// Classifier says what an error tells about the backend's capacity. With ok false it has no opinion, and the next one
-// is asked. It never sees nil, nor an error marked with [MarkRejected]: those are decided. It runs on the caller's goroutine,
-// with no lock held, and may call the throttle. Of the outcomes it can give Accepted, Rejected and Ignored; any other
-// counts as no opinion.
+// Classifier returns the outcome of a call that ended with err: Accepted, Rejected or Ignored. If
+// ok is false or the outcome is another one, it has no opinion and the next classifier decides. It
+// is never called with nil, nor with an error that has a mark of [MarkRejected]. It is called on
+// the caller's goroutine, with no lock held, and may call the throttle.
 type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 
-// DefaultClassify is how a throttle classifies without a Config.Classify, and what it falls back on with one.
+// DefaultClassify returns the outcome of err if no Config.Classify decides:
 //
 //   - nil is Accepted.
-//   - An error marked with [MarkRejected] is Rejected, wherever in its tree the mark is.
-//   - [ErrShed], of what another throttle, a breaker, a bucket or a backoff shed inside the call, is Ignored: it says nothing about this backend.
-//   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded, os.ErrDeadlineExceeded and errors whose
-//     Timeout method returns true are Rejected.
-//   - context.Canceled is Ignored, and so is [ErrPanicked], with which a two-phase call may be ended.
-//   - Every other error is Accepted: a backend that answers "not found" is working.
+//   - An error marked with [MarkRejected] is Rejected, wherever the mark is in its tree of wrapped
+//     errors.
+//   - [ErrShed] is Ignored: another throttle, breaker, bucket or backoff shed inside the call, and
+//     this backend was not asked.
+//   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded,
+//     os.ErrDeadlineExceeded and errors whose Timeout method returns true are Rejected.
+//   - context.Canceled and [ErrPanicked] are Ignored.
+//   - Every other error is Accepted: a backend that answers "not found" works.
 //
-// Of a tree of wrapped errors the first thousand are looked at.
+// It examines at most 1,000 errors of a tree.
 func DefaultClassify(_ context.Context, err error) Outcome {
 	if err == nil {
 		return Accepted
@@ -84,7 +88,8 @@ func (t *Throttle) classify(ctx context.Context, err error) (Outcome, Fault) {
 	return f.outcome(), f.fault()
 }
 
-// First asks each classifier in turn and takes the first opinion. Nil ones are passed over.
+// First returns a classifier that calls each of the given ones in order and returns the first
+// opinion. It skips nil ones.
 func First(classifiers ...Classifier) Classifier {
 	return func(ctx context.Context, err error) (Outcome, bool) {
 		for _, classify := range classifiers {
@@ -99,13 +104,13 @@ func First(classifiers ...Classifier) Classifier {
 	}
 }
 
-// RejectIf counts an error as Rejected if is reports true, and has no opinion otherwise.
+// RejectIf returns [Rejected] for errors for which is returns true. It has no opinion on others.
 func RejectIf(is func(error) bool) Classifier { return outcomeIf(Rejected, is) }
 
-// AcceptIf counts an error as Accepted if is reports true, and has no opinion otherwise.
+// AcceptIf returns [Accepted] for errors for which is returns true. It has no opinion on others.
 func AcceptIf(is func(error) bool) Classifier { return outcomeIf(Accepted, is) }
 
-// IgnoreIf counts an error as Ignored if is reports true, and has no opinion otherwise.
+// IgnoreIf returns [Ignored] for errors for which is returns true. It has no opinion on others.
 func IgnoreIf(is func(error) bool) Classifier { return outcomeIf(Ignored, is) }
 
 func outcomeIf(o Outcome, is func(error) bool) Classifier {

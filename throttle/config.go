@@ -1,11 +1,10 @@
 package throttle
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
@@ -19,83 +18,92 @@ const (
 
 	shortestWindow = time.Second
 	longestWindow  = time.Hour
-	longestName    = 255
 	maxMinimumRate = 1e9
 	maxRatio       = 1e6
 )
 
-// Config says how a throttle behaves. Every zero field means its default; only Name is required. [New] copies it.
+// Config configures a throttle. Only Name is required; every other zero field means its default.
+// [New] copies it.
 type Config struct {
-	// Name labels all telemetry and every [ShedError]. Name the backend: "recommendations", not "throttle". Required, at most 255 bytes.
+	// Name labels all telemetry and every [ShedError]. Use the name of the backend:
+	// "recommendations", not "throttle". Required, at most 255 bytes.
 	Name string
-	// Priorities is how many priorities there are, 1 to 16. Default StandardPriorities.
+	// Priorities is the number of priorities, 1 to 16. Default [StandardPriorities].
 	Priorities int
-	// Ratio is the K of the formula: how many calls may reach the backend for each that it accepts. More than 1, at most 1e6,
-	// default 2. A lower ratio wastes less of the backend's work on rejections and notices its recovery later.
+	// Ratio is K in the formula: the number of calls that may reach the backend for each call that
+	// it accepts. More than 1, at most 1e6. Default 2. A lower ratio wastes less work of the
+	// backend on rejections, and notices a recovery later.
 	Ratio float64
-	// MinimumRate is how many calls per second, about, are let through whatever happens, to find out when the backend is
-	// back. More than 0, at most 1e9, default 1. With SRE, MinimumRate times Window must be at least one call; Tiered treats less than one as one.
+	// MinimumRate is the approximate number of calls per second that are always let through, to
+	// notice when the backend recovers. More than 0, at most 1e9. Default 1. With SRE, MinimumRate
+	// times Window must be at least one call. Tiered treats less than one as one.
 	MinimumRate float64
-	// Window is how long outcomes are remembered, 1 s to 1 h. Default 1 minute; for Tiered 10 s. A shorter one reacts and
-	// recovers faster, and needs more calls per second to know what it does.
+	// Window is how long outcomes count, 1 s to 1 h. Default 1 minute, with Tiered 10 s. With a
+	// shorter window the throttle reacts and recovers faster, and needs more calls per second to
+	// decide well.
 	Window time.Duration
-	// Policy turns what is remembered into a probability. Default SRE.
+	// Policy computes the probability of shedding from the window. Default [SRE].
 	Policy Policy
-	// TargetRejection is, for Tiered, the share of backend rejections aimed at, 0.01 to 0.5. Default 0.10. Set it well above the
-	// share of calls that the backend rejects on its best days; see [Tiered] for what it costs.
+	// TargetRejection is the share of calls that the backend may reject while [Tiered] sheds, 0.01
+	// to 0.5. Default 0.10. Set it well above the share of rejections on normal days. SRE ignores
+	// it.
 	TargetRejection float64
-	// Mode says what is done about a decision. Default Enforce. [Throttle.Tune] changes it later.
+	// Mode selects whether decisions are enforced. Default [ModeEnforce]. [Throttle.Tune] changes
+	// it at run time.
 	Mode Mode
-	// Classify is asked what an error says about capacity, before [DefaultClassify]. Nil has no opinion.
+	// Classify classifies errors before [DefaultClassify] does. Nil means [DefaultClassify] alone.
 	Classify Classifier
-	// InvalidPriority turns a priority out of range into one of the n in range, or refuses it with an error. What it
-	// returns is clamped. Default [ClampPriority].
+	// InvalidPriority converts a priority that is out of range to one of the n valid ones, or
+	// returns an error. Its result is clamped. Default [ClampPriority].
 	InvalidPriority func(p Priority, n int) (Priority, error)
-	// ShedErr is returned by shed calls, wrapped so that errors.Is(err, ErrShed) holds. Default a *ShedError.
+	// ShedErr is the error of shed calls. It is wrapped, so that errors.Is(err, [ErrShed]) is true.
+	// Default a [*ShedError].
 	ShedErr error
-	// Hooks are told what happens.
+	// Hooks are called for the events of this throttle. Default [DefaultHooks].
 	Hooks Hooks
-	// Now is the time, for simulations. It must be safe for concurrent use. Nil is the monotonic clock, which testing/synctest
-	// governs.
+	// Now returns the time, for simulations. It must be safe for concurrent use. Default the
+	// monotonic clock, which testing/synctest controls.
 	Now func() time.Time
-	// Rand draws from [0, 1), for simulations. It must be safe for concurrent use. Nil is a generator of the
-	// throttle's own, seeded by math/rand/v2.
+	// Rand returns a random number in [0, 1), for simulations. It must be safe for concurrent use.
+	// Default a generator of the throttle, seeded by math/rand/v2.
 	Rand func() float64
 }
 
-// Mode says what a throttle does about its decisions.
+// Mode selects what a throttle does with its decisions.
 type Mode uint8
 
 const (
-	// ModeEnforce sheds what should be shed.
+	// ModeEnforce sheds calls.
 	ModeEnforce Mode = iota
-	// ModeShadow decides and tells, but lets every call through: a dry run.
+	// ModeShadow decides and reports, and lets every call through: a dry run.
 	ModeShadow
-	// ModeOff lets every call through and decides nothing, but still counts: a kill switch.
+	// ModeOff decides nothing and lets every call through. It still counts. Use it as a kill
+	// switch.
 	ModeOff
 )
 
-// String returns the mode's word: "enforce", "shadow" or "off".
+// String returns "enforce", "shadow" or "off".
 func (m Mode) String() string {
 	return enum.Name("mode", m, "enforce shadow off")
 }
 
-// MarshalText returns the mode's word, and an error if it has none.
+// MarshalText returns the word of the mode, or an error if the mode is not defined.
 func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, ModeEnforce, ModeOff) }
 
-// UnmarshalText takes the mode's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of a mode. For any other text it returns an error that lists the
+// words, and does not change m.
 func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, ModeEnforce, ModeOff) }
 
-// withDefaults returns a copy in which no zero means a default any more.
+// withDefaults returns a copy with every default filled in.
 func (c Config) withDefaults() Config {
-	c.Priorities = orDefault(c.Priorities, StandardPriorities)
-	c.Ratio = orDefault(c.Ratio, defaultRatio)
-	c.MinimumRate = orDefault(c.MinimumRate, defaultMinimumRate)
+	c.Priorities = check.Default(c.Priorities, StandardPriorities)
+	c.Ratio = check.Default(c.Ratio, defaultRatio)
+	c.MinimumRate = check.Default(c.MinimumRate, defaultMinimumRate)
 	if c.Policy == Tiered {
-		c.Window = orDefault(c.Window, defaultTieredWindow)
+		c.Window = check.Default(c.Window, defaultTieredWindow)
 	}
-	c.Window = orDefault(c.Window, defaultWindow)
-	c.TargetRejection = orDefault(c.TargetRejection, defaultTargetRejection)
+	c.Window = check.Default(c.Window, defaultWindow)
+	c.TargetRejection = check.Default(c.TargetRejection, defaultTargetRejection)
 	if c.InvalidPriority == nil {
 		c.InvalidPriority = ClampPriority
 	}
@@ -103,33 +111,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func orDefault[T int | float64 | time.Duration](value, def T) T {
-	if value == 0 {
-		return def
-	}
-	return value
-}
-
-// validate returns every fault of a Config whose defaults are filled in, each with field, value and range.
+// validate returns all errors of a Config with defaults. Each error has the field, the value and the range.
 func (c *Config) validate() error {
-	var errs []error
-	refuse := func(bad bool, field string, value any, want string) {
-		if bad {
-			errs = append(errs, fmt.Errorf("throttle: Config.%s is %v: want %s", field, value, want))
-		}
-	}
-	refuse(c.Name == "" || len(c.Name) > longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
-	refuse(c.Priorities < 1 || c.Priorities > MaxPriorities, "Priorities", c.Priorities, "1 to 16")
-	refuse(c.Window < shortestWindow || c.Window > longestWindow, "Window", c.Window, "1s to 1h")
-	refuse(c.Policy > Tiered, "Policy", c.Policy, "SRE or Tiered")
-	refuse(!within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
+	e := check.Errors{Owner: "throttle: Config"}
+	e.Name("Name", c.Name)
+	e.Want(check.Within(c.Priorities, 1, MaxPriorities), "Priorities", c.Priorities, "1 to 16")
+	e.Want(check.Within(c.Window, shortestWindow, longestWindow), "Window", c.Window, "1s to 1h")
+	e.Want(c.Policy <= Tiered, "Policy", c.Policy, "SRE or Tiered")
+	e.Want(check.Within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
 	tuning := Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode}
-	return errors.Join(append(errs, tuning.validate("Config", c.Policy, c.Window))...)
-}
-
-// within reports whether lowest <= value <= highest, which no NaN is.
-func within(value, lowest, highest float64) bool {
-	return value >= lowest && value <= highest
+	tuning.validate(&e, c.Policy, c.Window)
+	return e.Err()
 }
 
 // above is the smallest number above x.

@@ -46,8 +46,8 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		field, value, want string
 		config             config
 	}{
-		{"Name", `""`, "want 1 to 255 bytes", config{}},
-		{"Name", `"` + strings.Repeat("n", 64) + `"`, "want 1 to 255 bytes", config{Name: strings.Repeat("n", 256)}},
+		{"Name", "missing", "want 1 to 255 bytes", config{}},
+		{"Name", `"` + strings.Repeat("n", 64) + `"... (256 bytes)`, "want 1 to 255 bytes", config{Name: strings.Repeat("n", 256)}},
 		{"Priorities", "-1", priorities, config{Priorities: -1}},
 		{"Priorities", "17", priorities, config{Priorities: 17}},
 		{"Priorities", "200", priorities, config{Priorities: 200}},
@@ -77,8 +77,8 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		{"TargetRejection", "-0.1", target, config{TargetRejection: -0.1}},
 		{"TargetRejection", "NaN", target, config{TargetRejection: nan}},
 		{"TargetRejection", "+Inf", target, config{TargetRejection: inf}},
-		{"Mode", "mode(3)", "want Enforce, Shadow or Off", config{Mode: 3}},
-		{"Mode", "mode(255)", "want Enforce, Shadow or Off", config{Mode: 255}},
+		{"Mode", "mode(3)", "want ModeEnforce, ModeShadow or ModeOff", config{Mode: 3}},
+		{"Mode", "mode(255)", "want ModeEnforce, ModeShadow or ModeOff", config{Mode: 255}},
 	} {
 		t.Run(c.field+" "+c.value, func(t *testing.T) {
 			if c.field != "Name" {

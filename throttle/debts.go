@@ -1,11 +1,11 @@
 package throttle
 
-// debts are numbers of which none may be above 0, at any time until all that the window holds is forgotten, for a probability to be
-// proven 0. Each is a sum of counts with fixed factors, so that it changes by the same amount wherever one begins to count.
+// debts are three numbers. If none is above 0 until the window is empty, the probability is proven
+// 0. Each is a sum of counts with fixed factors, so it changes by the same amount for every suffix.
 type debts struct {
-	span   float64 // of what the window holds, now and later
-	target float64 // the same, but only as long as any of it is recent
-	recent float64 // of what is recent, now and later
+	span   float64 // of the window, now and later
+	target float64 // of the window while a part of it is recent
+	recent float64 // of the recent part, now and later
 }
 
 func (d debts) plus(e debts) debts {
@@ -19,11 +19,11 @@ func (d debts) minus(e debts) debts {
 // none reports whether there is no debt.
 func (d debts) none() bool { return d.span <= 0 && d.target <= 0 && d.recent <= 0 }
 
-// worsen takes the debts of the suffix of so many closed buckets into account, each of which must be greater than the last.
+// worsen adds the debts of the suffix of age closed buckets. Age must increase from call to call.
 func (d *debts) worsen(by debts, age int) {
 	d.span = max(d.span, by.span)
 	if age <= bucketsPerWindow-recentBuckets {
-		d.target = by.target // by the time the window holds as little as the suffixes before, nothing in them is recent
+		d.target = by.target // when the window holds only the shorter suffixes, none of them is recent
 	} else {
 		d.target = max(d.target, by.target)
 	}

@@ -1,8 +1,9 @@
-// Package throttle sheds the calls that a struggling backend could not serve, least important first.
+// Package throttle sheds the calls that an overloaded backend could not serve, least important first.
 //
-// A [Throttle] stands before one backend. It watches how the backend answers, and when the backend starts to reject, for
-// lack of capacity, it refuses a part of the calls itself, at once and without sending them. Nothing is queued, so no call
-// ever waits for it. When all is well it does nothing but count.
+// A [Throttle] protects one backend. It counts how the backend answers. When the backend rejects
+// calls because it is out of capacity, the throttle sheds some calls itself: it returns an error at
+// once and does not send them. It never queues or delays a call. While the backend accepts
+// everything, the throttle only counts.
 //
 //	th, err := throttle.New(throttle.Config{Name: "recommendations"})
 //	...
@@ -10,17 +11,22 @@
 //		return client.Recommend(ctx, user)
 //	})
 //	if errors.Is(err, throttle.ErrShed) {
-//		// it was not even sent
+//		// the call was not sent
 //	}
 //
-// [Do] does the same for functions that return a value, [Throttle.Admit] for code that cannot be put into a function. A
-// [Fallback] serves calls that were shed or failed. A [Group] keeps a throttle per host, method or tenant.
+// [Do] is for functions that return a value. [Throttle.Admit] is for code that cannot be one
+// function. A [Fallback] replaces the result of calls that were shed or failed. A [Group] keeps one
+// throttle per host, method or tenant.
 //
 // # Words
 //
-// A call is admitted or shed. An admitted call ends accepted (the backend did its work, even if the answer is an
-// ordinary error), rejected (the backend was out of capacity) or ignored (it says nothing about capacity). [DefaultClassify] tells
-// them apart; Config.Classify and [MarkRejected] tell it more.
+// A call is admitted or shed. An admitted call ends as one of:
+//
+//   - accepted: the backend did its work, even if its answer is an ordinary error
+//   - rejected: the backend was out of capacity
+//   - ignored: the result does not depend on capacity, for example because the caller cancelled
+//
+// [DefaultClassify] decides which, from the error. Config.Classify and [MarkRejected] change that.
 //
 // # The decision
 //
@@ -28,35 +34,45 @@
 //
 //	P = max(0, (requests - K*accepts) / (requests + padding))
 //
-// where requests and accepts are those of the call's priority during the last Config.Window, calls that were shed among the requests. K
-// is Config.Ratio: with 2, twice as many calls may reach the backend as it accepts. The padding is the number of calls that
-// Config.MinimumRate lets through in a window, so that a backend that was down is found again.
+// Requests and accepts are those of the call's priority during the last Config.Window. Requests
+// include shed calls. K is Config.Ratio: with 2, twice as many calls may reach the backend as it
+// accepts. The padding is the number of calls that Config.MinimumRate lets through in a window, so
+// that the throttle notices when a backend recovers.
 //
-// A priority that the backend rejects is also charged for what higher priorities were refused, as far as its own rate of
-// rejection is comparable: priorities that share a fate yield to the more important, while a healthy one is not punished
-// for a sick neighbour.
+// If the backend rejects calls of a priority, the formula also charges that priority for the
+// rejections of higher priorities, as far as its own rejection rate is comparable. So priorities
+// with a common backend yield to the more important ones, and a healthy priority is not shed because
+// another one fails.
 //
-// A backend that does not know priorities rejects High like any other, and with K = 2 half of what it gets may be too much. The policy
-// [Tiered] lets K fall to 1 for all but the most important priority as rejections approach Config.TargetRejection, and shares what the backend
-// has accepted in the last moments from the top down: High succeeds far more often, and the backend is trusted again
-// within seconds. It tolerates less: choose it where rejections mean overload.
+// A backend that does not know priorities rejects High like any other. With K = 2 it may get twice
+// as many calls as it can serve. The policy [Tiered] reduces K to 1 for all but the most important
+// priority as rejections approach Config.TargetRejection. It shares what the backend accepted in the
+// last seconds from the highest priority down. High succeeds far more often, and full traffic
+// returns within seconds of a recovery. Tiered treats rejections as overload: use it if rejections
+// have no other cause.
 //
-// # Telling
+// # Observability
 //
-// [Hooks] are told of every decision, [Throttle.Stats] and [Throttle.RejectionProbability] can be asked at any time, and [LogHooks] writes
-// two lines per overload. Package otelthrottle turns all of it into OpenTelemetry.
+// [Hooks] are called for every decision. [Throttle.Stats] and [Throttle.RejectionProbability] return
+// the current state. [LogHooks] logs two lines per period of shedding. Package otelthrottle exports
+// all of it to OpenTelemetry; [SetDefaultHooks] applies hooks to every throttle of the process.
 //
-// # Bad input
+// # Invalid input
 //
-// [New] and [Throttle.Tune] refuse what is out of range, NaN and infinities included, with an error that names each field, its value and its
-// range; Tune changes nothing then. A priority out of range is, unless
-// Config.InvalidPriority says otherwise, treated as the lowest, never as a higher one, and counted as Clamped in the
-// stats. A nil function and a nil *Throttle are answered with an error; a nil context is the background. A context that is already over
-// returns its error, and nothing is counted. If a function panics or ends its goroutine, the panic goes on up, and the call counts as ignored.
+// [New] and [Throttle.Tune] return an error that has each invalid field, its value and its range.
+// NaN and infinite values are invalid. Calls never fail because of bad input, except:
+//
+//   - A priority out of range is treated as the lowest and counted as Clamped in [Stats], unless
+//     Config.InvalidPriority is set.
+//   - A nil function or a nil *Throttle returns an error. A nil context is context.Background().
+//   - A context that has ended returns its error, and nothing is counted.
+//   - If a function panics or calls runtime.Goexit, the call counts as ignored and the panic
+//     continues.
 //
 // # Cost
 //
-// A healthy call costs one reading of the clock, which is most of it, and two additions to counters that processors seldom share. While
-// something is amiss the clock is read before the decision too. A shed call costs about a quarter more than a healthy one. None of them
-// allocates. The numbers are in internal/benchmarks.
+// A call to a healthy backend reads the clock once, which is most of the cost, and increments two
+// counters. While the throttle sheds, it reads the clock before the decision too. A shed call costs
+// about a quarter more than a call to a healthy backend. No call allocates. The measurements are in
+// internal/benchmarks.
 package throttle

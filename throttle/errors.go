@@ -6,28 +6,29 @@ import (
 	"log/slog"
 )
 
-// ErrShed is what errors.Is finds in the error of every call that was shed, by a throttle, a breaker, a bucket or a backoff: the call
-// was never made.
+// ErrShed matches the error of every shed call with errors.Is, whether a throttle, a breaker, a
+// bucket or a backoff shed it. The call was not made.
 var ErrShed = errors.New("throttle: call shed")
 
-// ErrPanicked stands in events for the error of a function that panicked, or ended its goroutine, instead of returning.
-// No call returns it: the panic goes on up. Whoever ends a [Call] after a panic may give it to [Call.Done].
+// ErrPanicked is the error in events for a function that panicked or called runtime.Goexit. No call
+// returns it: the panic continues. The owner of a [Call] may pass it to [Call.Done] after a panic.
 var ErrPanicked = errors.New("throttle: function panicked")
 
 // ErrClosed is the error of [Group.Get] and [Group.Tune] after [Group.Close].
 var ErrClosed = errors.New("throttle: group is closed")
 
-// errNil answers calls on a Throttle that did not come from New.
+// errNil is the error of calls on a nil or zero Throttle.
 var errNil = errors.New("throttle: nil or zero Throttle: make one with New")
 
-// errNoChange answers a Tune without a function.
+// errNoChange is the error of Tune with a nil function.
 var errNoChange = errors.New("throttle: Tune needs a function")
 
-// errNoFunction answers calls with a nil function.
+// errNoFunction is the error of calls with a nil function.
 var errNoFunction = errors.New("throttle: nil function")
 
-// ShedError is the error of a shed call: errors.Is(err, [ErrShed]) holds for it, and errors.As finds it. Each throttle makes
-// one per priority once and for all, so that refusing costs nothing; do not change it.
+// ShedError is the error of a shed call. errors.As finds it, and errors.Is(err, [ErrShed]) is true.
+// A throttle creates one per priority in [New], so that shedding allocates nothing. Do not change
+// it.
 type ShedError struct {
 	Throttle string   // name of the throttle
 	Key      string   // key of the throttle in its Group; empty outside a Group
@@ -51,13 +52,14 @@ func (e *ShedError) LogValue() slog.Value {
 	return slog.GroupValue(append(attrs, slog.String("priority", e.Priority.String()))...)
 }
 
-// Is reports whether target is ErrShed.
+// Is reports whether target is [ErrShed].
 func (e *ShedError) Is(target error) bool { return target == ErrShed }
 
-// Temporary reports false, for clients that retry at once what is temporary: that would undo what the throttle does.
+// Temporary returns false. Some clients retry temporary errors immediately, which would undo the
+// shedding.
 func (e *ShedError) Temporary() bool { return false }
 
-// replacedShedError is Config.ShedErr, still recognised as a ShedError.
+// replacedShedError is Config.ShedErr as a ShedError.
 type replacedShedError struct {
 	shed *ShedError
 	err  error
@@ -66,7 +68,7 @@ type replacedShedError struct {
 func (e *replacedShedError) Error() string   { return e.err.Error() }
 func (e *replacedShedError) Unwrap() []error { return []error{e.shed, e.err} }
 
-// shedErrors makes the errors that a throttle sheds with, one per priority.
+// shedErrors returns the errors of shed calls, one per priority.
 func shedErrors(c *Config, key string) []error {
 	errs := make([]error, c.Priorities)
 	for p := range errs {
@@ -79,11 +81,13 @@ func shedErrors(c *Config, key string) []error {
 	return errs
 }
 
-// rejectedError marks an error as the backend's refusal. It is transparent otherwise.
+// rejectedError marks an error as a rejection by the backend.
 type rejectedError struct{ err error }
 
-// MarkRejected marks err as the backend's: whatever it is, the call counts as [Rejected]. [Throttle.Do] takes the outermost
-// mark off before it hands the error on; a mark that is itself wrapped works as well and stays, unseen. Nil stays nil.
+// MarkRejected marks err as a rejection by the backend: the call counts as [Rejected], whatever err
+// is. [Throttle.Do] removes the outermost mark before it returns the error. A mark inside a wrapped
+// error also counts; it stays and is transparent for errors.Is and errors.As. MarkRejected(nil) is
+// nil.
 func MarkRejected(err error) error {
 	if err == nil {
 		return nil
@@ -94,7 +98,7 @@ func MarkRejected(err error) error {
 func (e *rejectedError) Error() string { return e.err.Error() }
 func (e *rejectedError) Unwrap() error { return e.err }
 
-// unmark takes the outermost mark off err.
+// unmark removes the outermost mark of err.
 func unmark(err error) error {
 	if mark, ok := err.(*rejectedError); ok {
 		return mark.err

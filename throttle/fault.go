@@ -9,37 +9,38 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Fault is the kind of an error, from a closed set, so that it can label a metric. Zero is no error.
+// Fault is the kind of an error, from a closed set, so that it can be a metric label. The zero
+// Fault is FaultNone.
 type Fault uint8
 
 const (
-	// FaultNone is the absence of an error.
+	// FaultNone means no error.
 	FaultNone Fault = iota
-	// FaultAvailability is a faults.AvailabilityFailure: the backend is unavailable for now.
+	// FaultAvailability is a faults.AvailabilityFailure: the backend is temporarily unavailable.
 	FaultAvailability
 	// FaultQuota is a faults.QuotaFailure: a limit is used up.
 	FaultQuota
-	// FaultAuthentication is a faults.AuthenticationFailure: who calls is not known.
+	// FaultAuthentication is a faults.AuthenticationFailure: the caller is not authenticated.
 	FaultAuthentication
-	// FaultPermission is a faults.PermissionFailure: who calls may not.
+	// FaultPermission is a faults.PermissionFailure: the caller has no permission.
 	FaultPermission
 	// FaultBad is a faults.BadRequest.
 	FaultBad
-	// FaultConflict is a faults.ConflictFailure: somebody else was faster.
+	// FaultConflict is a faults.ConflictFailure: another caller changed the resource first.
 	FaultConflict
-	// FaultMissing is a faults.MissingFailure: there is no such thing.
+	// FaultMissing is a faults.MissingFailure: the resource does not exist.
 	FaultMissing
 	// FaultPrecondition is a faults.PreconditionFailure: the state does not allow it.
 	FaultPrecondition
 	// FaultUnimplemented is a faults.UnimplementedFailure.
 	FaultUnimplemented
-	// FaultTimeout is a deadline that passed, or any error whose Timeout method says so.
+	// FaultTimeout is an exceeded deadline, or an error whose Timeout method returns true.
 	FaultTimeout
-	// FaultCanceled is context.Canceled: the caller went away.
+	// FaultCanceled is context.Canceled: the caller cancelled the call.
 	FaultCanceled
-	// FaultShed is a call shed inside the call, by another throttle, a breaker, a bucket or a backoff.
+	// FaultShed is a call that another throttle, a breaker, a bucket or a backoff shed inside the call.
 	FaultShed
-	// FaultPanic is a function that panicked or ended its goroutine instead of returning.
+	// FaultPanic is a function that panicked or called runtime.Goexit.
 	FaultPanic
 	// FaultOther is every other error.
 	FaultOther
@@ -48,20 +49,22 @@ const (
 	NumFaults = iota
 )
 
-// String returns the fault's word: "availability", "quota", "timeout" and so on, "none" for [FaultNone].
+// String returns the word of the fault: "availability", "quota", "timeout" and so on; "none" for
+// [FaultNone].
 func (f Fault) String() string {
 	return enum.Name("fault", f, "none availability quota authentication permission bad conflict missing precondition unimplemented timeout canceled shed panic other")
 }
 
-// MarshalText returns the fault's word, and an error if it has none.
+// MarshalText returns the word of the fault, or an error if the fault is not defined.
 func (f Fault) MarshalText() ([]byte, error) { return enum.Marshal(f, FaultNone, FaultOther) }
 
-// UnmarshalText takes the fault's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of a fault. For any other text it returns an error that lists the
+// words, and does not change f.
 func (f *Fault) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(f, text, FaultNone, FaultOther)
 }
 
-// FaultOf returns the kind of err: of the kinds that its tree of wrapped errors holds, the outermost.
+// FaultOf returns the kind of err: the outermost known kind in its tree of wrapped errors.
 func FaultOf(err error) Fault {
 	if err == nil {
 		return FaultNone
@@ -70,19 +73,20 @@ func FaultOf(err error) Fault {
 	return f.fault()
 }
 
-// findings is what one walk over an error's tree has seen.
+// findings is the result of one walk over the tree of an error.
 type findings struct {
 	first  Fault
 	seen   uint32 // one bit per Fault
 	marked bool   // by MarkRejected
-	budget int    // nodes left to visit: a tree may be endless
+	budget int    // errors left to examine: a tree may be infinite
 }
 
-// largestTree is how many nodes of an error's tree are looked at before the rest is taken for unknown.
+// largestTree is the number of errors in a tree that are examined.
 const largestTree = 1000
 
-// examine walks over err's tree, outermost first. It is errors.Is and errors.As for all that classification asks, in
-// one pass, because calls fail most often when time is shortest.
+// examine walks over the tree of err, outermost first. It does errors.Is and errors.As for
+// everything that classification needs in one pass, because errors are most frequent when the
+// process has the least time.
 func examine(err error) findings {
 	f := findings{budget: largestTree}
 	f.walk(err)
@@ -133,7 +137,8 @@ func (f *findings) walk(err error) {
 	}
 }
 
-// kindOf knows the errors that need no question, and those that wrap nothing: a nil pointer among them.
+// kindOf returns the kind of errors that are known by type or value. End reports that err wraps
+// nothing, for example a nil pointer.
 func kindOf(err error) (kind Fault, end bool) {
 	switch e := err.(type) {
 	case *faults.AvailabilityFailure:
@@ -170,7 +175,7 @@ func kindOf(err error) (kind Fault, end bool) {
 	return FaultNone, false
 }
 
-// question asks an unknown error what it holds itself to be.
+// question calls the methods of an unknown error: Timeout, Is and As.
 func (f *findings) question(err error) {
 	if _, ok := err.(*rejectedError); ok {
 		f.marked = true
@@ -199,7 +204,7 @@ func (f *findings) questionIs(e interface{ Is(error) bool }) {
 	}
 }
 
-// questionAs asks for the kinds of faults as errors.As would, for errors that turn themselves into one.
+// questionAs calls As for every kind of fault, for errors that convert themselves.
 func (f *findings) questionAs(e interface{ As(any) bool }) {
 	askAs[*faults.AvailabilityFailure](f, e, FaultAvailability)
 	askAs[*faults.QuotaFailure](f, e, FaultQuota)

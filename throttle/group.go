@@ -7,30 +7,37 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 const (
 	defaultGroupMax  = 1000
 	defaultGroupIdle = 10 * time.Minute
 
-	// groupStripes keeps a member small: there may be a thousand.
+	// groupStripes keeps a member small: a group may have a thousand.
 	groupStripes = 4
 )
 
-// GroupConfig bounds a [Group]. Every zero field means its default.
+// errNoConfig is the error of NewGroup without a function.
+var errNoConfig = errors.New("throttle: NewGroup needs a function that returns a Config")
+
+// GroupConfig limits the size of a [Group]. Every zero field means its default.
 type GroupConfig struct {
-	// Max is how many throttles are kept, at least 1. Default 1000. Beyond it the one that was longest unused goes, with what it has
-	// counted: strangers who choose their keys and use more than Max of them between two calls of yours make yours begin anew each time,
-	// and so shed nothing.
+	// Max is the largest number of throttles, at least 1. Default 1000. Beyond it, the group closes
+	// the throttle that was not used for the longest time, and its counts are lost. If untrusted
+	// callers choose keys, they can evict yours: a throttle that is evicted between two calls
+	// starts empty and never sheds. Use a key that callers cannot choose.
 	Max int
 	// Idle is how long an unused throttle is kept, at least 1 s. Default 10 minutes.
 	Idle time.Duration
 }
 
-// Group keeps one throttle per key: per host, per method, per tenant. Throttles come into being when they are first asked
-// for. They are closed when they are too many, and when they have not been used for long: at a later Get, since a group has no
-// goroutine. Who keeps such a throttle can go on calling it, and it decides as ever, but its hooks are not told. All of a group bear
-// one name, and so are one source of telemetry, however many hosts there are.
+// Group keeps one throttle per key: per host, per method or per tenant. [Group.Get] creates a
+// throttle at the first use of its key. A group has no goroutine: Get closes throttles that are too
+// many or idle. A closed throttle still decides, but calls no hooks. All throttles of a group have
+// the same name, so telemetry reports them as one source, however many keys there are.
+// [Throttle.Key] and [ShedError] have the key.
 type Group struct {
 	config func(key string) Config
 	max    int
@@ -40,7 +47,7 @@ type Group struct {
 	mu      sync.Mutex
 	name    string
 	closed  bool
-	changes []func(*Tuning) // for those that come later
+	changes []func(*Tuning) // applied to later members
 	members map[string]*list.Element
 	byUse   list.List // of *member, the last used first
 }
@@ -51,42 +58,37 @@ type member struct {
 	used     time.Duration
 }
 
-// NewGroup returns a group whose throttles are made with the Config that config returns for their key. Every Config must bear the
-// same Name.
+// NewGroup returns a group. It calls config for every new key. All Configs must have the same Name.
 func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
-	c.Max = orDefault(c.Max, defaultGroupMax)
-	c.Idle = orDefault(c.Idle, defaultGroupIdle)
-	var errs []error
+	c.Max = check.Default(c.Max, defaultGroupMax)
+	c.Idle = check.Default(c.Idle, defaultGroupIdle)
+	e := check.Errors{Owner: "throttle: GroupConfig"}
+	e.Want(c.Max >= 1, "Max", c.Max, "at least 1")
+	e.Want(c.Idle >= time.Second, "Idle", c.Idle, "at least 1s")
 	if config == nil {
-		errs = append(errs, errors.New("throttle: NewGroup needs a function that returns a Config"))
+		e.Add(errNoConfig)
 	}
-	if c.Max < 1 {
-		errs = append(errs, fmt.Errorf("throttle: GroupConfig.Max is %d: want at least 1", c.Max))
-	}
-	if c.Idle < time.Second {
-		errs = append(errs, fmt.Errorf("throttle: GroupConfig.Idle is %v: want at least 1s", c.Idle))
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Group{config: config, max: c.Max, idle: c.Idle, base: time.Now(), members: map[string]*list.Element{}}, nil
 }
 
-// Get returns the throttle of key, making it if there is none. It fails if the key's Config is out of range or names another
-// throttle than its siblings do, and after Close.
+// Get returns the throttle of key, and creates it if necessary. It returns an error if the Config
+// of the key is invalid or has another Name than the other members, and [ErrClosed] after Close.
 func (g *Group) Get(key string) (*Throttle, error) {
 	t, idle, err := g.find(key)
 	closeAll(idle)
 	if t != nil || err != nil {
 		return t, err
 	}
-	fresh, err := newThrottle(g.config(key), key, groupStripes) // the user's function and hooks: no lock is held
+	fresh, err := newThrottle(g.config(key), key, groupStripes) // calls user code: no lock is held
 	if err != nil {
 		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 	}
 	for done := 0; ; {
 		changes := g.changesFrom(done)
-		for _, change := range changes { // the user's functions: no lock is held
+		for _, change := range changes { // calls user code: no lock is held
 			if err := fresh.Tune(change); err != nil {
 				_ = fresh.Close() // never fails
 				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
@@ -101,18 +103,19 @@ func (g *Group) Get(key string) (*Throttle, error) {
 	}
 }
 
-// changesFrom returns what Tune has changed so far, but for the first few.
+// changesFrom returns the changes of Tune, without the first done ones.
 func (g *Group) changesFrom(done int) []func(*Tuning) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.changes[done:]
 }
 
-// Tune changes all throttles of the group as [Throttle.Tune] does, and those that come later as well: a kill switch for every host,
-// method or tenant. If the outcome is out of range for one of them, none is changed, and the error names that. Change runs once
-// per throttle, or more often, and must do the same each time.
+// Tune changes the settings of all throttles of the group, as [Throttle.Tune] does, and of those
+// that it creates later. Use it as a kill switch for every host, method or tenant. If the result is
+// invalid for one throttle, none is changed and the error names it. Change is called at least once
+// per throttle and must return the same each time.
 //
-// The group keeps change as long as it lives: call Tune when something changes, and not at intervals.
+// The group keeps change for its lifetime: call Tune when a setting changes, not periodically.
 func (g *Group) Tune(change func(*Tuning)) error {
 	if change == nil {
 		return errNoChange
@@ -129,7 +132,7 @@ func (g *Group) Tune(change func(*Tuning)) error {
 	return err
 }
 
-// all returns the members that the group has now, the last used first. When each was used is known under the lock only.
+// all returns the members, the last used first. The field used is guarded by the lock.
 func (g *Group) all() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,7 +143,7 @@ func (g *Group) all() []*member {
 	return members
 }
 
-// keep keeps a change for the throttles that come later, and returns those for which it comes too late.
+// keep records a change for later throttles, and returns the existing members.
 func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	g.mu.Lock()
 	if g.closed {
@@ -152,7 +155,7 @@ func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	return g.all(), nil
 }
 
-// find returns the throttle of key, if there is one, and those to close because nobody has used them for long.
+// find returns the throttle of key, if there is one, and the idle throttles to close.
 func (g *Group) find(key string) (t *Throttle, idle []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,8 +179,8 @@ func (g *Group) use(e *list.Element, now time.Duration) *Throttle {
 	return m.throttle
 }
 
-// insert keeps fresh under key, unless somebody was faster. It returns the throttle to use, and those to close, or none if
-// there have been changes beyond those that fresh has seen.
+// insert stores fresh under key, unless another goroutine was first. It returns the throttle to use
+// and those to close. It returns nil if Tune was called after the first seen changes.
 func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surplus []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -191,7 +194,7 @@ func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surp
 		g.name = fresh.name
 	}
 	if fresh.name != g.name {
-		err = fmt.Errorf("throttle: group member %q: Config.Name is %q: want %q, as for its siblings", key, fresh.name, g.name)
+		err = fmt.Errorf("throttle: group member %q: Config.Name is %q: want %q, the name of the other members", key, fresh.name, g.name)
 		return nil, []*Throttle{fresh}, err
 	}
 	now := time.Since(g.base)
@@ -202,7 +205,7 @@ func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surp
 	return fresh, g.shrink(g.max), nil
 }
 
-// evict takes out the throttles that have been idle for too long.
+// evict removes the idle throttles.
 func (g *Group) evict(now time.Duration) []*Throttle {
 	var idle []*Throttle
 	for e := g.byUse.Back(); e != nil && now-e.Value.(*member).used > g.idle; e = g.byUse.Back() {
@@ -211,7 +214,7 @@ func (g *Group) evict(now time.Duration) []*Throttle {
 	return idle
 }
 
-// shrink takes out the longest unused throttles until no more than size are left.
+// shrink removes the throttles that were not used for the longest time, until size are left.
 func (g *Group) shrink(size int) []*Throttle {
 	var surplus []*Throttle
 	for len(g.members) > size {
@@ -226,7 +229,8 @@ func (g *Group) remove(e *list.Element) *Throttle {
 	return m.throttle
 }
 
-// Lookup returns the throttle of key, and whether the group keeps one. Other than [Group.Get] it makes none, and does not count as use.
+// Lookup returns the throttle of key, if the group has one. Unlike [Group.Get] it creates none and
+// does not count as use.
 func (g *Group) Lookup(key string) (*Throttle, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -237,8 +241,9 @@ func (g *Group) Lookup(key string) (*Throttle, bool) {
 	return e.Value.(*member).throttle, true
 }
 
-// All yields each key with its throttle, the last used first, as the group keeps them when the loop begins. It makes none and does not
-// count as use, and no lock is held in the loop, which may call the group.
+// All yields each key with its throttle, the last used first. It yields the members that exist when
+// the loop begins. It creates none, does not count as use, and holds no lock: the loop may call the
+// group.
 func (g *Group) All() iter.Seq2[string, *Throttle] {
 	return func(yield func(string, *Throttle) bool) {
 		for _, m := range g.all() {
@@ -249,14 +254,15 @@ func (g *Group) All() iter.Seq2[string, *Throttle] {
 	}
 }
 
-// Len returns the number of throttles that the group keeps.
+// Len returns the number of throttles in the group.
 func (g *Group) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.members)
 }
 
-// Close closes the group's throttles, and makes Get fail. It is idempotent, and always returns nil.
+// Close closes all throttles of the group. Get and Tune then return [ErrClosed]. Close is
+// idempotent and always returns nil.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
@@ -266,7 +272,8 @@ func (g *Group) Close() error {
 	return nil
 }
 
-// closeAll closes throttles, whose hooks are told: no lock may be held. A hook that panics does not keep the others open.
+// closeAll closes throttles. The caller holds no lock, because Close calls hooks. All are closed
+// even if a hook panics.
 func closeAll(throttles []*Throttle) {
 	if len(throttles) == 0 {
 		return

@@ -2,95 +2,138 @@ package throttle
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
-// Hooks are told what a throttle does. Any field may be nil, and a nil field costs nothing.
+// Hooks are functions that a throttle calls. Any field may be nil; a nil field costs nothing.
 //
-// Every hook runs on the goroutine of the call that it tells of, with no lock held, and the caller waits for it: it must not block. It
-// may call the throttle. If it panics, the panic goes up to the caller; the throttle's own books are in order by then. Hooks of
-// several goroutines run side by side.
+// Hooks are called synchronously on the caller's goroutine, with no lock held, and must not block.
+// Hooks of different calls run concurrently. A hook may call the throttle. If a hook panics, the
+// panic reaches the caller; the throttle's counters are correct then.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
-	// Created is told of a new throttle, at the end of [New], before anyone can call it.
+	// Created is called at the end of [New], before New returns the throttle.
 	Created func(*Throttle)
-	// Closed is told once, by [Throttle.Close].
+	// Closed is called once, by [Throttle.Close].
 	Closed func(*Throttle)
-	// Shed is told of every refusal, before the fallback runs; in Shadow, of every refusal that would have been.
+	// Shed is called for every shed call, before the fallback runs. In ModeShadow it is called for
+	// every call that ModeEnforce would shed.
 	Shed func(context.Context, ShedEvent)
-	// Started is told of every admitted call. What it returns is the context that the function gets; nil changes nothing.
+	// Started is called for every admitted call. The function gets the context that Started
+	// returns. A nil context changes nothing.
 	Started func(context.Context, StartEvent) context.Context
-	// Finished is told of the end of every started call, once, also if the function panicked or ended its
-	// goroutine. It comes last, after the fallback, and gets the context that Started returned. For its sake alone
-	// a healthy call reads the clock a second time.
+	// Finished is called once for every started call, after the fallback, also if the function
+	// panicked or called runtime.Goexit. It gets the context that Started returned. With Finished
+	// set, every call reads the clock twice.
 	Finished func(context.Context, FinishEvent)
-	// FellBack is told when a fallback has run, before Finished.
+	// FellBack is called after a fallback has returned, before Finished.
 	FellBack func(context.Context, FallbackEvent)
 }
 
-// StartEvent tells of a call that was admitted.
+// StartEvent describes a call that was admitted.
 type StartEvent struct {
 	Throttle    *Throttle
 	Priority    Priority
-	Probability float64 // of being shed, at which the decision was taken
-	Shadow      bool    // Enforce would have shed it
+	Probability float64 // of shedding, which the decision used
+	Shadow      bool    // ModeEnforce would have shed it
 }
 
-// ShedEvent tells of a call that was shed.
+// ShedEvent describes a call that was shed.
 type ShedEvent struct {
 	Throttle    *Throttle
 	Priority    Priority
-	Probability float64 // of being shed, at which the decision was taken
+	Probability float64 // of shedding, which the decision used
 	Cause       Cause
-	Shadow      bool // it went through after all: the throttle is in Shadow
+	Shadow      bool // ModeShadow let the call through
 }
 
-// FinishEvent tells of the end of an admitted call.
+// FinishEvent describes the end of an admitted call.
 type FinishEvent struct {
 	Throttle *Throttle
 	Priority Priority
 	Outcome  Outcome
 	Fault    Fault         // of the function's error
-	Err      error         // what left Do: nil after a fallback that served; ErrPanicked for a panic
-	Duration time.Duration // of the function alone
-	FellBack bool
-	Shadow   bool // Enforce would have shed it: Shadow let it through
+	Err      error         // what Do returns: nil after a fallback that returned nil; ErrPanicked for a panic
+	Duration time.Duration // of the function, without the fallback
+	FellBack bool          // a fallback ran
+	Shadow   bool          // ModeShadow let the call through; ModeEnforce would have shed it
 }
 
-// FallbackEvent tells of a fallback that ran.
+// FallbackEvent describes a fallback that has returned.
 type FallbackEvent struct {
 	Throttle *Throttle
 	Priority Priority
-	Outcome  Outcome // of the call: why the fallback ran
-	Err      error   // the fallback's own
+	Outcome  Outcome // of the call
+	Err      error   // of the fallback
 }
 
-// Cause says whose rejections made the throttle shed a call, of those that the window holds. If it holds none any more, Own.
+// String returns the event in one line.
+func (e StartEvent) String() string {
+	return describe("admitted", e.Throttle, e.Priority, " probability=%.3g%s", e.Probability, ifSet(e.Shadow, " shadow"))
+}
+
+// String returns the event in one line.
+func (e ShedEvent) String() string {
+	return describe("shed", e.Throttle, e.Priority, " probability=%.3g cause=%v%s", e.Probability, e.Cause, ifSet(e.Shadow, " shadow"))
+}
+
+// String returns the event in one line.
+func (e FinishEvent) String() string {
+	return describe(e.Outcome.String(), e.Throttle, e.Priority, " fault=%v duration=%v%s%s",
+		e.Fault, e.Duration, ifSet(e.FellBack, " fallback"), ifSet(e.Shadow, " shadow"))
+}
+
+// String returns the event in one line.
+func (e FallbackEvent) String() string {
+	return describe("fallback", e.Throttle, e.Priority, " outcome=%v error=%v", e.Outcome, e.Err)
+}
+
+// describe returns what happened to a call of a throttle, then the formatted details.
+func describe(what string, t *Throttle, p Priority, format string, details ...any) string {
+	name := t.Name()
+	if t.Key() != "" {
+		name += "[" + t.Key() + "]"
+	}
+	return fmt.Sprintf("%s: %s %v call", name, what, p) + fmt.Sprintf(format, details...)
+}
+
+func ifSet(set bool, word string) string {
+	if set {
+		return word
+	}
+	return ""
+}
+
+// Cause is the priority whose rejections made the throttle shed a call: the call's own, or higher
+// ones. It is [CauseOwn] if the window holds no rejections any more.
 type Cause uint8
 
 const (
-	// CauseOwn is the cause if mostly the call's own priority was rejected.
+	// CauseOwn means that mostly calls of the same priority were rejected.
 	CauseOwn Cause = iota
-	// CauseAbove is the cause if mostly higher priorities were, which share the backend.
+	// CauseAbove means that mostly calls of higher priorities were rejected, which share the
+	// backend.
 	CauseAbove
 
 	// NumCauses is the number of causes.
 	NumCauses = iota
 )
 
-// String returns the cause's word: "own" or "above".
+// String returns "own" or "above".
 func (c Cause) String() string {
 	return enum.Name("cause", c, "own above")
 }
 
-// MarshalText returns the cause's word, and an error if it has none.
+// MarshalText returns the word of the cause, or an error if the cause is not defined.
 func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseAbove) }
 
-// UnmarshalText takes the cause's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of a cause. For any other text it returns an error that lists the
+// words, and does not change c.
 func (c *Cause) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(c, text, CauseOwn, CauseAbove)
 }
@@ -110,9 +153,10 @@ func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
 // DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
 func DefaultHooks() Hooks { return defaultHooks.Get() }
 
-// JoinHooks returns hooks that tell all of the given ones: each Started gets the context of the one before it, Finished runs in
-// reverse order, the others in order. A hook that panics keeps those after it from being told, but for Finished: each runs, because
-// it may have something to end. A moment that nobody listens to stays nil.
+// JoinHooks returns hooks that call all of the given ones. Started hooks run in order, each with
+// the context of the one before. Finished hooks run in reverse order. The others run in order. If a
+// hook panics, later hooks of the same event are not called, except Finished hooks, which all run.
+// A field that is nil in all hooks stays nil.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {

@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -337,4 +338,17 @@ func TestDurationIsWithoutTheClassifier(t *testing.T) {
 		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { time.Sleep(3 * time.Second); return errPlain })
 		equal(t, "Duration", got, 3*time.Second)
 	})
+}
+
+func TestEventsAsText(t *testing.T) {
+	th := build(t, throttle.Config{Name: "orders"})
+	for want, e := range map[string]fmt.Stringer{
+		"orders: admitted high call probability=0.1 shadow":                         throttle.StartEvent{Throttle: th, Probability: 0.1, Shadow: true},
+		"orders: shed low call probability=0.5 cause=above":                         throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Probability: 0.5, Cause: throttle.CauseAbove},
+		"orders: rejected low call fault=timeout duration=1s fallback":              throttle.FinishEvent{Throttle: th, Priority: throttle.Low, Outcome: throttle.Rejected, Fault: throttle.FaultTimeout, Duration: time.Second, FellBack: true},
+		"orders: fallback high call outcome=shed error=throttle: function panicked": throttle.FallbackEvent{Throttle: th, Outcome: throttle.Shed, Err: throttle.ErrPanicked},
+		": shed high call probability=0 cause=own":                                  throttle.ShedEvent{},
+	} {
+		equal(t, fmt.Sprintf("%T", e), e.String(), want)
+	}
 }

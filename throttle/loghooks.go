@@ -7,16 +7,19 @@ import (
 	"time"
 )
 
-// logInterval is how often a throttle that sheds is looked at, to see whether it has stopped.
+// logInterval is the time between two checks whether shedding has stopped.
 const logInterval = time.Second
 
-// LogHooks returns hooks that tell the story in words: one warning when a throttle starts to shed a priority, and one line when
-// it has stopped, with how long it took, how many calls were shed, the highest probability, and the faults that
-// the backend answered with since the last time. There is never a line per call.
+// LogHooks returns hooks that log each period of shedding of a priority in two lines, never one per
+// call:
+//   - a warning when the throttle starts to shed
+//   - an info line when it has stopped, with the duration, the number of shed calls, the highest
+//     probability, and the faults of the rejected calls since the last such line
 //
-// Shedding has stopped when its probability is back at 0, or when the mode has changed: what Enforce sheds, Shadow would shed, and each
-// has a beginning and an end of its own, in its own words. That is found by the next shed call, or by a timer which runs while a
-// throttle is shedding, and no longer than until its Close. A nil logger is slog.Default().
+// Shedding has stopped when the probability is 0, or when the mode changes. ModeEnforce and
+// ModeShadow have lines of their own. The end is found at the next shed call, or by a timer that
+// runs only while the throttle sheds and until its Close. A member of a [Group] adds its key. A nil
+// logger means slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
@@ -25,55 +28,64 @@ func LogHooks(logger *slog.Logger) Hooks {
 	return Hooks{Closed: l.closed, Shed: l.shed}
 }
 
-// shedLog knows the throttles that have ever shed.
+// shedLog holds the log state of each throttle that has shed a call.
 type shedLog struct {
-	logger  *slog.Logger
-	stories sync.Map // *Throttle to *story
+	logger *slog.Logger
+	states sync.Map // *Throttle to *logState
 }
 
-// story is what is going on at one throttle.
-type story struct {
+// logState is the log state of one throttle.
+type logState struct {
 	mu       sync.Mutex
 	throttle *Throttle
 	logger   *slog.Logger
 	timer    *time.Timer // runs while an episode is open
-	over     bool        // the throttle is closed
+	closed   bool        // the throttle is closed
 	episodes [MaxPriorities]episode
 }
 
-// episode is a time of shedding of one priority.
+// episode is a period in which a throttle sheds one priority.
 type episode struct {
 	open   bool
 	shadow bool
 	began  time.Time
 	shed   uint64
 	peak   float64
-	faults [NumFaults]uint64 // rejections when the last episode ended
+	faults [NumFaults]uint64 // rejections at the end of the last episode
 }
 
 func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 	if e.Throttle.closed.Load() {
 		return
 	}
-	s := l.storyOf(e.Throttle)
-	begins, outdated := s.note(&e)
+	s := l.stateOf(e.Throttle)
+	begins, outdated := s.count(&e)
 	if outdated {
-		s.settle(hasStopped)
-		begins, _ = s.note(&e)
+		s.endEpisodes(hasStopped)
+		begins, _ = s.count(&e)
 	}
-	if e.Throttle.closed.Load() { // perhaps before there was a story to end
+	if e.Throttle.closed.Load() { // Close may have run before the state existed
 		defer l.closed(e.Throttle)
 	}
 	if begins {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, headline(e.Shadow, "throttle started to shed", "throttle would start to shed"),
-			slog.String("throttle", e.Throttle.Name()), slog.String("priority", e.Priority.String()),
-			slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))
+		l.logger.LogAttrs(ctx, slog.LevelWarn, message(e.Shadow, "throttle started to shed", "throttle would start to shed"),
+			s.attrs(e.Priority, slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))...)
 	}
 }
 
-// note counts a shed call, and reports whether it begins an episode. It leaves a call uncounted that is outdated: whose episode is of
-// another mode than the call and the throttle, and must end first. A call that comes late, of a mode that is over, begins none.
-func (s *story) note(e *ShedEvent) (begins, outdated bool) {
+// attrs returns the attributes that identify the throttle and the priority, then more.
+func (s *logState) attrs(p Priority, more ...slog.Attr) []slog.Attr {
+	attrs := []slog.Attr{slog.String("throttle", s.throttle.Name())}
+	if key := s.throttle.Key(); key != "" {
+		attrs = append(attrs, slog.String("key", key))
+	}
+	return append(append(attrs, slog.String("priority", p.String())), more...)
+}
+
+// count counts a shed call and reports whether an episode begins with it. It does not count a call
+// that is outdated: the open episode has another mode than the throttle and must end first. A late
+// call of a former mode begins no episode.
+func (s *logState) count(e *ShedEvent) (begins, outdated bool) {
 	current := sheds(s.throttle.tuning.Load().Mode, e.Shadow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,11 +93,11 @@ func (s *story) note(e *ShedEvent) (begins, outdated bool) {
 	if ep.open && ep.shadow != e.Shadow && current {
 		return false, true
 	}
-	begins = !ep.open && !s.over && current
+	begins = !ep.open && !s.closed && current
 	if begins {
 		ep.open, ep.shadow, ep.began, ep.shed, ep.peak = true, e.Shadow, time.Now(), 0, 0
 		if s.timer == nil {
-			s.timer = time.AfterFunc(logInterval, s.look)
+			s.timer = time.AfterFunc(logInterval, s.check)
 		}
 	}
 	ep.shed++
@@ -93,81 +105,80 @@ func (s *story) note(e *ShedEvent) (begins, outdated bool) {
 	return begins, false
 }
 
-// sheds reports whether a throttle in mode m sheds, or in Shadow would.
+// sheds reports whether a throttle in mode m sheds, or in ModeShadow would shed.
 func sheds(m Mode, shadow bool) bool { return m != ModeOff && (m == ModeShadow) == shadow }
 
-// hasStopped reports whether an episode of shedding is over.
+// hasStopped reports whether an episode is over.
 func hasStopped(m Mode, p *PriorityStats, ep *episode) bool {
 	return p.Probability == 0 || !sheds(m, ep.shadow)
 }
 
-func (l *shedLog) storyOf(t *Throttle) *story {
-	if s, ok := l.stories.Load(t); ok {
-		return s.(*story)
+func (l *shedLog) stateOf(t *Throttle) *logState {
+	if s, ok := l.states.Load(t); ok {
+		return s.(*logState)
 	}
-	s, _ := l.stories.LoadOrStore(t, &story{throttle: t, logger: l.logger})
-	return s.(*story)
+	s, _ := l.states.LoadOrStore(t, &logState{throttle: t, logger: l.logger})
+	return s.(*logState)
 }
 
 func (l *shedLog) closed(t *Throttle) {
-	if s, ok := l.stories.LoadAndDelete(t); ok {
-		s.(*story).end()
+	if s, ok := l.states.LoadAndDelete(t); ok {
+		s.(*logState).close()
 	}
 }
 
-// end ends the episodes that are open, because the throttle closes.
-func (s *story) end() {
+// close ends the open episodes, because the throttle was closed.
+func (s *logState) close() {
 	s.mu.Lock()
-	s.over = true
+	s.closed = true
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 	s.mu.Unlock()
-	s.settle(func(Mode, *PriorityStats, *episode) bool { return true })
+	s.endEpisodes(func(Mode, *PriorityStats, *episode) bool { return true })
 }
 
-// look ends the episodes whose priority is no longer shed, and looks again later if others are open.
-func (s *story) look() {
-	s.settle(hasStopped)
+// check ends the episodes that are over. It runs again later if others are open.
+func (s *logState) check() {
+	s.endEpisodes(hasStopped)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
 	for p := range s.episodes {
-		if s.episodes[p].open && !s.over {
-			s.timer = time.AfterFunc(logInterval, s.look)
+		if s.episodes[p].open && !s.closed {
+			s.timer = time.AfterFunc(logInterval, s.check)
 			return
 		}
 	}
 }
 
-// settle ends and logs the open episodes that have stopped.
-func (s *story) settle(stopped func(Mode, *PriorityStats, *episode) bool) {
+// endEpisodes ends and logs the open episodes for which stopped returns true.
+func (s *logState) endEpisodes(stopped func(Mode, *PriorityStats, *episode) bool) {
 	stats := s.throttle.Stats()
 	for _, p := range stats.Priorities {
 		s.mu.Lock()
 		ep := &s.episodes[p.Priority]
 		ended := ep.open && stopped(stats.Mode, &p, ep)
 		ep.open = ep.open && !ended
-		told := *ep
+		logged := *ep
 		if ended {
 			ep.faults = rejections(&p)
 		}
 		s.mu.Unlock()
 		if ended {
-			s.tellEnd(p, told)
+			s.logEnd(p, logged)
 		}
 	}
 }
 
-// tellEnd logs the end of an episode.
-func (s *story) tellEnd(p PriorityStats, ep episode) {
-	s.logger.LogAttrs(context.Background(), slog.LevelInfo, headline(ep.shadow, "throttle stopped shedding", "throttle would stop shedding"),
-		slog.String("throttle", s.throttle.Name()), slog.String("priority", p.Priority.String()),
-		slog.Duration("duration", time.Since(ep.began)), slog.Uint64("shed", ep.shed),
-		slog.Float64("peak_probability", ep.peak), faultsGroup(rejections(&p), ep.faults))
+func (s *logState) logEnd(p PriorityStats, ep episode) {
+	s.logger.LogAttrs(context.Background(), slog.LevelInfo, message(ep.shadow, "throttle stopped shedding", "throttle would stop shedding"),
+		s.attrs(p.Priority, slog.Duration("duration", time.Since(ep.began)), slog.Uint64("shed", ep.shed),
+			slog.Float64("peak_probability", ep.peak), faultsGroup(rejections(&p), ep.faults))...)
 }
 
-// rejections are the calls that the backend rejected, by fault, those included that Shadow let through.
+// rejections returns the calls that the backend rejected, by fault, including those that ModeShadow
+// let through.
 func rejections(p *PriorityStats) [NumFaults]uint64 {
 	all := p.Ended
 	for _, shadow := range p.ShadowShed.All() {
@@ -176,7 +187,7 @@ func rejections(p *PriorityStats) [NumFaults]uint64 {
 	return all.calls[Rejected]
 }
 
-// faultsGroup lists the kinds of faults by which calls were rejected since before, most important kinds in their order.
+// faultsGroup lists the faults of the calls that were rejected since before.
 func faultsGroup(now, before [NumFaults]uint64) slog.Attr {
 	var kinds []any
 	for f := range now {
@@ -187,7 +198,7 @@ func faultsGroup(now, before [NumFaults]uint64) slog.Attr {
 	return slog.Group("faults", kinds...)
 }
 
-func headline(shadow bool, enforced, dry string) string {
+func message(shadow bool, enforced, dry string) string {
 	if shadow {
 		return dry
 	}

@@ -524,3 +524,26 @@ func TestAShedThatMeetsCloseStartsNoStory(t *testing.T) {
 		l.wantLines(t)
 	})
 }
+
+func TestLogHooksNameTheKeyOfAMember(t *testing.T) {
+	var log bytes.Buffer
+	hooks := throttle.LogHooks(slog.New(slog.NewTextHandler(&log, nil)))
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "backends", Rand: unlucky, Hooks: hooks}
+	}, throttle.GroupConfig{}))
+	for _, host := range []string{"a.example", "b.example"} {
+		th := throttle.Must(g.Get(host))
+		overload(t, th, throttle.High)
+		_ = th.Do(context.Background(), throttle.High, unwanted(t))
+	}
+	equal(t, "error of Close", g.Close(), nil)
+	for _, line := range []string{
+		`msg="throttle started to shed" throttle=backends key=a.example priority=high`,
+		`msg="throttle started to shed" throttle=backends key=b.example priority=high`,
+		`msg="throttle stopped shedding" throttle=backends key=a.example priority=high`,
+	} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("got log\n%swant a line with %s", log.String(), line)
+		}
+	}
+}

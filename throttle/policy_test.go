@@ -63,7 +63,7 @@ func TestASparseHealthyTierIsAlwaysAdmitted(t *testing.T) {
 	}
 }
 
-// TestAHealthyTierWithoutAnswersIsTakenForATenthRejected: with less than a call in a window Tiered has nothing to judge it by. The less of
+// TestAHealthyTierWithoutAnswersIsTakenForATenthRejected: with less than a call in a window Tiered has nothing to snapshot it by. The less of
 // the tier above fails, the more alike the two look. SRE charges no tier that was not rejected.
 func TestAHealthyTierWithoutAnswersIsTakenForATenthRejected(t *testing.T) {
 	for _, failing := range sized([]float64{0.6, 0.75, 1}, []float64{0.75}) {
@@ -76,7 +76,7 @@ func TestAHealthyTierWithoutAnswersIsTakenForATenthRejected(t *testing.T) {
 				l.run(11*time.Second, &load{priority: High, every: perSecond(20), failing: failing})
 				mean += l.RejectionProbability(Low) / looks
 			}
-			if math.Abs(mean-want) > 0.01 { // there are ten answers in a window to judge High by
+			if math.Abs(mean-want) > 0.01 { // there are ten answers in a window to snapshot High by
 				t.Errorf("%v, beside High failing %v: %.4f of Low are shed, want %.4f", policy, failing, mean, want)
 			}
 		}

@@ -9,28 +9,28 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Priority says how much a call matters. Lower values matter more. The zero value is [High]; on wires and labels
-// priorities are words, so that the absence of one is never taken for High.
+// Priority is the importance of a call. Lower values are more important. The zero value is [High].
+// On wires and in labels priorities are words, so that a missing priority is never read as High.
 type Priority int8
 
 const (
-	// High is for calls without which the whole is of no use.
+	// High is for calls that users cannot do without.
 	High Priority = iota
-	// Important is for calls that matter, but are not critical.
+	// Important is for calls that matter but are not critical.
 	Important
-	// Medium is for calls whose failure would not be felt much.
+	// Medium is for calls whose failure users hardly notice.
 	Medium
-	// Low is for calls that can be repeated when there is room, or left out.
+	// Low is for calls that can be repeated later or omitted.
 	Low
 )
 
-// StandardPriorities is the number of priorities that have names: High, Important, Medium and Low.
+// StandardPriorities is the number of priorities with names: High, Important, Medium and Low.
 const StandardPriorities = 4
 
 // MaxPriorities is the largest value of [Config].Priorities.
 const MaxPriorities = 16
 
-// String returns the priority's word: "high", "important", "medium", "low", then "p4" to "p15".
+// String returns "high", "important", "medium", "low", or "p4" to "p15".
 func (p Priority) String() string {
 	switch p {
 	case High:
@@ -48,10 +48,11 @@ func (p Priority) String() string {
 	return "p" + strconv.Itoa(int(p))
 }
 
-// MarshalText returns the priority's word, and an error if it has none.
+// MarshalText returns the word of the priority, or an error if it is out of range.
 func (p Priority) MarshalText() ([]byte, error) { return enum.Marshal(p, High, MaxPriorities-1) }
 
-// UnmarshalText takes the priority's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of a priority. For any other text it returns an error that lists the
+// words, and does not change p.
 func (p *Priority) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(p, text, High, MaxPriorities-1)
 }
@@ -81,16 +82,16 @@ func priorityOf(word string) (p Priority, ok bool) {
 	return Priority(n), true
 }
 
-// priorityKey is where a context keeps its priority.
+// priorityKey is the context key of the priority.
 type priorityKey struct{}
 
-// WithPriority returns a copy of ctx whose calls have priority p. It overrides the priority given to [Throttle.Do]
-// and [Throttle.Admit].
+// WithPriority returns a copy of ctx with priority p. It overrides the priority argument of
+// [Throttle.Do] and [Throttle.Admit].
 func WithPriority(ctx context.Context, p Priority) context.Context {
 	return context.WithValue(ctx, priorityKey{}, p)
 }
 
-// PriorityFromContext returns the priority that ctx carries, or def if it carries none.
+// PriorityFromContext returns the priority of ctx, or def if ctx has none.
 func PriorityFromContext(ctx context.Context, def Priority) Priority {
 	if p, ok := ctx.Value(priorityKey{}).(Priority); ok {
 		return p
@@ -98,8 +99,8 @@ func PriorityFromContext(ctx context.Context, def Priority) Priority {
 	return def
 }
 
-// ClampPriority gives a priority out of range the lowest one, n-1: whoever gets his priority wrong is never promoted.
-// It is the default of Config.InvalidPriority.
+// ClampPriority converts a priority that is out of range to the lowest one, n-1, so that a mistake
+// never promotes a call. It is the default of Config.InvalidPriority.
 func ClampPriority(p Priority, n int) (Priority, error) {
 	if p < 0 || int(p) >= n {
 		return Priority(n - 1), nil
@@ -107,7 +108,8 @@ func ClampPriority(p Priority, n int) (Priority, error) {
 	return p, nil
 }
 
-// RejectPriority refuses a priority out of range with an error that names the range. The call is neither made nor counted.
+// RejectPriority returns an error for a priority that is out of range. The call is not made and not
+// counted.
 func RejectPriority(p Priority, n int) (Priority, error) {
 	if p < 0 || int(p) >= n {
 		return p, fmt.Errorf("throttle: priority %d is out of range: want 0 (%v) to %d (%v)", int8(p), High, n-1, Priority(n-1))
@@ -115,7 +117,7 @@ func RejectPriority(p Priority, n int) (Priority, error) {
 	return p, nil
 }
 
-// PanicPriority panics over a priority out of range, for programs that hold it for a programmer's mistake.
+// PanicPriority panics for a priority that is out of range, for programs that treat it as a bug.
 func PanicPriority(p Priority, n int) (Priority, error) {
 	if _, err := RejectPriority(p, n); err != nil {
 		panic(err.Error())

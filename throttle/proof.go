@@ -6,17 +6,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// proof is what is known of the suffixes of the window: of what it would hold later if nothing more happened, because the oldest buckets
-// are forgotten first. Walking over them costs as much as ten calls, so it is done once a bucket, and only if the window is not
-// in debt as it is; from one walk to the next the debts of every suffix change by the same amount.
+// proof holds the debts of the suffixes of the window: what the window would hold later if nothing
+// more happened, because the oldest buckets leave it first. Walking over the suffixes costs as much
+// as ten calls. So it is done once per bucket, and only if the whole window has no debt. Between
+// two walks the debts of every suffix change by the same amount.
 type proof struct {
-	walked int64 // the number of the bucket that was open at the walk
+	walked int64 // number of the current bucket at the walk
 	k      float64
-	ever   []window.Counts // what the window had seen by then
-	worst  []debts         // the largest of any suffix, by priority
-	base   []debts         // and those of everything that the window had seen
-	now    []debts         // of everything that it has seen now
-	some   []debts         // of a part of it
+	ever   []window.Counts // counts of the window at the walk
+	worst  []debts         // largest of any suffix, by priority
+	base   []debts         // of ever
+	now    []debts         // of the counts now
+	some   []debts         // of a part of them
 }
 
 func newProof(n int) proof {
@@ -24,14 +25,14 @@ func newProof(n int) proof {
 	return proof{ever: make([]window.Counts, n), worst: all[:n], base: all[n : 2*n], now: all[2*n : 3*n], some: all[3*n:]}
 }
 
-// harmless returns, one bit each, the priorities whose probability is 0 and stays 0 while the window moves on, as long as
-// nothing is refused. The reading and the verdicts must have been made before.
+// harmless returns one bit for each priority whose probability is 0 and stays 0 while the window
+// moves, if nothing is rejected. The reading and the estimates must be up to date.
 func (t *Throttle) harmless(k float64) uint32 {
-	g := &t.gates
+	g := &t.decisions
 	var proven, doubtful uint32
 	for p, sum := range g.reading.Span {
 		switch {
-		case g.verdicts[p].probability > 0:
+		case g.estimates[p].probability > 0:
 		case sum.Rejected+sum.Shed > 0:
 			doubtful |= 1 << p
 		default:
@@ -47,14 +48,15 @@ func (t *Throttle) harmless(k float64) uint32 {
 	return proven
 }
 
-// lowestOnes keeps the ones below the lowest zero: a tier of Tiered is only as safe as those above it. If it was refused nothing
-// itself, it is no less so: it owes what they do, and has more accepts to pay it with.
+// lowestOnes keeps the ones below the lowest zero. With Tiered, a tier is only harmless if all
+// tiers above it are. A tier without rejections of its own owes what they owe and has more accepted
+// calls.
 func lowestOnes(bits uint32) uint32 { return bits & (bits ^ (bits + 1)) }
 
-// settled returns, one bit each, the priorities that no suffix of the window leaves in debt. It need not find those that were
-// refused nothing.
+// settled returns one bit for each priority that has no debt in any suffix of the window. It may
+// omit priorities without rejections.
 func (t *Throttle) settled(k float64) uint32 {
-	g := &t.gates
+	g := &t.decisions
 	f := &g.proof
 	if f.walked != t.window.Number() || f.k != k {
 		if !t.solvent(k) {
@@ -72,9 +74,10 @@ func (t *Throttle) settled(k float64) uint32 {
 	return settled
 }
 
-// solvent reports whether the window leaves any doubtful priority without debt as it is. If not, there is nothing to walk for.
+// solvent reports whether a doubtful priority has no debt in the whole window. If none, a walk is
+// useless.
 func (t *Throttle) solvent(k float64) bool {
-	g := &t.gates
+	g := &t.decisions
 	t.owed(g.reading.Span, k, g.proof.now)
 	t.owed(g.reading.Recent, k, g.proof.some)
 	for p, whole := range g.proof.now {
@@ -87,14 +90,14 @@ func (t *Throttle) solvent(k float64) bool {
 	return false
 }
 
-// walk makes the proof anew.
+// walk computes the debts of all suffixes.
 func (t *Throttle) walk(k float64) {
-	f := &t.gates.proof
+	f := &t.decisions.proof
 	f.walked, f.k = t.window.Number(), k
 	for p := range f.worst {
 		f.worst[p] = debts{span: math.Inf(-1), recent: math.Inf(-1)}
 	}
-	t.window.Suffixes(f.ever, t.gates.scratch, func(age int, since []window.Counts) {
+	t.window.Suffixes(f.ever, t.decisions.scratch, func(age int, since []window.Counts) {
 		t.owed(since, k, f.some)
 		for p := range since {
 			f.worst[p].worsen(f.some[p], age)

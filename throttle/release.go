@@ -1,5 +1,5 @@
 package throttle
 
-// Version is the version of Spillway, without the v that its tags begin with. All modules of the repository are released together, with the same
-// version.
+// Version is the version of Spillway, without the "v" of its tags. All modules of the repository
+// have the same version.
 const Version = "0.1.0"

@@ -6,10 +6,10 @@ import "github.com/spillway-go/spillway/throttle/internal/window"
 //
 //	P = max(0, (requests - k*accepts) / (requests + padding))
 //
-// A tier that the backend rejects is charged, beside its own requests, for what the tiers above it were refused, as far as its
-// own rate of rejection is comparable to theirs. Charging always would starve a healthy tier beside a failing
-// one; charging never would treat all tiers alike.
-func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
+// If the backend rejects calls of a tier, the tier is also charged for the rejected and shed calls
+// of the tiers above, as far as its own rejection rate is comparable with theirs. Charging always
+// would starve a healthy tier beside a failing one. Charging never would treat all tiers alike.
+func sre(tiers []window.Counts, k, padding float64, estimates []estimate) {
 	for p := range tiers {
 		own := &tiers[p]
 		charged, cause := requests(own), CauseOwn
@@ -18,11 +18,11 @@ func sre(tiers []window.Counts, k, padding float64, verdicts []verdict) {
 			if own.Rejected > 0 {
 				charged += refused
 			}
-			if rejectedAbove > float64(own.Rejected) { // also while the tier sheds, but its own rejections are forgotten
+			if rejectedAbove > float64(own.Rejected) { // also while the tier is shed and its own rejections have left the window
 				cause = CauseAbove
 			}
 		}
-		verdicts[p] = verdict{sreProbability(charged, float64(own.Accepted), k, padding), cause}
+		estimates[p] = estimate{sreProbability(charged, float64(own.Accepted), k, padding), cause}
 	}
 }
 
@@ -31,8 +31,8 @@ func sreProbability(requests, accepts, k, padding float64) float64 {
 	return min(max(0, (requests-k*accepts)/(requests+padding)), almostOne)
 }
 
-// charge returns how much of what the tiers above p were refused tier p answers for, in all and counting the backend's
-// rejections alone.
+// charge returns the rejected and shed calls of the tiers above p that tier p is charged for, and
+// the part of them that the backend rejected.
 func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 	own := rejectionRate(&tiers[p])
 	for i := range p {
@@ -44,21 +44,22 @@ func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 	return refused, rejectedAbove
 }
 
-// rejectionRate is the part of a tier's answers that were rejections. Without answers it is taken for one in ten: a tier that
-// is kept out by an overload must not look healthy for that.
+// rejectionRate returns the share of rejections among the answers of a tier. A tier without answers
+// counts as 10 % rejected: a tier that is shed completely must not look healthy.
 func rejectionRate(c *window.Counts) float64 {
 	return (float64(c.Rejected) + 0.1) / (float64(c.Accepted+c.Rejected) + 1)
 }
 
-// kinship is how far a tier with rejection rate own shares the fate of one with the rate above, from 0 to 1. A
-// quarter is noise between tiers that share everything; the square keeps a tier that starts late from being stuck.
+// kinship returns how comparable two rejection rates are, from 0 to 1. The factor 1.25 allows for
+// noise between tiers with the same backend. The square lets a tier that starts late get its first
+// calls through.
 func kinship(own, above float64) float64 {
 	share := min(1, 1.25*own/above)
 	return share * share
 }
 
-// sreDebts are at least requests - k*accepts of each tier, so that not more than 0 proves its probability to be 0. They count
-// what the tiers above were refused in full.
+// sreDebts are at least requests - k*accepts of each tier: a debt of 0 or less proves that the
+// probability is 0. They charge the tiers above in full.
 func sreDebts(tiers []window.Counts, k float64, owes []debts) {
 	refused := uint64(0)
 	for p := range tiers {

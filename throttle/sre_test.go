@@ -8,10 +8,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-func judgeAll(tiers []window.Counts, k, padding float64) []verdict {
-	verdicts := make([]verdict, len(tiers))
-	sre(tiers, k, padding, verdicts)
-	return verdicts
+func judgeAll(tiers []window.Counts, k, padding float64) []estimate {
+	estimates := make([]estimate, len(tiers))
+	sre(tiers, k, padding, estimates)
+	return estimates
 }
 
 func TestSREFormula(t *testing.T) {
@@ -88,8 +88,8 @@ func TestCauseIsAboveWhenMoreWasRejectedThere(t *testing.T) {
 		{"above, but nothing is shed", []window.Counts{tier(0, 900, 0), tier(900, 0, 0)}, CauseOwn},
 	}
 	for _, c := range cases {
-		verdicts := judgeAll(c.tiers, 2, 60)
-		if got := verdicts[len(verdicts)-1].cause; got != c.want {
+		estimates := judgeAll(c.tiers, 2, 60)
+		if got := estimates[len(estimates)-1].cause; got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}

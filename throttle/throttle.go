@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// bucketsPerWindow is in how many steps a throttle forgets.
+	// bucketsPerWindow is the number of buckets of the window.
 	bucketsPerWindow = 120
-	// recentBuckets is how many of them are recent.
+	// recentBuckets is the number of buckets that Tiered calls recent.
 	recentBuckets = bucketsPerWindow / recentPart
 )
 
-// Throttle sheds the calls that a struggling backend could not serve. Make one per backend with [New]; all methods are safe for
-// concurrent use. Calls on a nil or zero Throttle return an error.
+// A Throttle protects one backend: it sheds the calls that the backend could not serve. Create one
+// per backend with [New]. All methods are safe for concurrent use. Calls on a nil or zero Throttle
+// return an error.
 type Throttle struct {
 	name            string
 	key             string // in its Group; empty outside one
@@ -29,18 +30,19 @@ type Throttle struct {
 	classifier      Classifier
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
-	listens         bool // somebody is told of calls
+	hasCallHooks    bool // a hook other than Created and Closed is set
 	shedErrs        []error
 	window          *window.Window
-	ledgers         []ledger
+	counters        []outcomeCounters
 	tuning          atomic.Pointer[Tuning]
 	closed          atomic.Bool
-	tickets         sync.Pool
-	gates           gates
-	target          float64 // of rejections; 0 for SRE
+	callPool        sync.Pool
+	decisions       decisions
+	target          float64 // Config.TargetRejection; 0 for SRE
 }
 
-// New returns a throttle, or an error that names every field of c that is out of range, with its value and its range.
+// New returns a throttle. If c is invalid, it returns an error that has every invalid field, its
+// value and its range.
 func New(c Config) (*Throttle, error) {
 	return newThrottle(c, "", 0)
 }
@@ -68,17 +70,17 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		classifier:      c.Classify,
 		invalidPriority: c.InvalidPriority,
 		hooks:           c.Hooks,
-		listens:         c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
+		hasCallHooks:    c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,
 		shedErrs:        shedErrors(&c, key),
 		window:          w,
-		ledgers:         make([]ledger, w.Stripes()),
-		tickets:         sync.Pool{New: func() any { return new(ticket) }},
-		gates:           newGates(c.Priorities),
+		counters:        make([]outcomeCounters, w.Stripes()),
+		callPool:        sync.Pool{New: func() any { return new(pooledCall) }},
+		decisions:       newDecisions(c.Priorities),
 	}
-	t.gates.until.Store(int64(w.Ends()))
+	t.decisions.validUntil.Store(int64(w.Ends()))
 	if c.Policy == Tiered {
 		t.target = c.TargetRejection
-		t.gates.bind()
+		t.decisions.initTiered()
 	}
 	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
 	t.base = time.Now()
@@ -91,11 +93,11 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 	return t, nil
 }
 
-// made reports whether t came from New.
-func (t *Throttle) made() bool { return t != nil && t.window != nil }
+// valid reports whether t was created by New.
+func (t *Throttle) valid() bool { return t != nil && t.window != nil }
 
-// Must returns value, and panics with err if that is not nil. It is for what is made when the program starts, of settings that are part of
-// it, by [New], [NewGroup] or any other constructor:
+// Must returns value, or panics if err is not nil. Use it with [New], [NewGroup] or another
+// constructor when the program starts and its settings are constants:
 //
 //	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
 //	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
@@ -108,7 +110,7 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Name returns the throttle's name.
+// Name returns the name of the throttle.
 func (t *Throttle) Name() string {
 	if t == nil {
 		return ""
@@ -124,40 +126,42 @@ func (t *Throttle) Key() string {
 	return t.key
 }
 
-// RejectionProbability returns the probability with which a call of priority p would be shed at this instant. It is
-// computed anew each time, so it falls while no calls come. In Shadow and Off it is what Enforce would do.
+// RejectionProbability returns the probability that a call of priority p is shed now. It is
+// computed for each call of the method, so it falls while no calls come. In ModeShadow and ModeOff
+// it is the probability that ModeEnforce would use.
 func (t *Throttle) RejectionProbability(p Priority) float64 {
-	if !t.made() {
+	if !t.valid() {
 		return 0
 	}
 	p, _ = ClampPriority(p, t.priorities)
-	_, verdicts := t.judge()
-	return verdicts[p].probability
+	_, estimates := t.snapshot()
+	return estimates[p].probability
 }
 
-// judge adds up the window and returns what the policy says about it, exactly and now.
-func (t *Throttle) judge() ([]window.Counts, []verdict) {
+// snapshot sums the window up to now and returns the estimates of the policy for it.
+func (t *Throttle) snapshot() ([]window.Counts, []estimate) {
 	now := t.elapsed()
 	counts := make([]window.Counts, 2*t.priorities)
 	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
-	verdicts := make([]verdict, t.priorities)
+	estimates := make([]estimate, t.priorities)
 	t.window.ReadAt(now, r)
-	t.decide(r, t.tuning.Load(), verdicts)
-	return r.Span, verdicts
+	t.decide(r, t.tuning.Load(), estimates)
+	return r.Span, estimates
 }
 
-// retuned puts new values in force for the next call.
-func (t *Throttle) retuned() {
+// applyTuning refreshes the decisions with new settings.
+func (t *Throttle) applyTuning() {
 	t.window.Roll(t.elapsed())
-	t.gates.setting.Lock()
-	t.setGates()
-	t.gates.setting.Unlock()
+	t.decisions.refreshing.Lock()
+	t.refresh()
+	t.decisions.refreshing.Unlock()
 }
 
-// Close ends the throttle's telemetry: Closed is told, and of calls that begin later nothing is. They still work. Calls in
-// flight are told to their end. It is idempotent, and always returns nil.
+// Close ends the telemetry of the throttle: it calls the Closed hook, and no hooks are called for
+// calls that begin later. Such calls still work. Hooks are called for calls in flight until they
+// end. Close is idempotent and always returns nil.
 func (t *Throttle) Close() error {
-	if !t.made() || t.closed.Swap(true) {
+	if !t.valid() || t.closed.Swap(true) {
 		return nil
 	}
 	if t.hooks.Closed != nil {
@@ -166,8 +170,8 @@ func (t *Throttle) Close() error {
 	return nil
 }
 
-// elapsed is the time since the throttle was made. A base taken here and not at the package's beginning is what lets
-// testing/synctest govern it.
+// elapsed returns the time since New. The base is taken in New, not at package level, so that
+// testing/synctest controls it.
 func (t *Throttle) elapsed() time.Duration {
 	if t.now == nil {
 		return time.Since(t.base)

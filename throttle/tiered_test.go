@@ -8,10 +8,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-func tieredAll(span, recent []window.Counts, k, target, padding float64) []verdict {
-	verdicts := make([]verdict, len(span))
-	tiered(span, recent, k, target, padding, verdicts)
-	return verdicts
+func tieredAll(span, recent []window.Counts, k, target, padding float64) []estimate {
+	estimates := make([]estimate, len(span))
+	tiered(span, recent, k, target, padding, estimates)
+	return estimates
 }
 
 func TestTieredFormula(t *testing.T) {
@@ -158,8 +158,8 @@ func TestTieredProperties(t *testing.T) {
 		span, recent := anyHistory(dice)
 		k, tau, pad := 1+10*dice.Float64(), 0.01+0.49*dice.Float64(), 1+1000*dice.Float64()
 		book := byTheBook(span, recent, k, tau, pad)
-		verdicts := tieredAll(span, recent, k, tau, pad)
-		for p, v := range verdicts {
+		estimates := tieredAll(span, recent, k, tau, pad)
+		for p, v := range estimates {
 			if !(v.probability >= 0 && v.probability < 1) {
 				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
 			}
@@ -170,8 +170,8 @@ func TestTieredProperties(t *testing.T) {
 				shedding++
 			}
 			for i := range p {
-				if least := kinship(rejectionRate(&span[p]), rejectionRate(&span[i])) * verdicts[i].probability; v.probability < least {
-					t.Fatalf("%v: tier %d has %v, want %v at least, as tier %d has %v", span, p, v.probability, least, i, verdicts[i].probability)
+				if least := kinship(rejectionRate(&span[p]), rejectionRate(&span[i])) * estimates[i].probability; v.probability < least {
+					t.Fatalf("%v: tier %d has %v, want %v at least, as tier %d has %v", span, p, v.probability, least, i, estimates[i].probability)
 				}
 			}
 		}
@@ -230,8 +230,8 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 	}
 	for _, c := range cases {
 		for name, recent := range map[string][]window.Counts{"all of it recent": c.tiers, "none of it recent": make([]window.Counts, len(c.tiers))} {
-			verdicts := tieredAll(c.tiers, recent, 2, 0.1, 10)
-			if got := verdicts[len(verdicts)-1].cause; got != c.want {
+			estimates := tieredAll(c.tiers, recent, 2, 0.1, 10)
+			if got := estimates[len(estimates)-1].cause; got != c.want {
 				t.Errorf("%s, %s: got %v, want %v", c.name, name, got, c.want)
 			}
 		}

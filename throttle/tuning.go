@@ -1,23 +1,25 @@
 package throttle
 
 import (
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// Tuning is what can be changed while a throttle runs. The fields mean what they mean in [Config].
+// Tuning holds the settings that [Throttle.Tune] changes. The fields mean the same as in [Config].
 type Tuning struct {
 	Ratio       float64
 	MinimumRate float64
 	Mode        Mode
 }
 
-// Tune changes a throttle while it runs. It hands change the current values, checks what change made of them, and
-// puts all in force at once, or returns an error that names field and range and changes nothing. Change may run
-// again if two Tunes meet.
+// Tune changes settings at run time. It calls change with the current settings, validates the
+// result and applies all of them at once. If a value is out of range, it returns an error that
+// names the field and the range, and changes nothing. It may call change again if another Tune runs
+// at the same time.
 func (t *Throttle) Tune(change func(*Tuning)) error {
-	if !t.made() {
+	if !t.valid() {
 		return errNil
 	}
 	if change == nil {
@@ -30,40 +32,36 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 			return err
 		}
 		if t.tuning.CompareAndSwap(before, after) {
-			t.retuned()
+			t.applyTuning()
 			return nil
 		}
 	}
 }
 
-// propose returns what change makes of the values, or what is wrong with that.
+// propose returns the settings after change, and their errors.
 func (t *Throttle) propose(before *Tuning, change func(*Tuning)) (*Tuning, error) {
 	proposed := *before
 	change(&proposed)
-	after := proposed // change may have kept what it was given
-	return &after, after.validate("Tuning", t.policy, t.span)
+	after := proposed // change may have kept the pointer
+	e := check.Errors{Owner: "throttle: Tuning"}
+	after.validate(&e, t.policy, t.span)
+	return &after, e.Err()
 }
 
-// validate names what is wrong with the values, as fields of a struct of the name given.
-func (u *Tuning) validate(owner string, policy Policy, window time.Duration) error {
-	var errs []error
-	if !within(u.Ratio, above(1), maxRatio) {
-		errs = append(errs, fmt.Errorf("throttle: %s.Ratio is %v: want more than 1, at most 1e6", owner, u.Ratio))
+// validate records the errors of the values. The range of MinimumRate depends on a valid window.
+func (u *Tuning) validate(e *check.Errors, policy Policy, window time.Duration) {
+	e.Want(check.Within(u.Ratio, above(1), maxRatio), "Ratio", u.Ratio, "more than 1, at most 1e6")
+	valid := check.Within(u.MinimumRate, above(0), maxMinimumRate)
+	e.Want(valid, "MinimumRate", u.MinimumRate, "more than 0, at most 1e9")
+	if valid && policy == SRE && window >= shortestWindow {
+		e.Want(u.MinimumRate*window.Seconds() >= 1-1e-9, "MinimumRate", u.MinimumRate,
+			fmt.Sprintf("at least one call per window of %v, %.4g", window, 1/window.Seconds()))
 	}
-	switch {
-	case !within(u.MinimumRate, above(0), maxMinimumRate):
-		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want more than 0, at most 1e9", owner, u.MinimumRate))
-	case policy == SRE && u.MinimumRate*window.Seconds() < 1-1e-9 && window >= shortestWindow: // a window that is out of range is told of itself
-		errs = append(errs, fmt.Errorf("throttle: %s.MinimumRate is %v: want at least one call per window of %v, %.4g",
-			owner, u.MinimumRate, window, 1/window.Seconds()))
-	}
-	if u.Mode > ModeOff {
-		errs = append(errs, fmt.Errorf("throttle: %s.Mode is %v: want Enforce, Shadow or Off", owner, u.Mode))
-	}
-	return errors.Join(errs...)
+	e.Want(u.Mode <= ModeOff, "Mode", u.Mode, "ModeEnforce, ModeShadow or ModeOff")
 }
 
-// padding is the formula's padding for a window: the calls that the minimum rate lets through in it, at least one.
+// padding returns the padding of the formula for a window: the calls that MinimumRate lets through
+// in it, at least one.
 func (u *Tuning) padding(window time.Duration) float64 {
 	return max(1, u.MinimumRate*window.Seconds())
 }

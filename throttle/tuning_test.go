@@ -40,7 +40,7 @@ func TestTuneRefusesNonsenseAndChangesNothing(t *testing.T) {
 		"MinimumRate NaN":    {func(u *throttle.Tuning) { u.MinimumRate = nan }, []string{"Tuning.MinimumRate is NaN: "}},
 		"MinimumRate -Inf":   {func(u *throttle.Tuning) { u.MinimumRate = -inf }, []string{"Tuning.MinimumRate is -Inf: "}},
 		"one per 2 windows":  {func(u *throttle.Tuning) { u.MinimumRate = 1. / 120 }, []string{"Tuning.MinimumRate is 0.00833", "one call per window of 1m0s"}},
-		"Mode 3":             {func(u *throttle.Tuning) { u.Mode = 3 }, []string{"Tuning.Mode is mode(3): want Enforce, Shadow or Off"}},
+		"Mode 3":             {func(u *throttle.Tuning) { u.Mode = 3 }, []string{"Tuning.Mode is mode(3): want ModeEnforce, ModeShadow or ModeOff"}},
 		"good with bad":      {func(u *throttle.Tuning) { u.Ratio, u.Mode = 5, 77 }, []string{"Tuning.Mode is mode(77): "}},
 		"everything at once": {func(u *throttle.Tuning) { *u = throttle.Tuning{Mode: 3} }, []string{"Tuning.Ratio", "Tuning.MinimumRate", "Tuning.Mode"}},
 		"nil":                {nil, []string{"throttle: Tune needs a function"}},

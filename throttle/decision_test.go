@@ -14,9 +14,9 @@ func TestAnOpenGateNeverHidesAProbability(t *testing.T) {
 			Window: time.Duration(1+seed/2) * time.Second, MinimumRate: 1, Priorities: 1 + int(seed)%5, Policy: Policy(seed % 2),
 		})
 		l.history(sized(3000, 1500), func() {
-			_, verdicts := l.judge()
-			for p, v := range verdicts {
-				if l.gates.words[p].Load()&watched != 0 {
+			_, estimates := l.snapshot()
+			for p, v := range estimates {
+				if l.decisions.packed[p].Load()&needsClock != 0 {
 					continue
 				}
 				open++
@@ -40,7 +40,7 @@ func TestAnOpenGateStaysRightWhileTimePasses(t *testing.T) {
 			for range 2 * bucketsPerWindow {
 				l.now = l.now.Add(l.window.Width() / 2)
 				for p := range High + Priority(l.priorities) {
-					if gate := l.gates.words[p].Load(); gate&watched == 0 && l.RejectionProbability(p) != 0 {
+					if gate := l.decisions.packed[p].Load(); gate&needsClock == 0 && l.RejectionProbability(p) != 0 {
 						t.Fatalf("seed %d: the gate of %v was open %v ago, and its probability is %v",
 							seed, p, l.now.Sub(present), l.RejectionProbability(p))
 					}
@@ -56,22 +56,22 @@ func TestARefusalThatTheProofHasNotSeenKeepsTheGateShut(t *testing.T) {
 	for _, column := range []int{turnedDown, shedOwn} {
 		l := newLab(t, 1, Config{})
 		l.call(Medium, nil)
-		l.setGates()
-		l.gates.words[Low].Or(watched)
-		l.openGates(1 << Low)
-		if l.gates.words[Low].Load()&watched != 0 {
-			t.Fatal("the gate is watched without a reason")
+		l.refresh()
+		l.decisions.packed[Low].Or(needsClock)
+		l.clearNeedsClock(1 << Low)
+		if l.decisions.packed[Low].Load()&needsClock != 0 {
+			t.Fatal("the gate is needsClock without a reason")
 		}
 		l.window.Row(0, int(Medium))[column].Add(1)
-		l.openGates(1 << Low)
-		if l.gates.words[Low].Load()&watched == 0 {
+		l.clearNeedsClock(1 << Low)
+		if l.decisions.packed[Low].Load()&needsClock == 0 {
 			t.Errorf("column %d: the gate was opened over a refusal that nobody had looked at", column)
 		}
 	}
 }
 
 // TestDecisionsAreABucketOrSixteenEventsOldAtMost compares the gate with what was exact during the last sixteen events and since the
-// open bucket began. An accept at an open gate is no event for the gates below it, which it moves least.
+// open bucket began. An accept at an open gate is no event for the decisions below it, which it moves least.
 func TestDecisionsAreABucketOrSixteenEventsOldAtMost(t *testing.T) {
 	t.Run("sre", func(t *testing.T) { decisionsAreFresh(t, SRE) })
 	t.Run("tiered", func(t *testing.T) { decisionsAreFresh(t, Tiered) })
@@ -82,17 +82,17 @@ func decisionsAreFresh(t *testing.T, policy Policy) {
 	var exact []float64
 	bucket, since := int64(-1), 0
 	l.history(sized(20_000, 3000), func() {
-		l.keepUp(l.elapsed())
+		l.rollWindow(l.elapsed())
 		if open := int64(l.elapsed() / l.window.Width()); open != bucket {
 			bucket, since = open, len(exact)
 		}
 		exact = append(exact, l.RejectionProbability(Low))
-		got, best := oddsOf(l.gates.words[Low].Load()), 1.0
-		for _, want := range exact[max(0, min(since, len(exact)-1-eventsPerSetting)):] {
+		got, best := probabilityOf(l.decisions.packed[Low].Load()), 1.0
+		for _, want := range exact[max(0, min(since, len(exact)-1-eventsPerRefresh)):] {
 			best = min(best, math.Abs(got-want))
 		}
 		if best > 1e-9 {
-			t.Fatalf("the gate says %v, exact was %v", got, exact[max(0, len(exact)-1-eventsPerSetting):])
+			t.Fatalf("the gate says %v, exact was %v", got, exact[max(0, len(exact)-1-eventsPerRefresh):])
 		}
 	})
 }
@@ -108,12 +108,12 @@ func TestDrawsAreUniformAndDoNotFollowEachOther(t *testing.T) {
 	for i := range draws {
 		draw := th.draw(&a)
 		seen[draw] = true
-		cell := draw * cells / oddsUnits
+		cell := draw * cells / probabilityUnits
 		counts[cell]++
 		pairs[before*cells+cell]++
 		before = cell
 		if i%3 == 0 {
-			th.gates.news.Add(1)
+			th.decisions.events.Add(1)
 		} else {
 			a.row[started].Add(1)
 		}
@@ -139,8 +139,8 @@ func chiSquared(counts []int, draws int) float64 {
 
 func TestDrawsFromUsersDiceStayInRange(t *testing.T) {
 	for _, r := range []float64{0, 0.5, almostOne, 1, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if got := drawFrom(r); got >= oddsUnits {
-			t.Errorf("%v draws %d, want less than %d", r, got, uint64(oddsUnits))
+		if got := drawFrom(r); got >= probabilityUnits {
+			t.Errorf("%v draws %d, want less than %d", r, got, uint64(probabilityUnits))
 		}
 	}
 }
@@ -159,11 +159,11 @@ func TestForgottenAcceptsDoNotExcuseRejections(t *testing.T) {
 	then := l.now
 	calls(100, then, nil)
 	calls(1, then, context.DeadlineExceeded)
-	l.retuned()
+	l.applyTuning()
 	calls(1, then.Add(time.Minute), nil) // the window has forgotten the calls before
 	calls(100, then.Add(-time.Second), nil)
 	calls(60, then, context.DeadlineExceeded)
-	l.retuned()
+	l.applyTuning()
 	if got := l.RejectionProbability(High); got != 0 {
 		t.Fatalf("with a hundred accepted calls in the window the probability is %v", got)
 	}
