@@ -74,7 +74,7 @@ type Config struct {
 	// Classify says what became of a call of [Do], instead of the default, by what its function returned: nil too. End it with
 	// "return Classify(err)", of this package, for what you have no opinion on. Default [Classify].
 	Classify func(error) Outcome
-	// Hooks are told what happens.
+	// Hooks are called when something happens. Default [DefaultHooks], at the time of New.
 	Hooks Hooks
 }
 
@@ -104,6 +104,7 @@ func (c Config) withDefaults() Config {
 	if c.Classify == nil {
 		c.Classify = Classify
 	}
+	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c
 }
 
