@@ -1,20 +1,21 @@
 package backoff
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Mode says what the delay is.
+// Mode selects how the delay is applied.
 type Mode uint8
 
 const (
-	// Pace is the gap between two calls of all workers together. The default.
+	// Pace makes the delay the gap between two calls of all workers together. It is the default.
 	Pace Mode = iota
-	// Sleep is how long each worker sleeps before each of its calls.
+	// Sleep makes each worker sleep the delay before each of its calls.
 	Sleep
 
 	numModes = iota
@@ -25,60 +26,69 @@ func (m Mode) String() string {
 	return enum.Name("mode", m, "pace sleep")
 }
 
-// MarshalText returns the mode's word, and an error if it has none.
+// MarshalText returns the mode's word, or an error if m is not a mode.
 func (m Mode) MarshalText() ([]byte, error) { return enum.Marshal(m, Pace, Sleep) }
 
-// UnmarshalText takes the mode's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText sets m to the mode whose word is text. For any other text it returns an error that
+// lists the words, and leaves m unchanged.
 func (m *Mode) UnmarshalText(text []byte) error { return enum.Unmarshal(m, text, Pace, Sleep) }
 
-// Bounds of Config.
+// Limits of Config.
 const (
-	shortestInterval = time.Microsecond
-	longestInterval  = 24 * time.Hour
-	highestUp        = 100
-	highestThreshold = 1e6
-	longestName      = 255
-	shortestIdle     = 5 * time.Minute
+	minInterval    = time.Microsecond
+	maxInterval    = 24 * time.Hour
+	maxUp          = 100
+	maxThreshold   = 1e6
+	minDefaultIdle = 5 * time.Minute
 )
 
-// Config says how a [Responsive] goes up and down. Every zero field but Name means its default, which depends on the mode. [New] copies it.
+// Config configures a [Responsive]. Only Name is required: every other zero field means its default.
+// Some defaults depend on Mode. [New] copies the Config.
 type Config struct {
-	// Name says what is called. It labels all telemetry. Required, at most 255 bytes.
+	// Name identifies the service that is called. It labels all telemetry. Required, at most 255 bytes.
 	Name string
-	// Mode says what the delay is. Default Pace.
+	// Mode selects how the delay is applied. Default Pace.
 	Mode Mode
 
-	// InitialInterval is the first delay, and the shortest: what would be less is none. 1 us to MaxInterval. Default 100 us, which finds
-	// rates of up to ten thousand calls per second; of Sleep 500 ms.
+	// InitialInterval is the first delay and the shortest: a shorter one becomes 0. At least 1µs, at
+	// most MaxInterval. Default 100µs, in mode Sleep 500ms. A delay of 100µs finds rates of up to
+	// 10,000 calls per second.
 	InitialInterval time.Duration
-	// MaxInterval is the longest delay, up to 24 h. Default 30 s, of Sleep 15 min.
+	// MaxInterval is the longest delay. At least InitialInterval, at most 24h. Default 30s, in mode
+	// Sleep 15min, or InitialInterval if that is longer.
 	MaxInterval time.Duration
-	// UpMultiplier makes the delay longer, above 1 to 100. Default 1.25, of Sleep 1.5. Up takes its place.
+	// UpMultiplier makes the delay longer. More than 1, at most 100. Default 1.25, in mode Sleep 1.5.
+	// Up replaces it.
 	UpMultiplier float64
-	// Up is how the delay grows instead, if it is not zero: see [Linear] and [Exponential]. It is kept within InitialInterval and MaxInterval.
+	// Up replaces UpMultiplier with another rule of growth: see [Linear] and [Exponential]. The result
+	// is limited to InitialInterval..MaxInterval. Default: Exponential with UpMultiplier.
 	Up Step
-	// DownMultiplier makes the delay shorter, above 0 and below 1. Default 0.98, of Sleep 0.9.
+	// DownMultiplier makes the delay shorter. More than 0, less than 1. Default 0.98, in mode Sleep 0.9.
 	DownMultiplier float64
-	// DownMultiplierThreshold is how many successes in a row make it shorter, 1 to 1e6. Default 20, of Sleep 10.
+	// DownMultiplierThreshold is the number of successes in a row that make the delay shorter, 1 to
+	// 1e6. Default 20, in mode Sleep 10.
 	DownMultiplierThreshold int
 
-	// RandomizationFactor is the part of a delay by which what is slept is longer or shorter, at random: 0.2 makes 0.8 to 1.2 of it. At most 1;
-	// negative means none. Default 0.3. The delay itself is free of noise, and what is slept is never longer than MaxInterval.
+	// RandomizationFactor is the largest random deviation of a wait, as a part of the delay: with 0.2
+	// a wait is 0.8 to 1.2 delays long. At most 1; negative means none. Default 0.3. The delay itself
+	// stays exact, and a wait is never longer than MaxInterval.
 	RandomizationFactor float64
-	// MaxRandomization bounds that in time. Default 2 min.
+	// MaxRandomization is the largest random deviation of a wait as a duration, at most 24h. Default 2min.
 	MaxRandomization time.Duration
-	// IdleReset is after how long without a call the delay is forgotten; while somebody waits it is not. Default five minutes, or twice MaxInterval
-	// if that is longer; negative means never.
+	// IdleReset is the time without a call after which the delay becomes 0. A waiting call prevents
+	// it. Default 5min, or twice MaxInterval if that is longer; negative means never.
 	IdleReset time.Duration
 
-	// Classify says what became of a call of [Do], instead of the default, by what its function returned: nil too. End it with
-	// "return Classify(err)", of this package, for what you have no opinion on. Default [Classify].
+	// Classify returns the outcome of a call of [Do] from the error of its function, which may be nil.
+	// It replaces the default, so end it with "return backoff.Classify(err)" for all errors that it
+	// does not treat specially. Default [Classify].
 	Classify func(error) Outcome
 	// Hooks are called when something happens. Default [DefaultHooks], at the time of New.
 	Hooks Hooks
 }
 
-// withDefaults returns a copy in which no zero means a default any more.
+// withDefaults returns a copy whose zero fields are replaced by their defaults, except Up: its
+// default is built from valid fields only.
 func (c Config) withDefaults() Config {
 	preset := Config{
 		InitialInterval: 100 * time.Microsecond, MaxInterval: 30 * time.Second,
@@ -90,17 +100,14 @@ func (c Config) withDefaults() Config {
 			UpMultiplier: 1.5, DownMultiplier: 0.9, DownMultiplierThreshold: 10,
 		}
 	}
-	orElse(&c.InitialInterval, preset.InitialInterval)
-	orElse(&c.MaxInterval, max(preset.MaxInterval, c.InitialInterval))
-	orElse(&c.UpMultiplier, preset.UpMultiplier)
-	orElse(&c.DownMultiplier, preset.DownMultiplier)
-	orElse(&c.DownMultiplierThreshold, preset.DownMultiplierThreshold)
-	orElse(&c.RandomizationFactor, 0.3)
-	orElse(&c.MaxRandomization, 2*time.Minute)
-	orElse(&c.IdleReset, max(shortestIdle, 2*c.MaxInterval))
-	if c.Up == (Step{}) {
-		c.Up = Exponential(c.InitialInterval, c.MaxInterval, c.UpMultiplier)
-	}
+	c.InitialInterval = check.Default(c.InitialInterval, preset.InitialInterval)
+	c.MaxInterval = check.Default(c.MaxInterval, max(preset.MaxInterval, min(c.InitialInterval, maxInterval)))
+	c.UpMultiplier = check.Default(c.UpMultiplier, preset.UpMultiplier)
+	c.DownMultiplier = check.Default(c.DownMultiplier, preset.DownMultiplier)
+	c.DownMultiplierThreshold = check.Default(c.DownMultiplierThreshold, preset.DownMultiplierThreshold)
+	c.RandomizationFactor = check.Default(c.RandomizationFactor, 0.3)
+	c.MaxRandomization = check.Default(c.MaxRandomization, 2*time.Minute)
+	c.IdleReset = check.Default(c.IdleReset, max(minDefaultIdle, 2*c.MaxInterval))
 	if c.Classify == nil {
 		c.Classify = Classify
 	}
@@ -108,38 +115,88 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// longest is the longest delay that there will be.
+// validate returns an error for every invalid field of a Config with defaults.
+func (c *Config) validate() error {
+	e := check.Errors{Owner: "backoff: Config"}
+	e.Name("Name", c.Name)
+	e.Want(c.Mode < numModes, "Mode", uint8(c.Mode), "Pace or Sleep")
+	shortest := minInterval // of MaxInterval; an invalid InitialInterval is no bound
+	if check.Within(c.InitialInterval, minInterval, maxInterval) {
+		shortest = c.InitialInterval
+	} else {
+		e.Want(false, "InitialInterval", c.InitialInterval, "1µs to MaxInterval, at most 24h")
+	}
+	e.Want(check.Within(c.MaxInterval, shortest, maxInterval), "MaxInterval", c.MaxInterval,
+		fmt.Sprintf("at least InitialInterval (%v), at most 24h", shortest))
+	e.Want(c.UpMultiplier > 1 && c.UpMultiplier <= maxUp, "UpMultiplier", c.UpMultiplier, "more than 1, at most 100")
+	e.Want(c.Up == (Step{}) || c.Up.valid(), "Up", c.Up,
+		"Linear with an interval, or Exponential with a multiplier of more than 1, and positive durations")
+	e.Want(c.DownMultiplier > 0 && c.DownMultiplier < 1, "DownMultiplier", c.DownMultiplier, "more than 0, less than 1")
+	e.Want(check.Within(c.DownMultiplierThreshold, 1, maxThreshold), "DownMultiplierThreshold", c.DownMultiplierThreshold, "1 to 1e6")
+	e.Want(c.RandomizationFactor <= 1, "RandomizationFactor", c.RandomizationFactor, "at most 1, or negative for none")
+	e.Want(check.Within(c.MaxRandomization, 0, maxInterval), "MaxRandomization", c.MaxRandomization, "0 to 24h")
+	return e.Err()
+}
+
+// growth returns the rule by which the delay grows.
+func (c *Config) growth() Step {
+	if c.Up == (Step{}) {
+		return Exponential(c.InitialInterval, c.MaxInterval, c.UpMultiplier)
+	}
+	return c.Up
+}
+
+// longest returns the longest delay that can occur.
 func (c *Config) longest() time.Duration {
 	return min(c.MaxInterval, max(c.Up.longest, c.InitialInterval))
 }
 
-func orElse[T comparable](field *T, preset T) {
-	var zero T
-	if *field == zero {
-		*field = preset
-	}
+// Step is a rule by which the delay grows: see [Linear] and [Exponential]. In a [Config] the zero
+// Step means growth by UpMultiplier.
+type Step struct {
+	initial, longest time.Duration
+	add              time.Duration
+	multiplier       float64 // 0: linear
 }
 
-// validate returns every fault of a Config whose defaults are filled in, each with field, value and range.
-func (c *Config) validate() error {
-	var errs []error
-	demand := func(good bool, field string, value any, want string) {
-		if !good {
-			errs = append(errs, fmt.Errorf("backoff: Config.%s is %v: want %s", field, value, want))
-		}
+// Linear returns a Step that adds interval to the delay, up to longest: 1s, 2s, 3s, ...
+func Linear(interval, longest time.Duration) Step {
+	return Step{add: interval, longest: longest}
+}
+
+// Exponential returns a Step that multiplies the delay, up to longest. The first delay is initial:
+// with 1s and 2 the delays are 1s, 2s, 4s, 8s, ...
+func Exponential(initial, longest time.Duration, multiplier float64) Step {
+	return Step{initial: initial, longest: longest, multiplier: multiplier}
+}
+
+// Next returns the delay after current. After 0 it returns the first delay.
+func (s Step) Next(current time.Duration) time.Duration {
+	current = max(0, current)
+	switch {
+	case s.multiplier == 0 && current > s.longest-s.add:
+		return s.longest
+	case s.multiplier == 0:
+		return current + s.add
+	case current == 0:
+		return min(s.initial, s.longest)
 	}
-	demand(c.Name != "" && len(c.Name) <= longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
-	demand(c.Mode < numModes, "Mode", uint8(c.Mode), "Pace or Sleep")
-	demand(c.InitialInterval >= shortestInterval && c.InitialInterval <= longestInterval, "InitialInterval", c.InitialInterval, "1µs to MaxInterval")
-	demand(c.MaxInterval >= c.InitialInterval && c.MaxInterval <= longestInterval, "MaxInterval", c.MaxInterval,
-		fmt.Sprintf("InitialInterval, which is %v, to 24h", c.InitialInterval))
-	demand(c.UpMultiplier > 1 && c.UpMultiplier <= highestUp, "UpMultiplier", c.UpMultiplier, "more than 1, to 100")
-	demand(!(c.UpMultiplier > 1) || c.InitialInterval <= 0 || c.MaxInterval <= 0 || c.Up.sound(), "Up", fmt.Sprintf("%+v", c.Up),
-		"a delay to add, or a multiplier above 1, up to a longest delay")
-	demand(c.DownMultiplier > 0 && c.DownMultiplier < 1, "DownMultiplier", c.DownMultiplier, "more than 0, less than 1")
-	demand(c.DownMultiplierThreshold >= 1 && c.DownMultiplierThreshold <= highestThreshold,
-		"DownMultiplierThreshold", c.DownMultiplierThreshold, "1 to 1e6")
-	demand(c.RandomizationFactor <= 1, "RandomizationFactor", c.RandomizationFactor, "at most 1, or negative for none")
-	demand(c.MaxRandomization >= 0 && c.MaxRandomization <= longestInterval, "MaxRandomization", c.MaxRandomization, "0 to 24h")
-	return errors.Join(errs...)
+	product := float64(current) * s.multiplier
+	if product >= float64(s.longest) || math.IsNaN(product) {
+		return s.longest
+	}
+	return time.Duration(product)
+}
+
+// String returns the call that makes the Step, such as "Linear(1s, 8s)".
+func (s Step) String() string {
+	if s.multiplier == 0 {
+		return fmt.Sprintf("Linear(%v, %v)", s.add, s.longest)
+	}
+	return fmt.Sprintf("Exponential(%v, %v, %v)", s.initial, s.longest, s.multiplier)
+}
+
+// valid reports whether the Step makes delays longer.
+func (s Step) valid() bool {
+	return s.longest > 0 && (s.multiplier == 0 && s.add > 0 || s.multiplier > 1 && s.initial > 0)
 }

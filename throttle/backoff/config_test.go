@@ -20,19 +20,19 @@ func TestConfigIsRefused(t *testing.T) {
 		field string
 		want  []string
 	}{
-		{"no name", backoff.Config{}, "Name", []string{`""`, "1 to 255 bytes"}},
-		{"long name", backoff.Config{Name: strings.Repeat("n", 256)}, "Name", []string{"nnn", "1 to 255 bytes"}},
+		{"no name", backoff.Config{}, "Name", []string{"missing", "1 to 255 bytes"}},
+		{"long name", backoff.Config{Name: strings.Repeat("n", 256)}, "Name", []string{`nnn"... (256 bytes)`, "1 to 255 bytes"}},
 		{"mode", backoff.Config{Mode: 2}, "Mode", []string{"2", "Pace or Sleep"}},
 		{"mode, far", backoff.Config{Mode: 255}, "Mode", []string{"255", "Pace or Sleep"}},
-		{"initial, negative", backoff.Config{InitialInterval: -1}, "InitialInterval", []string{"-1ns", "1µs to MaxInterval"}},
+		{"initial, negative", backoff.Config{InitialInterval: -1}, "InitialInterval", []string{"-1ns", "1µs to MaxInterval, at most 24h"}},
 		{"initial, short", backoff.Config{InitialInterval: 999}, "InitialInterval", []string{"999ns", "1µs"}},
 		{"initial, long", backoff.Config{InitialInterval: year, MaxInterval: year}, "InitialInterval", []string{"8760h0m0s"}},
 		{"initial, longest", backoff.Config{InitialInterval: math.MaxInt64}, "InitialInterval", []string{"1µs"}},
 		{"max, negative", backoff.Config{MaxInterval: -time.Second}, "MaxInterval", []string{"-1s", "24h"}},
 		{"max, shortest", backoff.Config{MaxInterval: math.MinInt64}, "MaxInterval", []string{"24h"}},
-		{"max, long", backoff.Config{MaxInterval: 24*time.Hour + 1}, "MaxInterval", []string{"24h0m0.000000001s", "to 24h"}},
-		{"reversed", backoff.Config{InitialInterval: time.Minute, MaxInterval: time.Second}, "MaxInterval", []string{"1s", "InitialInterval, which is 1m0s"}},
-		{"up 1", backoff.Config{UpMultiplier: 1}, "UpMultiplier", []string{"is 1:", "more than 1, to 100"}},
+		{"max, long", backoff.Config{MaxInterval: 24*time.Hour + 1}, "MaxInterval", []string{"24h0m0.000000001s", "at least InitialInterval (100µs), at most 24h"}},
+		{"reversed", backoff.Config{InitialInterval: time.Minute, MaxInterval: time.Second}, "MaxInterval", []string{"1s", "at least InitialInterval (1m0s)"}},
+		{"up 1", backoff.Config{UpMultiplier: 1}, "UpMultiplier", []string{"is 1:", "more than 1, at most 100"}},
 		{"up less", backoff.Config{UpMultiplier: 0.5}, "UpMultiplier", []string{"0.5"}},
 		{"up negative", backoff.Config{UpMultiplier: -2}, "UpMultiplier", []string{"-2"}},
 		{"up far", backoff.Config{UpMultiplier: 100.1}, "UpMultiplier", []string{"100.1"}},
@@ -50,6 +50,8 @@ func TestConfigIsRefused(t *testing.T) {
 		{"factor Inf", backoff.Config{RandomizationFactor: inf}, "RandomizationFactor", []string{"+Inf"}},
 		{"noise negative", backoff.Config{MaxRandomization: -1}, "MaxRandomization", []string{"-1ns", "0 to 24h"}},
 		{"noise far", backoff.Config{MaxRandomization: year}, "MaxRandomization", []string{"8760h0m0s"}},
+		{"step", backoff.Config{Up: backoff.Linear(0, time.Second)}, "Up", []string{"Linear(0s, 1s)", "want Linear with"}},
+		{"step of ratio 1", backoff.Config{Up: backoff.Exponential(1, 2, 1)}, "Up", []string{"Exponential(1ns, 2ns, 1)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.field != "Name" {
@@ -65,6 +67,21 @@ func TestConfigIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestErrorsNameSetFieldsOnly wants that a default is not reported as invalid because of another field.
+func TestErrorsNameSetFieldsOnly(t *testing.T) {
+	for name, c := range map[string]backoff.Config{
+		"InitialInterval": {InitialInterval: 48 * time.Hour},
+		"UpMultiplier":    {UpMultiplier: math.NaN()},
+		"MaxInterval":     {MaxInterval: -1},
+	} {
+		c.Name = "x"
+		_, err := backoff.New(c)
+		if err == nil || strings.Count(err.Error(), "Config.") != 1 || !strings.Contains(err.Error(), "Config."+name+" is ") {
+			t.Errorf("invalid %s: got %v want an error of this field only", name, err)
+		}
 	}
 }
 

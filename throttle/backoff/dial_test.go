@@ -140,7 +140,9 @@ func someConfig(random *rand.Rand) Config {
 		RandomizationFactor: random.Float64()*1.2 - 0.2, MaxRandomization: time.Duration(1 + random.Int64N(int64(time.Minute))),
 	}
 	c.MaxInterval = c.InitialInterval * time.Duration(1+random.IntN(1000))
-	return c.withDefaults()
+	c = c.withDefaults()
+	c.Up = c.growth()
+	return c
 }
 
 // demandNoise looks at what is slept: never more than the longest, and the mean is the delay where neither bound is near.

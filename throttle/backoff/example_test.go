@@ -73,9 +73,9 @@ func ExampleNew() {
 	_, err := backoff.New(backoff.Config{UpMultiplier: 0.5, MaxInterval: 48 * time.Hour})
 	fmt.Println(err)
 	// Output:
-	// backoff: Config.Name is "": want 1 to 255 bytes
-	// backoff: Config.MaxInterval is 48h0m0s: want InitialInterval, which is 100µs, to 24h
-	// backoff: Config.UpMultiplier is 0.5: want more than 1, to 100
+	// backoff: Config.Name is missing: want 1 to 255 bytes
+	// backoff: Config.MaxInterval is 48h0m0s: want at least InitialInterval (100µs), at most 24h
+	// backoff: Config.UpMultiplier is 0.5: want more than 1, at most 100
 }
 
 // Each call waits for its turn, and tells by its error what became of it. What a service says about when to come again holds for all.

@@ -33,6 +33,7 @@ func New(c Config) (*Responsive, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c.Up = c.growth()
 	r := &Responsive{config: c, closed: make(chan struct{})}
 	r.slips.New = func() any { return &slip{} }
 	r.dial.config = &r.config
