@@ -10,20 +10,26 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Outcome is what became of a call. Make one that says when to come again with [ThrottledFor].
+// Outcome is the result of a call, as far as it matters for the delay: Ignored, Success, Throttled, or
+// the result of [ThrottledFor]. The zero Outcome is Ignored. Compare Outcomes with ==, and use
+// [Outcome.IsThrottled] to find both forms of Throttled.
+//
+// Do not use the integers behind the values. They are integers so that Success can be a constant.
 type Outcome int64
 
 const (
-	// Ignored says nothing about the rate: the call was not made, or the caller gave up.
+	// Ignored means that the call does not affect the delay: it was not made, or its caller gave up.
 	Ignored Outcome = 0
-	// Success means that the service did its work, even if its answer is an ordinary error.
+	// Success means that the service did its work, even if it returned an ordinary error.
 	Success Outcome = -1
-	// Throttled means that the service refused the call because there were too many.
+	// Throttled means that the service refused the call because it received too many.
 	Throttled Outcome = -2
+	// Positive values are Throttled with a Retry-After, in nanoseconds.
 )
 
-// ThrottledFor is Throttled by a service that has said when to come again. Until then nobody is let through, but for no longer than
-// Config.MaxInterval.
+// ThrottledFor returns Throttled with the time that the service asked callers to wait, such as that of
+// a Retry-After header. All workers wait for that long, but not longer than Config.MaxInterval. It
+// returns Throttled if d is not positive.
 func ThrottledFor(d time.Duration) Outcome {
 	if d <= 0 {
 		return Throttled
@@ -44,13 +50,19 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", int64(o))
 }
 
-// IsThrottled reports whether the service refused the call because there were too many, whether or not it has said when to come again: o is
-// Throttled, or was made by ThrottledFor.
+// IsThrottled reports whether o is Throttled or a result of [ThrottledFor].
 func (o Outcome) IsThrottled() bool { return o == Throttled || o > 0 }
 
-// Classify tells outcomes apart as a throttle does: see [throttle.DefaultClassify]. What was refused on the way to the service, for which
-// errors.Is(err, throttle.ErrShed) holds, is Ignored, because the service knows nothing of it. What the service rejected is Throttled, for as
-// long as a faults.AvailabilityFailure among the errors says.
+// RetryAfter returns the duration given to [ThrottledFor], or 0 for every other Outcome.
+func (o Outcome) RetryAfter() time.Duration { return max(0, time.Duration(o)) }
+
+// Classify returns the outcome of a call from its error, by the rules of [throttle.DefaultClassify]:
+//   - An error that a throttle counts as rejected is Throttled. If it contains a
+//     faults.AvailabilityFailure with a RetryDelay, the Outcome is ThrottledFor that delay.
+//   - The error of a call that did not reach the service is Ignored: errors.Is(err, [throttle.ErrShed])
+//     is true for it.
+//   - The error of a call that its caller canceled is Ignored.
+//   - Nil and every other error is Success.
 func Classify(err error) Outcome {
 	switch throttle.DefaultClassify(context.Background(), err) {
 	case throttle.Accepted:
@@ -61,7 +73,8 @@ func Classify(err error) Outcome {
 	return Ignored
 }
 
-// retryDelay is when the service wants to be called again, if it has said so. Errors whose methods panic, such as nil pointers, say nothing.
+// retryDelay returns the delay of an availability failure in err, or 0. It returns 0 too if a method
+// of an error panics, such as that of a nil pointer.
 func retryDelay(err error) (d time.Duration) {
 	defer func() { _ = recover() }()
 	if failure, ok := faults.AsUnavailable(err); ok && failure != nil {

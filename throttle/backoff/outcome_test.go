@@ -25,6 +25,16 @@ func TestOutcomeWords(t *testing.T) {
 	}
 }
 
+func TestOutcomeRetryAfter(t *testing.T) {
+	for o, want := range map[backoff.Outcome]time.Duration{
+		backoff.Ignored: 0, backoff.Success: 0, backoff.Throttled: 0, backoff.ThrottledFor(-1): 0, backoff.ThrottledFor(time.Second): time.Second,
+	} {
+		if got := o.RetryAfter(); got != want {
+			t.Errorf("%v: got %v want %v", o, got, want)
+		}
+	}
+}
+
 func TestClassify(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -46,7 +56,7 @@ func TestClassify(t *testing.T) {
 		{errors.Join(bucket.ErrDenied, faults.Unavailable(time.Second)), backoff.Ignored},
 	} {
 		if got := backoff.Classify(tt.err); got != tt.want {
-			t.Errorf("Classify(%v): got %v (%d) want %v (%d)", tt.err, got, int64(got), tt.want, int64(tt.want))
+			t.Errorf("Classify(%v): got %v (%v) want %v (%v)", tt.err, got, got.RetryAfter(), tt.want, tt.want.RetryAfter())
 		}
 	}
 }

@@ -58,10 +58,10 @@ func (r *Responsive) done(generation uint64, o Outcome) {
 
 // wantNone notes that the service wants no call for a while, if it has said so.
 func (r *Responsive) wantNone(now time.Time, o Outcome) {
-	if o <= 0 {
+	if o.RetryAfter() == 0 {
 		return
 	}
-	until := now.Add(min(time.Duration(o), r.config.MaxInterval))
+	until := now.Add(min(o.RetryAfter(), r.config.MaxInterval))
 	if until.After(r.floor) {
 		r.floor = until
 		r.line.wakeFirst()
