@@ -21,20 +21,20 @@ type Metrics struct {
 
 // GetMetrics returns the counters of a sleeper. New code uses [Responsive.Stats].
 func (r *Responsive) GetMetrics() Metrics {
-	if !r.made() {
+	if !r.valid() {
 		return Metrics{}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.stats()
-	return Metrics{TotalInvocation: r.tally.invocations, TotalWentUp: s.Ups, TotalWentDown: s.Downs, TotalSlept: s.Slept, TotalSleepTime: s.SleepTime}
+	s := r.statsLocked()
+	return Metrics{TotalInvocation: r.counters.invocations, TotalWentUp: s.Ups, TotalWentDown: s.Downs, TotalSlept: s.Slept, TotalSleepTime: s.SleepTime}
 }
 
 // SleepOnFailure records a call that was throttled, and waits before the next call. If several
 // workers call it for one overload, only the first makes the delay longer. The next step up is
 // possible after a worker has waited the new delay. New code uses [Responsive.Wait].
 func (r *Responsive) SleepOnFailure(ctx context.Context) error {
-	ctx, err := r.sound(ctx)
+	ctx, err := r.checkArgs(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,50 +42,50 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
-	r.forgotten(now) // a step of its own
-	r.change(func() {
-		r.tally.invocations++
-		r.tally.count(Throttled)
+	r.resetIdle(now) // a step of its own
+	r.update(func() {
+		r.counters.invocations++
+		r.counters.record(Throttled)
 		r.touch(now)
-		if r.dial.interval == 0 || r.rested {
-			r.dial.throttled(r.dial.generation)
-			r.rested = false
+		if r.delay.interval == 0 || r.delaySlept {
+			r.delay.throttled(r.delay.generation)
+			r.delaySlept = false
 		}
 	})
-	return r.rest(ctx)
+	return r.sleepOn(ctx)
 }
 
 // SleepOnSuccess records a call that succeeded, and waits before the next call if there is a delay.
 // New code uses [Responsive.Wait].
 func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
-	ctx, err := r.sound(ctx)
+	ctx, err := r.checkArgs(ctx)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	step := r.change(func() {
-		r.tally.invocations++
-		r.tally.count(Success)
-		r.dial.succeeded(r.dial.generation)
+	step := r.update(func() {
+		r.counters.invocations++
+		r.counters.record(Success)
+		r.delay.succeeded(r.delay.generation)
 	})
 	if step.To == 0 {
 		return nil
 	}
-	return r.rest(ctx)
+	return r.sleepOn(ctx)
 }
 
-// rest waits, and records that a worker has waited the present delay.
-func (r *Responsive) rest(ctx context.Context) error {
-	generation, err := r.pass(ctx)
+// sleepOn waits, and records that a worker has waited the present delay.
+func (r *Responsive) sleepOn(ctx context.Context) error {
+	generation, err := r.wait(ctx)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if generation == r.dial.generation {
-		r.rested = true
+	if generation == r.delay.generation {
+		r.delaySlept = true
 	}
 	return nil
 }
@@ -108,23 +108,23 @@ func (r *Responsive) BackOff() *BackOff {
 // NextBackOff records that the last attempt was throttled, and returns how long to wait before the
 // next. A later change of the delay does not change the returned duration.
 func (b *BackOff) NextBackOff() time.Duration {
-	if !b.made() {
+	if !b.valid() {
 		return 0
 	}
 	now := time.Now()
-	if b.responsive.forgotten(now) {
+	if b.responsive.resetIdle(now) {
 		b.Reset()
 	}
-	b.responsive.done(b.generation.Load(), Throttled)
-	d, generation := b.responsive.slot(now)
+	b.responsive.record(b.generation.Load(), Throttled)
+	d, generation := b.responsive.reserve(now)
 	b.generation.Store(generation)
 	return d
 }
 
 // Reset begins an operation.
 func (b *BackOff) Reset() {
-	if b.made() {
-		b.responsive.forgotten(time.Now())
+	if b.valid() {
+		b.responsive.resetIdle(time.Now())
 		b.generation.Store(b.responsive.generation())
 	}
 }
@@ -132,10 +132,10 @@ func (b *BackOff) Reset() {
 // Succeeded records that the operation succeeded. Retrying libraries do not report successes: if
 // Succeeded is not called, only Config.IdleReset makes the delay shorter.
 func (b *BackOff) Succeeded() {
-	if b.made() {
-		b.responsive.done(b.generation.Load(), Success)
+	if b.valid() {
+		b.responsive.record(b.generation.Load(), Success)
 	}
 }
 
-// made reports whether the Responsive of b came from New.
-func (b *BackOff) made() bool { return b != nil && b.responsive.made() }
+// valid reports whether the Responsive of b came from New.
+func (b *BackOff) valid() bool { return b != nil && b.responsive.valid() }

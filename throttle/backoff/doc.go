@@ -1,4 +1,5 @@
-// Package backoff finds the rate that a service will bear: up fast when it throttles, down gently while it serves.
+// Package backoff finds the rate of calls that a service can serve. It slows down quickly when the
+// service throttles, and speeds up gradually while calls succeed.
 //
 //	r, err := backoff.New(backoff.Config{Name: "orders-table"})
 //	...
@@ -6,34 +7,44 @@
 //		return table.Put(ctx, order)
 //	})
 //
-// A [Responsive] keeps one delay. Each time that the service throttles, the delay is multiplied by Config.UpMultiplier; after
-// Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier, until it is less than
-// Config.InitialInterval, which is none. It is safe for any number of workers.
+// A [Responsive] keeps one delay for all calls of a service. It is safe for any number of workers.
+// Each time the service throttles, the delay is multiplied by Config.UpMultiplier. After
+// Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier. A delay
+// below Config.InitialInterval becomes 0.
 //
 // # Modes
 //
-// In the mode [Pace], which is the default, the delay is the gap between two calls of all workers together, so that the right delay is the same
-// for one worker and for a thousand: the service bears so many calls a second. Whoever comes stands in one line, the first to
-// come first. In the mode [Sleep] each worker sleeps that long before each of its calls.
+// In mode [Pace], the default, the delay is the gap between two calls of all workers together. The
+// right delay is then the same for one worker and for a thousand: it depends on the service's rate
+// only. Waiting calls form one queue, first come, first served.
 //
-// # One step per event
+// In mode [Sleep] each worker sleeps the delay before each of its calls.
 //
-// When a service throttles, it throttles every call that is under way. Each [Permit] knows by which step of the delay it was given, and only
-// the first call of a step that is throttled makes the next one. Calls that were let through before it say nothing new. In the
-// same way only calls of the present step count as successes in a row.
+// # One step per overload
+//
+// An overloaded service throttles every call in flight. These calls must not each make the delay
+// longer. So each [Permit] has the generation of the delay that its call waited for, and only the
+// first throttled call of a generation makes a step up, which begins the next generation. Throttled
+// calls of older generations are counted, but make no step. Only successes of the present generation
+// count as successes in a row.
+//
+// # Retry-After
+//
+// An outcome made by [ThrottledFor] delays all workers, including those that already wait. If a
+// service asks for one second whenever it is at its limit, less than half of its capacity may be used.
 //
 // # Several processes
 //
-// Processes that call the same service each have their own delay. Together they find the rate that it bears, but who is fast becomes faster, so
-// that one may get nearly all. Where each must have a part, let a token bucket in a store say how many calls there are for all.
+// Processes that call the same service each keep their own delay. Together they find its rate, but
+// they may share it unevenly: a process that is ahead tends to get further ahead, and may take nearly
+// all of the capacity. Use a shared token bucket (throttle/bucket) if every process needs a share.
 //
-// Retry-After holds for all workers, as long as it says, also for those who wait already. A service that says a second whenever it is at its limit is
-// so often left alone that less than half of what it bears may be used.
+// # Recovery from an outage
 //
-// # The way back
+// An outage drives the delay up to Config.MaxInterval, far beyond the right delay. Steps down of a few
+// percent would then take long. In mode Pace, after eight or more steps up without a success, each success
+// therefore divides the delay by four. This ends near the delay at which the service last served some
+// calls and throttled others. If a call is throttled on the way, the delay goes back by one step.
 //
-// An outage drives the delay up to Config.MaxInterval, far beyond what the service bears when it is back. In the mode Pace, when a call succeeds at a
-// delay that is many times that at which one has succeeded before, each success makes a quarter of it, until it is near that at which the
-// service last throttled somebody while it served others. If somebody is throttled on the way, the delay before is taken again. A delay that nobody
-// has asked for during Config.IdleReset is forgotten.
+// A delay without calls for Config.IdleReset becomes 0.
 package backoff

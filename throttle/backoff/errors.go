@@ -6,18 +6,18 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ErrClosed is what waiting returns once the Responsive is closed. It is [throttle.ErrShed] too: the call was not made, which says nothing
-// about a service.
-var ErrClosed error = &refusal{"backoff: closed"}
+// ErrClosed is the error of a wait after [Responsive.Close]. errors.Is(err, [throttle.ErrShed]) is
+// true for it too, because the call was not made.
+var ErrClosed error = &shedError{"backoff: closed"}
 
-// errNil answers calls on a Responsive that did not come from New.
+// errNil is the error of methods of a nil or zero Responsive.
 var errNil = errors.New("backoff: nil or zero Responsive: make one with New")
 
-// errNoFunction answers calls of a nil function.
+// errNoFunction is the error of Do with a nil function.
 var errNoFunction = errors.New("backoff: nil function")
 
-// refusal is an error of what was not done, and not by a service's doing.
-type refusal struct{ text string }
+// shedError is the error of a call that was not made. It matches throttle.ErrShed.
+type shedError struct{ text string }
 
-func (e *refusal) Error() string        { return e.text }
-func (e *refusal) Is(target error) bool { return target == throttle.ErrShed }
+func (e *shedError) Error() string        { return e.text }
+func (e *shedError) Is(target error) bool { return target == throttle.ErrShed }

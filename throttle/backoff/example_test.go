@@ -129,8 +129,8 @@ func ExampleLogHooks() {
 		}
 	})
 	// Output:
-	// level=WARN msg="backoff is at its longest delay" backoff=orders mode=pace delay=1s successes=0 throttled=43 more=0
-	// level=INFO msg="backoff has left its longest delay" backoff=orders mode=pace delay=250ms successes=1 throttled=107 duration=1m48s
+	// level=WARN msg="backoff: service throttles nearly all calls, delay is at its maximum" backoff=orders mode=pace delay=1s successes=0 throttled=43 suppressed=0
+	// level=INFO msg="backoff: delay is below its maximum again" backoff=orders mode=pace delay=250ms successes=1 throttled=107 duration=1m48s
 }
 
 // The two parts of Do, for calls that cannot be put into a function.

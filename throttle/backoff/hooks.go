@@ -33,8 +33,8 @@ type StepEvent struct {
 	Responsive *Responsive
 	From, To   time.Duration
 
-	steps uint64
-	made  bool
+	steps   uint64 // of the delay, before this one
+	changed bool   // there was a step
 }
 
 // Up reports whether the step makes the delay longer. It is also true if the delay is the longest

@@ -7,99 +7,105 @@ import (
 	"time"
 )
 
-// quietFor is how long LogHooks says nothing more of a delay that comes to its longest again and again.
-const quietFor = time.Minute
+// logInterval is the shortest time between two warnings about one Responsive.
+const logInterval = time.Minute
 
-// LogHooks returns hooks that tell the story in words: one warning when the delay has become the longest there is, Config.MaxInterval or where
-// Config.Up ends, because then the service refuses nearly everything; and one line when it has left that, with how long it took and what
-// became of calls meanwhile. A delay that comes there again within a minute of the last warning is not worth another: more counts these, and the
-// next warning says how many they were. There is never a line per call. A nil logger is slog.Default.
+// LogHooks returns hooks that log when the delay is at its maximum: Config.MaxInterval, or the longest
+// delay of Config.Up if that is shorter. The service then throttles nearly all calls. It logs:
+//   - a warning when the delay reaches its maximum
+//   - an info line when the delay is below it again, with the time in between
+//
+// Both lines have the numbers of calls that succeeded and that were throttled since the last line.
+// Each Responsive logs at most one warning per minute. If the delay reaches its maximum more often, the
+// next warning has the number of suppressed ones. A nil logger means slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	l := &longestLog{logger: logger, stories: map[*Responsive]*story{}}
+	l := &maximumLog{logger: logger, episodes: map[*Responsive]*episode{}}
 	return Hooks{Closed: l.closed, Stepped: l.stepped}
 }
 
-// longestLog knows the delays that have ever been the longest.
-type longestLog struct {
-	logger  *slog.Logger
-	mu      sync.Mutex
-	stories map[*Responsive]*story
+// maximumLog holds an episode for each Responsive whose delay was at its maximum since it was created.
+type maximumLog struct {
+	logger   *slog.Logger
+	mu       sync.Mutex
+	episodes map[*Responsive]*episode
 }
 
-// story is what was said of one delay.
-type story struct {
-	steps  uint64    // at the last step that was heard of: steps are told by several goroutines, in any order
-	open   bool      // it is the longest, and that was said
-	said   time.Time // when that was said last
-	more   uint64    // times that it was the longest since, and nothing was said
-	before Stats     // at the last line
+// episode is a period in which the delay is at its maximum, or the last one.
+type episode struct {
+	steps      uint64    // at the newest step: hooks may be called out of order
+	open       bool      // its warning is logged, and its end is not
+	began      time.Time // when the warning was logged
+	suppressed uint64    // warnings since then
+	logged     Stats     // at the last line
 }
 
-func (l *longestLog) stepped(e StepEvent) {
-	longest := e.Responsive.config.longest()
-	if e.From < longest && e.To < longest {
+func (l *maximumLog) stepped(step StepEvent) {
+	longest := step.Responsive.config.longest()
+	if step.From < longest && step.To < longest {
 		return
 	}
 	l.mu.Lock()
-	s := l.storyOf(e.Responsive)
-	if s == nil || e.steps < s.steps {
+	e := l.episodeOf(step.Responsive)
+	if e == nil || step.steps < e.steps {
 		l.mu.Unlock()
 		return
 	}
-	s.steps = e.steps + 1
-	tell := s.turn(e, e.To == longest, time.Now())
+	e.steps = step.steps + 1
+	write := e.next(step, step.To == longest, time.Now())
 	l.mu.Unlock()
-	if tell != nil {
-		tell(l.logger)
+	if write != nil {
+		write(l.logger)
 	}
 }
 
-// storyOf returns the story of a delay, unless that is closed.
-func (l *longestLog) storyOf(r *Responsive) *story {
+// episodeOf returns the episode of r, or nil if r is closed.
+func (l *maximumLog) episodeOf(r *Responsive) *episode {
 	if r.closing.Load() {
 		return nil
 	}
-	s := l.stories[r]
-	if s == nil {
-		s = &story{}
-		l.stories[r] = s
+	e := l.episodes[r]
+	if e == nil {
+		e = &episode{}
+		l.episodes[r] = e
 	}
-	return s
+	return e
 }
 
-func (l *longestLog) closed(r *Responsive) {
+func (l *maximumLog) closed(r *Responsive) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.stories, r)
+	delete(l.episodes, r)
 }
 
-// turn notes a step from or to the longest delay, and returns what there is to say of it, if anything.
-func (s *story) turn(e StepEvent, longest bool, now time.Time) func(*slog.Logger) {
+// next begins or ends the episode with a step, and returns a function that logs it. It returns nil if
+// there is nothing to log.
+func (e *episode) next(step StepEvent, atMaximum bool, now time.Time) func(*slog.Logger) {
 	switch {
-	case longest == s.open:
+	case atMaximum == e.open:
 		return nil
-	case longest && !s.said.IsZero() && now.Sub(s.said) < quietFor:
-		if e.From < e.To {
-			s.more++
+	case atMaximum && !e.began.IsZero() && now.Sub(e.began) < logInterval:
+		if step.From < step.To {
+			e.suppressed++
 		}
 		return nil
 	}
-	r := e.Responsive
+	r := step.Responsive
 	r.mu.Lock()
-	stats := r.stats()
+	stats := r.statsLocked()
 	r.mu.Unlock()
-	level, message, number := slog.LevelInfo, "backoff has left its longest delay", slog.Duration("duration", now.Sub(s.said))
-	if longest {
-		level, message, number = slog.LevelWarn, "backoff is at its longest delay", slog.Uint64("more", s.more)
-		s.said, s.more = now, 0
+	level, message, detail := slog.LevelInfo, "backoff: delay is below its maximum again", slog.Duration("duration", now.Sub(e.began))
+	if atMaximum {
+		level, message = slog.LevelWarn, "backoff: service throttles nearly all calls, delay is at its maximum"
+		detail = slog.Uint64("suppressed", e.suppressed)
+		e.began, e.suppressed = now, 0
 	}
-	served, throttled := stats.Successes-s.before.Successes, stats.Throttled-s.before.Throttled
-	s.open, s.before = longest, stats
+	successes, throttled := stats.Successes-e.logged.Successes, stats.Throttled-e.logged.Throttled
+	e.open, e.logged = atMaximum, stats
 	return func(logger *slog.Logger) {
 		logger.LogAttrs(context.Background(), level, message, slog.String("backoff", r.config.Name), slog.String("mode", r.config.Mode.String()),
-			slog.Duration("delay", e.To), slog.Uint64("successes", served), slog.Uint64("throttled", throttled), number)
+			slog.Duration("delay", step.To), slog.Uint64("successes", successes), slog.Uint64("throttled", throttled), detail)
 	}
 }

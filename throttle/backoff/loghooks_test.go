@@ -82,13 +82,13 @@ func TestLogHooksTellAStory(t *testing.T) {
 					log.want(t, "a delay that is not the longest")
 					call(backoff.Throttled)
 				}
-				log.want(t, "the longest delay", fmt.Sprintf("level=WARN msg=\"backoff is at its longest delay\" backoff=x mode=|delay=8s successes=1 throttled=%d more=0", calls))
+				log.want(t, "the longest delay", fmt.Sprintf("level=WARN msg=\"backoff: service throttles nearly all calls, delay is at its maximum\" backoff=x mode=|delay=8s successes=1 throttled=%d suppressed=0", calls))
 				for range 20 {
 					call(backoff.Throttled)
 				}
 				log.want(t, "more at the longest delay")
 				call(backoff.Success)
-				log.want(t, "served", "level=INFO msg=\"backoff has left its longest delay\" backoff=x|successes=1 throttled=20 duration=2m48s")
+				log.want(t, "served", "level=INFO msg=\"backoff: delay is below its maximum again\" backoff=x|successes=1 throttled=20 duration=2m48s")
 				call(backoff.Success)
 				log.want(t, "served again")
 			})
@@ -108,7 +108,7 @@ func TestLogHooksSayNothingEachCall(t *testing.T) {
 			wait(t, r).Done([]backoff.Outcome{backoff.Throttled, backoff.Success}[i%2])
 		}
 		got := log.since()
-		if len(got) != 10 || !strings.Contains(got[2], "more=59") {
+		if len(got) != 10 || !strings.Contains(got[2], "suppressed=59") {
 			t.Errorf("in five minutes: got %d lines %q want a pair a minute, of sixty times each", len(got), got)
 		}
 	})

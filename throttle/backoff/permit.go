@@ -6,70 +6,73 @@ import (
 	"time"
 )
 
-// Permit is the right to make one call. Tell with Done what became of it. A permit that is never done harms nobody. The zero Permit does nothing.
+// Permit allows one call. Report the result of the call with Done. If Done is not called, the call is
+// not counted and has no other effect. Done of the zero Permit does nothing.
 type Permit struct {
 	responsive *Responsive
-	slip       *slip
-	number     uint64
-	generation uint64
+	state      *permitState
+	use        uint64
+	generation uint64 // of the delay that the call waited for
 }
 
-// slip knows whether a permit is done, without costing memory for each.
-type slip struct{ number atomic.Uint64 }
+// permitState records whether a permit is done. States are pooled: uses grows with each Done, so that a
+// copy of an older permit no longer matches.
+type permitState struct{ uses atomic.Uint64 }
 
-// permit makes a permit.
-func (r *Responsive) permit(generation uint64) Permit {
-	s := r.slips.Get().(*slip)
-	return Permit{r, s, s.number.Load(), generation}
+func (r *Responsive) newPermit(generation uint64) Permit {
+	s := r.permits.Get().(*permitState)
+	return Permit{r, s, s.uses.Load(), generation}
 }
 
-// Done tells what became of the call. Only the first time counts, of all copies of a permit.
+// Done records the outcome of the call. Only the first Done counts, of all copies of a permit.
 func (p Permit) Done(o Outcome) {
-	if p.responsive == nil || !p.slip.number.CompareAndSwap(p.number, p.number+1) {
+	if p.responsive == nil || !p.state.uses.CompareAndSwap(p.use, p.use+1) {
 		return
 	}
-	p.responsive.slips.Put(p.slip)
-	p.responsive.done(p.generation, o)
+	p.responsive.permits.Put(p.state)
+	p.responsive.record(p.generation, o)
 }
 
-// done takes notice of a call.
-func (r *Responsive) done(generation uint64, o Outcome) {
+// record counts the outcome of a call that waited for the delay of a generation, and makes a step if
+// it is time.
+func (r *Responsive) record(generation uint64, o Outcome) {
 	r.mu.Lock()
-	r.tally.count(o)
-	if o == Success && r.dial.interval == 0 {
-		r.dial.succeeded(generation)
+	r.counters.record(o)
+	if o == Success && r.delay.interval == 0 {
+		r.delay.succeeded(generation)
 		r.mu.Unlock()
 		return
 	}
 	now := time.Now()
-	step := r.begin()
+	step := r.beginStep()
 	r.touch(now)
 	switch {
 	case o == Success:
-		r.dial.succeeded(generation)
+		r.delay.succeeded(generation)
 	case o.IsThrottled():
-		r.wantNone(now, o)
-		r.dial.throttled(generation)
+		r.retryAfter(now, o.RetryAfter())
+		r.delay.throttled(generation)
 	}
-	r.end(&step)
+	r.endStep(&step)
 	r.mu.Unlock()
-	r.tell(step)
+	r.callStepped(step)
 }
 
-// wantNone notes that the service wants no call for a while, if it has said so.
-func (r *Responsive) wantNone(now time.Time, o Outcome) {
-	if o.RetryAfter() == 0 {
+// retryAfter delays all calls by d, at most MaxInterval. The caller holds the lock.
+func (r *Responsive) retryAfter(now time.Time, d time.Duration) {
+	if d == 0 {
 		return
 	}
-	until := now.Add(min(o.RetryAfter(), r.config.MaxInterval))
-	if until.After(r.floor) {
-		r.floor = until
-		r.line.wakeFirst()
+	at := now.Add(min(d, r.config.MaxInterval))
+	if at.After(r.retryAt) {
+		r.retryAt = at
+		r.queue.wakeFirst()
 	}
 }
 
-// Do waits for the caller's turn, calls f, and tells what became of it: what Config.Classify makes of f's error. A panic goes on up, and the call is
-// ignored. If the turn does not come, f is not called, and the error is that of [Responsive.Wait].
+// Do waits for the caller's turn, calls f, and records the outcome that Config.Classify returns for
+// the error of f. It returns that error. If the wait fails, Do returns the error of [Responsive.Wait]
+// and does not call f. A panic of f propagates, and the call is Ignored.
 func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) error {
 	if f == nil {
 		return errNoFunction
@@ -88,8 +91,8 @@ func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) erro
 	return err
 }
 
-// Do is [Responsive.Do] for a function that returns a value. What became of the call is what classify makes of f's error, nil included, or
-// Config.Classify if classify is nil.
+// Do is [Responsive.Do] for a function that returns a value. The outcome of the call is the result of
+// classify for the error of f, which may be nil. If classify is nil, Do uses Config.Classify.
 func Do[T any](ctx context.Context, r *Responsive, classify func(error) Outcome, f func(context.Context) (T, error)) (value T, err error) {
 	if f == nil {
 		return value, errNoFunction

@@ -8,26 +8,28 @@ import (
 	"time"
 )
 
-// Responsive is a delay that many workers share. Make it with [New]. All methods are safe for concurrent use. To them a nil context is
-// context.Background(). One that did not come from New answers with an error, and has no delay.
+// Responsive is a delay that many workers share. Create one per service with [New]. All methods are
+// safe for concurrent use. A nil context means context.Background(). Methods of a nil or zero
+// Responsive return an error or the zero value.
 type Responsive struct {
 	config  Config
-	slips   sync.Pool
+	permits sync.Pool // of *permitState
 	closed  chan struct{}
 	closing atomic.Bool
 
-	mu     sync.Mutex
-	dial   dial
-	line   line
-	active time.Time // when somebody called last, or will after the delay that he was told, if there is a delay
-	floor  time.Time // before which the service wants no call
-	rested bool      // somebody has slept the present delay: for SleepOnFailure
-	resets uint64
-	bell   chan struct{} // closed to wake all who sleep by themselves; nil if nobody has lain down since
-	tally  tally
+	mu         sync.Mutex
+	delay      delay
+	queue      queue         // mode Pace
+	lastCall   time.Time     // may be in the future, for a call that waits outside
+	retryAt    time.Time     // end of the last Retry-After
+	delaySlept bool          // SleepOnFailure: a worker has waited the present delay
+	resets     uint64        // calls of Reset
+	wake       chan struct{} // closed to wake all sleepers of mode Sleep; nil if there are none
+	counters   counters
 }
 
-// New returns a Responsive without a delay, or an error that names every field that is wrong, and its range.
+// New returns a Responsive without a delay. If fields of c are invalid, it returns an error that names
+// each of them, its value and its range.
 func New(c Config) (*Responsive, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -35,15 +37,16 @@ func New(c Config) (*Responsive, error) {
 	}
 	c.Up = c.growth()
 	r := &Responsive{config: c, closed: make(chan struct{})}
-	r.slips.New = func() any { return &slip{} }
-	r.dial.config = &r.config
+	r.permits.New = func() any { return &permitState{} }
+	r.delay.config = &r.config
 	if h := c.Hooks.Created; h != nil {
 		h(r)
 	}
 	return r, nil
 }
 
-// Must returns the Responsive, or panics with the error: for those that are made when the program starts.
+// Must returns r, or panics if err is not nil. Use it for a Responsive that is created when the program
+// starts.
 func Must(r *Responsive, err error) *Responsive {
 	if err != nil {
 		panic(err)
@@ -51,12 +54,12 @@ func Must(r *Responsive, err error) *Responsive {
 	return r
 }
 
-// made reports whether r came from New.
-func (r *Responsive) made() bool { return r != nil && r.closed != nil }
+// valid reports whether New created r.
+func (r *Responsive) valid() bool { return r != nil && r.closed != nil }
 
-// sound returns the context to go on with, or the error of a Responsive that cannot be asked.
-func (r *Responsive) sound(ctx context.Context) (context.Context, error) {
-	if !r.made() {
+// checkArgs returns the context to use, or an error if New did not create r.
+func (r *Responsive) checkArgs(ctx context.Context) (context.Context, error) {
+	if !r.valid() {
 		return ctx, errNil
 	}
 	if ctx == nil {
@@ -65,7 +68,7 @@ func (r *Responsive) sound(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// Name returns what it was named.
+// Name returns Config.Name.
 func (r *Responsive) Name() string {
 	if r == nil {
 		return ""
@@ -73,32 +76,32 @@ func (r *Responsive) Name() string {
 	return r.config.Name
 }
 
-// Delay returns the present delay, without noise.
+// Delay returns the present delay, without randomization.
 func (r *Responsive) Delay() time.Duration {
-	if !r.made() {
+	if !r.valid() {
 		return 0
 	}
-	step := r.change(func() { r.settle(time.Now()) })
+	step := r.update(func() { r.resetIdleLocked(time.Now()) })
 	return step.To
 }
 
-// Reset forgets the delay, and until when the service wants no call. Whoever waits for either is let go.
+// Reset sets the delay to 0 and ends the effect of a Retry-After. Waiting calls proceed at once.
 func (r *Responsive) Reset() {
-	if !r.made() {
+	if !r.valid() {
 		return
 	}
-	r.change(func() {
-		r.dial.forget()
-		r.floor = time.Time{}
+	r.update(func() {
+		r.delay.reset()
+		r.retryAt = time.Time{}
 		r.resets++
-		r.ring()
-		r.line.wakeFirst() // also if there was no delay, which is no step
+		r.wakeSleepers()
+		r.queue.wakeFirst() // needed after a Retry-After without a delay, which is no step
 	})
 }
 
-// Close ends all waiting, with [ErrClosed], and the telemetry. It is idempotent.
+// Close ends all waits with [ErrClosed], and the telemetry of r. It is idempotent.
 func (r *Responsive) Close() error {
-	if !r.made() || r.closing.Swap(true) {
+	if !r.valid() || r.closing.Swap(true) {
 		return nil
 	}
 	close(r.closed)
@@ -108,64 +111,127 @@ func (r *Responsive) Close() error {
 	return nil
 }
 
-// change does something with the lock held, and tells of a step if one was made.
-func (r *Responsive) change(something func()) StepEvent {
+// Stats are the counters of a [Responsive] since [New], and its present state.
+type Stats struct {
+	Name       string
+	Mode       Mode
+	Delay      time.Duration // without randomization
+	Ups        uint64        // steps up
+	Downs      uint64        // steps down
+	Successes  uint64        // calls that succeeded
+	Throttled  uint64        // calls that were throttled
+	Ignored    uint64        // calls that were ignored
+	Slept      uint64        // waits that did not end at once
+	Canceled   uint64        // waits that ended with an error
+	SleepTime  time.Duration // time waited, Canceled included
+	Waiting    int           // calls that wait at present
+	Generation uint64        // number of the present delay; grows with each step up
+}
+
+// Stats returns the counters and the present state.
+func (r *Responsive) Stats() Stats {
+	if !r.valid() {
+		return Stats{}
+	}
+	r.resetIdle(time.Now())
 	r.mu.Lock()
-	step := r.begin()
-	something()
-	r.end(&step)
+	defer r.mu.Unlock()
+	return r.statsLocked()
+}
+
+func (r *Responsive) statsLocked() Stats {
+	c := &r.counters
+	return Stats{
+		Name: r.config.Name, Mode: r.config.Mode, Delay: r.delay.interval,
+		Ups: c.ups, Downs: c.downs,
+		Successes: c.successes, Throttled: c.throttled, Ignored: c.ignored,
+		Slept: c.slept, Canceled: c.canceled, SleepTime: c.sleepTime, Waiting: c.waiting,
+		Generation: r.delay.generation,
+	}
+}
+
+// counters count what Stats and GetMetrics return. The lock of Responsive guards them.
+type counters struct {
+	ups, downs                    uint64
+	successes, throttled, ignored uint64
+	slept, canceled               uint64
+	sleepTime                     time.Duration
+	waiting                       int
+	invocations                   uint64 // of SleepOnFailure and SleepOnSuccess
+}
+
+// record counts an outcome.
+func (c *counters) record(o Outcome) {
+	switch {
+	case o == Success:
+		c.successes++
+	case o.IsThrottled():
+		c.throttled++
+	default:
+		c.ignored++
+	}
+}
+
+// update calls f with the lock held. If f changed the delay, it then calls Hooks.Stepped.
+func (r *Responsive) update(f func()) StepEvent {
+	r.mu.Lock()
+	step := r.beginStep()
+	f()
+	r.endStep(&step)
 	r.mu.Unlock()
-	r.tell(step)
+	r.callStepped(step)
 	return step
 }
 
-// begin notes the delay before something, with the lock held.
-func (r *Responsive) begin() StepEvent {
-	return StepEvent{Responsive: r, From: r.dial.interval, steps: r.dial.steps}
+// beginStep returns an event with the delay before a possible step. The caller holds the lock.
+func (r *Responsive) beginStep() StepEvent {
+	return StepEvent{Responsive: r, From: r.delay.interval, steps: r.delay.steps}
 }
 
-// end notes the delay after it, and counts a step. Whoever is first in line must look again.
-func (r *Responsive) end(step *StepEvent) {
-	step.To = r.dial.interval
-	step.made = r.dial.steps != step.steps
-	if !step.made {
+// endStep completes the event of beginStep. If the delay changed, it counts the step and wakes the
+// first waiter. The caller holds the lock.
+func (r *Responsive) endStep(step *StepEvent) {
+	step.To = r.delay.interval
+	step.changed = r.delay.steps != step.steps
+	if !step.changed {
 		return
 	}
 	if step.To < step.From {
-		r.tally.downs++
+		r.counters.downs++
 	} else {
-		r.tally.ups++
+		r.counters.ups++
 	}
-	r.line.gap = r.dial.noisy(rand.Float64())
-	if step.From == 0 || step.To == 0 { // nobody has counted turns before, or what was given away ahead is no longer so
-		r.line.last = time.Now()
+	r.queue.gap = r.delay.randomized(rand.Float64())
+	if step.From == 0 || step.To == 0 { // the time of the last turn is unknown, or reserved turns are void
+		r.queue.last = time.Now()
 	}
-	r.line.wakeFirst()
+	r.queue.wakeFirst()
 }
 
-// tell tells of a step, with no lock held.
-func (r *Responsive) tell(step StepEvent) {
-	if h := r.config.Hooks.Stepped; h != nil && step.made {
+// callStepped calls Hooks.Stepped if there was a step. The caller holds no lock.
+func (r *Responsive) callStepped(step StepEvent) {
+	if h := r.config.Hooks.Stepped; h != nil && step.changed {
 		h(step)
 	}
 }
 
-// settle forgets a delay that nobody has asked for in a long time.
-func (r *Responsive) settle(now time.Time) {
+// resetIdle resets a delay that is idle for Config.IdleReset, as a step of its own, and reports
+// whether it did.
+func (r *Responsive) resetIdle(now time.Time) bool {
+	return r.update(func() { r.resetIdleLocked(now) }).changed
+}
+
+func (r *Responsive) resetIdleLocked(now time.Time) {
 	idle := r.config.IdleReset
-	if idle > 0 && r.dial.interval > 0 && r.line.empty() && r.tally.sleeping == 0 && now.Sub(r.active) >= idle {
-		r.dial.forget()
+	waiting := !r.queue.empty() || r.counters.waiting > 0
+	if idle > 0 && r.delay.interval > 0 && !waiting && now.Sub(r.lastCall) >= idle {
+		r.delay.reset()
 	}
 }
 
-// forgotten reports whether the delay was forgotten just now, because nobody has asked for it in a long time.
-func (r *Responsive) forgotten(now time.Time) bool {
-	return r.change(func() { r.settle(now) }).made
-}
-
-// touch notes that somebody has called, or will.
+// touch records a call at a time, which may be in the future.
 func (r *Responsive) touch(at time.Time) {
-	if at.After(r.active) {
-		r.active = at
+	if at.After(r.lastCall) {
+		r.lastCall = at
 	}
 }

@@ -3,14 +3,16 @@ package backoff
 import (
 	"container/list"
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 )
 
-// Wait waits for the caller's turn, and returns a permit for one call. It returns the error of ctx if that ends first: his turn is the next
-// one's then, at once.
+// Wait waits for the caller's turn, and returns a permit for one call. If ctx ends first, Wait returns
+// its error, and the turn goes to the next caller at once. After [Responsive.Close] it returns
+// [ErrClosed].
 func (r *Responsive) Wait(ctx context.Context) (Permit, error) {
-	ctx, err := r.sound(ctx)
+	ctx, err := r.checkArgs(ctx)
 	if err != nil {
 		return Permit{}, err
 	}
@@ -23,46 +25,46 @@ func (r *Responsive) Wait(ctx context.Context) (Permit, error) {
 	default:
 	}
 	r.mu.Lock()
-	if r.dial.interval == 0 && r.floor.IsZero() && r.line.empty() {
-		generation := r.dial.generation
+	if r.delay.interval == 0 && r.retryAt.IsZero() && r.queue.empty() {
+		generation := r.delay.generation
 		r.mu.Unlock()
-		return r.permit(generation), nil
+		return r.newPermit(generation), nil
 	}
 	r.mu.Unlock()
-	generation, err := r.pass(ctx)
+	generation, err := r.wait(ctx)
 	if err != nil {
 		return Permit{}, err
 	}
-	return r.permit(generation), nil
+	return r.newPermit(generation), nil
 }
 
-// pass waits, in the way of the mode, and tells of it. It returns the generation of the delay that was waited for.
-func (r *Responsive) pass(ctx context.Context) (uint64, error) {
+// wait waits as the mode demands, and records the wait. It returns the generation of the delay.
+func (r *Responsive) wait(ctx context.Context) (uint64, error) {
 	begun := time.Now()
 	var generation uint64
-	var slept bool
+	var waited bool
 	var err error
 	if r.config.Mode == Sleep {
-		generation, slept, err = r.sleepAlone(ctx, begun)
+		generation, waited, err = r.waitSleep(ctx, begun)
 	} else {
-		generation, slept, err = r.standInLine(ctx, begun)
+		generation, waited, err = r.waitTurn(ctx, begun)
 	}
-	if slept {
-		r.noteSleep(ctx, time.Since(begun), err)
+	if waited {
+		r.recordWait(ctx, time.Since(begun), err)
 	}
 	return generation, err
 }
 
-// noteSleep counts a wait, and tells of it.
-func (r *Responsive) noteSleep(ctx context.Context, d time.Duration, err error) {
+// recordWait counts a wait that has ended, and calls Hooks.Slept.
+func (r *Responsive) recordWait(ctx context.Context, d time.Duration, err error) {
 	r.mu.Lock()
-	r.tally.sleeping--
-	r.tally.sleepTime += d
+	r.counters.waiting--
+	r.counters.sleepTime += d
 	if err == nil {
-		r.tally.slept++
+		r.counters.slept++
 		r.touch(time.Now())
 	} else {
-		r.tally.canceled++
+		r.counters.canceled++
 	}
 	r.mu.Unlock()
 	if h := r.config.Hooks.Slept; h != nil {
@@ -70,27 +72,28 @@ func (r *Responsive) noteSleep(ctx context.Context, d time.Duration, err error) 
 	}
 }
 
-// liftFloor returns how long the service still wants no call.
-func (r *Responsive) liftFloor(now time.Time) time.Duration {
-	left := r.floor.Sub(now)
+// untilRetry returns how long the last Retry-After still lasts. The caller holds the lock.
+func (r *Responsive) untilRetry(now time.Time) time.Duration {
+	left := r.retryAt.Sub(now)
 	if left <= 0 {
-		r.floor = time.Time{}
+		r.retryAt = time.Time{}
 	}
 	return max(0, left)
 }
 
-// standInLine waits until everybody before the caller has had his turn, and the gap after the last is over.
-func (r *Responsive) standInLine(ctx context.Context, now time.Time) (generation uint64, slept bool, err error) {
-	r.forgotten(now) // by itself: nobody has a place in line yet who could lose it if a hook panics
-	var mine *list.Element
+// waitTurn waits in the queue of mode Pace, until all earlier callers had their turn and the gap
+// after the last is over.
+func (r *Responsive) waitTurn(ctx context.Context, now time.Time) (generation uint64, waited bool, err error) {
+	r.resetIdle(now) // before this call enters the queue: if a hook panics, there is nothing to undo
+	var self *list.Element
 	for {
-		early, generation := r.step(&mine, now)
-		if early <= 0 {
-			return generation, mine != nil, nil
+		left, generation := r.tryTurn(&self, now)
+		if left <= 0 {
+			return generation, self != nil, nil
 		}
-		if err := r.pause(ctx, early, mine.Value.(*place).look); err != nil {
+		if err := r.sleep(ctx, left, self.Value.(*waiter).wake); err != nil {
 			r.mu.Lock()
-			r.line.leave(mine)
+			r.queue.remove(self)
 			r.mu.Unlock()
 			return 0, true, err
 		}
@@ -98,49 +101,51 @@ func (r *Responsive) standInLine(ctx context.Context, now time.Time) (generation
 	}
 }
 
-// step takes the caller's turn if it has come, and a place in line if he has none. It returns how long the turn is off, and the generation of the delay.
-func (r *Responsive) step(mine **list.Element, now time.Time) (early time.Duration, generation uint64) {
+// tryTurn takes the caller's turn if it is due. Otherwise it returns the time left, and sets self to a
+// new entry of the queue if it is nil.
+func (r *Responsive) tryTurn(self **list.Element, now time.Time) (left time.Duration, generation uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.touch(now)
-	early = r.turn(*mine, now)
-	if early > 0 && *mine == nil {
-		*mine = r.line.join()
-		r.tally.sleeping++
+	left = r.takeTurn(*self, now)
+	if left > 0 && *self == nil {
+		*self = r.queue.push()
+		r.counters.waiting++
 	}
-	return early, r.dial.generation
+	return left, r.delay.generation
 }
 
-// notYet is how long those sleep who are not the first: somebody will wake them.
-const notYet = 1<<63 - 1
+// untilWoken is the sleep of a waiter that is not the first of the queue: another call wakes it.
+const untilWoken = time.Duration(math.MaxInt64)
 
-// turn takes a turn if it is the caller's, and returns how long that is off otherwise.
-func (r *Responsive) turn(mine *list.Element, now time.Time) time.Duration {
-	if r.line.queue.Front() != mine {
-		return notYet
+// takeTurn takes the turn of self, and removes self from the queue. If the turn is not due, it returns
+// the time left instead. The caller holds the lock.
+func (r *Responsive) takeTurn(self *list.Element, now time.Time) time.Duration {
+	if r.queue.waiters.Front() != self {
+		return untilWoken
 	}
-	r.liftFloor(now)
-	due := r.line.due(r.floor)
-	if early := due.Sub(now); early > 0 {
-		return early
+	r.untilRetry(now)
+	due := r.queue.next(r.retryAt)
+	if left := due.Sub(now); left > 0 {
+		return left
 	}
-	r.line.taken(due, now, mine != nil, r.dial.noisy(rand.Float64()))
-	if mine != nil {
-		r.line.leave(mine)
+	r.queue.take(due, now, self != nil, r.delay.randomized(rand.Float64()))
+	if self != nil {
+		r.queue.remove(self)
 	}
 	return 0
 }
 
-// pause sleeps, until somebody wakes it.
-func (r *Responsive) pause(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
-	var over <-chan time.Time
-	if d != notYet {
+// sleep sleeps for d, or until wake, the end of ctx, or Close. The last two are errors.
+func (r *Responsive) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	var timeout <-chan time.Time
+	if d != untilWoken {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
-		over = timer.C
+		timeout = timer.C
 	}
 	select {
-	case <-over:
+	case <-timeout:
 	case <-wake:
 	case <-ctx.Done():
 		return ctx.Err()
@@ -150,36 +155,100 @@ func (r *Responsive) pause(ctx context.Context, d time.Duration, wake <-chan str
 	return nil
 }
 
-// slot returns how long somebody must wait who does not stand in line, and by which generation of the delay. He is believed to wait, and to call then.
-func (r *Responsive) slot(now time.Time) (d time.Duration, generation uint64) {
-	r.change(func() {
-		r.settle(now)
-		d, generation = r.giveSlot(now), r.dial.generation
+// sleeper is one worker that sleeps in mode Sleep.
+type sleeper struct {
+	until      time.Time // end of the delay; a Retry-After may last longer
+	generation uint64    // of the delay
+	resets     uint64    // before the sleep
+}
+
+// waitSleep sleeps the present delay, independently of other workers. A Retry-After that arrives
+// meanwhile makes it longer, and Reset ends it.
+func (r *Responsive) waitSleep(ctx context.Context, now time.Time) (generation uint64, waited bool, err error) {
+	r.resetIdle(now)
+	s, left, wake := r.startSleep(now)
+	waited = left > 0
+	for left > 0 {
+		if err := r.sleep(ctx, left, wake); err != nil {
+			return s.generation, true, err
+		}
+		left, wake = r.continueSleep(&s, time.Now())
+	}
+	return s.generation, waited, nil
+}
+
+// startSleep returns a new sleeper, the time left to sleep, and the channel that wakes it.
+func (r *Responsive) startSleep(now time.Time) (s sleeper, left time.Duration, wake <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touch(now)
+	s = sleeper{until: now.Add(r.delay.randomized(rand.Float64())), generation: r.delay.generation, resets: r.resets}
+	left, wake = r.sleepLeft(&s, now)
+	if left > 0 {
+		r.counters.waiting++
+	}
+	return s, left, wake
+}
+
+// continueSleep is startSleep for a sleeper that woke up.
+func (r *Responsive) continueSleep(s *sleeper, now time.Time) (left time.Duration, wake <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sleepLeft(s, now)
+}
+
+// sleepLeft returns the time left to sleep, and the channel that wakes s. After a Reset the delay of
+// s is over. The caller holds the lock.
+func (r *Responsive) sleepLeft(s *sleeper, now time.Time) (left time.Duration, wake <-chan struct{}) {
+	if s.resets != r.resets {
+		*s = sleeper{until: now, generation: r.delay.generation, resets: r.resets}
+	}
+	left = max(s.until.Sub(now), r.untilRetry(now))
+	if left > 0 && r.wake == nil {
+		r.wake = make(chan struct{})
+	}
+	return left, r.wake
+}
+
+// wakeSleepers wakes all sleepers of mode Sleep. The caller holds the lock.
+func (r *Responsive) wakeSleepers() {
+	if r.wake != nil {
+		close(r.wake)
+		r.wake = nil
+	}
+}
+
+// reserve returns how long a caller must wait that waits outside, and the generation of the delay. It
+// records a call at the end of that wait.
+func (r *Responsive) reserve(now time.Time) (d time.Duration, generation uint64) {
+	r.update(func() {
+		r.resetIdleLocked(now)
+		d, generation = r.reserveLocked(now), r.delay.generation
 		r.touch(now.Add(d))
 	})
 	return d, generation
 }
 
-// giveSlot is slot with the lock held. In the mode Pace it gives a turn away ahead of time.
-func (r *Responsive) giveSlot(now time.Time) time.Duration {
-	gap, floor := r.dial.noisy(rand.Float64()), r.liftFloor(now)
+// reserveLocked is reserve with the lock held. In mode Pace it reserves a turn.
+func (r *Responsive) reserveLocked(now time.Time) time.Duration {
+	gap, untilRetry := r.delay.randomized(rand.Float64()), r.untilRetry(now)
 	if r.config.Mode == Sleep || gap == 0 {
-		return max(gap, floor)
+		return max(gap, untilRetry)
 	}
-	due := r.line.due(r.floor)
-	if waiting := r.line.queue.Len(); waiting > 0 { // who stands in line is not overtaken
-		return min(due.Sub(now)+time.Duration(waiting)*r.dial.interval, r.config.MaxInterval)
+	due := r.queue.next(r.retryAt)
+	if waiting := r.queue.waiters.Len(); waiting > 0 { // do not overtake the queue: estimate, and reserve no turn
+		return min(due.Sub(now)+time.Duration(waiting)*r.delay.interval, r.config.MaxInterval)
 	}
 	if latest := now.Add(r.config.MaxInterval); due.After(latest) {
 		due = latest
 	}
-	r.line.taken(due, now, false, gap)
+	r.queue.take(due, now, false, gap)
 	return max(0, due.Sub(now))
 }
 
-// generation returns that of the delay.
+// generation returns the generation of the present delay.
 func (r *Responsive) generation() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.dial.generation
+	return r.delay.generation
 }

@@ -28,9 +28,9 @@ func TestTurnsAreNoted(t *testing.T) {
 		{"the service wanted none", 0, true, 5 * ms, 2 * ms, 5 * ms},
 	} {
 		due := time.Unix(1000, 0)
-		var l line
-		l.taken(due, due.Add(tt.late), tt.waited, tt.gap)
-		if got := l.due(due.Add(tt.floor)).Sub(due); got != tt.want {
+		var q queue
+		q.take(due, due.Add(tt.late), tt.waited, tt.gap)
+		if got := q.next(due.Add(tt.floor)).Sub(due); got != tt.want {
 			t.Errorf("%s: got the next turn %v after this was due want %v", tt.name, got, tt.want)
 		}
 	}

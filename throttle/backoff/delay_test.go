@@ -6,83 +6,83 @@ import (
 	"time"
 )
 
-// said is what somebody says of a call: by which step of the delay it was let through, and whether it was served.
-type said struct {
+// result is the result of a call, and the generation of the delay that it waited for.
+type result struct {
 	generation uint64
 	served     bool
 }
 
-// retelling is the dial told again, simply: it keeps what was said since the last step up, and counts it anew each time.
-type retelling struct {
+// model is a simple version of delay: it keeps all results since the last step up, and counts them anew each time.
+type model struct {
 	c          Config
 	delay      time.Duration
 	generation uint64
-	heard      []said // by this generation
-	row        int    // where in it the successes in a row begin
+	results    []result // of this generation
+	row        int      // index in results where the successes in a row begin
 	limit      time.Duration
-	dark       int           // throttled without a success between
-	back       bool          // from an outage
-	came       time.Duration // from where, on that way
+	upsInRow   int           // steps up since the last success
+	recovering bool          // from an outage
+	previous   time.Duration // delay before the last step of the recovery
 }
 
-// hear returns whether it makes a step.
-func (m *retelling) hear(s said) bool {
+// record reports whether s makes a step.
+func (m *model) record(s result) bool {
 	if s.generation != m.generation {
 		return false
 	}
 	if !s.served {
-		if len(m.heard) > 0 {
+		if len(m.results) > 0 {
 			m.limit = m.delay
 		}
 		want := m.c.Up.Next(m.delay)
-		if m.back {
-			want = max(want, m.came)
+		if m.recovering {
+			want = max(want, m.previous)
 		}
-		m.back = false
-		m.dark++
+		m.recovering = false
+		m.upsInRow++
 		want = max(want, m.delay)
 		want = max(want, m.c.InitialInterval)
 		m.delay = min(want, m.c.MaxInterval)
 		m.generation++
-		m.heard, m.row = nil, 0
+		m.results, m.row = nil, 0
 		return true
 	}
-	m.heard = append(m.heard, s)
-	dark := m.dark
-	m.dark = 0
+	m.results = append(m.results, s)
+	upsInRow := m.upsInRow
+	m.upsInRow = 0
 	if m.delay == 0 {
-		m.row = len(m.heard)
+		m.row = len(m.results)
 		return false
 	}
 	by := 1.0
-	if len(m.heard)-m.row == m.c.DownMultiplierThreshold {
+	if len(m.results)-m.row == m.c.DownMultiplierThreshold {
 		by = m.c.DownMultiplier
 	}
-	if m.c.Mode == Pace && dark >= 8 {
-		m.back = true
+	if m.c.Mode == Pace && upsInRow >= 8 {
+		m.recovering = true
 	}
 	if m.delay <= 2*m.limit {
-		m.back = false
+		m.recovering = false
 	}
-	if m.back {
-		by, m.came = 0.25, m.delay
+	if m.recovering {
+		by, m.previous = 0.25, m.delay
 	}
 	if by == 1 {
 		return false
 	}
-	m.row = len(m.heard)
+	m.row = len(m.results)
 	if m.delay = time.Duration(float64(m.delay) * by); m.delay < m.c.InitialInterval {
 		m.delay = 0
 	}
 	return true
 }
 
-func (m *retelling) forget() {
-	*m = retelling{c: m.c, generation: m.generation + 1}
+func (m *model) reset() {
+	*m = model{c: m.c, generation: m.generation + 1}
 }
 
-// TestDialAsRetold plays random sequences with random settings, and looks at what may never be.
-func TestDialAsRetold(t *testing.T) {
+// TestDelayEqualsModel plays random sequences with random settings.
+func TestDelayEqualsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(10, 10))
 	ups, downs, fast, runs := 0, 0, 0, 400
 	if testing.Short() {
@@ -90,25 +90,25 @@ func TestDialAsRetold(t *testing.T) {
 	}
 	for range runs {
 		c := someConfig(random)
-		d, m := dial{config: &c}, retelling{c: c}
+		d, m := delay{config: &c}, model{c: c}
 		throttles := random.Float64() * 0.6
 		for step := range 300 {
 			if random.IntN(200) == 0 {
-				d.forget()
-				m.forget()
+				d.reset()
+				m.reset()
 			}
-			s := said{generation: d.generation, served: random.Float64() >= throttles}
+			s := result{generation: d.generation, served: random.Float64() >= throttles}
 			if random.IntN(8) == 0 {
 				s.generation = max(d.generation, 2) + 1 - random.Uint64N(4)
 			}
 			before := d.interval
-			got, want := false, m.hear(s)
+			got, want := false, m.record(s)
 			if s.served {
 				got = d.succeeded(s.generation)
 			} else {
 				got = d.throttled(s.generation)
 			}
-			if got != want || d.interval != m.delay || d.generation != m.generation || d.knee != m.limit {
+			if got != want || d.interval != m.delay || d.generation != m.generation || d.atLimit != m.limit {
 				t.Fatalf("step %d of %+v, %+v: got %v, %+v want %v, %+v", step, c, s, got, d, want, m)
 			}
 			if d.interval != 0 && (d.interval < c.InitialInterval || d.interval > c.MaxInterval) {
@@ -132,7 +132,7 @@ func TestDialAsRetold(t *testing.T) {
 	}
 }
 
-// someConfig draws a good Config.
+// someConfig returns a random valid Config.
 func someConfig(random *rand.Rand) Config {
 	c := Config{
 		Name: "x", Mode: Mode(random.IntN(numModes)), InitialInterval: 1 + time.Duration(random.Int64N(int64(time.Second)))/1000*1000 + 1000,
@@ -145,12 +145,12 @@ func someConfig(random *rand.Rand) Config {
 	return c
 }
 
-// demandNoise looks at what is slept: never more than the longest, and the mean is the delay where neither bound is near.
-func demandNoise(t *testing.T, d *dial, random *rand.Rand) {
+// demandNoise checks the range of a randomized wait: around the delay, and never longer than MaxInterval.
+func demandNoise(t *testing.T, d *delay, random *rand.Rand) {
 	t.Helper()
 	c := d.config
-	low, high := d.noisy(0), d.noisy(1)
-	if some := d.noisy(random.Float64()); low < 0 || some < low || some > high || high > c.MaxInterval {
+	low, high := d.randomized(0), d.randomized(1)
+	if some := d.randomized(random.Float64()); low < 0 || some < low || some > high || high > c.MaxInterval {
 		t.Fatalf("delay %v of %+v: got %v, from %v to %v want within 0 and MaxInterval", d.interval, c, some, low, high)
 	}
 	factor := max(0, c.RandomizationFactor)
