@@ -11,14 +11,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// callsPerRun is how many calls are one run of AllocsPerRun, which rounds down: what allocates once in a while shows too.
+// callsPerRun is the number of calls in one run of AllocsPerRun, which rounds down: many calls show a rare allocation too.
 const callsPerRun = 64
 
-// TestAllocations wants none of a call whose turn has come.
+// TestAllocations wants no allocation by a call without a delay.
 func TestAllocations(t *testing.T) {
 	ctx, none := context.Background(), context.Context(nil)
 	bare := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
-	told := backoff.Must(backoff.New(backoff.Config{Name: "x", Hooks: backoff.Hooks{
+	observed := backoff.Must(backoff.New(backoff.Config{Name: "x", Hooks: backoff.Hooks{
 		Stepped: func(backoff.StepEvent) {}, Slept: func(context.Context, backoff.SleepEvent) {},
 	}}))
 	f := func(context.Context) (int, error) { return 1, nil }
@@ -29,7 +29,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		{"Wait and Done", waitAndDone(bare, backoff.Success)},
 		{"Wait and Done, ignored", waitAndDone(bare, backoff.Ignored)},
-		{"Wait and Done, with hooks", waitAndDone(told, backoff.Success)},
+		{"Wait and Done, with hooks", waitAndDone(observed, backoff.Success)},
 		{"Do", func() { _, _ = backoff.Do(ctx, bare, nil, f) }},
 		{"Do, the method", func() { _ = bare.Do(ctx, g) }},
 		{"Do, nil context", func() { _ = bare.Do(none, g) }},
@@ -40,7 +40,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestAllocationsWithADelay wants none of a call whose gap is over when it comes.
+// TestAllocationsWithADelay wants no allocation by a call whose gap is over.
 func TestAllocationsWithADelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{
@@ -60,7 +60,7 @@ func TestAllocationsWithADelay(t *testing.T) {
 		demandNone(t, "Wait and Done, ignored", gap(waitAndDone(r, backoff.Ignored)))
 		demandNone(t, "Do", gap(func() { _, _ = backoff.Do(context.Background(), r, nil, f) }))
 		if s := r.Stats(); s.Slept != 0 || s.Delay != time.Millisecond || s.Successes < 2*100*callsPerRun {
-			t.Errorf("got %+v want a delay, and that nobody has slept", s)
+			t.Errorf("got %+v want a delay and no waits", s)
 		}
 	})
 }

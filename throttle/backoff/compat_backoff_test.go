@@ -20,7 +20,7 @@ func TestNextBackOffIsAtMostMaxInterval(t *testing.T) {
 	})
 }
 
-// TestBackOffDoesNotOvertake lets a worker stand in line while operations ask for their delays, one a gap.
+// TestBackOffDoesNotOvertake has a worker wait in the queue while operations request delays.
 func TestBackOffDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1}))
@@ -44,8 +44,8 @@ func TestBackOffDoesNotOvertake(t *testing.T) {
 	})
 }
 
-// TestASuccessBreaksNoSilence that was over before its operation began.
-func TestASuccessBreaksNoSilence(t *testing.T) {
+// TestBackOffSuccessAfterIdleReset wants that a late success does not restore an idle delay.
+func TestBackOffSuccessAfterIdleReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := slow(t, backoff.Config{IdleReset: time.Minute}, 10*time.Second)
 		b := r.BackOff()
@@ -53,7 +53,7 @@ func TestASuccessBreaksNoSilence(t *testing.T) {
 		b.Reset()
 		b.Succeeded()
 		if got := r.Delay(); got != 0 {
-			t.Errorf("after a silence, and a success: got a delay of %v want none", got)
+			t.Errorf("after IdleReset and a success: got a delay of %v want none", got)
 		}
 	})
 }

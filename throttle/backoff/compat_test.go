@@ -9,19 +9,19 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// ofTheGraph is the configuration of the document's graph.
-func ofTheGraph() backoff.Config {
+// graphConfig is the configuration of the graph in the source document.
+func graphConfig() backoff.Config {
 	return backoff.Config{
 		Name: "document", Mode: backoff.Sleep, InitialInterval: time.Millisecond, MaxInterval: 15 * time.Minute, MaxRandomization: 2 * time.Minute,
 		UpMultiplier: 1.5, DownMultiplier: 0.6, RandomizationFactor: -1, DownMultiplierThreshold: 5,
 	}
 }
 
-// TestTheDocumentsTrace plays the graph of the document: a service that throttles 15 calls, and from then on whatever comes sooner than 60 ms
-// after the call before.
-func TestTheDocumentsTrace(t *testing.T) {
+// TestSleepTrace plays the graph of the source document: the service throttles 15 calls, then each call
+// that comes within 60 ms of the call before.
+func TestSleepTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := backoff.Must(backoff.New(ofTheGraph()))
+		r := backoff.Must(backoff.New(graphConfig()))
 		begun := time.Now()
 		for n := range 15 {
 			if got, want := slept(t, r, false), time.Duration(1e6*math.Pow(1.5, float64(n))); (got - want).Abs() > 30*time.Nanosecond {
@@ -57,14 +57,14 @@ func TestTheDocumentsTrace(t *testing.T) {
 	})
 }
 
-// slept tells of a call, and returns for how long that slept.
+// slept records a call, and returns the time slept.
 func slept(t *testing.T, r *backoff.Responsive, ok bool) time.Duration {
 	t.Helper()
-	begun, tell := time.Now(), r.SleepOnFailure
+	begun, record := time.Now(), r.SleepOnFailure
 	if ok {
-		tell = r.SleepOnSuccess
+		record = r.SleepOnSuccess
 	}
-	if err := tell(t.Context()); err != nil {
+	if err := record(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(begun)
@@ -77,10 +77,10 @@ func demandNear(t *testing.T, what string, got time.Duration, milliseconds, with
 	}
 }
 
-// TestDocumentSleepersSideBySide lets many workers see one event: it is one step.
-func TestDocumentSleepersSideBySide(t *testing.T) {
+// TestSleepOnFailureConcurrently wants one step of many workers that see one overload.
+func TestSleepOnFailureConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := backoff.Must(backoff.New(ofTheGraph()))
+		r := backoff.Must(backoff.New(graphConfig()))
 		atOnce(make([]struct{}, 512), func(struct{}) { _ = r.SleepOnFailure(t.Context()) })
 		if m := r.GetMetrics(); m.TotalWentUp != 1 || m.TotalInvocation != 512 || m.TotalSlept != 512 || m.TotalSleepTime != 512*time.Millisecond {
 			t.Errorf("512 failures at once: got %+v want one step, 512 sleeps of 1ms", m)
@@ -88,10 +88,10 @@ func TestDocumentSleepersSideBySide(t *testing.T) {
 	})
 }
 
-// TestDocumentCountsWhatWasSlept: a sleep that ends early counts as long as it was.
-func TestDocumentCountsWhatWasSlept(t *testing.T) {
+// TestGetMetricsCountsTimeSlept wants that a canceled sleep counts with its real length.
+func TestGetMetricsCountsTimeSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := ofTheGraph()
+		c := graphConfig()
 		c.InitialInterval = time.Minute
 		r := backoff.Must(backoff.New(c))
 		ctx, cancel := timeout(t, time.Second)
@@ -100,7 +100,7 @@ func TestDocumentCountsWhatWasSlept(t *testing.T) {
 			t.Error("SleepOnFailure whose context ends: got no error")
 		}
 		if m := r.GetMetrics(); m.TotalSleepTime != time.Second || m.TotalSlept != 0 || m.TotalInvocation != 1 {
-			t.Errorf("got %+v want 1s, and no sleep that was slept out", m)
+			t.Errorf("got %+v want 1s and no complete sleep", m)
 		}
 		if slept(t, r, true) != time.Minute {
 			t.Error("SleepOnSuccess with a delay of a minute: want a minute")
@@ -112,7 +112,7 @@ func TestDocumentCountsWhatWasSlept(t *testing.T) {
 			t.Error("SleepOnFailure with a context that is over: got no error")
 		}
 		if m := r.GetMetrics(); m.TotalInvocation != 2 {
-			t.Errorf("got %+v want that what was over before counts for nothing", m)
+			t.Errorf("got %+v want that a call with an ended context does not count", m)
 		}
 	})
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestStepsAreTheDocuments is the document's two functions.
-func TestStepsAreTheDocuments(t *testing.T) {
+func TestStepNext(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
 		name string
@@ -34,7 +33,7 @@ func TestStepsAreTheDocuments(t *testing.T) {
 	}
 }
 
-// TestHostileUp returns what no delay may be.
+// TestHostileUp has steps that return delays out of range, and invalid ones.
 func TestHostileUp(t *testing.T) {
 	for name, up := range map[string]backoff.Step{
 		"starts low":  backoff.Exponential(1, time.Hour, 2),

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestConfigIsRefused wants an error that names the field, its value and its range.
-func TestConfigIsRefused(t *testing.T) {
+// TestInvalidConfig wants an error that names the field, its value and its range.
+func TestInvalidConfig(t *testing.T) {
 	nan, inf, year := math.NaN(), math.Inf(1), 365*24*time.Hour
 	for _, tt := range []struct {
 		name  string
@@ -85,8 +85,8 @@ func TestErrorsNameSetFieldsOnly(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAreNamed has a fault in every field.
-func TestAllFaultsAreNamed(t *testing.T) {
+// TestInvalidConfigInEveryField wants that one error names all invalid fields.
+func TestInvalidConfigInEveryField(t *testing.T) {
 	_, err := backoff.New(backoff.Config{
 		Mode: 9, InitialInterval: -1, MaxInterval: -2, UpMultiplier: -1, DownMultiplier: 2,
 		DownMultiplierThreshold: -1, RandomizationFactor: 2, MaxRandomization: -1,
@@ -101,7 +101,7 @@ func TestAllFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// TestConfigAtItsBounds is what is just good enough.
+// TestConfigAtItsBounds has values that are only just valid.
 func TestConfigAtItsBounds(t *testing.T) {
 	for _, c := range []backoff.Config{
 		{},
@@ -144,7 +144,7 @@ func TestMustPanics(t *testing.T) {
 	backoff.Must(backoff.New(backoff.Config{}))
 }
 
-// TestDefaults looks at the first steps of each mode, and at the words.
+// TestDefaults checks the first steps of each mode, and their words.
 func TestDefaults(t *testing.T) {
 	for _, tt := range []struct {
 		mode  backoff.Mode

@@ -51,9 +51,9 @@ func simulations() []simulation {
 	}
 }
 
-// TestTheRateIsFound: the workers together find the rate of a service after each change, and one
-// event of overload is one step at most.
-func TestTheRateIsFound(t *testing.T) {
+// TestSimulation wants that the workers together find the rate of a service after each change, with
+// at most one step per overload.
+func TestSimulation(t *testing.T) {
 	delays := map[int][]time.Duration{} // by phase
 	for _, sim := range simulations() {
 		if testing.Short() {
@@ -85,8 +85,8 @@ func TestTheRateIsFound(t *testing.T) {
 	}
 }
 
-// TestTheSimulationFindsFaults: workers without a backoff break the bounds.
-func TestTheSimulationFindsFaults(t *testing.T) {
+// TestSimulationFindsFaults wants that workers without a backoff break the bounds.
+func TestSimulationFindsFaults(t *testing.T) {
 	want := bounds{throttled: 0.5}
 	phases, _, _ := simulate(t, scenario{workers: 64, latency: 10 * time.Millisecond, rates: []float64{200}, each: 5 * time.Second}, false)
 	if want.broken(phases[0], 64) == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// shop bears so many orders a second, of which it lets ten come at once, and throttles what is more.
+// shop serves a number of orders per second, up to ten at once, and throttles the others.
 type shop struct {
 	perSecond         float64
 	mu                sync.Mutex
@@ -40,7 +40,7 @@ func (s *shop) order(context.Context) error {
 	return nil
 }
 
-// Eight workers share a delay. The service bears a hundred calls a second, which nobody has told them. It runs in a bubble, in which no time passes.
+// Eight workers share a delay, and find the limit of the service: 100 calls per second. The example runs in a synctest bubble, so it takes no real time.
 func Example() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "orders", RandomizationFactor: -1}))
@@ -51,24 +51,24 @@ func Example() {
 		for range 8 {
 			workers.Go(func() {
 				for ctx.Err() == nil {
-					_, _ = backoff.Do(ctx, r, nil, func(ctx context.Context) (string, error) { // its error says whether to try again
+					_, _ = backoff.Do(ctx, r, nil, func(ctx context.Context) (string, error) { // its error decides whether to retry
 						return "", service.order(ctx)
 					})
 				}
 			})
 		}
 		workers.Wait()
-		fmt.Println("nearly all that it bears:", service.served > 5800)
-		fmt.Println("hardly any throttled:", service.throttled < 60)
+		fmt.Println("nearly all capacity used:", service.served > 5800)
+		fmt.Println("few calls throttled:", service.throttled < 60)
 		fmt.Println("a gap of about 10 ms:", r.Delay() > 8*time.Millisecond && r.Delay() < 14*time.Millisecond)
 	})
 	// Output:
-	// nearly all that it bears: true
-	// hardly any throttled: true
+	// nearly all capacity used: true
+	// few calls throttled: true
 	// a gap of about 10 ms: true
 }
 
-// What is wrong is named, with its range.
+// New returns an error that names each invalid field, its value and its range.
 func ExampleNew() {
 	_, err := backoff.New(backoff.Config{UpMultiplier: 0.5, MaxInterval: 48 * time.Hour})
 	fmt.Println(err)
@@ -78,7 +78,7 @@ func ExampleNew() {
 	// backoff: Config.UpMultiplier is 0.5: want more than 1, at most 100
 }
 
-// Each call waits for its turn, and tells by its error what became of it. What a service says about when to come again holds for all.
+// Each call waits for its turn. Its error decides about the delay. A Retry-After delays all workers.
 func ExampleDo() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "orders", RandomizationFactor: -1}))
@@ -98,7 +98,7 @@ func ExampleDo() {
 	// success: the delay is 125µs; waited 5s
 }
 
-// The same without a value: each call waits for its turn.
+// The method is for a function without a value.
 func ExampleResponsive_Do() {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "orders"}))
 	err := r.Do(context.Background(), func(context.Context) error {
@@ -109,7 +109,7 @@ func ExampleResponsive_Do() {
 	// throttled 100µs
 }
 
-// One line when no delay helps any more, and one when that is over.
+// LogHooks logs one line when the delay is at its maximum, and one when it is below again.
 func ExampleLogHooks() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -133,7 +133,7 @@ func ExampleLogHooks() {
 	// level=INFO msg="backoff: delay is below its maximum again" backoff=orders mode=pace delay=250ms successes=1 throttled=107 duration=1m48s
 }
 
-// The two parts of Do, for calls that cannot be put into a function.
+// Wait and Done are the two parts of Do, for calls that do not fit into a function.
 func ExampleResponsive_Wait() {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "orders", RandomizationFactor: -1}))
 	permit, err := r.Wait(context.Background())
@@ -141,13 +141,13 @@ func ExampleResponsive_Wait() {
 		fmt.Println(err)
 		return
 	}
-	permit.Done(backoff.Throttled) // or Success, ThrottledFor what the service says, or Ignored
+	permit.Done(backoff.Throttled) // or Success, Ignored, or ThrottledFor(retryAfter)
 	fmt.Println(r.Delay())
 	// Output:
 	// 100µs
 }
 
-// One event throttles four calls at once, and makes one step.
+// One overload throttles four calls in flight. They make one step.
 func ExamplePermit_Done() {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "orders"}))
 	var permits []backoff.Permit
@@ -168,7 +168,7 @@ func ExamplePermit_Done() {
 	// 4 throttled, 1 step up
 }
 
-// The two calls of those who come from a sleeper of their own. In the mode Sleep each worker sleeps the delay by itself.
+// SleepOnFailure and SleepOnSuccess replace a sleeper. In mode Sleep each worker sleeps the delay.
 func ExampleResponsive_SleepOnFailure() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{
@@ -197,7 +197,7 @@ func ExampleResponsive_SleepOnFailure() {
 	// {TotalInvocation:5 TotalWentUp:3 TotalWentDown:1 TotalSlept:5 TotalSleepTime:13s}
 }
 
-// The delay adds up instead of multiplying, if Up says so.
+// With Config.Up, the delay grows by addition instead of multiplication.
 func ExampleLinear() {
 	step := backoff.Linear(time.Second, 3*time.Second)
 	d := time.Duration(0)

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// FuzzConfig either refuses a Config with an error that names a field, or makes a Responsive that keeps its bounds.
+// FuzzConfig wants an error that names a field, or a Responsive that stays within its limits.
 func FuzzConfig(f *testing.F) {
 	f.Add("x", uint8(0), int64(0), int64(0), 0.0, 0.0, 0, 0.0, int64(0), int64(0))
 	f.Add("x", uint8(1), int64(time.Millisecond), int64(time.Hour), 1.5, 0.6, 5, -1.0, int64(time.Minute), int64(-1))
@@ -35,7 +35,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// FuzzCalls plays sequences of calls, a byte each, and looks at what may never be after each.
+// FuzzCalls plays sequences of calls, a byte each, and checks the invariants after each.
 func FuzzCalls(f *testing.F) {
 	f.Add(uint8(0), []byte{2, 2, 2, 1, 1, 1, 1, 1, 1})
 	f.Add(uint8(1), []byte{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
@@ -73,14 +73,14 @@ func play(t *testing.T, c backoff.Config, calls []byte) {
 		b := r.BackOff()
 		var permits []backoff.Permit
 		var before backoff.Stats
-		told, waited := uint64(0), uint64(0)
+		recorded, waited := uint64(0), uint64(0)
 		for _, call := range calls {
-			told += do(t, r, b, call, &permits, &waited)
+			recorded += do(t, r, b, call, &permits, &waited)
 			synctest.Wait()
 			s := r.Stats()
 			bounds(t, before, s)
-			if s.Successes+s.Throttled+s.Ignored != told || s.Waiting != 0 || s.Slept+s.Canceled > waited {
-				t.Fatalf("got %+v want %d calls told, at most %d waits, none left", s, told, waited)
+			if s.Successes+s.Throttled+s.Ignored != recorded || s.Waiting != 0 || s.Slept+s.Canceled > waited {
+				t.Fatalf("got %+v want %d calls recorded, at most %d waits, none left", s, recorded, waited)
 			}
 			before = s
 		}
@@ -88,7 +88,7 @@ func play(t *testing.T, c backoff.Config, calls []byte) {
 	})
 }
 
-// do makes one call of a sequence. It returns of how many calls it has told the outcome.
+// do makes one call of a sequence. It returns the number of outcomes that it recorded.
 func do(t *testing.T, r *backoff.Responsive, b *backoff.BackOff, call byte, permits *[]backoff.Permit, waited *uint64) uint64 {
 	outcomes := []backoff.Outcome{backoff.Ignored, backoff.Success, backoff.Throttled, backoff.ThrottledFor(time.Minute), -7}
 	switch n := int(call % 16); n {

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestHooksTellWhatStatsCount adds up what the hooks are told.
-func TestHooksTellWhatStatsCount(t *testing.T) {
+// TestHooks records all hook calls of one Responsive.
+func TestHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		var log strings.Builder
@@ -43,8 +43,8 @@ func TestHooksTellWhatStatsCount(t *testing.T) {
 	})
 }
 
-// TestAPanicGoesUpToWhoeverCalled with the books in order: nobody waits any more, and the next in line are let through.
-func TestAPanicGoesUpToWhoeverCalled(t *testing.T) {
+// TestHookPanics wants that the panic of a hook propagates, and that the next callers still get their turn.
+func TestHookPanics(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
 			hot := false
@@ -67,16 +67,16 @@ func TestAPanicGoesUpToWhoeverCalled(t *testing.T) {
 			hot = true
 			caught(t, "slept", func() { wait(t, r) })
 			hot = false
-			wait(t, r).Done(backoff.ThrottledFor(time.Second)) // until then nobody is let through, also when the delay is forgotten
+			wait(t, r).Done(backoff.ThrottledFor(time.Second)) // all calls wait that long, also after the delay is reset
 			time.Sleep(59500 * time.Millisecond)
 			wait(t, r).Done(backoff.ThrottledFor(time.Second))
 			hot = true
 			time.Sleep(time.Minute)
-			caught(t, "stepped", func() { wait(t, r) }) // it finds the delay forgotten
+			caught(t, "stepped", func() { wait(t, r) }) // it resets the idle delay
 			caught(t, "stepped", func() { p, _ := r.Wait(t.Context()); p.Done(backoff.Throttled) })
 			hot = false
 			if s := r.Stats(); s.Waiting != 0 {
-				t.Errorf("%v: got %+v want nobody waiting", mode, s)
+				t.Errorf("%v: got %+v want no waiter", mode, s)
 			}
 			ctx, cancel := timeout(t, time.Minute)
 			defer cancel()
@@ -89,8 +89,8 @@ func TestAPanicGoesUpToWhoeverCalled(t *testing.T) {
 	}
 }
 
-// TestAPanicLeavesNoPlaceInLine of one who finds the delay forgotten while the service wants no call, who would have had to wait.
-func TestAPanicLeavesNoPlaceInLine(t *testing.T) {
+// TestHookPanicLeavesNoWaiter has a hook panic in a call that resets an idle delay during a Retry-After.
+func TestHookPanicLeavesNoWaiter(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
 			hot := false
@@ -108,7 +108,7 @@ func TestAPanicLeavesNoPlaceInLine(t *testing.T) {
 			caught(t, "stepped", func() { wait(t, r) })
 			hot = false
 			if s := r.Stats(); s.Waiting != 0 {
-				t.Errorf("%v: got %+v want nobody waiting", mode, s)
+				t.Errorf("%v: got %+v want no waiter", mode, s)
 			}
 			ctx, cancel := timeout(t, time.Minute)
 			defer cancel()
@@ -119,7 +119,7 @@ func TestAPanicLeavesNoPlaceInLine(t *testing.T) {
 	}
 }
 
-// TestHooksMayCallBack: hooks, Classify and the function of a call run without a lock.
+// TestHooksMayCallBack wants that hooks, Classify and the function of a call run without a lock.
 func TestHooksMayCallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *backoff.Responsive

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// lines is where a logger writes: what there is to say of each line, without its time.
+// lines records what a logger writes, without the time.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,7 +37,7 @@ func (l *lines) hooks() backoff.Hooks {
 	}})))
 }
 
-// since returns what was written since somebody asked last.
+// since returns the lines since the last call.
 func (l *lines) since() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *lines) since() []string {
 	return strings.FieldsFunc(l.text.String(), func(r rune) bool { return r == '\n' })
 }
 
-// want fails the test unless these lines were written.
+// want fails the test unless the lines since the last call are these.
 func (l *lines) want(t *testing.T, when string, want ...string) {
 	t.Helper()
 	got := l.since()
@@ -62,8 +62,8 @@ func (l *lines) want(t *testing.T, when string, want ...string) {
 	}
 }
 
-// TestLogHooksTellAStory: when the delay is the longest, and when it is no longer, however many calls there are between.
-func TestLogHooksTellAStory(t *testing.T) {
+// TestLogHooks wants one line when the delay is at its maximum and one when it is below again.
+func TestLogHooks(t *testing.T) {
 	for name, c := range map[string]backoff.Config{
 		"MaxInterval": {InitialInterval: time.Second, MaxInterval: 8 * time.Second},
 		"Up":          {InitialInterval: time.Second, MaxInterval: time.Hour, Up: backoff.Linear(time.Second, 8*time.Second)},
@@ -96,8 +96,8 @@ func TestLogHooksTellAStory(t *testing.T) {
 	}
 }
 
-// TestLogHooksSayNothingEachCall of a delay that comes to its longest and leaves it with each.
-func TestLogHooksSayNothingEachCall(t *testing.T) {
+// TestLogHooksLimitRepeats has a delay that reaches its maximum and leaves it with each call.
+func TestLogHooksLimitRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		r := backoff.Must(backoff.New(backoff.Config{
@@ -114,8 +114,8 @@ func TestLogHooksSayNothingEachCall(t *testing.T) {
 	})
 }
 
-// TestLogHooksForgetTheClosed and say nothing more of them; others they tell apart.
-func TestLogHooksForgetTheClosed(t *testing.T) {
+// TestLogHooksAfterClose wants no line of a closed Responsive, and those of others.
+func TestLogHooksAfterClose(t *testing.T) {
 	var log lines
 	hooks := log.hooks()
 	build := func(name string) *backoff.Responsive {
@@ -136,8 +136,8 @@ func TestLogHooksForgetTheClosed(t *testing.T) {
 	log.want(t, "one is closed", "level=INFO|backoff=two")
 }
 
-// TestLogHooksKeepNothingOfTheClosed also if a call of theirs ends later.
-func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
+// TestLogHooksReleaseClosed wants that a closed Responsive is collected, also if one of its calls ends later.
+func TestLogHooksReleaseClosed(t *testing.T) {
 	var log lines
 	hooks := log.hooks()
 	closed := func() *backoff.Responsive {
@@ -160,8 +160,8 @@ func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
 	runtime.KeepAlive(hooks)
 }
 
-// TestLogHooksHearStepsInAnyOrder: they are told by whoever makes them, and one who is slow is late.
-func TestLogHooksHearStepsInAnyOrder(t *testing.T) {
+// TestLogHooksOutOfOrder has steps of several goroutines arrive late.
+func TestLogHooksOutOfOrder(t *testing.T) {
 	var log lines
 	var late []backoff.StepEvent
 	hooks := log.hooks()
@@ -177,16 +177,15 @@ func TestLogHooksHearStepsInAnyOrder(t *testing.T) {
 		r.Reset()
 	}
 	hooks.Stepped(late[1])
-	hooks.Stepped(late[0]) // it has left before it is told that it came
+	hooks.Stepped(late[0]) // the step down arrives before the step up
 	log.want(t, "in the wrong order")
 	hooks.Stepped(late[2])
 	hooks.Stepped(late[3])
 	log.want(t, "once more", "level=WARN", "level=INFO")
 }
 
-// TestLogHooksWithoutALogger use the default.
 func TestLogHooksWithoutALogger(t *testing.T) {
 	if h := backoff.LogHooks(nil); h.Stepped == nil || h.Closed == nil || h.Slept != nil {
-		t.Errorf("got %+v want steps and the end heard, and no wait", h)
+		t.Errorf("got %+v want Stepped and Closed only", h)
 	}
 }

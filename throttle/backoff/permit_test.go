@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestAPermitCountsOnce, however often it is done, and whoever has a copy.
-func TestAPermitCountsOnce(t *testing.T) {
+// TestDoneCountsOnce calls Done several times, on copies too.
+func TestDoneCountsOnce(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	for _, o := range []backoff.Outcome{backoff.Throttled, backoff.Success, backoff.Ignored, backoff.ThrottledFor(time.Second)} {
 		backoff.Permit{}.Done(o) // does nothing
@@ -39,8 +39,7 @@ func TestAPermitCountsOnce(t *testing.T) {
 	}
 }
 
-// TestAPermitDoneByMany at once counts once.
-func TestAPermitDoneByMany(t *testing.T) {
+func TestDoneConcurrently(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	for n := range uint64(100) {
 		p := wait(t, r)
@@ -52,7 +51,7 @@ func TestAPermitDoneByMany(t *testing.T) {
 	}
 }
 
-// TestPermitsNeverDone harm nobody: the next are let through, in every mode.
+// TestPermitsNeverDone wants that the next calls proceed, in every mode.
 func TestPermitsNeverDone(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
@@ -78,8 +77,8 @@ func TestDoneAfterClose(t *testing.T) {
 	}
 }
 
-// TestDoTellsWhatBecameOfTheCall tells what became of it, also of what panics or ends the goroutine.
-func TestDoTellsWhatBecameOfTheCall(t *testing.T) {
+// TestDoRecordsTheOutcome covers functions that panic or end the goroutine.
+func TestDoRecordsTheOutcome(t *testing.T) {
 	fine := func(context.Context) (int, error) { return 7, nil }
 	throttled := func(error) backoff.Outcome { return backoff.Throttled }
 	for _, tt := range []struct {
@@ -119,7 +118,7 @@ func TestDoTellsWhatBecameOfTheCall(t *testing.T) {
 	}
 }
 
-// TestDoWithoutAFunction waits for nothing.
+// TestDoWithoutAFunction wants an error without a wait.
 func TestDoWithoutAFunction(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	_, err := backoff.Do[int](t.Context(), r, nil, nil)
@@ -128,8 +127,8 @@ func TestDoWithoutAFunction(t *testing.T) {
 	}
 }
 
-// TestDoTheMethod tells what became of calls, as Config.Classify says: of nil too.
-func TestDoTheMethod(t *testing.T) {
+// TestDoMethod wants that Config.Classify is called for each error, nil included.
+func TestDoMethod(t *testing.T) {
 	bad := errors.New("bad")
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: func(err error) backoff.Outcome {
 		if err == nil {
@@ -151,8 +150,8 @@ func TestDoTheMethod(t *testing.T) {
 	}
 }
 
-// TestABurstIsOneStep: of many calls that are throttled at once only one makes a step. Successes of
-// calls that were let through before that step do not count, though each would make a step down.
+// TestABurstIsOneStep wants one step of many calls that are throttled at once. Successes of the calls
+// that began before that step do not count.
 func TestABurstIsOneStep(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestABurstIsOneStep(t *testing.T) {
 	}
 }
 
-// TestSuccessesInARow: a step up begins the count anew, an ignored call does not.
+// TestSuccessesInARow wants that a step up restarts the count, and that an ignored call does not.
 func TestSuccessesInARow(t *testing.T) {
 	const up, ok, ign = backoff.Throttled, backoff.Success, backoff.Ignored
 	for _, tt := range []struct {

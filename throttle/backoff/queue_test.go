@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTurnsAreNoted looks at when the next turn is, after one that was taken in time or late.
-func TestTurnsAreNoted(t *testing.T) {
+// TestQueueNext checks when the next turn is due, after one that was taken in time or late.
+func TestQueueNext(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
 		name   string
@@ -17,15 +17,15 @@ func TestTurnsAreNoted(t *testing.T) {
 		want   time.Duration // of the next, after the turn was due
 	}{
 		{"in time", 0, true, 5 * ms, 0, 5 * ms},
-		{"in time, has just come", 0, false, 5 * ms, 0, 5 * ms},
-		{"woken a little late: made good", 3 * ms, true, 5 * ms, 0, 5 * ms},
-		{"woken very late: half a gap made good", 50 * ms, true, 5 * ms, 0, 50 * ms},
+		{"in time, new call", 0, false, 5 * ms, 0, 5 * ms},
+		{"woken a little late: made up", 3 * ms, true, 5 * ms, 0, 5 * ms},
+		{"woken very late: half a gap made up", 50 * ms, true, 5 * ms, 0, 50 * ms},
 		{"very late, a short gap: most of ten ms", 50 * ms, true, ms, 0, 42 * ms},
 		{"very late, a long gap: nothing", 50 * ms, true, 20 * ms, 0, 70 * ms},
-		{"has just come: nothing", 3 * ms, false, 5 * ms, 0, 8 * ms},
+		{"new call: nothing", 3 * ms, false, 5 * ms, 0, 8 * ms},
 		{"no gap", 3 * ms, false, 0, 0, 3 * ms},
-		{"the service wants none", 0, true, 5 * ms, 30 * ms, 30 * ms},
-		{"the service wanted none", 0, true, 5 * ms, 2 * ms, 5 * ms},
+		{"during a Retry-After", 0, true, 5 * ms, 30 * ms, 30 * ms},
+		{"after a Retry-After", 0, true, 5 * ms, 2 * ms, 5 * ms},
 	} {
 		due := time.Unix(1000, 0)
 		var q queue

@@ -46,14 +46,14 @@ func putAll(ctx context.Context, r *backoff.Responsive, items <-chan string, put
 	return nil
 }
 
-// behindThrottle has a throttle in front: a call that it sheds is Ignored, because the service knows nothing of it, and one that the service rejects is
-// Throttled, for both of them.
+// behindThrottle combines a throttle and a backoff. A call that the throttle sheds is Ignored, because it did not reach the service.
+// A call that the service rejects counts for both.
 func behindThrottle(ctx context.Context, th *throttle.Throttle, r *backoff.Responsive, p throttle.Priority, call func(context.Context) error) error {
 	return r.Do(ctx, func(ctx context.Context) error { return th.Do(ctx, p, call) })
 }
 
-// besideBucket keeps to a limit that we know, and finds the one that we do not. The bucket is asked first: whoever waited for it after his turn would make a
-// call that tells nothing new.
+// besideBucket keeps a known limit with a bucket, and finds the unknown one. It waits for the bucket first: a turn that waits for a token
+// is outdated when the call begins.
 func besideBucket(ctx context.Context, l *bucket.Limiter, r *backoff.Responsive, call func(context.Context) error) error {
 	if err := l.Wait(ctx, "", 1); err != nil {
 		return err
@@ -61,7 +61,7 @@ func besideBucket(ctx context.Context, l *bucket.Limiter, r *backoff.Responsive,
 	return r.Do(ctx, call)
 }
 
-// policy is what libraries that retry ask for delays: cenkalti/backoff has this interface, as BackOff.
+// policy is the interface that libraries use to request delays, such as BackOff of cenkalti/backoff.
 type policy interface {
 	NextBackOff() time.Duration
 	Reset()
@@ -82,7 +82,7 @@ func retry(ctx context.Context, p policy, call func(context.Context) error) erro
 	}
 }
 
-// byLibrary lets such a library retry. It does not tell of a success, so we do.
+// byLibrary lets such a library retry. The library does not report a success, so byLibrary does.
 func byLibrary(ctx context.Context, r *backoff.Responsive, call func(context.Context) error) error {
 	b := r.BackOff() // one for each operation; the delay behind is shared
 	err := retry(ctx, b, call)
@@ -183,7 +183,7 @@ func TestBesideABucket(t *testing.T) {
 	})
 }
 
-// A library that retries, and asks for each delay. It runs in a bubble, in which no time passes.
+// A library that retries requests each delay. The example runs in a synctest bubble, so it takes no real time.
 func ExampleResponsive_BackOff() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{

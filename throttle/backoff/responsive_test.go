@@ -29,8 +29,8 @@ func waits(r *backoff.Responsive) map[string]func(context.Context) error {
 	}
 }
 
-// TestANilContextIsTheBackground also for what a function gets.
-func TestANilContextIsTheBackground(t *testing.T) {
+// TestNilContext wants that a function receives context.Background().
+func TestNilContext(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Microsecond, MaxInterval: 2 * time.Microsecond}))
 		for name, wait := range waits(r) {
@@ -43,8 +43,7 @@ func TestANilContextIsTheBackground(t *testing.T) {
 	}
 }
 
-// TestResponsivesThatNobodyMade answer with an error, also one that is there but did not come from New.
-func TestResponsivesThatNobodyMade(t *testing.T) {
+func TestNilOrZeroResponsive(t *testing.T) {
 	for name, r := range map[string]*backoff.Responsive{"nil": nil, "zero": {}} {
 		for way, wait := range waits(r) {
 			if err := wait(t.Context()); err == nil || !strings.Contains(err.Error(), "nil or zero Responsive") {
@@ -61,8 +60,8 @@ func TestResponsivesThatNobodyMade(t *testing.T) {
 	new(backoff.BackOff).Reset()
 }
 
-// TestClosedSaysNothingOfTheService to a throttle around, or another backoff.
-func TestClosedSaysNothingOfTheService(t *testing.T) {
+// TestErrClosedIsIgnored by a throttle around the call, or another backoff.
+func TestErrClosedIsIgnored(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	_ = r.Close()
 	err := r.Do(t.Context(), func(context.Context) error { t.Error("called"); return nil })
@@ -85,8 +84,8 @@ func TestResetOfNoDelayIsNoStep(t *testing.T) {
 	}
 }
 
-// TestResetForgetsSlots: BackOff gives turns away ahead of time, up to many minutes.
-func TestResetForgetsSlots(t *testing.T) {
+// TestResetVoidsReservedTurns: BackOff reserves turns in the future, up to many minutes.
+func TestResetVoidsReservedTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: 10 * time.Second, RandomizationFactor: -1}))
 		for range 64 {
@@ -103,8 +102,8 @@ func TestResetForgetsSlots(t *testing.T) {
 	})
 }
 
-// TestResetLetsThoseGoWhoWait for the delay, or because the service wants no call, with a delay or without.
-func TestResetLetsThoseGoWhoWait(t *testing.T) {
+// TestResetEndsWaits of the delay and of a Retry-After.
+func TestResetEndsWaits(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for name, prepare := range map[string]func(r *backoff.Responsive, p, q backoff.Permit){
 			"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Done(backoff.Throttled) },
@@ -125,7 +124,7 @@ func TestResetLetsThoseGoWhoWait(t *testing.T) {
 				}
 				synctest.Wait()
 				if s := r.Stats(); s.Waiting != 3 {
-					t.Errorf("%v, %s: got %d who wait want 3", mode, name, s.Waiting)
+					t.Errorf("%v, %s: got %d waiting want 3", mode, name, s.Waiting)
 				}
 				time.Sleep(time.Second)
 				r.Reset()
@@ -135,14 +134,13 @@ func TestResetLetsThoseGoWhoWait(t *testing.T) {
 				}
 				atOnce(permits[:], func(p backoff.Permit) { p.Done(backoff.Throttled) })
 				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
-					t.Errorf("%v, %s: got %+v want three that slept, and that what became of their calls counts", mode, name, s)
+					t.Errorf("%v, %s: got %+v want three waits, and that the outcomes of their calls count", mode, name, s)
 				}
 			})
 		}
 	}
 }
 
-// TestIdleReset forgets a delay that nobody has asked for, and no other.
 func TestIdleReset(t *testing.T) {
 	for _, tt := range []struct {
 		reset, idle time.Duration
@@ -164,7 +162,7 @@ func TestIdleReset(t *testing.T) {
 	}
 }
 
-// TestIdleResetByWaiting: whoever comes after a long silence need not wait, and is not counted as one who has; whoever comes before breaks it.
+// TestIdleResetByWaiting wants that a call after IdleReset does not wait, and that a call before it prevents the reset.
 func TestIdleResetByWaiting(t *testing.T) {
 	const idle = time.Minute
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
@@ -201,27 +199,27 @@ func TestIdleResetByWaiting(t *testing.T) {
 	}
 }
 
-// TestALongSleepIsNoSilence: the delay of somebody who sleeps it is not forgotten, nor when he is awake again.
-func TestALongSleepIsNoSilence(t *testing.T) {
+// TestWaitingPreventsIdleReset wants that a delay is not reset while a call waits, nor right after.
+func TestWaitingPreventsIdleReset(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		synctest.Test(t, func(t *testing.T) {
 			r := slow(t, backoff.Config{Mode: mode, IdleReset: time.Minute}, time.Hour)
 			go func() { _, _ = r.Wait(t.Context()) }()
 			time.Sleep(30 * time.Minute)
 			if got := r.Delay(); got != time.Hour {
-				t.Errorf("%v, while somebody sleeps: got %v want 1h", mode, got)
+				t.Errorf("%v, while a call waits: got %v want 1h", mode, got)
 			}
 			time.Sleep(30*time.Minute + time.Second)
 			if got := r.Delay(); got != time.Hour {
-				t.Errorf("%v, a second after he slept: got %v want 1h", mode, got)
+				t.Errorf("%v, a second after the wait: got %v want 1h", mode, got)
 			}
 		})
 	}
 }
 
-// TestIdleResetByThoseWhoRetry: whoever is throttled after a long silence begins with the first delay, also where nobody has looked at the delay
-// before. While somebody waits as he was told it is not silent, however short IdleReset is.
-func TestIdleResetByThoseWhoRetry(t *testing.T) {
+// TestIdleResetByRetries wants that a call throttled after IdleReset gets the first delay. Waiting for the duration of NextBackOff
+// is not idle, however short IdleReset is.
+func TestIdleResetByRetries(t *testing.T) {
 	const idle = time.Minute
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for name, again := range map[string]func(t *testing.T, r *backoff.Responsive, b *backoff.BackOff) time.Duration{
@@ -256,7 +254,7 @@ func TestIdleResetByThoseWhoRetry(t *testing.T) {
 				}
 				time.Sleep(idle)
 				if got := again(t, r, b); got != 10*time.Second {
-					t.Errorf("%v, %s: after a silence: got %v want 10s", mode, name, got)
+					t.Errorf("%v, %s: after IdleReset: got %v want 10s", mode, name, got)
 				}
 				if s := r.Stats(); len(steps) != 5 || steps[3] || !steps[4] || s.Ups != 4 || s.Downs != 1 {
 					t.Errorf("%v, %s: got steps up %v, %+v want three, one down, one up", mode, name, steps, s)

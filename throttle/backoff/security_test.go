@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestNoServiceHoldsAClientUp has a service that wants to be left alone for ever, or for less than no time, in each mode.
-func TestNoServiceHoldsAClientUp(t *testing.T) {
+// TestHostileRetryAfter has a service that sends extreme or negative delays, in each mode.
+func TestHostileRetryAfter(t *testing.T) {
 	const longest = 2 * time.Minute
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for _, wish := range []time.Duration{math.MinInt64, -1, 0, 1, time.Hour, 100 * 365 * 24 * time.Hour, math.MaxInt64} {

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// wait waits, which must not fail.
+// wait fails the test if Wait does.
 func wait(t *testing.T, r *backoff.Responsive) backoff.Permit {
 	t.Helper()
 	p, err := r.Wait(t.Context())
@@ -33,8 +33,8 @@ func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsi
 	return r
 }
 
-// caught wants a panic.
-func caught(t *testing.T, want string, something func()) {
+// caught wants that f panics with want.
+func caught(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
@@ -42,10 +42,10 @@ func caught(t *testing.T, want string, something func()) {
 			t.Errorf("panicked with %v want %v", got, want)
 		}
 	}()
-	something()
+	f()
 }
 
-// atOnce does something with each, in goroutines that begin together.
+// atOnce calls f for each element, in goroutines that begin together.
 func atOnce[T any](all []T, f func(T)) {
 	var wg sync.WaitGroup
 	begin := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// TestTurnsComeInOrder lets ten stand in line. Each has his turn a gap after the one before.
+// TestTurnsComeInOrder has ten callers wait. Each gets its turn one gap after the one before.
 func TestTurnsComeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := slow(t, backoff.Config{}, time.Second)
@@ -39,8 +39,8 @@ func TestTurnsComeInOrder(t *testing.T) {
 	})
 }
 
-// TestACancelledTurnIsTheNextOnes: whoever is next goes when the one before him would have, wherever in the line that was.
-func TestACancelledTurnIsTheNextOnes(t *testing.T) {
+// TestCanceledTurnGoesToTheNext, wherever in the queue the canceled call was.
+func TestCanceledTurnGoesToTheNext(t *testing.T) {
 	for cancelled := range 3 {
 		for _, when := range []time.Duration{1, 500 * time.Millisecond, 999 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestACancelledTurnIsTheNextOnes(t *testing.T) {
 	}
 }
 
-// TestACancelledTurnThatIsOverdue: the first in line is cancelled when his turn has come at that very moment, and the next has it at once.
-func TestACancelledTurnThatIsOverdue(t *testing.T) {
+// TestCanceledTurnThatIsOverdue cancels the first waiter at the moment of its turn: the next gets it at once.
+func TestCanceledTurnThatIsOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := slow(t, backoff.Config{}, time.Second)
 		begun := time.Now()
@@ -115,8 +115,8 @@ func crowd() int {
 	return 10_000
 }
 
-// TestManyCancelled: all workers return at once. The bubble fails if a goroutine is left.
-func TestManyCancelled(t *testing.T) {
+// TestManyCanceled wants that all workers return at once. The bubble fails if a goroutine is left.
+func TestManyCanceled(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		t.Run(mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestManyCancelled(t *testing.T) {
 	}
 }
 
-// TestManyAreServed: all workers get their turn at once if the delay is gone.
-func TestManyAreServed(t *testing.T) {
+// TestManyServed wants that all workers get their turn at once when the delay is 0.
+func TestManyServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := slow(t, backoff.Config{}, time.Hour)
 		begun := time.Now()
@@ -190,7 +190,7 @@ func TestCloseEndsAllWaiting(t *testing.T) {
 			_, _ = r.Close(), r.Close()
 			all.Wait()
 			if got := time.Since(begun); got != 0 || closed != 1 {
-				t.Errorf("Close: got workers back after %v, %d times told want at once, once", got, closed)
+				t.Errorf("Close: got workers back after %v, %d calls of Closed want at once, 1", got, closed)
 			}
 			if _, err := r.Wait(t.Context()); !errors.Is(err, backoff.ErrClosed) {
 				t.Errorf("Wait after Close: got %v want %v", err, backoff.ErrClosed)
@@ -213,8 +213,8 @@ func TestWaitWithAContextThatIsOver(t *testing.T) {
 	}
 }
 
-// TestAStepUpHoldsTheFirst lets the delay grow while somebody waits: he waits longer. And one down lets him go sooner.
-func TestAStepUpHoldsTheFirst(t *testing.T) {
+// TestStepChangesTheWait wants that a step up makes the first waiter wait longer, and a step down shorter.
+func TestStepChangesTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{
 			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, UpMultiplier: 10, MaxInterval: time.Minute,
@@ -241,8 +241,8 @@ func TestAStepUpHoldsTheFirst(t *testing.T) {
 	})
 }
 
-// TestRetryAfterHoldsThoseWhoWait already, for a shorter delay. Who waits for a longer one does so as before.
-func TestRetryAfterHoldsThoseWhoWait(t *testing.T) {
+// TestRetryAfterDelaysWaitingCalls with a shorter delay, and leaves those with a longer one.
+func TestRetryAfterDelaysWaitingCalls(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for _, tt := range []struct{ delay, after, want time.Duration }{
 			{time.Second, 5 * time.Second, 5 * time.Second},
@@ -278,7 +278,7 @@ func TestRetryAfterHoldsThoseWhoWait(t *testing.T) {
 	}
 }
 
-// TestRetryAfter is kept by all, up to MaxInterval, however long it is.
+// TestRetryAfter wants that all workers wait, up to MaxInterval.
 func TestRetryAfter(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for _, tt := range []struct{ after, want time.Duration }{
@@ -313,8 +313,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAShorterRetryAfterDoesNotShorten a longer one, and one of an older step counts too.
-func TestAShorterRetryAfterDoesNotShorten(t *testing.T) {
+// TestRetryAfterKeepsTheLongest, also if it comes with an outdated permit.
+func TestRetryAfterKeepsTheLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
 		a, b, c := wait(t, r), wait(t, r), wait(t, r)
