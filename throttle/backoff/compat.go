@@ -27,7 +27,10 @@ func (r *Responsive) GetMetrics() Metrics {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.statsLocked()
-	return Metrics{TotalInvocation: r.counters.invocations, TotalWentUp: s.Ups, TotalWentDown: s.Downs, TotalSlept: s.Slept, TotalSleepTime: s.SleepTime}
+	return Metrics{
+		TotalInvocation: r.counters.invocations, TotalWentUp: s.Ups, TotalWentDown: s.Downs,
+		TotalSlept: s.Slept, TotalSleepTime: s.SleepTime,
+	}
 }
 
 // SleepOnFailure records a call that was throttled, and waits before the next call. If several
@@ -90,8 +93,8 @@ func (r *Responsive) sleepOn(ctx context.Context) error {
 	return nil
 }
 
-// BackOff adapts a [Responsive] to libraries that retry and request the delay before each attempt, such
-// as cenkalti/backoff, whose interface BackOff it implements. Create one per operation with
+// BackOff adapts a [Responsive] to libraries that retry and request the delay before each attempt,
+// such as cenkalti/backoff, whose interface BackOff it implements. Create one per operation with
 // [Responsive.BackOff]; all of them share the delay of the Responsive.
 type BackOff struct {
 	responsive *Responsive

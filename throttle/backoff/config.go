@@ -42,46 +42,49 @@ const (
 	minDefaultIdle = 5 * time.Minute
 )
 
-// Config configures a [Responsive]. Only Name is required: every other zero field means its default.
-// Some defaults depend on Mode. [New] copies the Config.
+// Config configures a [Responsive]. Only Name is required: every other zero field means its
+// default. Some defaults depend on Mode. [New] copies the Config.
 type Config struct {
-	// Name identifies the service that is called. It labels all telemetry. Required, at most 255 bytes.
+	// Name identifies the service that is called. It labels all telemetry. Required, at most 255
+	// bytes.
 	Name string
 	// Mode selects how the delay is applied. Default Pace.
 	Mode Mode
 
-	// InitialInterval is the first delay and the shortest: a shorter one becomes 0. At least 1µs, at
-	// most MaxInterval. Default 100µs, in mode Sleep 500ms. A delay of 100µs finds rates of up to
-	// 10,000 calls per second.
+	// InitialInterval is the first delay and the shortest: a shorter one becomes 0. At least 1µs,
+	// at most MaxInterval. Default 100µs, in mode Sleep 500ms. A delay of 100µs finds rates of up
+	// to 10,000 calls per second.
 	InitialInterval time.Duration
 	// MaxInterval is the longest delay. At least InitialInterval, at most 24h. Default 30s, in mode
 	// Sleep 15min, or InitialInterval if that is longer.
 	MaxInterval time.Duration
-	// UpMultiplier makes the delay longer. More than 1, at most 100. Default 1.25, in mode Sleep 1.5.
-	// Up replaces it.
+	// UpMultiplier makes the delay longer. More than 1, at most 100. Default 1.25, in mode Sleep
+	// 1.5. Up replaces it.
 	UpMultiplier float64
-	// Up replaces UpMultiplier with another rule of growth: see [Linear] and [Exponential]. The result
-	// is limited to InitialInterval..MaxInterval. Default: Exponential with UpMultiplier.
+	// Up replaces UpMultiplier with another rule of growth: see [Linear] and [Exponential]. The
+	// result is limited to InitialInterval..MaxInterval. Default: Exponential with UpMultiplier.
 	Up Step
-	// DownMultiplier makes the delay shorter. More than 0, less than 1. Default 0.98, in mode Sleep 0.9.
+	// DownMultiplier makes the delay shorter. More than 0, less than 1. Default 0.98, in mode Sleep
+	// 0.9.
 	DownMultiplier float64
 	// DownMultiplierThreshold is the number of successes in a row that make the delay shorter, 1 to
 	// 1e6. Default 20, in mode Sleep 10.
 	DownMultiplierThreshold int
 
-	// RandomizationFactor is the largest random deviation of a wait, as a part of the delay: with 0.2
-	// a wait is 0.8 to 1.2 delays long. At most 1; negative means none. Default 0.3. The delay itself
-	// stays exact, and a wait is never longer than MaxInterval.
+	// RandomizationFactor is the largest random deviation of a wait, as a part of the delay: with
+	// 0.2 a wait is 0.8 to 1.2 delays long. At most 1; negative means none. Default 0.3. The delay
+	// itself stays exact, and a wait is never longer than MaxInterval.
 	RandomizationFactor float64
-	// MaxRandomization is the largest random deviation of a wait as a duration, at most 24h. Default 2min.
+	// MaxRandomization is the largest random deviation of a wait as a duration, at most 24h.
+	// Default 2min.
 	MaxRandomization time.Duration
 	// IdleReset is the time without a call after which the delay becomes 0. A waiting call prevents
 	// it. Default 5min, or twice MaxInterval if that is longer; negative means never.
 	IdleReset time.Duration
 
-	// Classify returns the outcome of a call of [Do] from the error of its function, which may be nil.
-	// It replaces the default, so end it with "return backoff.Classify(err)" for all errors that it
-	// does not treat specially. Default [Classify].
+	// Classify returns the outcome of a call of [Do] from the error of its function, which may be
+	// nil. It replaces the default, so end it with "return backoff.Classify(err)" for all errors
+	// that it does not treat specially. Default [Classify].
 	Classify func(error) Outcome
 	// Hooks are called when something happens. Default [DefaultHooks], at the time of New.
 	Hooks Hooks

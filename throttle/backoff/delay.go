@@ -19,7 +19,7 @@ type delay struct {
 	successes  int    // in a row, of this generation, since the last step
 	served     bool   // a call of this generation succeeded
 
-	atLimit    time.Duration // the last delay at which the service served some calls and throttled others
+	atLimit    time.Duration // last delay at which some calls succeeded and others were throttled
 	upsInRow   int           // steps up since the last success
 	recovering bool          // from an outage
 	previous   time.Duration // delay before the last step of the recovery

@@ -9,8 +9,8 @@
 //
 // A [Responsive] keeps one delay for all calls of a service. It is safe for any number of workers.
 // Each time the service throttles, the delay is multiplied by Config.UpMultiplier. After
-// Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier. A delay
-// below Config.InitialInterval becomes 0.
+// Config.DownMultiplierThreshold successes in a row it is multiplied by Config.DownMultiplier. A
+// delay below Config.InitialInterval becomes 0.
 //
 // # Modes
 //
@@ -23,28 +23,31 @@
 // # One step per overload
 //
 // An overloaded service throttles every call in flight. These calls must not each make the delay
-// longer. So each [Permit] has the generation of the delay that its call waited for, and only the
-// first throttled call of a generation makes a step up, which begins the next generation. Throttled
-// calls of older generations are counted, but make no step. Only successes of the present generation
-// count as successes in a row.
+// longer. The delay therefore has a generation, which grows with each step up. A [Permit] records
+// the generation that its call waited for. A throttled call makes a step up only if its generation
+// is the present one. In the same way, only successes of the present generation count as successes
+// in a row.
 //
 // # Retry-After
 //
 // An outcome made by [ThrottledFor] delays all workers, including those that already wait. If a
-// service asks for one second whenever it is at its limit, less than half of its capacity may be used.
+// service asks for one second whenever it is at its limit, less than half of its capacity may be
+// used.
 //
 // # Several processes
 //
 // Processes that call the same service each keep their own delay. Together they find its rate, but
-// they may share it unevenly: a process that is ahead tends to get further ahead, and may take nearly
-// all of the capacity. Use a shared token bucket (throttle/bucket) if every process needs a share.
+// they may share it unevenly: a process that is ahead tends to get further ahead, and may take
+// nearly all of the capacity. Use a shared token bucket (throttle/bucket) if every process needs a
+// share.
 //
 // # Recovery from an outage
 //
-// An outage drives the delay up to Config.MaxInterval, far beyond the right delay. Steps down of a few
-// percent would then take long. In mode Pace, after eight or more steps up without a success, each success
-// therefore divides the delay by four. This ends near the delay at which the service last served some
-// calls and throttled others. If a call is throttled on the way, the delay goes back by one step.
+// An outage drives the delay up to Config.MaxInterval, far beyond the right delay. Steps down of a
+// few percent would then take long. In mode Pace, after eight or more steps up without a success,
+// each success therefore divides the delay by four. This ends near the delay at which the service
+// last served some calls and throttled others. If a call is throttled on the way, the delay goes
+// back by one step.
 //
 // A delay without calls for Config.IdleReset becomes 0.
 package backoff

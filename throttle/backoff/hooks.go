@@ -57,7 +57,8 @@ type SleepEvent struct {
 	Err        error         // nil, the context's error, or ErrClosed
 }
 
-// String describes the wait, such as "backoff orders-table: waited 1s", with the error if it failed.
+// String describes the wait, such as "backoff orders-table: waited 1s", with the error if it
+// failed.
 func (e SleepEvent) String() string {
 	text := fmt.Sprintf("backoff %s: waited %v", e.Responsive.Name(), e.Duration)
 	if e.Err != nil {
@@ -81,8 +82,8 @@ func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
 // DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
 func DefaultHooks() Hooks { return defaultHooks.Get() }
 
-// JoinHooks returns hooks that call each of the given hooks, in order. A field that is nil in all of
-// them stays nil.
+// JoinHooks returns hooks that call each of the given hooks, in order. A field that is nil in all
+// of them stays nil.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {

@@ -10,14 +10,15 @@ import (
 // logInterval is the shortest time between two warnings about one Responsive.
 const logInterval = time.Minute
 
-// LogHooks returns hooks that log when the delay is at its maximum: Config.MaxInterval, or the longest
-// delay of Config.Up if that is shorter. The service then throttles nearly all calls. It logs:
+// LogHooks returns hooks that log when the delay is at its maximum: Config.MaxInterval, or the
+// longest delay of Config.Up if that is shorter. The service then throttles nearly all calls. It
+// logs:
 //   - a warning when the delay reaches its maximum
 //   - an info line when the delay is below it again, with the time in between
 //
 // Both lines have the numbers of calls that succeeded and that were throttled since the last line.
-// Each Responsive logs at most one warning per minute. If the delay reaches its maximum more often, the
-// next warning has the number of suppressed ones. A nil logger means slog.Default().
+// Each Responsive logs at most one warning per minute. If the delay reaches its maximum more often,
+// the next warning has the number of suppressed ones. A nil logger means slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
@@ -26,7 +27,8 @@ func LogHooks(logger *slog.Logger) Hooks {
 	return Hooks{Closed: l.closed, Stepped: l.stepped}
 }
 
-// maximumLog holds an episode for each Responsive whose delay was at its maximum since it was created.
+// maximumLog holds an episode for each Responsive whose delay was at its maximum since it was
+// created.
 type maximumLog struct {
 	logger   *slog.Logger
 	mu       sync.Mutex
@@ -80,8 +82,8 @@ func (l *maximumLog) closed(r *Responsive) {
 	delete(l.episodes, r)
 }
 
-// next begins or ends the episode with a step, and returns a function that logs it. It returns nil if
-// there is nothing to log.
+// next begins or ends the episode with a step, and returns a function that logs it. It returns nil
+// if there is nothing to log.
 func (e *episode) next(step StepEvent, atMaximum bool, now time.Time) func(*slog.Logger) {
 	switch {
 	case atMaximum == e.open:
@@ -96,7 +98,8 @@ func (e *episode) next(step StepEvent, atMaximum bool, now time.Time) func(*slog
 	r.mu.Lock()
 	stats := r.statsLocked()
 	r.mu.Unlock()
-	level, message, detail := slog.LevelInfo, "backoff: delay is below its maximum again", slog.Duration("duration", now.Sub(e.began))
+	level, message := slog.LevelInfo, "backoff: delay is below its maximum again"
+	detail := slog.Duration("duration", now.Sub(e.began))
 	if atMaximum {
 		level, message = slog.LevelWarn, "backoff: service throttles nearly all calls, delay is at its maximum"
 		detail = slog.Uint64("suppressed", e.suppressed)
@@ -105,7 +108,8 @@ func (e *episode) next(step StepEvent, atMaximum bool, now time.Time) func(*slog
 	successes, throttled := stats.Successes-e.logged.Successes, stats.Throttled-e.logged.Throttled
 	e.open, e.logged = atMaximum, stats
 	return func(logger *slog.Logger) {
-		logger.LogAttrs(context.Background(), level, message, slog.String("backoff", r.config.Name), slog.String("mode", r.config.Mode.String()),
-			slog.Duration("delay", step.To), slog.Uint64("successes", successes), slog.Uint64("throttled", throttled), detail)
+		logger.LogAttrs(context.Background(), level, message,
+			slog.String("backoff", r.config.Name), slog.String("mode", r.config.Mode.String()), slog.Duration("delay", step.To),
+			slog.Uint64("successes", successes), slog.Uint64("throttled", throttled), detail)
 	}
 }

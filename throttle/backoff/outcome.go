@@ -10,15 +10,16 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Outcome is the result of a call, as far as it matters for the delay: Ignored, Success, Throttled, or
-// the result of [ThrottledFor]. The zero Outcome is Ignored. Compare Outcomes with ==, and use
+// Outcome is the result of a call, as far as it matters for the delay: Ignored, Success, Throttled,
+// or the result of [ThrottledFor]. The zero Outcome is Ignored. Compare Outcomes with ==, and use
 // [Outcome.IsThrottled] to find both forms of Throttled.
 //
 // Do not use the integers behind the values. They are integers so that Success can be a constant.
 type Outcome int64
 
 const (
-	// Ignored means that the call does not affect the delay: it was not made, or its caller gave up.
+	// Ignored means that the call does not affect the delay: it was not made, or its caller gave
+	// up.
 	Ignored Outcome = 0
 	// Success means that the service did its work, even if it returned an ordinary error.
 	Success Outcome = -1
@@ -27,9 +28,9 @@ const (
 	// Positive values are Throttled with a Retry-After, in nanoseconds.
 )
 
-// ThrottledFor returns Throttled with the time that the service asked callers to wait, such as that of
-// a Retry-After header. All workers wait for that long, but not longer than Config.MaxInterval. It
-// returns Throttled if d is not positive.
+// ThrottledFor returns Throttled with the time that the service asked callers to wait, such as that
+// of a Retry-After header. All workers wait for that long, but not longer than Config.MaxInterval.
+// It returns Throttled if d is not positive.
 func ThrottledFor(d time.Duration) Outcome {
 	if d <= 0 {
 		return Throttled
@@ -56,11 +57,12 @@ func (o Outcome) IsThrottled() bool { return o == Throttled || o > 0 }
 // RetryAfter returns the duration given to [ThrottledFor], or 0 for every other Outcome.
 func (o Outcome) RetryAfter() time.Duration { return max(0, time.Duration(o)) }
 
-// Classify returns the outcome of a call from its error, by the rules of [throttle.DefaultClassify]:
+// Classify returns the outcome of a call from its error, by the rules of
+// [throttle.DefaultClassify]:
 //   - An error that a throttle counts as rejected is Throttled. If it contains a
 //     faults.AvailabilityFailure with a RetryDelay, the Outcome is ThrottledFor that delay.
-//   - The error of a call that did not reach the service is Ignored: errors.Is(err, [throttle.ErrShed])
-//     is true for it.
+//   - The error of a call that did not reach the service is Ignored: errors.Is(err,
+//     [throttle.ErrShed]) is true for it.
 //   - The error of a call that its caller canceled is Ignored.
 //   - Nil and every other error is Success.
 func Classify(err error) Outcome {
@@ -73,8 +75,8 @@ func Classify(err error) Outcome {
 	return Ignored
 }
 
-// retryDelay returns the delay of an availability failure in err, or 0. It returns 0 too if a method
-// of an error panics, such as that of a nil pointer.
+// retryDelay returns the delay of an availability failure in err, or 0. It returns 0 too if a
+// method of an error panics, such as that of a nil pointer.
 func retryDelay(err error) (d time.Duration) {
 	defer func() { _ = recover() }()
 	if failure, ok := faults.AsUnavailable(err); ok && failure != nil {

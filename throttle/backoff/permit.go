@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Permit allows one call. Report the result of the call with Done. If Done is not called, the call is
-// not counted and has no other effect. Done of the zero Permit does nothing.
+// Permit allows one call. Report the result of the call with Done. If Done is not called, the call
+// is not counted and has no other effect. Done of the zero Permit does nothing.
 type Permit struct {
 	responsive *Responsive
 	state      *permitState
@@ -15,8 +15,8 @@ type Permit struct {
 	generation uint64 // of the delay that the call waited for
 }
 
-// permitState records whether a permit is done. States are pooled: uses grows with each Done, so that a
-// copy of an older permit no longer matches.
+// permitState records whether a permit is done. States are pooled: uses grows with each Done, so
+// that a copy of an older permit no longer matches.
 type permitState struct{ uses atomic.Uint64 }
 
 func (r *Responsive) newPermit(generation uint64) Permit {
@@ -33,8 +33,8 @@ func (p Permit) Done(o Outcome) {
 	p.responsive.record(p.generation, o)
 }
 
-// record counts the outcome of a call that waited for the delay of a generation, and makes a step if
-// it is time.
+// record counts the outcome of a call that waited for the delay of a generation, and makes a step
+// if it is time.
 func (r *Responsive) record(generation uint64, o Outcome) {
 	r.mu.Lock()
 	r.counters.record(o)
@@ -71,8 +71,8 @@ func (r *Responsive) retryAfter(now time.Time, d time.Duration) {
 }
 
 // Do waits for the caller's turn, calls f, and records the outcome that Config.Classify returns for
-// the error of f. It returns that error. If the wait fails, Do returns the error of [Responsive.Wait]
-// and does not call f. A panic of f propagates, and the call is Ignored.
+// the error of f. It returns that error. If the wait fails, Do returns the error of
+// [Responsive.Wait] and does not call f. A panic of f propagates, and the call is Ignored.
 func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) error {
 	if f == nil {
 		return errNoFunction
@@ -91,8 +91,8 @@ func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) erro
 	return err
 }
 
-// Do is [Responsive.Do] for a function that returns a value. The outcome of the call is the result of
-// classify for the error of f, which may be nil. If classify is nil, Do uses Config.Classify.
+// Do is [Responsive.Do] for a function that returns a value. The outcome of the call is the result
+// of classify for the error of f, which may be nil. If classify is nil, Do uses Config.Classify.
 func Do[T any](ctx context.Context, r *Responsive, classify func(error) Outcome, f func(context.Context) (T, error)) (value T, err error) {
 	if f == nil {
 		return value, errNoFunction

@@ -8,8 +8,8 @@ import (
 // maxCatchUp limits how much of a late wake-up the next gap makes up for: timers fire late.
 const maxCatchUp = 10 * time.Millisecond
 
-// queue holds the calls that wait in mode Pace, in the order in which they came, and the time of the
-// next turn. Only the first waiter has a timer. The lock of Responsive guards it.
+// queue holds the calls that wait in mode Pace, in the order in which they came, and the time of
+// the next turn. Only the first waiter has a timer. The lock of Responsive guards it.
 type queue struct {
 	waiters list.List // of *waiter
 	last    time.Time // when the last turn was due

@@ -28,8 +28,8 @@ type Responsive struct {
 	counters   counters
 }
 
-// New returns a Responsive without a delay. If fields of c are invalid, it returns an error that names
-// each of them, its value and its range.
+// New returns a Responsive without a delay. If fields of c are invalid, it returns an error that
+// names each of them, its value and its range.
 func New(c Config) (*Responsive, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -45,8 +45,8 @@ func New(c Config) (*Responsive, error) {
 	return r, nil
 }
 
-// Must returns r, or panics if err is not nil. Use it for a Responsive that is created when the program
-// starts.
+// Must returns r, or panics if err is not nil. Use it for a Responsive that is created when the
+// program starts.
 func Must(r *Responsive, err error) *Responsive {
 	if err != nil {
 		panic(err)
@@ -202,7 +202,7 @@ func (r *Responsive) endStep(step *StepEvent) {
 		r.counters.ups++
 	}
 	r.queue.gap = r.delay.randomized(rand.Float64())
-	if step.From == 0 || step.To == 0 { // the time of the last turn is unknown, or reserved turns are void
+	if step.From == 0 || step.To == 0 { // there was no last turn, or reserved turns are void
 		r.queue.last = time.Now()
 	}
 	r.queue.wakeFirst()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Wait waits for the caller's turn, and returns a permit for one call. If ctx ends first, Wait returns
-// its error, and the turn goes to the next caller at once. After [Responsive.Close] it returns
-// [ErrClosed].
+// Wait waits for the caller's turn, and returns a permit for one call. If ctx ends first, Wait
+// returns its error, and the turn goes to the next caller at once. After [Responsive.Close] it
+// returns [ErrClosed].
 func (r *Responsive) Wait(ctx context.Context) (Permit, error) {
 	ctx, err := r.checkArgs(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Responsive) untilRetry(now time.Time) time.Duration {
 // waitTurn waits in the queue of mode Pace, until all earlier callers had their turn and the gap
 // after the last is over.
 func (r *Responsive) waitTurn(ctx context.Context, now time.Time) (generation uint64, waited bool, err error) {
-	r.resetIdle(now) // before this call enters the queue: if a hook panics, there is nothing to undo
+	r.resetIdle(now) // before this call enters the queue, because a hook may panic
 	var self *list.Element
 	for {
 		left, generation := r.tryTurn(&self, now)
@@ -101,8 +101,8 @@ func (r *Responsive) waitTurn(ctx context.Context, now time.Time) (generation ui
 	}
 }
 
-// tryTurn takes the caller's turn if it is due. Otherwise it returns the time left, and sets self to a
-// new entry of the queue if it is nil.
+// tryTurn takes the caller's turn if it is due. Otherwise it returns the time left, and sets self
+// to a new entry of the queue if it is nil.
 func (r *Responsive) tryTurn(self **list.Element, now time.Time) (left time.Duration, generation uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,8 +118,8 @@ func (r *Responsive) tryTurn(self **list.Element, now time.Time) (left time.Dura
 // untilWoken is the sleep of a waiter that is not the first of the queue: another call wakes it.
 const untilWoken = time.Duration(math.MaxInt64)
 
-// takeTurn takes the turn of self, and removes self from the queue. If the turn is not due, it returns
-// the time left instead. The caller holds the lock.
+// takeTurn takes the turn of self, and removes self from the queue. If the turn is not due, it
+// returns the time left instead. The caller holds the lock.
 func (r *Responsive) takeTurn(self *list.Element, now time.Time) time.Duration {
 	if r.queue.waiters.Front() != self {
 		return untilWoken
@@ -197,8 +197,8 @@ func (r *Responsive) continueSleep(s *sleeper, now time.Time) (left time.Duratio
 	return r.sleepLeft(s, now)
 }
 
-// sleepLeft returns the time left to sleep, and the channel that wakes s. After a Reset the delay of
-// s is over. The caller holds the lock.
+// sleepLeft returns the time left to sleep, and the channel that wakes s. After a Reset the delay
+// of s is over. The caller holds the lock.
 func (r *Responsive) sleepLeft(s *sleeper, now time.Time) (left time.Duration, wake <-chan struct{}) {
 	if s.resets != r.resets {
 		*s = sleeper{until: now, generation: r.delay.generation, resets: r.resets}
@@ -218,8 +218,8 @@ func (r *Responsive) wakeSleepers() {
 	}
 }
 
-// reserve returns how long a caller must wait that waits outside, and the generation of the delay. It
-// records a call at the end of that wait.
+// reserve returns how long a caller must wait that waits outside, and the generation of the delay.
+// It records a call at the end of that wait.
 func (r *Responsive) reserve(now time.Time) (d time.Duration, generation uint64) {
 	r.update(func() {
 		r.resetIdleLocked(now)
@@ -236,7 +236,7 @@ func (r *Responsive) reserveLocked(now time.Time) time.Duration {
 		return max(gap, untilRetry)
 	}
 	due := r.queue.next(r.retryAt)
-	if waiting := r.queue.waiters.Len(); waiting > 0 { // do not overtake the queue: estimate, and reserve no turn
+	if waiting := r.queue.waiters.Len(); waiting > 0 { // do not overtake the queue: estimate only
 		return min(due.Sub(now)+time.Duration(waiting)*r.delay.interval, r.config.MaxInterval)
 	}
 	if latest := now.Add(r.config.MaxInterval); due.After(latest) {
