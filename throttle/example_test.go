@@ -316,9 +316,9 @@ func ExampleTrust() {
 	// "" is low
 }
 
-// Most servers trust nobody, and say what everybody gets. The zero Trust would give them High.
-func ExampleTrust_nobody() {
-	trust := throttle.Trust{Default: throttle.Medium}
+// Most servers trust no sender. The zero Trust gives every call Medium.
+func ExampleTrust_zero() {
+	var trust throttle.Trust
 	fmt.Println(trust.Accept(ctx, "high"), trust.Accept(ctx, ""))
 	// Output:
 	// medium medium

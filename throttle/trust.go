@@ -2,28 +2,47 @@ package throttle
 
 import "context"
 
-// Trust decides about priorities that arrive from elsewhere, in a header, in metadata or in baggage. A stranger who could
-// name his own priority would name the highest, so the zero Trust trusts nobody. But it gives everybody High, the zero Priority:
-// set Default.
+// Trust decides which priority an incoming call gets. The sender names a priority in a header, in
+// metadata or in baggage; Trust accepts or replaces it. The zero Trust trusts no sender: every call
+// gets Medium.
+//
+// Accept never gives High to a call without a trusted word. If your code knows that such a call
+// matters most, set its priority there: with [WithPriority] after Accept, or with the Priority
+// function of httpthrottle.MiddlewareConfig or grpcthrottle.ServerConfig.
 type Trust struct {
-	// Peer reports whether the sender behind ctx may say how much its calls matter. Judge by what the sender
-	// cannot make up: a client certificate, a private listener; never by another header. Nil trusts nobody.
+	// Peer reports whether the sender of the call may name its priority. Decide by a property that
+	// the sender cannot forge: a client certificate or a private listener, not another header.
+	// Default nil: no sender is trusted.
 	Peer func(context.Context) bool
-	// Ceiling is the highest priority that a trusted sender can ask for. It may ask for less.
+	// Ceiling is the highest priority that a trusted sender can get. A sender may name a lower one.
+	// Default High: no limit.
 	Ceiling Priority
-	// Default is the priority of everyone else: untrusted, silent or unintelligible. Nobody of them gets more than the Ceiling, so one that
-	// is higher means the Ceiling. Set it: its zero value is High, and so is the Ceiling's. One that is no priority, such as -1, means the
-	// least important there is, "p15": a mistake promotes nobody.
+	// Default is the priority of every other call: its sender is not trusted, or it names no valid
+	// priority. Default, and zero: Medium. If it is higher than the Ceiling, the call gets the
+	// Ceiling. A value out of range, such as -1, means the lowest priority, "p15".
 	Default Priority
 }
 
-// Accept returns the priority for a call that arrived with word. A trusted sender's word counts up to the Ceiling; any other
-// sender, and any word that is not exactly one of [Priority.String], an empty or a repeated one included, gets the Default, up to the
-// Ceiling too.
+// Accept returns the priority of a call that arrived with word. If word is a valid priority and the
+// sender is trusted, that is the priority it names, at most the Ceiling. Otherwise it is the Default,
+// at most the Ceiling. A valid word is exactly one of [Priority.String]. An empty or a repeated word
+// is not valid. Accept calls Peer at most once, and only for a valid word.
 func (t Trust) Accept(ctx context.Context, word string) Priority {
+	if t.Peer == nil || word == "" {
+		return max(t.defaultPriority(), t.Ceiling)
+	}
 	p, ok := priorityOf(word)
-	if !ok || t.Peer == nil || !t.Peer(ctx) {
-		p, _ = ClampPriority(t.Default, MaxPriorities)
+	if !ok || !t.Peer(ctx) {
+		p = t.defaultPriority()
 	}
 	return max(p, t.Ceiling)
+}
+
+// defaultPriority returns the Default of Trust, or the priority that a zero or invalid one means.
+func (t Trust) defaultPriority() Priority {
+	if t.Default == High {
+		return Medium
+	}
+	p, _ := ClampPriority(t.Default, MaxPriorities)
+	return p
 }

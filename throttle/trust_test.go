@@ -8,12 +8,12 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// knows is a Trust.Peer that trusts everyone or nobody.
+// knows returns a Trust.Peer that trusts every sender or none.
 func knows(trusted bool) func(context.Context) bool {
 	return func(context.Context) bool { return trusted }
 }
 
-func TestTrustCapsWhatIsAskedFor(t *testing.T) {
+func TestTrust_Accept(t *testing.T) {
 	trusting := throttle.Trust{Peer: knows(true), Ceiling: throttle.Important, Default: throttle.Low}
 	wary := throttle.Trust{Peer: knows(false), Ceiling: throttle.Important, Default: throttle.Low}
 	for name, c := range map[string]struct {
@@ -33,11 +33,17 @@ func TestTrustCapsWhatIsAskedFor(t *testing.T) {
 		"untrusted":                       {wary, "high", throttle.Low},
 		"untrusted, asks for less":        {wary, "p7", throttle.Low},
 		"untrusted, silent":               {wary, "", throttle.Low},
-		"nobody is trusted without Peer":  {throttle.Trust{Default: throttle.Medium}, "high", throttle.Medium},
+		"no Peer":                         {throttle.Trust{Default: throttle.Medium}, "high", throttle.Medium},
 		"trusted, default above ceiling":  {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "", throttle.Low},
 		"stranger, default above ceiling": {throttle.Trust{Peer: knows(false), Ceiling: throttle.Low, Default: throttle.Medium}, "high", throttle.Low},
-		"nobody, default above ceiling":   {throttle.Trust{Ceiling: throttle.Low, Default: throttle.Medium}, "high", throttle.Low},
-		"all forgotten":                   {throttle.Trust{}, "low", throttle.High},
+		"no Peer, default above ceiling":  {throttle.Trust{Ceiling: throttle.Low, Default: throttle.Medium}, "high", throttle.Low},
+		"zero, low":                       {throttle.Trust{}, "low", throttle.Medium},
+		"zero, high":                      {throttle.Trust{}, "high", throttle.Medium},
+		"zero, silent":                    {throttle.Trust{}, "", throttle.Medium},
+		"zero default, trusted, silent":   {throttle.Trust{Peer: knows(true), Ceiling: throttle.Important}, "", throttle.Medium},
+		"zero default, trusted, high":     {throttle.Trust{Peer: knows(true)}, "high", throttle.High},
+		"zero default, untrusted":         {throttle.Trust{Peer: knows(false), Ceiling: throttle.Important}, "high", throttle.Medium},
+		"zero default above ceiling":      {throttle.Trust{Ceiling: throttle.Low}, "high", throttle.Low},
 		"trusted, word above low ceiling": {throttle.Trust{Peer: knows(true), Ceiling: throttle.Low, Default: throttle.Medium}, "medium", throttle.Low},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +52,7 @@ func TestTrustCapsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestThePeerIsJudgedByTheContext(t *testing.T) {
+func TestTrust_PeerSeesTheContext(t *testing.T) {
 	type key struct{}
 	trust := throttle.Trust{
 		Peer:    func(ctx context.Context) bool { return ctx.Value(key{}) == "our own" },
@@ -56,32 +62,31 @@ func TestThePeerIsJudgedByTheContext(t *testing.T) {
 	equal(t, "our own", trust.Accept(context.WithValue(context.Background(), key{}, "our own"), "high"), throttle.High)
 }
 
-// TestStrangersDoNotOutrankTheTrusted forgets the Default beside a Ceiling. What a trusted sender cannot ask for, no stranger may get
-// for nothing.
-func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
+// An untrusted sender never gets a higher priority than a trusted one can name.
+func TestTrust_UntrustedNeverAboveTrusted(t *testing.T) {
 	for _, ceiling := range []throttle.Priority{throttle.High, throttle.Important, throttle.Medium, throttle.Low} {
 		trusted := throttle.Trust{Peer: knows(true), Ceiling: ceiling}
 		stranger := throttle.Trust{Peer: knows(false), Ceiling: ceiling}
 		for _, word := range []string{"high", "low", "", "urgent"} {
 			best, got := trusted.Accept(t.Context(), "high"), stranger.Accept(t.Context(), word)
 			if got < best {
-				t.Errorf("Trust{Ceiling: %v}, %q: got %v for a stranger, and at best %v for a trusted sender", ceiling, word, got, best)
+				t.Errorf("Trust{Ceiling: %v}, %q: got %v for an untrusted sender, and at best %v for a trusted sender", ceiling, word, got, best)
 			}
 		}
 	}
 }
 
-// TestAMistakenDefaultPromotesNobody: a priority out of range, from a file of settings say, means the least important one.
-func TestAMistakenDefaultPromotesNobody(t *testing.T) {
+// A Default out of range means the lowest priority.
+func TestTrust_DefaultOutOfRange(t *testing.T) {
 	for _, wrong := range []throttle.Priority{-1, -128, 16, 127} {
 		for name, c := range map[string]struct {
 			trust throttle.Trust
 			word  string
 		}{
-			"nobody is trusted": {throttle.Trust{Default: wrong}, "high"},
-			"untrusted":         {throttle.Trust{Peer: knows(false), Default: wrong}, "high"},
-			"trusted, silent":   {throttle.Trust{Peer: knows(true), Default: wrong}, ""},
-			"below a ceiling":   {throttle.Trust{Ceiling: throttle.Low, Default: wrong}, "high"},
+			"no Peer":         {throttle.Trust{Default: wrong}, "high"},
+			"untrusted":       {throttle.Trust{Peer: knows(false), Default: wrong}, "high"},
+			"trusted, silent": {throttle.Trust{Peer: knows(true), Default: wrong}, ""},
+			"below a ceiling": {throttle.Trust{Ceiling: throttle.Low, Default: wrong}, "high"},
 		} {
 			equal(t, fmt.Sprintf("%s, %d", name, int8(wrong)), c.trust.Accept(t.Context(), c.word), 15)
 		}
@@ -101,11 +106,14 @@ func FuzzTrust(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word string, trusted bool, ceiling, def int8) {
 		trust := throttle.Trust{Peer: knows(trusted), Ceiling: throttle.Priority(ceiling), Default: throttle.Priority(def)}
 		got := trust.Accept(context.Background(), word)
-		others, _ := throttle.ClampPriority(trust.Default, 16)
+		others, _ := throttle.ClampPriority(trust.Default, throttle.MaxPriorities)
+		if def == 0 {
+			others = throttle.Medium
+		}
 		asked, invalid := throttle.ParsePriority(word)
 		switch {
 		case !trusted || invalid != nil:
-			equal(t, "Accept of who is not to be believed", got, max(others, trust.Ceiling))
+			equal(t, "Accept without a trusted word", got, max(others, trust.Ceiling))
 		case got < trust.Ceiling:
 			t.Errorf("Accept(%q): got %v want nothing above %v", word, got, trust.Ceiling)
 		case got < asked:

@@ -120,11 +120,11 @@ func TestAcceptWithAMistakenCeiling(t *testing.T) {
 	}
 }
 
-// A Default that was forgotten gives strangers no more than the ceiling.
+// Without a Default, an untrusted call gets Medium.
 func TestAcceptWithoutDefault(t *testing.T) {
 	for _, said := range []string{"", ours + "high", ours + "urgent"} {
 		ctx := priority.Accept(carrying(said), throttle.Trust{Peer: knows(false), Ceiling: throttle.Important})
-		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Important)
+		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Medium)
 		equal(t, "onward", onward(ctx), "")
 	}
 }

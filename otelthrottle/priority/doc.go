@@ -13,7 +13,7 @@
 // where every throttle finds it. [Accept] does the same for other transports, once the baggage is in the context.
 //
 //	// Open to the world: whatever a request says about itself, it is medium until a handler knows better.
-//	public := priority.Middleware(throttle.Trust{Default: throttle.Medium})
+//	public := priority.Middleware(throttle.Trust{})
 //
 //	// Behind the frontends: what they say counts, up to important.
 //	private := priority.Middleware(throttle.Trust{Peer: frontend, Ceiling: throttle.Important, Default: throttle.Low})

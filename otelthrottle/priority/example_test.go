@@ -37,7 +37,7 @@ func Example() {
 	client := &http.Client{Transport: priority.NewTransport(nil, func(r *http.Request) bool {
 		return "http://"+r.URL.Host == backend.URL // nobody else learns how much our calls matter
 	})}
-	public := priority.Middleware(throttle.Trust{Default: throttle.Medium})
+	public := priority.Middleware(throttle.Trust{})
 	frontend := httptest.NewServer(public(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		if r.URL.Path == "/checkout" {

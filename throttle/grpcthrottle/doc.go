@@ -14,10 +14,7 @@
 // A server sheds what it could not serve itself, before its handlers begin. That takes handlers which say so: with the code
 // Unavailable or ResourceExhausted, a fault of these kinds, or by exceeding the deadline.
 //
-//	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
-//		Throttle: throttle.Config{Name: "shop"},
-//		Trust:    throttle.Trust{Default: throttle.Medium},
-//	})
+//	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "shop"}})
 //	...
 //	s := grpc.NewServer(server.ServerOptions()...)
 //

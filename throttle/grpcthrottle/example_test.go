@@ -88,7 +88,6 @@ func ExampleNewClient() {
 func ExampleNewServer() {
 	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "shop", Rand: func() float64 { return 0 }},
-		Trust:    throttle.Trust{Default: throttle.Medium}, // whatever strangers say
 	}))
 	defer server.Close()
 	dialer, stop := served(&shop{buy: func(context.Context, string) (string, error) {
@@ -155,7 +154,7 @@ func Example() {
 		}
 		answer, err := ask(ctx, frontend, item)
 		return at + ", " + answer, err
-	}}, guard(throttle.Trust{Default: throttle.Medium})...)
+	}}, guard(throttle.Trust{})...)
 	defer stopEdge()
 	edge := connect("passthrough:///edge", toEdge)
 	defer edge.Close()

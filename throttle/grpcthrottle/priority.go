@@ -53,7 +53,7 @@ func say(ctx context.Context, word string) context.Context {
 func hear(ctx context.Context, trust throttle.Trust) (heard context.Context, p throttle.Priority, believed bool) {
 	said := metadata.ValueFromIncomingContext(ctx, PriorityKey)
 	if len(said) == 0 {
-		return ctx, max(trust.Default, trust.Ceiling), false // as Accept has it of strangers
+		return ctx, trust.Accept(ctx, ""), false
 	}
 	word, peer := "", trust.Peer
 	if len(said) == 1 {

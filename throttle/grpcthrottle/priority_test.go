@@ -117,8 +117,8 @@ func TestPriorityOfContextFirst(t *testing.T) {
 	})
 }
 
-// TestStrangersDoNotOutrankTheTrusted forgets the Default beside a Ceiling.
-func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
+// Without a Default, an untrusted call gets Medium, at most the Ceiling.
+func TestPriority_ZeroTrustDefault(t *testing.T) {
 	stranger := func(context.Context) bool { return false }
 	for _, ceiling := range []throttle.Priority{throttle.High, throttle.Important, throttle.Low} {
 		server := newServer(t, grpcthrottle.ServerConfig{
@@ -127,8 +127,8 @@ func TestStrangersDoNotOutrankTheTrusted(t *testing.T) {
 		for _, said := range [][]string{nil, {"high"}, {"high", "high"}, {"urgent"}} {
 			ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{grpcthrottle.PriorityKey: said})
 			_, err := server.UnaryInterceptor()(ctx, nil, &grpc.UnaryServerInfo{FullMethod: buy}, func(ctx context.Context, _ any) (any, error) {
-				if got := throttle.PriorityFromContext(ctx, 99); got != ceiling {
-					t.Errorf("Trust{Ceiling: %v}, a stranger says %q: got %v want no more than the ceiling", ceiling, said, got)
+				if got, want := throttle.PriorityFromContext(ctx, 99), max(throttle.Medium, ceiling); got != want {
+					t.Errorf("Trust{Ceiling: %v}, an untrusted sender names %q: got %v want %v", ceiling, said, got, want)
 				}
 				return nil, nil
 			})

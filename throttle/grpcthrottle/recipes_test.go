@@ -15,7 +15,6 @@ import (
 func Example_recipes() {
 	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "incoming"},
-		Trust:    throttle.Trust{Default: throttle.Medium}, // whatever strangers say
 	}))
 	s := grpc.NewServer(server.ServerOptions()...)
 	s.Stop() // there is a whole one below

@@ -18,8 +18,7 @@ const longestDelay = time.Hour
 // defaultRetryAfter is when to try again after a shed.
 const defaultRetryAfter = time.Second
 
-// ServerConfig says how a server's calls are throttled. Set Trust.Default or Priority, or every call is High; of the rest only Throttle.Name
-// is required. [NewServer] copies it.
+// ServerConfig configures how a server's calls are throttled. Only Throttle.Name is required. [NewServer] copies it.
 type ServerConfig struct {
 	// Throttle is how each throttle behaves. Its Name is required.
 	Throttle throttle.Config
@@ -27,12 +26,12 @@ type ServerConfig struct {
 	Group throttle.GroupConfig
 	// Key says which calls share a throttle. They should share what runs out. Default: those of the same method.
 	Key func(context.Context, RPC) string
-	// Trust decides about priorities that calls bring in their metadata, as [PriorityKey]. Its Peer finds the sender with
-	// peer.FromContext. A context that carries a priority already, from an interceptor before ours, keeps it. A Ceiling or a Default that
-	// is no priority is an error of [NewServer].
+	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find the sender with peer.FromContext.
+	// The zero Trust trusts no sender: every call is Medium. If an earlier interceptor put a priority into the context, the call keeps
+	// that one. NewServer returns an error if Ceiling or Default is not a priority.
 	Trust throttle.Trust
-	// Priority is that of calls that bring none, or none that is trusted. Trust.Ceiling is not for what it returns. Default: Trust.Default,
-	// up to that.
+	// Priority returns the priority of a call without a trusted one. It may return any priority, High too: Trust.Ceiling does not
+	// limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
 	// RetryAfter is what callers that were shed are told to wait, at most 1 h. Default 1 s.
 	RetryAfter time.Duration
