@@ -119,7 +119,7 @@ func httpServers() []*subject {
 			return nil
 		}
 	}
-	ours := httpthrottle.Middleware(bench(throttle.Config{}), httpthrottle.MiddlewareConfig{Default: throttle.Medium})(handler)
+	ours := httpthrottle.Middleware(bench(throttle.Config{}), httpthrottle.MiddlewareConfig{})(handler)
 	return []*subject{{name: bareHandler, op: serve(handler), pair: true}, {name: ourMiddleware, op: serve(ours), pair: true}}
 }
 
@@ -145,7 +145,7 @@ func grpcServers() []*subject {
 	ctx, info := context.Background(), &grpc.UnaryServerInfo{FullMethod: "/bench.Service/Method"}
 	handler := func(context.Context, any) (any, error) { return nil, nil }
 	ours := sure(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
-		Throttle: throttle.Config{Name: "bench"}, Trust: throttle.Trust{Default: throttle.Medium},
+		Throttle: throttle.Config{Name: "bench"},
 	})).UnaryInterceptor()
 	return []*subject{
 		{name: bareUnary, pair: true, op: func() error {

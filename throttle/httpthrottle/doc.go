@@ -29,7 +29,7 @@
 //
 // [Middleware] wraps an [http.Handler], in front of a mux or around one route:
 //
-//	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+//	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 //	http.ListenAndServe(address, serve(mux))
 //
 // A request that is shed gets 503 Service Unavailable with a Retry-After. What the throttle learns is what the handler says: let

@@ -56,7 +56,7 @@ func ExampleMiddleware() {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no database connection is free", http.StatusServiceUnavailable)
 	})
-	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 	server := httptest.NewServer(serve(mux))
 	defer server.Close()
 
@@ -87,9 +87,13 @@ func Example_chain() {
 	backend := httptest.NewServer(httpthrottle.Middleware(
 		throttle.Must(throttle.New(throttle.Config{Name: "backend"})),
 		httpthrottle.MiddlewareConfig{
-			Peer:    func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "127.") }, // a private network, or a certificate
-			Ceiling: throttle.Important,
-			Default: throttle.Low,
+			Trust: throttle.Trust{
+				Peer: httpthrottle.PeerFunc(func(r *http.Request) bool { // a private network, or a certificate
+					return strings.HasPrefix(r.RemoteAddr, "127.")
+				}),
+				Ceiling: throttle.Important,
+				Default: throttle.Low,
+			},
 		},
 	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "backend:", name(r)) })))
 	defer backend.Close()

@@ -359,6 +359,6 @@ func TestFailure_ProxyWithUnsendableRequests(t *testing.T) {
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }, Transport: transport, ErrorLog: quiet(),
 	}).ServeHTTP)
 	equal(t, "status", w.Code, http.StatusBadGateway)
-	equal(t, "backend", books(throttleOf(t, transport, host)), "1 high ignored/bad")
-	equal(t, "proxy", books(own), "1 high accepted/bad")
+	equal(t, "backend", books(throttleOf(t, transport, host)), "1 medium ignored/bad")
+	equal(t, "proxy", books(own), "1 medium accepted/bad")
 }

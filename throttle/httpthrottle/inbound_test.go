@@ -12,14 +12,15 @@ import (
 )
 
 func TestPriorityOfIncomingRequests(t *testing.T) {
-	trusts := func(*http.Request) bool { return true }
-	distrusts := func(*http.Request) bool { return false }
+	trusts := httpthrottle.PeerFunc(func(*http.Request) bool { return true })
+	distrusts := func(context.Context) bool { return false }
 	medium := func(*http.Request) throttle.Priority { return throttle.Medium }
+	high := func(*http.Request) throttle.Priority { return throttle.High }
 	plain, important := context.Background(), throttle.WithPriority(context.Background(), throttle.Important)
-	trusting := httpthrottle.MiddlewareConfig{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low}
-	asking := httpthrottle.MiddlewareConfig{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low, Priority: medium}
-	wary := httpthrottle.MiddlewareConfig{Peer: distrusts, Default: throttle.Low}
-	forgetful := httpthrottle.MiddlewareConfig{Peer: distrusts, Ceiling: throttle.Important}
+	trusting := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low}}
+	asking := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Ceiling: throttle.Important, Default: throttle.Low}, Priority: medium}
+	wary := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Default: throttle.Low}}
+	forgetful := httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Ceiling: throttle.Important}}
 	bomb := make([]string, 10_000)
 	for i := range bomb {
 		bomb[i] = "high"
@@ -48,22 +49,25 @@ func TestPriorityOfIncomingRequests(t *testing.T) {
 		"trusted, a long word":     {plain, trusting, []string{strings.Repeat("high", 100_000)}, throttle.Low, "[]"},
 		"untrusted":                {plain, wary, []string{"high"}, throttle.Low, "[]"},
 		"untrusted, asks for less": {plain, wary, []string{"low"}, throttle.Low, "[]"},
-		"nobody is trusted":        {plain, httpthrottle.MiddlewareConfig{Default: throttle.Low}, []string{"high"}, throttle.Low, "[]"},
-		"no Default, untrusted":    {plain, forgetful, []string{"high"}, throttle.Important, "[]"},
-		"no Default, silent":       {plain, forgetful, nil, throttle.Important, "[]"},
-		"no Default, nobody":       {plain, httpthrottle.MiddlewareConfig{Ceiling: throttle.Low}, nil, throttle.Low, "[]"},
-		"wrong Default, untrusted": {plain, httpthrottle.MiddlewareConfig{Peer: distrusts, Default: -1}, []string{"high"}, throttle.Low, "[]"},
-		"wrong Default, silent":    {plain, httpthrottle.MiddlewareConfig{Peer: trusts, Default: -1}, nil, throttle.Low, "[]"},
-		"wrong Default, trusted":   {plain, httpthrottle.MiddlewareConfig{Peer: trusts, Default: -1}, []string{"high"}, throttle.High, "[high]"},
+		"nobody is trusted":        {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, []string{"high"}, throttle.Low, "[]"},
+		"no Default, untrusted":    {plain, forgetful, []string{"high"}, throttle.Medium, "[]"},
+		"no Default, silent":       {plain, forgetful, nil, throttle.Medium, "[]"},
+		"no Default, nobody":       {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}}, nil, throttle.Low, "[]"},
+		"wrong Default, untrusted": {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Default: -1}}, []string{"high"}, throttle.Low, "[]"},
+		"wrong Default, silent":    {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, nil, throttle.Low, "[]"},
+		"wrong Default, trusted":   {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, []string{"high"}, throttle.High, "[high]"},
 		"context":                  {important, asking, nil, throttle.Important, "[]"},
 		"context, trusted":         {important, asking, []string{"low"}, throttle.Important, "[important]"},
 		"context, untrusted":       {important, wary, []string{"high"}, throttle.Important, "[]"},
-		"zero":                     {plain, httpthrottle.MiddlewareConfig{}, nil, throttle.High, "[]"},
+		"zero":                     {plain, httpthrottle.MiddlewareConfig{}, nil, throttle.Medium, "[]"},
+		"zero, high":               {plain, httpthrottle.MiddlewareConfig{}, []string{"high"}, throttle.Medium, "[]"},
+		"high by Priority":         {plain, httpthrottle.MiddlewareConfig{Priority: high}, nil, throttle.High, "[]"},
+		"high above the ceiling":   {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}, Priority: high}, nil, throttle.High, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			if peer := c.c.Peer; peer != nil {
-				c.c.Peer = func(r *http.Request) bool { asked++; return peer(r) }
+			if peer := c.c.Trust.Peer; peer != nil {
+				c.c.Trust.Peer = func(ctx context.Context) bool { asked++; return peer(ctx) }
 			}
 			r := incoming(c.ctx)
 			r.Header.Set("Other", "kept")

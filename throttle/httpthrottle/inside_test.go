@@ -40,8 +40,8 @@ func TestWhatAStatusMeansIsKnownThroughATimeoutHandler(t *testing.T) {
 		timed := http.TimeoutHandler(c.handler, time.Minute, "")
 		w := served(outermost, httpthrottle.MiddlewareConfig{}, incoming(t.Context()),
 			http.TimeoutHandler(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(timed), time.Minute, "").ServeHTTP)
-		equal(t, name, books(th), "1 high "+c.want)
-		equal(t, name+", outermost", books(outermost), "1 high "+c.want)
+		equal(t, name, books(th), "1 medium "+c.want)
+		equal(t, name+", outermost", books(outermost), "1 medium "+c.want)
 		equal(t, name+": status", w.Code, c.status)
 	}
 }
@@ -58,5 +58,5 @@ func TestAnswersOfPartsAreNotThoseOfTheWhole(t *testing.T) {
 		w.WriteHeader(http.StatusMultiStatus)
 	})
 	equal(t, "status", w.Code, http.StatusMultiStatus)
-	equal(t, "books", books(th), "1 high accepted/none")
+	equal(t, "books", books(th), "1 medium accepted/none")
 }

@@ -1,6 +1,7 @@
 package httpthrottle
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -12,26 +13,22 @@ const (
 	defaultRetryAfter = time.Second
 )
 
-// MiddlewareConfig says how the middleware of [Middleware] behaves. Set Default or Priority, or every request is High; every other zero
-// field means its default.
+// MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
-	// Group has a throttle per route, tenant or whatever Key says, instead of the one given to [Middleware], which may be nil then.
+	// Group holds one throttle per key: per route or per tenant, for example. Set it in place of the throttle given to [Middleware],
+	// which must be nil then.
 	Group *throttle.Group
 	// Key says which throttle of Group a request goes through. Nil is the pattern by which [http.ServeMux] found the middleware's
 	// handler; a middleware around the mux comes before any pattern, and has one throttle for all. Do not use what strangers
 	// choose freely, such as the path.
 	Key func(*http.Request) string
-	// Priority is asked about requests whose context carries none, and which bring none that is trusted. The Ceiling is not for what
-	// it returns. Nil is Default.
+	// Trust decides which priority a request gets from its [PriorityHeader]. Its Peer is called with the request's context; use
+	// [PeerFunc] if it needs the request. The zero Trust trusts no sender: every request is Medium. If an outer handler put a
+	// priority into the context, the request keeps that one.
+	Trust throttle.Trust
+	// Priority returns the priority of a request without a trusted one. It may return any priority, High too: Trust.Ceiling does
+	// not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(*http.Request) throttle.Priority
-	// Peer reports whether the sender of a request may say how much it matters, in the [PriorityHeader]. Judge by what the sender
-	// cannot make up: its certificate, the address of the connection; never by another header. Nil trusts nobody.
-	Peer func(*http.Request) bool
-	// Ceiling is the highest priority that a trusted sender can ask for.
-	Ceiling throttle.Priority
-	// Default is the priority of everyone else: untrusted, silent or unintelligible. Nobody of them gets more than the Ceiling, so one that
-	// is higher means the Ceiling, and one that is no priority "p15". Set it or Priority: its zero value is High, and so is the Ceiling's.
-	Default throttle.Priority
 	// RetryAfter is how long a shed caller is told to wait. Default 1 s. What is outside of 1 s to 1 h is brought inside. It is rounded up
 	// to seconds, and up to half as many are added at random, so that those who were shed together do not come back together: to 1 s none,
 	// so if many clients obey to the second, give 2 s or more.
@@ -43,8 +40,8 @@ type MiddlewareConfig struct {
 }
 
 // Middleware returns a middleware that serves requests as t admits them, and answers those it sheds with 503 Service Unavailable,
-// Retry-After and a small body of type application/problem+json. It panics if there is neither t nor a Group, which no
-// program gets past its first start.
+// Retry-After and a small body of type application/problem+json. It panics if t and
+// MiddlewareConfig.Group are both nil, or both set. The middleware panics if its handler is nil.
 //
 // What the throttle is told is [StatusError] of the final status, or [context.Canceled] if the client went away before there
 // was one, when the header is written. Of a handler that returns without writing anything it is told why the request's context is over, if it
@@ -58,23 +55,30 @@ type MiddlewareConfig struct {
 // and what errors.Is(err, throttle.ErrShed) holds for is Ignored. A middleware within this one tells it so of the requests it sheds.
 // If others may have wrapped the writer, look for the method as [http.ResponseController] does, by Unwrap.
 func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) http.Handler {
-	if t == nil && c.Group == nil {
-		panic("httpthrottle: Middleware needs a Throttle or a MiddlewareConfig.Group")
+	switch {
+	case t != nil && c.Group != nil:
+		panic("httpthrottle: Middleware: both the throttle and MiddlewareConfig.Group are set: want one of them")
+	case t == nil && c.Group == nil:
+		panic("httpthrottle: Middleware: the throttle is nil: want one made with throttle.New, or MiddlewareConfig.Group")
 	}
 	if c.Key == nil {
 		c.Key = patternOf
 	}
-	c.Default, _ = throttle.ClampPriority(c.Default, throttle.MaxPriorities) // a mistake promotes nobody
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, longestDelay))
+	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	return func(next http.Handler) http.Handler {
-		return &middleware{MiddlewareConfig: c, throttle: t, next: next}
+		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
+			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
+		}
+		return &middleware{MiddlewareConfig: c, throttle: t, untrusted: untrusted, next: next}
 	}
 }
 
 type middleware struct {
 	MiddlewareConfig
-	throttle *throttle.Throttle
-	next     http.Handler
+	throttle  *throttle.Throttle
+	untrusted throttle.Priority // priority of a request without a trusted one
+	next      http.Handler
 }
 
 // ServeHTTP serves a request, or sheds it.

@@ -51,7 +51,7 @@ func TestWhatHandlersAnswer(t *testing.T) {
 	} {
 		rec := throttletest.NewRecorder()
 		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
-		recorder := served(th, httpthrottle.MiddlewareConfig{Default: throttle.Low}, incoming(t.Context()), func(rw http.ResponseWriter, _ *http.Request) {
+		recorder := served(th, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, incoming(t.Context()), func(rw http.ResponseWriter, _ *http.Request) {
 			equal(t, name+": at first", books(th), "1 low in flight")
 			c.handler(rw, func() { equal(t, name+": at the header", books(th), "1 low "+c.want+", 1 low in flight") })
 			equal(t, "calls told", told(rec), "1 started, 0 finished")
@@ -67,7 +67,7 @@ func TestSwitchingProtocolsIsFinal(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusSwitchingProtocols)
-		equal(t, "at the header", books(th), "1 high accepted/none, 1 high in flight")
+		equal(t, "at the header", books(th), "1 medium accepted/none, 1 medium in flight")
 	})
 }
 
@@ -91,7 +91,7 @@ func TestStatusesThatAreNone(t *testing.T) {
 		})
 		want := panics(func() { httptest.NewRecorder().WriteHeader(status) })
 		equal(t, "panic", got, want)
-		equal(t, "books", books(th), "1 high ignored/panic")
+		equal(t, "books", books(th), "1 medium ignored/panic")
 		equal(t, "calls told", told(rec), "1 started, 1 finished")
 	}
 }
@@ -110,7 +110,7 @@ func TestHandlersThatPanic(t *testing.T) {
 		got := panics(func() { served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), c.handler) })
 		want := panics(func() { c.handler(httptest.NewRecorder(), nil) })
 		equal(t, name+": panic", got, want)
-		equal(t, name, books(th), "1 high "+c.want)
+		equal(t, name, books(th), "1 medium "+c.want)
 		equal(t, "calls told", told(rec), "1 started, 1 finished")
 		equal(t, name+": told", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
@@ -121,7 +121,7 @@ func TestHandlersThatPanic(t *testing.T) {
 		served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(http.ResponseWriter, *http.Request) { runtime.Goexit() })
 	}()
 	<-gone
-	equal(t, "Goexit", books(th), "1 high ignored/panic")
+	equal(t, "Goexit", books(th), "1 medium ignored/panic")
 }
 
 func TestClientsThatGoAway(t *testing.T) {
@@ -146,16 +146,16 @@ func TestClientsThatGoAway(t *testing.T) {
 				c.answer(w)
 			}
 		})
-		equal(t, name, books(th), "1 high "+c.want)
+		equal(t, name, books(th), "1 medium "+c.want)
 	}
 	ctx, cancel := context.WithDeadline(t.Context(), past())
 	defer cancel()
 	th := newThrottle(t, throttle.Config{})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(lazy{ctx, new(int)}), func(http.ResponseWriter, *http.Request) {})
-	equal(t, "deadline", books(th), "1 high rejected/timeout")
+	equal(t, "deadline", books(th), "1 medium rejected/timeout")
 	th = newThrottle(t, throttle.Config{})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(lazy{ctx, new(int)}), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
-	equal(t, "deadline, but answered", books(th), "1 high accepted/missing")
+	equal(t, "deadline, but answered", books(th), "1 medium accepted/missing")
 }
 
 func TestGroups(t *testing.T) {
@@ -174,20 +174,20 @@ func TestGroups(t *testing.T) {
 	inside, outside := http.NewServeMux(), http.NewServeMux()
 	inside.Handle("GET /a/{id}", httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})(handler))
 	inside.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/a/7", nil))
-	equal(t, "inside a mux", stats("GET /a/{id}"), "1 high accepted/none")
+	equal(t, "inside a mux", stats("GET /a/{id}"), "1 medium accepted/none")
 
 	outside.Handle("GET /b/{id}", handler)
 	around := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})(outside)
 	r := httptest.NewRequest(http.MethodGet, "/b/7", nil)
 	around.ServeHTTP(httptest.NewRecorder(), r)
-	equal(t, "around a mux", stats(""), "1 high accepted/none")
+	equal(t, "around a mux", stats(""), "1 medium accepted/none")
 	equal(t, "pattern handed back", r.Pattern, "GET /b/{id}")
 
 	byTenant := httpthrottle.MiddlewareConfig{Group: group, Key: func(r *http.Request) string { return r.Header.Get("Tenant") }}
 	r = incoming(t.Context())
 	r.Header.Set("Tenant", "seven")
-	served(newThrottle(t, throttle.Config{}), byTenant, r, handler)
-	equal(t, "own key", stats("seven"), "1 high accepted/none")
+	served(nil, byTenant, r, handler)
+	equal(t, "own key", stats("seven"), "1 medium accepted/none")
 
 	_ = group.Close()
 	w := served(nil, byTenant, r, never(t))
@@ -213,9 +213,22 @@ func TestContextOfStartedOnTheServer(t *testing.T) {
 	})
 }
 
-func TestMiddlewareWantsAThrottle(t *testing.T) {
-	if got := fmt.Sprint(panics(func() { httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{}) })); !strings.Contains(got, "needs a Throttle") {
-		t.Errorf("got %s want a panic that says what is needed", got)
+// A mistake in the arguments panics when the middleware is built, not with the first request.
+func TestMiddleware_Arguments(t *testing.T) {
+	group, err := throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "routes"} }, throttle.GroupConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, zero := newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{}
+	for want, build := range map[string]func(){
+		"throttle is nil: want one": func() { httpthrottle.Middleware(nil, zero) },
+		"are set: want one of them": func() { httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Group: group}) },
+		"handler is nil: want a":    func() { httpthrottle.Middleware(th, zero)(nil) },
+		"handler is nil":            func() { httpthrottle.Middleware(th, zero)(http.HandlerFunc(nil)) },
+	} {
+		if got := fmt.Sprint(panics(build)); !strings.HasPrefix(got, "httpthrottle: Middleware: ") || !strings.Contains(got, want) {
+			t.Errorf("got %q want a panic with %q", got, want)
+		}
 	}
 }
 
@@ -349,7 +362,7 @@ func newChain(t *testing.T, backend http.HandlerFunc) *chain {
 	t.Cleanup(c.transport.CloseIdleConnections)
 	u, _ := url.Parse(server.URL)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: c.transport, ErrorLog: quiet()}
-	serve := httpthrottle.Middleware(c.own, httpthrottle.MiddlewareConfig{Default: throttle.Low})
+	serve := httpthrottle.Middleware(c.own, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}})
 	c.proxy = httptest.NewServer(tracked{serve(proxy), c.requests})
 	t.Cleanup(c.proxy.Close)
 	return c
@@ -401,8 +414,8 @@ func TestMiddleware_ProxyWhoseTransportSheds(t *testing.T) {
 		status  int
 		want    string
 	}{
-		"httputil's":   {nil, http.StatusBadGateway, "1 high rejected/availability"},
-		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 high ignored/shed"},
+		"httputil's":   {nil, http.StatusBadGateway, "1 medium rejected/availability"},
+		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 medium ignored/shed"},
 	} {
 		own := newThrottle(t, throttle.Config{})
 		w := served(own, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), (&httputil.ReverseProxy{

@@ -28,7 +28,7 @@ func TestWriteErrorAfterTheHeader(t *testing.T) {
 		equal(t, "not ours", httpthrottle.WriteError(w, r, errors.New("text")), false)
 	})
 	equal(t, "body", w.Body.String(), "text")
-	equal(t, "books", books(th), "1 high accepted/none")
+	equal(t, "books", books(th), "1 medium accepted/none")
 }
 
 // holding is a writer of somebody who sends nothing before the handler returns.
@@ -49,7 +49,7 @@ func TestWriteErrorAnswersOnce(t *testing.T) {
 		equal(t, "ours, too late", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
 	})
 	equal(t, "statuses", fmt.Sprint(statuses), "[503]")
-	equal(t, "books", books(th), "1 high ignored/shed")
+	equal(t, "books", books(th), "1 medium ignored/shed")
 }
 
 // goldenBody is the body of the answer to a shed request.

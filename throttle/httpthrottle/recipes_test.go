@@ -32,7 +32,7 @@ func Example_server() {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") })
 
 	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
-	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 	server := httptest.NewServer(serve(mux))
 	defer server.Close()
 	fmt.Println(throttle.Must(http.Get(server.URL)).Status)
@@ -41,9 +41,8 @@ func Example_server() {
 		return throttle.Config{Name: "shop-tenants"}
 	}, throttle.GroupConfig{Max: 500}))
 	serve = httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
-		Group:   tenants,
-		Key:     func(r *http.Request) string { return r.Header.Get("Tenant") }, // as your authentication has verified it
-		Default: throttle.Medium,
+		Group: tenants,
+		Key:   func(r *http.Request) string { return r.Header.Get("Tenant") }, // as your authentication has verified it
 	})
 	separate := httptest.NewServer(serve(mux))
 	defer separate.Close()

@@ -1,6 +1,7 @@
 package httpthrottle_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -73,9 +74,9 @@ func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
 
 // TestAStrangersHeadersChooseNoPriority tries every header that some proxy or library has ever read a priority from.
 func TestAStrangersHeadersChooseNoPriority(t *testing.T) {
-	peer := func(*http.Request) bool { return false }
+	peer := func(context.Context) bool { return false }
 	th := newThrottle(t, throttle.Config{})
-	handler := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Peer: peer, Default: throttle.Low})(
+	handler := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: peer, Default: throttle.Low}})(
 		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			equal(t, "priority", throttle.PriorityFromContext(r.Context(), throttle.High), throttle.Low)
 		}))
@@ -110,7 +111,7 @@ func TestNoShedAnswerTellsAboutTheInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
-		Group: group, Default: throttle.Low, Key: func(*http.Request) string { return "secret-tenant" },
+		Group: group, Trust: throttle.Trust{Default: throttle.Low}, Key: func(*http.Request) string { return "secret-tenant" },
 	})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	var last *httptest.ResponseRecorder
 	for range 500 {

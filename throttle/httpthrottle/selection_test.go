@@ -141,7 +141,7 @@ func TestInterfacesAreKept(t *testing.T) {
 				want = append(want, "push")
 				equal(t, "error of Push", v.Push("/", nil), errPlain)
 			}
-			equal(t, "told by then", books(th), "1 high in flight")
+			equal(t, "told by then", books(th), "1 medium in flight")
 			if v, ok := w.(io.ReaderFrom); ok {
 				want = append(want, "read from")
 				n, err := v.ReadFrom(strings.NewReader("text"))

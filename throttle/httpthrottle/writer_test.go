@@ -32,7 +32,7 @@ func TestErrorsOfTheServersWriter(t *testing.T) {
 	serveOn(t, stubborn{plain{httptest.NewRecorder()}}, th, func(w http.ResponseWriter, _ *http.Request) {
 		_, _, err := w.(http.Hijacker).Hijack()
 		equal(t, "error of Hijack", err, errPlain)
-		equal(t, "after a Hijack that failed", books(th), "1 high in flight")
+		equal(t, "after a Hijack that failed", books(th), "1 medium in flight")
 		equal(t, "error of Flush", http.NewResponseController(w).Flush(), errPlain)
 		w.(http.Flusher).Flush()
 	})
@@ -79,9 +79,9 @@ func TestReadFrom(t *testing.T) {
 			}
 			_, err := w.(io.ReaderFrom).ReadFrom(c.src)
 			equal(t, c.name+": error", err != nil, c.name == "error")
-			want := "1 high in flight"
+			want := "1 medium in flight"
 			if c.want != "" {
-				want = "1 high " + c.want + ", " + want
+				want = "1 medium " + c.want + ", " + want
 			}
 			equal(t, c.name, books(th), want)
 			if c.want == "" {
@@ -90,7 +90,7 @@ func TestReadFrom(t *testing.T) {
 		})
 		equal(t, c.name+": shown as it is", server.given == c.src, c.whole)
 		if c.want == "" {
-			equal(t, c.name+": in the end", books(th), "1 high rejected/availability")
+			equal(t, c.name+": in the end", books(th), "1 medium rejected/availability")
 		}
 	}
 }
@@ -108,10 +108,10 @@ func TestReadFromTellsAtOnce(t *testing.T) {
 	}()
 	_, _ = io.WriteString(out, "1")
 	_, _ = io.WriteString(out, "2") // is read when the first was written
-	equal(t, "in the middle", books(th), "1 high accepted/none, 1 high in flight")
+	equal(t, "in the middle", books(th), "1 medium accepted/none, 1 medium in flight")
 	_ = out.Close()
 	<-done
-	equal(t, "in the end", books(th), "1 high accepted/none")
+	equal(t, "in the end", books(th), "1 medium accepted/none")
 }
 
 // A ResponseController finds the server under whatever others have put around it, and the throttle hears of the header that it sends.
@@ -128,12 +128,12 @@ func TestFlushesThroughAWrapperAreTold(t *testing.T) {
 		serveOn(t, server, th, func(w http.ResponseWriter, r *http.Request) {
 			equal(t, name+": abilities", abilities(w), abilities(server))
 			equal(t, name+": error", http.NewResponseController(w).Flush(), nil)
-			equal(t, name+": told", books(th), "1 high accepted/none, 1 high in flight")
+			equal(t, name+": told", books(th), "1 medium accepted/none, 1 medium in flight")
 			equal(t, name+": WriteError", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
 			w.WriteHeader(http.StatusServiceUnavailable) // too late
 		})
 		equal(t, name+": body", w.Body.String(), "")
-		equal(t, name+": in the end", books(th), "1 high accepted/none")
+		equal(t, name+": in the end", books(th), "1 medium accepted/none")
 	}
 }
 
@@ -153,12 +153,12 @@ func TestFlushesThatNobodyCanDo(t *testing.T) {
 	outer, inner := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
 	handler := httpthrottle.Middleware(inner, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		equal(t, "not supported", errors.Is(http.NewResponseController(w).Flush(), http.ErrNotSupported), true)
-		equal(t, "not told", books(inner)+books(outer), "1 high in flight1 high in flight")
+		equal(t, "not told", books(inner)+books(outer), "1 medium in flight1 medium in flight")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	httpthrottle.Middleware(outer, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(plain{nowhereAtAll{}}, incoming(t.Context()))
-	equal(t, "inner", books(inner), "1 high rejected/availability")
-	equal(t, "outer", books(outer), "1 high rejected/availability")
+	equal(t, "inner", books(inner), "1 medium rejected/availability")
+	equal(t, "outer", books(outer), "1 medium rejected/availability")
 }
 
 func TestWriter_Tell(t *testing.T) {
@@ -214,7 +214,7 @@ func TestWriter_Tell(t *testing.T) {
 				request = incoming(ctx)
 			}
 			w := served(th, httpthrottle.MiddlewareConfig{}, request, c.handler)
-			equal(t, "books", books(th), "1 high "+c.want)
+			equal(t, "books", books(th), "1 medium "+c.want)
 			equal(t, "status", w.Code, c.status)
 		})
 	}
@@ -224,7 +224,7 @@ func TestWriter_Tell(t *testing.T) {
 func TestWriter_TellIsClassified(t *testing.T) {
 	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { tell(w, errPlain) })
-	equal(t, "books", books(th), "1 high rejected/other")
+	equal(t, "books", books(th), "1 medium rejected/other")
 }
 
 // A limiter within the middleware answers 429 to one greedy caller. The other callers are served if
@@ -262,15 +262,15 @@ func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 		"told": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
 			tell(w, refusal{})
 			w.WriteHeader(http.StatusTooManyRequests)
-		}, "1 high ignored/shed", "1 high ignored/shed"},
+		}, "1 medium ignored/shed", "1 medium ignored/shed"},
 		"WriteError": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, r *http.Request) {
 			httpthrottle.WriteError(w, r, throttle.ErrShed)
-		}, "1 high ignored/shed", "1 high ignored/shed"},
+		}, "1 medium ignored/shed", "1 medium ignored/shed"},
 		"503": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)
-		}, "1 high rejected/availability", "1 high rejected/availability"},
-		"shed":      {shedding(t, throttle.Config{}), never(t), "1 high ignored/shed", ""},
-		"a mistake": {&throttle.Throttle{}, never(t), "1 high accepted/other", ""},
+		}, "1 medium rejected/availability", "1 medium rejected/availability"},
+		"shed":      {shedding(t, throttle.Config{}), never(t), "1 medium ignored/shed", ""},
+		"a mistake": {&throttle.Throttle{}, never(t), "1 medium accepted/other", ""},
 	} {
 		outer := newThrottle(t, throttle.Config{Name: "outer"})
 		inner := httpthrottle.Middleware(c.inner, httpthrottle.MiddlewareConfig{})(c.handler)

@@ -28,7 +28,7 @@ func Example_otelhttp() {
 		otelhttp.NewTransport(http.DefaultTransport), // a span for each request that is sent, within the throttle's
 		httpthrottle.TransportConfig{Throttle: backends},
 	))
-	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 	handler := otelhttp.NewHandler(serve(mux), "shop") // a span for each answer, sheds too
 
 	server := httptest.NewServer(handler)
@@ -50,7 +50,7 @@ func spansOf(t *testing.T, draw float64, requests int) []string {
 		return throttle.Config{Name: name, Hooks: tel.Hooks(), Rand: func() float64 { return draw }}
 	}
 	busy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	serve := httpthrottle.Middleware(throttle.Must(throttle.New(config("shop"))), httpthrottle.MiddlewareConfig{Default: throttle.Medium})
+	serve := httpthrottle.Middleware(throttle.Must(throttle.New(config("shop"))), httpthrottle.MiddlewareConfig{})
 	server := httptest.NewServer(otelhttp.NewHandler(serve(busy), "shop", otelhttp.WithTracerProvider(tracers),
 		otelhttp.WithSpanNameFormatter(func(string, *http.Request) string { return "server" })))
 	defer server.Close()
