@@ -32,7 +32,8 @@ type Client struct {
 	send     func(context.Context, RPC) bool
 }
 
-// NewClient returns a client, or an error that names every field of c that is out of range.
+// NewClient returns a client, or an error that names every field of c that is out of range. Methods of a nil or zero Client that return
+// interceptors panic.
 func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Target }
@@ -52,6 +53,13 @@ func (c *Client) DialOptions() []grpc.DialOption {
 	}
 }
 
+// mustBeMade panics if the client did not come from NewClient: now, and not with each call.
+func (c *Client) mustBeMade() {
+	if c == nil || c.group == nil {
+		panic("grpcthrottle: the Client is nil or zero: want one made with NewClient")
+	}
+}
+
 // Group returns the client's throttles, by key: for their Stats, and to Tune one.
 func (c *Client) Group() *throttle.Group { return c.group }
 
@@ -62,6 +70,7 @@ func (c *Client) Close() error { return c.group.Close() }
 // UnaryInterceptor throttles unary calls. A call that is shed is not sent: errors.Is(err, [throttle.ErrShed]) holds for its
 // error, whose code is Unavailable. Every other error is that of the call, untouched.
 func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
+	c.mustBeMade()
 	return func(
 		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) error {
@@ -89,6 +98,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 // came before; the stream is in flight until it is over. That is when the status has been received, the context is over, or
 // the connection is closed: the same as gRPC itself asks for, lest a stream leak.
 func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
+	c.mustBeMade()
 	return func(
 		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
 	) (grpc.ClientStream, error) {

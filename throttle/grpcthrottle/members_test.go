@@ -1,6 +1,7 @@
 package grpcthrottle_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +65,34 @@ func TestConfigErrors(t *testing.T) {
 	newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "a", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }}}})
 	if created != 0 {
 		t.Errorf("got %d throttles told before the first call want 0", created)
+	}
+}
+
+// A nil or zero Client or Server panics when its interceptors are built, not with the first call.
+func TestNotMade(t *testing.T) {
+	var noClient *grpcthrottle.Client
+	var noServer *grpcthrottle.Server
+	for want, builds := range map[string][]func(){
+		"grpcthrottle: the Client is nil or zero: want one made with NewClient": {
+			func() { noClient.DialOptions() },
+			func() { new(grpcthrottle.Client).UnaryInterceptor() },
+			func() { new(grpcthrottle.Client).StreamInterceptor() },
+		},
+		"grpcthrottle: the Server is nil or zero: want one made with NewServer": {
+			func() { noServer.ServerOptions() },
+			func() { new(grpcthrottle.Server).UnaryInterceptor() },
+			func() { new(grpcthrottle.Server).StreamInterceptor() },
+		},
+	} {
+		for i, build := range builds {
+			func() {
+				defer func() {
+					if got := fmt.Sprint(recover()); got != want {
+						t.Errorf("%d: got the panic %q want %q", i, got, want)
+					}
+				}()
+				build()
+			}()
+		}
 	}
 }

@@ -49,7 +49,8 @@ type Server struct {
 	shed     *shedding
 }
 
-// NewServer returns a server, or an error that names every field of c that is out of range.
+// NewServer returns a server, or an error that names every field of c that is out of range. Methods of a nil or zero Server that return
+// interceptors panic.
 func NewServer(c ServerConfig) (*Server, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
@@ -88,6 +89,13 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	}
 }
 
+// mustBeMade panics if the server did not come from NewServer: now, and not with each call.
+func (s *Server) mustBeMade() {
+	if s == nil || s.group == nil {
+		panic("grpcthrottle: the Server is nil or zero: want one made with NewServer")
+	}
+}
+
 // Group returns the server's throttles, by key: for their Stats, and to Tune one.
 func (s *Server) Group() *throttle.Group { return s.group }
 
@@ -99,6 +107,7 @@ func (s *Server) Close() error { return s.group.Close() }
 // retry policy a pushback. So does the caller of one whose handler returns a shed of its own. Other errors of handlers become
 // what [ToStatus] makes of them.
 func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
+	s.mustBeMade()
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		rpc := RPC{Method: info.FullMethod}
 		ctx, p := s.receive(ctx, rpc)
@@ -126,6 +135,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 // StreamInterceptor throttles streams as [Server.UnaryInterceptor] does unary calls. The outcome of a stream is told with the first
 // message that is sent, or with what the handler returns if none was; it is in flight until the handler returns.
 func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
+	s.mustBeMade()
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		rpc := RPC{Method: info.FullMethod, Stream: true}
 		ctx, p := s.receive(ss.Context(), rpc)

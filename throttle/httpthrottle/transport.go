@@ -43,6 +43,9 @@ type Transport struct {
 	hooked   bool // a Started hook may replace the context
 }
 
+// errNotMade is the error of requests to a Transport that did not come from NewTransport.
+var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with NewTransport")
+
 // NewTransport returns a transport that sends what it admits with base, which is [http.DefaultTransport] if nil. It fails if
 // a field of the throttle's Config or of GroupConfig is out of range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
@@ -92,6 +95,9 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip sends a request, or sheds it: then errors.Is(err, [throttle.ErrShed]) holds, and nothing was sent. Response and error are
 // the base's own; only the response's body is one that knows when it ends.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t == nil || t.group == nil {
+		return nil, unsent(r, errNotMade)
+	}
 	ctx := r.Context()
 	p, known := t.priorityOf(ctx, r)
 	word := t.word(r, p, known)

@@ -334,3 +334,21 @@ func TestManyHosts(t *testing.T) {
 		equal(t, "throttles closed in the end", closed, hosts)
 	})
 }
+
+func TestTransport_NilOrZero(t *testing.T) {
+	var none *httpthrottle.Transport
+	for _, transport := range []*httpthrottle.Transport{none, {}} {
+		closed := false
+		r := get(t.Context())
+		r.Body = closing{func() { closed = true }}
+		_, err := transport.RoundTrip(r) //nolint:bodyclose // there is none
+		equal(t, "error", fmt.Sprint(err), "httpthrottle: nil or zero Transport: make one with NewTransport")
+		equal(t, "body closed", closed, true)
+	}
+}
+
+// closing is a body that reports its Close.
+type closing struct{ closed func() }
+
+func (closing) Read([]byte) (int, error) { return 0, io.EOF }
+func (c closing) Close() error           { c.closed(); return nil }
