@@ -2,6 +2,7 @@ package grpcthrottle
 
 import (
 	"errors"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -36,10 +37,47 @@ func (e *shedError) Unwrap() error { return e.err }
 // Temporary reports false, as [throttle.ShedError] does.
 func (e *shedError) Temporary() bool { return false }
 
-// GRPCStatus returns the status, by which gRPC knows the error.
+// GRPCStatus returns the status of the error. Its message names neither the throttle nor the key: a
+// handler may return the error, and then gRPC sends the status to a remote caller.
 func (e *shedError) GRPCStatus() *status.Status {
-	return newStatus(codes.Unavailable, e.err.Error(), retryInfo(defaultRetryAfter))
+	return newStatus(codes.Unavailable, publicText(e.err), retryInfo(defaultRetryAfter))
 }
+
+// publicText returns the text of a shed for remote callers. The part that comes from the throttle,
+// breaker or bucket names it and its key, and is replaced by the text of throttle.ErrShed.
+func publicText(err error) string {
+	return strings.ReplaceAll(err.Error(), innermostShed(err).Error(), throttle.ErrShed.Error())
+}
+
+// innermostShed returns the error that err wraps most deeply among those that are throttle.ErrShed.
+func innermostShed(err error) error {
+	for {
+		next := wrappedShed(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// wrappedShed returns an error directly below err that is throttle.ErrShed, or nil.
+func wrappedShed(err error) error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if next := e.Unwrap(); isShed(next) {
+			return next
+		}
+	case interface{ Unwrap() []error }:
+		for _, next := range e.Unwrap() {
+			if isShed(next) {
+				return next
+			}
+		}
+	}
+	return nil
+}
+
+func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
 
 // statusError is an error with a status that it did not have.
 type statusError struct {

@@ -3,6 +3,7 @@ package grpcthrottle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,10 +65,13 @@ func TestClientSheds(t *testing.T) {
 		unary := p.buy(low)
 		_, stream := p.stream(low, talk)
 		for kind, err := range map[string]error{"unary": unary, "stream": stream} {
-			wantShed(t, kind, err, "throttle: orders for \"passthrough:///shop\" shed a call of low priority")
+			wantShed(t, kind, err, "throttle: call shed")
 			var shed *throttle.ShedError
-			if !errors.As(err, &shed) || shed.Priority != throttle.Low {
-				t.Errorf("%s: got %#v want a ShedError of low priority", kind, shed)
+			if !errors.As(err, &shed) || shed.Priority != throttle.Low || shed.Throttle != "orders" || shed.Key != target {
+				t.Errorf("%s: got %#v want a ShedError of low priority, for %s", kind, shed, target)
+			}
+			if got, want := err.Error(), fmt.Sprintf("throttle: orders for %q shed a call of low priority", target); got != want {
+				t.Errorf("%s: got the text %q want %q", kind, got, want)
 			}
 			if e, ok := err.(interface{ Temporary() bool }); !ok || e.Temporary() {
 				t.Errorf("%s: got an error that may be temporary", kind)
@@ -78,6 +82,23 @@ func TestClientSheds(t *testing.T) {
 		}
 		before.shed += 2
 		wants(t, "after two sheds", th, before)
+	})
+}
+
+// With a Key of the caller's own, that is the Key of the error.
+func TestClientSheds_OwnKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, grpcthrottle.ClientConfig{
+			Throttle: throttle.Config{Rand: always},
+			Key:      func(_ context.Context, rpc grpcthrottle.RPC) string { return rpc.Target + rpc.Method },
+		})
+		p := open(t, &shop{}, nil, client.DialOptions()...)
+		must(t, p.buy(t.Context()))
+		spoil(t, member(t, client.Group(), target+buy), throttle.Medium)
+		var shed *throttle.ShedError
+		if err := p.buy(t.Context()); !errors.As(err, &shed) || shed.Key != target+buy {
+			t.Errorf("got %v want a ShedError for %s", err, target+buy)
+		}
 	})
 }
 

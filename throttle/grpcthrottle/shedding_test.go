@@ -110,6 +110,55 @@ func TestServerShedWithin(t *testing.T) {
 	}
 }
 
+// The name and the key of a throttle are internal, such as the address of a backend. No status that a
+// server sends contains them, with our interceptors or without.
+func TestShedStatus_NamesNoKey(t *testing.T) {
+	client := newClient(t, grpcthrottle.ClientConfig{
+		Throttle: throttle.Config{Name: "secret-name", Rand: always},
+		Key:      func(context.Context, grpcthrottle.RPC) string { return "secret-host" },
+	})
+	invoke := func() error {
+		return client.UnaryInterceptor()(t.Context(), buy, nil, nil, nil,
+			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })
+	}
+	must(t, invoke())
+	spoil(t, member(t, client.Group(), "secret-host"), throttle.Medium)
+	shed := invoke()
+	var own *throttle.ShedError
+	if !errors.As(shed, &own) || own.Key != "secret-host" {
+		t.Fatalf("got %v want a ShedError with the key", shed)
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a client's error":        {shed, "throttle: call shed"},
+		"ToStatus":                {grpcthrottle.ToStatus(shed), "throttle: call shed"},
+		"ToStatus, wrapped":       {grpcthrottle.ToStatus(fmt.Errorf("orders: %w", shed)), "orders: throttle: call shed"},
+		"ToStatus, joined":        {grpcthrottle.ToStatus(errors.Join(errors.New("late"), shed)), "late\nthrottle: call shed"},
+		"ToStatus, of a throttle": {grpcthrottle.ToStatus(own), "throttle: call shed"},
+		"ToStatus, of a bucket":   {grpcthrottle.ToStatus(fmt.Errorf("orders: %w", denied{})), "orders: throttle: call shed"},
+	} {
+		wantUnavailable(t, name, tt.err, tt.want, time.Second)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{
+			Throttle: throttle.Config{Name: "secret-name", Rand: always},
+			Key:      func(context.Context, grpcthrottle.RPC) string { return "secret-tenant" },
+		})
+		p := open(t, &shop{}, server.ServerOptions())
+		must(t, p.buy(t.Context()))
+		spoil(t, member(t, server.Group(), "secret-tenant"), throttle.Medium)
+		wantUnavailable(t, "a server's answer", p.buy(t.Context()), "throttle: call shed", time.Second)
+	})
+}
+
+// denied is an error like that of a bucket, which has a key too.
+type denied struct{}
+
+func (denied) Error() string        { return "bucket: secret-name is empty for secret-tenant" }
+func (denied) Is(target error) bool { return target == throttle.ErrShed }
+
 func TestServerPushbackLongerThanNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, grpcthrottle.ServerConfig{Pushback: 1})

@@ -16,14 +16,18 @@ import (
 )
 
 // ToStatus returns err with the gRPC status that its fault stands for, the way back of [FromStatus]; a conflict is Aborted, and a
-// shed is Unavailable with a RetryInfo. It is what a [Server] does with the errors of handlers. The fault stays, for interceptors
-// further out.
+// shed is Unavailable with a RetryInfo and a message that names neither throttle nor key. It is what a [Server] does with the errors of
+// handlers. The fault stays, for interceptors further out.
 //
 // An error that has a status keeps it, and one without any fault is returned as it is; so is nil. Off an error that only
 // marks a status, such as [throttle.MarkRejected], the mark is taken, because gRPC would send the text of the status twice over.
 func ToStatus(err error) error {
 	if err == nil {
 		return nil
+	}
+	if isShed(err) && !hasForeignStatus(err) {
+		s := newStatus(codes.Unavailable, publicText(err), appendDelay(nil, err)...)
+		return &statusError{status: s, err: err}
 	}
 	if own, ok := statusOf(err); ok {
 		return own
@@ -51,7 +55,7 @@ func statusOf(err error) (error, bool) {
 // codeOf returns the code for a kind of fault.
 func codeOf(f throttle.Fault) codes.Code {
 	switch f {
-	case throttle.FaultAvailability, throttle.FaultShed:
+	case throttle.FaultAvailability:
 		return codes.Unavailable
 	case throttle.FaultQuota:
 		return codes.ResourceExhausted

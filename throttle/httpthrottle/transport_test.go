@@ -57,6 +57,8 @@ func TestShedRequestsAreNotSent(t *testing.T) {
 	equal(t, "shed", shed(th), was+1)
 
 	_, err = (&http.Client{Transport: transport}).Do(get(t.Context())) //nolint:bodyclose // there is none
+	var refused *throttle.ShedError
+	equal(t, "key", errors.As(err, &refused) && refused.Key == host && refused.Throttle == "backend", true)
 	var temporary interface{ Temporary() bool }
 	equal(t, "client's error is ErrShed", errors.Is(err, throttle.ErrShed), true)
 	equal(t, "client's error says Temporary", errors.As(err, &temporary) && temporary.Temporary(), false)
