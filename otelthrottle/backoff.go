@@ -16,7 +16,7 @@ func (tel *Telemetry) BackoffHooks() backoff.Hooks {
 	if !tel.made() {
 		return backoff.Hooks{}
 	}
-	h := backoff.Hooks{Created: tel.backoffs.join, Closed: tel.backoffs.leave}
+	h := backoff.Hooks{Created: tel.backoffs.Join, Closed: tel.backoffs.Leave}
 	if !tel.withoutSpans || !tel.withoutTimes {
 		h.Slept = tel.slept
 	}
@@ -30,8 +30,8 @@ func (tel *Telemetry) slept(ctx context.Context, e backoff.SleepEvent) {
 		return
 	}
 	if !tel.withoutTimes {
-		if s := tel.backoffs.of(e.Responsive); s != nil {
-			tel.instruments.backoffs.slept.Record(ctx, e.Duration.Seconds(), s.labels.record...)
+		if s := tel.backoffs.Of(e.Responsive); s != nil {
+			tel.instruments.backoffs.slept.Record(ctx, e.Duration.Seconds(), s.Data.record...)
 		}
 	}
 	if tel.withoutSpans {

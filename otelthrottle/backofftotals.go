@@ -5,22 +5,22 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
 // backoffs are the delays that are told of.
-type backoffs = roster[*backoff.Responsive, backoff.Stats, backoffReading, *backoffLabels]
+type backoffs = byname.Registry[*backoff.Responsive, backoff.Stats, backoffReading, *backoffLabels]
 
-// newBackoffs returns a roster without backoffs, whose series will have these attributes too.
+// newBackoffs returns a registry without backoffs, whose series will have these attributes too.
 func newBackoffs(constants []attribute.KeyValue) *backoffs {
-	return newRoster(kind[*backoff.Responsive, backoff.Stats, backoffReading, *backoffLabels]{
-		noun:   "backoff",
-		name:   (*backoff.Responsive).Name,
-		labels: func(name string) *backoffLabels { return newBackoffLabels(name, constants) },
-		look:   (*backoff.Responsive).Stats,
-		busy:   func(s *backoff.Stats) bool { return s.Waiting > 0 },
-		add:    backoffReading.with,
-		clone:  func(r backoffReading) backoffReading { return r },
+	return byname.New(byname.Kind[*backoff.Responsive, backoff.Stats, backoffReading, *backoffLabels]{
+		Name:  func(m *backoff.Responsive) string { return labelName(m.Name()) },
+		Data:  func(name string) *backoffLabels { return newBackoffLabels(name, constants) },
+		Read:  (*backoff.Responsive).Stats,
+		Busy:  func(s *backoff.Stats) bool { return s.Waiting > 0 },
+		Add:   backoffReading.with,
+		Clone: func(r backoffReading) backoffReading { return r },
 	})
 }
 

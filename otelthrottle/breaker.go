@@ -16,7 +16,7 @@ func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 	if !tel.made() {
 		return breaker.Hooks{}
 	}
-	h := breaker.Hooks{Created: tel.breakers.join, Closed: tel.breakers.leave}
+	h := breaker.Hooks{Created: tel.breakers.Join, Closed: tel.breakers.Leave}
 	if !tel.withoutSpans {
 		h.Shed = tel.shedByBreaker
 	}

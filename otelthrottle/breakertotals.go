@@ -5,29 +5,29 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
 // breakers are the managers of breakers that are told of.
-type breakers = roster[*breaker.Manager, sighting, breakerReading, *breakerLabels]
+type breakers = byname.Registry[*breaker.Manager, sighting, breakerReading, *breakerLabels]
 
-// newBreakers returns a roster without managers, whose series will have these attributes too. With a limit above 0 it also looks
+// newBreakers returns a registry without managers, whose series will have these attributes too. With a limit above 0 it also looks
 // at circuits.
 func newBreakers(constants []attribute.KeyValue, limit int) *breakers {
-	return newRoster(kind[*breaker.Manager, sighting, breakerReading, *breakerLabels]{
-		noun:   "breaker",
-		name:   (*breaker.Manager).Name,
-		labels: func(name string) *breakerLabels { return newBreakerLabels(name, constants) },
-		look: func(m *breaker.Manager) sighting {
+	return byname.New(byname.Kind[*breaker.Manager, sighting, breakerReading, *breakerLabels]{
+		Name: func(m *breaker.Manager) string { return labelName(m.Name()) },
+		Data: func(name string) *breakerLabels { return newBreakerLabels(name, constants) },
+		Read: func(m *breaker.Manager) sighting {
 			s := sighting{Stats: m.Stats()}
 			if limit > 0 {
 				s.list = m.List()
 			}
 			return s
 		},
-		busy:  func(*sighting) bool { return false }, // a decision is counted when it is taken
-		add:   breakerReading.with,
-		clone: func(r breakerReading) breakerReading { return r }, // of closed managers nothing is seen
+		Busy:  func(*sighting) bool { return false }, // a decision is counted when it is taken
+		Add:   breakerReading.with,
+		Clone: func(r breakerReading) breakerReading { return r }, // of closed managers nothing is seen
 	})
 }
 

@@ -18,7 +18,7 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	if !tel.made() {
 		return bucket.Hooks{}
 	}
-	h := bucket.Hooks{Created: tel.buckets.join, Closed: tel.buckets.leave}
+	h := bucket.Hooks{Created: tel.buckets.Join, Closed: tel.buckets.Leave}
 	if !tel.withoutTimes {
 		h.Asked = tel.asked
 	}
@@ -31,11 +31,11 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 
 // asked records how long a store took, in the context of whoever asked, to whose span the exemplar then leads.
 func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
-	s := tel.buckets.of(e.Limiter)
+	s := tel.buckets.Of(e.Limiter)
 	if s == nil || tel.ended.Load() {
 		return
 	}
-	tel.instruments.buckets.duration.Record(ctx, e.Duration.Seconds(), s.labels.recordOptions(throttle.FaultOf(e.Err))...)
+	tel.instruments.buckets.duration.Record(ctx, e.Duration.Seconds(), s.Data.recordOptions(throttle.FaultOf(e.Err))...)
 }
 
 // denied tells the caller's span, if it is recording, of a request that was denied. Keys are data of users: they are not told. Nor is when to

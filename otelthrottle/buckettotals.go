@@ -3,22 +3,22 @@ package otelthrottle
 import (
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
 // buckets are the limiters that are told of.
-type buckets = roster[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabels]
+type buckets = byname.Registry[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabels]
 
-// newBuckets returns a roster without limiters, whose series will have these attributes too.
+// newBuckets returns a registry without limiters, whose series will have these attributes too.
 func newBuckets(constants []attribute.KeyValue) *buckets {
-	return newRoster(kind[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabels]{
-		noun:   "bucket",
-		name:   (*bucket.Limiter).Name,
-		labels: func(name string) *bucketLabels { return newBucketLabels(name, constants) },
-		look:   (*bucket.Limiter).Stats,
-		busy:   func(s *bucket.Stats) bool { return s.Waiting+s.Asking > 0 },
-		add:    bucketReading.with,
-		clone:  func(r bucketReading) bucketReading { return r },
+	return byname.New(byname.Kind[*bucket.Limiter, bucket.Stats, bucketReading, *bucketLabels]{
+		Name:  func(m *bucket.Limiter) string { return labelName(m.Name()) },
+		Data:  func(name string) *bucketLabels { return newBucketLabels(name, constants) },
+		Read:  (*bucket.Limiter).Stats,
+		Busy:  func(s *bucket.Stats) bool { return s.Waiting+s.Asking > 0 },
+		Add:   bucketReading.with,
+		Clone: func(r bucketReading) bucketReading { return r },
 	})
 }
 

@@ -2,10 +2,12 @@ package otelthrottle
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -14,37 +16,36 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 	if tel.ended.Load() {
 		return nil
 	}
-	each(tel.throttles, func(l *labels, r []reading) {
+	each("throttle", tel.throttles, func(l *labels, r []reading) {
 		c := collection{to: to, instruments: &tel.instruments, labels: l}
 		c.report(r)
 	})
-	each(tel.breakers, func(l *breakerLabels, r breakerReading) {
+	each("breaker", tel.breakers, func(l *breakerLabels, r breakerReading) {
 		c := breakerCollection{to: to, instruments: &tel.instruments.breakers, labels: l}
 		c.report(&r)
 		c.detail(&r, tel.breakerDetail)
 	})
-	each(tel.buckets, func(l *bucketLabels, r bucketReading) {
+	each("bucket", tel.buckets, func(l *bucketLabels, r bucketReading) {
 		c := bucketCollection{to: to, instruments: &tel.instruments.buckets, labels: l}
 		c.report(&r)
 	})
-	each(tel.backoffs, func(l *backoffLabels, r backoffReading) {
+	each("backoff", tel.backoffs, func(l *backoffLabels, r backoffReading) {
 		c := backoffCollection{to: to, instruments: &tel.instruments.backoffs, labels: l}
 		c.report(&r)
 	})
 	return nil
 }
 
-// each reports what the sources of one kind show. What goes wrong with one is no error of the collection, for which a reader may give up
-// all of it.
-func each[M comparable, S, R, L any](r *roster[M, S, R, L], report func(L, R)) {
-	for _, s := range r.all() {
-		s.retire()
-		readings, shows, err := s.read()
+// each reports the sources of one system. An error of one source goes to otel.Handle: a reader may
+// discard the whole collection if the callback returns it.
+func each[M comparable, S, R, L any](system string, registry *byname.Registry[M, S, R, L], report func(L, R)) {
+	for _, s := range registry.Sources() {
+		sum, open, err := s.Read()
 		if err != nil {
-			otel.Handle(err)
+			otel.Handle(fmt.Errorf("otelthrottle: this collection leaves out %s %q: %w", system, s.Name, err))
 		}
-		if shows {
-			report(s.labels, readings)
+		if open {
+			report(s.Data, sum)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -30,12 +31,12 @@ func TestNothingThatPanicsEndsACollection(t *testing.T) {
 		panic func(*Telemetry)
 	}{
 		{"throttle", func(tel *Telemetry) {
-			tel.throttles.kind.look = func(*throttle.Throttle) throttle.Stats { panic("boom") }
+			tel.throttles.Kind.Read = func(*throttle.Throttle) throttle.Stats { panic("boom") }
 		}},
-		{"breaker", func(tel *Telemetry) { tel.breakers.kind.look = func(*breaker.Manager) sighting { panic("boom") } }},
-		{"bucket", func(tel *Telemetry) { tel.buckets.kind.look = func(*bucket.Limiter) bucket.Stats { panic("boom") } }},
+		{"breaker", func(tel *Telemetry) { tel.breakers.Kind.Read = func(*breaker.Manager) sighting { panic("boom") } }},
+		{"bucket", func(tel *Telemetry) { tel.buckets.Kind.Read = func(*bucket.Limiter) bucket.Stats { panic("boom") } }},
 		{"backoff", func(tel *Telemetry) {
-			tel.backoffs.kind.look = func(*backoff.Responsive) backoff.Stats { panic("boom") }
+			tel.backoffs.Kind.Read = func(*backoff.Responsive) backoff.Stats { panic("boom") }
 		}},
 	}
 	for _, tt := range tests {
@@ -79,7 +80,7 @@ func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
 		for _, step := range []struct {
 			wait             time.Duration
 			draining, series int
-		}{{0, 1, 0}, {longestDrain - time.Second, 1, 0}, {2 * time.Second, 0, whole}} {
+		}{{0, 1, 0}, {byname.DrainTimeout - time.Second, 1, 0}, {2 * time.Second, 0, whole}} {
 			time.Sleep(step.wait)
 			if got := collected(t, reader); got != step.series {
 				t.Errorf("series: got %d want %d", got, step.series)

@@ -51,7 +51,7 @@ func TestAClockThatPanicsLeavesOneNameOut(t *testing.T) {
 	if _, told := without[accepted(throttle.High)]; told {
 		t.Error("got series of the name that cannot be read, want none: a part of their sum would be a counter that falls")
 	}
-	equal(t, "a word about it", errs.mentions(`otelthrottle: throttle "db" is left out of this collection, because it panicked: clock stopped`), true)
+	equal(t, "a word about it", errs.mentions(`otelthrottle: this collection leaves out throttle "db": reading the counters panicked: clock stopped`), true)
 
 	clock.broken = false
 	equal(t, "accepted, once the clock works again", l.read(t)[accepted(throttle.High)], 5)

@@ -120,11 +120,11 @@ type binding struct {
 // created makes the throttle known. Throttles of one name share a source.
 func (b *binding) created(t *throttle.Throttle) {
 	known := b.telemetry.throttles
-	known.join(t)
-	b.first.CompareAndSwap(nil, &member{throttle: t, labels: known.of(t).labels})
+	known.Join(t)
+	b.first.CompareAndSwap(nil, &member{throttle: t, labels: known.Of(t).Data})
 }
 
-func (b *binding) closed(t *throttle.Throttle) { b.telemetry.throttles.leave(t) }
+func (b *binding) closed(t *throttle.Throttle) { b.telemetry.throttles.Leave(t) }
 
 // labelsOf returns the labels of a throttle. A call that is still in flight long after its throttle was closed finds them by
 // name; a throttle that was made before the hooks knew of it has none.
@@ -132,8 +132,8 @@ func (b *binding) labelsOf(t *throttle.Throttle) *labels {
 	if m := b.first.Load(); m != nil && m.throttle == t {
 		return m.labels
 	}
-	if s := b.telemetry.throttles.of(t); s != nil {
-		return s.labels
+	if s := b.telemetry.throttles.Of(t); s != nil {
+		return s.Data
 	}
 	return nil
 }

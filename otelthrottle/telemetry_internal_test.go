@@ -14,6 +14,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -55,14 +56,14 @@ func collected(t testing.TB, reader *sdkmetric.ManualReader) int {
 }
 
 // wantMembers fails the test unless the adapter keeps these numbers of members, all of one name.
-func wantMembers[M comparable, S, R, L any](t testing.TB, r *roster[M, S, R, L], open, draining int) {
+func wantMembers[M comparable, S, R, L any](t testing.TB, r *byname.Registry[M, S, R, L], open, draining int) {
 	t.Helper()
-	known := 0
-	r.members.Range(func(any, any) bool { known++; return true })
-	s := r.order[0]
-	if len(s.open) != open || len(s.draining) != draining || known != open || len(r.order) != 1 || len(r.sources) != 1 {
-		t.Errorf("members open, draining and known, and sources: got %d, %d, %d and %d want %d, %d, %d and 1",
-			len(s.open), len(s.draining), known, len(r.order), open, draining, open)
+	sources := r.Sources()
+	if len(sources) != 1 {
+		t.Fatalf("sources: got %d want 1", len(sources))
+	}
+	if gotOpen, gotDraining := sources[0].Len(); gotOpen != open || gotDraining != draining {
+		t.Errorf("members: got %d open, %d draining want %d, %d", gotOpen, gotDraining, open, draining)
 	}
 }
 
@@ -102,7 +103,7 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 
 // wantNothingLeft closes members that were used. The hooks keep the first throttle, so the last
 // member is the one that must be collected.
-func wantNothingLeft[T, S, R, L any](t *testing.T, r *roster[*T, S, R, L], used func() *T) {
+func wantNothingLeft[T, S, R, L any](t *testing.T, r *byname.Registry[*T, S, R, L], used func() *T) {
 	t.Helper()
 	closed := func() weak.Pointer[T] {
 		m := used()
@@ -119,7 +120,7 @@ func wantNothingLeft[T, S, R, L any](t *testing.T, r *roster[*T, S, R, L], used 
 	runtime.GC()
 	runtime.GC()
 	if last.Value() != nil {
-		t.Errorf("got a closed %s still there, want it collected", r.kind.noun)
+		t.Errorf("got a closed %T still there, want it collected", last.Value())
 	}
 	runtime.KeepAlive(r)
 }
@@ -143,13 +144,13 @@ func TestMembersDrain(t *testing.T) {
 }
 
 func wantDrain[T, S, R, L any](
-	t *testing.T, r *roster[*T, S, R, L], reader *sdkmetric.ManualReader, m *T, closed error, wait func() error,
+	t *testing.T, r *byname.Registry[*T, S, R, L], reader *sdkmetric.ManualReader, m *T, closed error, wait func() error,
 ) {
 	t.Helper()
 	answer := make(chan error, 1)
 	go func() { answer <- wait() }()
 	synctest.Wait()
-	r.leave(m) // as Close does, which also ends the wait, at any time
+	r.Leave(m) // as Close does, which also ends the wait, at any time
 	for _, draining := range []int{1, 0} {
 		if got := collected(t, reader); got != 0 {
 			t.Errorf("series: got %d want 0", got)
@@ -179,7 +180,7 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 		for _, step := range []struct {
 			wait     time.Duration
 			draining int
-		}{{0, 1}, {longestDrain - time.Second, 1}, {2 * time.Second, 0}} {
+		}{{0, 1}, {byname.DrainTimeout - time.Second, 1}, {2 * time.Second, 0}} {
 			time.Sleep(step.wait)
 			collected(t, reader)
 			wantMembers(t, tel.throttles, 1, step.draining)
@@ -199,7 +200,7 @@ func TestNamesAreKept(t *testing.T) {
 	if got := collected(t, reader); got != 0 {
 		t.Errorf("series: got %d want 0", got)
 	}
-	if got := len(tel.throttles.sources); got != 100 {
+	if got := len(tel.throttles.Sources()); got != 100 {
 		t.Errorf("sources: got %d want 100", got)
 	}
 }

@@ -5,22 +5,22 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // throttles are the throttles that are told of.
-type throttles = roster[*throttle.Throttle, throttle.Stats, []reading, *labels]
+type throttles = byname.Registry[*throttle.Throttle, throttle.Stats, []reading, *labels]
 
-// newThrottles returns a roster without throttles, whose series will have these attributes too.
+// newThrottles returns a registry without throttles, whose series will have these attributes too.
 func newThrottles(constants []attribute.KeyValue) *throttles {
-	return newRoster(kind[*throttle.Throttle, throttle.Stats, []reading, *labels]{
-		noun:   "throttle",
-		name:   (*throttle.Throttle).Name,
-		labels: func(name string) *labels { return newLabels(name, constants) },
-		look:   (*throttle.Throttle).Stats,
-		busy:   inFlight,
-		add:    addStats,
-		clone: func(r []reading) []reading {
+	return byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, []reading, *labels]{
+		Name: func(m *throttle.Throttle) string { return labelName(m.Name()) },
+		Data: func(name string) *labels { return newLabels(name, constants) },
+		Read: (*throttle.Throttle).Stats,
+		Busy: inFlight,
+		Add:  addStats,
+		Clone: func(r []reading) []reading {
 			return append(make([]reading, 0, max(len(r), throttle.StandardPriorities)), r...)
 		},
 	})

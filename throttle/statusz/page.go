@@ -28,8 +28,7 @@ type Page struct {
 func New() *Page {
 	p := &Page{process: thisProcess(), done: make(chan struct{})}
 	p.html, p.policy = assemble()
-	p.registry.rows = map[string]*row{}
-	p.registry.members = map[*throttle.Throttle]*row{}
+	p.registry.setUp()
 	return p
 }
 

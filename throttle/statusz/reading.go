@@ -27,32 +27,6 @@ type sums struct {
 	throttle.PriorityStats
 }
 
-// look asks a throttle for its Stats. Its Config.Now is the user's, and a page to look at must not end the process.
-func look(t *throttle.Throttle) (stats throttle.Stats, ok bool) {
-	defer func() { ok = recover() == nil }()
-	return t.Stats(), true
-}
-
-// read looks at every throttle of the row. Those whose Stats panics count as instances, and that is all; closed ones do not.
-func (r *row) read() reading {
-	got := reading{id: r.id, name: r.name, instances: len(r.open), priorities: r.retired}
-	first := true
-	for _, t := range r.open {
-		stats, ok := look(t)
-		if !ok {
-			continue
-		}
-		got.settle(settingsOf(&stats), first)
-		got.priorities = addAll(got.priorities, &stats, true)
-		first = false
-	}
-	for _, d := range r.draining {
-		stats, _ := look(d.throttle)
-		got.priorities = addAll(got.priorities, &stats, false)
-	}
-	return got
-}
-
 // settle takes the settings of a further member.
 func (r *reading) settle(s settings, first bool) {
 	switch {

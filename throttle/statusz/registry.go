@@ -4,142 +4,98 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// registry knows the throttles and sources that there are. Its lock is never held while anything of the user's runs, and
-// throttle.Stats is that: it asks Config.Now.
+// registry holds the throttles and the sources of the page. Its locks are not held while a function
+// of the user runs. Throttle.Stats runs one: it calls Config.Now.
 type registry struct {
+	throttles byname.Registry[*throttle.Throttle, snapshot, reading, uint64]
+
 	mu      sync.Mutex
 	ended   bool
-	ids     uint64 // given out
-	rows    map[string]*row
-	members map[*throttle.Throttle]*row // open ones
-	sources []*source                   // as they came
-	readers int                         // under way
-	reads   uint64                      // begun, ever
+	ids     uint64    // the last that was given to a row or a source
+	sources []*source // in order of arrival
 }
 
-// row is all throttles of one name. Their counters are added up, and those of closed ones are kept: what falls looks like a
-// restart.
-type row struct {
-	id       uint64
-	name     string
-	open     []*throttle.Throttle // as they came
-	draining []drain              // closed, but not in retired yet
-	retired  []sums               // of the closed ones, by priority
+// snapshot is the Stats of one throttle, or ok is false if Stats panicked.
+type snapshot struct {
+	stats throttle.Stats
+	ok    bool
 }
 
-// join makes a throttle a member of the row of its name.
-func (g *registry) join(t *throttle.Throttle) {
+// setUp lets throttles join. They are one row per name, which goes with its last open throttle.
+func (g *registry) setUp() {
+	g.throttles.Kind = byname.Kind[*throttle.Throttle, snapshot, reading, uint64]{
+		Name:   (*throttle.Throttle).Name,
+		Data:   func(string) uint64 { return g.newID() },
+		Read:   look,
+		Busy:   func(s *snapshot) bool { return !s.ok || slices.ContainsFunc(s.stats.Priorities, isInFlight) },
+		Add:    reading.with,
+		Clone:  func(r reading) reading { r.priorities = slices.Clone(r.priorities); return r },
+		Forget: true,
+	}
+}
+
+func isInFlight(p throttle.PriorityStats) bool { return p.InFlight > 0 }
+
+// newID returns the id of a new row.
+func (g *registry) newID() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, known := g.members[t]; known || g.ended {
-		return
-	}
-	r, ok := g.rows[t.Name()]
-	if !ok {
-		g.ids++
-		r = &row{id: g.ids, name: t.Name()}
-		g.rows[r.name] = r
-	}
-	r.open = append(r.open, t)
-	g.members[t] = r
+	g.ids++
+	return g.ids
 }
 
-// leave takes a closed throttle out of its row, and the row away with its last open member.
-func (g *registry) leave(t *throttle.Throttle) {
-	g.mu.Lock()
-	r, known := g.members[t]
-	if !known {
-		g.mu.Unlock()
-		return
-	}
-	delete(g.members, t)
-	i := slices.Index(r.open, t)
-	r.open = slices.Delete(r.open, i, i+1)
-	if len(r.open) == 0 {
-		delete(g.rows, r.name)
-		g.mu.Unlock()
-		return
-	}
-	r.draining = append(r.draining, drain{t, time.Now()})
-	g.mu.Unlock()
-	g.retire(r)
-}
+// join adds an open throttle to the row of its name.
+func (g *registry) join(t *throttle.Throttle) { g.throttles.Join(t) }
 
-// retire lets go of a row's closed throttles whose calls have ended, and keeps their totals. It does so only while nobody reads: a
-// reader may see a call more, of somebody who uses a closed throttle still, than there is in the totals that are kept. The end of the
-// reading retires what had to wait for it.
-func (g *registry) retire(r *row) {
-	g.mu.Lock()
-	draining, reads, busy := slices.Clone(r.draining), g.reads, g.readers > 0
-	g.mu.Unlock()
-	if busy {
-		return
-	}
-	for _, d := range draining {
-		if stats, _ := look(d.throttle); d.over(&stats) {
-			g.keep(r, d, &stats, reads)
-		}
-	}
-}
+// leave removes a closed throttle from its row.
+func (g *registry) leave(t *throttle.Throttle) { g.throttles.Leave(t) }
 
-// keep adds the totals of a draining throttle to those of the retired, unless somebody else did, or has begun to read since.
-func (g *registry) keep(r *row, d drain, stats *throttle.Stats, reads uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(r.draining, d)
-	if i < 0 || g.reads != reads {
-		return
-	}
-	r.draining = slices.Delete(r.draining, i, i+1)
-	r.retired = addAll(r.retired, stats, false)
-}
-
-// end forgets everything, for good.
+// end removes all throttles and sources. None can be added afterwards.
 func (g *registry) end() {
+	g.throttles.End()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
-	g.rows, g.members, g.sources = nil, nil, nil
+	g.sources = nil
 }
 
-// read returns what there is to see of every row, ordered by name, without the lock while it looks.
+// read returns a reading of every row, ordered by name.
 func (g *registry) read() []reading {
-	g.mu.Lock()
-	g.readers++
-	g.reads++
-	rows := make([]row, 0, len(g.rows))
-	for _, r := range g.rows {
-		rows = append(rows, row{
-			id: r.id, name: r.name,
-			open: slices.Clone(r.open), draining: slices.Clone(r.draining), retired: slices.Clone(r.retired),
-		})
+	sources := g.throttles.Sources()
+	readings := make([]reading, 0, len(sources))
+	for _, s := range sources {
+		if r, open, _ := s.Read(); open { // there is no error: look recovers panics
+			r.id, r.name = s.Data, s.Name
+			readings = append(readings, r)
+		}
 	}
-	g.mu.Unlock()
-	defer g.endRead()
-	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
-	readings := make([]reading, len(rows))
-	for i := range rows {
-		readings[i] = rows[i].read()
-	}
+	slices.SortFunc(readings, func(a, b reading) int { return strings.Compare(a.name, b.name) })
 	return readings
 }
 
-func (g *registry) endRead() {
-	g.mu.Lock()
-	g.readers--
-	var waiting []*row
-	for _, r := range g.rows {
-		if len(r.draining) > 0 {
-			waiting = append(waiting, r)
-		}
+// look returns a snapshot of a throttle. A panic of Config.Now must not end the process.
+func look(t *throttle.Throttle) (s snapshot) {
+	defer func() { s.ok = recover() == nil }()
+	return snapshot{stats: t.Stats()}
+}
+
+// with adds a throttle to the reading. One that is closed adds its counters only. One whose Stats
+// panicked adds to the number of instances only.
+func (r reading) with(s *snapshot, open bool) reading {
+	if open {
+		r.instances++
 	}
-	g.mu.Unlock()
-	for _, r := range waiting {
-		g.retire(r)
+	if !s.ok {
+		return r
 	}
+	if open {
+		r.settle(settingsOf(&s.stats), r.settings == settings{})
+	}
+	r.priorities = addAll(r.priorities, &s.stats, open)
+	return r
 }

@@ -125,9 +125,7 @@ func TestNothingFalls(t *testing.T) {
 	if last < 4*50*20 {
 		t.Errorf("got %d admitted at the end, want at least 4000", last)
 	}
-	if n := len(p.registry.rows["group"].draining); n != 0 {
-		t.Errorf("got %d closed throttles that are kept, want none", n)
-	}
+	p.wantDraining(t, "group", 0)
 }
 
 func TestClosedThrottlesAreLetGo(t *testing.T) {

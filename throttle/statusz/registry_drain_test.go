@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -51,7 +52,7 @@ func TestCallsInFlightAtCloseAreCountedWhenTheyEnd(t *testing.T) {
 	})
 }
 
-// TestCallThatNeverEndsIsGivenUp leaves a call in flight at the close of its throttle, which is kept for it only so long.
+// TestCallThatNeverEndsIsGivenUp leaves a call in flight at the close of its throttle, which is kept for it for ten minutes.
 func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
@@ -63,7 +64,7 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 		for _, step := range []struct {
 			wait     time.Duration
 			draining int
-		}{{0, 1}, {longestDrain - time.Second, 1}, {2 * time.Second, 0}} {
+		}{{0, 1}, {byname.DrainTimeout - time.Second, 1}, {2 * time.Second, 0}} {
 			time.Sleep(step.wait)
 			if got := p.registry.read()[0].priorities[throttle.High].Admitted; got != 1 {
 				t.Errorf("admitted: got %d want 1", got)
@@ -73,12 +74,16 @@ func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
 	})
 }
 
-// wantDraining fails the test unless the row of a name keeps so many closed throttles.
+// wantDraining fails the test unless the row of a name keeps this many closed throttles.
 func (p *Page) wantDraining(t testing.TB, name string, want int) {
 	t.Helper()
-	p.registry.mu.Lock()
-	defer p.registry.mu.Unlock()
-	if got := len(p.registry.rows[name].draining); got != want {
-		t.Errorf("closed throttles that are kept: got %d want %d", got, want)
+	for _, row := range p.registry.throttles.Sources() {
+		if row.Name == name {
+			if _, got := row.Len(); got != want {
+				t.Errorf("closed throttles that are kept: got %d want %d", got, want)
+			}
+			return
+		}
 	}
+	t.Errorf("got no row %q", name)
 }
