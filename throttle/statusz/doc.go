@@ -8,8 +8,8 @@
 //
 // The page shows, by throttle and priority, what is admitted and shed, with which probability and why, what is in flight, what the window
 // holds, and the last five minutes of it; opened, also settings, faults and fallbacks. Its address may say what to look at first:
-// /debug/throttle?q=orders&sort=name. [Page.Add] shows other things beside throttles: breakers, buckets and backoffs (packages
-// breakerz, bucketz and backoffz make them sources).
+// /debug/throttle?q=orders&sort=name. [Page.Add] shows other things beside throttles: breakers, buckets and backoffs (package
+// sources makes them).
 //
 // Keep it off public listeners, as for pprof: it tells the names of backends, the host and the load to whoever asks. It changes
 // nothing.

@@ -1,4 +1,4 @@
-package breakerz
+package sources
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-func TestVerdict(t *testing.T) {
+func TestBreaker_states(t *testing.T) {
 	in := func(states ...breaker.State) breaker.Stats {
 		s := breaker.Stats{Running: true}
 		for _, state := range states {
@@ -38,7 +38,7 @@ func TestVerdict(t *testing.T) {
 		level statusz.Level
 	}{
 		{"nothing known", in(), "closed", statusz.OK},
-		{"closed with a past", in(breaker.Closed), "closed", statusz.OK},
+		{"closed again", in(breaker.Closed), "closed", statusz.OK},
 		{"half-open", in(breaker.Closed, breaker.HalfOpen), "half_open", statusz.Warn},
 		{"open", in(breaker.HalfOpen, breaker.Open), "open", statusz.Bad},
 		{"disabled", in(breaker.HalfOpen, breaker.Open, breaker.Disabled), "disabled", statusz.Bad},
@@ -58,26 +58,14 @@ func TestVerdict(t *testing.T) {
 			s.SnapshotAge, s.OnStale, s.Running = -1, breaker.FailClosed, false
 		}), "never read, not running: nothing opens", statusz.Bad},
 	} {
-		if state, level := verdict(&tt.stats); state != tt.state || level != tt.level {
+		if state, level := breakerState(&tt.stats); state != tt.state || level != tt.level {
 			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
 		}
 	}
 }
 
-// figure returns the value of a figure whose name begins so.
-func figure(t *testing.T, s statusz.Status, beginning string) float64 {
-	t.Helper()
-	for _, f := range s.Figures {
-		if strings.HasPrefix(f.Name, beginning) {
-			return f.Value
-		}
-	}
-	t.Errorf("figure %q: got none of %v", beginning, s.Figures)
-	return math.NaN()
-}
-
-// TestSourceTellsWhatTheManagerKnows lets one circuit open and one be disabled, and looks at everything.
-func TestSourceTellsWhatTheManagerKnows(t *testing.T) {
+// TestBreaker_showsStatsAndCircuits opens one circuit and disables another.
+func TestBreaker_showsStatsAndCircuits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		polls := 0
 		m := breaker.Must(breaker.New(breaker.Config{Name: "hooks", Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
@@ -96,9 +84,9 @@ func TestSourceTellsWhatTheManagerKnows(t *testing.T) {
 			_ = m.CanExecute(ctx, breaker.Key{ID: id})
 		}
 		time.Sleep(5 * time.Second)
-		s := Source(m).Status()
+		s := Breaker(m).Status()
 		for name, want := range map[string]float64{
-			"disabled": 1, "open": 1, "half-open": 0, "closed with a past": 0, "calls admitted": 1, "shed": 2, "leads (term ": 1,
+			"disabled": 1, "open": 1, "half-open": 0, "closed again": 0, "calls admitted": 1, "shed": 2, "leads (term ": 1,
 			"failures: poll": 1, `open "acme"/"a", failed`: 75,
 		} {
 			if got := figure(t, s, name); got != want {
@@ -121,9 +109,9 @@ func TestSourceTellsWhatTheManagerKnows(t *testing.T) {
 		if s.Name != "hooks" || s.Kind != "breaker" || s.State != "disabled" || s.Level != statusz.Bad {
 			t.Errorf("got %s %s, %s, %v want breaker hooks, disabled, bad", s.Kind, s.Name, s.State, s.Level)
 		}
-		// Its time is over, but nobody has written that down: the leader's polls fail.
+		// Its time is over, but the leader has not recorded that, because its polls fail.
 		time.Sleep(30 * time.Second)
-		s = Source(m).Status()
+		s = Breaker(m).Status()
 		if got := figure(t, s, "half-open"); got != 1 || s.Transitions[0].To != `open "acme"/"a", failing` {
 			t.Errorf("half-open: got %v, changed %v want 1, and the change to open", got, s.Transitions[0])
 		}
@@ -132,15 +120,15 @@ func TestSourceTellsWhatTheManagerKnows(t *testing.T) {
 	})
 }
 
-// TestTheGravestAreNamed gives it more than fits.
-func TestTheGravestAreNamed(t *testing.T) {
+// TestBreaker_showsTheWorstCircuits has more circuits than are shown.
+func TestBreaker_showsTheWorstCircuits(t *testing.T) {
 	var list []breaker.Status
 	for i := range 40 {
 		state := []breaker.State{breaker.Closed, breaker.HalfOpen, breaker.Open, breaker.Disabled}[i%4]
 		list = append(list, breaker.Status{Key: breaker.Key{ID: fmt.Sprint(i)}, State: state, ChangedAt: time.Unix(int64(100+i), 0), Failures: 1})
 	}
 	var got []string
-	for _, f := range circuits(list[12:24]) {
+	for _, f := range circuitFigures(list[12:24]) {
 		got = append(got, strings.TrimSuffix(f.Name, ", failed"))
 	}
 	if want := `disabled "23" disabled "19" disabled "15" open "22" open "18"`; strings.Join(got, " ") != want {
@@ -149,12 +137,12 @@ func TestTheGravestAreNamed(t *testing.T) {
 	if last := transitions(list); len(last) != 10 || last[9].To != `disabled "39", ` || !last[0].Time.Equal(time.Unix(130, 0)) {
 		t.Errorf("transitions: got %v want the last ten", last)
 	}
-	if len(circuits(nil)) != 0 || len(transitions(nil)) != 0 || list[0].Key.ID != "0" {
+	if len(circuitFigures(nil)) != 0 || len(transitions(nil)) != 0 || list[0].Key.ID != "0" {
 		t.Error("got circuits out of nothing, or a changed argument")
 	}
 }
 
-func TestLongKeysAreCutInTheMiddle(t *testing.T) {
+func TestShortPart(t *testing.T) {
 	for _, tt := range []struct{ part, want string }{
 		{"", ""},
 		{strings.Repeat("x", 60), strings.Repeat("x", 60)},
@@ -162,14 +150,14 @@ func TestLongKeysAreCutInTheMiddle(t *testing.T) {
 		{strings.Repeat("注", 40), strings.Repeat("注", 9) + "…" + strings.Repeat("注", 9)},
 		{strings.Repeat("\xff", 1<<20), "…"},
 	} {
-		if got := short(tt.part); got != tt.want || !utf8.ValidString(got) {
-			t.Errorf("short(%.20q): got %q want %q", tt.part, got, tt.want)
+		if got := shortPart(tt.part); got != tt.want || !utf8.ValidString(got) {
+			t.Errorf("shortPart(%.20q): got %q want %q", tt.part, got, tt.want)
 		}
 	}
 }
 
-// TestPageShowsStrangeBreakers asks the page about keys that would spoil it, and about more figures than it shows.
-func TestPageShowsStrangeBreakers(t *testing.T) {
+// TestBreaker_strangeKeys shows keys with markup, invalid UTF-8 and a megabyte.
+func TestBreaker_strangeKeys(t *testing.T) {
 	page := statusz.New()
 	defer page.Close()
 	m := breaker.Must(breaker.New(breaker.Config{Name: "<b>\xff\x00"}))
@@ -178,7 +166,7 @@ func TestPageShowsStrangeBreakers(t *testing.T) {
 			t.Fatalf("Disable: got error %v want nil", err)
 		}
 	}
-	remove := page.Add(Source(m))
+	remove := page.Add(Breaker(m))
 	defer remove()
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?format=json", nil))

@@ -1,0 +1,154 @@
+package sources
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/statusz"
+)
+
+func TestBackoff_states(t *testing.T) {
+	const long = time.Second
+	traffic := func(over time.Duration, successes, throttled, ignored uint64) backoffTraffic {
+		return backoffTraffic{over: over, successes: successes, throttled: throttled, ignored: ignored}
+	}
+	delayed, throttled, served := backoff.Stats{Delay: 1}, traffic(long, 1, 2, 0), traffic(long, 2, 2, 0)
+	none := traffic(long, 0, 0, 0)
+	for _, tt := range []struct {
+		name  string
+		view  backoffView
+		state string
+		level statusz.Level
+	}{
+		{"first sample", backoffView{}, "unknown", statusz.OK},
+		{"no calls", backoffView{recent: none}, "idle", statusz.OK},
+		{"served", backoffView{recent: traffic(long, 1, 0, 0)}, "full speed", statusz.OK},
+		{"ignored", backoffView{recent: traffic(long, 0, 0, 1)}, "full speed", statusz.OK},
+		{"waiting for a time that the service named", backoffView{now: backoff.Stats{Waiting: 1}, recent: none}, "waiting", statusz.OK},
+		{"some throttled", backoffView{now: delayed, recent: served}, "holding back", statusz.OK},
+		{"most throttled", backoffView{now: delayed, recent: throttled}, "throttled most", statusz.Warn},
+		{"most throttled, just now", backoffView{now: delayed, recent: traffic(0, 1, 2, 0)}, "throttled most", statusz.Warn},
+		{"most throttled, long ago", backoffView{now: delayed, recent: none, evidence: throttled}, "throttled most", statusz.Warn},
+		{"most throttled, long ago, and not since", backoffView{now: delayed, recent: served, evidence: throttled}, "holding back", statusz.OK},
+		{"most throttled, long ago, and ignored since", backoffView{now: delayed, recent: traffic(long, 0, 0, 9), evidence: throttled}, "throttled most", statusz.Warn},
+		{"served, long ago", backoffView{now: delayed, recent: none, evidence: served}, "holding back", statusz.OK},
+		{"most throttled, long ago, and no delay", backoffView{recent: none, evidence: throttled}, "idle", statusz.OK},
+	} {
+		if state, level := tt.view.state(); state != tt.state || level != tt.level {
+			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
+		}
+	}
+}
+
+// end makes calls that end with these outcomes, one after another.
+func end(t *testing.T, r *backoff.Responsive, outcomes ...backoff.Outcome) {
+	t.Helper()
+	for _, o := range outcomes {
+		p, err := r.Wait(t.Context())
+		if err != nil {
+			t.Errorf("Wait: got error %v want nil", err)
+		}
+		p.Done(o)
+	}
+}
+
+// TestBackoff_showsRecentTraffic reads now and then, as the page does, while a service works, fails with few calls, and works again.
+func TestBackoff_showsRecentTraffic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "table", Mode: backoff.Sleep, InitialInterval: time.Minute, RandomizationFactor: -1, DownMultiplier: 0.5, DownMultiplierThreshold: 2,
+		}))
+		source := Backoff(r)
+		want(t, source.Status(), "backoff table", "unknown", statusz.OK, map[string]float64{"delay": 0, "calls": math.NaN(), "successes": 0})
+		end(t, r, backoff.Success, backoff.Success, backoff.Ignored)
+		time.Sleep(time.Second)
+		want(t, source.Status(), "backoff table", "full speed", statusz.OK, map[string]float64{"calls": 3, "successes": 2, "ignored": 1, "slept": 0})
+
+		end(t, r, backoff.Throttled, backoff.Throttled)
+		want(t, source.Status(), "backoff table", "throttled most", statusz.Warn, map[string]float64{
+			"delay": 90, "throttled": 2, "steps up": 2, "sleeping": 0, "slept": 1, "sleep time": 60, "calls": math.NaN(),
+		})
+		time.Sleep(30 * time.Second) // without a call
+		want(t, source.Status(), "backoff table", "throttled most", statusz.Warn, map[string]float64{"calls": math.NaN()})
+		time.Sleep(time.Second)
+		want(t, source.Status(), "backoff table", "throttled most", statusz.Warn, map[string]float64{"calls": 0})
+
+		end(t, r, backoff.Success, backoff.Success)
+		want(t, source.Status(), "backoff table", "unknown", statusz.OK, map[string]float64{"delay": 0, "steps down": 1, "successes": 4, "slept": 3})
+		end(t, r, backoff.Success)
+		want(t, source.Status(), "backoff table", "full speed", statusz.OK, map[string]float64{"successes": 5, "slept": 3})
+		time.Sleep(time.Hour)
+		source.Status()
+		time.Sleep(time.Second)
+		want(t, source.Status(), "backoff table", "idle", statusz.OK, map[string]float64{"calls": 0, "delay": 0})
+	})
+}
+
+// TestBackoff_showsWaitingCallers lets calls wait for the time that the service named.
+func TestBackoff_showsWaitingCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "table", RandomizationFactor: -1}))
+		source := Backoff(r)
+		end(t, r, backoff.ThrottledFor(20*time.Second))
+		for range 3 {
+			go func() { _, _ = r.Wait(t.Context()) }()
+		}
+		synctest.Wait()
+		want(t, source.Status(), "backoff table", "throttled most", statusz.Warn, map[string]float64{"sleeping": 3, "delay": 0.1})
+		r.Reset()
+		for range 3 {
+			go func() { _, _ = r.Wait(t.Context()) }()
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		want(t, source.Status(), "backoff table", "unknown", statusz.OK, map[string]float64{"sleeping": 0, "delay": 0})
+	})
+}
+
+// TestBackoff_showsMode with the delay, which differs in meaning.
+func TestBackoff_showsMode(t *testing.T) {
+	for mode, want := range map[backoff.Mode]string{backoff.Pace: "s, pace of all", backoff.Sleep: "s, sleep of each"} {
+		r := backoff.Must(backoff.New(backoff.Config{Name: "table", Mode: mode}))
+		if got := Backoff(r).Status().Figures[0].Unit; got != want {
+			t.Errorf("unit of the delay: got %q want %q", got, want)
+		}
+	}
+	if got := scope(7); got != "mode(7)" {
+		t.Errorf("an unknown mode: got %q want mode(7)", got)
+	}
+}
+
+// TestReadableDelay from the shortest delay to the longest.
+func TestReadableDelay(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", time.Microsecond: "0.001 ms", 2500 * time.Microsecond: "2.5 ms", 999 * time.Millisecond: "999 ms", time.Second: "1 s",
+		1500 * time.Millisecond: "1.5 s", 15 * time.Minute: "900 s",
+	} {
+		if value, unit := readableDelay(d); fmt.Sprint(value, " ", unit) != want {
+			t.Errorf("%v: got %v %s want %s", d, value, unit, want)
+		}
+	}
+}
+
+// TestBackoff_concurrent reads while others count: no difference is negative.
+func TestBackoff_concurrent(t *testing.T) {
+	r := backoff.Must(backoff.New(backoff.Config{Name: "table", InitialInterval: time.Microsecond, MaxInterval: 2 * time.Microsecond}))
+	source := Backoff(r)
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Go(func() {
+			for range 200 {
+				end(t, r, backoff.Success, backoff.Throttled)
+				if s := source.Status(); s.Level == statusz.Bad || s.Figures[1].Value > 1e9 {
+					t.Errorf("got %s, %v want it to hold back", s.State, s.Figures)
+				}
+			}
+		})
+	}
+	looking.Wait()
+}

@@ -1,0 +1,171 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/statusz"
+)
+
+func TestBucket_states(t *testing.T) {
+	localShare, failClosed := bucket.Stats{OnFailure: bucket.LocalShare}, bucket.Stats{OnFailure: bucket.FailClosed}
+	for _, tt := range []struct {
+		name  string
+		view  bucketView
+		state string
+		level statusz.Level
+	}{
+		{"first sample", bucketView{now: bucket.Stats{Granted: 7, FailedOpen: 3}}, "unknown", statusz.OK},
+		{"no requests", bucketView{now: bucket.Stats{Granted: 7, FailedOpen: 3, FailedClosed: 3}, over: time.Second}, "idle", statusz.OK},
+		{"granting", bucketView{over: time.Second, granted: 1}, "granting", statusz.OK},
+		{"waiting", bucketView{now: bucket.Stats{Waiting: 1}, over: time.Second, granted: 1}, "waiting", statusz.OK},
+		{"waiting, first sample", bucketView{now: bucket.Stats{Waiting: 1}}, "waiting", statusz.OK},
+		{"denying", bucketView{now: bucket.Stats{Waiting: 1}, over: time.Second, granted: 3, denied: 3}, "denying", statusz.OK},
+		{"denying most", bucketView{over: time.Second, granted: 3, denied: 4}, "denying most", statusz.Warn},
+		{"failing open", bucketView{over: time.Second, granted: 3, denied: 4, failedOpen: 1}, "failing open", statusz.Warn},
+		{"failing open, just now", bucketView{failedOpen: 1}, "failing open", statusz.Warn},
+		{"local share", bucketView{now: localShare, over: time.Second, denied: 4, failedOpen: 1}, "local share", statusz.Warn},
+		{"local share, used up", bucketView{now: localShare, over: time.Second, failedClosed: 4}, "local share", statusz.Warn},
+		{"failing closed", bucketView{now: failClosed, over: time.Second, granted: 99, failedClosed: 1}, "failing closed", statusz.Bad},
+	} {
+		if state, level := tt.view.state(); state != tt.state || level != tt.level {
+			t.Errorf("%s: got %q and %v want %q and %v", tt.name, state, level, tt.state, tt.level)
+		}
+	}
+}
+
+// brittleStore is a store that returns errors while it is broken. A limiter takes it for a remote one.
+type brittleStore struct {
+	bucket.Store
+	broken atomic.Bool
+}
+
+func (s *brittleStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+	if s.broken.Load() {
+		return bucket.Decision{}, errors.New("gone")
+	}
+	return s.Store.Take(ctx, r)
+}
+
+// allow asks for n tokens, one after another.
+func allow(t *testing.T, l *bucket.Limiter, n int) {
+	t.Helper()
+	for range n {
+		if _, err := l.Allow(t.Context(), ""); err != nil && !errors.Is(err, bucket.ErrStore) {
+			t.Errorf("Allow: got error %v want nil", err)
+		}
+	}
+}
+
+// TestBucket_showsRecentTraffic reads once a second, as the page does, while a store fails and recovers, and again after an hour.
+func TestBucket_showsRecentTraffic(t *testing.T) {
+	for _, tt := range []struct {
+		policy bucket.FailurePolicy
+		state  string
+		level  statusz.Level
+		figure string
+	}{
+		{bucket.FailOpen, "failing open", statusz.Warn, "failed open"},
+		{bucket.LocalShare, "local share", statusz.Warn, "decided by local share"},
+		{bucket.FailClosed, "failing closed", statusz.Bad, "failed closed"},
+	} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &brittleStore{Store: bucket.NewMemoryStore()}
+				l := bucket.Must(bucket.New(bucket.Config{
+					Name: "geocoder", Store: store, OnFailure: tt.policy,
+					Limit: bucket.Limit{Capacity: 10, Refill: 20, Period: time.Minute},
+				}))
+				source := Bucket(l)
+				want(t, source.Status(), "bucket geocoder", "unknown", statusz.OK, map[string]float64{"requests": math.NaN(), "granted": 0, "refill": 20, "capacity": 10})
+				time.Sleep(time.Second)
+				allow(t, l, 8)
+				want(t, source.Status(), "bucket geocoder", "granting", statusz.OK, map[string]float64{"requests": 8, "granted": 8, "tokens granted": 8, "denied": 0})
+				store.broken.Store(true)
+				allow(t, l, 2)
+				time.Sleep(time.Second)
+				want(t, source.Status(), "bucket geocoder", tt.state, tt.level, map[string]float64{"store failures": 1, "requests": 5, tt.figure: 2, "granted": 8})
+				store.broken.Store(false)
+				time.Sleep(20 * time.Second) // longer than failures are remembered
+				want(t, source.Status(), "bucket geocoder", "unknown", statusz.OK, map[string]float64{tt.figure: 2, "requests": math.NaN()})
+				allow(t, l, 1)
+				time.Sleep(time.Second)
+				want(t, source.Status(), "bucket geocoder", "granting", statusz.OK, map[string]float64{tt.figure: 2, "requests": 1, "granted": 9})
+				time.Sleep(time.Hour)
+				source.Status()
+				time.Sleep(time.Second)
+				want(t, source.Status(), "bucket geocoder", "idle", statusz.OK, map[string]float64{"requests": 0, "waiting": 0})
+			})
+		})
+	}
+}
+
+// TestBucket_showsWaitingCallers denies requests, and lets others wait.
+func TestBucket_showsWaitingCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.Every(time.Minute)}))
+		source := Bucket(l)
+		allow(t, l, 4)
+		time.Sleep(spacing / 2) // too short for a rate
+		want(t, source.Status(), "bucket geocoder", "denying most", statusz.Warn, map[string]float64{"granted": 1, "denied": 3, "requests": math.NaN()})
+		time.Sleep(15 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 3 {
+			go func() { _ = l.Wait(ctx, "", 1) }()
+		}
+		synctest.Wait()
+		want(t, source.Status(), "bucket geocoder", "waiting", statusz.OK, map[string]float64{"waiting": 3})
+		cancel()
+		synctest.Wait()
+		want(t, source.Status(), "bucket geocoder", "unknown", statusz.OK, map[string]float64{"waiting": 0})
+	})
+}
+
+// TestBucket_concurrent reads while others count: no difference is negative.
+func TestBucket_concurrent(t *testing.T) {
+	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1)}))
+	source := Bucket(l)
+	var looking sync.WaitGroup
+	for range 8 {
+		looking.Go(func() {
+			for range 200 {
+				allow(t, l, 1)
+				if s := source.Status(); s.Level == statusz.Bad || strings.HasPrefix(s.State, "failing") || s.Figures[0].Value > 1e9 {
+					t.Errorf("got %s, %v want it granting or denying", s.State, s.Figures)
+				}
+			}
+		})
+	}
+	looking.Wait()
+}
+
+func TestShortDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Microsecond: "1µs", 1500 * time.Millisecond: "1.5s", time.Second: "1s", 10 * time.Second: "10s", time.Minute: "1m",
+		90 * time.Second: "1m30s", time.Hour: "1h", 10 * time.Minute: "10m", 24 * time.Hour: "24h", time.Hour + 10*time.Minute: "1h10m",
+		time.Hour + time.Second: "1h0m1s",
+	} {
+		if got := shortDuration(d); got != want {
+			t.Errorf("shortDuration(%v): got %q want %q", d, got, want)
+		}
+	}
+}
+
+// TestBucket_hugeLimit reads the largest limit: the last figure is the refill.
+func TestBucket_hugeLimit(t *testing.T) {
+	limit := bucket.Limit{Capacity: math.MaxInt64, Period: time.Hour, Algorithm: bucket.Fixed}
+	figures := Bucket(bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: limit}))).Status().Figures
+	last := figures[len(figures)-1]
+	if got := fmt.Sprint(last.Name, " ", last.Value, " ", last.Unit); got != "refill 9.223372036854776e+18 per 1h, fixed" || len(figures) != 8 {
+		t.Errorf("got %d figures, the last %s want 8 and the refill per hour", len(figures), got)
+	}
+}
