@@ -125,7 +125,7 @@ func (s *seen) limiter(t *testing.T, name string, store bucket.Store) {
 		Name: name, Limit: bucket.PerSecond(1), Store: store, Hooks: s.tel.BucketHooks(), StoreTimeout: time.Minute,
 	}))
 	for i := range 100 {
-		if _, err := l.Allow(t.Context(), fmt.Sprint(i)); err != nil {
+		if _, err := l.Decide(t.Context(), fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

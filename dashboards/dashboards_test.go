@@ -81,8 +81,8 @@ func exposed(t *testing.T) map[string]bool {
 	}
 	l := bucket.Must(bucket.New(bucket.Config{Name: "partner", Limit: bucket.PerSecond(1), Store: silent{bucket.NewMemoryStore()}, Hooks: tel.BucketHooks()}))
 	defer l.Close()
-	if d, err := l.Allow(t.Context(), "a"); err != nil || !d.Allowed {
-		t.Fatalf("Allow: got %v and error %v want it granted, without a store", d, err)
+	if d, err := l.Decide(t.Context(), "a"); err != nil || !d.Allowed {
+		t.Fatalf("Decide: got %v and error %v want it granted, without a store", d, err)
 	}
 	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Mode: backoff.Sleep, InitialInterval: time.Microsecond, Hooks: tel.BackoffHooks()}))
 	defer r.Close()

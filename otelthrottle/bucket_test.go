@@ -46,8 +46,8 @@ func TestKeysAreNoAttributes(t *testing.T) {
 	l := newLab(t, setup{})
 	limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(nil)})
 	for i := range 100 {
-		if _, err := limiter.AllowN(t.Context(), fmt.Sprint("user", i), 2); err != nil {
-			t.Fatalf("AllowN: got error %v want nil", err)
+		if _, err := limiter.DecideN(t.Context(), fmt.Sprint("user", i), 2); err != nil {
+			t.Fatalf("DecideN: got error %v want nil", err)
 		}
 	}
 	want := unasked()

@@ -55,23 +55,23 @@ func (a *bucketAudit) randomRequest(t *testing.T, l *bucket.Limiter, dice *rand.
 			t.Errorf("Peek: got error %v want nil or the store's", err)
 		}
 	case 1:
-		d, err := l.AllowN(ctx, key, 1_000_000)
+		d, err := l.DecideN(ctx, key, 1_000_000)
 		a.decided(l, d, err)
 	case 2:
 		over, cancel := context.WithCancel(ctx)
 		cancel()
-		d, err := l.Allow(over, key)
+		d, err := l.Decide(over, key)
 		a.decided(l, d, err)
 	case 3, 4:
-		if d, err := l.AllowAtMost(ctx, key, n); n > 0 {
+		if d, err := l.DecideAtMost(ctx, key, n); n > 0 {
 			a.decided(l, d, err)
 		}
 	case 5, 6:
-		if d, err := l.AllowN(ctx, key, n); n > 0 {
+		if d, err := l.DecideN(ctx, key, n); n > 0 {
 			a.decided(l, d, err)
 		}
 	default:
-		d, err := l.Allow(ctx, key)
+		d, err := l.Decide(ctx, key)
 		a.decided(l, d, err)
 	}
 }

@@ -59,9 +59,9 @@ func (l *lab) limiter(t testing.TB, c bucket.Config) *bucket.Limiter {
 func take(ctx context.Context, t testing.TB, limiter *bucket.Limiter, n int) (granted int) {
 	t.Helper()
 	for range n {
-		d, err := limiter.Allow(ctx, "")
+		d, err := limiter.Decide(ctx, "")
 		if err != nil && !errors.Is(err, bucket.ErrStore) {
-			t.Fatalf("Allow: got error %v want nil", err)
+			t.Fatalf("Decide: got error %v want nil", err)
 		}
 		if d.Allowed {
 			granted++

@@ -99,7 +99,7 @@ func startLimiter(l *lab, how manner) member {
 		Name: how.name, Limit: bucket.PerSecond(1), Store: newDoubtfulStore(errPlain), OnFailure: bucket.FailClosed,
 		StoreTimeout: time.Minute, OneByOne: true, Hooks: hooks,
 	}))
-	return member{limiter, func(ctx context.Context) { _, _ = limiter.Allow(ctx, "") }}
+	return member{limiter, func(ctx context.Context) { _, _ = limiter.Decide(ctx, "") }}
 }
 
 // startBackoff returns a backoff whose calls need not wait. Each use calls the hook Slept.

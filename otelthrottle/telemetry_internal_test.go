@@ -84,7 +84,7 @@ func TestClosedMembersLeaveNothing(t *testing.T) {
 		})
 		wantNothingLeft(t, tel.buckets, func() *bucket.Limiter {
 			l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.PerSecond(5), Hooks: bucketHooks}))
-			_, _ = l.Allow(context.Background(), "a")
+			_, _ = l.Decide(context.Background(), "a")
 			return l
 		})
 		wantNothingLeft(t, tel.backoffs, func() *backoff.Responsive {
@@ -130,7 +130,7 @@ func TestMembersDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tel, reader := adapter(t)
 		l := bucket.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.Every(time.Hour), Hooks: tel.BucketHooks()}))
-		_, _ = l.Allow(t.Context(), "")
+		_, _ = l.Decide(t.Context(), "")
 		wantDrain(t, tel.buckets, reader, l, bucket.ErrClosed, func() error { return l.Wait(context.Background(), "", 1) })
 
 		r := backoff.Must(backoff.New(backoff.Config{Name: "db", InitialInterval: time.Second, Hooks: tel.BackoffHooks()}))

@@ -59,7 +59,7 @@ func asking(t testing.TB, name string, store bucket.Store, c bucket.Config) *con
 	l := bucket.Must(bucket.New(c))
 	t.Cleanup(func() { l.Close() })
 	return &contender{name: name, calls: counted.calls.Load, take: func(ctx context.Context) error {
-		d, err := l.Allow(ctx, name)
+		d, err := l.Decide(ctx, name)
 		if err == nil && !d.Allowed {
 			err = errNotGranted
 		}

@@ -45,7 +45,7 @@ func buckets() []*subject {
 		{name: bucketDeniedMany, pair: true, good: isDenied, op: func() error { return ask(emptyMany, drawn(many)) }},
 		{name: bucketGrantedTold, pair: true, op: func() error { return ask(fullTold, "key") }},
 		{name: bucketDeniedTold, pair: true, good: isDenied, op: func() error { return ask(emptyTold, "key") }},
-		{name: "bucket, AllowN of 5", pair: true, op: func() error { return answered(full.AllowN(ctx, "key", 5)) }},
+		{name: "bucket, DecideN of 5", pair: true, op: func() error { return answered(full.DecideN(ctx, "key", 5)) }},
 		{name: "bucket, Guard", pair: true, op: func() error {
 			_, err := guarded(ctx)
 			return err
@@ -68,7 +68,7 @@ func leaseHit() func() error {
 		Store: &countedStore{Store: bucket.NewMemoryStore()}, StoreTimeout: time.Minute,
 	}))
 	return func() error {
-		d, err := l.Allow(context.Background(), "key")
+		d, err := l.Decide(context.Background(), "key")
 		if err == nil && d.Source != bucket.FromLease {
 			err = errNotGranted
 		}
@@ -95,7 +95,7 @@ func emptyOf(h bucket.Hooks, keys ...string) *bucket.Limiter {
 
 // ask makes a call if a token of the bucket is granted.
 func ask(l *bucket.Limiter, key string) error {
-	return answered(l.Allow(context.Background(), key))
+	return answered(l.Decide(context.Background(), key))
 }
 
 // answered makes a call if the answer lets it through.

@@ -18,14 +18,16 @@ func TestAllocations(t *testing.T) {
 	long := strings.Repeat("k", 128) // the longest that is not hashed
 	_ = empty.Take(ctx, "k", 1)
 	for name, call := range map[string]func(){
-		"Allow":         func() { _, _ = full.Allow(ctx, "k") },
-		"Allow, long":   func() { _, _ = full.Allow(ctx, long) },
-		"Allow, denied": func() { _, _ = empty.Allow(ctx, "k") },
-		"AllowN":        func() { _, _ = full.AllowN(ctx, "k", 3) },
-		"AllowAtMost":   func() { _, _ = full.AllowAtMost(ctx, "k", 3) },
-		"Take":          func() { _ = full.Take(ctx, "k", 1) },
-		"Take, nil":     func() { _ = full.Take(none, "k", 1) },
-		"Wait":          func() { _ = full.Wait(ctx, "k", 1) },
+		"Allow":          func() { _ = full.Allow(ctx, "k") },
+		"Allow, denied":  func() { _ = empty.Allow(ctx, "k") },
+		"Decide":         func() { _, _ = full.Decide(ctx, "k") },
+		"Decide, long":   func() { _, _ = full.Decide(ctx, long) },
+		"Decide, denied": func() { _, _ = empty.Decide(ctx, "k") },
+		"DecideN":        func() { _, _ = full.DecideN(ctx, "k", 3) },
+		"DecideAtMost":   func() { _, _ = full.DecideAtMost(ctx, "k", 3) },
+		"Take":           func() { _ = full.Take(ctx, "k", 1) },
+		"Take, nil":      func() { _ = full.Take(none, "k", 1) },
+		"Wait":           func() { _ = full.Wait(ctx, "k", 1) },
 	} {
 		if got := testing.AllocsPerRun(1000, call); got != 0 {
 			t.Errorf("%s: got %v allocations want none", name, got)

@@ -6,15 +6,24 @@ import (
 	"fmt"
 )
 
-// Allow asks for one token. A denial is no error: look at [Decision].Allowed. Who only asks whether err is nil limits nothing, and
-// wants [Limiter.Take].
-func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
+// Allow takes one token and reports whether it was granted. It is false for a denial and for every error: ctx has ended,
+// the limiter did not come from [New], or the store gave no answer and Config.OnFailure denies the request. With
+// [FailOpen] it is true if the store gives no answer. Use [Limiter.Take] to get the error and [Limiter.Decide] for RetryAfter.
+func (l *Limiter) Allow(ctx context.Context, key string) bool {
+	var d Decision
+	return l.allow(ctx, key, 1, &d) == nil && d.Allowed
+}
+
+// Decide requests one token and returns the decision. A denial is not an error: check [Decision].Allowed. To get a denial
+// as an error, use [Limiter.Take].
+func (l *Limiter) Decide(ctx context.Context, key string) (d Decision, err error) {
 	err = l.allow(ctx, key, 1, &d)
 	return d, err
 }
 
-// AllowN asks for n tokens, or none. A denial is no error: see [Limiter.Allow]. No tokens are granted always, and tell how many there are.
-func (l *Limiter) AllowN(ctx context.Context, key string, n int64) (d Decision, err error) {
+// DecideN requests n tokens: it grants all of them or none. A denial is not an error, as with [Limiter.Decide]. A request for
+// 0 tokens is always granted and reports how many tokens are available.
+func (l *Limiter) DecideN(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = l.allow(ctx, key, n, &d)
 	return d, err
 }
@@ -30,8 +39,8 @@ func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
 	return &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
 }
 
-// AllowAtMost asks for up to n tokens, and at least one. It gets no more than the bucket holds. A denial is no error: see [Limiter.Allow].
-func (l *Limiter) AllowAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
+// DecideAtMost requests 1 to n tokens and takes as many as are available. A denial is not an error, as with [Limiter.Decide].
+func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if ctx, err = l.sound(ctx); err != nil {
 		return d, err
 	}
@@ -45,7 +54,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, key string, n int64) (d Decis
 
 // Peek tells what there is, and takes nothing.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
-	return l.AllowN(ctx, key, 0)
+	return l.DecideN(ctx, key, 0)
 }
 
 // acceptable says why n tokens can never be granted.

@@ -14,24 +14,24 @@ import (
 func TestOddNumbers(t *testing.T) {
 	l := limiter(t, bucket.Config{Limit: bucket.Per(10, time.Hour)})
 	for n, want := range map[int64]error{-1: bucket.ErrNegative, math.MinInt64: bucket.ErrNegative, 11: bucket.ErrExceedsCapacity, math.MaxInt64: bucket.ErrExceedsCapacity} {
-		if d, err := l.AllowN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
-			t.Errorf("AllowN(%d): %+v, %v, want %v", n, d, err, want)
+		if d, err := l.DecideN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
+			t.Errorf("DecideN(%d): %+v, %v, want %v", n, d, err, want)
 		}
 		if err := l.Wait(t.Context(), "k", n); !errors.Is(err, want) {
 			t.Errorf("Wait(%d): %v, want %v", n, err, want)
 		}
 	}
-	if d, err := l.AllowN(t.Context(), "k", 0); err != nil || !d.Allowed || d.Remaining != 10 {
-		t.Errorf("AllowN(0): %+v, %v", d, err)
+	if d, err := l.DecideN(t.Context(), "k", 0); err != nil || !d.Allowed || d.Remaining != 10 {
+		t.Errorf("DecideN(0): %+v, %v", d, err)
 	}
-	if d, err := l.AllowAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted != 10 {
-		t.Errorf("AllowAtMost(all): %+v, %v", d, err)
+	if d, err := l.DecideAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted != 10 {
+		t.Errorf("DecideAtMost(all): %+v, %v", d, err)
 	}
-	if d, err := l.AllowAtMost(t.Context(), "k", 5); err != nil || d.Allowed || d.RetryAfter <= 0 {
-		t.Errorf("AllowAtMost of an empty bucket: %+v, %v", d, err)
+	if d, err := l.DecideAtMost(t.Context(), "k", 5); err != nil || d.Allowed || d.RetryAfter <= 0 {
+		t.Errorf("DecideAtMost of an empty bucket: %+v, %v", d, err)
 	}
-	if _, err := l.AllowAtMost(t.Context(), "k", -1); !errors.Is(err, bucket.ErrNegative) {
-		t.Errorf("AllowAtMost(-1): %v", err)
+	if _, err := l.DecideAtMost(t.Context(), "k", -1); !errors.Is(err, bucket.ErrNegative) {
+		t.Errorf("DecideAtMost(-1): %v", err)
 	}
 	want := bucket.Stats{Name: "test", Granted: 1, Denied: 1, Tokens: 10, Limit: bucket.Per(10, time.Hour)}
 	if got := l.Stats(); got != want {
@@ -43,7 +43,7 @@ func TestKeysOfAnyBytes(t *testing.T) {
 	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	for _, key := range []string{"", ":", "a:b", "\x00", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)} {
 		for _, want := range []bool{true, false} {
-			if d, err := l.Allow(t.Context(), key); err != nil || d.Allowed != want {
+			if d, err := l.Decide(t.Context(), key); err != nil || d.Allowed != want {
 				t.Errorf("%.20q: %v, %v, want %v", key, d.Allowed, err, want)
 			}
 		}
@@ -62,9 +62,9 @@ func TestGuardKeepsTheContext(t *testing.T) {
 // requests are those that can be made of a limiter, by name.
 func requests(l *bucket.Limiter) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"Allow":        func(ctx context.Context) error { _, err := l.Allow(ctx, "k"); return err },
-		"AllowN":       func(ctx context.Context) error { _, err := l.AllowN(ctx, "k", 1); return err },
-		"AllowAtMost":  func(ctx context.Context) error { _, err := l.AllowAtMost(ctx, "k", 1); return err },
+		"Decide":       func(ctx context.Context) error { _, err := l.Decide(ctx, "k"); return err },
+		"DecideN":      func(ctx context.Context) error { _, err := l.DecideN(ctx, "k", 1); return err },
+		"DecideAtMost": func(ctx context.Context) error { _, err := l.DecideAtMost(ctx, "k", 1); return err },
 		"Peek":         func(ctx context.Context) error { _, err := l.Peek(ctx, "k"); return err },
 		"Take":         func(ctx context.Context) error { return l.Take(ctx, "k", 1) },
 		"Wait":         func(ctx context.Context) error { return l.Wait(ctx, "k", 1) },
@@ -82,6 +82,34 @@ func TestANilContextIsTheBackground(t *testing.T) {
 			if err := ask(nil); err != nil {
 				t.Errorf("%s, %s: got %v want nil", name, request, err)
 			}
+		}
+	}
+}
+
+// TestAllow is true if a token was granted, also by the policy, and false for a denial and every error.
+func TestAllow(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	hour := bucket.Every(time.Hour)
+	empty := limiter(t, bucket.Config{Limit: hour})
+	_ = empty.Take(t.Context(), "k", 1)
+	for name, tt := range map[string]struct {
+		l    *bucket.Limiter
+		ctx  context.Context
+		want bool
+	}{
+		"granted":          {limiter(t, bucket.Config{Limit: hour}), t.Context(), true},
+		"granted, nil ctx": {limiter(t, bucket.Config{Limit: hour}), nil, true},
+		"denied":           {empty, t.Context(), false},
+		"ctx has ended":    {limiter(t, bucket.Config{Limit: hour}), ended, false},
+		"nil limiter":      {nil, t.Context(), false},
+		"zero limiter":     {&bucket.Limiter{}, t.Context(), false},
+		"FailOpen":         {limiter(t, bucket.Config{Limit: hour, Store: newFailing()}), t.Context(), true},
+		"FailClosed":       {limiter(t, bucket.Config{Limit: hour, Store: newFailing(), OnFailure: bucket.FailClosed}), t.Context(), false},
+		"LocalShare":       {limiter(t, bucket.Config{Limit: hour, Store: newFailing(), OnFailure: bucket.LocalShare}), t.Context(), true},
+	} {
+		if got := tt.l.Allow(tt.ctx, "k"); got != tt.want {
+			t.Errorf("%s: got %t want %t", name, got, tt.want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestWhatHoldsWithoutTheStore(t *testing.T) {
 					granted := 0
 					for range 10 {
 						begun := time.Now()
-						d, err := l.Allow(t.Context(), "k")
+						d, err := l.Decide(t.Context(), "k")
 						if !errors.Is(err, tt.err) || d.Source != bucket.FromPolicy {
 							t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
 						}
@@ -69,7 +69,7 @@ func TestLocalShareOfALongPeriod(t *testing.T) {
 			l := limiter(t, bucket.Config{Store: store, Limit: c.limit, OnFailure: bucket.LocalShare, Replicas: c.replicas})
 			share, granted := c.limit.Capacity/int64(c.replicas), int64(0)
 			for range 3 * share {
-				d, err := l.Allow(t.Context(), "k")
+				d, err := l.Decide(t.Context(), "k")
 				if err != nil || d.RetryAfter < 0 || d.ResetAfter < 0 {
 					t.Errorf("%+v, %v", d, err)
 					break
@@ -88,7 +88,7 @@ func TestLocalShareRefillsItsShare(t *testing.T) {
 		store := newFailing()
 		limit := bucket.Limit{Capacity: 366, Refill: 366, Period: 366 * 24 * time.Hour} // one a day
 		l := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 3})
-		_, _ = l.AllowAtMost(t.Context(), "k", 122)
+		_, _ = l.DecideAtMost(t.Context(), "k", 122)
 		time.Sleep(30 * 24 * time.Hour)
 		if d, _ := l.Peek(t.Context(), "k"); d.Remaining > 10 {
 			t.Errorf("%d came back in 30 days, want a third of 30", d.Remaining)
@@ -102,7 +102,7 @@ func TestFailOpenGrantsNoMoreThanTheBucketHolds(t *testing.T) {
 		store := newFailing()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10)})
 		for range 3 {
-			if d, err := l.AllowAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {
+			if d, err := l.DecideAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {
 				t.Errorf("%+v, %v", d, err)
 			}
 		}
@@ -120,7 +120,7 @@ func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
 		begun := time.Now()
 		for range 10 {
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
 		}
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
 			t.Errorf("once it has thawed: %+v, %v", d, err)
 		}
 	})
@@ -142,13 +142,13 @@ func TestTheFirstRestIsTheShortest(t *testing.T) {
 		store.set(make(chan struct{}), nil)
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), OneByOne: true})
 		for range 64 {
-			go func() { _, _ = l.Allow(t.Context(), "k") }()
+			go func() { _, _ = l.Decide(t.Context(), "k") }()
 		}
 		time.Sleep(50 * time.Millisecond)
 		synctest.Wait()
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, _ := l.Allow(t.Context(), "k"); d.Source != bucket.FromStore {
+		if d, _ := l.Decide(t.Context(), "k"); d.Source != bucket.FromStore {
 			t.Errorf("%+v: not asked 250 ms after it has failed", d)
 		}
 	})
@@ -176,7 +176,7 @@ func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
 			for _, oneByOne := range []bool{false, true} {
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OneByOne: oneByOne})
 				begun := time.Now()
-				d, err := l.Allow(t.Context(), "k")
+				d, err := l.Decide(t.Context(), "k")
 				if err != nil || !d.Allowed || d.Source != bucket.FromPolicy || time.Since(begun) > 50*time.Millisecond {
 					t.Errorf("%s, one by one %t: %+v, %v after %v", name, oneByOne, d, err, time.Since(begun))
 				}
@@ -203,7 +203,7 @@ func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
 			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
 			limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 			l := limiter(t, bucket.Config{Store: slow{memory, gate}, Limit: limit, OneByOne: oneByOne, OnFailure: bucket.FailClosed})
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
 				t.Errorf("got %v", err)
 			}
 			close(gate)
@@ -225,18 +225,18 @@ func TestAPromptStoreIsAskedByWhoeverAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: prompt{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
-		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}
 		store.set(make(chan struct{}), nil)
 		begun := time.Now()
-		if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
+		if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
 			t.Errorf("frozen: %v after %v", err, time.Since(begun))
 		}
 		store.set(nil, nil)
 		store.Store = nil // a nil dereference
 		for range 2 {
-			if _, err := l.Allow(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
 				t.Errorf("a panic: %v", err)
 			}
 		}
@@ -283,7 +283,7 @@ func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
 					if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
 						t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
 					}
-					if d, err := open.AllowN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.FromPolicy {
+					if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.FromPolicy {
 						t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
 					}
 					if err := open.Wait(t.Context(), "k", 2); err != nil {
@@ -308,7 +308,7 @@ func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
 					store = newRemote()
 				}
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: 1000 * time.Hour, Algorithm: a}})
-				_, _ = l.AllowN(t.Context(), "k", 6)
+				_, _ = l.DecideN(t.Context(), "k", 6)
 				for _, c := range []struct {
 					n, want int64
 					err     error
@@ -341,8 +341,8 @@ func TestResetFillsABucket(t *testing.T) {
 				}
 				c.Limit = bucket.Per(50, time.Hour)
 				l := limiter(t, c)
-				_, _ = l.AllowN(t.Context(), "other", 50)
-				_, _ = l.AllowN(t.Context(), "k", 50)
+				_, _ = l.DecideN(t.Context(), "other", 50)
+				_, _ = l.DecideN(t.Context(), "k", 50)
 				if err := l.Take(t.Context(), "k", 1); !errors.Is(err, bucket.ErrDenied) {
 					t.Fatalf("an empty bucket: got %v", err)
 				}

@@ -14,13 +14,13 @@ func BenchmarkAllow(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = l.Allow(context.Background(), "key")
+				_, _ = l.Decide(context.Background(), "key")
 			}
 		})
 		b.Run(name+"/parallel", func(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					_, _ = l.Allow(context.Background(), "key")
+					_, _ = l.Decide(context.Background(), "key")
 				}
 			})
 		})

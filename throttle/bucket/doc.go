@@ -8,7 +8,7 @@
 //	// ask the geocoder
 //
 // A request that is denied is told when to come again: [Decision].RetryAfter is enough if nobody else comes first, and too much by no more than a
-// tick of the store's clock. To [Limiter.Allow] and its kin it is no error: an error means that nobody could be asked, or that the request makes
+// tick of the store's clock. To [Limiter.Decide] and its kin it is no error: an error means that nobody could be asked, or that the request makes
 // no sense. To [Limiter.Take] and [Limiter.Wait] it is one. A request for more than the bucket holds is refused at once with
 // [ErrExceedsCapacity], because it could wait for ever.
 //

@@ -23,7 +23,7 @@ func Example() {
 		return
 	}
 	for range 5 {
-		d, err := l.Allow(ctx, "ann")
+		d, err := l.Decide(ctx, "ann")
 		fmt.Println(d.Allowed, d.Remaining, err, d.RetryAfter.Round(time.Minute))
 	}
 	// Output:

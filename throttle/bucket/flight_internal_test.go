@@ -22,11 +22,11 @@ func TestKeysThatAreAskedForOnceAreForgotten(t *testing.T) {
 			defer cancel()
 			for i := range 100 {
 				key := strconv.Itoa(i)
-				_, _ = l.Allow(t.Context(), key)
+				_, _ = l.Decide(t.Context(), key)
 				_ = l.Wait(t.Context(), key, 900)
 				_ = l.Wait(late, key, 900)
-				go func() { _, _ = l.Allow(t.Context(), key) }()
-				go func() { _, _ = l.Allow(t.Context(), key) }()
+				go func() { _, _ = l.Decide(t.Context(), key) }()
+				go func() { _, _ = l.Decide(t.Context(), key) }()
 			}
 			synctest.Wait()
 			time.Sleep(longestLease)

@@ -23,7 +23,7 @@ func TestRequestsAreAskedForTogether(t *testing.T) {
 		for i := range decisions {
 			all.Go(func() {
 				var err error
-				if decisions[i], err = l.Allow(t.Context(), "k"); err != nil {
+				if decisions[i], err = l.Decide(t.Context(), "k"); err != nil {
 					t.Error(err)
 				}
 			})
@@ -69,7 +69,7 @@ func TestCallersThatLeave(t *testing.T) {
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
 				var err error
 				if tt.fails {
-					_, _ = l.AllowN(t.Context(), "k", tt.capacity)
+					_, _ = l.DecideN(t.Context(), "k", tt.capacity)
 					err = errDown
 				}
 				if got := leaving(t, store, l, err, tt.callers); got != tt.want || left(t, l) != tt.left {
@@ -91,7 +91,7 @@ func leaving(t *testing.T, store *remote, l *bucket.Limiter, answer error, calle
 	store.set(first, answer)
 	for i, caller := range callers {
 		go func() {
-			switch d, err := l.Allow(contexts[caller], "k"); {
+			switch d, err := l.Decide(contexts[caller], "k"); {
 			case err != nil:
 				got[i] = '-'
 			case d.Allowed:

@@ -50,7 +50,7 @@ func TestHooksAreTold(t *testing.T) {
 				ctx := context.WithValue(t.Context(), mark{}, 7)
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Second}, Hooks: h.hooks()})
 				for _, n := range []int64{1, 1, 1, 2, 0, -1, 3} { // two are granted, two denied, three nothing that is counted
-					_, _ = l.AllowN(ctx, "k", n)
+					_, _ = l.DecideN(ctx, "k", n)
 				}
 				hurried, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
@@ -124,7 +124,7 @@ func TestTheStoreIsAskedWithTheContextOfWhoeverIsAlone(t *testing.T) {
 		}})
 		ctx, leave := context.WithCancel(context.WithValue(t.Context(), mark{}, 7))
 		for _, who := range []context.Context{ctx, ctx, t.Context()} {
-			go func() { _, _ = l.Allow(who, "k") }()
+			go func() { _, _ = l.Decide(who, "k") }()
 			synctest.Wait()
 		}
 		if s := l.Stats(); s.Asking != 3 || s.Waiting != 0 {
@@ -147,7 +147,7 @@ func TestAShareThatIsUsedUpCountsAsThePolicys(t *testing.T) {
 		var h heard
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2, Hooks: h.hooks()})
 		for range 3 {
-			_, _ = l.Allow(t.Context(), "k")
+			_, _ = l.Decide(t.Context(), "k")
 		}
 		if s := l.Stats(); s.FailedOpen != 2 || s.FailedClosed != 1 || s.Denied != 0 || len(h.denied) != 1 || h.denied[0].Source != bucket.FromPolicy {
 			t.Errorf("%+v, told of %+v", s, h.denied)
@@ -225,9 +225,9 @@ func TestAPanicGoesUpToWhoeverAsked(t *testing.T) {
 			name, want string
 			do         func()
 		}{
-			{"Allow", "asked", func() { _, _ = remote.Allow(t.Context(), "k") }},
-			{"Allow again", "asked", func() { _, _ = remote.Allow(t.Context(), "k") }},
-			{"AllowN", "asked", func() { _, _ = remote.AllowN(t.Context(), "k", 3) }},
+			{"Decide", "asked", func() { _, _ = remote.Decide(t.Context(), "k") }},
+			{"Decide again", "asked", func() { _, _ = remote.Decide(t.Context(), "k") }},
+			{"DecideN", "asked", func() { _, _ = remote.DecideN(t.Context(), "k", 3) }},
 			{"denied", "denied", func() { _ = memory.Take(t.Context(), "k", 1) }},
 			{"denied in line", "denied", func() { _ = memory.Wait(hurried, "k", 1) }},
 			{"waited", "waited", func() { _ = memory.Wait(t.Context(), "k", 1) }},
@@ -264,13 +264,13 @@ func TestHooksMayCallBack(t *testing.T) {
 			Asked: func(_ context.Context, e bucket.StoreEvent) { called(e.Limiter) },
 			Denied: func(_ context.Context, e bucket.DenialEvent) {
 				called(e.Limiter)
-				_, _ = e.Limiter.Allow(context.Background(), "another")
+				_, _ = e.Limiter.Decide(context.Background(), "another")
 			},
 			Waited: func(_ context.Context, e bucket.WaitEvent) { called(e.Limiter); _ = e.Limiter.Close() },
 			Closed: func(l *bucket.Limiter) { _ = l.Close(); _ = l.Stats() },
 		}})
 		for range 8 {
-			_, _ = l.AllowN(t.Context(), "k", 1)
+			_, _ = l.DecideN(t.Context(), "k", 1)
 		}
 		if err := l.Wait(t.Context(), "k", 1); err != nil {
 			t.Errorf("Wait: got %v want nil", err)

@@ -35,7 +35,7 @@ func TestALeaseServesThoseWhoComeNext(t *testing.T) {
 			if i%11 == 0 {
 				want = bucket.FromStore
 			}
-			if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want {
 				t.Errorf("request %d: %+v, %v", i, d, err)
 			}
 		}
@@ -55,7 +55,7 @@ func TestALeaseGoesBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}, Lease: 100})
 				for range 3 {
-					_, _ = l.Allow(t.Context(), "k")
+					_, _ = l.Decide(t.Context(), "k")
 				}
 				if got := left(t, l); got != 996 { // the limit is so slow that a lease is of one token: two flights of two
 					t.Errorf("%d left before, want 996", got)
@@ -68,7 +68,7 @@ func TestALeaseGoesBack(t *testing.T) {
 					t.Errorf("%d left after, want 997", got)
 				}
 				for range 2 {
-					if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+					if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
 						t.Errorf("later: %+v, %v", d, err)
 					}
 				}
@@ -84,7 +84,7 @@ func TestAnEmptyBucketIsNotAskedForEachToken(t *testing.T) {
 		l := leasing(t, store)
 		used, denied, begun := 0, 0, time.Now()
 		for time.Since(begun) < 3*time.Second {
-			d, err := l.Allow(t.Context(), "k")
+			d, err := l.Decide(t.Context(), "k")
 			switch {
 			case err != nil:
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestALeaseLeavesSomeToOthers(t *testing.T) {
 			{bucket.Limit{Capacity: 1000, Algorithm: bucket.Fixed}, 100, 1, 10},
 		} {
 			l := limiter(t, bucket.Config{Store: newRemote(), Limit: c.limit, Lease: int64(c.lease), Replicas: c.replica, LeaseFor: time.Millisecond})
-			if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
 				t.Errorf("%+v, %v", d, err)
 			}
 			if got := c.limit.Capacity - 1 - left(t, l); got != c.want {
@@ -140,7 +140,7 @@ func TestNothingOfAPolicyIsKept(t *testing.T) {
 		store := newFailing()
 		l := leasing(t, store)
 		for range 3 {
-			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromPolicy || d.Granted != 1 {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromPolicy || d.Granted != 1 {
 				t.Errorf("%+v, %v", d, err)
 			}
 		}
@@ -158,7 +158,7 @@ func TestALocalShareIsNotFetchedAhead(t *testing.T) {
 			Store: store, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second}, Lease: 10, OnFailure: bucket.LocalShare,
 		})
 		for range 1500 {
-			_, _ = l.Allow(t.Context(), "k")
+			_, _ = l.Decide(t.Context(), "k")
 		}
 		if s := l.Stats(); s.FailedOpen != 1000 || s.FailedClosed != 500 {
 			t.Errorf("stats %+v, want all of the capacity granted", s)
@@ -170,9 +170,9 @@ func TestALocalShareIsNotFetchedAhead(t *testing.T) {
 func TestALeasesAnswerDoesNotSayThatTheBucketIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leasing(t, newRemote())
-		_, _ = l.AllowN(t.Context(), "k", 900)
-		_, _ = l.Allow(t.Context(), "k")
-		if d, _ := l.Allow(t.Context(), "k"); d.Source == bucket.FromLease && d.ResetAfter == 0 {
+		_, _ = l.DecideN(t.Context(), "k", 900)
+		_, _ = l.Decide(t.Context(), "k")
+		if d, _ := l.Decide(t.Context(), "k"); d.Source == bucket.FromLease && d.ResetAfter == 0 {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -186,15 +186,15 @@ func TestWhoComesWithAnEndedContextTakesNothing(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
 		end()
 		ask := func(when string) {
-			if d, err := l.Allow(ended, "k"); !errors.Is(err, context.Canceled) || d.Allowed || d.Limit != 1000 {
+			if d, err := l.Decide(ended, "k"); !errors.Is(err, context.Canceled) || d.Allowed || d.Limit != 1000 {
 				t.Errorf("%s: got %+v, %v want context.Canceled", when, d, err)
 			}
 		}
 		ask("at first")
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		ask("beside a lease")
 		for i := range 10 {
-			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromLease || d.Remaining != int64(9-i) {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromLease || d.Remaining != int64(9-i) {
 				t.Errorf("got %+v, %v want the lease's", d, err)
 			}
 		}
@@ -210,7 +210,7 @@ func TestNothingIsFetchedAheadAfterClose(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		l := leasing(t, store)
 		store.set(gate, nil)
-		go func() { _, _ = l.Allow(t.Context(), "k") }()
+		go func() { _, _ = l.Decide(t.Context(), "k") }()
 		synctest.Wait()
 		_ = l.Close()
 		close(gate)
@@ -219,7 +219,7 @@ func TestNothingIsFetchedAheadAfterClose(t *testing.T) {
 			t.Errorf("got %d left want 999: one is used, and ten came too late to be kept", got)
 		}
 		for i := range int64(3) {
-			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 998-i {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 998-i {
 				t.Errorf("got %+v, %v and %d left want the store's, and nothing ahead", d, err, left(t, l))
 			}
 		}
@@ -232,14 +232,14 @@ func TestWhenToAskForAFixedBucketAgain(t *testing.T) {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1970 * time.Millisecond)))
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 100, Algorithm: bucket.Fixed}, Lease: 100})
-		_, _ = l.AllowN(t.Context(), "k", 100)
+		_, _ = l.DecideN(t.Context(), "k", 100)
 		for _, want := range []bucket.Source{bucket.FromStore, bucket.FromLease} {
-			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Allowed || d.Source != want || d.RetryAfter != 30*time.Millisecond {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Allowed || d.Source != want || d.RetryAfter != 30*time.Millisecond {
 				t.Errorf("got %+v, %v want denied by %v for 30ms", d, err, want)
 			}
 		}
 		time.Sleep(30 * time.Millisecond)
-		if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
 			t.Errorf("got %+v, %v want granted as the period begins", d, err)
 		}
 	})
@@ -251,24 +251,24 @@ func TestALeaseThatIsRenewedIsKeptFromThenOn(t *testing.T) {
 		l := leasing(t, newRemote())
 		begun := time.Now()
 		for range 11 {
-			_, _ = l.Allow(t.Context(), "k") // all of a lease
+			_, _ = l.Decide(t.Context(), "k") // all of a lease
 		}
 		time.Sleep(50 * time.Millisecond)
-		_, _ = l.Allow(t.Context(), "k") // and ten ahead, at 50 ms
+		_, _ = l.Decide(t.Context(), "k") // and ten ahead, at 50 ms
 		for _, at := range []time.Duration{99, 101, 149} {
 			time.Sleep(at*time.Millisecond - time.Since(begun))
-			if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromLease {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromLease {
 				t.Errorf("after %v: got %+v, %v want the lease's", time.Since(begun), d, err)
 			}
 		}
-		_, _ = l.AllowAtMost(t.Context(), "k", 1000) // of the store: all
+		_, _ = l.DecideAtMost(t.Context(), "k", 1000) // of the store: all
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		if got := left(t, l); got != 8 {
 			t.Errorf("got %d left want seven of the lease, and the one that came in the last millisecond", got)
 		}
 		time.Sleep(time.Second)
-		if d, err := l.Allow(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 989 {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 989 {
 			t.Errorf("got %+v, %v and %d left want 989: a whole lease is fetched anew", d, err, left(t, l))
 		}
 	})

@@ -63,7 +63,7 @@ func TestLimitsChange(t *testing.T) {
 		own := map[string]bucket.Limit{"rich": bucket.PerSecond(100), "odd": {Capacity: -1}}
 		l := limiter(t, bucket.Config{Limit: bucket.PerSecond(2), LimitFor: func(key string) bucket.Limit { return own[key] }})
 		takes := func(key string) (n int64) {
-			d, err := l.AllowAtMost(t.Context(), key, 1000)
+			d, err := l.DecideAtMost(t.Context(), key, 1000)
 			if err != nil {
 				t.Error(err)
 			}
@@ -89,17 +89,17 @@ func TestLimitsChange(t *testing.T) {
 func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}})
-		_, _ = l.AllowN(t.Context(), "k", 1000)
+		_, _ = l.DecideN(t.Context(), "k", 1000)
 		if err := l.SetLimit(bucket.PerSecond(1000)); err != nil {
 			t.Fatal(err)
 		}
-		d, _ := l.Allow(t.Context(), "k")
+		d, _ := l.Decide(t.Context(), "k")
 		time.Sleep(d.RetryAfter)
-		if again, _ := l.Allow(t.Context(), "k"); !again.Allowed {
+		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
 			t.Errorf("told to come again after %v: %+v", d.RetryAfter, again)
 		}
 		time.Sleep(24 * time.Hour)
-		if again, _ := l.Allow(t.Context(), "k"); !again.Allowed {
+		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
 			t.Errorf("a day later: %+v", again)
 		}
 	})

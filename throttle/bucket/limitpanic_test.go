@@ -32,7 +32,7 @@ func TestAPanicOfLimitForGoesUpToWhoeverWaits(t *testing.T) {
 						}
 					}},
 				})
-				_, _ = l.Allow(t.Context(), "k")
+				_, _ = l.Decide(t.Context(), "k")
 				var all sync.WaitGroup
 				for range 3 {
 					all.Go(func() {
@@ -73,7 +73,7 @@ func TestAPanicOfLimitForWhereNobodyWaits(t *testing.T) {
 			}
 			return bucket.Limit{}
 		}})
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		_ = l.Wait(ctx, "k", 1)
 		close(left)
 		synctest.Wait()
@@ -94,7 +94,7 @@ func TestAPanicOfLimitForWhenTokensComeLate(t *testing.T) {
 			return bucket.Limit{}
 		}})
 		for range 3 {
-			_, _ = l.AllowN(t.Context(), "k", 1)
+			_, _ = l.DecideN(t.Context(), "k", 1)
 		}
 		hot.Store(true)
 		close(thaw)

@@ -15,7 +15,7 @@ import (
 func TestWhoeverIsTooLateIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Minute}})
-		_, _ = l.AllowN(t.Context(), "k", 2)
+		_, _ = l.DecideN(t.Context(), "k", 2)
 		begun := time.Now()
 		for name, c := range map[string]struct {
 			n, after int64
@@ -43,7 +43,7 @@ func TestWhoeverIsTooLateIsToldSo(t *testing.T) {
 func TestWhoWantsLessNeedNotWaitForOneWhoLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
-		_, _ = l.AllowN(t.Context(), "k", 9)
+		_, _ = l.DecideN(t.Context(), "k", 9)
 		ctx, leave := context.WithCancel(t.Context())
 		go func() { _ = l.Wait(ctx, "k", 9) }()
 		synctest.Wait()
@@ -87,7 +87,7 @@ func TestLinesOfHugeWishes(t *testing.T) {
 func TestDismissedWaitersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		go func() { _ = l.Wait(t.Context(), "k", 1) }() // is served in an hour
 		synctest.Wait()
 		begun := time.Now()
@@ -128,7 +128,7 @@ func TestWaitersThatAreGoneAreNotAhead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, gate := newRemote(), make(chan struct{})
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Second}, StoreTimeout: time.Minute})
-				_, _ = l.AllowN(t.Context(), "k", tt.capacity)
+				_, _ = l.DecideN(t.Context(), "k", tt.capacity)
 				store.set(gate, nil)
 				ctx, leave := context.WithCancel(t.Context())
 				if tt.deadline > 0 {
@@ -163,7 +163,7 @@ func TestWhatThePolicyGrantedIsNotGivenToTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}})
-		_, _ = l.AllowN(t.Context(), "k", 10)
+		_, _ = l.DecideN(t.Context(), "k", 10)
 		store.set(make(chan struct{}), nil) // no answer in time
 		ctx, leave := context.WithCancel(t.Context())
 		go func() { _ = l.Wait(t.Context(), "k", 1) }()
@@ -193,7 +193,7 @@ func TestWaitersLearnOfNewTokens(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}})
-			_, _ = l.AllowN(t.Context(), "k", 5)
+			_, _ = l.DecideN(t.Context(), "k", 5)
 			begun := time.Now()
 			time.AfterFunc(time.Second, func() {
 				if err := bring(l); err != nil {
@@ -276,7 +276,7 @@ func TestALimitThatBecomesLowerThanAWish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
-		_, _ = l.AllowN(t.Context(), "k", 9)
+		_, _ = l.DecideN(t.Context(), "k", 9)
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() { first <- l.Wait(t.Context(), "k", 5) }()
 		synctest.Wait()
@@ -342,7 +342,7 @@ func TestLeavingLosesNoTokens(t *testing.T) {
 					}
 				}()
 				go func() {
-					d, _ := l.Allow(mine, "k")
+					d, _ := l.Decide(mine, "k")
 					used.Add(d.Granted)
 				}()
 				if i == 0 { // asks for itself

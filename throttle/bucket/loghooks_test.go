@@ -21,13 +21,13 @@ func TestLogHooksSpeakOnceAMinute(t *testing.T) {
 			Store: store, Limit: bucket.PerSecond(1), OneByOne: true,
 			Hooks: bucket.LogHooks(slog.New(slog.NewTextHandler(&out, nil))),
 		})
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		if out.Len() > 0 {
 			t.Errorf("logged of a store that answers: %s", out.String())
 		}
 		store.set(nil, errDown)
 		for range 61 { // a failing store is asked about once a second
-			_, _ = l.Allow(t.Context(), "k")
+			_, _ = l.Decide(t.Context(), "k")
 			time.Sleep(time.Second)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -44,7 +44,7 @@ func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
 		store := newFailing()
 		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Store: store, Hooks: hooks}))
 		_ = l.Close()
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		return l
 	}
 	gone := weak.Make(closed())

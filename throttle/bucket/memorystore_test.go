@@ -30,7 +30,7 @@ func TestLongKeysCostNoMore(t *testing.T) {
 		} {
 			before := heap()
 			for i := range keys {
-				if d, err := l.Allow(t.Context(), strings.Repeat(fmt.Sprintf("%08d", i), length/8)[:part]); err != nil || !d.Allowed {
+				if d, err := l.Decide(t.Context(), strings.Repeat(fmt.Sprintf("%08d", i), length/8)[:part]); err != nil || !d.Allowed {
 					t.Fatalf("%s keys, %s: got %+v, %v want a token", name, asked, d, err)
 				}
 			}

@@ -40,7 +40,7 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 			if c.Cost != nil {
 				cost = c.Cost(r)
 			}
-			d, err := l.AllowN(r.Context(), key, cost)
+			d, err := l.DecideN(r.Context(), key, cost)
 			if !c.Silent && err == nil && d.Source != FromPolicy { // which does not know what is left
 				l.tell(w.Header(), key, d)
 			}

@@ -38,7 +38,7 @@ func shared(ctx context.Context, db *sql.DB, logger *slog.Logger, customer strin
 		Name: "geocoder", Limit: bucket.PerSecond(50), Store: store,
 		OnFailure: bucket.LocalShare, Replicas: 3, // while the store gives no answer, each process has a third
 	}))
-	d, err := l.Allow(ctx, customer) // a bucket for each customer; not allowed: come again after d.RetryAfter
+	d, err := l.Decide(ctx, customer) // a bucket for each customer; not allowed: come again after d.RetryAfter
 
 	logger.DebugContext(ctx, "asked", "allowed", d.Allowed, "source", d.Source)
 	return d, err

@@ -74,7 +74,7 @@ func TestNoCostFillsABucket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := l.AllowN(t.Context(), "k", 2); err != nil || !d.Allowed {
+		if d, err := l.DecideN(t.Context(), "k", 2); err != nil || !d.Allowed {
 			t.Fatalf("got %+v, %v want both tokens", d, err)
 		}
 		served := 0
@@ -84,7 +84,7 @@ func TestNoCostFillsABucket(t *testing.T) {
 		for range 3 {
 			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 		}
-		if d, _ := l.Allow(t.Context(), "k"); d.Allowed || served > 0 {
+		if d, _ := l.Decide(t.Context(), "k"); d.Allowed || served > 0 {
 			t.Errorf("cost %d: %d requests were served and there is a token: %v, want none", cost, served, d.Allowed)
 		}
 	}

@@ -82,7 +82,7 @@ func TestManyWaitersLeaveAtOnce(t *testing.T) {
 			t.Errorf("%d calls to the store, want about one for each token", calls)
 		}
 		time.Sleep(time.Second)
-		if d, err := l.AllowN(t.Context(), "k", 10); err != nil || !d.Allowed {
+		if d, err := l.DecideN(t.Context(), "k", 10); err != nil || !d.Allowed {
 			t.Errorf("a second later: %+v, %v, want a full bucket", d, err)
 		}
 	})
@@ -93,7 +93,7 @@ func TestManyWaitersLeaveAtOnce(t *testing.T) {
 func TestCloseEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
-		_, _ = l.Allow(t.Context(), "k")
+		_, _ = l.Decide(t.Context(), "k")
 		ended := make(chan error, 2)
 		for range 2 {
 			go func() { ended <- l.Wait(t.Context(), "k", 1) }()
@@ -109,8 +109,8 @@ func TestCloseEndsWaits(t *testing.T) {
 				t.Errorf("got %v want ErrClosed", err)
 			}
 		}
-		if d, err := l.Allow(t.Context(), "other"); err != nil || !d.Allowed {
-			t.Errorf("Allow: got %+v, %v want a token", d, err)
+		if d, err := l.Decide(t.Context(), "other"); err != nil || !d.Allowed {
+			t.Errorf("Decide: got %+v, %v want a token", d, err)
 		}
 	})
 }

@@ -143,7 +143,7 @@ func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) 
 	if err != nil {
 		return bucket.Decision{}, err
 	}
-	d, err := a.limiters[i].Allow(context.Background(), key)
+	d, err := a.limiters[i].Decide(context.Background(), key)
 	end(d, err)
 	return d, nil
 }

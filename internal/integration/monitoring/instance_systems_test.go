@@ -108,8 +108,8 @@ func (s *limits) doEverything(t testing.TB, ctx context.Context) {
 	t.Helper()
 	for _, l := range []*bucket.Limiter{s.open, s.closed, s.local} {
 		for range 3 {
-			_, _ = l.Allow(ctx, `a "key"`)
-			_, _ = l.AllowN(ctx, `a "key"`, 2)
+			_, _ = l.Decide(ctx, `a "key"`)
+			_, _ = l.DecideN(ctx, `a "key"`, 2)
 		}
 	}
 }

@@ -60,8 +60,8 @@ func (s *brittleStore) Take(ctx context.Context, r bucket.Request) (bucket.Decis
 func allow(t *testing.T, l *bucket.Limiter, n int) {
 	t.Helper()
 	for range n {
-		if _, err := l.Allow(t.Context(), ""); err != nil && !errors.Is(err, bucket.ErrStore) {
-			t.Errorf("Allow: got error %v want nil", err)
+		if _, err := l.Decide(t.Context(), ""); err != nil && !errors.Is(err, bucket.ErrStore) {
+			t.Errorf("Decide: got error %v want nil", err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func ExampleBucket() {
 	defer remove()
 
 	for range 3 {
-		if _, err := l.Allow(context.Background(), "tenant 7"); err != nil {
+		if _, err := l.Decide(context.Background(), "tenant 7"); err != nil {
 			fmt.Println(err)
 		}
 	}
