@@ -38,11 +38,11 @@ func TestEventsOfBuckets(t *testing.T) {
 			[]any{"throttle.bucket.tokens", 3, "throttle.bucket.source", "store", "throttle.bucket.retry_after", 1.5},
 		},
 		{
-			"denied by the policy", denied(bucket.DenialEvent{Tokens: 1, RetryAfter: time.Second, Source: bucket.FromPolicy}),
+			"denied by the policy", denied(bucket.DenialEvent{Tokens: 1, RetryAfter: time.Second, Source: bucket.SourcePolicy}),
 			[]any{"throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "throttle.bucket.retry_after", 1.0},
 		},
 		{
-			"denied without an answer", denied(bucket.DenialEvent{Tokens: 1, Source: bucket.FromPolicy, Err: context.DeadlineExceeded}),
+			"denied without an answer", denied(bucket.DenialEvent{Tokens: 1, Source: bucket.SourcePolicy, Err: context.DeadlineExceeded}),
 			[]any{"throttle.bucket.tokens", 1, "throttle.bucket.source", "policy", "error.type", "timeout"},
 		},
 		{

@@ -31,11 +31,11 @@ func (a *bucketAudit) decided(l *bucket.Limiter, d bucket.Decision, err error) {
 		result = "failed_closed"
 	case err != nil:
 		return
-	case d.Allowed && d.Source == bucket.FromPolicy:
+	case d.Allowed && d.Source == bucket.SourcePolicy:
 		result = "failed_open"
 	case d.Allowed:
 		result = "granted"
-	case d.Source == bucket.FromPolicy:
+	case d.Source == bucket.SourcePolicy:
 		result = "failed_closed"
 	}
 	a.count(otelthrottle.MetricBucketRequests, "throttle.bucket.name", l.Name(), "throttle.bucket.result", result)

@@ -69,7 +69,7 @@ func leaseHit() func() error {
 	}))
 	return func() error {
 		d, err := l.Decide(context.Background(), "key")
-		if err == nil && d.Source != bucket.FromLease {
+		if err == nil && d.Source != bucket.SourceLease {
 			err = errNotGranted
 		}
 		if err != nil {

@@ -119,13 +119,13 @@ func (l *Limiter) note(ctx context.Context, key string, n int64, d *Decision, er
 		return
 	case err != nil:
 		l.count(failedClosed, 0)
-	case d.Allowed && d.Source == FromPolicy:
+	case d.Allowed && d.Source == SourcePolicy:
 		l.count(failedOpen, d.Granted)
 		return
 	case d.Allowed:
 		l.count(granted, d.Granted)
 		return
-	case d.Source == FromPolicy:
+	case d.Source == SourcePolicy:
 		l.count(failedClosed, 0)
 	default:
 		l.count(denied, 0)

@@ -72,17 +72,17 @@ func (l *Limiter) decideAlone(ctx context.Context, r Request, ahead int64, why e
 	r.Max -= ahead
 	switch l.config.OnFailure {
 	case FailClosed:
-		return Decision{Limit: r.Limit.Capacity, Source: FromPolicy}, &storeError{why}
+		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{why}
 	case LocalShare:
 		r.Limit = r.Limit.share(l.config.Replicas)
 		if r.Min > r.Limit.Capacity {
-			return Decision{Limit: r.Limit.Capacity, Source: FromPolicy}, &storeError{fmt.Errorf("%d tokens are more than a share, which is %d: %w", r.Min, r.Limit.Capacity, why)}
+			return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{fmt.Errorf("%d tokens are more than a share, which is %d: %w", r.Min, r.Limit.Capacity, why)}
 		}
 		d, err := l.share.Take(ctx, r)
-		d.Source = FromPolicy
+		d.Source = SourcePolicy
 		return d, err
 	}
-	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: FromPolicy}, nil
+	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
 }
 
 // Return gives n tokens back that were not needed. It is of best effort. A Fixed bucket gets them back in the present period, also if they were taken

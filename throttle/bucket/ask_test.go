@@ -31,7 +31,7 @@ func TestWhatHoldsWithoutTheStore(t *testing.T) {
 					for range 10 {
 						begun := time.Now()
 						d, err := l.Decide(t.Context(), "k")
-						if !errors.Is(err, tt.err) || d.Source != bucket.FromPolicy {
+						if !errors.Is(err, tt.err) || d.Source != bucket.SourcePolicy {
 							t.Fatalf("got %+v, %v, want error %v", d, err, tt.err)
 						}
 						if d.Allowed {
@@ -129,7 +129,7 @@ func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
 		}
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.SourceStore {
 			t.Errorf("once it has thawed: %+v, %v", d, err)
 		}
 	})
@@ -148,7 +148,7 @@ func TestTheFirstRestIsTheShortest(t *testing.T) {
 		synctest.Wait()
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
-		if d, _ := l.Decide(t.Context(), "k"); d.Source != bucket.FromStore {
+		if d, _ := l.Decide(t.Context(), "k"); d.Source != bucket.SourceStore {
 			t.Errorf("%+v: not asked 250 ms after it has failed", d)
 		}
 	})
@@ -177,7 +177,7 @@ func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OneByOne: oneByOne})
 				begun := time.Now()
 				d, err := l.Decide(t.Context(), "k")
-				if err != nil || !d.Allowed || d.Source != bucket.FromPolicy || time.Since(begun) > 50*time.Millisecond {
+				if err != nil || !d.Allowed || d.Source != bucket.SourcePolicy || time.Since(begun) > 50*time.Millisecond {
 					t.Errorf("%s, one by one %t: %+v, %v after %v", name, oneByOne, d, err, time.Since(begun))
 				}
 			}
@@ -283,7 +283,7 @@ func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
 					if err := closed.Take(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
 						t.Fatalf("FailClosed, Take: got %v want %v", err, bucket.ErrStore)
 					}
-					if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.FromPolicy {
+					if d, err := open.DecideN(t.Context(), "k", 2); err != nil || d.Granted != 2 || d.Source != bucket.SourcePolicy {
 						t.Fatalf("FailOpen: got %+v, %v want both from the policy", d, err)
 					}
 					if err := open.Wait(t.Context(), "k", 2); err != nil {

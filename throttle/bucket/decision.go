@@ -10,12 +10,12 @@ import (
 type Source uint8
 
 const (
-	// FromStore is the source of what the store decided.
-	FromStore Source = iota
-	// FromPolicy is the source of what Config.OnFailure decided, because the store could not.
-	FromPolicy
-	// FromLease is the source of what was granted out of tokens that were fetched before.
-	FromLease
+	// SourceStore is the source of what the store decided.
+	SourceStore Source = iota
+	// SourcePolicy is the source of what Config.OnFailure decided, because the store could not.
+	SourcePolicy
+	// SourceLease is the source of what was granted out of tokens that were fetched before.
+	SourceLease
 )
 
 // String returns the source's word: "store", "policy" or "lease".
@@ -24,11 +24,11 @@ func (s Source) String() string {
 }
 
 // MarshalText returns the source's word, and an error if it has none.
-func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, FromStore, FromLease) }
+func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceStore, SourceLease) }
 
 // UnmarshalText takes the source's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (s *Source) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(s, text, FromStore, FromLease)
+	return enum.Unmarshal(s, text, SourceStore, SourceLease)
 }
 
 // Decision is the answer to a request for tokens.

@@ -179,7 +179,7 @@ func (f *flights) forget(key string, r *route) {
 
 // spare is how many tokens of the store's nobody is there to take.
 func (f *flight) spare() int64 {
-	if f.err != nil || f.d.Source != FromStore {
+	if f.err != nil || f.d.Source != SourceStore {
 		return 0
 	}
 	spare := max(0, f.d.Granted-int64(f.aboard-len(f.behind)))

@@ -149,7 +149,7 @@ func TestAShareThatIsUsedUpCountsAsThePolicys(t *testing.T) {
 		for range 3 {
 			_, _ = l.Decide(t.Context(), "k")
 		}
-		if s := l.Stats(); s.FailedOpen != 2 || s.FailedClosed != 1 || s.Denied != 0 || len(h.denied) != 1 || h.denied[0].Source != bucket.FromPolicy {
+		if s := l.Stats(); s.FailedOpen != 2 || s.FailedClosed != 1 || s.Denied != 0 || len(h.denied) != 1 || h.denied[0].Source != bucket.SourcePolicy {
 			t.Errorf("%+v, told of %+v", s, h.denied)
 		}
 	})

@@ -39,10 +39,10 @@ func (a *lease) decide(limit *Limit) (Decision, bool) {
 	case a.tokens > 0:
 		a.tokens--
 		return Decision{
-			Allowed: true, Granted: 1, Limit: limit.Capacity, Remaining: a.tokens, ResetAfter: max(0, a.full.Sub(now)), Source: FromLease,
+			Allowed: true, Granted: 1, Limit: limit.Capacity, Remaining: a.tokens, ResetAfter: max(0, a.full.Sub(now)), Source: SourceLease,
 		}, true
 	case now.Before(a.retry):
-		return Decision{Limit: limit.Capacity, RetryAfter: a.retry.Sub(now), ResetAfter: max(0, a.full.Sub(now)), Source: FromLease}, true
+		return Decision{Limit: limit.Capacity, RetryAfter: a.retry.Sub(now), ResetAfter: max(0, a.full.Sub(now)), Source: SourceLease}, true
 	}
 	return Decision{}, false
 }
@@ -70,7 +70,7 @@ func (f *flights) keep(l *Limiter, key string, r *route, limit *Limit, spare int
 // remember keeps in mind that the bucket is empty, until half a lease will be there: who asks for each token by itself asks often.
 func (f *flights) remember(l *Limiter, key string, r *route, now *flight) {
 	size := l.config.leaseSize(now.limit)
-	if size == 0 || f.closed || now.err != nil || now.d.Source != FromStore || now.d.Granted >= int64(now.aboard-len(now.behind)) {
+	if size == 0 || f.closed || now.err != nil || now.d.Source != SourceStore || now.d.Granted >= int64(now.aboard-len(now.behind)) {
 		return
 	}
 	wait := now.d.RetryAfter

@@ -31,9 +31,9 @@ func TestALeaseServesThoseWhoComeNext(t *testing.T) {
 		store := newRemote()
 		l := leasing(t, store)
 		for i := range 22 {
-			want := bucket.FromLease
+			want := bucket.SourceLease
 			if i%11 == 0 {
-				want = bucket.FromStore
+				want = bucket.SourceStore
 			}
 			if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Granted != 1 || d.Source != want {
 				t.Errorf("request %d: %+v, %v", i, d, err)
@@ -140,7 +140,7 @@ func TestNothingOfAPolicyIsKept(t *testing.T) {
 		store := newFailing()
 		l := leasing(t, store)
 		for range 3 {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromPolicy || d.Granted != 1 {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourcePolicy || d.Granted != 1 {
 				t.Errorf("%+v, %v", d, err)
 			}
 		}
@@ -172,7 +172,7 @@ func TestALeasesAnswerDoesNotSayThatTheBucketIsFull(t *testing.T) {
 		l := leasing(t, newRemote())
 		_, _ = l.DecideN(t.Context(), "k", 900)
 		_, _ = l.Decide(t.Context(), "k")
-		if d, _ := l.Decide(t.Context(), "k"); d.Source == bucket.FromLease && d.ResetAfter == 0 {
+		if d, _ := l.Decide(t.Context(), "k"); d.Source == bucket.SourceLease && d.ResetAfter == 0 {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -194,7 +194,7 @@ func TestWhoComesWithAnEndedContextTakesNothing(t *testing.T) {
 		_, _ = l.Decide(t.Context(), "k")
 		ask("beside a lease")
 		for i := range 10 {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromLease || d.Remaining != int64(9-i) {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceLease || d.Remaining != int64(9-i) {
 				t.Errorf("got %+v, %v want the lease's", d, err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestNothingIsFetchedAheadAfterClose(t *testing.T) {
 			t.Errorf("got %d left want 999: one is used, and ten came too late to be kept", got)
 		}
 		for i := range int64(3) {
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 998-i {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 998-i {
 				t.Errorf("got %+v, %v and %d left want the store's, and nothing ahead", d, err, left(t, l))
 			}
 		}
@@ -233,13 +233,13 @@ func TestWhenToAskForAFixedBucketAgain(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 100, Algorithm: bucket.Fixed}, Lease: 100})
 		_, _ = l.DecideN(t.Context(), "k", 100)
-		for _, want := range []bucket.Source{bucket.FromStore, bucket.FromLease} {
+		for _, want := range []bucket.Source{bucket.SourceStore, bucket.SourceLease} {
 			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Allowed || d.Source != want || d.RetryAfter != 30*time.Millisecond {
 				t.Errorf("got %+v, %v want denied by %v for 30ms", d, err, want)
 			}
 		}
 		time.Sleep(30 * time.Millisecond)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.FromStore {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || d.Source != bucket.SourceStore {
 			t.Errorf("got %+v, %v want granted as the period begins", d, err)
 		}
 	})
@@ -257,7 +257,7 @@ func TestALeaseThatIsRenewedIsKeptFromThenOn(t *testing.T) {
 		_, _ = l.Decide(t.Context(), "k") // and ten ahead, at 50 ms
 		for _, at := range []time.Duration{99, 101, 149} {
 			time.Sleep(at*time.Millisecond - time.Since(begun))
-			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromLease {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceLease {
 				t.Errorf("after %v: got %+v, %v want the lease's", time.Since(begun), d, err)
 			}
 		}
@@ -268,7 +268,7 @@ func TestALeaseThatIsRenewedIsKeptFromThenOn(t *testing.T) {
 			t.Errorf("got %d left want seven of the lease, and the one that came in the last millisecond", got)
 		}
 		time.Sleep(time.Second)
-		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.FromStore || left(t, l) != 989 {
+		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore || left(t, l) != 989 {
 			t.Errorf("got %+v, %v and %d left want 989: a whole lease is fetched anew", d, err, left(t, l))
 		}
 	})

@@ -117,7 +117,7 @@ func (q *line) dismiss(name, key string, limit *Limit, w *waiter, ahead int64, n
 // earliest is how long it takes at least until so many tokens were granted to the line.
 func (q *line) earliest(limit *Limit, ahead int64, now time.Time) time.Duration {
 	behind, until := ahead-limit.Capacity, time.Duration(0)
-	if q.source() == FromPolicy && !q.again { // the store may be back at the next look, and its bucket full
+	if q.source() == SourcePolicy && !q.again { // the store may be back at the next look, and its bucket full
 		until = max(0, q.look.Sub(now))
 	}
 	if q.next.After(now) && !q.again && ahead >= q.enough {
@@ -136,9 +136,9 @@ func (q *line) earliest(limit *Limit, ahead int64, now time.Time) time.Duration 
 // source is who has decided last: a policy knows of a next look only.
 func (q *line) source() Source {
 	if q.next.IsZero() && !q.look.IsZero() {
-		return FromPolicy
+		return SourcePolicy
 	}
-	return FromStore
+	return SourceStore
 }
 
 // serve serves a line until nobody is in it.
@@ -166,7 +166,7 @@ func (l *Limiter) serve(key string, q *line) {
 			have += d.Granted
 		}
 		left := l.give(key, q, limit, asked, have, d, err)
-		if d.Source == FromPolicy {
+		if d.Source == SourcePolicy {
 			left = min(left, spare) // what a policy has granted is nobody's to give back
 		}
 		spare = left
@@ -263,7 +263,7 @@ func (l *Limiter) give(key string, q *line, limit *Limit, asked, n int64, d Deci
 // plan plans when to ask again, and tells those who will be too late. What a policy says holds only until the store is back, which is looked for
 // soon; and what the store says may change by what others do.
 func (q *line) plan(name, key string, limit *Limit, d Decision, now time.Time) {
-	if d.Source == FromPolicy {
+	if d.Source == SourcePolicy {
 		q.look = now.Add(min(d.RetryAfter, remote.LongestRest))
 	} else {
 		q.next = now.Add(d.RetryAfter)

@@ -41,7 +41,7 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 				cost = c.Cost(r)
 			}
 			d, err := l.DecideN(r.Context(), key, cost)
-			if !c.Silent && err == nil && d.Source != FromPolicy { // which does not know what is left
+			if !c.Silent && err == nil && d.Source != SourcePolicy { // which does not know what is left
 				l.tell(w.Header(), key, d)
 			}
 			switch {

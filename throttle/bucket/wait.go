@@ -68,7 +68,7 @@ func (l *Limiter) leave(key string, w *waiter) {
 	l.lines.leave(key, w)
 	select {
 	case s := <-w.served:
-		if s.err == nil && s.source == FromStore {
+		if s.err == nil && s.source == SourceStore {
 			l.giveBack(context.Background(), key, w.n)
 		}
 	default:

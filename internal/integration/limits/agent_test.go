@@ -156,7 +156,7 @@ func (a *agent) ask(ctx context.Context, i, who int) error {
 		if err != nil {
 			return err
 		}
-		if !d.Allowed || d.Source == bucket.FromPolicy {
+		if !d.Allowed || d.Source == bucket.SourcePolicy {
 			rest(ctx, j.Pace)
 		}
 	}

@@ -188,9 +188,9 @@ func (f *fleet) checkCounts(t *testing.T, sums map[string]map[string]bucket.Stat
 			var want bucket.Stats
 			for _, d := range f.told(t, name, j.Name, byCaller) {
 				switch {
-				case d.Outcome == failed, d.Granted == 0 && d.Source == bucket.FromPolicy:
+				case d.Outcome == failed, d.Granted == 0 && d.Source == bucket.SourcePolicy:
 					want.FailedClosed++
-				case d.Granted > 0 && d.Source == bucket.FromPolicy:
+				case d.Granted > 0 && d.Source == bucket.SourcePolicy:
 					want.FailedOpen++
 				case d.Granted > 0:
 					want.Granted++

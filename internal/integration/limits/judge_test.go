@@ -40,7 +40,7 @@ func emptied(d decision) bool { return d.Outcome == answered && d.Granted < d.Wa
 // unknown is what may have taken tokens.
 func unknown(d decision) bool { return d.Outcome == pending || d.Outcome == failed }
 
-func fromStore(d decision) bool { return d.Source != bucket.FromPolicy }
+func fromStore(d decision) bool { return d.Source != bucket.SourcePolicy }
 
 func byAsked(a, b decision) int    { return cmp.Compare(a.Asked, b.Asked) }
 func byAnswered(a, b decision) int { return cmp.Compare(a.Answered, b.Answered) }

@@ -122,7 +122,7 @@ func fetchesAhead(t *testing.T, e engine) {
 	if fault := u.tooLittle(0.97); fault != "" {
 		t.Errorf("got %s, want 97 %%", fault)
 	}
-	ahead := len(h.that(func(d decision) bool { return granted(d) && d.Source == bucket.FromLease }))
+	ahead := len(h.that(func(d decision) bool { return granted(d) && d.Source == bucket.SourceLease }))
 	if ahead == 0 {
 		t.Error("nothing was granted out of what was fetched ahead")
 	}

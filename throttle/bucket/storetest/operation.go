@@ -46,7 +46,7 @@ func answer(d bucket.Decision) string {
 	}
 	text := fmt.Sprintf("%s, granted %d, remaining %d of %d, retry after %v, reset after %v",
 		word, d.Granted, d.Remaining, d.Limit, d.RetryAfter, d.ResetAfter)
-	if d.Source != bucket.FromStore {
+	if d.Source != bucket.SourceStore {
 		text += fmt.Sprintf(", from %v", d.Source)
 	}
 	return text

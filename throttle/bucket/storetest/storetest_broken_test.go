@@ -54,7 +54,7 @@ func takeMutants() []mutant {
 		}},
 		{"tells what there was before", tells(func(d *bucket.Decision) { d.Remaining += d.Granted }), []string{"take/decides as a level does"}},
 		{"does not tell the limit", tells(func(d *bucket.Decision) { d.Limit = 0 }), []string{"take/decides as a level does"}},
-		{"says that a policy has decided", tells(func(d *bucket.Decision) { d.Source = bucket.FromPolicy }), []string{"take/decides as a level does"}},
+		{"says that a policy has decided", tells(func(d *bucket.Decision) { d.Source = bucket.SourcePolicy }), []string{"take/decides as a level does"}},
 		{"says that it denies what it grants in part", tells(func(d *bucket.Decision) { d.Allowed = d.Allowed && d.RetryAfter == 0 }), []string{
 			"take/as many as there are between least and most",
 		}},

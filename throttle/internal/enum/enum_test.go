@@ -133,7 +133,7 @@ func TestAnErrorIsNoLongerThanItNeedsToBe(t *testing.T) {
 }
 
 func TestWordsAreNotAllocated(t *testing.T) {
-	for _, v := range []fmt.Stringer{throttle.Low, throttle.FaultOther, throttle.Shed, breaker.Disabled, bucket.FromLease, backoff.Sleep} {
+	for _, v := range []fmt.Stringer{throttle.Low, throttle.FaultOther, throttle.Shed, breaker.Disabled, bucket.SourceLease, backoff.Sleep} {
 		if n := testing.AllocsPerRun(10, func() { _ = v.String() }); n > 0 {
 			t.Errorf("allocations of String of %v: got %v want 0", v, n)
 		}
