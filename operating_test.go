@@ -24,6 +24,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // A seen process is one of docs/operating.md, whose series are counted.
@@ -116,10 +117,10 @@ func (s *seen) breaker(t *testing.T) {
 }
 
 // elsewhere is a store that is not taken for one in memory.
-type elsewhere struct{ bucket.Store }
+type elsewhere struct{ store.Store }
 
 // limiter makes one with a hundred buckets.
-func (s *seen) limiter(t *testing.T, name string, store bucket.Store) {
+func (s *seen) limiter(t *testing.T, name string, store store.Store) {
 	t.Helper()
 	l := bucket.Must(bucket.New(bucket.Config{
 		Name: name, Limit: bucket.PerSecond(1), Store: store, Hooks: s.tel.BucketHooks(), StoreTimeout: time.Minute,

@@ -23,6 +23,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // lintFile returns what Grafana's own linter is told. It is not embedded: nobody but us needs it.
@@ -108,9 +109,9 @@ func exposed(t *testing.T) map[string]bool {
 }
 
 // silent is a store that gives no answer.
-type silent struct{ bucket.Store }
+type silent struct{ store.Store }
 
-func (silent) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+func (silent) Take(context.Context, store.Request) (bucket.Decision, error) {
 	return bucket.Decision{}, faults.Unavailable(0)
 }
 

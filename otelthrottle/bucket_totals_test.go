@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // bucketAudit counts series from what callers are answered, and from what hooks are told of stores.
@@ -90,7 +91,7 @@ func (a *bucketAudit) randomWait(t *testing.T, l *bucket.Limiter, dice *rand.Ran
 func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, a := newLab(t, setup{}), &bucketAudit{audit{series: snapshot{}}}
-		doubtful := func() bucket.Store {
+		doubtful := func() store.Store {
 			return &doubtfulStore{bucket.NewMemoryStore(), inTurn(nil, nil, nil, errPlain, nil, context.DeadlineExceeded)}
 		}
 		var limiters []*bucket.Limiter

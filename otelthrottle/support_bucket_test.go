@@ -9,11 +9,12 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // doubtfulStore is a store that is not in memory, as far as limiters know, and that fails as the test says.
 type doubtfulStore struct {
-	bucket.Store
+	store.Store
 	fails func() error
 }
 
@@ -22,7 +23,7 @@ func newDoubtfulStore(err error) *doubtfulStore {
 	return &doubtfulStore{Store: bucket.NewMemoryStore(), fails: func() error { return err }}
 }
 
-func (s *doubtfulStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s *doubtfulStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	if err := s.fails(); err != nil {
 		return bucket.Decision{}, err
 	}

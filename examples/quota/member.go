@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/internal/watch"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // settingsVariable is the environment variable with the settings of a member.
@@ -33,7 +34,7 @@ func (s settings) limit() bucket.Limit {
 }
 
 // newLimiter is what each process of yours does.
-func (s settings) newLimiter(store bucket.Store, hooks bucket.Hooks) (*bucket.Limiter, error) {
+func (s settings) newLimiter(store store.Store, hooks bucket.Hooks) (*bucket.Limiter, error) {
 	return bucket.New(bucket.Config{
 		Name: "partner", Limit: s.limit(), Store: store, OnFailure: s.Policy, Replicas: s.Processes, Hooks: hooks,
 	})
@@ -41,13 +42,13 @@ func (s settings) newLimiter(store bucket.Store, hooks bucket.Hooks) (*bucket.Li
 
 // cuttableStore is a store behind a network that can be cut: no answer comes then.
 type cuttableStore struct {
-	bucket.Store
+	store.Store
 
 	cut atomic.Bool
 }
 
 // Take waits until ctx ends if the network is cut.
-func (c *cuttableStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (c *cuttableStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	if c.cut.Load() {
 		<-ctx.Done()
 		return bucket.Decision{}, ctx.Err()

@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
 // openStore opens the store of the bucket. Each process does it for itself.
-func (s settings) openStore(ctx context.Context) (store bucket.Store, closeStore func() error, err error) {
+func (s settings) openStore(ctx context.Context) (store store.Store, closeStore func() error, err error) {
 	if s.Redis != "" {
 		return openRedis(ctx, s.Redis, s.Bucket)
 	}
@@ -27,7 +27,7 @@ func (s settings) openStore(ctx context.Context) (store bucket.Store, closeStore
 // openSQLite opens a file that processes share. busy_timeout is below bucket.Config.StoreTimeout,
 // because SQLite does not look at contexts while it waits for a lock. The file is temporary: it
 // need not survive a crash of the machine.
-func openSQLite(ctx context.Context, file, name string) (bucket.Store, func() error, error) {
+func openSQLite(ctx context.Context, file, name string) (store.Store, func() error, error) {
 	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(file)}
 	const pragmas = "?_pragma=busy_timeout(40)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
 	db, err := sql.Open("sqlite", source.String()+pragmas)
@@ -47,7 +47,7 @@ func openSQLite(ctx context.Context, file, name string) (bucket.Store, func() er
 }
 
 // openRedis opens a store whose keys expire soon after the bucket is full.
-func openRedis(ctx context.Context, address, name string) (bucket.Store, func() error, error) {
+func openRedis(ctx context.Context, address, name string) (store.Store, func() error, error) {
 	client := redis.NewUniversalClient(redisstore.Options(address))
 	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
 	if err != nil {

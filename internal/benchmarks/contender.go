@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // The ways to ask a store.
@@ -44,7 +45,7 @@ type contender struct {
 }
 
 // bothWays are the ways of a limiter.
-func bothWays(t testing.TB, engine string, store bucket.Store) []*contender {
+func bothWays(t testing.TB, engine string, store store.Store) []*contender {
 	return []*contender{
 		asking(t, engine+", "+coalesced, store, bucket.Config{}),
 		asking(t, engine+", "+oneByOne, store, bucket.Config{OneByOne: true}),
@@ -52,7 +53,7 @@ func bothWays(t testing.TB, engine string, store bucket.Store) []*contender {
 }
 
 // asking asks through a limiter that waits long enough, and grants nothing by itself.
-func asking(t testing.TB, name string, store bucket.Store, c bucket.Config) *contender {
+func asking(t testing.TB, name string, store store.Store, c bucket.Config) *contender {
 	counted := &countedStore{Store: store}
 	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
 	c.Limit = bucket.Limit{Capacity: capacity, Refill: refill, Period: time.Second}
@@ -69,13 +70,13 @@ func asking(t testing.TB, name string, store bucket.Store, c bucket.Config) *con
 
 // countedStore counts how often it is asked. A limiter asks it as a remote one, whatever is behind it.
 type countedStore struct {
-	bucket.Store
+	store.Store
 
 	calls atomic.Uint64
 }
 
 // Take counts.
-func (s *countedStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s *countedStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	s.calls.Add(1)
 	return s.Store.Take(ctx, r)
 }

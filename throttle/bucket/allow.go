@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // Allow takes one token and reports whether it was granted. It is false for a denial and for every error: ctx has ended,
@@ -93,7 +95,7 @@ func (l *Limiter) take(ctx context.Context, key string, limit *Limit, atLeast, a
 	if l.memory == nil {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.ask(ctx, question{Request: Request{Key: key, Limit: *limit, Min: atLeast, Max: atMost}, requests: 1})
+		*d, err = l.ask(ctx, question{Request: store.Request{Key: key, Limit: *limit, Min: atLeast, Max: atMost}, requests: 1})
 		if atMost > 0 {
 			l.note(ctx, key, atMost, d, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func TestOddNumbers(t *testing.T) {
@@ -76,7 +77,7 @@ func requests(l *bucket.Limiter) map[string]func(context.Context) error {
 
 // TestANilContextIsTheBackground whatever is asked for, and wherever the store is.
 func TestANilContextIsTheBackground(t *testing.T) {
-	for name, store := range map[string]bucket.Store{"memory": nil, "remote": newRemote()} {
+	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute})
 		for request, ask := range requests(l) {
 			if err := ask(nil); err != nil {

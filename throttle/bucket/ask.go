@@ -6,21 +6,22 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 // isFailure tells the guard of the store what is one.
 func isFailure(err error) bool { return err != nil }
 
-// isPrompt tells it whether a store can be asked on the goroutine of whoever asks.
-func isPrompt(s Store) bool {
-	p, ok := s.(Prompt)
-	return ok && p.Prompt()
+// isCancelable reports whether a store can be called on the caller's goroutine.
+func isCancelable(s store.Store) bool {
+	c, ok := s.(store.Cancelable)
+	return ok && c.Cancelable()
 }
 
 // question is what a store is asked, and for whom.
 type question struct {
-	Request
+	store.Request
 	requests int   // that wait for the answer
 	ahead    int64 // tokens that nobody needs yet, which a policy does not grant
 	own      bool  // it is asked on a goroutine of the limiter's own
@@ -68,13 +69,13 @@ func (l *Limiter) tellAsked(ctx context.Context, q *question, granted int64, e S
 }
 
 // decideAlone decides without the store, which has failed.
-func (l *Limiter) decideAlone(ctx context.Context, r Request, ahead int64, why error) (Decision, error) {
+func (l *Limiter) decideAlone(ctx context.Context, r store.Request, ahead int64, why error) (Decision, error) {
 	r.Max -= ahead
 	switch l.config.OnFailure {
 	case FailClosed:
 		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{why}
 	case LocalShare:
-		r.Limit = r.Limit.share(l.config.Replicas)
+		r.Limit = shareOf(r.Limit, l.config.Replicas)
 		if r.Min > r.Limit.Capacity {
 			return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{fmt.Errorf("%d tokens are more than a share, which is %d: %w", r.Min, r.Limit.Capacity, why)}
 		}

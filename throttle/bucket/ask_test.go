@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func TestWhatHoldsWithoutTheStore(t *testing.T) {
@@ -156,11 +157,11 @@ func TestTheFirstRestIsTheShortest(t *testing.T) {
 
 // deaf is a store that heeds no context, or panics.
 type deaf struct {
-	bucket.Store
+	store.Store
 	gate chan struct{}
 }
 
-func (d deaf) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+func (d deaf) Take(context.Context, store.Request) (bucket.Decision, error) {
 	if d.gate == nil {
 		panic("boom")
 	}
@@ -187,11 +188,11 @@ func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
 
 // slow is a store that heeds no context, and answers in the end.
 type slow struct {
-	bucket.Store
+	store.Store
 	gate chan struct{}
 }
 
-func (s slow) Take(_ context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s slow) Take(_ context.Context, r store.Request) (bucket.Decision, error) {
 	<-s.gate
 	return s.Store.Take(context.Background(), r)
 }
@@ -208,7 +209,7 @@ func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
 			}
 			close(gate)
 			synctest.Wait()
-			if d, err := memory.Take(t.Context(), bucket.Request{Key: "k", Limit: limit.WithDefaults()}); err != nil || d.Remaining != 10 {
+			if d, err := memory.Take(t.Context(), store.Request{Key: "k", Limit: limit.WithDefaults()}); err != nil || d.Remaining != 10 {
 				t.Errorf("%+v, %v, want a full bucket", d, err)
 			}
 		})
@@ -250,7 +251,7 @@ type mad struct {
 	answer bucket.Decision
 }
 
-func (s mad) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s mad) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	if s.calls.Load() >= 1000 { // whoever asks without a pause would ask for ever
 		return s.remote.Take(ctx, r)
 	}
@@ -303,7 +304,7 @@ func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"memory": false, "elsewhere": true} {
 		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
 			synctest.Test(t, func(t *testing.T) {
-				var store bucket.Store
+				var store store.Store
 				if elsewhere {
 					store = newRemote()
 				}

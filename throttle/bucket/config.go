@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
@@ -59,7 +61,7 @@ type Config struct {
 	LimitFor func(key string) Limit
 	// Store keeps the buckets. Default a memory store of the limiter's own, for one process. [NewMemoryStore] says what a key costs there,
 	// and how long.
-	Store Store
+	Store store.Store
 	// OnFailure says what holds while the store gives no answer. Default FailOpen.
 	OnFailure FailurePolicy
 	// Replicas is how many processes share the limit, for LocalShare and Lease. Default 1.
@@ -118,15 +120,15 @@ func (c *Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// share returns the limit of one of n processes that share it: at least one token. Of what comes back very seldom the share comes back at least once
-// in the longest period.
-func (l Limit) share(n int) Limit {
+// shareOf returns the limit of one of n processes that share it: at least one token, and one token
+// per longest period.
+func shareOf(l Limit, n int) Limit {
 	l.Capacity = max(1, l.Capacity/int64(n))
 	if l.Algorithm == Continuous {
-		interval := l.interval()
-		l.Refill, l.Period = 1, longestPeriod
-		if interval <= longestPeriod/time.Duration(n) {
-			l.Period = max(shortestPeriod, interval*time.Duration(n))
+		interval := l.Interval()
+		l.Refill, l.Period = 1, refill.MaxPeriod
+		if interval <= refill.MaxPeriod/time.Duration(n) {
+			l.Period = max(refill.MinPeriod, interval*time.Duration(n))
 		}
 	}
 	return l.WithDefaults()

@@ -1,43 +1,26 @@
 package bucket
 
-import (
-	"time"
+import "github.com/spillway-go/spillway/throttle/bucket/store"
 
-	"github.com/spillway-go/spillway/throttle/internal/enum"
-)
+// Decision is the answer to a request for tokens: see [store.Decision]. Its fields are:
+//
+//	Allowed    bool          // the request was granted
+//	Granted    int64         // tokens granted; 0 if Allowed is false
+//	Remaining  int64         // tokens left
+//	Limit      int64         // capacity of the bucket
+//	RetryAfter time.Duration // time until the denied tokens are available, if no other caller takes them
+//	ResetAfter time.Duration // time until the bucket is full, if no more tokens are taken
+//	Source     Source        // where the decision was made
+type Decision = store.Decision
 
-// Source says who decided.
-type Source uint8
+// Source is where a [Decision] was made.
+type Source = store.Source
 
 const (
-	// SourceStore is the source of what the store decided.
-	SourceStore Source = iota
-	// SourcePolicy is the source of what Config.OnFailure decided, because the store could not.
-	SourcePolicy
-	// SourceLease is the source of what was granted out of tokens that were fetched before.
-	SourceLease
+	// SourceStore is a decision of the store.
+	SourceStore Source = store.SourceStore
+	// SourcePolicy is a decision of Config.OnFailure, because the store gave no answer.
+	SourcePolicy Source = store.SourcePolicy
+	// SourceLease is a decision from tokens that were fetched before: see Config.Lease.
+	SourceLease Source = store.SourceLease
 )
-
-// String returns the source's word: "store", "policy" or "lease".
-func (s Source) String() string {
-	return enum.Name("source", s, "store policy lease")
-}
-
-// MarshalText returns the source's word, and an error if it has none.
-func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceStore, SourceLease) }
-
-// UnmarshalText takes the source's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (s *Source) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(s, text, SourceStore, SourceLease)
-}
-
-// Decision is the answer to a request for tokens.
-type Decision struct {
-	Allowed    bool
-	Granted    int64         // 0 if not Allowed
-	Remaining  int64         // that could be taken at once
-	Limit      int64         // the capacity
-	RetryAfter time.Duration // how long to wait for what was denied, or for the next token if only a part was granted, if nobody else takes it
-	ResetAfter time.Duration // until the bucket is full, if nobody takes more
-	Source     Source
-}

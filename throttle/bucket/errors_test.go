@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestErrorsKnowEachOther: each is its own sentinel, and those of what was refused are a throttle's too.
@@ -64,9 +65,9 @@ func TestErrorsKnowEachOther(t *testing.T) {
 }
 
 // gone is a store that fails in all that it does.
-type gone struct{ bucket.Store }
+type gone struct{ store.Store }
 
-func (gone) Take(context.Context, bucket.Request) (bucket.Decision, error) {
+func (gone) Take(context.Context, store.Request) (bucket.Decision, error) {
 	return bucket.Decision{}, errDown
 }
 

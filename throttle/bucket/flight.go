@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // flights ask for one token each of many requests together: while the store is being asked for a bucket, whoever wants a token of it too
@@ -134,7 +136,7 @@ func (f *flights) ask(ctx context.Context, l *Limiter, key string, r *route, now
 	n, ahead := now.takeOff(), f.wish(l, r, now.limit)
 	f.mu.Unlock()
 	if n > 0 {
-		q := question{Request{Key: key, Limit: *now.limit, Min: 1, Max: n + ahead}, int(n), ahead, own}
+		q := question{store.Request{Key: key, Limit: *now.limit, Min: 1, Max: n + ahead}, int(n), ahead, own}
 		now.d, now.err = l.ask(ctx, q)
 	}
 }

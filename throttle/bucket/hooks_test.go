@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // heard writes down what hooks are told.
@@ -40,7 +41,7 @@ func (h *heard) hooks() bucket.Hooks {
 
 // TestHooksAreTold: of each denial and each wait, with the context of whoever asked.
 func TestHooksAreTold(t *testing.T) {
-	for name, store := range map[string]bucket.Store{"memory": nil, "remote": newRemote()} {
+	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if store != nil {

@@ -75,7 +75,7 @@ func (f *flights) remember(l *Limiter, key string, r *route, now *flight) {
 	}
 	wait := now.d.RetryAfter
 	if now.limit.Algorithm == Continuous {
-		wait += time.Duration(size/2) * now.limit.interval()
+		wait += time.Duration(size/2) * now.limit.Interval()
 	}
 	r.lease.retry = time.Now().Add(wait)
 	r.lease.full = time.Now().Add(now.d.ResetAfter)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // leasing returns a limiter of 1,000 tokens per second, of which ten are fetched ahead at most.
-func leasing(t *testing.T, store bucket.Store) *bucket.Limiter {
+func leasing(t *testing.T, store store.Store) *bucket.Limiter {
 	t.Helper()
 	return limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1000), Lease: 100})
 }

@@ -38,7 +38,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l := &Limiter{
 		config: c,
-		guard:  remote.NewGuard(c.StoreTimeout, isPrompt(c.Store), isFailure),
+		guard:  remote.NewGuard(c.StoreTimeout, isCancelable(c.Store), isFailure),
 		share:  NewMemoryStore(),
 		tally:  window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: 1}),
 		closed: make(chan struct{}),

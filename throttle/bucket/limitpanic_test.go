@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestAPanicOfLimitForGoesUpToWhoeverWaits in line, to each of them, and nobody else: the line goes on afterwards.
 func TestAPanicOfLimitForGoesUpToWhoeverWaits(t *testing.T) {
-	for name, store := range map[string]bucket.Store{"in memory": nil, "elsewhere": newRemote()} {
+	for name, store := range map[string]store.Store{"in memory": nil, "elsewhere": newRemote()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var hot atomic.Bool

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -126,7 +127,7 @@ func (q *line) earliest(limit *Limit, ahead int64, now time.Time) time.Duration 
 	if limit.Algorithm == Fixed || behind <= 0 {
 		return until
 	}
-	high, low := bits.Mul64(uint64(behind), uint64(limit.interval()))
+	high, low := bits.Mul64(uint64(behind), uint64(limit.Interval()))
 	if high > 0 || low > math.MaxInt64 {
 		return math.MaxInt64
 	}
@@ -221,7 +222,7 @@ func (l *Limiter) askFor(key string, limit *Limit, w want) (Decision, error) {
 	if err := acceptable(limit, w.first); err != nil { // it was higher before
 		return Decision{}, err
 	}
-	return l.ask(context.Background(), question{Request{Key: key, Limit: *limit, Min: w.first, Max: w.all}, w.waiters, 0, true})
+	return l.ask(context.Background(), question{store.Request{Key: key, Limit: *limit, Min: w.first, Max: w.all}, w.waiters, 0, true})
 }
 
 // await waits for the next token, or until somebody leaves: he may have been the only one.

@@ -4,12 +4,14 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 )
 
 // TestTheEarliestTime at which those in line can be served, also of wishes that are more together than there are numbers for.
 func TestTheEarliestTime(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	wide := Limit{Capacity: 10, Refill: 1, Period: longestPeriod}
+	wide := Limit{Capacity: 10, Refill: 1, Period: refill.MaxPeriod}
 	for name, c := range map[string]struct {
 		limit Limit
 		next  time.Duration // when there are 4
@@ -24,8 +26,8 @@ func TestTheEarliestTime(t *testing.T) {
 		"fixed":           {Limit{Capacity: 10, Refill: 10, Period: time.Second, Algorithm: Fixed}, time.Second, 500, time.Second},
 		"above 63 bits":   {wide, 0, 310, math.MaxInt64},
 		"above 64 bits":   {wide, 0, math.MaxInt64, math.MaxInt64},
-		"the sum is":      {wide, longestPeriod, 4 + 291, math.MaxInt64},
-		"nearly too much": {wide, 0, 10 + 291, 291 * longestPeriod},
+		"the sum is":      {wide, refill.MaxPeriod, 4 + 291, math.MaxInt64},
+		"nearly too much": {wide, 0, 10 + 291, 291 * refill.MaxPeriod},
 	} {
 		q := line{enough: 4}
 		if c.next > 0 {

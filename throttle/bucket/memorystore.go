@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 const (
@@ -17,7 +20,7 @@ const (
 	keyStart   = longestKey + 1 - sha256.Size // what is kept of a longer one, before its hash
 )
 
-// MemoryStore is a [Store] in memory, for one process. Buckets that are full again cost nothing. Make it with [NewMemoryStore].
+// MemoryStore is a [store.Store] in memory, for one process. Buckets that are full again cost nothing. Make it with [NewMemoryStore].
 type MemoryStore struct {
 	begun time.Time
 	epoch int64 // begun, in nanoseconds since 1970
@@ -43,9 +46,9 @@ func (p *memoryPart) at(read int64) int64 {
 
 // memoryBucket is a bucket, and the limit by which it was asked last.
 type memoryBucket struct {
-	level Level
+	state refill.State
 	limit Limit
-	meter meter
+	rate  refill.Rate // of limit
 }
 
 // NewMemoryStore returns an empty store.
@@ -84,8 +87,8 @@ func hashed(key string) string {
 	return key[:keyStart] + string(sum[:])
 }
 
-// Take implements [Store].
-func (s *MemoryStore) Take(ctx context.Context, r Request) (d Decision, err error) {
+// Take implements [store.Store].
+func (s *MemoryStore) Take(ctx context.Context, r store.Request) (d Decision, err error) {
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}
@@ -105,10 +108,18 @@ func (s *MemoryStore) take(key string, limit *Limit, atLeast, atMost int64, d *D
 		b = p.add(key, now)
 	}
 	if b.limit != *limit {
-		b.limit, b.meter = *limit, meterOf(*limit)
+		b.limit, b.rate = *limit, rateOf(*limit)
 	}
-	b.level.take(&b.meter, now, atLeast, atMost, d)
+	allowed, granted, remaining, retry, reset := b.rate.Take(&b.state, now, atLeast, atMost)
 	p.mu.Unlock()
+	d.Allowed, d.Granted, d.Remaining, d.Limit = allowed, granted, remaining, limit.Capacity
+	d.RetryAfter, d.ResetAfter = time.Duration(retry), time.Duration(reset)
+}
+
+// rateOf returns the rate of a valid limit.
+func rateOf(l Limit) refill.Rate {
+	l = l.WithDefaults()
+	return refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)
 }
 
 // add makes room for a bucket, and makes it. The key may be a part of something large, such as a request, which is not kept.
@@ -125,14 +136,14 @@ func (p *memoryPart) forgetFull(now int64) {
 		return
 	}
 	for key, b := range p.levels {
-		if b.level.Full(b.limit, now) {
+		if b.rate.Full(&b.state, now) {
 			delete(p.levels, key)
 		}
 	}
 	p.sweep = max(fewBuckets, 2*len(p.levels))
 }
 
-// Return implements [Store].
+// Return implements [store.Store].
 func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,12 +153,13 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b := p.levels[key]; b != nil {
-		b.level = b.level.Return(l, p.at(s.now()), n)
+		rate := rateOf(l)
+		rate.Return(&b.state, p.at(s.now()), n)
 	}
 	return nil
 }
 
-// Reset implements [Store].
+// Reset implements [store.Store].
 func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -160,5 +172,5 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
-// Close implements [Store]. It does nothing.
+// Close implements [store.Store]. It does nothing.
 func (s *MemoryStore) Close() error { return nil }

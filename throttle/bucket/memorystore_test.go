@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // daily is a limit whose buckets are not full again while a test runs.
@@ -63,21 +65,21 @@ func TestBucketIDs(t *testing.T) {
 
 // TestLongKeysAreFoundAgain does with one what can be done with a key.
 func TestLongKeysAreFoundAgain(t *testing.T) {
-	store, key := NewMemoryStore(), strings.Repeat("k", 10_000)
+	s, key := NewMemoryStore(), strings.Repeat("k", 10_000)
 	left := func() int64 {
-		d, err := store.Take(t.Context(), Request{Key: key, Limit: daily().WithDefaults()})
+		d, err := s.Take(t.Context(), store.Request{Key: key, Limit: daily().WithDefaults()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d.Remaining
 	}
-	if _, err := store.Take(t.Context(), Request{Key: key, Limit: daily().WithDefaults(), Min: 3, Max: 3}); err != nil {
+	if _, err := s.Take(t.Context(), store.Request{Key: key, Limit: daily().WithDefaults(), Min: 3, Max: 3}); err != nil {
 		t.Fatal(err)
 	}
 	taken := left()
-	_ = store.Return(t.Context(), key, daily().WithDefaults(), 1)
+	_ = s.Return(t.Context(), key, daily().WithDefaults(), 1)
 	returned := left()
-	_ = store.Reset(t.Context(), key)
+	_ = s.Reset(t.Context(), key)
 	if got, want := fmt.Sprint(taken, returned, left()), "7 8 10"; got != want {
 		t.Errorf("3 taken, 1 returned, reset: got %s left want %s", got, want)
 	}
@@ -88,7 +90,7 @@ func TestWhoWaitedForTheLockMintsNothing(t *testing.T) {
 	l := daily().WithDefaults()
 	for name, late := range map[string]func(*MemoryStore) error{
 		"take": func(s *MemoryStore) error {
-			d, err := s.Take(t.Context(), Request{Key: "k", Limit: l, Min: 1, Max: 1})
+			d, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 1})
 			if d.Allowed {
 				t.Error("take: got a token of an empty bucket")
 			}
@@ -99,13 +101,13 @@ func TestWhoWaitedForTheLockMintsNothing(t *testing.T) {
 		s := NewMemoryStore()
 		part, later := s.part("k"), s.now()+int64(time.Hour)
 		part.latest = later
-		if _, err := s.Take(t.Context(), Request{Key: "k", Limit: l, Min: l.Capacity, Max: l.Capacity}); err != nil {
+		if _, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: l.Capacity, Max: l.Capacity}); err != nil {
 			t.Fatal(err)
 		}
 		if err := late(s); err != nil {
 			t.Errorf("%s: got error %v", name, err)
 		}
-		if got, want := part.levels["k"].level.At-later, l.Capacity*int64(l.Interval()); got != want {
+		if got, want := part.levels["k"].state.At-later, l.Capacity*int64(l.Interval()); got != want {
 			t.Errorf("%s: got a bucket that is full %v after it was emptied, want %v", name, time.Duration(got), time.Duration(want))
 		}
 	}

@@ -67,7 +67,7 @@ func (l *Limiter) tell(h http.Header, key string, d Decision) {
 	name, limit := fieldString(l.config.Name), l.limitOf(key)
 	window := limit.Period
 	if limit.Algorithm == Continuous {
-		window = time.Duration(limit.Capacity) * limit.interval()
+		window = time.Duration(limit.Capacity) * limit.Interval()
 	}
 	h.Add("RateLimit-Policy", name+";q="+fieldInteger(d.Limit)+";w="+fieldInteger(wholeSeconds(window)))
 	h.Add("RateLimit", name+";r="+fieldInteger(d.Remaining)+";t="+fieldInteger(wholeSeconds(d.ResetAfter)))

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // moody is a memory store that fails when it is told to.
@@ -20,7 +22,7 @@ type moody struct {
 	err error
 }
 
-func (s *moody) Take(ctx context.Context, r Request) (Decision, error) {
+func (s *moody) Take(ctx context.Context, r store.Request) (Decision, error) {
 	if s.err != nil {
 		return Decision{}, s.err
 	}
@@ -29,9 +31,9 @@ func (s *moody) Take(ctx context.Context, r Request) (Decision, error) {
 
 // TestNoAnswerTellsTheKey has a limiter whose name would like to be a header of its own, and keys that are nobody's business.
 func TestNoAnswerTellsTheKey(t *testing.T) {
-	store := &moody{MemoryStore: NewMemoryStore()}
+	backing := &moody{MemoryStore: NewMemoryStore()}
 	l, err := New(Config{
-		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: store, OnFailure: FailClosed, OneByOne: true,
+		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: backing, OnFailure: FailClosed, OneByOne: true,
 		Limit: Limit{Capacity: 1, Period: time.Hour}, StoreTimeout: time.Minute,
 	})
 	if err != nil {
@@ -43,7 +45,7 @@ func TestNoAnswerTellsTheKey(t *testing.T) {
 	seen := map[int]bool{}
 	for _, cost := range []string{"a", "a", "aa", ""} {
 		if cost == "" {
-			store.err = errors.New("down")
+			backing.err = errors.New("down")
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/<script>", strings.NewReader(cost))
 		w := httptest.NewRecorder()
@@ -94,9 +96,9 @@ func TestNoCostFillsABucket(t *testing.T) {
 // number has doubled. It keeps those that are not full.
 func TestKeysOfStrangersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := NewMemoryStore()
+		s := NewMemoryStore()
 		take := func(key string, l Limit) bool {
-			d, err := store.Take(context.Background(), Request{Key: key, Limit: l, Min: 1, Max: 1})
+			d, err := s.Take(context.Background(), store.Request{Key: key, Limit: l, Min: 1, Max: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,8 +115,8 @@ func TestKeysOfStrangersAreForgotten(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		got := 0
-		for i := range store.parts {
-			got += len(store.parts[i].levels)
+		for i := range s.parts {
+			got += len(s.parts[i].levels)
 		}
 		if got > most+2*each {
 			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)

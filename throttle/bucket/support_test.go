@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 var errDown = errors.New("down")
 
 // remote is a store that is not in memory, as far as a limiter knows, and that can be made to fail.
 type remote struct {
-	bucket.Store
+	store.Store
 
 	calls atomic.Int64
 	mu    sync.Mutex
@@ -37,7 +38,7 @@ func (r *remote) set(gate chan struct{}, err error) {
 	r.mu.Unlock()
 }
 
-func (r *remote) Take(ctx context.Context, q bucket.Request) (bucket.Decision, error) {
+func (r *remote) Take(ctx context.Context, q store.Request) (bucket.Decision, error) {
 	r.calls.Add(1)
 	r.mu.Lock()
 	gate, err := r.gate, r.err

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestWaitersAreServedInTurn: at the rate of the bucket and in the order of arrival, also a waiter
 // for one token that arrives while the first in line waits for more than there are.
 func TestWaitersAreServedInTurn(t *testing.T) {
-	for name, store := range map[string]func() bucket.Store{
-		"memory": func() bucket.Store { return nil }, "remote": func() bucket.Store { return newRemote() },
+	for name, store := range map[string]func() store.Store{
+		"memory": func() store.Store { return nil }, "remote": func() store.Store { return newRemote() },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := limiter(t, bucket.Config{Store: store(), Limit: bucket.Limit{Capacity: 4, Refill: 1, Period: time.Second}})

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // BucketConfig says where in Redis buckets are kept.
@@ -29,13 +30,13 @@ func (c BucketConfig) validate() error {
 	return nil
 }
 
-// Bucket is a [bucket.Store] in Redis. Make it with [NewBucket]. It is safe for concurrent use.
+// Bucket is a [store.Store] in Redis. Make it with [NewBucket]. It is safe for concurrent use.
 //
 // # Keys
 //
 // Each bucket is one string, with the default prefix and for buckets called geocoder:
 //
-//	spillway:bucket:geocoder:<key>    "at used": see bucket.Level
+//	spillway:bucket:geocoder:<key>    "at used": see store.Level
 //
 // Name and key are written like parts of a URL, so that they may be any bytes. A key of more than 128 bytes is # and its SHA-256 in
 // hexadecimal digits. A full bucket has no key: it expires at the millisecond at which it would be full, rounded up, and if it is lost or
@@ -85,8 +86,8 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
 }
 
-// Take implements [bucket.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
-func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+// Take implements [store.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
+func (b *Bucket) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	r.Limit = r.Limit.WithDefaults()
 	if err := possible(r); err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
@@ -103,7 +104,7 @@ func (b *Bucket) Take(ctx context.Context, r bucket.Request) (bucket.Decision, e
 	return d, nil
 }
 
-// Return implements [bucket.Store]. It is one script call.
+// Return implements [store.Store]. It is one script call.
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	l = l.WithDefaults()
 	if err := l.Validate(); err != nil {
@@ -116,7 +117,7 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	return nil
 }
 
-// Reset implements [bucket.Store]. It is one DEL.
+// Reset implements [store.Store]. It is one DEL.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
 	key = b.key(key)
 	err := ctx.Err()
@@ -129,8 +130,8 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
-// Prompt implements [bucket.Prompt]: the client's ContextTimeoutEnabled says it, which [Options] sets.
-func (b *Bucket) Prompt() bool {
+// Cancelable implements [store.Cancelable]: the client's ContextTimeoutEnabled says it, which [Options] sets.
+func (b *Bucket) Cancelable() bool {
 	switch c := b.client.(type) {
 	case *redis.Client:
 		return c.Options().ContextTimeoutEnabled
@@ -140,7 +141,7 @@ func (b *Bucket) Prompt() bool {
 	return false
 }
 
-// Close implements [bucket.Store]. It does nothing: the client is its owner's to close.
+// Close implements [store.Store]. It does nothing: the client is its owner's to close.
 func (b *Bucket) Close() error { return nil }
 
 func (b *Bucket) run(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {

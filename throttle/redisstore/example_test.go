@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
@@ -40,12 +41,12 @@ func deliveries(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.Pol
 func ExampleNewBucket() {
 	client := redis.NewUniversalClient(redisstore.Options("127.0.0.1:1"))
 	defer client.Close()
-	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: "geocoder"})
+	b, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: "geocoder"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = store.Take(context.Background(), bucket.Request{Key: "tenant", Limit: bucket.PerSecond(50), Min: 1, Max: 1})
+	_, err = b.Take(context.Background(), store.Request{Key: "tenant", Limit: bucket.PerSecond(50), Min: 1, Max: 1})
 	fmt.Println("failed:", err != nil, "denied:", errors.Is(err, bucket.ErrDenied))
 	// Output:
 	// failed: true denied: false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 const (
@@ -28,7 +29,7 @@ type BucketConfig struct {
 	SweepEvery time.Duration
 }
 
-// Bucket is a [bucket.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
+// Bucket is a [store.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
 // says what its steps cost, and what to set for speed. All methods are safe for concurrent use.
 type Bucket struct {
 	db      *sql.DB
@@ -39,7 +40,7 @@ type Bucket struct {
 	sweeper sweeper
 }
 
-var _ bucket.Store = (*Bucket)(nil)
+var _ store.Store = (*Bucket)(nil)
 
 // NewBucket returns a store on a database, which stays the caller's to close. It does not ask the database anything.
 func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
@@ -58,7 +59,7 @@ func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	return b, nil
 }
 
-// Close implements [bucket.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
+// Close implements [store.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
 // answered as before.
 func (b *Bucket) Close() error {
 	b.sweeper.close()
@@ -80,7 +81,7 @@ func (b *Bucket) CreateSchema(ctx context.Context) error {
 	return nil
 }
 
-// Return implements [bucket.Store].
+// Return implements [store.Store].
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	if n <= 0 {
 		return ctx.Err()
@@ -96,7 +97,7 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	return nil
 }
 
-// Reset implements [bucket.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
+// Reset implements [store.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
 // bucket is full to it from then on, and what came back while it waited is granted once more.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
 	if _, err := b.change(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {

@@ -22,7 +22,7 @@ func BucketSchema(d Dialect, prefix string) ([]string, error) {
 	return []string{text.Replace(bucketDDL)}, nil
 }
 
-// These create the table. Times are nanoseconds since 1970. A row with at_ns and used is a bucket.Level. It means a full bucket once keep_ns
+// These create the table. Times are nanoseconds since 1970. A row with at_ns and used is a store.Level. It means a full bucket once keep_ns
 // have passed since at_ns. The columns of the answer are what the last request was told.
 const (
 	bucketDDL = `CREATE TABLE IF NOT EXISTS {bucket} (

@@ -58,7 +58,7 @@
 //
 // # A bucket's store
 //
-// [NewBucket] returns a [bucket.Store], on which the processes of a fleet share token buckets:
+// [NewBucket] returns a [store.Store], on which the processes of a fleet share token buckets:
 //
 //	store, err := sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"})
 //	...

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestConstructorsRefuse tries databases, dialects and configs with both stores. A channel is the
@@ -100,10 +101,10 @@ func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 		t.Fatal(err)
 	}
 	l := bucket.PerSecond(5)
-	_, take := k.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
-	_, peek := k.Take(ctx, bucket.Request{Limit: l})
+	_, take := k.Take(ctx, store.Request{Limit: l, Min: 1, Max: 1})
+	_, peek := k.Take(ctx, store.Request{Limit: l})
 	l.Algorithm = bucket.Fixed
-	_, fixed := k.Take(ctx, bucket.Request{Limit: l, Min: 1, Max: 1})
+	_, fixed := k.Take(ctx, store.Request{Limit: l, Min: 1, Max: 1})
 	_, sweep := k.Sweep(ctx)
 	steps := []stepError{
 		{"read lease", campaign},

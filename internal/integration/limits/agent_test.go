@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // agent is one process of the fleet.
@@ -86,7 +87,7 @@ func (a *agent) open() (func(), error) {
 }
 
 // use makes a limiter for each job, on a store.
-func (a *agent) use(store bucket.Store) error {
+func (a *agent) use(store store.Store) error {
 	for i, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
 			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: processes, StoreTimeout: j.Timeout,

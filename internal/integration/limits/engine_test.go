@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	_ "modernc.org/sqlite"
 
-	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -40,7 +40,7 @@ func dialects(name string) (sqlstore.Dialect, string) {
 }
 
 // open returns a store whose calls end with a timeout, also on SQLite, whose wait for a lock knows no context.
-func (e engine) open(name string, timeout time.Duration) (bucket.Store, func(), error) {
+func (e engine) open(name string, timeout time.Duration) (store.Store, func(), error) {
 	if e.Name == "redis" {
 		client := e.redisClient()
 		store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})

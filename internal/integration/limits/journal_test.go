@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // outcome is how a request ended, or that it has not.
@@ -114,13 +115,13 @@ func readJournal(name string) ([]decision, error) {
 
 // recorded is a store that records what it answers.
 type recorded struct {
-	bucket.Store
+	store.Store
 
 	journal *journal
 	job     uint8
 }
 
-func (s recorded) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	end, err := s.journal.begin(decision{Level: byStore, Job: s.job, Wanted: int32(r.Max)})
 	if err != nil {
 		return bucket.Decision{}, err

@@ -14,20 +14,21 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // corruption is a mistake of a store: it changes the n-th decision of a good one.
-type corruption func(s *faulty, n int64, r bucket.Request, d *bucket.Decision) error
+type corruption func(s *faulty, n int64, r store.Request, d *bucket.Decision) error
 
 // faulty is a store that makes a mistake.
 type faulty struct {
-	bucket.Store
+	store.Store
 
 	takes   atomic.Int64
 	corrupt corruption
 }
 
-func (s *faulty) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s *faulty) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	d, err := s.Store.Take(ctx, r)
 	if s.corrupt != nil && err == nil {
 		err = s.corrupt(s, s.takes.Add(1), r, &d)
@@ -91,29 +92,29 @@ func TestJudges(t *testing.T) {
 		want    string // the complaints: too much, too little, wrong RetryAfter
 	}{
 		"honest": {nil, ""},
-		"grants a token twice": {func(s *faulty, n int64, r bucket.Request, d *bucket.Decision) error {
+		"grants a token twice": {func(s *faulty, n int64, r store.Request, d *bucket.Decision) error {
 			if d.Granted > 0 && n%5 == 0 {
 				return s.Return(context.Background(), r.Key, r.Limit, 1)
 			}
 			return nil
 		}, "much"},
-		"loses a token": {func(_ *faulty, n int64, r bucket.Request, d *bucket.Decision) error {
+		"loses a token": {func(_ *faulty, n int64, r store.Request, d *bucket.Decision) error {
 			if d.Granted > 0 && n%5 == 0 {
 				*d = bucket.Decision{Limit: d.Limit, RetryAfter: r.Limit.Interval()}
 			}
 			return nil
 		}, "little"},
-		"forgets a bucket": {func(s *faulty, n int64, r bucket.Request, _ *bucket.Decision) error {
+		"forgets a bucket": {func(s *faulty, n int64, r store.Request, _ *bucket.Decision) error {
 			if n == 1000 {
 				return s.Reset(context.Background(), r.Key)
 			}
 			return nil
 		}, "much"},
-		"returns a RetryAfter that is too short": {func(_ *faulty, _ int64, _ bucket.Request, d *bucket.Decision) error {
+		"returns a RetryAfter that is too short": {func(_ *faulty, _ int64, _ store.Request, d *bucket.Decision) error {
 			d.RetryAfter = (d.RetryAfter + 1) / 2
 			return nil
 		}, "retry kept"},
-		"returns a RetryAfter that is too long": {func(_ *faulty, _ int64, _ bucket.Request, d *bucket.Decision) error {
+		"returns a RetryAfter that is too long": {func(_ *faulty, _ int64, _ store.Request, d *bucket.Decision) error {
 			d.RetryAfter = d.RetryAfter * 3 / 2
 			return nil
 		}, "retry kept"},
@@ -158,7 +159,7 @@ func TestJudgesOfPolicies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tests the judges, not a store")
 	}
-	dead := func(*faulty, int64, bucket.Request, *bucket.Decision) error { return errors.New("no answer") }
+	dead := func(*faulty, int64, store.Request, *bucket.Decision) error { return errors.New("no answer") }
 	for policy, want := range []string{bucket.FailClosed: "not open", bucket.FailOpen: "not closed share", bucket.LocalShare: "not closed not open"} {
 		j := forsaken()[policy]
 		j.Policy = bucket.FailurePolicy(policy)

@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // idleName is a breaker that nobody runs: it has never read its store.
@@ -88,7 +89,7 @@ type limits struct {
 
 func newLimits(t testing.TB, hooks bucket.Hooks) *limits {
 	t.Helper()
-	named := func(name string, store bucket.Store, policy bucket.FailurePolicy) *bucket.Limiter {
+	named := func(name string, store store.Store, policy bucket.FailurePolicy) *bucket.Limiter {
 		l := bucket.Must(bucket.New(bucket.Config{
 			Name: name, Store: store, OnFailure: policy, Hooks: hooks, StoreTimeout: time.Second,
 			Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour},
@@ -116,11 +117,11 @@ func (s *limits) doEverything(t testing.TB, ctx context.Context) {
 
 // flaky is a store that fails one time in three, in a different way each time.
 type flaky struct {
-	bucket.Store
+	store.Store
 	asked atomic.Int64
 }
 
-func (s *flaky) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s *flaky) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	ways := []error{faults.Unavailable(0), fmt.Errorf("no table: %w", errStrange), context.DeadlineExceeded, context.Canceled}
 	if n := int(s.asked.Add(1)); n%3 == 0 {
 		return bucket.Decision{}, ways[n/3%len(ways)]

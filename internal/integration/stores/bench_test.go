@@ -9,24 +9,25 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
 // BenchmarkRedisBucket measures takes that are granted and that are denied, by one caller, and by 64 on one bucket, one by one.
 func BenchmarkRedisBucket(b *testing.B) {
-	_, _, store := newRedisBucket(b)
+	_, _, redis := newRedisBucket(b)
 	plenty := bucket.Limit{Capacity: 1 << 50, Refill: int64(time.Second), Period: time.Second}
 	for _, c := range []struct {
 		name    string
-		r       bucket.Request
+		r       store.Request
 		callers int
 	}{
-		{"Granted", bucket.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 1},
-		{"GrantedAPart", bucket.Request{Key: "half", Limit: bucket.Limit{Capacity: 9, Refill: 1e6, Period: time.Second}, Min: 0, Max: 10}, 1},
-		{"Denied", bucket.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 1},
-		{"Granted64Callers", bucket.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 64},
-		{"Denied64Callers", bucket.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 64},
-		{"Fixed64Callers", bucket.Request{
+		{"Granted", store.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 1},
+		{"GrantedAPart", store.Request{Key: "half", Limit: bucket.Limit{Capacity: 9, Refill: 1e6, Period: time.Second}, Min: 0, Max: 10}, 1},
+		{"Denied", store.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 1},
+		{"Granted64Callers", store.Request{Key: "plenty", Limit: plenty, Min: 1, Max: 1}, 64},
+		{"Denied64Callers", store.Request{Key: "few", Limit: slowly(1), Min: 1, Max: 1}, 64},
+		{"Fixed64Callers", store.Request{
 			Key: "fixed", Limit: bucket.Limit{Capacity: 1 << 50, Period: time.Hour, Algorithm: bucket.Fixed}.WithDefaults(), Min: 1, Max: 1,
 		}, 64},
 	} {
@@ -40,7 +41,7 @@ func BenchmarkRedisBucket(b *testing.B) {
 				all.Go(func() {
 					for i := left.Add(-1); i >= 0; i = left.Add(-1) {
 						begun := time.Now()
-						if _, err := store.Take(b.Context(), c.r); err != nil {
+						if _, err := redis.Take(b.Context(), c.r); err != nil {
 							b.Error(err)
 							return
 						}
@@ -71,10 +72,10 @@ func BenchmarkSQLBuckets(b *testing.B) {
 }
 
 func (e *engine) benchBuckets(b *testing.B) {
-	store := e.buckets(b, e.dsn(b), "bench", "bench_")
+	shared := e.buckets(b, e.dsn(b), "bench", "bench_")
 	if e.dialect != sqlstore.SQLite {
-		store.db.SetMaxOpenConns(32)
-		store.db.SetMaxIdleConns(32)
+		shared.db.SetMaxOpenConns(32)
+		shared.db.SetMaxIdleConns(32)
 	}
 	for _, c := range []struct {
 		name    string
@@ -88,18 +89,18 @@ func (e *engine) benchBuckets(b *testing.B) {
 		{"denied, 1 caller", lasting(1, bucket.Continuous), 1},
 		{"denied, 64 callers", lasting(1, bucket.Continuous), 64},
 	} {
-		b.Run(c.name, func(b *testing.B) { store.benchCallers(b, c.limit, c.callers) })
+		b.Run(c.name, func(b *testing.B) { shared.benchCallers(b, c.limit, c.callers) })
 	}
 }
 
-func (store buckets) benchCallers(b *testing.B, l bucket.Limit, callers int) {
+func (shared buckets) benchCallers(b *testing.B, l bucket.Limit, callers int) {
 	var all sync.WaitGroup
 	b.ResetTimer()
 	for i := range callers {
 		n := (b.N + i) / callers
 		all.Go(func() {
 			for range n {
-				if _, err := store.Take(b.Context(), bucket.Request{Key: b.Name(), Limit: l, Min: 1, Max: 1}); err != nil {
+				if _, err := shared.Take(b.Context(), store.Request{Key: b.Name(), Limit: l, Min: 1, Max: 1}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
 // historyOf lets 8 ask as they like, each by one of the handles, and returns what the checker says.
-func historyOf(t *testing.T, handles []bucket.Store, key string, l bucket.Limit, step time.Duration, seed uint64) error {
+func historyOf(t *testing.T, handles []store.Store, key string, l bucket.Limit, step time.Duration, seed uint64) error {
 	t.Helper()
 	h := storetest.NewHistory()
 	var all sync.WaitGroup
@@ -26,9 +27,9 @@ func historyOf(t *testing.T, handles []bucket.Store, key string, l bucket.Limit,
 				case 0, 1:
 					err = s.Return(t.Context(), key, l, 1+random.Int64N(2))
 				case 2:
-					_, err = s.Take(t.Context(), bucket.Request{Key: key, Limit: l})
+					_, err = s.Take(t.Context(), store.Request{Key: key, Limit: l})
 				default:
-					_, err = s.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: atLeast, Max: atLeast + random.Int64N(3)})
+					_, err = s.Take(t.Context(), store.Request{Key: key, Limit: l, Min: atLeast, Max: atLeast + random.Int64N(3)})
 				}
 				if err != nil {
 					t.Error(err)
@@ -41,7 +42,7 @@ func historyOf(t *testing.T, handles []bucket.Store, key string, l bucket.Limit,
 }
 
 // putsInOrder expects that histories of a store can be explained.
-func putsInOrder(t *testing.T, handles []bucket.Store, step time.Duration) {
+func putsInOrder(t *testing.T, handles []store.Store, step time.Duration) {
 	t.Helper()
 	decided, histories := 0, short(2, 4)
 	for seed := range uint64(histories) {
@@ -64,7 +65,7 @@ func putsInOrder(t *testing.T, handles []bucket.Store, step time.Duration) {
 
 func (e *engine) bucketHistories(t *testing.T) {
 	dsn, name := e.dsn(t), fmt.Sprint("histories ", e.last.Add(1))
-	var handles []bucket.Store
+	var handles []store.Store
 	for range 4 {
 		handles = append(handles, e.buckets(t, dsn, name, "histories_"))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // redisBucketScript puts a script together as the store does, with a clock of our own if one is given.
@@ -36,7 +37,7 @@ type redisBucketCase struct {
 	l           bucket.Limit
 	now         int64
 	before      string // as it is stored; "" is nothing
-	v           bucket.Level
+	v           store.Level
 	least, most int64
 }
 
@@ -102,7 +103,7 @@ func randomRedisCase(r *rand.Rand) redisBucketCase {
 		c.v.Used = []int64{0, upTo(r, 1, c.l.Capacity), upTo(r, 1, c.l.Capacity), r.Int64()}[r.IntN(4)]
 		c.before = fmt.Sprint(c.v.At, " ", c.v.Used)
 	} else {
-		c.v = bucket.Level{}
+		c.v = store.Level{}
 	}
 	c.least = upTo(r, 0, c.l.Capacity)
 	c.most = []int64{c.least, upTo(r, c.least, c.l.Capacity), upTo(r, c.least, math.MaxInt64)}[r.IntN(3)]
@@ -130,7 +131,7 @@ func (c redisBucketCase) arguments(tokens ...int64) []any {
 }
 
 // ends is when a level may be forgotten, in milliseconds.
-func (c redisBucketCase) ends(v bucket.Level) int64 {
+func (c redisBucketCase) ends(v store.Level) int64 {
 	full := uint64(v.At)
 	if c.l.Algorithm == bucket.Fixed {
 		full += uint64(c.l.Period)
@@ -138,12 +139,12 @@ func (c redisBucketCase) ends(v bucket.Level) int64 {
 	return int64((full-1)/1e6 + 1)
 }
 
-// TestRedisBucketScripts compares what the scripts do with what bucket.Level does, at random times, which only the clock in front of them
+// TestRedisBucketScripts compares what the scripts do with what store.Level does, at random times, which only the clock in front of them
 // makes different from those that the store calls.
 func TestRedisBucketScripts(t *testing.T) {
 	const each = 500
 	batches := short(12, 60)
-	_, client, store := newRedisBucket(t)
+	_, client, backing := newRedisBucket(t)
 	takes := redisBucketScript(t, "local time = {ARGV[6], ARGV[7]}\n", "buckettake.lua")
 	returns := redisBucketScript(t, "local time = {ARGV[4], ARGV[5]}\n", "bucketreturn.lua")
 	for _, s := range []*redis.Script{takes, returns} {
@@ -174,7 +175,7 @@ func TestRedisBucketScripts(t *testing.T) {
 			fixed := c.l.Algorithm == bucket.Fixed
 			over := fixed && c.v.At < c.now-c.now%int64(c.l.Period) // nothing is returned to a period that is
 			if next.At <= c.now && !over && (!fixed || next.Used == 0) {
-				next = bucket.Level{} // a full bucket is one that nobody knows
+				next = store.Level{} // a full bucket is one that nobody knows
 			}
 			gave[i].want(t, c, "return", next, c.before != "" && !over)
 		}
@@ -182,11 +183,11 @@ func TestRedisBucketScripts(t *testing.T) {
 	if granted < batches*each/4 || denied < batches*each/8 {
 		t.Errorf("got %d granted and %d denied want many of both", granted, denied)
 	}
-	redisBucketCalls(t, client, store)
+	redisBucketCalls(t, client, backing)
 }
 
 // redisBucketCalls wants the store to call the very scripts that were compared, with the server's clock.
-func redisBucketCalls(t *testing.T, client redis.UniversalClient, store bucket.Store) {
+func redisBucketCalls(t *testing.T, client redis.UniversalClient, store store.Store) {
 	t.Helper()
 	for step, call := range redisBucketSteps(store) {
 		if step == "reset" {
@@ -244,13 +245,13 @@ func runRedisCases(
 	return outcomes
 }
 
-func (o redisBucketOutcome) want(t *testing.T, c redisBucketCase, step string, next bucket.Level, written bool) {
+func (o redisBucketOutcome) want(t *testing.T, c redisBucketCase, step string, next store.Level, written bool) {
 	t.Helper()
 	want := redisBucketOutcome{now: fmt.Sprint(c.now), before: c.before, after: c.before, stored: c.before, expires: -1}
-	if written && next != (bucket.Level{}) {
+	if written && next != (store.Level{}) {
 		want.after = fmt.Sprint(next.At, " ", next.Used)
 		want.stored, want.expires = want.after, c.ends(next)
-	} else if next == (bucket.Level{}) {
+	} else if next == (store.Level{}) {
 		want.after, want.stored, want.expires = "", "", -2
 	}
 	if o.expires == -2 && want.expires >= 0 && time.UnixMilli(want.expires).Before(time.Now()) { // it has expired in our time

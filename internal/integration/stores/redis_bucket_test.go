@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
@@ -39,10 +40,10 @@ func slowly(capacity int64) bucket.Limit {
 }
 
 // redisBucketSteps are what is asked of a store, each in its simplest form.
-func redisBucketSteps(s bucket.Store) map[string]func(context.Context) error {
+func redisBucketSteps(s store.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"take": func(ctx context.Context) error {
-			_, err := s.Take(ctx, bucket.Request{Key: "k", Limit: slowly(100), Min: 1, Max: 1})
+			_, err := s.Take(ctx, store.Request{Key: "k", Limit: slowly(100), Min: 1, Max: 1})
 			return err
 		},
 		"return": func(ctx context.Context) error { return s.Return(ctx, "k", slowly(100), 1) },
@@ -50,9 +51,9 @@ func redisBucketSteps(s bucket.Store) map[string]func(context.Context) error {
 	}
 }
 
-func wantRedisTake(t testing.TB, s bucket.Store, key string, l bucket.Limit, n int64, allowed bool) bucket.Decision {
+func wantRedisTake(t testing.TB, s store.Store, key string, l bucket.Limit, n int64, allowed bool) bucket.Decision {
 	t.Helper()
-	d, err := s.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: n, Max: n})
+	d, err := s.Take(t.Context(), store.Request{Key: key, Limit: l, Min: n, Max: n})
 	if err != nil || d.Allowed != allowed || allowed && d.Granted != n {
 		t.Errorf("%.40q: take %d: got %+v, error %v want allowed %v", key, n, d, err, allowed)
 	}
@@ -152,7 +153,7 @@ func TestRedisBucketSpeaksBothProtocols(t *testing.T) {
 func TestRedisBucketConforms(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) bucket.Store {
+			storetest.Run(t, func(t *testing.T) store.Store {
 				return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}")
 			})
 		})
@@ -161,7 +162,7 @@ func TestRedisBucketConforms(t *testing.T) {
 
 func TestRedisBucketHistories(t *testing.T) {
 	server := program.Redis(t)
-	var handles []bucket.Store
+	var handles []store.Store
 	for range 4 {
 		handles = append(handles, redisBucket(t, redisClient(t, server), "histories"))
 	}
@@ -172,7 +173,7 @@ func TestRedisBucketHistories(t *testing.T) {
 const redisBucketKey = "spillway:bucket:b:k"
 
 // wantRedisBucketWorks waits until every step succeeds.
-func wantRedisBucketWorks(t *testing.T, s bucket.Store) {
+func wantRedisBucketWorks(t *testing.T, s store.Store) {
 	t.Helper()
 	for name, step := range redisBucketSteps(s) {
 		program.Eventually(t, name+" works", func() string {
@@ -262,19 +263,19 @@ func TestRedisBucketCorrupt(t *testing.T) {
 
 // TestRedisBucketFull wants a server without memory to grant nothing, and to tell still what is left.
 func TestRedisBucketFull(t *testing.T) {
-	server, _, store := newRedisBucket(t)
-	wantRedisTake(t, store, "k", slowly(3), 2, true)
+	server, _, backing := newRedisBucket(t)
+	wantRedisTake(t, backing, "k", slowly(3), 2, true)
 	server.Do(t, "CONFIG", "SET", "maxmemory", "1")
-	_, err := store.Take(t.Context(), bucket.Request{Key: "k", Limit: slowly(3), Min: 1, Max: 1})
+	_, err := backing.Take(t.Context(), store.Request{Key: "k", Limit: slowly(3), Min: 1, Max: 1})
 	if err == nil || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("Take: got error %v want OOM", err)
 	}
-	if d := wantRedisTake(t, store, "k", slowly(3), 0, true); d.Remaining != 1 {
+	if d := wantRedisTake(t, backing, "k", slowly(3), 0, true); d.Remaining != 1 {
 		t.Errorf("peek: got %+v want one left", d)
 	}
-	wantRedisTake(t, store, "k", slowly(3), 2, false)
+	wantRedisTake(t, backing, "k", slowly(3), 2, false)
 	server.Do(t, "CONFIG", "SET", "maxmemory", "0")
-	wantRedisTake(t, store, "k", slowly(3), 1, true)
+	wantRedisTake(t, backing, "k", slowly(3), 1, true)
 }
 
 // TestRedisBucketRights takes a user who may do what the documentation lists and no more.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
@@ -28,19 +29,19 @@ func someLimit(draw *rand.Rand) bucket.Limit {
 }
 
 // someLevel is one that the bucket may have, or that it cannot have without a step of the clock.
-func someLevel(draw *rand.Rand, l bucket.Limit, now int64) bucket.Level {
+func someLevel(draw *rand.Rand, l bucket.Limit, now int64) store.Level {
 	if l.Algorithm == bucket.Fixed {
 		begins := now - now%int64(l.Period)
 		at := []int64{begins, begins, begins, begins - int64(l.Period), begins + int64(l.Period), now + 3*int64(l.Period), math.MaxInt64, 0}
 		used := []int64{0, draw.Int64N(l.Capacity), l.Capacity, l.Capacity - 1, math.MaxInt64}
-		return bucket.Level{At: at[draw.IntN(len(at))], Used: used[draw.IntN(len(used))]}
+		return store.Level{At: at[draw.IntN(len(at))], Used: used[draw.IntN(len(used))]}
 	}
 	burst := l.Capacity * int64(l.Interval())
 	at := []int64{now + draw.Int64N(burst), now + draw.Int64N(burst), now + burst, now + 2*burst, now - draw.Int64N(now), math.MaxInt64, 0, -1}
-	return bucket.Level{At: at[draw.IntN(len(at))]}
+	return store.Level{At: at[draw.IntN(len(at))]}
 }
 
-// takesAsLevels asks at random, and compares answer and row with what bucket.Level says at a time between those of before and after.
+// takesAsLevels asks at random, and compares answer and row with what store.Level says at a time between those of before and after.
 func (e *engine) takesAsLevels(t *testing.T) {
 	b := e.buckets(t, e.dsn(t), fmt.Sprint("levels ", e.last.Add(1)), "levels_")
 	for seed := range uint64(short(60, 250)) {
@@ -58,7 +59,7 @@ func (e *engine) takesAsLevels(t *testing.T) {
 				b.returnsAsLevel(t, fmt.Sprintf("seed %d, step %d", seed, step), key, l, old, []int64{1, 1 + draw.Int64N(l.Capacity), math.MaxInt64}[draw.IntN(3)])
 				continue
 			}
-			r := bucket.Request{Key: key, Limit: l, Min: draw.Int64N(min(l.Capacity, 8) + 1)}
+			r := store.Request{Key: key, Limit: l, Min: draw.Int64N(min(l.Capacity, 8) + 1)}
 			r.Max = r.Min + draw.Int64N(5)
 			switch draw.IntN(6) {
 			case 0:
@@ -87,13 +88,13 @@ func (e *engine) usesAtLeastNothing(t *testing.T) {
 		for _, capacity := range []int64{3, math.MaxInt64} {
 			key, l := fmt.Sprint(used, capacity), lasting(capacity, bucket.Fixed)
 			now := b.now(t)
-			b.put(t, key, bucket.Level{At: now - now%int64(l.Period), Used: used})
+			b.put(t, key, store.Level{At: now - now%int64(l.Period), Used: used})
 			if err := b.Return(t.Context(), key, l, 1); err != nil {
 				t.Errorf("%d used of %d: return: got %v want nil", used, capacity, err)
 			}
 			for i, most := range []int64{2, math.MaxInt64, 1} {
 				want := []int64{2, capacity - 2, 0}[i]
-				d, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Max: most})
+				d, err := b.Take(t.Context(), store.Request{Key: key, Limit: l, Max: most})
 				if err != nil || d.Granted != want {
 					t.Errorf("%d used of %d: take %d: got %+v, %v want %d granted", used, capacity, most, d, err, want)
 				}
@@ -112,7 +113,7 @@ func (e *engine) step() time.Duration {
 
 // explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter
 // is of whole steps. Who is denied a bucket that is too far ahead has the level brought back at a later time than that of the answer.
-func explained(step time.Duration, r bucket.Request, old, next bucket.Level, d bucket.Decision, before, after int64) bool {
+func explained(step time.Duration, r store.Request, old, next store.Level, d bucket.Decision, before, after int64) bool {
 	period := int64(r.Limit.Period)
 	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter)}
 	// One that was far ahead leaves no trace of its own, but what is left of the period.
@@ -139,7 +140,7 @@ func explained(step time.Duration, r bucket.Request, old, next bucket.Level, d b
 	return false
 }
 
-func (b buckets) returnsAsLevel(t *testing.T, what, key string, l bucket.Limit, old bucket.Level, n int64) {
+func (b buckets) returnsAsLevel(t *testing.T, what, key string, l bucket.Limit, old store.Level, n int64) {
 	t.Helper()
 	before := b.now(t)
 	if err := b.Return(t.Context(), key, l, n); err != nil {

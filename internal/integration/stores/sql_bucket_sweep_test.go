@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
@@ -27,11 +28,11 @@ func (b buckets) fillUp(t testing.TB, old int) (left int) {
 		if i == 0 {
 			key = ""
 		}
-		b.put(t, key, bucket.Level{At: long})
+		b.put(t, key, store.Level{At: long})
 	}
-	b.put(t, "full, but not for long", bucket.Level{At: long + int64(119*time.Minute)})
+	b.put(t, "full, but not for long", store.Level{At: long + int64(119*time.Minute)})
 	for key, a := range map[string]bucket.Algorithm{"c": bucket.Continuous, "f": bucket.Fixed} {
-		if _, err := b.Take(t.Context(), bucket.Request{Key: key, Limit: lasting(5, a), Min: 1, Max: 1}); err != nil {
+		if _, err := b.Take(t.Context(), store.Request{Key: key, Limit: lasting(5, a), Min: 1, Max: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +58,7 @@ func (e *engine) sweepsBuckets(t *testing.T) {
 	}
 	self := e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: "sweep_", SweepEvery: time.Nanosecond})
 	program.Eventually(t, "a store has swept by itself", func() string {
-		if _, err := self.Take(t.Context(), bucket.Request{Key: "c", Limit: lasting(5, bucket.Continuous)}); err != nil {
+		if _, err := self.Take(t.Context(), store.Request{Key: "c", Limit: lasting(5, bucket.Continuous)}); err != nil {
 			return err.Error()
 		}
 		if n := b.rows(t); n != left {
@@ -96,14 +97,14 @@ func (e *engine) sweepsWhileUsed(t *testing.T) {
 		long := watch.now(t) - int64(2*time.Hour)
 		var granted [together]atomic.Int64
 		for k := range together {
-			watch.put(t, fmt.Sprint(round, k), bucket.Level{At: long})
+			watch.put(t, fmt.Sprint(round, k), store.Level{At: long})
 		}
 		var all sync.WaitGroup
 		for i := range workers {
 			all.Go(func() {
 				for n := range 2 * together {
 					k := (i + n) % together
-					d, err := stores[i%handles].Take(t.Context(), bucket.Request{Key: fmt.Sprint(round, k), Limit: l, Min: 1, Max: 1})
+					d, err := stores[i%handles].Take(t.Context(), store.Request{Key: fmt.Sprint(round, k), Limit: l, Min: 1, Max: 1})
 					if err != nil {
 						t.Error(err)
 						return
@@ -147,7 +148,7 @@ func (e *engine) resetsWhileUsed(t *testing.T) {
 		for range users {
 			all.Go(func() {
 				for range requests {
-					d, err := b.Take(t.Context(), bucket.Request{Key: "k", Limit: l, Min: 1, Max: 2})
+					d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 2})
 					if err == nil {
 						err = b.Return(t.Context(), "k", l, d.Granted-1)
 					}
@@ -220,13 +221,13 @@ func (e *engine) replacesBetween(t *testing.T) {
 	other := e.buckets(t, e.dsn(t), "between", "between_")
 	l, granted := lasting(capacity, bucket.Fixed), int64(0)
 	takeOf := func(b *sqlstore.Bucket) {
-		d, err := b.Take(t.Context(), bucket.Request{Key: "k", Limit: l, Min: 1, Max: 1})
+		d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 1})
 		if err != nil {
 			t.Error(err)
 		}
 		granted += d.Granted
 	}
-	other.put(t, "k", bucket.Level{At: other.now(t) - int64(2*time.Hour)})
+	other.put(t, "k", store.Level{At: other.now(t) - int64(2*time.Hour)})
 	b := e.bucketBetween(t, "between", func() {
 		if n, err := other.Sweep(t.Context()); n != 1 || err != nil {
 			t.Errorf("swept %d rows, %v want one", n, err)
@@ -245,13 +246,13 @@ func (e *engine) replacesBetween(t *testing.T) {
 // full then, and a full one is full again within a period.
 func (e *engine) resetsBetween(t *testing.T) {
 	other, l := e.buckets(t, e.dsn(t), "reset between", "between_"), lasting(5, bucket.Fixed)
-	other.put(t, "k", bucket.Level{At: other.now(t) + int64(time.Hour), Used: 3})
+	other.put(t, "k", store.Level{At: other.now(t) + int64(time.Hour), Used: 3})
 	b := e.bucketBetween(t, "reset between", func() {
 		if err := other.Reset(t.Context(), "k"); err != nil {
 			t.Error(err)
 		}
 	})
-	d, err := b.Take(t.Context(), bucket.Request{Key: "k", Limit: l, Min: 1, Max: 1})
+	d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 1})
 	if err != nil || d.Granted != 1 || d.Remaining != 4 || d.ResetAfter > l.Period {
 		t.Errorf("got %+v, %v want one granted, four left, full again within %v", d, err, l.Period)
 	}

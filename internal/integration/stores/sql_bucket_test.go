@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -89,7 +90,7 @@ func (b buckets) now(t testing.TB) int64 {
 	return ns
 }
 
-func (b buckets) level(t testing.TB, key string) (v bucket.Level) {
+func (b buckets) level(t testing.TB, key string) (v store.Level) {
 	t.Helper()
 	err := b.db.QueryRow(b.query("SELECT at_ns, used FROM {bucket} WHERE name = ? AND id = ?"), []byte(b.name), []byte(key)).Scan(&v.At, &v.Used)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -99,7 +100,7 @@ func (b buckets) level(t testing.TB, key string) (v bucket.Level) {
 }
 
 // put gives a bucket a level that it cannot have got by itself, as after a step of the clock.
-func (b buckets) put(t testing.TB, key string, v bucket.Level) {
+func (b buckets) put(t testing.TB, key string, v store.Level) {
 	t.Helper()
 	if err := b.Reset(t.Context(), key); err != nil {
 		t.Fatal(err)
@@ -128,7 +129,7 @@ func (e *engine) keepsBucketsApart(t *testing.T) {
 	}
 	for _, b := range stores {
 		for _, want := range []int64{3, 0} {
-			d, err := b.Take(t.Context(), bucket.Request{Key: "k", Limit: lasting(3, bucket.Continuous), Min: 0, Max: 3})
+			d, err := b.Take(t.Context(), store.Request{Key: "k", Limit: lasting(3, bucket.Continuous), Min: 0, Max: 3})
 			if err != nil || d.Granted != want {
 				t.Errorf("store %q: got %+v %v want %d granted", b.name, d, err, want)
 			}
@@ -155,9 +156,9 @@ func (b buckets) rows(t testing.TB) (n int) {
 
 // bucketSteps are all that a store does, each once.
 func bucketSteps(ctx context.Context, b *sqlstore.Bucket) map[string]error {
-	_, take := b.Take(ctx, bucket.Request{Key: "k", Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1})
-	_, fixed := b.Take(ctx, bucket.Request{Key: "f", Limit: lasting(5, bucket.Fixed), Min: 1, Max: 1})
-	_, peek := b.Take(ctx, bucket.Request{Key: "k", Limit: lasting(5, bucket.Continuous)})
+	_, take := b.Take(ctx, store.Request{Key: "k", Limit: lasting(5, bucket.Continuous), Min: 1, Max: 1})
+	_, fixed := b.Take(ctx, store.Request{Key: "f", Limit: lasting(5, bucket.Fixed), Min: 1, Max: 1})
+	_, peek := b.Take(ctx, store.Request{Key: "k", Limit: lasting(5, bucket.Continuous)})
 	_, sweep := b.Sweep(ctx)
 	return map[string]error{
 		"take": take, "take of a fixed one": fixed, "peek": peek, "sweep": sweep,
@@ -202,7 +203,7 @@ func (e *engine) createsBucketsAtOnce(t *testing.T) {
 // bucketsConform runs the suite of all stores. Each handle has connections of its own, and sweeps all the time.
 func (e *engine) bucketsConform(t *testing.T) {
 	dsn, name := e.dsn(t), fmt.Sprintf("conforms %d \x00\xff'\"`%%?$1", e.last.Add(1))
-	storetest.Run(t, func(t *testing.T) bucket.Store {
+	storetest.Run(t, func(t *testing.T) store.Store {
 		b := e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: "conforms_", SweepEvery: time.Millisecond})
 		if e.dialect != sqlstore.SQLite {
 			b.db.SetMaxOpenConns(8) // servers of tests allow a hundred
@@ -252,7 +253,7 @@ func (e *engine) losesBuckets(t *testing.T) {
 		case 3:
 			err = b.Return(t.Context(), key, l, 1)
 		default:
-			_, err = b.Take(t.Context(), bucket.Request{Key: key, Limit: l, Min: 1, Max: 1 + draw.Int64N(3)})
+			_, err = b.Take(t.Context(), store.Request{Key: key, Limit: l, Min: 1, Max: 1 + draw.Int64N(3)})
 		}
 		if err != nil {
 			t.Error(err)
@@ -266,7 +267,7 @@ func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {
 	l := lasting(10, bucket.Continuous)
 	take := func(want int64) {
 		t.Helper()
-		d, err := warm.Take(t.Context(), bucket.Request{Key: "kept", Limit: l, Min: 1, Max: 1})
+		d, err := warm.Take(t.Context(), store.Request{Key: "kept", Limit: l, Min: 1, Max: 1})
 		if err != nil || d.Remaining != want {
 			t.Errorf("got %+v %v want %d left", d, err, want)
 		}
@@ -276,7 +277,7 @@ func (e *engine) bucketsSurvive(t *testing.T, server sqlServer) {
 		program.Eventually(t, "the store answers", func() string {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			if _, err := warm.Take(ctx, bucket.Request{Key: "other", Limit: l}); err != nil {
+			if _, err := warm.Take(ctx, store.Request{Key: "other", Limit: l}); err != nil {
 				return err.Error()
 			}
 			return ""

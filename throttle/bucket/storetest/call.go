@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // do calls a store and notes when. It judges nothing, and may be called by many at once.
-func (r *rig) do(ctx context.Context, s bucket.Store, o operation) operation {
+func (r *rig) do(ctx context.Context, s store.Store, o operation) operation {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	o.called = r.now()
@@ -17,7 +18,7 @@ func (r *rig) do(ctx context.Context, s bucket.Store, o operation) operation {
 }
 
 // perform asks a store what an operation says.
-func perform(ctx context.Context, s bucket.Store, o operation) (d bucket.Decision, err error) {
+func perform(ctx context.Context, s store.Store, o operation) (d bucket.Decision, err error) {
 	switch o.kind {
 	case take:
 		d, err = s.Take(ctx, o.request)
@@ -29,8 +30,8 @@ func perform(ctx context.Context, s bucket.Store, o operation) (d bucket.Decisio
 	return d, err
 }
 
-// step calls a store while nobody else uses the bucket, and wants what bucket.Level says.
-func (r *rig) step(s bucket.Store, o operation) operation {
+// step calls a store while nobody else uses the bucket, and wants what store.Level says.
+func (r *rig) step(s store.Store, o operation) operation {
 	r.Helper()
 	if err := o.request.Limit.Validate(); err != nil {
 		r.Fatalf("this case asks for what nobody may: %v", err)
@@ -55,25 +56,25 @@ func (r *rig) step(s bucket.Store, o operation) operation {
 }
 
 // take asks for tokens of a bucket that nobody else uses.
-func (r *rig) take(s bucket.Store, key string, l bucket.Limit, atLeast, atMost int64) operation {
+func (r *rig) take(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) operation {
 	r.Helper()
-	return r.step(s, operation{request: bucket.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
+	return r.step(s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 }
 
 // peek asks for none.
-func (r *rig) peek(s bucket.Store, key string, l bucket.Limit) operation {
+func (r *rig) peek(s store.Store, key string, l bucket.Limit) operation {
 	r.Helper()
 	return r.take(s, key, l, 0, 0)
 }
 
-func (r *rig) giveBack(s bucket.Store, key string, l bucket.Limit, n int64) {
+func (r *rig) giveBack(s store.Store, key string, l bucket.Limit, n int64) {
 	r.Helper()
-	r.step(s, operation{kind: giveBack, request: bucket.Request{Key: key, Limit: l, Max: n}})
+	r.step(s, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: n}})
 }
 
-func (r *rig) reset(s bucket.Store, key string) {
+func (r *rig) reset(s store.Store, key string) {
 	r.Helper()
-	r.step(s, operation{kind: reset, request: bucket.Request{Key: key, Limit: lasting(1, bucket.Continuous)}})
+	r.step(s, operation{kind: reset, request: store.Request{Key: key, Limit: lasting(1, bucket.Continuous)}})
 }
 
 // expect wants so many tokens granted, and so many left. Fewer than that can only be for a bucket that was used, and more if some came back.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func historyCases() []testCase {
@@ -24,10 +25,10 @@ type scenario struct {
 }
 
 // plays lets the workers do what comes to their minds, and wants that it can have happened.
-func (r *rig) plays(handles []bucket.Store, sc scenario, seed uint64) {
+func (r *rig) plays(handles []store.Store, sc scenario, seed uint64) {
 	r.Helper()
 	h, key := NewHistory(), r.key(fmt.Sprint("history ", sc.limit.Algorithm, seed))
-	stores := make([]bucket.Store, len(handles))
+	stores := make([]store.Store, len(handles))
 	for i, s := range handles {
 		stores[i] = h.Of(s)
 	}
@@ -47,8 +48,8 @@ func (r *rig) plays(handles []bucket.Store, sc scenario, seed uint64) {
 }
 
 // acts does one of all things that can be done.
-func (r *rig) acts(s bucket.Store, key string, l bucket.Limit, random *rand.Rand) error {
-	o := operation{request: bucket.Request{Key: key, Limit: l}}
+func (r *rig) acts(s store.Store, key string, l bucket.Limit, random *rand.Rand) error {
+	o := operation{request: store.Request{Key: key, Limit: l}}
 	switch n := random.IntN(16); {
 	case n == 0:
 		o.kind = reset

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func contextCases() []testCase {
@@ -30,7 +31,7 @@ func overdue(parent context.Context) context.Context {
 
 // calls are all methods that take a context, each in its simplest form.
 func calls(key string, l bucket.Limit) map[string]operation {
-	request := bucket.Request{Key: key, Limit: l, Min: 1, Max: 1}
+	request := store.Request{Key: key, Limit: l, Min: 1, Max: 1}
 	fixed := request
 	fixed.Key, fixed.Limit = key+" fixed", lasting(l.Capacity, bucket.Fixed)
 	peek := request
@@ -42,7 +43,7 @@ func calls(key string, l bucket.Limit) map[string]operation {
 }
 
 // returns wants a call to return at all.
-func (r *rig) returns(ctx context.Context, what string, s bucket.Store, o operation) error {
+func (r *rig) returns(ctx context.Context, what string, s store.Store, o operation) error {
 	r.Helper()
 	done := make(chan error, 1)
 	go func() {
@@ -86,7 +87,7 @@ func canceledMeanwhile(r *rig) {
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		timer := time.AfterFunc(time.Duration(i)*15*time.Microsecond, cancel)
-		if err := r.returns(ctx, "Take", r.store, operation{request: bucket.Request{Key: key, Limit: l, Min: 2, Max: 2}}); err != nil {
+		if err := r.returns(ctx, "Take", r.store, operation{request: store.Request{Key: key, Limit: l, Min: 2, Max: 2}}); err != nil {
 			untold += 2
 		} else {
 			granted += 2
@@ -102,7 +103,7 @@ func canceledMeanwhile(r *rig) {
 		r.Errorf("%d tokens were granted, and %d asked for by requests that were canceled: got %d taken, want %d to %d",
 			granted, untold, taken, granted, granted+untold)
 	}
-	for i, s := range []bucket.Store{r.store, r.handle()} {
+	for i, s := range []store.Store{r.store, r.handle()} {
 		key := r.key(fmt.Sprint("still works ", i))
 		r.expect("all of a bucket that nobody has used", r.take(s, key, lasting(3, bucket.Fixed), 3, 3), 3, 0)
 	}

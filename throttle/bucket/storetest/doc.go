@@ -1,9 +1,9 @@
-// Package storetest tells whether a [bucket.Store] keeps its promises: it is the suite that every store of this house has to pass, for those
+// Package storetest tells whether a [store.Store] keeps its promises: it is the suite that every store of this house has to pass, for those
 // who write one of their own.
 //
 //	func TestStore(t *testing.T) {
 //		db := openDatabase(t)
-//		storetest.Run(t, func(*testing.T) bucket.Store { return mystore.New(db) }, storetest.ClockResolution(time.Millisecond))
+//		storetest.Run(t, func(*testing.T) store.Store { return mystore.New(db) }, storetest.ClockResolution(time.Millisecond))
 //	}
 //
 // Cases are named after the rule that they test, in groups: run one with -run 'TestStore/race/grants_not_one_too_many', one group with
@@ -16,12 +16,12 @@
 //
 // Buckets live on the store's own clock, so the suite runs in real time against real servers. It takes a few seconds, and no verdict needs a
 // fast machine. Each answer tells how long ago, or ahead, the bucket was or will be full by the store's clock; the suite notes by the
-// local one when it asked and when it was told, and wants that [bucket.Level.Take] gives just this answer at some time in between. The slower
+// local one when it asked and when it was told, and wants that [store.Level.Take] gives just this answer at some time in between. The slower
 // the machine is, the more answers there are that a store may give. Nothing but the pace of both clocks is compared, so they may be hours apart.
 //
 // # What it asks for
 //
-// What the comments of [bucket.Store] promise, and that every answer is the one of [bucket.Level.Take], to the nanosecond. In particular:
+// What the comments of [store.Store] promise, and that every answer is the one of [store.Level.Take], to the nanosecond. In particular:
 //
 //   - RetryAfter is enough: who waits for so long, counted from the answer, is granted what was denied, if nobody else comes. A store whose
 //     clock counts milliseconds therefore rounds it up to one. It is not more than enough.

@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
 // Storage as Run wants it: each call of open gives a handle on the same, as two processes would have.
 func ExampleRun() {
 	shared := bucket.NewMemoryStore() // in a real test: a database
-	open := func(*testing.T) bucket.Store { return shared }
+	open := func(*testing.T) store.Store { return shared }
 
 	// This is the whole test of a store.
 	testStore := func(t *testing.T) { storetest.Run(t, open, storetest.ClockResolution(time.Nanosecond)) }
 	_ = testStore
 
 	ctx, three := context.Background(), bucket.PerSecond(3)
-	one, _ := open(nil).Take(ctx, bucket.Request{Key: "k", Limit: three, Min: 2, Max: 2})
-	two, _ := open(nil).Take(ctx, bucket.Request{Key: "k", Limit: three, Min: 2, Max: 2})
+	one, _ := open(nil).Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
+	two, _ := open(nil).Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
 	fmt.Println("one handle is granted", one.Granted, "and the other", two.Granted)
 
 	// Output:
@@ -37,7 +38,7 @@ func ExampleHistory() {
 	for range 4 {
 		all.Go(func() {
 			for range 10 {
-				_, _ = s.Take(context.Background(), bucket.Request{Key: "k", Limit: bucket.PerSecond(30), Min: 1, Max: 1})
+				_, _ = s.Take(context.Background(), store.Request{Key: "k", Limit: bucket.PerSecond(30), Min: 1, Max: 1})
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/goroutines"
 )
 
@@ -70,7 +71,7 @@ func closeLeavesNone(r *rig) {
 }
 
 // useAll calls every method, and again with a context that is over.
-func (r *rig) useAll(s bucket.Store) {
+func (r *rig) useAll(s store.Store) {
 	r.Helper()
 	over := canceled(r.Context())
 	for what, o := range calls(r.key("used"), lasting(1000, bucket.Continuous)) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // ErrUndecided means that a history is so dense that it would take too long to find out whether it can have happened.
@@ -28,7 +29,7 @@ type History struct {
 func NewHistory() *History { return &History{begun: time.Now()} }
 
 // Of returns a store that asks another one and writes everything down. Closing it closes the other.
-func (h *History) Of(s bucket.Store) bucket.Store { return recorded{Store: s, history: h} }
+func (h *History) Of(s store.Store) store.Store { return recorded{Store: s, history: h} }
 
 // Len is how many operations were written down.
 func (h *History) Len() int {
@@ -42,7 +43,7 @@ func (h *History) Len() int {
 //
 //   - one that had returned before another was called comes before it,
 //   - each finds the level that the one before it has left; the first finds a full bucket,
-//   - and there is a time for each, while it was under way by the local clock, at which [bucket.Level] gives just its answer.
+//   - and there is a time for each, while it was under way by the local clock, at which [store.Level] gives just its answer.
 //
 // The times need not be in order: a store may look at its clock before it waits for its turn. The resolution is that of the store's clock.
 //
@@ -72,7 +73,7 @@ func (h *History) Check(resolution time.Duration) error {
 }
 
 // note performs an operation and writes it down.
-func (h *History) note(ctx context.Context, s bucket.Store, o operation) (bucket.Decision, error) {
+func (h *History) note(ctx context.Context, s store.Store, o operation) (bucket.Decision, error) {
 	o.called, o.begun = int64(time.Since(h.begun)), h.moments.Add(1)
 	o.decision, o.err = perform(ctx, s, o)
 	o.ended, o.returned = h.moments.Add(1), int64(time.Since(h.begun))
@@ -84,21 +85,21 @@ func (h *History) note(ctx context.Context, s bucket.Store, o operation) (bucket
 
 // recorded is a store that writes down what is asked of it.
 type recorded struct {
-	bucket.Store
+	store.Store
 
 	history *History
 }
 
-func (s recorded) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	return s.history.note(ctx, s.Store, operation{request: r})
 }
 
 func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	_, err := s.history.note(ctx, s.Store, operation{kind: giveBack, request: bucket.Request{Key: key, Limit: l, Max: n}})
+	_, err := s.history.note(ctx, s.Store, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: n}})
 	return err
 }
 
 func (s recorded) Reset(ctx context.Context, key string) error {
-	_, err := s.history.note(ctx, s.Store, operation{kind: reset, request: bucket.Request{Key: key}})
+	_, err := s.history.note(ctx, s.Store, operation{kind: reset, request: store.Request{Key: key}})
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // Times that are further away than any other.
@@ -13,7 +14,7 @@ const (
 	farAway = math.MaxInt64 / 4
 )
 
-// level is what is known of a [bucket.Level] of which only answers were seen, in local time. Of each answer two numbers are exact, how
+// level is what is known of a [store.Level] of which only answers were seen, in local time. Of each answer two numbers are exact, how
 // many tokens were granted and ResetAfter, and from these follows all else: if the store's clock read t, a Continuous bucket is full
 // at t + ResetAfter from now on, and a Fixed one has begun its period at t + ResetAfter - Period. Only t is not known better than the
 // answer's window, so at is a span; but once it is known, the next one must be the same and so many intervals more, and its t follows.
@@ -26,7 +27,7 @@ type level struct {
 func full() level    { return level{at: span{longAgo, longAgo}} }
 func unknown() level { return level{at: span{longAgo, farAway}, used: -1} }
 
-// after returns the levels that may follow upon an operation, none if the answer is not the one of bucket.Level.
+// after returns the levels that may follow upon an operation, none if the answer is not the one of store.Level.
 func (v level) after(o operation, resolution int64) []level {
 	w := o.window(resolution)
 	fixed := o.request.Limit.Algorithm == bucket.Fixed
@@ -56,7 +57,7 @@ func (v level) taken(o operation, w span, resolution int64) []level {
 	l, d := o.request.Limit, o.decision
 	interval := int64(l.Interval())
 	burst, took, reset := l.Capacity*interval, d.Granted*interval, int64(d.ResetAfter)
-	if reset > burst || reset < took || !agrees(o, bucket.Level{At: reset - took}, 0, resolution) {
+	if reset > burst || reset < took || !agrees(o, store.Level{At: reset - took}, 0, resolution) {
 		return nil
 	}
 	if reset == took { // it was full, and full long enough ago
@@ -92,7 +93,7 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	if before < 0 { // then the answer tells
 		before = max(0, l.Capacity-d.Remaining-d.Granted)
 	}
-	switch same := (bucket.Level{At: 3 * period, Used: before}); {
+	switch same := (store.Level{At: 3 * period, Used: before}); {
 	case reset == 0 && agrees(o, same, 3*period, resolution): // nobody used anything
 		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before})...)
 	case reset > 0 && agrees(o, same, now, resolution):
@@ -101,7 +102,7 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	if reset == 0 {
 		now = 3 * period
 	}
-	if reset > period || !agrees(o, bucket.Level{}, now, resolution) { // in a later period
+	if reset > period || !agrees(o, store.Level{}, now, resolution) { // in a later period
 		return all
 	}
 	if d.Granted == 0 { // it was looked at, and stays what it is
@@ -152,8 +153,8 @@ func (v level) returnedFixed(o operation, w span) []level {
 	return all
 }
 
-// agrees reports whether the decision is the one of bucket.Level, but for a RetryAfter that was rounded up to the clock's step.
-func agrees(o operation, before bucket.Level, now, resolution int64) bool {
+// agrees reports whether the decision is the one of store.Level, but for a RetryAfter that was rounded up to the clock's step.
+func agrees(o operation, before store.Level, now, resolution int64) bool {
 	_, want := before.Take(o.request.Limit, now, o.request.Min, o.request.Max)
 	d := o.decision
 	if late := int64(d.RetryAfter - want.RetryAfter); want.RetryAfter > 0 && late > 0 && late < resolution {
@@ -170,14 +171,14 @@ func some(v level) []level {
 	return []level{v}
 }
 
-// wanted are the decisions of bucket.Level at both ends of an operation, in words, for a message.
+// wanted are the decisions of store.Level at both ends of an operation, in words, for a message.
 func (v level) wanted(o operation) string {
 	if v.used < 0 || v.at.from == longAgo && v.at.to != longAgo {
 		return "one that agrees with itself"
 	}
 	const epoch = int64(2 * longest)
 	l, shift := o.request.Limit, int64(0)
-	at := bucket.Level{Used: v.used}
+	at := store.Level{Used: v.used}
 	if v.at.from != longAgo {
 		at.At, shift = epoch+v.at.from, epoch
 	}

@@ -37,7 +37,7 @@ type search struct {
 // mostSteps is after how many a search gives up, which is about a second.
 const mostSteps = 500_000
 
-var errUnexplained = errors.New("storetest: no order of these operations agrees with bucket.Level")
+var errUnexplained = errors.New("storetest: no order of these operations agrees with store.Level")
 
 // explain returns an error if the operations on one bucket, which must be sorted by when they were called, cannot have happened.
 func explain(operations []operation, resolution int64) error {

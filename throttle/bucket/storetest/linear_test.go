@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // invented is a history that did happen: of operations that overlap, of which each has its moment in between.
 func invented(random *rand.Rand, l bucket.Limit, n int) []operation {
 	var all []operation
-	var v bucket.Level
+	var v store.Level
 	now := int64(1_800_000_000_000_000_000)
 	origin := now
 	for range n {
 		now += random.Int64N(2_000_000)
 		o := operation{
-			request: bucket.Request{Limit: l, Min: random.Int64N(3)},
+			request: store.Request{Limit: l, Min: random.Int64N(3)},
 			called:  now - origin - random.Int64N(6_000_000), returned: now - origin + random.Int64N(6_000_000),
 		}
 		o.request.Max = o.request.Min + random.Int64N(3)
 		switch random.IntN(12) {
 		case 0:
-			o.kind, v = reset, bucket.Level{}
+			o.kind, v = reset, store.Level{}
 		case 1, 2:
 			o.kind, v = giveBack, v.Return(l, now, o.request.Max)
 		default:
@@ -112,7 +113,7 @@ func TestWhatDidNotHappen(t *testing.T) {
 // TestHistoryWithErrors tells of an operation that failed, of which nobody knows what it did.
 func TestHistoryWithErrors(t *testing.T) {
 	why := errors.New("nobody there")
-	if err := check([]operation{{request: bucket.Request{Limit: lasting(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
+	if err := check([]operation{{request: store.Request{Limit: lasting(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
 		t.Errorf("got %v want %v", err, why)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // kind is what is asked of a store.
@@ -19,7 +20,7 @@ const (
 // operation is what was asked of a store and what it answered. Times are nanoseconds of a local clock that never steps.
 type operation struct {
 	kind             kind
-	request          bucket.Request // of a giveBack, Max is how many tokens
+	request          store.Request // of a giveBack, Max is how many tokens
 	decision         bucket.Decision
 	called, returned int64
 	begun, ended     int64 // the places of these moments among those of a History, which are never two at once

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func raceCases() []testCase {
@@ -18,8 +19,8 @@ func raceCases() []testCase {
 }
 
 // asks is a Take that may be one of many at once.
-func (r *rig) asks(s bucket.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
-	o := r.do(r.Context(), s, operation{request: bucket.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
+func (r *rig) asks(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
+	o := r.do(r.Context(), s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 	if o.err != nil {
 		return o, fmt.Errorf("%v of key %.40q: got error %w, want none", o, key, o.err)
 	}
@@ -96,7 +97,7 @@ func raceWithReturns(r *rig, a bucket.Algorithm) {
 			}
 			back := o.decision.Granted * random.Int64N(2)
 			if back > 0 {
-				if o := r.do(r.Context(), s, operation{kind: giveBack, request: bucket.Request{Key: key, Limit: l, Max: back}}); o.err != nil {
+				if o := r.do(r.Context(), s, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: back}}); o.err != nil {
 					return fmt.Errorf("%v: got error %w, want none", o, o.err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 const (
@@ -31,8 +32,8 @@ type reporter interface {
 // rig is what a case works with: a first handle on the storage, and what it knows of the buckets in it.
 type rig struct {
 	reporter
-	open       func() bucket.Store
-	store      bucket.Store       // the first handle
+	open       func() store.Store
+	store      store.Store        // the first handle
 	resolution int64              // of the store's clock, in nanoseconds
 	begun      time.Time          // from which on local times are counted
 	nonce      string             // in all keys, so that they are new
@@ -40,7 +41,7 @@ type rig struct {
 	levels     map[string][]level // that a bucket may have, of those that are used one call after the other
 }
 
-func newRig(t reporter, open func() bucket.Store, options ...Option) *rig {
+func newRig(t reporter, open func() store.Store, options ...Option) *rig {
 	r := &rig{
 		reporter: t, open: open, resolution: int64(time.Microsecond), begun: time.Now(), nonce: rand.Text(), levels: map[string][]level{},
 	}
@@ -52,7 +53,7 @@ func newRig(t reporter, open func() bucket.Store, options ...Option) *rig {
 }
 
 // handle returns another handle, which the end of the case closes.
-func (r *rig) handle() bucket.Store {
+func (r *rig) handle() store.Store {
 	s := r.open()
 	if s == nil {
 		r.Fatalf("open returned a nil Store")
@@ -66,8 +67,8 @@ func (r *rig) handle() bucket.Store {
 }
 
 // handles returns n more handles.
-func (r *rig) handles(n int) []bucket.Store {
-	all := make([]bucket.Store, n)
+func (r *rig) handles(n int) []store.Store {
+	all := make([]store.Store, n)
 	for i := range all {
 		all[i] = r.handle()
 	}

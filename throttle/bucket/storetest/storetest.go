@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // Run tests a store. Each call of open gives a handle on one and the same storage, as another process would have one: with a client of its own
@@ -12,13 +12,13 @@ import (
 // handle again. Every case has buckets of its own, so the storage need not be empty, and may be used by others meanwhile.
 //
 // While Run counts goroutines, at its end, no other test of the same process should start or end any.
-func Run(t *testing.T, open func(t *testing.T) bucket.Store, options ...Option) {
+func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 	t.Helper()
 	for _, g := range groups() {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
 				t.Run(c.name, func(t *testing.T) {
-					c.run(newRig(t, func() bucket.Store { return open(t) }, options...))
+					c.run(newRig(t, func() store.Store { return open(t) }, options...))
 				})
 			}
 		})

@@ -10,30 +10,31 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func limitMutants() []mutant {
 	var only bucket.Limit
 	changed := []string{"limit/raised", "limit/lowered", "limit/another rate"}
 	return []mutant{
-		{"keeps the first limit of a bucket", limits(func(first bucket.Limit, _ *bucket.Level, l *bucket.Limit) { *l = first }), changed},
-		{"fills when the limit changes", limits(func(first bucket.Limit, v *bucket.Level, l *bucket.Limit) {
+		{"keeps the first limit of a bucket", limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) { *l = first }), changed},
+		{"fills when the limit changes", limits(func(first bucket.Limit, v *store.Level, l *bucket.Limit) {
 			if *l != first {
-				*v = bucket.Level{}
+				*v = store.Level{}
 			}
 		}), changed},
-		{"grants too much when the algorithm changes", limits(func(first bucket.Limit, _ *bucket.Level, l *bucket.Limit) {
+		{"grants too much when the algorithm changes", limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) {
 			if l.Algorithm != first.Algorithm {
 				l.Capacity *= 2
 			}
 		}), []string{"limit/another algorithm"}},
-		{"has one limit for all buckets", asks(func(r *bucket.Request) {
+		{"has one limit for all buckets", asks(func(r *store.Request) {
 			if only == (bucket.Limit{}) {
 				only = r.Limit
 			}
 			r.Limit = only
 		}), []string{"limit/two keys, two limits"}},
-		{"keeps what was used of a fixed bucket while it is continuous", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		{"keeps what was used of a fixed bucket while it is continuous", takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if r.Limit.Algorithm == bucket.Continuous {
 				next.Used = v.Used
@@ -85,7 +86,7 @@ func busy(s *storage) func(context.Context) error {
 func handleMutants() []mutant {
 	heedless := func(context.Context) error { return nil }
 	return []mutant{
-		{"has buckets for each handle", each(func(b *broken, _ int) { b.storage = &storage{levels: map[string]bucket.Level{}} }), []string{
+		{"has buckets for each handle", each(func(b *broken, _ int) { b.storage = &storage{levels: map[string]store.Level{}} }), []string{
 			"take/another handle sees it", "handle/Close leaves buckets and others alone", "handle/Close twice is fine", "race/grants not one too many",
 		}},
 		{"takes though its context is over", each(func(b *broken, _ int) { b.early, b.late = heedless, context.Context.Err }), []string{
@@ -101,7 +102,7 @@ func handleMutants() []mutant {
 			}
 		}), []string{"context/canceled before"}},
 		{"keeps a lock when its context ends", each(func(b *broken, _ int) { b.early = stuck() }), []string{"context/canceled meanwhile"}},
-		{"takes more when its context ends", takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		{"takes more when its context ends", takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if d.Granted == 2 { // as a client does that repeats a request without an answer
 				next, _ = next.Take(r.Limit, now, 1, 2)
@@ -138,11 +139,11 @@ func handleMutants() []mutant {
 
 // leaky breaks a store with a func that returns when the case ends.
 func leaky(breakIt func(b *broken, leak func())) opening {
-	return func(r *recorder) func() bucket.Store {
+	return func(r *recorder) func() store.Store {
 		end := make(chan struct{})
 		var once sync.Once
-		return func() bucket.Store {
-			b := &broken{storage: &storage{levels: map[string]bucket.Level{}}}
+		return func() store.Store {
+			b := &broken{storage: &storage{levels: map[string]store.Level{}}}
 			r.Cleanup(func() { once.Do(func() { close(end) }) })
 			breakIt(b, func() { <-end })
 			return b

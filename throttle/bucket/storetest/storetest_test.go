@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func TestMemoryStore(t *testing.T) {
 	s := bucket.NewMemoryStore()
-	Run(t, func(*testing.T) bucket.Store { return s }, ClockResolution(time.Nanosecond))
+	Run(t, func(*testing.T) store.Store { return s }, ClockResolution(time.Nanosecond))
 }
 
 const brokenProcess = "SPILLWAY_BUCKET_STORETEST_BROKEN"
@@ -23,7 +24,7 @@ const brokenProcess = "SPILLWAY_BUCKET_STORETEST_BROKEN"
 func TestRunFails(t *testing.T) {
 	if os.Getenv(brokenProcess) != "" {
 		open := names(strings.ToLower)(nil)
-		Run(t, func(*testing.T) bucket.Store { return open() })
+		Run(t, func(*testing.T) store.Store { return open() })
 		return
 	}
 	self, err := os.Executable()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // recorder is a reporter that notes what a case says.
@@ -62,7 +63,7 @@ func record(t *testing.T, c testCase, open opening) *recorder {
 // storage is what all handles of a store share, and how it is broken: what is nil works as it should.
 type storage struct {
 	mu     sync.Mutex
-	levels map[string]bucket.Level
+	levels map[string]store.Level
 
 	name     func(key string) string // under which a bucket is kept
 	take     taking
@@ -73,9 +74,9 @@ type storage struct {
 }
 
 type (
-	taking  = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision)
-	giving  = func(v bucket.Level, l bucket.Limit, now, n int64) bucket.Level
-	opening = func(*recorder) func() bucket.Store
+	taking  = func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision)
+	giving  = func(v store.Level, l bucket.Limit, now, n int64) store.Level
+	opening = func(*recorder) func() store.Store
 )
 
 // broken is a handle on a storage.
@@ -96,7 +97,7 @@ func (b *broken) time() int64 {
 }
 
 // update reads a level, lets decide, and writes another.
-func (b *broken) update(ctx context.Context, key string, decide func(v bucket.Level) bucket.Level) error {
+func (b *broken) update(ctx context.Context, key string, decide func(v store.Level) store.Level) error {
 	early := b.early
 	if early == nil {
 		early = context.Context.Err
@@ -125,8 +126,8 @@ func (b *broken) update(ctx context.Context, key string, decide func(v bucket.Le
 	return nil
 }
 
-func (b *broken) Take(ctx context.Context, r bucket.Request) (d bucket.Decision, err error) {
-	err = b.update(ctx, r.Key, func(v bucket.Level) bucket.Level {
+func (b *broken) Take(ctx context.Context, r store.Request) (d bucket.Decision, err error) {
+	err = b.update(ctx, r.Key, func(v store.Level) store.Level {
 		if b.take != nil {
 			v, d = b.take(v, r, b.time())
 		} else {
@@ -141,11 +142,11 @@ func (b *broken) Take(ctx context.Context, r bucket.Request) (d bucket.Decision,
 }
 
 func (b *broken) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	return b.update(ctx, key, func(v bucket.Level) bucket.Level {
+	return b.update(ctx, key, func(v store.Level) store.Level {
 		if b.giveBack != nil {
 			return b.giveBack(v, l, b.time(), n)
 		}
-		if v == (bucket.Level{}) {
+		if v == (store.Level{}) {
 			return v
 		}
 		return v.Return(l, b.time(), n)
@@ -153,9 +154,9 @@ func (b *broken) Return(ctx context.Context, key string, l bucket.Limit, n int64
 }
 
 func (b *broken) Reset(ctx context.Context, key string) error {
-	return b.update(ctx, key, func(bucket.Level) bucket.Level {
+	return b.update(ctx, key, func(store.Level) store.Level {
 		if b.reset == nil {
-			return bucket.Level{}
+			return store.Level{}
 		}
 		b.reset(b.storage, key)
 		return b.levels[key]
@@ -178,19 +179,19 @@ type mutant struct {
 
 // shared breaks the storage of all handles.
 func shared(breakIt func(*storage)) opening {
-	return func(*recorder) func() bucket.Store {
-		s := &storage{levels: map[string]bucket.Level{}}
+	return func(*recorder) func() store.Store {
+		s := &storage{levels: map[string]store.Level{}}
 		breakIt(s)
-		return func() bucket.Store { return &broken{storage: s} }
+		return func() store.Store { return &broken{storage: s} }
 	}
 }
 
 // each breaks every handle. Handles are numbered.
 func each(breakIt func(b *broken, handle int)) opening {
-	return func(*recorder) func() bucket.Store {
-		s := &storage{levels: map[string]bucket.Level{}}
+	return func(*recorder) func() store.Store {
+		s := &storage{levels: map[string]store.Level{}}
 		handles := 0
-		return func() bucket.Store {
+		return func() store.Store {
 			b := &broken{storage: s}
 			breakIt(b, handles)
 			handles++
@@ -206,18 +207,18 @@ func aMoment() { <-time.After(time.Microsecond) }
 func takes(take taking) opening { return shared(func(s *storage) { s.take = take }) }
 
 // asks breaks what is asked for.
-func asks(change func(r *bucket.Request)) opening {
-	return takes(func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+func asks(change func(r *store.Request)) opening {
+	return takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 		change(&r)
 		return v.Take(r.Limit, now, r.Min, r.Max)
 	})
 }
 
 // limits breaks which limit counts, given the first one that a bucket was used with.
-func limits(change func(first bucket.Limit, v *bucket.Level, l *bucket.Limit)) opening {
+func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) opening {
 	return shared(func(s *storage) {
 		first := map[string]bucket.Limit{}
-		s.take = func(v bucket.Level, r bucket.Request, now int64) (bucket.Level, bucket.Decision) {
+		s.take = func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			if _, known := first[r.Key]; !known {
 				first[r.Key] = r.Limit
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
@@ -45,11 +46,11 @@ func TestBucket_states(t *testing.T) {
 
 // brittleStore is a store that returns errors while it is broken. A limiter takes it for a remote one.
 type brittleStore struct {
-	bucket.Store
+	store.Store
 	broken atomic.Bool
 }
 
-func (s *brittleStore) Take(ctx context.Context, r bucket.Request) (bucket.Decision, error) {
+func (s *brittleStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	if s.broken.Load() {
 		return bucket.Decision{}, errors.New("gone")
 	}

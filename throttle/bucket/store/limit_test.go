@@ -1,4 +1,4 @@
-package bucket
+package store
 
 import (
 	"math"
@@ -15,7 +15,7 @@ func TestLimitsAreSoundIfNothingIsWrong(t *testing.T) {
 			for _, period := range odd {
 				for a := range Algorithm(3) {
 					l := Limit{Capacity: capacity, Refill: refill, Period: time.Duration(period), Algorithm: a}.WithDefaults()
-					if got, err := l.sound(), l.explain(); got != (err == nil) {
+					if got, err := l.valid(), l.explain(); got != (err == nil) {
 						t.Errorf("%+v: got sound %t, but %v", l, got, err)
 					} else if got {
 						sound++
