@@ -1,24 +1,22 @@
 package bucket
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
 // Defaults and bounds of Config.
 const (
 	defaultTimeout = 50 * time.Millisecond
-	shortestWait   = time.Millisecond
-	longestWait    = time.Minute
-	longestLease   = 100 * time.Millisecond
-	highestLease   = 1e9
-	longestName    = 255
-	mostReplicas   = 1e6
+	minWait        = time.Millisecond
+	maxTimeout     = time.Minute
+	maxLeaseFor    = 100 * time.Millisecond
+	maxLease       = 1e9
+	maxReplicas    = 1e6
 )
 
 // FailurePolicy says what holds while the store gives no answer.
@@ -81,43 +79,42 @@ type Config struct {
 	// LeaseFor is how long such tokens are kept before they are given back, 1 ms to 100 ms, and how long at most the store is not asked about
 	// a bucket that was empty. Default 100 ms.
 	LeaseFor time.Duration
-	// Hooks are told what the limiter does.
+	// Hooks observe the limiter. Default: the hooks of SetDefaultHooks at the time of New.
 	Hooks Hooks
 }
 
-// withDefaults returns a copy in which no zero means a default any more.
+// withDefaults returns a copy with defaults filled in.
 func (c Config) withDefaults() Config {
 	c.Limit = c.Limit.WithDefaults()
-	if c.StoreTimeout == 0 {
-		c.StoreTimeout = defaultTimeout
-	}
-	if c.LeaseFor == 0 {
-		c.LeaseFor = longestLease
-	}
-	if c.Replicas == 0 {
-		c.Replicas = 1
+	c.StoreTimeout = check.Default(c.StoreTimeout, defaultTimeout)
+	c.LeaseFor = check.Default(c.LeaseFor, maxLeaseFor)
+	c.Replicas = check.Default(c.Replicas, 1)
+	if c.Hooks.isZero() {
+		c.Hooks = DefaultHooks()
 	}
 	return c
 }
 
-// validate returns every fault of a Config whose defaults are filled in, each with field, value and range.
+// validate returns an error that names each invalid field, its value and its range. The zero value of
+// a field with a default is valid.
 func (c *Config) validate() error {
-	var errs []error
-	demand := func(good bool, field string, value any, want string) {
-		if !good {
-			errs = append(errs, fmt.Errorf("bucket: Config.%s is %v: want %s", field, value, want))
-		}
+	e := check.Errors{Owner: "bucket: Config"}
+	e.Name("Name", c.Name)
+	e.Want(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "FailOpen, FailClosed or LocalShare")
+	e.Want(check.Within(c.Replicas, 0, maxReplicas), "Replicas", c.Replicas, "1 to 1e6")
+	if c.StoreTimeout != 0 {
+		e.Span("StoreTimeout", c.StoreTimeout, minWait, maxTimeout)
 	}
-	demand(c.Name != "" && len(c.Name) <= longestName, "Name", fmt.Sprintf("%.64q", c.Name), "1 to 255 bytes")
-	demand(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "FailOpen, FailClosed or LocalShare")
-	demand(c.Replicas >= 1 && c.Replicas <= mostReplicas, "Replicas", c.Replicas, "1 to 1e6")
-	demand(c.StoreTimeout >= shortestWait && c.StoreTimeout <= longestWait, "StoreTimeout", c.StoreTimeout, "1ms to 1m0s")
-	demand(c.Lease >= 0 && c.Lease <= highestLease && (c.Lease == 0 || !c.OneByOne), "Lease", c.Lease, "0 to 1e9, and 0 with OneByOne")
-	demand(c.LeaseFor >= shortestWait && c.LeaseFor <= longestLease, "LeaseFor", c.LeaseFor, "1ms to 100ms")
-	if err := c.Limit.Validate(); err != nil {
-		errs = append(errs, err)
+	e.Want(check.Within(c.Lease, 0, maxLease) && (c.Lease == 0 || !c.OneByOne), "Lease", c.Lease, "0 to 1e9, and 0 with OneByOne")
+	if c.LeaseFor != 0 {
+		e.Span("LeaseFor", c.LeaseFor, minWait, maxLeaseFor)
 	}
-	return errors.Join(errs...)
+	if c.Limit == (Limit{}) {
+		e.Missing("Limit", "a rate, such as bucket.PerSecond(10)")
+	} else {
+		e.Add(c.Limit.Validate())
+	}
+	return e.Err()
 }
 
 // shareOf returns the limit of one of n processes that share it: at least one token, and one token

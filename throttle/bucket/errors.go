@@ -3,9 +3,12 @@ package bucket
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // The errors of requests for tokens, for errors.Is. [ErrDenied], [ErrStore] and [ErrClosed] are [throttle.ErrShed] too: what was to be done was
@@ -46,10 +49,22 @@ type DeniedError struct {
 	RetryAfter time.Duration
 }
 
-// Error says what was denied, and for how long.
+// Error names the limiter, the key and the time to retry after. A long key is cut.
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%v: %s, key %.100q, retry after %v", ErrDenied, e.Limiter, e.Key, e.RetryAfter)
+	return fmt.Sprintf("%v: %s, key %s, retry after %v", ErrDenied, e.Limiter, check.Shown(e.Key), e.RetryAfter)
 }
+
+// LogValue returns the fields of the error as a group. A long key is cut.
+func (e *DeniedError) LogValue() slog.Value {
+	key := e.Key
+	if len(key) > maxLoggedKey {
+		key = fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(key[:maxLoggedKey], ""), len(key))
+	}
+	return slog.GroupValue(slog.String("limiter", e.Limiter), slog.String("key", key), slog.Duration("retry_after", e.RetryAfter))
+}
+
+// maxLoggedKey is how many bytes of a key a log record contains.
+const maxLoggedKey = 64
 
 // Is reports whether target is ErrDenied, or throttle.ErrShed.
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied || target == throttle.ErrShed }

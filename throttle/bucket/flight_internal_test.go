@@ -29,7 +29,7 @@ func TestKeysThatAreAskedForOnceAreForgotten(t *testing.T) {
 				go func() { _, _ = l.Decide(t.Context(), key) }()
 			}
 			synctest.Wait()
-			time.Sleep(longestLease)
+			time.Sleep(maxLeaseFor)
 			synctest.Wait()
 			if routes, lines := len(l.flights.routes), len(l.lines.line); routes != 0 || lines != 0 {
 				t.Errorf("lease %d: got %d routes and %d lines want none", lease, routes, lines)

@@ -2,7 +2,11 @@ package bucket
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
 // Hooks are told what a limiter does. Any field may be nil, and a nil field costs nothing. Hooks run with no lock held, and those whom they tell
@@ -28,29 +32,90 @@ type Hooks struct {
 	Waited func(context.Context, WaitEvent)
 }
 
-// StoreEvent tells of a question to the store.
-type StoreEvent struct {
-	Limiter  *Limiter
-	Duration time.Duration
-	Requests int // that were asked for together
-	Err      error
+// defaultHooks is the only package-level state of bucket.
+var defaultHooks hook.Default[Hooks]
+
+// SetDefaultHooks sets the hooks of every limiter that is created later with a Config without Hooks,
+// like [slog.SetDefault]. A limiter that a library creates is then observed too. Call it before
+// limiters are created: it does not change existing limiters.
+//
+// A Config with Hooks does not use the default hooks. To use both, join them:
+//
+//	Hooks: bucket.JoinHooks(bucket.DefaultHooks(), own)
+func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
+
+// DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
+func DefaultHooks() Hooks { return defaultHooks.Get() }
+
+// isZero reports whether no hook is set.
+func (h *Hooks) isZero() bool {
+	return h.Created == nil && h.Closed == nil && h.Asked == nil && h.Denied == nil && h.Waited == nil
 }
 
-// DenialEvent tells of a request that was denied.
+// JoinHooks returns hooks that call all the given hooks, in order. A field that is nil in all of
+// them stays nil.
+func JoinHooks(hooks ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range hooks {
+		joined = Hooks{
+			Created: hook.Join1(joined.Created, h.Created),
+			Closed:  hook.Join1(joined.Closed, h.Closed),
+			Asked:   hook.Join2(joined.Asked, h.Asked),
+			Denied:  hook.Join2(joined.Denied, h.Denied),
+			Waited:  hook.Join2(joined.Waited, h.Waited),
+		}
+	}
+	return joined
+}
+
+// StoreEvent is the end of a call to the store.
+type StoreEvent struct {
+	Limiter  *Limiter
+	Duration time.Duration // until the answer, or until the limiter stopped waiting
+	Requests int           // requests that the call was made for
+	Err      error         // nil if the store answered in time
+}
+
+// String returns the event in one line.
+func (e StoreEvent) String() string {
+	if e.Err != nil {
+		return fmt.Sprintf("bucket %s: store failed after %v, for %d requests: %v", e.Limiter.Name(), e.Duration, e.Requests, e.Err)
+	}
+	return fmt.Sprintf("bucket %s: store answered after %v, for %d requests", e.Limiter.Name(), e.Duration, e.Requests)
+}
+
+// DenialEvent is a request that was denied.
 type DenialEvent struct {
 	Limiter    *Limiter
 	Key        string
-	Tokens     int64 // asked for
+	Tokens     int64 // requested
 	RetryAfter time.Duration
 	Source     Source
-	Err        error // ErrStore if the store gave no answer and the policy is FailClosed: errors.Unwrap gives the reason
+	Err        error // ErrStore if the store gave no answer and the policy is FailClosed: errors.Unwrap returns the reason
 }
 
-// WaitEvent tells of somebody who has waited in line.
+// String returns the event in one line. A long key is cut.
+func (e DenialEvent) String() string {
+	if e.Err != nil {
+		return fmt.Sprintf("bucket %s: denied %d tokens of %s: %v", e.Limiter.Name(), e.Tokens, check.Shown(e.Key), e.Err)
+	}
+	return fmt.Sprintf("bucket %s: denied %d tokens of %s, retry after %v (source %v)",
+		e.Limiter.Name(), e.Tokens, check.Shown(e.Key), e.RetryAfter, e.Source)
+}
+
+// WaitEvent is the end of a [Limiter.Wait] that was queued.
 type WaitEvent struct {
 	Limiter  *Limiter
 	Key      string
-	Tokens   int64
+	Tokens   int64 // requested
 	Duration time.Duration
 	Err      error // nil if the tokens were granted
+}
+
+// String returns the event in one line. A long key is cut.
+func (e WaitEvent) String() string {
+	if e.Err != nil {
+		return fmt.Sprintf("bucket %s: waited %v for %d tokens of %s: %v", e.Limiter.Name(), e.Duration, e.Tokens, check.Shown(e.Key), e.Err)
+	}
+	return fmt.Sprintf("bucket %s: waited %v for %d tokens of %s", e.Limiter.Name(), e.Duration, e.Tokens, check.Shown(e.Key))
 }

@@ -29,10 +29,10 @@ type Limiter struct {
 
 // New returns a limiter, or an error that names every field that is wrong, and its range. It asks the store for nothing.
 func New(c Config) (*Limiter, error) {
-	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c = c.withDefaults()
 	if c.Store == nil {
 		c.Store = NewMemoryStore()
 	}

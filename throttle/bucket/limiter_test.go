@@ -20,8 +20,9 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		want string // "" is none
 	}{
 		{"least", bucket.Config{Name: "x", Limit: good}, ""},
-		{"name", bucket.Config{Limit: good}, `Config.Name is "": want 1 to 255 bytes`},
-		{"no limit", bucket.Config{Name: "x"}, "Limit.Capacity is 0: want 1 or more"},
+		{"name", bucket.Config{Limit: good}, `Config.Name is missing: want 1 to 255 bytes`},
+		{"long name", bucket.Config{Name: strings.Repeat("x", 300), Limit: good}, `x"... (300 bytes): want 1 to 255 bytes`},
+		{"no limit", bucket.Config{Name: "x"}, "Config.Limit is missing: want a rate, such as bucket.PerSecond(10)"},
 		{"none per second", bucket.Config{Name: "x", Limit: bucket.PerSecond(0).WithBurst(5)}, "Limit.Refill is 0: want 1 or more"},
 		{"none per period", bucket.Config{Name: "x", Limit: bucket.Per(0, time.Hour).WithBurst(5)}, "Limit.Refill is 0: want 1 or more"},
 		{"one per no time", bucket.Config{Name: "x", Limit: bucket.Every(time.Second / 3e9)}, "Limit.Period is 0s: want 1µs to 8784h0m0s"},
@@ -55,6 +56,19 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 				t.Errorf("got %v, %v\nwant %s", l, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestNewNamesMissingFieldsOnly: an empty Config has two errors, and none about fields with defaults.
+func TestNewNamesMissingFieldsOnly(t *testing.T) {
+	_, err := bucket.New(bucket.Config{})
+	want := "bucket: Config.Name is missing: want 1 to 255 bytes\nbucket: Config.Limit is missing: want a rate, such as bucket.PerSecond(10)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	_, err = bucket.New(bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: -1}})
+	if want := "bucket: Limit.Capacity is -1: want 1 or more"; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 

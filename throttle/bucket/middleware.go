@@ -32,6 +32,9 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 		panic("bucket: Middleware needs a Limiter")
 	}
 	return func(next http.Handler) http.Handler {
+		if next == nil {
+			panic("bucket: Middleware needs a Handler")
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			key, cost := "", int64(1)
 			if c.Key != nil {

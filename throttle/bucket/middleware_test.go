@@ -183,3 +183,19 @@ func (l *listener) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 type wrapper struct{ http.ResponseWriter }
 
 func (w *wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// TestMiddlewarePanicsWhenItIsBuilt, not at the first request.
+func TestMiddlewarePanicsWhenItIsBuilt(t *testing.T) {
+	panics := func(name string, build func()) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: got no panic", name)
+			}
+		}()
+		build()
+	}
+	panics("nil limiter", func() { bucket.Middleware(nil, bucket.MiddlewareConfig{}) })
+	panics("zero limiter", func() { bucket.Middleware(&bucket.Limiter{}, bucket.MiddlewareConfig{}) })
+	middleware := bucket.Middleware(limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), bucket.MiddlewareConfig{})
+	panics("nil handler", func() { middleware(nil) })
+}
