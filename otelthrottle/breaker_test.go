@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // untouched is what a new manager shows: everything that can be, from 0.
@@ -165,7 +166,7 @@ func TestLeaders(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		shared := breaker.NewMemoryStore()
 		var running sync.WaitGroup
-		for _, store := range []breaker.Store{shared, shared, breaker.NewMemoryStore()} {
+		for _, store := range []store.Store{shared, shared, breaker.NewMemoryStore()} {
 			m := l.breaker(t, breaker.Config{Store: store})
 			running.Go(func() { _ = m.Run(ctx) })
 		}

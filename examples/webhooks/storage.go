@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -29,7 +30,7 @@ const breakerName = "webhooks"
 type storage struct {
 	db      *sql.DB
 	dialect sqlstore.Dialect
-	store   breaker.Store
+	store   store.Store
 	poller  *sqlstore.Poller
 	removes []func() error // in the order in which things were made
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // upkeepTimes is how often each task is measured.
@@ -51,7 +52,7 @@ func durations(do func() error) []string {
 
 // upkept is a fleet of two agents: one that changes circuits, and one that is measured.
 type upkept struct {
-	store  breaker.Store
+	store  breakerstore.Store
 	leader *breaker.Manager
 	agent  *breaker.Manager
 	spare  breaker.Key // is opened and closed

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestDeadEndpointsAreDisabled holds the promise: an endpoint of which 80 to 100 % of the calls fail is disabled within
@@ -121,18 +122,18 @@ func skewed(t *testing.T, by time.Duration) {
 
 // offClock is a store whose clock is off by so much from everybody else's.
 type offClock struct {
-	breaker.Store
+	store.Store
 	by time.Duration
 }
 
-func (s offClock) Versions(ctx context.Context) (breaker.Versions, error) {
+func (s offClock) Versions(ctx context.Context) (store.Versions, error) {
 	v, err := s.Store.Versions(ctx)
 	v.Now = v.Now.Add(s.by)
 	return v, err
 }
 
-func (s offClock) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
-	there := make([]breaker.ProbeRequest, len(requests))
+func (s offClock) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+	there := make([]store.ProbeRequest, len(requests))
 	for i, r := range requests {
 		there[i] = r
 		there[i].Since = r.Since.Add(-s.by)

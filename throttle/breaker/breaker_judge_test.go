@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // judge is a store with faults that writes down everything that was done to it, and finds what must not be.
@@ -22,14 +23,14 @@ type judge struct {
 	config  breaker.Config
 	life    int // counts losses of everything
 	lost    bool
-	records map[breaker.RecordID]*written
-	shards  [breaker.NumShards]breaker.Version
+	records map[store.RecordID]*written
+	shards  [store.NumShards]store.Version
 	term    uint64
 	events  map[string]int // by event: how many writes brought it
 	gone    map[string]bool
 	granted map[string]int
 	since   map[string]time.Time // of each generation: when its half-open time begins
-	forgets map[breaker.RecordID]bool
+	forgets map[store.RecordID]bool
 	history []string
 	wrong   []string
 }
@@ -38,7 +39,7 @@ type judge struct {
 func (j *judge) lose() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.inner, j.records, j.shards = breaker.NewMemoryStore(), map[breaker.RecordID]*written{}, [breaker.NumShards]breaker.Version{}
+	j.inner, j.records, j.shards = breaker.NewMemoryStore(), map[store.RecordID]*written{}, [store.NumShards]store.Version{}
 	j.life++
 	j.lost = true
 	j.note("the store loses everything")
@@ -56,7 +57,7 @@ func (j *judge) blame(format string, args ...any) {
 }
 
 // write judges one change of a record.
-func (j *judge) write(owner string, c breaker.Change, term uint64) {
+func (j *judge) write(owner string, c store.Change, term uint64) {
 	old := j.records[c.ID]
 	if c.Data == nil {
 		j.note("%s deletes %x", owner, c.ID[:4])
@@ -162,7 +163,7 @@ type written struct {
 func newJudge(seed uint64, c breaker.Config) *judge {
 	j := &judge{
 		rng: rand.New(rand.NewPCG(seed, 3)), config: c, dead: map[string]bool{}, events: map[string]int{}, gone: map[string]bool{},
-		granted: map[string]int{}, since: map[string]time.Time{}, forgets: map[breaker.RecordID]bool{},
+		granted: map[string]int{}, since: map[string]time.Time{}, forgets: map[store.RecordID]bool{},
 	}
 	j.lose()
 	j.lost = false
@@ -175,8 +176,8 @@ type handle struct {
 	owner string
 }
 
-func (h handle) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
-	return through(ctx, h, "Campaign", func(ctx context.Context, s *breaker.MemoryStore) (breaker.Lease, error) {
+func (h handle) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
+	return through(ctx, h, "Campaign", func(ctx context.Context, s *breaker.MemoryStore) (store.Lease, error) {
 		l, err := s.Campaign(ctx, c)
 		if l.Term < h.judge.term {
 			h.judge.blame("term %d after %d", l.Term, h.judge.term)
@@ -186,21 +187,21 @@ func (h handle) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Leas
 	})
 }
 
-func (h handle) Resign(ctx context.Context, l breaker.Lease) error {
+func (h handle) Resign(ctx context.Context, l store.Lease) error {
 	_, err := through(ctx, h, "Resign", func(ctx context.Context, s *breaker.MemoryStore) (int, error) { return 0, s.Resign(ctx, l) })
 	return err
 }
 
-func (h handle) Versions(ctx context.Context) (breaker.Versions, error) {
-	return through(ctx, h, "Versions", func(ctx context.Context, s *breaker.MemoryStore) (breaker.Versions, error) { return s.Versions(ctx) })
+func (h handle) Versions(ctx context.Context) (store.Versions, error) {
+	return through(ctx, h, "Versions", func(ctx context.Context, s *breaker.MemoryStore) (store.Versions, error) { return s.Versions(ctx) })
 }
 
-func (h handle) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
-	return through(ctx, h, "Load", func(ctx context.Context, s *breaker.MemoryStore) ([]breaker.Shard, error) { return s.Load(ctx, shards) })
+func (h handle) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
+	return through(ctx, h, "Load", func(ctx context.Context, s *breaker.MemoryStore) ([]store.Shard, error) { return s.Load(ctx, shards) })
 }
 
-func (h handle) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
-	return through(ctx, h, "Apply", func(ctx context.Context, s *breaker.MemoryStore) (breaker.Version, error) {
+func (h handle) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
+	return through(ctx, h, "Apply", func(ctx context.Context, s *breaker.MemoryStore) (store.Version, error) {
 		v, err := s.Apply(ctx, b)
 		if err != nil {
 			return v, err
@@ -217,8 +218,8 @@ func (h handle) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, er
 	})
 }
 
-func (h handle) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
-	return through(ctx, h, "Probe", func(ctx context.Context, s *breaker.MemoryStore) ([]breaker.ProbeGrant, error) {
+func (h handle) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+	return through(ctx, h, "Probe", func(ctx context.Context, s *breaker.MemoryStore) ([]store.ProbeGrant, error) {
 		grants, err := s.Probe(ctx, requests)
 		for i, g := range grants {
 			r := requests[i]

@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
@@ -71,7 +73,7 @@ type Config struct {
 	// Name says what the circuits protect. It labels all telemetry. Required, at most 255 bytes.
 	Name string
 	// Store is what the agents of a fleet share. Default a memory store of the manager's own, for one process.
-	Store Store
+	Store store.Store
 	// Poll counts how calls ended. Default Counter's. In a fleet it must see the calls of all agents: see sqlstore.Poller.
 	Poll PollFunc
 	// Counter is told how the calls of this process ended. Default a new one if there is no Poll, else none. With a Store that is shared,

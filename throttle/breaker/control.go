@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // ForceOpen opens a circuit by hand, for the whole fleet, until [Manager.Enable], [Manager.ForceClose] or [Manager.Forget]. When it
@@ -51,7 +53,7 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 // Forget removes a circuit whose endpoint is gone, with its past and what was to be notified of it. If calls go on, it
 // begins anew. Until Config.ObservabilityWindow is over and a leader has cleared up, the store has a record that says that it is forgotten.
 func (m *Manager) Forget(ctx context.Context, k Key) error {
-	return m.change(ctx, k, func(id RecordID, r *record, now time.Time) []edit {
+	return m.change(ctx, k, func(id store.RecordID, r *record, now time.Time) []edit {
 		if r == nil || r.forgotten() && len(r.pending) == 0 {
 			return nil
 		}
@@ -61,7 +63,7 @@ func (m *Manager) Forget(ctx context.Context, k Key) error {
 
 // control changes a record by hand: one that there is, or the one of a circuit that is closed and has no past.
 func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Time) []Event) error {
-	return m.change(ctx, k, func(id RecordID, known *record, now time.Time) []edit {
+	return m.change(ctx, k, func(id store.RecordID, known *record, now time.Time) []edit {
 		next := &record{key: k, changedAt: now}
 		if known != nil {
 			*next = *known
@@ -77,7 +79,7 @@ func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Ti
 }
 
 // change changes one record, given the newest that there is.
-func (m *Manager) change(ctx context.Context, k Key, think func(id RecordID, known *record, now time.Time) []edit) error {
+func (m *Manager) change(ctx context.Context, k Key, think func(id store.RecordID, known *record, now time.Time) []edit) error {
 	if !m.made() {
 		return errNil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -11,16 +13,16 @@ import (
 type guard struct {
 	*remote.Guard
 	manager *Manager
-	store   Store
+	store   store.Store
 }
 
-func newGuard(m *Manager, s Store) *guard {
+func newGuard(m *Manager, s store.Store) *guard {
 	return &guard{Guard: remote.NewGuard(m.config.StoreTimeout, false, m.storeFailed), manager: m, store: s}
 }
 
 // storeFailed tells of a failure of the store. That somebody else was first, or leads, is none.
 func (m *Manager) storeFailed(err error) bool {
-	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrFenced) {
+	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrFenced) {
 		return false
 	}
 	m.fail(StoreFailed, err)
@@ -28,7 +30,7 @@ func (m *Manager) storeFailed(err error) bool {
 }
 
 // ask makes one call to the store.
-func ask[T any](ctx context.Context, g *guard, call func(context.Context, Store) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, g *guard, call func(context.Context, store.Store) (T, error)) (T, error) {
 	return remote.Ask(ctx, g.Guard, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, nil)
 }
 

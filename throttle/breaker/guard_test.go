@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -15,16 +17,19 @@ func TestTheGuardKnowsWhoseFaultItIs(t *testing.T) {
 		m := Must(New(Config{Name: "x"}))
 		for range 2 * remote.FailuresToRest {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			_, err := ask(ctx, m.store, func(ctx context.Context, _ Store) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
+			_, err := ask(ctx, m.store, func(ctx context.Context, _ store.Store) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
 			cancel()
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
-			if _, err := ask(ctx, m.store, func(context.Context, Store) (int, error) { t.Error("asked for somebody who has left"); return 0, nil }); err == nil {
+			if _, err := ask(ctx, m.store, func(context.Context, store.Store) (int, error) {
+				t.Error("asked for somebody who has left")
+				return 0, nil
+			}); err == nil {
 				t.Error("an ended context made no error")
 			}
 		}
-		if _, err := ask(t.Context(), m.store, func(context.Context, Store) (int, error) { panic("boom") }); err == nil {
+		if _, err := ask(t.Context(), m.store, func(context.Context, store.Store) (int, error) { panic("boom") }); err == nil {
 			t.Errorf("a panic is %v", err)
 		}
 		if got := m.Stats().Failures[StoreFailed]; got != 1 {

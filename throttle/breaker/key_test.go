@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestKeysThatReadAlikeAreApart(t *testing.T) {
@@ -35,7 +36,7 @@ func TestKeysThatReadAlikeAreApart(t *testing.T) {
 		{Tenant: strings.Repeat("x", 200), ID: "y"},
 		{Tenant: strings.Repeat("x", 201), ID: "y"},
 	}
-	ids, words := map[breaker.RecordID]breaker.Key{}, map[string]breaker.Key{}
+	ids, words := map[store.RecordID]breaker.Key{}, map[string]breaker.Key{}
 	for _, k := range keys {
 		id := k.RecordID()
 		if other, ok := ids[id]; ok {
@@ -46,7 +47,7 @@ func TestKeysThatReadAlikeAreApart(t *testing.T) {
 			t.Errorf("%q and %q read the same: %.50s", k, other, k)
 		}
 		words[k.String()] = k
-		if s := id.Shard(); s < 0 || s >= breaker.NumShards {
+		if s := id.Shard(); s < 0 || s >= store.NumShards {
 			t.Errorf("shard of %.50s is %d", k, s)
 		}
 	}
@@ -57,8 +58,8 @@ func TestShardsAreAllUsed(t *testing.T) {
 	for i := range 10_000 {
 		used[breaker.Key{ID: fmt.Sprint(i)}.RecordID().Shard()]++
 	}
-	if len(used) != breaker.NumShards {
-		t.Errorf("%d shards are used, want %d", len(used), breaker.NumShards)
+	if len(used) != store.NumShards {
+		t.Errorf("%d shards are used, want %d", len(used), store.NumShards)
 	}
 }
 

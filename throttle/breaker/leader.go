@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // A lease lasts for leaseNum/leaseDen sample rates, and is extended three times within that. Whoever does not lead looks four times per
@@ -25,7 +27,7 @@ func (m *Manager) leaseTTL() time.Duration { return m.config.SampleRate * leaseN
 
 // term is a time as leader.
 type term struct {
-	lease Lease
+	lease store.Lease
 	until time.Time // by this agent's clock: then somebody else may lead
 }
 
@@ -55,8 +57,8 @@ func (m *Manager) shortestLook() time.Duration { return m.config.SampleRate / mo
 // campaign asks for the lease, or for its extension, and reports whether this agent leads. A lease lasts no longer than was asked for.
 func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 	asked := time.Now()
-	l, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Lease, error) {
-		return s.Campaign(ctx, Candidate{Owner: m.owner, TTL: m.leaseTTL()})
+	l, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Lease, error) {
+		return s.Campaign(ctx, store.Candidate{Owner: m.owner, TTL: m.leaseTTL()})
 	})
 	if err != nil {
 		return term{}, false, err
@@ -84,7 +86,7 @@ func (m *Manager) reign(ctx context.Context, t term) bool {
 }
 
 // lead notes and tells whether this agent leads.
-func (m *Manager) lead(l Lease, leads bool) {
+func (m *Manager) lead(l store.Lease, leads bool) {
 	m.leading.Store(leads)
 	if h := m.config.Hooks.Led; h != nil {
 		m.tell(func() { h(LeadEvent{Manager: m, Leads: leads, Term: l.Term}) })
@@ -123,10 +125,10 @@ func (m *Manager) untilExtension(t term) time.Duration {
 }
 
 // resign lets somebody else lead at once. It is tried for a moment, also if ctx has ended.
-func (m *Manager) resign(ctx context.Context, l Lease) {
+func (m *Manager) resign(ctx context.Context, l store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.StoreTimeout)
 	defer cancel()
-	_, _ = ask(ctx, m.store, func(ctx context.Context, s Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
+	_, _ = ask(ctx, m.store, func(ctx context.Context, s store.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
 }
 
 // keepSampling samples at its rate until ctx ends. It reports false if the poll has failed too often in a row.
@@ -153,9 +155,9 @@ func (m *Manager) keepSampling(ctx context.Context, term uint64) bool {
 // it already, or gets it with the next write; a store that fails gets it then too.
 func (m *Manager) stamp(ctx context.Context, term uint64) {
 	for i := range m.known {
-		b := Batch{Shard: i, Term: term, Expect: m.known[i].Load().version}
-		_, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Version, error) { return s.Apply(ctx, b) })
-		if err != nil && !errors.Is(err, ErrConflict) {
+		b := store.Batch{Shard: i, Term: term, Expect: m.known[i].Load().version}
+		_, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
+		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestALeaderWhosePollsFailStandsBack has one agent of two whose polls fail, which leads first: the other one takes over, and keeps the lease.
@@ -170,11 +171,11 @@ func TestSlowPollsAreNotMadeUpFor(t *testing.T) {
 // lessor is a store whose leases are not what was asked for.
 type lessor struct {
 	*meddler
-	lease     func(*breaker.Lease)
+	lease     func(*store.Lease)
 	campaigns atomic.Int64
 }
 
-func (l *lessor) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+func (l *lessor) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
 	l.campaigns.Add(1)
 	lease, err := l.meddler.Campaign(ctx, c)
 	l.lease(&lease)
@@ -189,7 +190,7 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 		for _, left := range []time.Duration{-time.Hour, 0, time.Millisecond, 3 * time.Millisecond} {
 			t.Run(owner+" "+left.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *breaker.Lease) {
+					store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *store.Lease) {
 						l.Remaining = left
 						l.Owner = cmp.Or(owner, l.Owner)
 					}}
@@ -218,7 +219,7 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 func TestAnEndlessLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault failure
-		store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *breaker.Lease) { l.Remaining = 365 * 24 * time.Hour }}
+		store := &lessor{meddler: newMeddler(breaker.NewMemoryStore()), lease: func(l *store.Lease) { l.Remaining = 365 * 24 * time.Hour }}
 		store.before = fault.meddle
 		m := agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
 		running(t, m)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func errLost(s *shard, back, gone int) error {
@@ -30,13 +32,13 @@ func (known *shard) lost(read *shard, c *Config) (edits []edit, gone int) {
 // misses reports whether the store has lost a record. If nobody has written since it was known, or if the shard is another one or back at
 // an earlier time, that is so whenever it is not there as new as it was. If somebody has written, it may have been removed: but all that ever is has
 // lain there as a closed one for an ObservabilityWindow before, so that whoever has read within half of that can tell.
-func (known *shard) misses(id RecordID, read *shard, window time.Duration) bool {
+func (known *shard) misses(id store.RecordID, read *shard, window time.Duration) bool {
 	r := known.records[id]
 	now, ok := read.records[id]
 	switch {
 	case read.later[id]:
 		return false
-	case read.version == known.version, read.version.lostSince(known.version):
+	case read.version == known.version, lostSince(read.version, known.version):
 		return !ok || now.generation < r.generation
 	}
 	return !ok && (r.forced || r.state != Closed) && read.readAt.Sub(known.readAt) < window/2

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestALongOutageThatEndsEmpty has an outage longer than MaxStale, after which the store is empty.
@@ -40,11 +41,11 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 // past is a store that can return to an earlier time, as a replica does that takes over before it has heard everything.
 type past struct {
 	*meddler
-	batches []breaker.Batch
+	batches []store.Batch
 }
 
 // Versions and Load hide that the replica's memory was made later: its epochs are the same.
-func (p *past) Versions(ctx context.Context) (breaker.Versions, error) {
+func (p *past) Versions(ctx context.Context) (store.Versions, error) {
 	v, err := p.meddler.Versions(ctx)
 	for i := range v.Shards {
 		v.Shards[i] = p.hidden(v.Shards[i])
@@ -52,14 +53,14 @@ func (p *past) Versions(ctx context.Context) (breaker.Versions, error) {
 	return v, err
 }
 
-func (p *past) hidden(v breaker.Version) breaker.Version {
+func (p *past) hidden(v store.Version) store.Version {
 	if v.Epoch != 0 {
 		v.Epoch = 1
 	}
 	return v
 }
 
-func (p *past) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+func (p *past) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	loaded, err := p.meddler.Load(ctx, shards)
 	for i := range loaded {
 		loaded[i].Version = p.hidden(loaded[i].Version)
@@ -67,11 +68,11 @@ func (p *past) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) 
 	return loaded, err
 }
 
-func (p *past) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
+func (p *past) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
 	if b.Expect.Epoch == 1 {
 		v, err := (*p.inner.Load()).Versions(ctx)
 		if err != nil {
-			return breaker.Version{}, err
+			return store.Version{}, err
 		}
 		b.Expect.Epoch = v.Shards[b.Shard].Epoch
 	}
@@ -82,7 +83,7 @@ func (p *past) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, err
 // failOver goes back to the time before the last writes.
 func (p *past) failOver(t *testing.T, lost int) {
 	t.Helper()
-	var replica breaker.Store = breaker.NewMemoryStore()
+	var replica store.Store = breaker.NewMemoryStore()
 	p.batches = p.batches[:len(p.batches)-lost]
 	for _, b := range p.batches {
 		v, err := replica.Versions(t.Context())
@@ -99,7 +100,7 @@ func (p *past) failOver(t *testing.T, lost int) {
 
 func newPast() *past {
 	p := &past{meddler: newMeddler(breaker.NewMemoryStore())}
-	p.batch = func(b *breaker.Batch) {
+	p.batch = func(b *store.Batch) {
 		if len(b.Changes) > 0 {
 			p.batches = append(p.batches, *b)
 		}
@@ -155,7 +156,7 @@ func TestAFailOverIsNotOverlooked(t *testing.T) {
 type sieve struct {
 	*meddler
 	mu   sync.Mutex
-	gone map[breaker.RecordID]bool // until they are written again
+	gone map[store.RecordID]bool // until they are written again
 }
 
 func (s *sieve) vanish(keys ...breaker.Key) {
@@ -166,19 +167,19 @@ func (s *sieve) vanish(keys ...breaker.Key) {
 	}
 }
 
-func (s *sieve) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+func (s *sieve) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	loaded, err := s.meddler.Load(ctx, shards)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range loaded {
-		loaded[i].Records = slices.DeleteFunc(loaded[i].Records, func(r breaker.StoredRecord) bool { return s.gone[r.ID] })
+		loaded[i].Records = slices.DeleteFunc(loaded[i].Records, func(r store.StoredRecord) bool { return s.gone[r.ID] })
 	}
 	return loaded, err
 }
 
 func newSieve() *sieve {
-	s := &sieve{meddler: newMeddler(breaker.NewMemoryStore()), gone: map[breaker.RecordID]bool{}}
-	s.batch = func(b *breaker.Batch) {
+	s := &sieve{meddler: newMeddler(breaker.NewMemoryStore()), gone: map[store.RecordID]bool{}}
+	s.batch = func(b *store.Batch) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, c := range b.Changes {

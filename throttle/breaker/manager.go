@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -23,12 +25,12 @@ type Manager struct {
 	tally   *window.Window // of calls: a row for each state
 	books   books
 
-	known [NumShards]atomic.Pointer[shard] // what was read last
-	clock atomic.Pointer[reading]          // when that was
-	table atomic.Pointer[table]            // by which calls are decided
+	known [store.NumShards]atomic.Pointer[shard] // what was read last
+	clock atomic.Pointer[reading]                // when that was
+	table atomic.Pointer[table]                  // by which calls are decided
 
-	refreshed atomic.Uint64         // times
-	lease     atomic.Pointer[Lease] // as it was seen last
+	refreshed atomic.Uint64               // times
+	lease     atomic.Pointer[store.Lease] // as it was seen last
 	leading   atomic.Bool
 
 	polling   atomic.Bool  // also a poll that nobody waits for any more

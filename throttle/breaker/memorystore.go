@@ -6,6 +6,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // MemoryStore is a [Store] in memory, for one process: for a breaker that nobody shares, and for tests of those that share one. Make it
@@ -13,7 +15,7 @@ import (
 type MemoryStore struct {
 	mu     sync.Mutex
 	lease  memoryLease
-	shards [NumShards]memoryShard
+	shards [store.NumShards]memoryShard
 	probes map[memoryBudget]memoryProbes
 	sweep  int           // the number of budgets from which on those that are over are forgotten
 	change chan struct{} // closed, and another put in its place, at each change
@@ -26,14 +28,14 @@ type memoryLease struct {
 }
 
 type memoryShard struct {
-	version Version
+	version store.Version
 	term    uint64
-	records map[RecordID][]byte
+	records map[store.RecordID][]byte
 }
 
 // memoryBudget says whose budget. One of an old generation is kept beside that of a new one, because an agent may be behind.
 type memoryBudget struct {
-	id         RecordID
+	id         store.RecordID
 	generation uint64
 }
 
@@ -53,9 +55,9 @@ func NewMemoryStore() *MemoryStore {
 }
 
 // Campaign implements [Store].
-func (s *MemoryStore) Campaign(ctx context.Context, c Candidate) (Lease, error) {
+func (s *MemoryStore) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return Lease{}, err
+		return store.Lease{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,11 +69,11 @@ func (s *MemoryStore) Campaign(ctx context.Context, c Candidate) (Lease, error) 
 	if s.lease.owner == c.Owner {
 		s.lease.until = now.Add(c.TTL)
 	}
-	return Lease{Owner: s.lease.owner, Term: s.lease.term, Remaining: s.lease.until.Sub(now)}, nil
+	return store.Lease{Owner: s.lease.owner, Term: s.lease.term, Remaining: s.lease.until.Sub(now)}, nil
 }
 
 // Resign implements [Store].
-func (s *MemoryStore) Resign(ctx context.Context, l Lease) error {
+func (s *MemoryStore) Resign(ctx context.Context, l store.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lease.owner == l.Owner && s.lease.term == l.Term {
@@ -81,10 +83,10 @@ func (s *MemoryStore) Resign(ctx context.Context, l Lease) error {
 }
 
 // Versions implements [Store].
-func (s *MemoryStore) Versions(ctx context.Context) (Versions, error) {
+func (s *MemoryStore) Versions(ctx context.Context) (store.Versions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := Versions{Now: time.Now()}
+	v := store.Versions{Now: time.Now()}
 	for i := range s.shards {
 		v.Shards[i] = s.shards[i].version
 	}
@@ -92,14 +94,14 @@ func (s *MemoryStore) Versions(ctx context.Context) (Versions, error) {
 }
 
 // Load implements [Store].
-func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]Shard, error) {
+func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	loaded := make([]Shard, 0, len(shards))
+	loaded := make([]store.Shard, 0, len(shards))
 	for _, i := range shards {
-		shard := Shard{Index: i, Version: s.shards[i].version}
+		shard := store.Shard{Index: i, Version: s.shards[i].version}
 		for id, data := range s.shards[i].records {
-			shard.Records = append(shard.Records, StoredRecord{ID: id, Data: data})
+			shard.Records = append(shard.Records, store.StoredRecord{ID: id, Data: data})
 		}
 		loaded = append(loaded, shard)
 	}
@@ -107,18 +109,18 @@ func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]Shard, error) {
 }
 
 // Apply implements [Store].
-func (s *MemoryStore) Apply(ctx context.Context, b Batch) (Version, error) {
+func (s *MemoryStore) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
 	if err := ctx.Err(); err != nil {
-		return Version{}, err
+		return store.Version{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shard := &s.shards[b.Shard]
 	if b.Term != 0 && b.Term < shard.term {
-		return Version{}, ErrFenced
+		return store.Version{}, store.ErrFenced
 	}
 	if shard.version != b.Expect {
-		return Version{}, ErrConflict
+		return store.Version{}, store.ErrConflict
 	}
 	shard.term = max(shard.term, b.Term)
 	if len(b.Changes) > 0 {
@@ -129,10 +131,10 @@ func (s *MemoryStore) Apply(ctx context.Context, b Batch) (Version, error) {
 	return shard.version, nil
 }
 
-func (s *memoryShard) write(changes []Change) {
+func (s *memoryShard) write(changes []store.Change) {
 	records := maps.Clone(s.records)
 	if records == nil {
-		records = map[RecordID][]byte{}
+		records = map[store.RecordID][]byte{}
 	}
 	for _, c := range changes {
 		if c.Data == nil {
@@ -149,7 +151,7 @@ func (s *memoryShard) write(changes []Change) {
 }
 
 // Probe implements [Store].
-func (s *MemoryStore) Probe(ctx context.Context, requests []ProbeRequest) ([]ProbeGrant, error) {
+func (s *MemoryStore) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -157,17 +159,17 @@ func (s *MemoryStore) Probe(ctx context.Context, requests []ProbeRequest) ([]Pro
 	defer s.mu.Unlock()
 	now := time.Now()
 	s.forgetProbes(now)
-	grants := make([]ProbeGrant, len(requests))
+	grants := make([]store.ProbeGrant, len(requests))
 	for i, r := range requests {
 		grants[i] = s.probe(r, now)
 	}
 	return grants, nil
 }
 
-func (s *MemoryStore) probe(r ProbeRequest, now time.Time) ProbeGrant {
+func (s *MemoryStore) probe(r store.ProbeRequest, now time.Time) store.ProbeGrant {
 	since := now.Sub(r.Since)
 	if since < 0 {
-		return ProbeGrant{Remaining: -since}
+		return store.ProbeGrant{Remaining: -since}
 	}
 	p := memoryProbes{period: int64(since / r.Every)}
 	remaining := time.Duration(p.period+1)*r.Every - since
@@ -179,7 +181,7 @@ func (s *MemoryStore) probe(r ProbeRequest, now time.Time) ProbeGrant {
 	granted := max(0, min(r.Want, r.Budget-p.used))
 	p.used += granted
 	s.probes[budget] = p
-	return ProbeGrant{Granted: granted, Remaining: remaining}
+	return store.ProbeGrant{Granted: granted, Remaining: remaining}
 }
 
 // forgetProbes drops budgets that are over, each time that their number has doubled.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -117,7 +119,7 @@ func (known *shard) pending() bool {
 
 // notifyOf notifies of what the circuits of one shard have pending, and then takes off what was heard, in one write.
 func (m *Manager) notifyOf(ctx context.Context, s *shard) bool {
-	heard := map[RecordID][]Event{}
+	heard := map[store.RecordID][]Event{}
 	well := true
 	for id, r := range s.records {
 		n := 0
@@ -157,7 +159,7 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 }
 
 // acknowledge takes events off the records of a shard.
-func (m *Manager) acknowledge(ctx context.Context, index int, heard map[RecordID][]Event) error {
+func (m *Manager) acknowledge(ctx context.Context, index int, heard map[store.RecordID][]Event) error {
 	return m.update(ctx, index, 0, func(s *shard) []edit {
 		var edits []edit
 		for id, events := range heard {

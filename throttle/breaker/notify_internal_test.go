@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestTheNotifierDoesNotSpin ends the context of a leader that has something to notify: until it has resigned it still leads.
@@ -14,7 +16,7 @@ func TestTheNotifierDoesNotSpin(t *testing.T) {
 	}
 	k := Key{ID: "a"}
 	id := k.RecordID()
-	m.known[id.Shard()].Store(&shard{records: map[RecordID]*record{id: {key: k, pending: []Event{{Key: k, To: Open}}}}})
+	m.known[id.Shard()].Store(&shard{records: map[store.RecordID]*record{id: {key: k, pending: []Event{{Key: k, To: Open}}}}})
 	m.leading.Store(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // probes is what an agent may send to one half-open circuit.
@@ -137,7 +139,7 @@ func (m *Manager) askForProbes(ctx context.Context) {
 		return
 	}
 	asked := time.Now()
-	grants, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]ProbeGrant, error) {
+	grants, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.ProbeGrant, error) {
 		return s.Probe(ctx, probeRequests(wanted))
 	})
 	for i, e := range wanted {
@@ -153,7 +155,7 @@ func (m *Manager) askForProbes(ctx context.Context) {
 
 // understand makes sense of a grant: not more than was asked for, for not longer than it can hold. What is over already is none, and
 // whatever the store says, it is not asked again at once.
-func (e *entry) understand(g ProbeGrant, asked, now time.Time) (n int, until time.Time) {
+func (e *entry) understand(g store.ProbeGrant, asked, now time.Time) (n int, until time.Time) {
 	every := e.settings.SampleRate
 	until = asked.Add(min(g.Remaining, every))
 	if now.Before(until) {
@@ -165,10 +167,10 @@ func (e *entry) understand(g ProbeGrant, asked, now time.Time) (n int, until tim
 	return n, until
 }
 
-func probeRequests(wanted []*entry) []ProbeRequest {
-	requests := make([]ProbeRequest, len(wanted))
+func probeRequests(wanted []*entry) []store.ProbeRequest {
+	requests := make([]store.ProbeRequest, len(wanted))
 	for i, e := range wanted {
-		requests[i] = ProbeRequest{
+		requests[i] = store.ProbeRequest{
 			ID: e.key.RecordID(), Generation: e.generation, Since: e.record.openUntil, Every: e.settings.SampleRate,
 			Budget: e.settings.HalfOpenProbes, Want: probesWanted,
 		}

@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // granter is a store that grants probes that nobody asked for, or that are over already.
 type granter struct {
 	*meddler
-	grant breaker.ProbeGrant
+	grant store.ProbeGrant
 }
 
-func (g *granter) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+func (g *granter) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	if _, err := g.meddler.Probe(ctx, requests); err != nil {
 		return nil, err
 	}
-	grants := make([]breaker.ProbeGrant, len(requests))
+	grants := make([]store.ProbeGrant, len(requests))
 	for i := range grants {
 		grants[i] = g.grant
 	}
@@ -32,14 +33,14 @@ func (g *granter) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([
 // for is taken, and the store is not asked at each call.
 func TestGrantsThatMakeNoSense(t *testing.T) {
 	for name, tt := range map[string]struct {
-		grant             breaker.ProbeGrant
+		grant             store.ProbeGrant
 		made, least, most int64 // calls let through, and the store asked
 	}{
-		"fewer than none":      {breaker.ProbeGrant{Granted: -1, Remaining: time.Second}, 0, 9, 11},
-		"more than asked for":  {breaker.ProbeGrant{Granted: 1000, Remaining: time.Hour}, 600, 400, 1001},
-		"over already":         {breaker.ProbeGrant{Granted: 1, Remaining: -time.Hour}, 0, 50, 65},
-		"none, for no time":    {breaker.ProbeGrant{}, 0, 50, 65},
-		"none, for ever after": {breaker.ProbeGrant{Remaining: 1 << 62}, 0, 2, 3},
+		"fewer than none":      {store.ProbeGrant{Granted: -1, Remaining: time.Second}, 0, 9, 11},
+		"more than asked for":  {store.ProbeGrant{Granted: 1000, Remaining: time.Hour}, 600, 400, 1001},
+		"over already":         {store.ProbeGrant{Granted: 1, Remaining: -time.Hour}, 0, 50, 65},
+		"none, for no time":    {store.ProbeGrant{}, 0, 50, 65},
+		"none, for ever after": {store.ProbeGrant{Remaining: 1 << 62}, 0, 2, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

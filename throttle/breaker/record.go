@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // recordFormat is the version of what is written. A record of an earlier one cannot be read, and is replaced.
@@ -96,7 +98,7 @@ func (r *record) encode() ([]byte, error) {
 }
 
 // decode reads a record and its name, which must agree.
-func decode(s StoredRecord, breaker string) (*record, error) {
+func decode(s store.StoredRecord, breaker string) (*record, error) {
 	var w wireRecord
 	if err := json.Unmarshal(s.Data, &w); err != nil {
 		return nil, fmt.Errorf("breaker: record: %w", err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestBlankIsWhatSaysNothing(t *testing.T) {
@@ -42,7 +44,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
+			got, err := decode(store.StoredRecord{ID: k.RecordID(), Data: data}, "b")
 			if err != nil {
 				t.Fatalf("%s: %v", data, err)
 			}
@@ -56,7 +58,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 func TestRecordsThatMakeNoSense(t *testing.T) {
 	k := Key{ID: "a"}
 	good := `{"v":1,"id":"a","state":"open","trips":1,"generation":1,"changed_at":1,"failures":0,"successes":0}`
-	if _, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(good)}, "b"); err != nil {
+	if _, err := decode(store.StoredRecord{ID: k.RecordID(), Data: []byte(good)}, "b"); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{
@@ -66,7 +68,7 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 		`{"v":1,"id":"a","state":"open","pending":[{"from":"open","to":"ajar","reason":"failing"}]}`,
 		`{"v":1,"id":"a","state":"open","trips":1e99}`,
 	} {
-		if r, err := decode(StoredRecord{ID: k.RecordID(), Data: []byte(bad)}, "b"); err == nil {
+		if r, err := decode(store.StoredRecord{ID: k.RecordID(), Data: []byte(bad)}, "b"); err == nil {
 			t.Errorf("%q became %+v", bad, *r)
 		}
 	}
@@ -77,7 +79,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"id_bytes":"/w==","state":"half_open","pending":[{"from":"open","to":"closed","reason":"by_hand"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, k := range []Key{{ID: "a"}, {ID: "\xff"}} {
-			r, err := decode(StoredRecord{ID: k.RecordID(), Data: data}, "b")
+			r, err := decode(store.StoredRecord{ID: k.RecordID(), Data: data}, "b")
 			if err != nil {
 				continue
 			}
@@ -85,7 +87,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q cannot be written again: %v", data, err)
 			}
-			r2, err := decode(StoredRecord{ID: k.RecordID(), Data: again}, "b")
+			r2, err := decode(store.StoredRecord{ID: k.RecordID(), Data: again}, "b")
 			if err != nil || r2.state != r.state || !slices.Equal(r2.pending, r.pending) {
 				t.Errorf("%q became %q: %v", data, again, err)
 			}

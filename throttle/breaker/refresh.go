@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -41,12 +43,12 @@ func (m *Manager) Refresh(ctx context.Context) error {
 // refresh reads the shards that have changed. Nothing is locked: a shard that somebody else has put in place meanwhile
 // stays if it is as new. It reports false if that cannot be told, and everything is to be read again.
 func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
-	var before [NumShards]*shard
+	var before [store.NumShards]*shard
 	for i := range before {
 		before[i] = m.known[i].Load()
 	}
 	asked := time.Now()
-	v, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Versions, error) { return s.Versions(ctx) })
+	v, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Versions, error) { return s.Versions(ctx) })
 	if err != nil {
 		return false, err
 	}
@@ -73,7 +75,7 @@ func (m *Manager) reread() func(shard int) bool {
 	if n%rereadEvery != 0 {
 		return func(int) bool { return false }
 	}
-	turn := n / rereadEvery % (NumShards / rereadShards)
+	turn := n / rereadEvery % (store.NumShards / rereadShards)
 	return func(shard int) bool { return shard/rereadShards == turn }
 }
 
@@ -100,7 +102,7 @@ func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (do
 
 func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
 	asked := time.Now()
-	loaded, err := ask(ctx, m.store, func(ctx context.Context, s Store) ([]Shard, error) { return s.Load(ctx, shards) })
+	loaded, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.Shard, error) { return s.Load(ctx, shards) })
 	if err != nil {
 		return false, err
 	}
@@ -120,9 +122,9 @@ func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard)
 }
 
 // loadedAll returns an error if the store has left out what it was asked for: nobody could go by it.
-func loadedAll(loaded []Shard, asked []int) error {
+func loadedAll(loaded []store.Shard, asked []int) error {
 	for _, i := range asked {
-		if !slices.ContainsFunc(loaded, func(s Shard) bool { return s.Index == i }) {
+		if !slices.ContainsFunc(loaded, func(s store.Shard) bool { return s.Index == i }) {
 			return fmt.Errorf("breaker: the store was asked for shard %d and has not loaded it", i)
 		}
 	}
@@ -131,7 +133,7 @@ func loadedAll(loaded []Shard, asked []int) error {
 
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
 // was known stands: the store may be a replica that cannot be written yet. It reports false if the shard has to be read again.
-func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []RecordID) bool {
+func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
 	edits, gone := known.lost(read, &m.config)
 	if len(edits)+gone > 0 {
 		m.fail(RecordsLost, errLost(known, len(edits), gone))
@@ -143,12 +145,12 @@ func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []Recor
 		}
 	}
 	if len(edits) > 0 {
-		v, err := m.apply(ctx, Batch{Shard: read.index, Expect: read.version}, edits)
+		v, err := m.apply(ctx, store.Batch{Shard: read.index, Expect: read.version}, edits)
 		switch {
 		case err == nil:
 			read = read.with(edits, v, read.readAt)
 		case lost:
-			return !errors.Is(err, ErrConflict)
+			return !errors.Is(err, store.ErrConflict)
 		}
 	}
 	return m.learn(known, read)
@@ -161,10 +163,10 @@ func (m *Manager) learn(known, next *shard) bool {
 	for {
 		last := place.Load()
 		if last != known && last.version != known.version {
-			if last.version.covers(next.version) {
+			if covers(last.version, next.version) {
 				return true
 			}
-			if !next.version.covers(last.version) {
+			if !covers(next.version, last.version) {
 				return false
 			}
 		}
@@ -175,7 +177,7 @@ func (m *Manager) learn(known, next *shard) bool {
 	}
 }
 
-func contains(edits []edit, id RecordID) bool {
+func contains(edits []edit, id store.RecordID) bool {
 	for i := range edits {
 		if edits[i].id == id {
 			return true
@@ -218,7 +220,7 @@ var errWatchEnded = errors.New("breaker: the store's Watch has ended without an 
 
 // keepWatching passes the store's hints on, if it has any.
 func (m *Manager) keepWatching(ctx context.Context) {
-	w, ok := m.config.Store.(Watcher)
+	w, ok := m.config.Store.(store.Watcher)
 	for ok && ctx.Err() == nil {
 		_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, w.Watch(ctx, func() { hint(m.changed) })

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // forgetful is a store that leaves out what it was asked to load.
 type forgetful struct{ *meddler }
 
-func (f forgetful) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+func (f forgetful) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	loaded, err := f.meddler.Load(ctx, shards)
 	return loaded[1:], err
 }

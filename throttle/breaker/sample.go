@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
@@ -85,13 +87,13 @@ type round struct {
 	manager *Manager
 	tenants *tenants
 	now     time.Time // by the store's clock
-	counted map[RecordID]counts
-	fresh   [NumShards]map[RecordID]Key // circuits that nothing is known of, and that may have to open
-	known   map[Key]*record             // circuits that something is known of, as they were when the poll was asked
+	counted map[store.RecordID]counts
+	fresh   [store.NumShards]map[store.RecordID]Key // circuits that nothing is known of, and that may have to open
+	known   map[Key]*record                         // circuits that something is known of, as they were when the poll was asked
 }
 
 func (m *Manager) newRound(now time.Time) *round {
-	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[RecordID]counts{}, known: map[Key]*record{}}
+	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[store.RecordID]counts{}, known: map[Key]*record{}}
 	for i := range m.known {
 		for _, rec := range m.known[i].Load().records {
 			r.known[rec.key] = rec
@@ -132,7 +134,7 @@ func (r *round) take(results map[Key]PollResult) {
 			continue
 		}
 		if r.fresh[id.Shard()] == nil {
-			r.fresh[id.Shard()] = map[RecordID]Key{}
+			r.fresh[id.Shard()] = map[store.RecordID]Key{}
 		}
 		r.fresh[id.Shard()][id] = k
 	}
@@ -161,7 +163,7 @@ func (r *round) think(s *shard) []edit {
 }
 
 // evaluate moves one circuit.
-func (r *round) evaluate(id RecordID, rec record) (edit, bool) {
+func (r *round) evaluate(id store.RecordID, rec record) (edit, bool) {
 	m := machine{
 		settings: r.tenants.settings(rec.key.Tenant), now: r.now, draw: rand.Float64(), counts: r.counted[id], record: rec,
 	}

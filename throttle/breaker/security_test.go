@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestStrangersKeysMakeNoCircuits asks about keys that nobody knows, and calls with them: without failures nothing is kept in the store.
@@ -35,7 +36,7 @@ func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	if got := len(m.List()); got != 0 {
 		t.Errorf("got %d circuits want none", got)
 	}
-	if v, err := store.Versions(t.Context()); err != nil || v.Shards != [breaker.NumShards]breaker.Version{} {
+	if v, err := store.Versions(t.Context()); err != nil || v.Shards != [breakerstore.NumShards]breakerstore.Version{} {
 		t.Errorf("got something in the store, %v, want nothing written", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestTheLeaderIsQuoted(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		store.flush()
 		owner := "a\nb\x1b[2J" + strings.Repeat("\r", 10_000)
-		if _, err := store.Campaign(t.Context(), breaker.Candidate{Owner: owner, TTL: time.Hour}); err != nil {
+		if _, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: owner, TTL: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // errNetwork is what a store answers that cannot be reached.
@@ -15,38 +16,38 @@ var errNetwork = errors.New("connection reset by peer")
 
 // meddler stands before a store and does to its calls what networks, servers and administrators do. It passes no hints on.
 type meddler struct {
-	inner  atomic.Pointer[breaker.Store]
+	inner  atomic.Pointer[breakerstore.Store]
 	calls  atomic.Int64
 	before func(ctx context.Context, op string) error // an error is the answer: the store never hears of the call
 	after  func(ctx context.Context, op string) error // an error is the answer, although the store has done it
-	batch  func(b *breaker.Batch)                     // changes what is written
+	batch  func(b *breakerstore.Batch)                // changes what is written
 }
 
 // flush empties the store.
 func (m *meddler) flush() {
-	var empty breaker.Store = breaker.NewMemoryStore()
+	var empty breakerstore.Store = breaker.NewMemoryStore()
 	m.inner.Store(&empty)
 }
 
-func (m *meddler) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
-	return meddled(ctx, m, "Campaign", func(s breaker.Store) (breaker.Lease, error) { return s.Campaign(ctx, c) })
+func (m *meddler) Campaign(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
+	return meddled(ctx, m, "Campaign", func(s breakerstore.Store) (breakerstore.Lease, error) { return s.Campaign(ctx, c) })
 }
 
-func (m *meddler) Resign(ctx context.Context, l breaker.Lease) error {
-	_, err := meddled(ctx, m, "Resign", func(s breaker.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
+func (m *meddler) Resign(ctx context.Context, l breakerstore.Lease) error {
+	_, err := meddled(ctx, m, "Resign", func(s breakerstore.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
 	return err
 }
 
-func (m *meddler) Versions(ctx context.Context) (breaker.Versions, error) {
-	return meddled(ctx, m, "Versions", func(s breaker.Store) (breaker.Versions, error) { return s.Versions(ctx) })
+func (m *meddler) Versions(ctx context.Context) (breakerstore.Versions, error) {
+	return meddled(ctx, m, "Versions", func(s breakerstore.Store) (breakerstore.Versions, error) { return s.Versions(ctx) })
 }
 
-func (m *meddler) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
-	return meddled(ctx, m, "Load", func(s breaker.Store) ([]breaker.Shard, error) { return s.Load(ctx, shards) })
+func (m *meddler) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
+	return meddled(ctx, m, "Load", func(s breakerstore.Store) ([]breakerstore.Shard, error) { return s.Load(ctx, shards) })
 }
 
-func (m *meddler) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, error) {
-	return meddled(ctx, m, "Apply", func(s breaker.Store) (breaker.Version, error) {
+func (m *meddler) Apply(ctx context.Context, b breakerstore.Batch) (breakerstore.Version, error) {
+	return meddled(ctx, m, "Apply", func(s breakerstore.Store) (breakerstore.Version, error) {
 		if m.batch != nil {
 			m.batch(&b)
 		}
@@ -54,20 +55,20 @@ func (m *meddler) Apply(ctx context.Context, b breaker.Batch) (breaker.Version, 
 	})
 }
 
-func (m *meddler) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
-	return meddled(ctx, m, "Probe", func(s breaker.Store) ([]breaker.ProbeGrant, error) { return s.Probe(ctx, requests) })
+func (m *meddler) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
+	return meddled(ctx, m, "Probe", func(s breakerstore.Store) ([]breakerstore.ProbeGrant, error) { return s.Probe(ctx, requests) })
 }
 
 func (m *meddler) Close() error { return nil }
 
-func newMeddler(inner breaker.Store) *meddler {
+func newMeddler(inner breakerstore.Store) *meddler {
 	m := &meddler{}
 	m.inner.Store(&inner)
 	return m
 }
 
 // meddled makes one call to the store behind a meddler.
-func meddled[T any](ctx context.Context, m *meddler, op string, call func(breaker.Store) (T, error)) (T, error) {
+func meddled[T any](ctx context.Context, m *meddler, op string, call func(breakerstore.Store) (T, error)) (T, error) {
 	m.calls.Add(1)
 	var none T
 	if m.before != nil {
@@ -130,15 +131,15 @@ func (f *failure) meddle(context.Context, string) error {
 }
 
 // put writes a record as it is, and returns its shard.
-func put(t *testing.T, store breaker.Store, k breaker.Key, data string) int {
+func put(t *testing.T, store breakerstore.Store, k breaker.Key, data string) int {
 	t.Helper()
 	id := k.RecordID()
 	v, err := store.Versions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Apply(t.Context(), breaker.Batch{
-		Shard: id.Shard(), Expect: v.Shards[id.Shard()], Changes: []breaker.Change{{ID: id, Data: []byte(data)}},
+	_, err = store.Apply(t.Context(), breakerstore.Batch{
+		Shard: id.Shard(), Expect: v.Shards[id.Shard()], Changes: []breakerstore.Change{{ID: id, Data: []byte(data)}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 var errBoom = errors.New("boom")
@@ -145,7 +146,7 @@ func counted(t *testing.T, c *breaker.Counter, k breaker.Key) string {
 }
 
 // circuitsByHand puts one circuit of every kind into a store, and returns their keys by kind.
-func circuitsByHand(t *testing.T, store breaker.Store) map[string]breaker.Key {
+func circuitsByHand(t *testing.T, store store.Store) map[string]breaker.Key {
 	t.Helper()
 	keys := map[string]breaker.Key{}
 	for _, kind := range []string{"unknown", "open", "disabled", "forced open", "forced closed"} {

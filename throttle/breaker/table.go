@@ -2,12 +2,14 @@ package breaker
 
 import (
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // table is what decides about calls: the circuits that are not closed, or have a past. It is never changed; when an agent has learned something,
 // it puts another one in its place. A circuit that is not in it is closed.
 type table struct {
-	editions [NumShards]uint64 // of the shards that it was made of
+	editions [store.NumShards]uint64 // of the shards that it was made of
 	stale    bool
 	turns    uint64 // of the reading
 	views    map[Key]*view

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // mostAttempts is how often a change is thought over before it is given up.
@@ -20,14 +22,14 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 		if len(edits) == 0 {
 			return nil
 		}
-		var v Version
-		v, err = m.apply(ctx, Batch{Shard: index, Term: term, Expect: known.version}, edits)
+		var v store.Version
+		v, err = m.apply(ctx, store.Batch{Shard: index, Term: term, Expect: known.version}, edits)
 		if err == nil {
 			m.learn(known, known.with(edits, v, time.Now()))
 			m.tellOf(edits)
 			return nil
 		}
-		if !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 		if err := m.reloadOne(ctx, index); err != nil {
@@ -39,7 +41,7 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 
 // reloadOne reads one shard again.
 func (m *Manager) reloadOne(ctx context.Context, index int) error {
-	var before [NumShards]*shard
+	var before [store.NumShards]*shard
 	before[index] = m.known[index].Load()
 	defer m.publishLearned()
 	_, err := m.reload(ctx, []int{index}, before[:])
@@ -47,23 +49,23 @@ func (m *Manager) reloadOne(ctx context.Context, index int) error {
 }
 
 // apply writes edits as the rest of the batch says.
-func (m *Manager) apply(ctx context.Context, b Batch, edits []edit) (Version, error) {
+func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store.Version, error) {
 	for _, e := range edits {
-		change := Change{ID: e.id}
+		change := store.Change{ID: e.id}
 		if e.record != nil {
 			data, err := e.record.encode()
 			if err != nil {
-				return Version{}, fmt.Errorf("breaker: record of %.200s: %w", e.record.key, err)
+				return store.Version{}, fmt.Errorf("breaker: record of %.200s: %w", e.record.key, err)
 			}
 			change.Data = data
 		}
 		b.Changes = append(b.Changes, change)
 	}
-	v, err := ask(ctx, m.store, func(ctx context.Context, s Store) (Version, error) { return s.Apply(ctx, b) })
+	v, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
 	switch {
-	case errors.Is(err, ErrConflict):
+	case errors.Is(err, store.ErrConflict):
 		m.fail(WriteConflicted, err)
-	case errors.Is(err, ErrFenced):
+	case errors.Is(err, store.ErrFenced):
 		m.fail(WriteFenced, err)
 	}
 	return v, err

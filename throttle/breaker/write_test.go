@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestAConflictIsThoughtOver has another agent change a circuit just before this agent writes its
@@ -52,7 +53,7 @@ func TestShardsAreWrittenWhole(t *testing.T) {
 	if err := other.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var open, of [breaker.NumShards]int
+	var open, of [breakerstore.NumShards]int
 	for i := range 300 {
 		k := breaker.Key{ID: fmt.Sprint(i)}
 		shard := k.RecordID().Shard()
@@ -92,7 +93,7 @@ func TestALeaderThatWasFollowedIsFenced(t *testing.T) {
 			},
 		})
 		err := m.Sample(t.Context())
-		if n := m.Stats().Failures[breaker.WriteFenced]; !errors.Is(err, breaker.ErrFenced) || n != 1 {
+		if n := m.Stats().Failures[breaker.WriteFenced]; !errors.Is(err, breakerstore.ErrFenced) || n != 1 {
 			t.Errorf("got %v and %d fenced writes reported, want ErrFenced and 1", err, n)
 		}
 		if s := next.Status(k).State; !next.Stats().Leads || s != breaker.Closed {
@@ -106,7 +107,7 @@ func TestALeaderThatWasFollowedIsFenced(t *testing.T) {
 func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, ctx := breaker.NewMemoryStore(), t.Context()
-		old, err := store.Campaign(ctx, breaker.Candidate{Owner: "old", TTL: time.Second})
+		old, err := store.Campaign(ctx, breakerstore.Candidate{Owner: "old", TTL: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, version := range v.Shards {
-			if _, err := store.Apply(ctx, breaker.Batch{Shard: i, Term: old.Term, Expect: version}); !errors.Is(err, breaker.ErrFenced) {
+			if _, err := store.Apply(ctx, breakerstore.Batch{Shard: i, Term: old.Term, Expect: version}); !errors.Is(err, breakerstore.ErrFenced) {
 				t.Errorf("shard %d: got %v, want ErrFenced", i, err)
 			}
 		}

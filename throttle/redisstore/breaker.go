@@ -26,7 +26,7 @@ type BreakerConfig struct {
 	Prefix string
 }
 
-// Breaker is a [breaker.Store] and a [breaker.Watcher] in Redis. Make it with [NewBreaker]. It is safe for concurrent use.
+// Breaker is a [store.Store] and a [store.Watcher] in Redis. Make it with [NewBreaker]. It is safe for concurrent use.
 type Breaker struct {
 	client  redis.UniversalClient
 	keys    breakerKeys
@@ -77,7 +77,7 @@ func suits(client redis.UniversalClient) error {
 	return nil
 }
 
-// Close implements [breaker.Store]. It does nothing: the client is its owner's to close.
+// Close implements [store.Store]. It does nothing: the client is its owner's to close.
 func (b *Breaker) Close() error { return nil }
 
 // run calls a script whose keys are all in one slot. What it is called with, and what it answers, is the script's to say.

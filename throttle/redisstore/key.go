@@ -5,13 +5,13 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // breakerKeys are the names of a breaker's keys. The part in braces is the hash tag: a cluster keeps keys with the same tag together,
 // so that a script finds all that it needs in one place, and shards lie on different servers.
 type breakerKeys struct {
-	shards [breaker.NumShards]string
+	shards [store.NumShards]string
 	lease  string
 	probes string // with the record's ID and the generation behind it
 	change string // a channel
@@ -32,6 +32,6 @@ func newBreakerKeys(prefix, name string) breakerKeys {
 }
 
 // probe is the key of what a generation of a circuit has used of its budget.
-func (k *breakerKeys) probe(id breaker.RecordID, generation uint64) string {
+func (k *breakerKeys) probe(id store.RecordID, generation uint64) string {
 	return k.probes + hex.EncodeToString(id[:]) + ":" + strconv.FormatUint(generation, 10)
 }

@@ -6,38 +6,38 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// Campaign implements [breaker.Store].
-func (b *Breaker) Campaign(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+// Campaign implements [store.Store].
+func (b *Breaker) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
 	answer, err := b.run(ctx, b.scripts.campaign, []string{b.keys.lease}, c.Owner, microseconds(c.TTL))
 	if err != nil {
-		return breaker.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w", b.keys.lease, err)
+		return store.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w", b.keys.lease, err)
 	}
 	lease, err := readLease(answer)
 	if err != nil {
-		return breaker.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w: %.200q", b.keys.lease, err, answer)
+		return store.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w: %.200q", b.keys.lease, err, answer)
 	}
 	return lease, nil
 }
 
-func readLease(answer []any) (breaker.Lease, error) {
+func readLease(answer []any) (store.Lease, error) {
 	if len(answer) != 3 {
-		return breaker.Lease{}, errAnswer
+		return store.Lease{}, errAnswer
 	}
 	owner, ok1 := answer[0].(string)
 	digits, ok2 := answer[1].(string)
 	remaining, ok3 := answer[2].(int64)
 	term, err := strconv.ParseUint(digits, 10, 64)
 	if !ok1 || !ok2 || !ok3 || err != nil {
-		return breaker.Lease{}, errAnswer
+		return store.Lease{}, errAnswer
 	}
-	return breaker.Lease{Owner: owner, Term: term, Remaining: duration(remaining)}, nil
+	return store.Lease{Owner: owner, Term: term, Remaining: duration(remaining)}, nil
 }
 
-// Resign implements [breaker.Store].
-func (b *Breaker) Resign(ctx context.Context, l breaker.Lease) error {
+// Resign implements [store.Store].
+func (b *Breaker) Resign(ctx context.Context, l store.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redisstore: resign: %w", err)
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // probesAtOnce is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
 const probesAtOnce = 256
 
-// Probe implements [breaker.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
-func (b *Breaker) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+// Probe implements [store.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
+func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redisstore: probe: %w", err)
 	}
@@ -22,7 +22,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([
 			return nil, fmt.Errorf("redisstore: probe: request %d: Every is %v: want more than 0", i, r.Every)
 		}
 	}
-	grants := make([]breaker.ProbeGrant, 0, len(requests))
+	grants := make([]store.ProbeGrant, 0, len(requests))
 	for some := range slices.Chunk(requests, probesAtOnce) {
 		granted, err := b.probe(ctx, some)
 		if err != nil {
@@ -33,7 +33,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []breaker.ProbeRequest) ([
 	return grants, nil
 }
 
-func (b *Breaker) probe(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+func (b *Breaker) probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	keys, args := make([]string, len(requests)), make([]any, 0, 4*len(requests))
 	for i, r := range requests {
 		keys[i] = b.keys.probe(r.ID, r.Generation)
@@ -47,14 +47,14 @@ func (b *Breaker) probe(ctx context.Context, requests []breaker.ProbeRequest) ([
 	if len(answer) != 2*len(requests) {
 		return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
 	}
-	grants := make([]breaker.ProbeGrant, len(requests))
+	grants := make([]store.ProbeGrant, len(requests))
 	for i := range grants {
 		granted, ok1 := answer[2*i].(int64)
 		remaining, ok2 := answer[2*i+1].(int64)
 		if !ok1 || !ok2 {
 			return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
 		}
-		grants[i] = breaker.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
+		grants[i] = store.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
 	}
 	return grants, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -92,14 +92,14 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("take, %.100q: got %+v, %.100v", answer, d, err)
 		}
 		c := newBreaker(t, says(answer))
-		lease, err := c.Campaign(t.Context(), breaker.Candidate{Owner: "a", TTL: time.Second})
+		lease, err := c.Campaign(t.Context(), store.Candidate{Owner: "a", TTL: time.Second})
 		if lease.Remaining < 0 || err != nil && len(err.Error()) > 2000 {
 			t.Errorf("campaign, %.100q: got %+v, %.100v", answer, lease, err)
 		}
-		if _, err := c.Apply(t.Context(), breaker.Batch{}); err == nil {
+		if _, err := c.Apply(t.Context(), store.Batch{}); err == nil {
 			t.Errorf("apply, %.100q: got no error", answer)
 		}
-		grants, err := c.Probe(t.Context(), []breaker.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
+		grants, err := c.Probe(t.Context(), []store.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
 		if err == nil && (len(grants) != 1 || grants[0].Remaining < 0) {
 			t.Errorf("probe, %.100q: got %+v", answer, grants)
 		}

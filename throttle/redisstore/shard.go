@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// Load implements [breaker.Store].
-func (b *Breaker) Load(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+// Load implements [store.Store].
+func (b *Breaker) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redisstore: load: %w", err)
 	}
@@ -27,7 +27,7 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breaker.Shard, erro
 	if err := b.exec(ctx, pipe); err != nil {
 		return nil, fmt.Errorf("redisstore: load: %w", err)
 	}
-	loaded := make([]breaker.Shard, len(shards))
+	loaded := make([]store.Shard, len(shards))
 	for i, shard := range shards {
 		fields, err := commands[i].Result()
 		if err != nil {
@@ -39,42 +39,42 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breaker.Shard, erro
 }
 
 // readShard reads all fields of a shard. Without a version that can be read it is lost: the next writer begins it anew.
-func readShard(index int, fields map[string]string) breaker.Shard {
-	shard := breaker.Shard{Index: index}
+func readShard(index int, fields map[string]string) store.Shard {
+	shard := store.Shard{Index: index}
 	version, ok := parseVersion(fields[versionField])
 	if !ok {
 		return shard
 	}
 	shard.Version = version
-	shard.Records = make([]breaker.StoredRecord, 0, len(fields)-1)
+	shard.Records = make([]store.StoredRecord, 0, len(fields)-1)
 	for name, data := range fields {
-		var id breaker.RecordID
+		var id store.RecordID
 		if len(name) == len(id) { // no other field is, and nobody else has written here
 			copy(id[:], name)
-			shard.Records = append(shard.Records, breaker.StoredRecord{ID: id, Data: []byte(data)})
+			shard.Records = append(shard.Records, store.StoredRecord{ID: id, Data: []byte(data)})
 		}
 	}
 	return shard
 }
 
-// Apply implements [breaker.Store].
-func (b *Breaker) Apply(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+// Apply implements [store.Store].
+func (b *Breaker) Apply(ctx context.Context, batch store.Batch) (store.Version, error) {
 	if err := checkShard(batch.Shard); err != nil {
-		return breaker.Version{}, fmt.Errorf("redisstore: apply: %w", err)
+		return store.Version{}, fmt.Errorf("redisstore: apply: %w", err)
 	}
 	key := b.keys.shards[batch.Shard]
 	answer, err := b.run(ctx, b.scripts.apply, []string{key}, b.applyArgs(batch)...)
 	if err != nil {
-		return breaker.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
+		return store.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
 	version, err := readApplied(answer)
 	if err != nil {
-		return breaker.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
+		return store.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
 	return version, nil
 }
 
-func (b *Breaker) applyArgs(batch breaker.Batch) []any {
+func (b *Breaker) applyArgs(batch store.Batch) []any {
 	args := make([]any, 0, 5+3*len(batch.Changes))
 	args = append(args, strconv.FormatUint(batch.Term, 10), strconv.FormatUint(batch.Expect.Epoch, 10),
 		strconv.FormatUint(batch.Expect.Number, 10), b.keys.change, batch.Shard)
@@ -88,28 +88,28 @@ func (b *Breaker) applyArgs(batch breaker.Batch) []any {
 	return args
 }
 
-func readApplied(answer []any) (breaker.Version, error) {
+func readApplied(answer []any) (store.Version, error) {
 	words := make([]string, len(answer))
 	for i := range answer {
 		words[i], _ = answer[i].(string)
 	}
 	switch said := strings.Join(words, " "); said {
 	case "fenced":
-		return breaker.Version{}, breaker.ErrFenced
+		return store.Version{}, store.ErrFenced
 	case "conflict":
-		return breaker.Version{}, breaker.ErrConflict
+		return store.Version{}, store.ErrConflict
 	default:
 		version, ok := parseVersion(said + " 0")
 		if !ok {
-			return breaker.Version{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
+			return store.Version{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
 		}
 		return version, nil
 	}
 }
 
 func checkShard(shard int) error {
-	if shard < 0 || shard >= breaker.NumShards {
-		return fmt.Errorf("shard is %d: want 0 to %d", shard, breaker.NumShards-1)
+	if shard < 0 || shard >= store.NumShards {
+		return fmt.Errorf("shard is %d: want 0 to %d", shard, store.NumShards-1)
 	}
 	return nil
 }

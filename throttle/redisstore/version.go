@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // versionField is where a shard keeps its version, beside its records: "epoch number term".
@@ -22,31 +22,31 @@ const (
 	mostNumber = 1e15 - 1
 )
 
-// Versions implements [breaker.Store].
-func (b *Breaker) Versions(ctx context.Context) (breaker.Versions, error) {
+// Versions implements [store.Store].
+func (b *Breaker) Versions(ctx context.Context) (store.Versions, error) {
 	if err := ctx.Err(); err != nil {
-		return breaker.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
+		return store.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
 	}
-	var fields [breaker.NumShards]*redis.StringCmd
+	var fields [store.NumShards]*redis.StringCmd
 	pipe := b.client.Pipeline()
 	clock := b.scripts.clock.EvalSha(ctx, pipe, []string{b.keys.lease})
 	for i := range fields {
 		fields[i] = pipe.HGet(ctx, b.keys.shards[i], versionField)
 	}
 	if err := b.exec(ctx, pipe); err != nil {
-		return breaker.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
+		return store.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
 	}
-	var v breaker.Versions
+	var v store.Versions
 	for i, field := range fields {
 		text, err := field.Result()
 		if err != nil && !errors.Is(err, redis.Nil) {
-			return breaker.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.shards[i], err)
+			return store.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.shards[i], err)
 		}
 		v.Shards[i], _ = parseVersion(text)
 	}
 	var err error
 	if v.Now, err = b.now(ctx, clock); err != nil {
-		return breaker.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.lease, err)
+		return store.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.lease, err)
 	}
 	return v, nil
 }
@@ -81,21 +81,21 @@ func readTime(answer []any) (time.Time, error) {
 
 // parseVersion reads a version as apply.lua writes it and reads it again: what one of the two does not believe, the other must not either,
 // or there would be versions that nobody could ever write after.
-func parseVersion(text string) (v breaker.Version, ok bool) {
+func parseVersion(text string) (v store.Version, ok bool) {
 	var number [3]uint64
 	rest := text
 	for i := range number {
 		digits, after, found := strings.Cut(rest, " ")
 		n, err := strconv.ParseUint(digits, 10, 64)
 		if last := i == len(number)-1; err != nil || found == last || strconv.FormatUint(n, 10) != digits {
-			return breaker.Version{}, false
+			return store.Version{}, false
 		}
 		number[i], rest = n, after
 	}
 	if number[0] > mostEpoch || number[1] > mostNumber {
-		return breaker.Version{}, false
+		return store.Version{}, false
 	}
-	return breaker.Version{Epoch: number[0], Number: number[1]}, true
+	return store.Version{Epoch: number[0], Number: number[1]}, true
 }
 
 // answered reports whether an error is what a server said, rather than that there was no answer.

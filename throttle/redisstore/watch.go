@@ -11,7 +11,7 @@ import (
 // silence is how long a server may say nothing before it is asked whether it is still there.
 const silence = 5 * time.Second
 
-// Watch implements [breaker.Watcher]. It calls changed also when it has begun to listen, at first and whenever the connection was lost:
+// Watch implements [store.Watcher]. It calls changed also when it has begun to listen, at first and whenever the connection was lost:
 // there may have been a change before. It returns if Redis cannot be reached at the second try.
 func (b *Breaker) Watch(ctx context.Context, changed func()) error {
 	channel := b.client.Subscribe(ctx)

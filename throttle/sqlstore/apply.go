@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -19,14 +19,14 @@ const (
 // errNoShard is there if the shard has no row yet.
 var errNoShard = errors.New("the shard's row keeps disappearing")
 
-// Apply implements [breaker.Store], in one transaction. It first counts the write, if version and term allow it, which locks the
+// Apply implements [store.Store], in one transaction. It first counts the write, if version and term allow it, which locks the
 // shard's row and no other: writers of different shards never wait for each other.
-func (b *Breaker) Apply(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
-	if batch.Shard < 0 || batch.Shard >= breaker.NumShards {
-		return breaker.Version{}, fmt.Errorf("sqlstore: apply: shard is %d: want 0 to %d", batch.Shard, breaker.NumShards-1)
+func (b *Breaker) Apply(ctx context.Context, batch store.Batch) (store.Version, error) {
+	if batch.Shard < 0 || batch.Shard >= store.NumShards {
+		return store.Version{}, fmt.Errorf("sqlstore: apply: shard is %d: want 0 to %d", batch.Shard, store.NumShards-1)
 	}
 	if batch.Term > math.MaxInt64 {
-		return breaker.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign gave", batch.Term)
+		return store.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign gave", batch.Term)
 	}
 	version, err := b.apply(ctx, batch)
 	for n := 0; n < beginnings && errors.Is(err, errNoShard); n++ {
@@ -38,13 +38,13 @@ func (b *Breaker) Apply(ctx context.Context, batch breaker.Batch) (breaker.Versi
 	switch {
 	case err == nil:
 		return version, nil
-	case errors.Is(err, breaker.ErrConflict), errors.Is(err, breaker.ErrFenced):
-		return breaker.Version{}, err
+	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrFenced):
+		return store.Version{}, err
 	}
-	return breaker.Version{}, failed("apply", err)
+	return store.Version{}, failed("apply", err)
 }
 
-func (b *Breaker) apply(ctx context.Context, batch breaker.Batch) (version breaker.Version, err error) {
+func (b *Breaker) apply(ctx context.Context, batch store.Batch) (version store.Version, err error) {
 	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
 		good, err := b.claim(ctx, tx, batch)
 		if err != nil {
@@ -69,7 +69,7 @@ func (b *Breaker) apply(ctx context.Context, batch breaker.Batch) (version break
 }
 
 // claim counts the write. It reports false if nothing was to be counted.
-func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch breaker.Batch) (bool, error) {
+func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch store.Batch) (bool, error) {
 	query, highest := b.sql.claim, int64(batch.Term)
 	if batch.Term == 0 {
 		highest = math.MaxInt64
@@ -89,43 +89,43 @@ func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch breaker.Batch) (b
 }
 
 // refuse says why nothing was counted. It returns nil if there was no reason: MySQL does not count a row that stays as it was.
-func (b *Breaker) refuse(ctx context.Context, tx *sql.Tx, batch breaker.Batch) error {
+func (b *Breaker) refuse(ctx context.Context, tx *sql.Tx, batch store.Batch) error {
 	version, term, err := b.shard(ctx, tx, batch.Shard)
 	switch {
-	case errors.Is(err, errNoShard) && batch.Expect != breaker.Version{}:
-		return breaker.ErrConflict
+	case errors.Is(err, errNoShard) && batch.Expect != store.Version{}:
+		return store.ErrConflict
 	case err != nil:
 		return err
 	case batch.Term != 0 && batch.Term < term:
-		return breaker.ErrFenced
+		return store.ErrFenced
 	case version != batch.Expect || len(batch.Changes) > 0:
-		return breaker.ErrConflict
+		return store.ErrConflict
 	}
 	return nil
 }
 
 // shard returns what the transaction sees of the shard's row.
-func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v breaker.Version, term uint64, err error) {
+func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v store.Version, term uint64, err error) {
 	var epoch, number, t int64
 	err = tx.QueryRowContext(ctx, b.sql.shard, b.name, shard).Scan(&epoch, &number, &t)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errNoShard
 	}
-	return breaker.Version{Epoch: uint64(epoch), Number: uint64(number)}, uint64(t), err
+	return store.Version{Epoch: uint64(epoch), Number: uint64(number)}, uint64(t), err
 }
 
 // began empties a shard that was just begun, and returns its version. Records without a shard are of one that was lost.
-func (b *Breaker) began(ctx context.Context, tx *sql.Tx, shard int) (breaker.Version, error) {
+func (b *Breaker) began(ctx context.Context, tx *sql.Tx, shard int) (store.Version, error) {
 	if _, err := tx.ExecContext(ctx, b.sql.empty, b.name, shard); err != nil {
-		return breaker.Version{}, err
+		return store.Version{}, err
 	}
 	v, _, err := b.shard(ctx, tx, shard)
 	return v, err
 }
 
 // write makes the changes, of which the last one counts if a record has several.
-func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breaker.Batch) error {
-	last := make(map[breaker.RecordID]int, len(batch.Changes))
+func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch store.Batch) error {
+	last := make(map[store.RecordID]int, len(batch.Changes))
 	for i, c := range batch.Changes {
 		last[c.ID] = i
 	}

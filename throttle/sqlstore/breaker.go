@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -28,7 +28,7 @@ type BreakerConfig struct {
 	NotifyChannel string
 }
 
-// Breaker is a [breaker.Store] in a database. Make it with [NewBreaker].
+// Breaker is a [store.Store] in a database. Make it with [NewBreaker].
 type Breaker struct {
 	db      *sql.DB
 	dialect Dialect
@@ -40,7 +40,7 @@ type Breaker struct {
 	begun   time.Time
 }
 
-var _ breaker.Store = (*Breaker)(nil)
+var _ store.Store = (*Breaker)(nil)
 
 // NewBreaker returns a store on a database, which stays the caller's to close. It does not ask the database anything.
 func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
@@ -70,7 +70,7 @@ func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
 	return b, nil
 }
 
-// Close implements [breaker.Store]. It does nothing: the database is the caller's.
+// Close implements [store.Store]. It does nothing: the database is the caller's.
 func (b *Breaker) Close() error { return nil }
 
 // CreateSchema creates the tables if they are missing. Any number of processes may call it at once.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
@@ -15,11 +15,11 @@ func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	_, campaign := b.Campaign(ctx, breaker.Candidate{Owner: strings.Repeat("o", 1025)})
+	_, campaign := b.Campaign(ctx, store.Candidate{Owner: strings.Repeat("o", 1025)})
 	_, load := b.Load(ctx, []int{0, 64})
-	_, below := b.Apply(ctx, breaker.Batch{Shard: -1})
-	_, above := b.Apply(ctx, breaker.Batch{Shard: 64})
-	_, term := b.Apply(ctx, breaker.Batch{Term: 1 << 63})
+	_, below := b.Apply(ctx, store.Batch{Shard: -1})
+	_, above := b.Apply(ctx, store.Batch{Shard: 64})
+	_, term := b.Apply(ctx, store.Batch{Term: 1 << 63})
 	for want, err := range map[string]error{
 		"1025 bytes": campaign, "shard is 64": load, "shard is -1": below, "apply: shard is 64": above, "term is 9223372036854775808": term,
 	} {

@@ -3,7 +3,7 @@
 //
 // # A breaker's store
 //
-// [NewBreaker] returns a [breaker.Store], on which the agents of a fleet share their circuits:
+// [NewBreaker] returns a [store.Store], on which the agents of a fleet share their circuits:
 //
 //	store, err := sqlstore.NewBreaker(db, sqlstore.PostgreSQL, sqlstore.BreakerConfig{Name: "webhooks"})
 //	...

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // Watched is a [Breaker] that tells of changes as well. Make it with [Watch].
@@ -14,9 +14,9 @@ type Watched struct {
 	listen func(ctx context.Context, changed func()) error
 }
 
-var _ breaker.Watcher = (*Watched)(nil)
+var _ store.Watcher = (*Watched)(nil)
 
-// Watch returns the store as a [breaker.Watcher]. database/sql knows no notifications, so listen brings them: it calls changed whenever
+// Watch returns the store as a [store.Watcher]. database/sql knows no notifications, so listen brings them: it calls changed whenever
 // something may have changed, until its context ends, and returns an error if it can listen no longer. It is a hint only; what it
 // does not tell of is found at the next refresh.
 func Watch(b *Breaker, listen func(ctx context.Context, changed func()) error) (*Watched, error) {
@@ -26,5 +26,5 @@ func Watch(b *Breaker, listen func(ctx context.Context, changed func()) error) (
 	return &Watched{Breaker: b, listen: listen}, nil
 }
 
-// Watch implements [breaker.Watcher].
+// Watch implements [store.Watcher].
 func (w *Watched) Watch(ctx context.Context, changed func()) error { return w.listen(ctx, changed) }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
@@ -57,7 +58,7 @@ type agent struct {
 }
 
 // config is the breaker's, the same for all.
-func config(store breaker.Store) breaker.Config {
+func config(store store.Store) breaker.Config {
 	return breaker.Config{
 		Name: "fleet", Store: store, SampleRate: sampleRate, ObservabilityWindow: 4 * time.Second, Refresh: 200 * time.Millisecond,
 		BreakerTimeout: breakerTimeout, ConsecutiveFailureThreshold: trips, MinimumRequestCount: 5, HalfOpenProbes: probeBudget,

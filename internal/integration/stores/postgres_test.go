@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -24,7 +25,7 @@ func TestPostgres(t *testing.T) {
 	server := program.Postgres(t)
 	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
 	t.Run("keeps the word of a store, with notifications", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) func() breaker.Store { return e.watched(t, server.DSN("")) })
+		storetest.Run(t, func(t *testing.T) func() store.Store { return e.watched(t, server.DSN("")) })
 	})
 	e.cases(t)
 	t.Run("says what it is asked to", func(t *testing.T) { e.countsStatements(t, server.DSN("")) })
@@ -93,9 +94,9 @@ func listen(dsn, channel string) func(ctx context.Context, changed func()) error
 	}
 }
 
-func (e *engine) watched(t *testing.T, dsn string) func() breaker.Store {
+func (e *engine) watched(t *testing.T, dsn string) func() store.Store {
 	name := fmt.Sprint("watched ", e.last.Add(1))
-	return func() breaker.Store {
+	return func() store.Store {
 		b := e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name, NotifyChannel: "spillway"})
 		w, err := sqlstore.Watch(b, listen(dsn, "spillway"))
 		if err != nil {
@@ -140,13 +141,13 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 	defer db.Close()
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "statements", Prefix: "statements_", NotifyChannel: "x"})
 	ctx := t.Context()
-	me := breaker.Candidate{Owner: "me", TTL: time.Hour}
-	var version breaker.Version
-	changes := make([]breaker.Change, 251)
+	me := store.Candidate{Owner: "me", TTL: time.Hour}
+	var version store.Version
+	changes := make([]store.Change, 251)
 	for i := range changes {
-		changes[i] = breaker.Change{ID: breaker.RecordID{1, byte(i), byte(i >> 8)}, Data: []byte("{}")}
+		changes[i] = store.Change{ID: store.RecordID{1, byte(i), byte(i >> 8)}, Data: []byte("{}")}
 	}
-	apply := func(batch breaker.Batch) (err error) {
+	apply := func(batch store.Batch) (err error) {
 		batch.Expect = version
 		version, err = b.Apply(ctx, batch)
 		return err
@@ -162,35 +163,35 @@ func (e *engine) countsStatements(t *testing.T, dsn string) {
 	}{
 		{"first campaign, with a sweep", func() error { _, err := b.Campaign(ctx, me); return err }, "SELECT INSERT UPDATE SELECT BEGIN DELETE COMMIT"},
 		{"campaign of the leader", func() error { _, err := b.Campaign(ctx, me); return err }, "SELECT UPDATE SELECT"},
-		{"campaign of another", func() error { _, err := b.Campaign(ctx, breaker.Candidate{Owner: "you", TTL: 1}); return err }, "SELECT"},
+		{"campaign of another", func() error { _, err := b.Campaign(ctx, store.Candidate{Owner: "you", TTL: 1}); return err }, "SELECT"},
 		{"versions", func() error { _, err := b.Versions(ctx); return err }, "SELECT"},
 		{
-			"the first write to a shard", func() error { return apply(breaker.Batch{Changes: changes[:1]}) },
+			"the first write to a shard", func() error { return apply(store.Batch{Changes: changes[:1]}) },
 			"BEGIN UPDATE SELECT ROLLBACK INSERT BEGIN UPDATE DELETE SELECT INSERT COMMIT",
 		},
-		{"a write", func() error { return apply(breaker.Batch{Term: 1, Changes: changes[:200]}) }, "BEGIN UPDATE INSERT COMMIT"},
-		{"a write of many", func() error { return apply(breaker.Batch{Term: 1, Changes: changes}) }, "BEGIN UPDATE INSERT INSERT COMMIT"},
-		{"a term", func() error { return apply(breaker.Batch{Term: 2}) }, "BEGIN UPDATE COMMIT"},
+		{"a write", func() error { return apply(store.Batch{Term: 1, Changes: changes[:200]}) }, "BEGIN UPDATE INSERT COMMIT"},
+		{"a write of many", func() error { return apply(store.Batch{Term: 1, Changes: changes}) }, "BEGIN UPDATE INSERT INSERT COMMIT"},
+		{"a term", func() error { return apply(store.Batch{Term: 2}) }, "BEGIN UPDATE COMMIT"},
 		{"load", func() error { _, err := b.Load(ctx, []int{0, 1, 2, 0}); return err }, "SELECT"},
 		{"load of nothing", func() error { _, err := b.Load(ctx, nil); return err }, ""},
 		{"probe", func() error {
-			requests := make([]breaker.ProbeRequest, 250)
+			requests := make([]store.ProbeRequest, 250)
 			for i := range requests {
-				requests[i] = breaker.ProbeRequest{ID: changes[i].ID, Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}
+				requests[i] = store.ProbeRequest{ID: changes[i].ID, Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}
 			}
 			_, err := b.Probe(ctx, requests)
 			return err
 		}, "SELECT INSERT"},
 		{"probe of nothing", func() error { _, err := b.Probe(ctx, nil); return err }, ""},
 		{"probe that wants nothing", func() error {
-			_, err := b.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1}})
+			_, err := b.Probe(ctx, []store.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1}})
 			return err
 		}, "SELECT"},
 		{"schema that is there", func() error { return b.CreateSchema(ctx) }, "SELECT"},
-		{"resign", func() error { return b.Resign(ctx, breaker.Lease{Owner: "me"}) }, "UPDATE"},
+		{"resign", func() error { return b.Resign(ctx, store.Lease{Owner: "me"}) }, "UPDATE"},
 		{"a conflict", func() error {
-			_, err := b.Apply(ctx, breaker.Batch{Changes: changes[:1]})
-			if errors.Is(err, breaker.ErrConflict) {
+			_, err := b.Apply(ctx, store.Batch{Changes: changes[:1]})
+			if errors.Is(err, store.ErrConflict) {
 				return nil
 			}
 			return fmt.Errorf("want a conflict, got %w", err)

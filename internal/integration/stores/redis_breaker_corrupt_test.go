@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // TestRedisVersionCorrupt wants a shard whose version nobody can have written to be lost, and begun anew: never to be stuck.
@@ -25,19 +25,19 @@ func TestRedisVersionCorrupt(t *testing.T) {
 	wantRedisShardLost(t, store, "none")
 }
 
-func wantRedisShardLost(t *testing.T, store breaker.Store, version string) {
+func wantRedisShardLost(t *testing.T, store breakerstore.Store, version string) {
 	t.Helper()
-	if got := readRedis(t, store, 2); got.Version != (breaker.Version{}) || len(got.Records) != 0 {
+	if got := readRedis(t, store, 2); got.Version != (breakerstore.Version{}) || len(got.Records) != 0 {
 		t.Errorf("%.40q: Load: got %v want nothing", version, got)
 	}
 	v, err := store.Versions(t.Context())
-	if err != nil || v.Shards[2] != (breaker.Version{}) {
+	if err != nil || v.Shards[2] != (breakerstore.Version{}) {
 		t.Errorf("%.40q: Versions: got %v, error %v want zero", version, v.Shards[2], err)
 	}
-	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Term: 5}); err != nil {
+	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 2, Term: 5}); err != nil {
 		t.Errorf("%.40q: Apply of a term: got error %v want none", version, err)
 	}
-	after, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Term: 5, Changes: []breaker.Change{{ID: redisRecord(2), Data: []byte("new")}}})
+	after, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 2, Term: 5, Changes: []breakerstore.Change{{ID: redisRecord(2), Data: []byte("new")}}})
 	if err != nil || after.Epoch == 0 || after.Number != 1 {
 		t.Errorf("%.40q: Apply: got %v, error %v want number 1", version, after, err)
 	}
@@ -48,15 +48,15 @@ func wantRedisShardLost(t *testing.T, store breaker.Store, version string) {
 func TestRedisVersionLarge(t *testing.T) {
 	server, _, store := newRedis(t)
 	server.Do(t, "HSET", redisKey(2), "version", "9007199254740991 999999999999998 18446744073709551614")
-	want := breaker.Version{Epoch: 9007199254740991, Number: 999999999999999}
-	got, err := store.Apply(t.Context(), breaker.Batch{
-		Shard: 2, Term: 18446744073709551615, Expect: readRedis(t, store, 2).Version, Changes: []breaker.Change{{ID: redisRecord(2), Data: []byte{}}},
+	want := breakerstore.Version{Epoch: 9007199254740991, Number: 999999999999999}
+	got, err := store.Apply(t.Context(), breakerstore.Batch{
+		Shard: 2, Term: 18446744073709551615, Expect: readRedis(t, store, 2).Version, Changes: []breakerstore.Change{{ID: redisRecord(2), Data: []byte{}}},
 	})
 	if err != nil || got != want || readRedis(t, store, 2).Version != want {
 		t.Errorf("got %v, error %v want %v", got, err, want)
 	}
-	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Term: 18446744073709551614, Expect: want}); !errors.Is(err, breaker.ErrFenced) && err == nil {
-		t.Errorf("got no error want %v", breaker.ErrFenced)
+	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 2, Term: 18446744073709551614, Expect: want}); !errors.Is(err, breakerstore.ErrFenced) && err == nil {
+		t.Errorf("got no error want %v", breakerstore.ErrFenced)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestRedisLeaseCorrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server, _, store := newRedis(t)
 			server.Do(t, append([]any{"HSET", key}, lease...)...)
-			got, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+			got, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 			if err != nil || got.Owner != "me" || got.Term < 1e15 || got.Remaining != time.Hour {
 				t.Errorf("Campaign: got %v, error %v want me, for an hour", got, err)
 			}
@@ -90,18 +90,18 @@ func TestRedisClockSetBack(t *testing.T) {
 	server, _, store := newRedis(t)
 	const ahead = 4000000000000000 // microseconds: in the year 2096
 	server.Do(t, "HSET", "spillway:breaker:{b/lead}:lease", "owner", "ghost", "term", ahead, "until", ahead, "ttl", 60000000)
-	lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil || lease.Owner != "ghost" || lease.Remaining != time.Minute {
 		t.Errorf("Campaign: got %v, error %v want ghost for a minute", lease, err)
 	}
-	again, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	again, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil || again.Owner != "ghost" || again.Remaining >= time.Minute {
 		t.Errorf("Campaign: got %v, error %v want ghost for less than a minute: it must come to an end", again, err)
 	}
 	if err := store.Resign(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	lease, err = store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	lease, err = store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil || lease.Owner != "me" || lease.Term != ahead+1 {
 		t.Errorf("Campaign: got %v, error %v want me, with term %d", lease, err, ahead+1)
 	}
@@ -110,14 +110,14 @@ func TestRedisClockSetBack(t *testing.T) {
 // TestRedisProbesCorrupt wants counters that nobody can have written, or from when the clock was far ahead, to be begun anew.
 func TestRedisProbesCorrupt(t *testing.T) {
 	server, client, store := newRedis(t)
-	ask := breaker.ProbeRequest{Since: time.Unix(1, 0), Every: 1000 * time.Hour, Budget: 5, Want: 3}
+	ask := breakerstore.ProbeRequest{Since: time.Unix(1, 0), Every: 1000 * time.Hour, Budget: 5, Want: 3}
 	for _, counter := range []string{"", "x", "1", "1 1", "-1 0", "4000000000000000 5", strings.Repeat("9", 400) + " 5", "nan nan", "\xff"} {
-		grants, err := store.Probe(t.Context(), []breaker.ProbeRequest{ask})
+		grants, err := store.Probe(t.Context(), []breakerstore.ProbeRequest{ask})
 		if err != nil || len(client.Keys(t.Context(), "*:probes:*").Val()) != 1 {
 			t.Fatalf("got %v, error %v", grants, err)
 		}
 		server.Do(t, "SET", client.Keys(t.Context(), "*:probes:*").Val()[0], counter)
-		grants, err = store.Probe(t.Context(), []breaker.ProbeRequest{ask, ask})
+		grants, err = store.Probe(t.Context(), []breakerstore.ProbeRequest{ask, ask})
 		if err != nil || grants[0].Granted != 3 || grants[1].Granted != 2 {
 			t.Errorf("%.40q: got %v, error %v want 3 and 2", counter, grants, err)
 		}

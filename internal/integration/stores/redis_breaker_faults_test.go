@@ -10,16 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
 // wantRedisWorks waits until every step succeeds.
-func wantRedisWorks(t *testing.T, s breaker.Store) {
+func wantRedisWorks(t *testing.T, s breakerstore.Store) {
 	t.Helper()
 	for name, step := range redisSteps(s) {
 		program.Eventually(t, name+" works", func() string {
-			if err := step(t.Context()); err != nil && !errors.Is(err, breaker.ErrConflict) {
+			if err := step(t.Context()); err != nil && !errors.Is(err, breakerstore.ErrConflict) {
 				return err.Error()
 			}
 			return ""
@@ -28,7 +28,7 @@ func wantRedisWorks(t *testing.T, s breaker.Store) {
 }
 
 // wantRedisRefused wants each of some steps to fail with the server's words, and the others to succeed.
-func wantRedisRefused(t *testing.T, s breaker.Store, words string, refused ...string) {
+func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused ...string) {
 	t.Helper()
 	for name, step := range redisSteps(s) {
 		err := step(t.Context())
@@ -47,7 +47,7 @@ func wantRedisRefused(t *testing.T, s breaker.Store, words string, refused ...st
 func TestRedisFlushed(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")
-	first, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "first", TTL: time.Hour})
+	first, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "first", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,19 +56,19 @@ func TestRedisFlushed(t *testing.T) {
 	}
 	server.Do(t, "FLUSHALL")
 	v, err := store.Versions(t.Context())
-	if err != nil || v.Shards != [breaker.NumShards]breaker.Version{} {
+	if err != nil || v.Shards != [breakerstore.NumShards]breakerstore.Version{} {
 		t.Errorf("Versions: got %v, error %v want zeros", v.Shards, err)
 	}
-	if got := readRedis(t, store, 9); len(got.Records) != 0 || got.Version != (breaker.Version{}) {
+	if got := readRedis(t, store, 9); len(got.Records) != 0 || got.Version != (breakerstore.Version{}) {
 		t.Errorf("Load: got %v want nothing", got)
 	}
-	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 9, Expect: before}); !errors.Is(err, breaker.ErrConflict) {
-		t.Errorf("Apply to what is lost: got error %v want %v", err, breaker.ErrConflict)
+	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 9, Expect: before}); !errors.Is(err, breakerstore.ErrConflict) {
+		t.Errorf("Apply to what is lost: got error %v want %v", err, breakerstore.ErrConflict)
 	}
 	if after := writeRedis(t, store, 9, "new"); after.Epoch <= before.Epoch || after.Number != 1 {
 		t.Errorf("Apply: got version %v want number 1 of a later epoch than %d", after, before.Epoch)
 	}
-	next, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "next", TTL: time.Hour})
+	next, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "next", TTL: time.Hour})
 	if err != nil || next.Owner != "next" || next.Term <= first.Term {
 		t.Errorf("Campaign: got %v, error %v want next, with a term after %d", next, err, first.Term)
 	}
@@ -113,7 +113,7 @@ func TestRedisKilledAndRestarted(t *testing.T) {
 func TestRedisFailsOver(t *testing.T) {
 	first, _, store := newRedis(t)
 	kept := writeRedis(t, store, 9, "kept")
-	lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,17 +127,17 @@ func TestRedisFailsOver(t *testing.T) {
 	if got := readRedis(t, after, 9).Version; got != kept {
 		t.Errorf("version: got %v want %v, from before the failover", got, kept)
 	}
-	if _, err := after.Apply(t.Context(), breaker.Batch{Shard: 9, Expect: lost}); !errors.Is(err, breaker.ErrConflict) {
-		t.Errorf("Apply to what is lost: got error %v want %v", err, breaker.ErrConflict)
+	if _, err := after.Apply(t.Context(), breakerstore.Batch{Shard: 9, Expect: lost}); !errors.Is(err, breakerstore.ErrConflict) {
+		t.Errorf("Apply to what is lost: got error %v want %v", err, breakerstore.ErrConflict)
 	}
 	writeRedis(t, after, 9, "again")
-	if got, err := after.Campaign(t.Context(), breaker.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Owner != "me" {
+	if got, err := after.Campaign(t.Context(), breakerstore.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Owner != "me" {
 		t.Errorf("Campaign: got %v, error %v want me to lead still", got, err)
 	}
 	if err := after.Resign(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := after.Campaign(t.Context(), breaker.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Term <= lease.Term {
+	if got, err := after.Campaign(t.Context(), breakerstore.Candidate{Owner: "other", TTL: time.Hour}); err != nil || got.Term <= lease.Term {
 		t.Errorf("Campaign: got %v, error %v want a term after %d", got, err, lease.Term)
 	}
 }
@@ -146,12 +146,12 @@ func TestRedisFailsOver(t *testing.T) {
 func TestRedisFull(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 63, "x")
-	lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+	lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server.Do(t, "CONFIG", "SET", "maxmemory", "1")
-	_, err = store.Apply(t.Context(), breaker.Batch{Shard: 63, Expect: before, Changes: []breaker.Change{
+	_, err = store.Apply(t.Context(), breakerstore.Batch{Shard: 63, Expect: before, Changes: []breakerstore.Change{
 		{ID: redisRecord(63)}, {ID: redisRecord(127), Data: []byte("y")},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "OOM") {
@@ -215,7 +215,7 @@ func TestRedisRights(t *testing.T) {
 func TestRedisClusterLosesANode(t *testing.T) {
 	servers := program.RedisCluster(t, 3)
 	store := redisStore(t, redisClient(t, servers...), "b")
-	all := make([]int, breaker.NumShards)
+	all := make([]int, breakerstore.NumShards)
 	for shard := range all {
 		all[shard] = shard
 		writeRedis(t, store, shard, "x")

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
@@ -41,7 +41,7 @@ func TestRedisNamesAreApart(t *testing.T) {
 				if got := readRedis(t, store, 7).Version.Number; got != 1 {
 					t.Errorf("%q: got %d writes want 1", name, got)
 				}
-				lease, err := store.Campaign(t.Context(), breaker.Candidate{Owner: name, TTL: time.Hour})
+				lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: name, TTL: time.Hour})
 				if err != nil || lease.Owner != name {
 					t.Errorf("%d: got leader %q, error %v want %q", i, lease.Owner, err, name)
 				}
@@ -74,13 +74,13 @@ func TestRedisRoundTrips(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := make([]int, breaker.NumShards)
+	all := make([]int, breakerstore.NumShards)
 	for i := range all {
 		all[i] = i
 	}
-	three := make([]breaker.ProbeRequest, 300)
+	three := make([]breakerstore.ProbeRequest, 300)
 	for i := range three {
-		three[i] = breaker.ProbeRequest{Generation: uint64(i), Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}
+		three[i] = breakerstore.ProbeRequest{Generation: uint64(i), Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}
 	}
 	counted := &redisTrips{}
 	client.AddHook(counted)
@@ -93,14 +93,14 @@ func TestRedisRoundTrips(t *testing.T) {
 		{"load all", func() error { _, err := store.Load(t.Context(), all); return err }, 64, 1},
 		{"load none", func() error { _, err := store.Load(t.Context(), nil); return err }, 0, 0},
 		{"apply", func() error {
-			_, err := store.Apply(t.Context(), breaker.Batch{Shard: 2, Changes: []breaker.Change{{Data: []byte("x")}, {ID: redisRecord(2)}}})
+			_, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 2, Changes: []breakerstore.Change{{Data: []byte("x")}, {ID: redisRecord(2)}}})
 			return err
 		}, 1, 1},
 		{"campaign", func() error {
-			_, err := store.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Hour})
+			_, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
 			return err
 		}, 1, 1},
-		{"resign", func() error { return store.Resign(t.Context(), breaker.Lease{}) }, 1, 1},
+		{"resign", func() error { return store.Resign(t.Context(), breakerstore.Lease{}) }, 1, 1},
 		{"300 probes", func() error { _, err := store.Probe(t.Context(), three); return err }, 2, 2},
 		{"no probes", func() error { _, err := store.Probe(t.Context(), nil); return err }, 0, 0},
 	} {
@@ -133,7 +133,7 @@ func TestRedisForgetsItsScripts(t *testing.T) {
 func TestRedisClusterHasOneClock(t *testing.T) {
 	servers := program.RedisCluster(t, 3)
 	store := redisStore(t, redisClient(t, servers...), "b")
-	for shard := range breaker.NumShards {
+	for shard := range breakerstore.NumShards {
 		writeRedis(t, store, shard, fmt.Sprint(shard))
 	}
 	for _, s := range servers {
@@ -176,7 +176,7 @@ func TestRedisContextIsOverBefore(t *testing.T) {
 // TestRedisNothingIsNotWritten applies a batch that holds nothing, not even a term.
 func TestRedisNothingIsNotWritten(t *testing.T) {
 	server, _, store := newRedis(t)
-	if v, err := store.Apply(t.Context(), breaker.Batch{Shard: 1}); err != nil || v != (breaker.Version{}) {
+	if v, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 1}); err != nil || v != (breakerstore.Version{}) {
 		t.Errorf("Apply: got %v, error %v want zero", v, err)
 	}
 	if got := server.Do(t, "DBSIZE"); got != int64(0) {
@@ -214,10 +214,10 @@ func TestRedisConforms(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
 			storages := 0
-			storetest.Run(t, func(t *testing.T) func() breaker.Store {
+			storetest.Run(t, func(t *testing.T) func() breakerstore.Store {
 				storages++
 				name := fmt.Sprintf("storage {%d}/\x00\xff", storages)
-				return func() breaker.Store { return redisStore(t, redisClient(t, servers...), name) }
+				return func() breakerstore.Store { return redisStore(t, redisClient(t, servers...), name) }
 			})
 		})
 	}
@@ -238,7 +238,7 @@ func TestRedisLosesNoUpdate(t *testing.T) {
 				case err == nil:
 					n++
 					written.Add(1)
-				case errors.Is(err, breaker.ErrConflict):
+				case errors.Is(err, breakerstore.ErrConflict):
 					conflicts.Add(1)
 				default:
 					t.Error(err)
@@ -257,7 +257,7 @@ func TestRedisLosesNoUpdate(t *testing.T) {
 	}
 }
 
-func countUpRedis(t *testing.T, s breaker.Store) error {
+func countUpRedis(t *testing.T, s breakerstore.Store) error {
 	loaded, err := s.Load(t.Context(), []int{4})
 	if err != nil {
 		return err
@@ -266,8 +266,8 @@ func countUpRedis(t *testing.T, s breaker.Store) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Apply(t.Context(), breaker.Batch{
-		Shard: 4, Term: 1, Expect: loaded[0].Version, Changes: []breaker.Change{{ID: redisRecord(4), Data: strconv.AppendInt(nil, int64(n+1), 10)}},
+	_, err = s.Apply(t.Context(), breakerstore.Batch{
+		Shard: 4, Term: 1, Expect: loaded[0].Version, Changes: []breakerstore.Change{{ID: redisRecord(4), Data: strconv.AppendInt(nil, int64(n+1), 10)}},
 	})
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // redisListener is somebody who watches a store.
@@ -20,7 +20,7 @@ type redisListener struct {
 }
 
 // listenToRedis begins to watch, and returns when that has begun: Watch tells of it.
-func listenToRedis(t *testing.T, w breaker.Watcher) *redisListener {
+func listenToRedis(t *testing.T, w breakerstore.Watcher) *redisListener {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l := &redisListener{ended: make(chan error, 1), stop: stop}
@@ -42,7 +42,7 @@ func (l *redisListener) hears(t *testing.T, before int64) {
 }
 
 // wantRedisHears wants that a watcher hears of a change, and ends with its context.
-func wantRedisHears(t *testing.T, w breaker.Watcher, change func()) {
+func wantRedisHears(t *testing.T, w breakerstore.Watcher, change func()) {
 	t.Helper()
 	l := listenToRedis(t, w)
 	before := l.heard.Load()
@@ -80,7 +80,7 @@ func TestRedisWatchIsNoWrite(t *testing.T) {
 	_, _, store := newRedis(t)
 	l := listenToRedis(t, store)
 	before := l.heard.Load()
-	if _, err := store.Apply(t.Context(), breaker.Batch{Shard: 1, Term: 7}); err != nil {
+	if _, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 1, Term: 7}); err != nil {
 		t.Fatal(err)
 	}
 	writeRedis(t, store, 1, "x")

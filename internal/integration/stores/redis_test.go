@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
@@ -63,15 +63,15 @@ func withinRedis(t testing.TB, d time.Duration) context.Context {
 }
 
 // redisRecord is the ID of a record that lies in a shard.
-func redisRecord(shard int) breaker.RecordID {
-	return breaker.RecordID{byte(shard >> 8), byte(shard)}
+func redisRecord(shard int) store.RecordID {
+	return store.RecordID{byte(shard >> 8), byte(shard)}
 }
 
 // writeRedis writes a record with the version that the shard has, and returns the new one.
-func writeRedis(t testing.TB, s breaker.Store, shard int, data string) breaker.Version {
+func writeRedis(t testing.TB, s store.Store, shard int, data string) store.Version {
 	t.Helper()
-	version, err := s.Apply(t.Context(), breaker.Batch{
-		Shard: shard, Expect: readRedis(t, s, shard).Version, Changes: []breaker.Change{{ID: redisRecord(shard), Data: []byte(data)}},
+	version, err := s.Apply(t.Context(), store.Batch{
+		Shard: shard, Expect: readRedis(t, s, shard).Version, Changes: []store.Change{{ID: redisRecord(shard), Data: []byte(data)}},
 	})
 	if err != nil {
 		t.Fatalf("Apply: got error %v want none", err)
@@ -79,7 +79,7 @@ func writeRedis(t testing.TB, s breaker.Store, shard int, data string) breaker.V
 	return version
 }
 
-func readRedis(t testing.TB, s breaker.Store, shard int) breaker.Shard {
+func readRedis(t testing.TB, s store.Store, shard int) store.Shard {
 	t.Helper()
 	loaded, err := s.Load(t.Context(), []int{shard})
 	if err != nil || len(loaded) != 1 {
@@ -88,7 +88,7 @@ func readRedis(t testing.TB, s breaker.Store, shard int) breaker.Shard {
 	return loaded[0]
 }
 
-func wantRedisRecord(t testing.TB, s breaker.Store, shard int, data string) {
+func wantRedisRecord(t testing.TB, s store.Store, shard int, data string) {
 	t.Helper()
 	got := readRedis(t, s, shard)
 	if len(got.Records) != 1 || string(got.Records[0].Data) != data || got.Records[0].ID != redisRecord(shard) {
@@ -97,21 +97,21 @@ func wantRedisRecord(t testing.TB, s breaker.Store, shard int, data string) {
 }
 
 // redisSteps are what is asked of a store, each in its simplest form.
-func redisSteps(s breaker.Store) map[string]func(context.Context) error {
+func redisSteps(s store.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"campaign": func(ctx context.Context) error {
-			_, err := s.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
+			_, err := s.Campaign(ctx, store.Candidate{Owner: "me", TTL: time.Minute})
 			return err
 		},
-		"resign":   func(ctx context.Context) error { return s.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}) },
+		"resign":   func(ctx context.Context) error { return s.Resign(ctx, store.Lease{Owner: "me", Term: 1}) },
 		"versions": func(ctx context.Context) error { _, err := s.Versions(ctx); return err },
 		"load":     func(ctx context.Context) error { _, err := s.Load(ctx, []int{0, 1}); return err },
 		"apply": func(ctx context.Context) error {
-			_, err := s.Apply(ctx, breaker.Batch{Shard: 63, Term: 1, Expect: breaker.Version{}, Changes: []breaker.Change{{Data: []byte("x")}}})
+			_, err := s.Apply(ctx, store.Batch{Shard: 63, Term: 1, Expect: store.Version{}, Changes: []store.Change{{Data: []byte("x")}}})
 			return err
 		},
 		"probe": func(ctx context.Context) error {
-			_, err := s.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}})
+			_, err := s.Probe(ctx, []store.ProbeRequest{{Since: time.Unix(1, 0), Every: time.Minute, Budget: 1, Want: 1}})
 			return err
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
@@ -52,7 +52,7 @@ func (e *engine) survives(t *testing.T, server sqlServer) {
 func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.BreakerConfig) {
 	t.Helper()
 	writer, reader := e.store(t, db, c), e.store(t, readOnly, c) // which finds the tables, and creates nothing
-	change := breaker.Batch{Shard: 1, Changes: []breaker.Change{{Data: []byte("x")}}}
+	change := store.Batch{Shard: 1, Changes: []store.Change{{Data: []byte("x")}}}
 	version, err := writer.Apply(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
@@ -64,13 +64,13 @@ func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.Breake
 		t.Errorf("load: got %v %v want a record", loaded, err)
 	}
 	change.Expect = version
-	if _, err := reader.Apply(t.Context(), change); err == nil || errors.Is(err, breaker.ErrConflict) || errors.Is(err, breaker.ErrFenced) {
+	if _, err := reader.Apply(t.Context(), change); err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrFenced) {
 		t.Errorf("apply: got %v want an error", err)
 	}
-	if _, err := reader.Campaign(t.Context(), breaker.Candidate{Owner: "me", TTL: time.Minute}); err == nil {
+	if _, err := reader.Campaign(t.Context(), store.Candidate{Owner: "me", TTL: time.Minute}); err == nil {
 		t.Error("campaign: got no error")
 	}
-	if _, err := reader.Probe(t.Context(), []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}}); err == nil {
+	if _, err := reader.Probe(t.Context(), []store.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}}); err == nil {
 		t.Error("probe: got no error")
 	}
 	if v, err := writer.Versions(t.Context()); err != nil || v.Shards[1] != version {
@@ -82,11 +82,11 @@ func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.Breake
 func (e *engine) sharesClock(t *testing.T, one, other *sql.DB, c sqlstore.BreakerConfig) {
 	t.Helper()
 	here, there := e.store(t, one, c), e.store(t, other, c)
-	first, err := here.Campaign(t.Context(), breaker.Candidate{Owner: "here", TTL: 10 * time.Minute})
+	first, err := here.Campaign(t.Context(), store.Candidate{Owner: "here", TTL: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := there.Campaign(t.Context(), breaker.Candidate{Owner: "there", TTL: time.Minute})
+	got, err := there.Campaign(t.Context(), store.Candidate{Owner: "there", TTL: time.Minute})
 	if err != nil || got.Owner != "here" || got.Term != first.Term || got.Remaining > 10*time.Minute || got.Remaining <= 0 {
 		t.Errorf("got %+v %v want %+v, a little later", got, err, first)
 	}
@@ -104,9 +104,9 @@ func (e *engine) sharesClock(t *testing.T, one, other *sql.DB, c sqlstore.Breake
 	if d := time.Since(now.Now).Abs(); d > 10*time.Minute { // the server is on this machine
 		t.Errorf("the database says %v, which is %v from now", now.Now, d)
 	}
-	for i, b := range []breaker.Store{here, there, here} {
-		request := breaker.ProbeRequest{Since: now.Now.Add(-time.Minute), Every: 24 * time.Hour, Budget: 5, Want: 2}
-		grants, err := b.Probe(t.Context(), []breaker.ProbeRequest{request})
+	for i, b := range []store.Store{here, there, here} {
+		request := store.ProbeRequest{Since: now.Now.Add(-time.Minute), Every: 24 * time.Hour, Budget: 5, Want: 2}
+		grants, err := b.Probe(t.Context(), []store.ProbeRequest{request})
 		if want := []int{2, 2, 1}[i]; err != nil || grants[0].Granted != want {
 			t.Errorf("got %v %v want %d probes", grants, err, want)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
@@ -91,8 +91,8 @@ func (e *engine) keepsNamesApart(t *testing.T) {
 	}
 	for i, name := range names {
 		b := e.store(t, db, sqlstore.BreakerConfig{Name: name, Prefix: "names_"})
-		change := breaker.Change{Data: fmt.Append(nil, i)}
-		if _, err := b.Apply(t.Context(), breaker.Batch{Changes: []breaker.Change{change}}); err != nil {
+		change := store.Change{Data: fmt.Append(nil, i)}
+		if _, err := b.Apply(t.Context(), store.Batch{Changes: []store.Change{change}}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -108,11 +108,11 @@ func (e *engine) keepsNamesApart(t *testing.T) {
 func (e *engine) endsLeaseOfTheFuture(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "future", Prefix: "future_"})
-	first, err := b.Campaign(t.Context(), breaker.Candidate{Owner: "first", TTL: time.Hour})
+	first, err := b.Campaign(t.Context(), store.Candidate{Owner: "first", TTL: time.Hour})
 	if err != nil || first.Owner != "first" {
 		t.Fatalf("got %v %v want the lease of the first", first, err)
 	}
-	other := breaker.Candidate{Owner: "other", TTL: time.Hour}
+	other := store.Candidate{Owner: "other", TTL: time.Hour}
 	if got, err := b.Campaign(t.Context(), other); err != nil || got.Owner != "first" || got.Term != first.Term {
 		t.Fatalf("got %v %v want that of the first", got, err)
 	}
@@ -129,10 +129,10 @@ func (e *engine) endsLeaseOfTheFuture(t *testing.T) {
 func (e *engine) dropsRecordsOfALostShard(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "lost", Prefix: "lost_"})
-	write := func(expect breaker.Version, id byte) (breaker.Version, error) {
-		return b.Apply(t.Context(), breaker.Batch{Shard: 7, Expect: expect, Changes: []breaker.Change{{ID: breaker.RecordID{id}, Data: []byte{id}}}})
+	write := func(expect store.Version, id byte) (store.Version, error) {
+		return b.Apply(t.Context(), store.Batch{Shard: 7, Expect: expect, Changes: []store.Change{{ID: store.RecordID{id}, Data: []byte{id}}}})
 	}
-	first, err := write(breaker.Version{}, 1)
+	first, err := write(store.Version{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +143,13 @@ func (e *engine) dropsRecordsOfALostShard(t *testing.T) {
 		}
 		return ""
 	})
-	if v, err := b.Versions(t.Context()); err != nil || v.Shards[7] != (breaker.Version{}) {
+	if v, err := b.Versions(t.Context()); err != nil || v.Shards[7] != (store.Version{}) {
 		t.Errorf("lost: got version %v %v want none", v.Shards[7], err)
 	}
-	if _, err := write(first, 2); !errors.Is(err, breaker.ErrConflict) {
+	if _, err := write(first, 2); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("lost: got %v want a conflict", err)
 	}
-	again, err := write(breaker.Version{}, 2)
+	again, err := write(store.Version{}, 2)
 	if err != nil || again.Epoch <= first.Epoch || again.Number != 1 {
 		t.Errorf("begun again: got %v %v want an epoch after %v", again, err, first)
 	}
@@ -162,7 +162,7 @@ func (e *engine) dropsRecordsOfALostShard(t *testing.T) {
 func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "n", Prefix: "foreign_"})
-	if _, err := b.Apply(t.Context(), breaker.Batch{Changes: []breaker.Change{{Data: []byte("good")}}}); err != nil {
+	if _, err := b.Apply(t.Context(), store.Batch{Changes: []store.Change{{Data: []byte("good")}}}); err != nil {
 		t.Fatal(err)
 	}
 	// n is 0x6e. A shard that there is not, and, where the column lets it, a record whose name is too short.
@@ -193,7 +193,7 @@ func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
 		if _, err := b.Load(t.Context(), []int{shard}); err == nil {
 			t.Errorf("load of shard %d: got no error", shard)
 		}
-		if _, err := b.Apply(t.Context(), breaker.Batch{Shard: shard}); err == nil {
+		if _, err := b.Apply(t.Context(), store.Batch{Shard: shard}); err == nil {
 			t.Errorf("apply to shard %d: got no error", shard)
 		}
 	}
@@ -201,14 +201,14 @@ func (e *engine) leavesOutWhatIsNotOurs(t *testing.T) {
 
 func (e *engine) refusesTerms(t *testing.T) {
 	b := e.store(t, e.open(t, e.dsn(t)), sqlstore.BreakerConfig{Name: "terms", Prefix: "terms_"})
-	if _, err := b.Apply(t.Context(), breaker.Batch{Term: 1 << 63}); err == nil || errors.Is(err, breaker.ErrFenced) {
+	if _, err := b.Apply(t.Context(), store.Batch{Term: 1 << 63}); err == nil || errors.Is(err, store.ErrFenced) {
 		t.Errorf("got %v want an error of its own", err)
 	}
-	if _, err := b.Campaign(t.Context(), breaker.Candidate{Owner: strings.Repeat("o", 1025), TTL: time.Minute}); err == nil {
+	if _, err := b.Campaign(t.Context(), store.Candidate{Owner: strings.Repeat("o", 1025), TTL: time.Minute}); err == nil {
 		t.Error("an owner of 1,025 bytes: got no error")
 	}
 	owner := strings.Repeat("\xff", 1024)
-	if l, err := b.Campaign(t.Context(), breaker.Candidate{Owner: owner, TTL: time.Minute}); err != nil || l.Owner != owner {
+	if l, err := b.Campaign(t.Context(), store.Candidate{Owner: owner, TTL: time.Minute}); err != nil || l.Owner != owner {
 		t.Errorf("an owner of 1,024 bytes: got %q %v", l.Owner, err)
 	}
 }
@@ -245,22 +245,22 @@ func (e *engine) losesNoWrite(t *testing.T) {
 }
 
 // sqlCountUp adds a byte to a record so many times, and returns how often somebody else was quicker.
-func sqlCountUp(t *testing.T, b breaker.Store, shard, times int) (conflicts int) {
+func sqlCountUp(t *testing.T, b store.Store, shard, times int) (conflicts int) {
 	for times > 0 && t.Context().Err() == nil {
 		loaded, err := b.Load(t.Context(), []int{shard})
 		if err != nil {
 			t.Error(err)
 			return conflicts
 		}
-		change := breaker.Change{Data: []byte{'.'}}
+		change := store.Change{Data: []byte{'.'}}
 		if len(loaded[0].Records) > 0 {
 			change.Data = append(change.Data, loaded[0].Records[0].Data...)
 		}
-		_, err = b.Apply(t.Context(), breaker.Batch{Shard: shard, Expect: loaded[0].Version, Changes: []breaker.Change{change}})
+		_, err = b.Apply(t.Context(), store.Batch{Shard: shard, Expect: loaded[0].Version, Changes: []store.Change{change}})
 		switch {
 		case err == nil:
 			times--
-		case errors.Is(err, breaker.ErrConflict):
+		case errors.Is(err, store.ErrConflict):
 			conflicts++
 		default:
 			t.Error(err)
@@ -273,7 +273,7 @@ func sqlCountUp(t *testing.T, b breaker.Store, shard, times int) (conflicts int)
 func (e *engine) deletesOldProbes(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "sweep", Prefix: "sweep_"})
-	requests := []breaker.ProbeRequest{
+	requests := []store.ProbeRequest{
 		{Generation: 1, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
 		{Generation: 2, Since: time.Now().Add(-time.Hour), Every: time.Hour * 24, Budget: 5, Want: 3},
 	}
@@ -283,7 +283,7 @@ func (e *engine) deletesOldProbes(t *testing.T) {
 	if _, err := db.Exec("UPDATE sweep_breaker_probe SET ends_us = 1 WHERE generation = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Campaign(t.Context(), breaker.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
+	if _, err := b.Campaign(t.Context(), store.Candidate{Owner: "leader", TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	var left, generation int
@@ -300,10 +300,10 @@ func (e *engine) deletesOldProbes(t *testing.T) {
 func (e *engine) countsLateProbes(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "late", Prefix: "late_"})
-	request := breaker.ProbeRequest{Generation: 1, Since: time.Now().Add(-time.Hour), Every: 24 * time.Hour, Budget: 5, Want: 2}
+	request := store.ProbeRequest{Generation: 1, Since: time.Now().Add(-time.Hour), Every: 24 * time.Hour, Budget: 5, Want: 2}
 	grant := func(want int) {
 		t.Helper()
-		got, err := b.Probe(t.Context(), []breaker.ProbeRequest{request})
+		got, err := b.Probe(t.Context(), []store.ProbeRequest{request})
 		if err != nil || got[0].Granted != want {
 			t.Errorf("got %v %v want %d", got, err, want)
 		}

@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
@@ -68,10 +68,10 @@ func (e *engine) store(t testing.TB, db *sql.DB, c sqlstore.BreakerConfig) *sqls
 }
 
 // fresh returns a func that gives handles on storage that nobody has used, each with a pool of its own.
-func (e *engine) fresh(t *testing.T) func() breaker.Store {
+func (e *engine) fresh(t *testing.T) func() store.Store {
 	dsn := e.dsn(t)
 	name := fmt.Sprintf("a breaker's 'name' %d \x00\xff;--\"`%%?$1", e.last.Add(1))
-	return func() breaker.Store { return e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name}) }
+	return func() store.Store { return e.store(t, e.open(t, dsn), sqlstore.BreakerConfig{Name: name}) }
 }
 
 // sqliteFile returns how to open a file that any number of processes share.
@@ -85,15 +85,15 @@ func newSQLite() *engine {
 }
 
 // sqlSteps are all that a store does, each once.
-func sqlSteps(ctx context.Context, b breaker.Store) map[string]error {
-	_, campaign := b.Campaign(ctx, breaker.Candidate{Owner: "me", TTL: time.Minute})
+func sqlSteps(ctx context.Context, b store.Store) map[string]error {
+	_, campaign := b.Campaign(ctx, store.Candidate{Owner: "me", TTL: time.Minute})
 	_, versions := b.Versions(ctx)
 	_, load := b.Load(ctx, []int{0, 63})
-	_, apply := b.Apply(ctx, breaker.Batch{Shard: 5, Changes: []breaker.Change{{Data: []byte("x")}}})
-	_, probe := b.Probe(ctx, []breaker.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}})
+	_, apply := b.Apply(ctx, store.Batch{Shard: 5, Changes: []store.Change{{Data: []byte("x")}}})
+	_, probe := b.Probe(ctx, []store.ProbeRequest{{Since: time.Unix(0, 0), Every: time.Hour, Budget: 1, Want: 1}})
 	return map[string]error{
 		"campaign": campaign, "versions": versions, "load": load, "apply": apply, "probe": probe,
-		"resign": b.Resign(ctx, breaker.Lease{Owner: "me", Term: 1}),
+		"resign": b.Resign(ctx, store.Lease{Owner: "me", Term: 1}),
 	}
 }
 
@@ -119,7 +119,7 @@ func sqlFailsInTime(t *testing.T, what string, steps func(context.Context) map[s
 }
 
 // sqlWorksAgain waits until the store answers.
-func sqlWorksAgain(t *testing.T, b breaker.Store) {
+func sqlWorksAgain(t *testing.T, b store.Store) {
 	t.Helper()
 	program.Eventually(t, "the store answers", func() string {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -130,7 +130,7 @@ func sqlWorksAgain(t *testing.T, b breaker.Store) {
 		return ""
 	})
 	for step, err := range sqlSteps(t.Context(), b) {
-		if err != nil && !errors.Is(err, breaker.ErrConflict) {
+		if err != nil && !errors.Is(err, store.ErrConflict) {
 			t.Errorf("afterwards: %s: %v", step, err)
 		}
 	}

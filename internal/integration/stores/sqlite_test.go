@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
@@ -126,14 +126,14 @@ func holdLock(t *testing.T, db *sql.DB) *sql.Tx {
 func (e *engine) isFull(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "b"})
-	small := breaker.Batch{Changes: []breaker.Change{{ID: breaker.RecordID{1}, Data: []byte("small")}}}
+	small := store.Batch{Changes: []store.Change{{ID: store.RecordID{1}, Data: []byte("small")}}}
 	version, err := b.Apply(t.Context(), small)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.exec(t, db, "PRAGMA max_page_count = 30")
-	large := breaker.Batch{Expect: version, Changes: []breaker.Change{
-		{ID: breaker.RecordID{1}, Data: []byte("other")}, {ID: breaker.RecordID{2}, Data: make([]byte, 1<<20)},
+	large := store.Batch{Expect: version, Changes: []store.Change{
+		{ID: store.RecordID{1}, Data: []byte("other")}, {ID: store.RecordID{2}, Data: make([]byte, 1<<20)},
 	}}
 	if _, err := b.Apply(t.Context(), large); err == nil {
 		t.Fatal("got no error")

@@ -3,7 +3,7 @@ package storetest
 import (
 	"fmt"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func batchCases() []testCase {
@@ -27,17 +27,17 @@ func batchMixes(r *rig) {
 // batchDeletesNothing does not care whether that counts as a write, if only Apply tells the truth.
 func batchDeletesNothing(r *rig) {
 	const shard = 22
-	v := r.apply(r.store, breaker.Batch{Shard: shard, Changes: []breaker.Change{drop(shard, 1)}})
+	v := r.apply(r.store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
 	r.expectVersion(r.handle(), shard, v)
-	v = r.apply(r.store, breaker.Batch{Shard: shard, Expect: v, Changes: []breaker.Change{put(shard, 1, "x")}})
-	v = r.apply(r.store, breaker.Batch{Shard: shard, Expect: v, Changes: []breaker.Change{drop(shard, 2), drop(shard, 3)}})
+	v = r.apply(r.store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, 1, "x")}})
+	v = r.apply(r.store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{drop(shard, 2), drop(shard, 3)}})
 	r.expectVersion(r.handle(), shard, v)
 	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
 func batchIsLarge(r *rig) {
 	const shard, size = 23, 500
-	var changes, deletions []breaker.Change
+	var changes, deletions []store.Change
 	want := map[int]string{}
 	for n := range size {
 		want[n] = fmt.Sprintf("record %d", n)
@@ -63,33 +63,33 @@ func batchIsLarge(r *rig) {
 
 func batchConflicts(r *rig) {
 	const shard = 24
-	changes := []breaker.Change{put(shard, 1, "lost"), drop(shard, 2), put(shard, 3, "lost")}
-	refuse := func(expect breaker.Version, why string) {
+	changes := []store.Change{put(shard, 1, "lost"), drop(shard, 2), put(shard, 3, "lost")}
+	refuse := func(expect store.Version, why string) {
 		r.Helper()
 		for term := range uint64(2) {
-			r.refuse(r.store, breaker.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, breaker.ErrConflict, why)
-			r.refuse(r.store, breaker.Batch{Shard: shard, Term: 100 * term, Expect: expect}, breaker.ErrConflict, why+", also for a batch without changes")
+			r.refuse(r.store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
+			r.refuse(r.store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
 		}
 	}
-	refuse(breaker.Version{Epoch: 1, Number: 1}, "the shard was never written")
+	refuse(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
 	first := r.write(r.store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
-	refuse(breaker.Version{}, "the shard has been written")
+	refuse(store.Version{}, "the shard has been written")
 	second := r.write(r.handle(), shard, put(shard, 1, "three"))
 	refuse(first, "another handle has written since")
-	refuse(breaker.Version{}, "the shard has been written")
-	refuse(breaker.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
-	refuse(breaker.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
-	refuse(breaker.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
-	refuse(breaker.Version{Number: second.Number}, "the epoch is missing")
+	refuse(store.Version{}, "the shard has been written")
+	refuse(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
+	refuse(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
+	refuse(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
+	refuse(store.Version{Number: second.Number}, "the epoch is missing")
 	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "three", 2: "two"}))
 }
 
 func conflictLeavesNoTerm(r *rig) {
 	const shard = 25
 	v := r.write(r.store, shard, put(shard, 1, "x"))
-	r.refuse(r.store, breaker.Batch{Shard: shard, Term: 200, Changes: []breaker.Change{put(shard, 1, "y")}}, breaker.ErrConflict,
+	r.refuse(r.store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
 		"the shard has been written")
-	if _, err := r.tryApply(r.store, breaker.Batch{Shard: shard, Term: 100, Expect: v, Changes: []breaker.Change{put(shard, 1, "z")}}); err != nil {
+	if _, err := r.tryApply(r.store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
 		r.Errorf("Apply with term 100 after a batch with term 200 was a conflict: got error %v, want none: of a batch in conflict nothing is written, its term neither", err)
 	}
 }

@@ -6,25 +6,25 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func loadFaults() []fault {
 	return []fault{
-		{"mixes up the shards it was asked for", []string{"load/any shards in any order"}, changedLoad(func(asked []int, loaded []breaker.Shard) []breaker.Shard {
-			slices.SortFunc(loaded, func(a, b breaker.Shard) int { return a.Index - b.Index })
+		{"mixes up the shards it was asked for", []string{"load/any shards in any order"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
+			slices.SortFunc(loaded, func(a, b store.Shard) int { return a.Index - b.Index })
 			for i := range loaded {
 				loaded[i].Index = asked[i]
 			}
 			return loaded
 		})},
-		{"takes none for all", []string{"load/none"}, loading(func(ctx context.Context, b *broken, shards []int) ([]breaker.Shard, error) {
+		{"takes none for all", []string{"load/none"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
 			if len(shards) == 0 {
 				shards = allShards()
 			}
 			return b.MemoryStore.Load(ctx, shards)
 		})},
-		{"joins a shard with itself", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []breaker.Shard) []breaker.Shard {
+		{"joins a shard with itself", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
 			for i, s := range loaded {
 				if slices.Contains(asked[:i], s.Index) {
 					loaded[i].Records = slices.Concat(s.Records, s.Records)
@@ -32,29 +32,29 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"leaves out shards that hold nothing", []string{"load/shards that hold nothing", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []breaker.Shard) []breaker.Shard {
-			return slices.DeleteFunc(loaded, func(s breaker.Shard) bool { return len(s.Records) == 0 })
+		{"leaves out shards that hold nothing", []string{"load/shards that hold nothing", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
+			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
 		})},
 		{
 			"forgets deletes",
 			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes at once", "version/goes on after everything is deleted"},
-			changedBatch(func(batch *breaker.Batch) {
-				batch.Changes = slices.DeleteFunc(batch.Changes, func(c breaker.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
+			changedBatch(func(batch *store.Batch) {
+				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
 			}),
 		},
 	}
 }
 
-func changedLoad(change func([]int, []breaker.Shard) []breaker.Shard) opener {
-	return loading(func(ctx context.Context, b *broken, shards []int) ([]breaker.Shard, error) {
+func changedLoad(change func([]int, []store.Shard) []store.Shard) opener {
+	return loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
 		loaded, err := b.MemoryStore.Load(ctx, shards)
 		return change(shards, loaded), err
 	})
 }
 
 // changedBatch changes what is written. It gets changes that it may change.
-func changedBatch(change func(*breaker.Batch)) opener {
-	return applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+func changedBatch(change func(*store.Batch)) opener {
+	return applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 		batch.Changes = slices.Clone(batch.Changes)
 		change(&batch)
 		return b.MemoryStore.Apply(ctx, batch)
@@ -62,7 +62,7 @@ func changedBatch(change func(*breaker.Batch)) opener {
 }
 
 func changedData(change func([]byte) []byte) opener {
-	return changedBatch(func(batch *breaker.Batch) {
+	return changedBatch(func(batch *store.Batch) {
 		for i, c := range batch.Changes {
 			if c.Data != nil {
 				batch.Changes[i].Data = change(c.Data)
@@ -72,7 +72,7 @@ func changedData(change func([]byte) []byte) opener {
 }
 
 func changedID(change func(id []byte)) opener {
-	return changedBatch(func(batch *breaker.Batch) {
+	return changedBatch(func(batch *store.Batch) {
 		for i := range batch.Changes {
 			change(batch.Changes[i].ID[:])
 		}
@@ -102,7 +102,7 @@ func batchFaults() []fault {
 		{
 			"does not replace",
 			[]string{"batch/creates, replaces and deletes at once", "data/comes back as it was written"},
-			applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+			applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 				there := b.records(batch.Shard)
 				batch.Changes = slices.Clone(batch.Changes)
 				for i, c := range batch.Changes {
@@ -113,54 +113,54 @@ func batchFaults() []fault {
 				return b.MemoryStore.Apply(ctx, batch)
 			}),
 		},
-		{"cannot delete what is not there", []string{"batch/deletes what is not there"}, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+		{"cannot delete what is not there", []string{"batch/deletes what is not there"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			for _, c := range batch.Changes {
 				if _, ok := b.records(batch.Shard)[c.ID]; !ok && c.Data == nil {
-					return breaker.Version{}, errBroken
+					return store.Version{}, errBroken
 				}
 			}
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
-		{"writes no more than 100 changes", []string{"batch/has 500 changes"}, changedBatch(func(batch *breaker.Batch) {
+		{"writes no more than 100 changes", []string{"batch/has 500 changes"}, changedBatch(func(batch *store.Batch) {
 			batch.Changes = batch.Changes[:min(len(batch.Changes), 100)]
 		})},
-		{"writes half a batch in conflict", []string{conflict}, afterApply(func(ctx context.Context, b *broken, batch breaker.Batch, err error) error {
-			if errors.Is(err, breaker.ErrConflict) && len(batch.Changes) > 1 {
+		{"writes half a batch in conflict", []string{conflict}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
+			if errors.Is(err, store.ErrConflict) && len(batch.Changes) > 1 {
 				batch.Expect, batch.Changes = b.version(batch.Shard), batch.Changes[:1]
 				_, _ = b.MemoryStore.Apply(ctx, batch)
 			}
 			return err
 		})},
-		{"has errors of its own", []string{conflict, "fence/stops lower terms"}, afterApply(func(_ context.Context, _ *broken, _ breaker.Batch, err error) error {
+		{"has errors of its own", []string{conflict, "fence/stops lower terms"}, afterApply(func(_ context.Context, _ *broken, _ store.Batch, err error) error {
 			if err != nil {
 				return errBroken
 			}
 			return nil
 		})},
-		{"leaves a term in conflict", []string{"batch/in conflict leaves no term"}, afterApply(func(ctx context.Context, b *broken, batch breaker.Batch, err error) error {
-			if errors.Is(err, breaker.ErrConflict) {
-				_, _ = b.MemoryStore.Apply(ctx, breaker.Batch{Shard: batch.Shard, Term: batch.Term, Expect: b.version(batch.Shard)})
+		{"leaves a term in conflict", []string{"batch/in conflict leaves no term"}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
+			if errors.Is(err, store.ErrConflict) {
+				_, _ = b.MemoryStore.Apply(ctx, store.Batch{Shard: batch.Shard, Term: batch.Term, Expect: b.version(batch.Shard)})
 			}
 			return err
 		})},
-		{"writes into the next shard too", []string{"batch/changes one shard only"}, afterApply(func(ctx context.Context, b *broken, batch breaker.Batch, err error) error {
-			next := (batch.Shard + 1) % breaker.NumShards
-			_, _ = b.MemoryStore.Apply(ctx, breaker.Batch{Shard: next, Expect: b.version(next), Changes: batch.Changes})
+		{"writes into the next shard too", []string{"batch/changes one shard only"}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
+			next := (batch.Shard + 1) % store.NumShards
+			_, _ = b.MemoryStore.Apply(ctx, store.Batch{Shard: next, Expect: b.version(next), Changes: batch.Changes})
 			return err
 		})},
 	}
 }
 
 // afterApply does something after each Apply, and changes its error.
-func afterApply(do func(context.Context, *broken, breaker.Batch, error) error) opener {
-	return applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+func afterApply(do func(context.Context, *broken, store.Batch, error) error) opener {
+	return applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 		v, err := b.MemoryStore.Apply(ctx, batch)
 		return v, do(ctx, b, batch, err)
 	})
 }
 
 // records returns what a shard holds.
-func (b *broken) records(shard int) map[breaker.RecordID][]byte {
+func (b *broken) records(shard int) map[store.RecordID][]byte {
 	loaded, _ := b.MemoryStore.Load(context.Background(), []int{shard})
 	return contents(loaded[0])
 }

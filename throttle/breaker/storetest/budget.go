@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func budgetCases() []testCase {
@@ -52,7 +52,7 @@ func budgetInBatches(r *rig) {
 		random := rand.New(rand.NewPCG(8, uint64(i)))
 		for range asks {
 			order := random.Perm(records)
-			requests := make([]breaker.ProbeRequest, records)
+			requests := make([]store.ProbeRequest, records)
 			for j, n := range order {
 				requests[j] = base
 				requests[j].ID, requests[j].Budget, requests[j].Want = idIn(n, n), budget, 1+n%2

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // campaign lets the owner campaign, and wants an answer.
-func (r *rig) campaign(s breaker.Store, owner string, ttl time.Duration) breaker.Lease {
+func (r *rig) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
 	r.Helper()
 	l, err := r.tryCampaign(s, owner, ttl)
 	r.must(err, "Campaign of %q for %v", owner, ttl)
 	return l
 }
 
-func (r *rig) tryCampaign(s breaker.Store, owner string, ttl time.Duration) (l breaker.Lease, err error) {
+func (r *rig) tryCampaign(s store.Store, owner string, ttl time.Duration) (l store.Lease, err error) {
 	err = r.within(func(ctx context.Context) (err error) {
-		l, err = s.Campaign(ctx, breaker.Candidate{Owner: owner, TTL: ttl})
+		l, err = s.Campaign(ctx, store.Candidate{Owner: owner, TTL: ttl})
 		return err
 	})
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *rig) tryCampaign(s breaker.Store, owner string, ttl time.Duration) (l b
 }
 
 // checkLease wants a lease that somebody holds, and that is no longer than the one who was given it asked for.
-func checkLease(l breaker.Lease, owner string, ttl time.Duration) error {
+func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 	switch {
 	case l.Owner == "" || l.Term == 0:
 		return breach("got owner %q, term %d, want the lease that holds now, which has both", l.Owner, l.Term)
@@ -41,21 +41,21 @@ func checkLease(l breaker.Lease, owner string, ttl time.Duration) error {
 }
 
 // resign ends a lease, and wants no error.
-func (r *rig) resign(s breaker.Store, l breaker.Lease) {
+func (r *rig) resign(s store.Store, l store.Lease) {
 	r.Helper()
 	err := r.within(func(ctx context.Context) error { return s.Resign(ctx, l) })
 	r.must(err, "Resign of %q, term %d", l.Owner, l.Term)
 }
 
 // versions reads the versions of all shards, and wants no error.
-func (r *rig) versions(s breaker.Store) breaker.Versions {
+func (r *rig) versions(s store.Store) store.Versions {
 	r.Helper()
 	v, err := r.tryVersions(s)
 	r.must(err, "Versions")
 	return v
 }
 
-func (r *rig) tryVersions(s breaker.Store) (v breaker.Versions, err error) {
+func (r *rig) tryVersions(s store.Store) (v store.Versions, err error) {
 	err = r.within(func(ctx context.Context) (err error) {
 		v, err = s.Versions(ctx)
 		return err
@@ -64,15 +64,15 @@ func (r *rig) tryVersions(s breaker.Store) (v breaker.Versions, err error) {
 }
 
 // load reads shards, and wants those that it asked for.
-func (r *rig) load(s breaker.Store, shards ...int) map[int]breaker.Shard {
+func (r *rig) load(s store.Store, shards ...int) map[int]store.Shard {
 	r.Helper()
 	loaded, err := r.tryLoad(s, shards...)
 	r.must(err, "Load(%v)", shards)
 	return loaded
 }
 
-func (r *rig) tryLoad(s breaker.Store, shards ...int) (map[int]breaker.Shard, error) {
-	var loaded []breaker.Shard
+func (r *rig) tryLoad(s store.Store, shards ...int) (map[int]store.Shard, error) {
+	var loaded []store.Shard
 	err := r.within(func(ctx context.Context) (err error) {
 		loaded, err = s.Load(ctx, shards)
 		return err
@@ -84,20 +84,20 @@ func (r *rig) tryLoad(s breaker.Store, shards ...int) (map[int]breaker.Shard, er
 }
 
 // shard reads one shard.
-func (r *rig) shard(s breaker.Store, i int) breaker.Shard {
+func (r *rig) shard(s store.Store, i int) store.Shard {
 	r.Helper()
 	return r.load(s, i)[i]
 }
 
 // apply writes a batch, and wants it written.
-func (r *rig) apply(s breaker.Store, b breaker.Batch) breaker.Version {
+func (r *rig) apply(s store.Store, b store.Batch) store.Version {
 	r.Helper()
 	v, err := r.tryApply(s, b)
 	r.must(err, "Apply to shard %d, term %d, expecting %+v, %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
 	return v
 }
 
-func (r *rig) tryApply(s breaker.Store, b breaker.Batch) (v breaker.Version, err error) {
+func (r *rig) tryApply(s store.Store, b store.Batch) (v store.Version, err error) {
 	err = r.within(func(ctx context.Context) (err error) {
 		v, err = s.Apply(ctx, b)
 		return err
@@ -106,13 +106,13 @@ func (r *rig) tryApply(s breaker.Store, b breaker.Batch) (v breaker.Version, err
 }
 
 // write makes changes to a shard as it is now, and returns its new version.
-func (r *rig) write(s breaker.Store, shard int, changes ...breaker.Change) breaker.Version {
+func (r *rig) write(s store.Store, shard int, changes ...store.Change) store.Version {
 	r.Helper()
-	return r.apply(s, breaker.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
+	return r.apply(s, store.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
 }
 
 // refuse wants a batch to be refused with that error, and the shard to stay as it is.
-func (r *rig) refuse(s breaker.Store, b breaker.Batch, want error, why string) {
+func (r *rig) refuse(s store.Store, b store.Batch, want error, why string) {
 	r.Helper()
 	before := r.shard(s, b.Shard)
 	if _, err := r.tryApply(s, b); !errors.Is(err, want) {
@@ -127,14 +127,14 @@ func (r *rig) refuse(s breaker.Store, b breaker.Batch, want error, why string) {
 }
 
 // probes asks for several grants, and wants as many answers.
-func (r *rig) probes(s breaker.Store, requests ...breaker.ProbeRequest) []breaker.ProbeGrant {
+func (r *rig) probes(s store.Store, requests ...store.ProbeRequest) []store.ProbeGrant {
 	r.Helper()
 	grants, err := r.tryProbes(s, requests...)
 	r.must(err, "Probe of %d requests", len(requests))
 	return grants
 }
 
-func (r *rig) tryProbes(s breaker.Store, requests ...breaker.ProbeRequest) (grants []breaker.ProbeGrant, err error) {
+func (r *rig) tryProbes(s store.Store, requests ...store.ProbeRequest) (grants []store.ProbeGrant, err error) {
 	err = r.within(func(ctx context.Context) (err error) {
 		grants, err = s.Probe(ctx, requests)
 		return err
@@ -146,7 +146,7 @@ func (r *rig) tryProbes(s breaker.Store, requests ...breaker.ProbeRequest) (gran
 }
 
 // probe asks for one grant.
-func (r *rig) probe(s breaker.Store, request breaker.ProbeRequest) breaker.ProbeGrant {
+func (r *rig) probe(s store.Store, request store.ProbeRequest) store.ProbeGrant {
 	r.Helper()
 	return r.probes(s, request)[0]
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func contextCases() []testCase {
@@ -32,33 +32,33 @@ func overdue(parent context.Context) context.Context {
 // method is a call of one of the store's methods.
 type method struct {
 	name string
-	call func(context.Context, breaker.Store) error
+	call func(context.Context, store.Store) error
 }
 
 // methods are all that take a context and return soon.
-func methods(q breaker.ProbeRequest) []method {
+func methods(q store.ProbeRequest) []method {
 	return []method{
-		{"Campaign", func(ctx context.Context, s breaker.Store) error {
-			_, err := s.Campaign(ctx, breaker.Candidate{Owner: "late", TTL: long})
+		{"Campaign", func(ctx context.Context, s store.Store) error {
+			_, err := s.Campaign(ctx, store.Candidate{Owner: "late", TTL: long})
 			return err
 		}},
-		{"Resign", func(ctx context.Context, s breaker.Store) error {
-			return s.Resign(ctx, breaker.Lease{Owner: "nobody", Term: 1})
+		{"Resign", func(ctx context.Context, s store.Store) error {
+			return s.Resign(ctx, store.Lease{Owner: "nobody", Term: 1})
 		}},
-		{"Versions", func(ctx context.Context, s breaker.Store) error {
+		{"Versions", func(ctx context.Context, s store.Store) error {
 			_, err := s.Versions(ctx)
 			return err
 		}},
-		{"Load", func(ctx context.Context, s breaker.Store) error {
+		{"Load", func(ctx context.Context, s store.Store) error {
 			_, err := s.Load(ctx, []int{0, 1})
 			return err
 		}},
-		{"Apply", func(ctx context.Context, s breaker.Store) error {
-			_, err := s.Apply(ctx, batch(1, 99, breaker.Version{}, "late"))
+		{"Apply", func(ctx context.Context, s store.Store) error {
+			_, err := s.Apply(ctx, batch(1, 99, store.Version{}, "late"))
 			return err
 		}},
-		{"Probe", func(ctx context.Context, s breaker.Store) error {
-			_, err := s.Probe(ctx, []breaker.ProbeRequest{q})
+		{"Probe", func(ctx context.Context, s store.Store) error {
+			_, err := s.Probe(ctx, []store.ProbeRequest{q})
 			return err
 		}},
 	}
@@ -91,9 +91,9 @@ func (r *rig) endedContext(ctx context.Context) {
 	if l := r.campaign(r.store, "alive", long); l.Owner != "alive" {
 		r.Errorf("Campaign after one whose context was over: got owner %q, want %q: that must have changed nothing", l.Owner, "alive")
 	}
-	r.expectVersion(r.store, 1, breaker.Version{})
+	r.expectVersion(r.store, 1, store.Version{})
 	r.expectRecords(r.shard(r.store, 1), nil)
-	if _, err := r.tryApply(r.store, batch(1, 98, breaker.Version{}, "alive")); err != nil {
+	if _, err := r.tryApply(r.store, batch(1, 98, store.Version{}, "alive")); err != nil {
 		r.Errorf("Apply with term 98 after one with term 99 whose context was over: got error %v, want none: that must have left no term", err)
 	}
 	r.take("Probe after one whose context was over", r.store, q, q.Budget)
@@ -122,7 +122,7 @@ func canceledMeanwhile(r *rig) {
 		switch {
 		case err == nil:
 			acknowledged++
-		case errors.Is(err, breaker.ErrConflict) && unknown == 0, errors.Is(err, breaker.ErrFenced):
+		case errors.Is(err, store.ErrConflict) && unknown == 0, errors.Is(err, store.ErrFenced):
 			r.Fatalf("Apply by the only writer, whose context was canceled meanwhile: got error %v, want none or that of the context", err)
 		default:
 			unknown++
@@ -134,10 +134,10 @@ func canceledMeanwhile(r *rig) {
 			acknowledged, unknown, got, acknowledged, acknowledged+unknown)
 	}
 	r.until("a canceled write is still under way", func() bool { // which may end between the look at the shard and the next write
-		_, err := r.tryApply(r.store, breaker.Batch{
-			Shard: shard, Expect: r.shard(r.store, shard).Version, Changes: []breaker.Change{put(shard, 1, "still works")},
+		_, err := r.tryApply(r.store, store.Batch{
+			Shard: shard, Expect: r.shard(r.store, shard).Version, Changes: []store.Change{put(shard, 1, "still works")},
 		})
-		if !errors.Is(err, breaker.ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			r.must(err, "Apply after others were canceled")
 		}
 		return err == nil

@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func contextFaults() []fault {
 	both, meanwhile := []string{"context/canceled before", "context/past its deadline"}, []string{"context/canceled meanwhile"}
 	return append([]fault{
 		{"hangs when the context is over", both, releasing(func(b *broken, released <-chan struct{}) {
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if ctx.Err() != nil {
 					<-released
 				}
 				return b.MemoryStore.Load(ctx, shards)
 			}
 		})},
-		{"acknowledges what was canceled", meanwhile, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+		{"acknowledges what was canceled", meanwhile, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			<-time.After(time.Millisecond)
 			if ctx.Err() != nil {
 				return batch.Expect, nil
@@ -29,7 +29,7 @@ func contextFaults() []fault {
 		})},
 		{"takes an answer for that to another question", meanwhile, shared(func(b *broken) {
 			var late atomic.Bool
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				select {
 				case <-time.After(time.Millisecond):
 				case <-ctx.Done():
@@ -55,12 +55,12 @@ func deafFaults(found []string) []fault {
 		"Apply":    func(b *broken, end func(context.Context) error) { b.apply = deaf(b.apply, end) },
 		"Probe":    func(b *broken, end func(context.Context) error) { b.probe = deaf(b.probe, end) },
 		"Resign": func(b *broken, _ func(context.Context) error) {
-			b.resign = func(ctx context.Context, l breaker.Lease) error {
+			b.resign = func(ctx context.Context, l store.Lease) error {
 				return b.MemoryStore.Resign(context.WithoutCancel(ctx), l)
 			}
 		},
 		"Versions": func(b *broken, _ func(context.Context) error) {
-			b.versions = func(ctx context.Context) (breaker.Versions, error) {
+			b.versions = func(ctx context.Context) (store.Versions, error) {
 				return b.MemoryStore.Versions(context.WithoutCancel(ctx))
 			}
 		},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func dataCases() []testCase {
@@ -69,7 +69,7 @@ func dataIsLarge(r *rig) {
 		data[i] = byte(random.Uint32())
 	}
 	id := idIn(shard, 1)
-	r.write(r.store, shard, breaker.Change{ID: id, Data: data}, put(shard, 2, "small"))
+	r.write(r.store, shard, store.Change{ID: id, Data: data}, put(shard, 2, "small"))
 	want := texts(shard, map[int]string{2: "small"})
 	want[id] = data
 	r.expectRecords(r.shard(r.handle(), shard), want)
@@ -77,18 +77,18 @@ func dataIsLarge(r *rig) {
 
 // namesOfAnyBytes has names of 32 times the same byte, 0x00 to 0xFF, each in its shard.
 func namesOfAnyBytes(r *rig) {
-	want := map[int]map[breaker.RecordID][]byte{}
+	want := map[int]map[store.RecordID][]byte{}
 	for b := range 256 {
-		var id breaker.RecordID
+		var id store.RecordID
 		for i := range id {
 			id[i] = byte(b)
 		}
 		shard := id.Shard()
 		if want[shard] == nil {
-			want[shard] = map[breaker.RecordID][]byte{}
+			want[shard] = map[store.RecordID][]byte{}
 		}
 		want[shard][id] = []byte{byte(b)}
-		r.write(r.store, shard, breaker.Change{ID: id, Data: []byte{byte(b)}})
+		r.write(r.store, shard, store.Change{ID: id, Data: []byte{byte(b)}})
 	}
 	for i, s := range r.load(r.handle(), allShards()...) {
 		r.expectRecords(s, want[i])
@@ -98,22 +98,22 @@ func namesOfAnyBytes(r *rig) {
 // namesDiffer has names that are equal to a store which cuts, pads, trims or folds them.
 func namesDiffer(r *rig) {
 	const shard = 1
-	var changes []breaker.Change
-	want := map[breaker.RecordID][]byte{}
-	for i := 2; i < len(breaker.RecordID{}); i++ {
+	var changes []store.Change
+	want := map[store.RecordID][]byte{}
+	for i := 2; i < len(store.RecordID{}); i++ {
 		for _, b := range []byte{0x00, ' ', 'a', 'A', 0xe4, 0xff} {
-			id := breaker.RecordID{0, shard, 2: 'k'}
+			id := store.RecordID{0, shard, 2: 'k'}
 			id[i] = b
 			if _, ok := want[id]; !ok {
 				want[id] = []byte{byte(i), b}
-				changes = append(changes, breaker.Change{ID: id, Data: want[id]})
+				changes = append(changes, store.Change{ID: id, Data: want[id]})
 			}
 		}
 	}
 	r.write(r.store, shard, changes...)
 	r.expectRecords(r.shard(r.handle(), shard), want)
-	id := breaker.RecordID{0, shard, 2: 'k', 31: 'a'}
+	id := store.RecordID{0, shard, 2: 'k', 31: 'a'}
 	delete(want, id)
-	r.write(r.store, shard, breaker.Change{ID: id})
+	r.write(r.store, shard, store.Change{ID: id})
 	r.expectRecords(r.shard(r.handle(), shard), want)
 }

@@ -1,10 +1,10 @@
-// Package storetest tells whether a [breaker.Store] keeps its promises: it is the suite that every store of this house has to
+// Package storetest tells whether a [store.Store] keeps its promises: it is the suite that every store of this house has to
 // pass, for those who write one of their own.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) func() breaker.Store {
+//		storetest.Run(t, func(t *testing.T) func() store.Store {
 //			db := openEmptyDatabase(t)
-//			return func() breaker.Store { return mystore.New(db) }
+//			return func() store.Store { return mystore.New(db) }
 //		})
 //	}
 //
@@ -20,10 +20,10 @@
 //
 // # What it asks for
 //
-// What the comments of [breaker.Store] and of its types promise, to the letter. In particular:
+// What the comments of [store.Store] and of its types promise, to the letter. In particular:
 //
 //   - A store returns no error for what is only a contest, such as a deadlock, a failed serialization or a key that another one has
-//     just inserted. It tries again, or calls it [breaker.ErrConflict].
+//     just inserted. It tries again, or calls it [store.ErrConflict].
 //   - A batch that is both fenced and in conflict is fenced.
 //   - Owners of leases are compared byte by byte, and no byte of a record or of its name is special.
 //   - Two requests for one record may stand in the same batch of probes, and share a budget.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func electionCases() []testCase {
@@ -23,9 +23,9 @@ const candidates = 16
 func oneWins(r *rig) {
 	const rounds = 20
 	stores := r.handles(4)
-	var last breaker.Lease
+	var last store.Lease
 	for round := range rounds {
-		seen := make([]breaker.Lease, candidates)
+		seen := make([]store.Lease, candidates)
 		r.together(candidates, func(i int) (err error) {
 			seen[i], err = r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), long)
 			return err
@@ -46,7 +46,7 @@ func oneWins(r *rig) {
 
 // reign is a time on the local clock in which a lease held for certain: from after the answer until the remaining time after the question.
 type reign struct {
-	lease    breaker.Lease
+	lease    store.Lease
 	from, to time.Time
 }
 
@@ -66,7 +66,7 @@ func (c *chronicle) newestTerm() uint64 {
 
 // add notes what a candidate was told and returns what contradicts it. A term that somebody saw before the question was asked is in the
 // past of the answer. A lease that was seen twice held in between.
-func (c *chronicle) add(l breaker.Lease, newestBefore uint64, from, to time.Time) error {
+func (c *chronicle) add(l store.Lease, newestBefore uint64, from, to time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.Term < newestBefore {
@@ -142,7 +142,7 @@ func termsRise(r *rig) {
 // termsRiseAfterLoss takes other storage for the same one after it has lost everything. Agents that know of the old terms must not
 // outrank the new leader.
 func termsRiseAfterLoss(r *rig) {
-	var l breaker.Lease
+	var l store.Lease
 	for range 10 {
 		l = r.wins(r.store, "a", long, l.Term, "nobody led")
 		r.resign(r.store, l)

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 )
 
 // Storage as Run wants it: open makes some, and what it returns gives handles to that, as two agents would have.
 func ExampleRun() {
-	open := func(*testing.T) func() breaker.Store {
+	open := func(*testing.T) func() store.Store {
 		shared := breaker.NewMemoryStore() // in a real test: a database that is empty, and closed with t.Cleanup
-		return func() breaker.Store { return shared }
+		return func() store.Store { return shared }
 	}
 
 	// This is the whole test of a store.
@@ -23,11 +24,11 @@ func ExampleRun() {
 
 	handle := open(nil)
 	ctx, one, two := context.Background(), handle(), handle()
-	led, _ := one.Campaign(ctx, breaker.Candidate{Owner: "agent one", TTL: time.Minute})
-	seen, _ := two.Campaign(ctx, breaker.Candidate{Owner: "agent two", TTL: time.Minute})
+	led, _ := one.Campaign(ctx, store.Candidate{Owner: "agent one", TTL: time.Minute})
+	seen, _ := two.Campaign(ctx, store.Candidate{Owner: "agent two", TTL: time.Minute})
 	fmt.Println(seen.Owner, "leads, its term is the same:", seen.Term == led.Term)
 
-	other, _ := open(nil)().Campaign(ctx, breaker.Candidate{Owner: "agent two", TTL: time.Minute})
+	other, _ := open(nil)().Campaign(ctx, store.Candidate{Owner: "agent two", TTL: time.Minute})
 	fmt.Println(other.Owner, "leads in storage of its own")
 
 	// Output:

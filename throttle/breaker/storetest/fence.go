@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func fenceCases() []testCase {
@@ -24,18 +24,18 @@ func fenceCases() []testCase {
 }
 
 // batch is a batch of one change to the first record.
-func batch(shard int, term uint64, expect breaker.Version, text string) breaker.Batch {
-	return breaker.Batch{Shard: shard, Term: term, Expect: expect, Changes: []breaker.Change{put(shard, 1, text)}}
+func batch(shard int, term uint64, expect store.Version, text string) store.Batch {
+	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
 }
 
 func fenceStops(r *rig) {
 	const shard, old, newer = 31, 41, 42
 	other := r.handle()
-	v := r.apply(r.store, batch(shard, old, breaker.Version{}, "old"))
+	v := r.apply(r.store, batch(shard, old, store.Version{}, "old"))
 	v = r.apply(other, batch(shard, newer, v, "newer"))
-	for _, s := range []breaker.Store{r.store, other} {
-		r.refuse(s, batch(shard, old, v, "late"), breaker.ErrFenced, "a batch with a higher term has been applied")
-		r.refuse(s, breaker.Batch{Shard: shard, Term: old, Expect: v}, breaker.ErrFenced, "that holds for a batch without changes as well")
+	for _, s := range []store.Store{r.store, other} {
+		r.refuse(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
+		r.refuse(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "that holds for a batch without changes as well")
 		v = r.apply(s, batch(shard, newer, v, "the same term goes on"))
 	}
 	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "the same term goes on"}))
@@ -43,9 +43,9 @@ func fenceStops(r *rig) {
 
 func fenceBeforeConflict(r *rig) {
 	const shard = 32
-	v := r.apply(r.store, batch(shard, 41, breaker.Version{}, "old"))
+	v := r.apply(r.store, batch(shard, 41, store.Version{}, "old"))
 	r.apply(r.store, batch(shard, 42, v, "newer"))
-	r.refuse(r.store, batch(shard, 41, v, "late"), breaker.ErrFenced,
+	r.refuse(r.store, batch(shard, 41, v, "late"), store.ErrFenced,
 		"it is stale as well, but a leader that reads again and tries again must learn that it leads no more")
 }
 
@@ -53,45 +53,45 @@ func fenceBeforeConflict(r *rig) {
 func fenceCompares(r *rig) {
 	for i, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
 		shard := 33 + i
-		v := r.apply(r.store, batch(shard, term-1, breaker.Version{}, "old"))
+		v := r.apply(r.store, batch(shard, term-1, store.Version{}, "old"))
 		v = r.apply(r.store, batch(shard, term, v, "newer"))
 		why := fmt.Sprintf("%d is less than %d, which has been applied", term-1, term)
-		r.refuse(r.store, batch(shard, term-1, v, "late"), breaker.ErrFenced, why)
-		r.refuse(r.store, batch(shard, 9, v, "late"), breaker.ErrFenced, why)
+		r.refuse(r.store, batch(shard, term-1, v, "late"), store.ErrFenced, why)
+		r.refuse(r.store, batch(shard, 9, v, "late"), store.ErrFenced, why)
 		r.apply(r.handle(), batch(shard, term, v, "goes on"))
 	}
 }
 
 func fenceByEmptyBatch(r *rig) {
 	const shard = 40
-	r.apply(r.store, breaker.Batch{Shard: shard, Term: 42})
-	r.refuse(r.handle(), batch(shard, 41, breaker.Version{}, "late"), breaker.ErrFenced,
+	r.apply(r.store, store.Batch{Shard: shard, Term: 42})
+	r.refuse(r.handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
 		"a batch without changes leaves its term, also in a shard never written")
-	v := r.apply(r.store, batch(shard, 42, breaker.Version{}, "x"))
-	r.apply(r.store, breaker.Batch{Shard: shard, Term: 50, Expect: v})
-	r.refuse(r.handle(), batch(shard, 49, v, "late"), breaker.ErrFenced, "a batch without changes leaves its term")
+	v := r.apply(r.store, batch(shard, 42, store.Version{}, "x"))
+	r.apply(r.store, store.Batch{Shard: shard, Term: 50, Expect: v})
+	r.refuse(r.handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes leaves its term")
 }
 
 func fenceByHand(r *rig) {
 	const shard = 41
-	v := r.apply(r.store, batch(shard, 42, breaker.Version{}, "led"))
+	v := r.apply(r.store, batch(shard, 42, store.Version{}, "led"))
 	v = r.apply(r.store, batch(shard, 0, v, "by hand"))
 	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "by hand"}))
-	r.refuse(r.store, batch(shard, 0, breaker.Version{}, "stale"), breaker.ErrConflict, "term 0 is not fenced, but its version is compared")
-	r.refuse(r.store, batch(shard, 41, v, "late"), breaker.ErrFenced, "a change with term 0 does not take the fence down")
+	r.refuse(r.store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "term 0 is not fenced, but its version is compared")
+	r.refuse(r.store, batch(shard, 41, v, "late"), store.ErrFenced, "a change with term 0 does not take the fence down")
 	r.apply(r.store, batch(shard, 42, v, "led again"))
 }
 
 func fenceOutlives(r *rig) {
 	const shard = 42
-	v := r.apply(r.store, batch(shard, 42, breaker.Version{}, "x"))
-	v = r.apply(r.store, breaker.Batch{Shard: shard, Term: 42, Expect: v, Changes: []breaker.Change{drop(shard, 1)}})
-	r.refuse(r.store, batch(shard, 41, v, "late"), breaker.ErrFenced, "the term is the shard's, and stays when its records go")
+	v := r.apply(r.store, batch(shard, 42, store.Version{}, "x"))
+	v = r.apply(r.store, store.Batch{Shard: shard, Term: 42, Expect: v, Changes: []store.Change{drop(shard, 1)}})
+	r.refuse(r.store, batch(shard, 41, v, "late"), store.ErrFenced, "the term is the shard's, and stays when its records go")
 }
 
 func fencePerShard(r *rig) {
-	r.apply(r.store, batch(43, 42, breaker.Version{}, "x"))
-	if _, err := r.tryApply(r.store, batch(44, 41, breaker.Version{}, "y")); err != nil {
+	r.apply(r.store, batch(43, 42, store.Version{}, "x"))
+	if _, err := r.tryApply(r.store, batch(44, 41, store.Version{}, "y")); err != nil {
 		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none", err)
 	}
 }
@@ -113,11 +113,11 @@ func fenceInFullRun(r *rig) {
 			late := followed.Load()
 			err := r.increment(stores[i], shard, old)
 			switch {
-			case errors.Is(err, breaker.ErrFenced):
+			case errors.Is(err, store.ErrFenced):
 				return nil
 			case err == nil && late:
 				return errors.New("a batch with term 41: got no error, want ErrFenced: it began after a batch with term 42 was acknowledged")
-			case err != nil && !errors.Is(err, breaker.ErrConflict):
+			case err != nil && !errors.Is(err, store.ErrConflict):
 				return fmt.Errorf("a batch with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
 			case late && n > enough:
 				return fmt.Errorf("a batch with term 41 after one with term 42: got error %w, want ErrFenced", err)
@@ -130,7 +130,7 @@ func fenceInFullRun(r *rig) {
 }
 
 // takeOver leaves the term in a shard that others write to, when a few writes have been seen.
-func (r *rig) takeOver(s breaker.Store, shard int, term uint64) error {
+func (r *rig) takeOver(s store.Store, shard int, term uint64) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); r.pause(time.Millisecond) {
 		loaded, err := r.tryLoad(s, shard)
 		if err != nil {
@@ -140,8 +140,8 @@ func (r *rig) takeOver(s breaker.Store, shard int, term uint64) error {
 		if v.Number < 5 {
 			continue
 		}
-		_, err = r.tryApply(s, breaker.Batch{Shard: shard, Term: term, Expect: v})
-		if !errors.Is(err, breaker.ErrConflict) {
+		_, err = r.tryApply(s, store.Batch{Shard: shard, Term: term, Expect: v})
+		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (r *rig) takeOver(s breaker.Store, shard int, term uint64) error {
 }
 
 // increment adds 1 to the number in the first record, if nobody writes meanwhile.
-func (r *rig) increment(s breaker.Store, shard int, term uint64, more ...breaker.Change) error {
+func (r *rig) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
 	loaded, err := r.tryLoad(s, shard)
 	if err != nil {
 		return fmt.Errorf("reading with Load: %w", err)

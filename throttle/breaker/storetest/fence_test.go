@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // fence keeps the terms of shards over a store that looks at none.
@@ -14,7 +14,7 @@ type fence struct {
 	terms map[int]uint64
 	place func(shard int) int          // where a shard's term is kept
 	lower func(term, than uint64) bool // whether a term is stopped
-	leave func(b breaker.Batch) bool   // whether an applied batch leaves its term
+	leave func(b store.Batch) bool     // whether an applied batch leaves its term
 }
 
 // guard puts a fence with a fault before a store.
@@ -23,15 +23,15 @@ func guard(b *broken, change func(*fence)) {
 		terms: map[int]uint64{},
 		place: func(shard int) int { return shard },
 		lower: func(term, than uint64) bool { return term != 0 && term < than },
-		leave: func(breaker.Batch) bool { return true },
+		leave: func(store.Batch) bool { return true },
 	}
 	change(f)
-	b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+	b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		at, term := f.place(batch.Shard), batch.Term
 		if f.lower(term, f.terms[at]) {
-			return breaker.Version{}, breaker.ErrFenced
+			return store.Version{}, store.ErrFenced
 		}
 		batch.Term = 0
 		v, err := b.MemoryStore.Apply(ctx, batch)
@@ -57,9 +57,9 @@ func fenceFaults() []fault {
 	return []fault{
 		{"has no fence", []string{stops, "fence/is told before a conflict", "fence/stops a leader in full run", "fence/outlives all records"}, unfenced},
 		{"keeps the fence in its handle", []string{stops, "fence/stops a leader in full run"}, each(func(b *broken, _ int) { guard(b, func(*fence) {}) })},
-		{"tells a conflict before the fence", []string{"fence/is told before a conflict"}, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+		{"tells a conflict before the fence", []string{"fence/is told before a conflict"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			if batch.Expect != b.version(batch.Shard) {
-				return breaker.Version{}, breaker.ErrConflict
+				return store.Version{}, store.ErrConflict
 			}
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
@@ -70,11 +70,11 @@ func fenceFaults() []fault {
 		{"compares terms roughly", []string{numbers}, comparing(func(term, than uint64) bool { return float32(term) < float32(than) })},
 		{"stops the same term", []string{stops}, comparing(func(term, than uint64) bool { return term <= than })},
 		{"does not look at a batch without changes", []string{"fence/is left by a batch without changes"}, fenced(func(f *fence) {
-			f.leave = func(b breaker.Batch) bool { return len(b.Changes) > 0 }
+			f.leave = func(b store.Batch) bool { return len(b.Changes) > 0 }
 		})},
 		{"stops changes by hand", []string{byHand}, fenced(func(f *fence) { f.lower = func(term, than uint64) bool { return term < than } })},
 		{"lets changes by hand take down the fence", []string{byHand}, fenced(func(f *fence) {
-			f.leave = func(b breaker.Batch) bool {
+			f.leave = func(b store.Batch) bool {
 				if b.Term == 0 {
 					f.terms[b.Shard] = 0
 				}
@@ -82,7 +82,7 @@ func fenceFaults() []fault {
 			}
 		})},
 		{"takes down the fence of a shard without records", []string{"fence/outlives all records"}, fenced(func(f *fence) {
-			f.leave = func(b breaker.Batch) bool {
+			f.leave = func(b store.Batch) bool {
 				if len(b.Changes) == 1 && b.Changes[0].Data == nil {
 					f.terms[b.Shard] = 0
 					return false

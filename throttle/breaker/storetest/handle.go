@@ -3,7 +3,7 @@ package storetest
 import (
 	"errors"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/internal/goroutines"
 )
 
@@ -66,17 +66,17 @@ func closeLeavesNone(r *rig) {
 }
 
 // useAll calls every method, and again with a context that is over.
-func (r *rig) useAll(s breaker.Store) {
+func (r *rig) useAll(s store.Store) {
 	r.Helper()
 	over := canceled(r.Context())
 	for _, m := range methods(r.halfOpen(1)) {
 		err := r.returns(m.name, func() error { return m.call(r.Context(), s) })
-		if err != nil && !errors.Is(err, breaker.ErrConflict) {
+		if err != nil && !errors.Is(err, store.ErrConflict) {
 			r.Fatalf("%s: got error %v, want none", m.name, err)
 		}
 		_ = r.returns(m.name, func() error { return m.call(over, s) }) // another case is about the error
 	}
-	if _, ok := s.(breaker.Watcher); ok {
+	if _, ok := s.(store.Watcher); ok {
 		w := r.watch(s)
 		if r.hear(w, s, 1) == nil { // another case is about the error
 			r.ends(w)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func watchFaults() []fault {
@@ -45,7 +45,7 @@ func handleFaults() []fault {
 	return []fault{
 		{"closes all handles with one", []string{"handle/Close leaves others alone", "handle/Close twice is fine"}, shared(func(b *broken) {
 			var closed atomic.Bool
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if closed.Load() {
 					return nil, errBroken
 				}
@@ -63,7 +63,7 @@ func handleFaults() []fault {
 			}
 		})},
 		{"leaves goroutines behind calls", []string{"handle/use leaves no goroutine"}, releasing(func(b *broken, released <-chan struct{}) {
-			b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if ctx.Err() != nil {
 					go func() { <-released }()
 				}

@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // brief is the life of a lease that a case waits for the end of.
@@ -24,7 +24,7 @@ func leaseCases() []testCase {
 }
 
 // expectLease wants a lease of that owner and term.
-func (r *rig) expectLease(what string, got breaker.Lease, owner string, term uint64) {
+func (r *rig) expectLease(what string, got store.Lease, owner string, term uint64) {
 	r.Helper()
 	if got.Owner != owner || got.Term != term {
 		r.Errorf("%s: got owner %q, term %d, want owner %q, term %d", what, got.Owner, got.Term, owner, term)
@@ -32,7 +32,7 @@ func (r *rig) expectLease(what string, got breaker.Lease, owner string, term uin
 }
 
 // wins campaigns and wants to lead, with a term above the one before.
-func (r *rig) wins(s breaker.Store, owner string, ttl time.Duration, above uint64, why string) breaker.Lease {
+func (r *rig) wins(s store.Store, owner string, ttl time.Duration, above uint64, why string) store.Lease {
 	r.Helper()
 	l := r.campaign(s, owner, ttl)
 	if l.Owner != owner {
@@ -52,7 +52,7 @@ func firstLeads(r *rig) {
 func othersSee(r *rig) {
 	begin := time.Now()
 	a := r.wins(r.store, "a", long, 0, "nobody led")
-	for _, s := range []breaker.Store{r.store, r.handle()} {
+	for _, s := range []store.Store{r.store, r.handle()} {
 		b := r.campaign(s, "b", long)
 		r.expectLease("Campaign of b while a leads", b, "a", a.Term)
 		r.expectBetween("Remaining of a's lease as b sees it", b.Remaining, long-time.Since(begin)-slack, a.Remaining+grain)
@@ -66,7 +66,7 @@ func losingChangesNothing(r *rig) {
 	c := r.campaign(r.handle(), "c", time.Minute)
 	r.expectLease("Campaign of c after b's attempt", c, "a", a.Term)
 	r.expectBetween("Remaining of a's lease, after b tried with a longer TTL and c with a shorter one", c.Remaining, long-time.Since(begin)-slack, long+grain)
-	r.resign(r.store, breaker.Lease{Owner: "b", Term: a.Term})
+	r.resign(r.store, store.Lease{Owner: "b", Term: a.Term})
 	r.expectLease("Campaign of c after b, who does not lead, resigned", r.campaign(r.store, "c", long), "a", a.Term)
 }
 
@@ -74,7 +74,7 @@ func extensionKeepsTerm(r *rig) {
 	other := r.handle()
 	a := r.wins(r.store, "a", long, 0, "nobody led")
 	for _, tt := range []struct {
-		store breaker.Store
+		store store.Store
 		ttl   time.Duration
 	}{{r.store, 3 * long}, {other, 5 * long}, {r.store, long}, {other, time.Minute}} {
 		l := r.campaign(tt.store, "a", tt.ttl)
@@ -96,7 +96,7 @@ func leaseEnds(r *rig) {
 		least = 0
 	}
 	r.expectBetween("Remaining of a brief lease", a.Remaining, least, brief+grain)
-	var b breaker.Lease
+	var b store.Lease
 	r.until("b could not lead although a's lease of "+brief.String()+" must be over", func() bool {
 		b = r.campaign(other, "b", long)
 		if b.Owner == "a" && b.Term != a.Term {
@@ -140,7 +140,7 @@ func resigningOld(r *rig) {
 	second := r.wins(r.store, "a", long, first.Term, "a has resigned")
 	r.resign(r.store, first)
 	r.expectLease("Campaign of b after a resigned its first lease again", r.campaign(other, "b", long), "a", second.Term)
-	r.resign(other, breaker.Lease{Owner: "b", Term: second.Term})
+	r.resign(other, store.Lease{Owner: "b", Term: second.Term})
 	r.expectLease("Campaign of b after b resigned a's lease", r.campaign(other, "b", long), "a", second.Term)
 	r.resign(r.store, second)
 	third := r.wins(other, "b", long, second.Term, "a has resigned")

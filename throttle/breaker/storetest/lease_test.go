@@ -5,29 +5,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // leaseFaults break leases and elections.
 func leaseFaults() []fault {
 	return []fault{
-		{"has no leader", []string{"lease/first candidate leads"}, changedLease(func(_ breaker.Candidate, l *breaker.Lease) { l.Owner = "none" })},
-		{"counts the remaining time in milliseconds", []string{"lease/first candidate leads", "lease/others see who leads"}, changedLease(func(_ breaker.Candidate, l *breaker.Lease) {
+		{"has no leader", []string{"lease/first candidate leads"}, changedLease(func(_ store.Candidate, l *store.Lease) { l.Owner = "none" })},
+		{"counts the remaining time in milliseconds", []string{"lease/first candidate leads", "lease/others see who leads"}, changedLease(func(_ store.Candidate, l *store.Lease) {
 			l.Remaining /= 1_000_000
 		})},
-		{"lets two lead", []string{"lease/others see who leads", "election/one of many wins", "election/never two at once"}, changedLease(func(c breaker.Candidate, l *breaker.Lease) {
+		{"lets two lead", []string{"lease/others see who leads", "election/one of many wins", "election/never two at once"}, changedLease(func(c store.Candidate, l *store.Lease) {
 			l.Owner = c.Owner
 		})},
-		{"lengthens the lease of another", []string{"lease/losing changes nothing"}, campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
-			return b.MemoryStore.Campaign(ctx, breaker.Candidate{Owner: b.leader().Owner, TTL: c.TTL})
+		{"lengthens the lease of another", []string{"lease/losing changes nothing"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
+			return b.MemoryStore.Campaign(ctx, store.Candidate{Owner: b.leader().Owner, TTL: c.TTL})
 		})},
-		{"extends with another term", []string{"lease/extension keeps the term"}, campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
+		{"extends with another term", []string{"lease/extension keeps the term"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 			if l := b.leader(); l.Owner == c.Owner {
 				_ = b.MemoryStore.Resign(ctx, l)
 			}
 			return b.MemoryStore.Campaign(ctx, c)
 		})},
-		{"does not extend", []string{"lease/extension keeps the term"}, campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
+		{"does not extend", []string{"lease/extension keeps the term"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 			if l := b.leader(); l.Owner == c.Owner && l.Remaining > 0 {
 				return l, nil
 			}
@@ -37,12 +37,12 @@ func leaseFaults() []fault {
 		{"ends a lease too early", []string{"lease/ends after its TTL and not before", "election/never two at once"}, leaseTimes(0.3)},
 		{"extends a lease that is over", []string{"lease/ended lease is not extended"}, extendsEnded()},
 		{"does not resign", []string{"lease/resigning lets another lead", "election/terms rise"}, shared(func(b *broken) {
-			b.resign = func(context.Context, breaker.Lease) error { return nil }
+			b.resign = func(context.Context, store.Lease) error { return nil }
 		})},
 		{"resigns whatever the lease", []string{"lease/resigning an old lease does nothing"}, shared(func(b *broken) {
-			b.resign = func(ctx context.Context, _ breaker.Lease) error { return b.MemoryStore.Resign(ctx, b.leader()) }
+			b.resign = func(ctx context.Context, _ store.Lease) error { return b.MemoryStore.Resign(ctx, b.leader()) }
 		})},
-		{"compares owners without case and spaces", []string{"lease/owners are compared byte by byte"}, campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
+		{"compares owners without case and spaces", []string{"lease/owners are compared byte by byte"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 			folded := func(owner string) string { return strings.TrimSpace(strings.ToLower(owner)) }
 			l, err := b.MemoryStore.Campaign(ctx, c)
 			if folded(l.Owner) == folded(c.Owner) {
@@ -56,14 +56,14 @@ func leaseFaults() []fault {
 }
 
 // leader returns the lease that holds now.
-func (b *broken) leader() breaker.Lease {
-	l, _ := b.MemoryStore.Campaign(context.Background(), breaker.Candidate{Owner: "\x00none"})
+func (b *broken) leader() store.Lease {
+	l, _ := b.MemoryStore.Campaign(context.Background(), store.Candidate{Owner: "\x00none"})
 	return l
 }
 
 // changedLease changes what Campaign returns.
-func changedLease(change func(breaker.Candidate, *breaker.Lease)) opener {
-	return campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
+func changedLease(change func(store.Candidate, *store.Lease)) opener {
+	return campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 		l, err := b.MemoryStore.Campaign(ctx, c)
 		change(c, &l)
 		return l, err
@@ -73,7 +73,7 @@ func changedLease(change func(breaker.Candidate, *breaker.Lease)) opener {
 // leaseTimes makes leases longer or shorter than they should be. The remaining time that Campaign
 // returns does not show it.
 func leaseTimes(factor float64) opener {
-	return campaigning(func(ctx context.Context, b *broken, c breaker.Candidate) (breaker.Lease, error) {
+	return campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 		c.TTL = time.Duration(float64(c.TTL) * factor)
 		l, err := b.MemoryStore.Campaign(ctx, c)
 		l.Remaining = time.Duration(float64(l.Remaining) / factor)
@@ -84,12 +84,12 @@ func leaseTimes(factor float64) opener {
 // renumbered changes the numbers of terms. The func is its own inverse.
 func renumbered(number func(uint64) uint64) opener {
 	return shared(func(b *broken) {
-		b.campaign = func(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+		b.campaign = func(ctx context.Context, c store.Candidate) (store.Lease, error) {
 			l, err := b.MemoryStore.Campaign(ctx, c)
 			l.Term = number(l.Term)
 			return l, err
 		}
-		b.resign = func(ctx context.Context, l breaker.Lease) error {
+		b.resign = func(ctx context.Context, l store.Lease) error {
 			l.Term = number(l.Term)
 			return b.MemoryStore.Resign(ctx, l)
 		}
@@ -99,7 +99,7 @@ func renumbered(number func(uint64) uint64) opener {
 func countedTerms() opener {
 	return shared(func(b *broken) {
 		var terms []uint64
-		b.campaign = func(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+		b.campaign = func(ctx context.Context, c store.Candidate) (store.Lease, error) {
 			l, err := b.MemoryStore.Campaign(ctx, c)
 			if len(terms) == 0 || terms[len(terms)-1] != l.Term {
 				terms = append(terms, l.Term)
@@ -107,7 +107,7 @@ func countedTerms() opener {
 			l.Term = uint64(len(terms))
 			return l, err
 		}
-		b.resign = func(ctx context.Context, l breaker.Lease) error {
+		b.resign = func(ctx context.Context, l store.Lease) error {
 			l.Term = terms[l.Term-1]
 			return b.MemoryStore.Resign(ctx, l)
 		}
@@ -116,8 +116,8 @@ func countedTerms() opener {
 
 func extendsEnded() opener {
 	return shared(func(b *broken) {
-		var last breaker.Lease
-		b.campaign = func(ctx context.Context, c breaker.Candidate) (breaker.Lease, error) {
+		var last store.Lease
+		b.campaign = func(ctx context.Context, c store.Candidate) (store.Lease, error) {
 			l, err := b.MemoryStore.Campaign(ctx, c)
 			if l.Owner == last.Owner {
 				l.Term = last.Term

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func loadCases() []testCase {
@@ -19,7 +19,7 @@ func loadCases() []testCase {
 }
 
 func allShards() []int {
-	all := make([]int, breaker.NumShards)
+	all := make([]int, store.NumShards)
 	for i := range all {
 		all[i] = i
 	}
@@ -27,9 +27,9 @@ func allShards() []int {
 }
 
 // fill writes two records into every shard.
-func (r *rig) fill() [breaker.NumShards]breaker.Version {
+func (r *rig) fill() [store.NumShards]store.Version {
 	r.Helper()
-	var versions [breaker.NumShards]breaker.Version
+	var versions [store.NumShards]store.Version
 	for i := range versions {
 		versions[i] = r.write(r.store, i, put(i, 1, fmt.Sprintf("one of %d", i)), put(i, 2, fmt.Sprintf("two of %d", i)))
 	}
@@ -41,7 +41,7 @@ func anyShards(r *rig) {
 	random := rand.New(rand.NewPCG(8, 1))
 	all := allShards()
 	other := r.handle()
-	for _, n := range []int{1, 2, 3, 17, 40, breaker.NumShards - 1, breaker.NumShards} {
+	for _, n := range []int{1, 2, 3, 17, 40, store.NumShards - 1, store.NumShards} {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for i, s := range r.load(other, all[:n]...) {
 			if s.Version != versions[i] {
@@ -83,7 +83,7 @@ func emptyShards(r *rig) {
 	r.write(r.store, 1, drop(1, 1))
 	v := r.write(r.store, 2, put(2, 1, "y"))
 	loaded := r.load(r.handle(), 0, 1, 2, 3)
-	for i, want := range []breaker.Version{0: {}, 1: {Epoch: loaded[1].Version.Epoch, Number: 2}, 2: v, 3: {}} {
+	for i, want := range []store.Version{0: {}, 1: {Epoch: loaded[1].Version.Epoch, Number: 2}, 2: v, 3: {}} {
 		if loaded[i].Version != want {
 			r.Errorf("Load([0 1 2 3]): shard %d has version %+v, want %+v", i, loaded[i].Version, want)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func probeCases() []testCase {
@@ -26,7 +26,7 @@ func probeCases() []testCase {
 }
 
 // checkGrants wants an answer to every request, within its bounds.
-func checkGrants(requests []breaker.ProbeRequest, grants []breaker.ProbeGrant) error {
+func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error {
 	if len(grants) != len(requests) {
 		return breach("got %[2]d grants for %[1]d requests, want one for each", len(requests), len(grants))
 	}
@@ -39,14 +39,14 @@ func checkGrants(requests []breaker.ProbeRequest, grants []breaker.ProbeGrant) e
 }
 
 // halfOpen is a request for one probe, of a circuit that has been half-open for a minute.
-func (r *rig) halfOpen(n int) breaker.ProbeRequest {
+func (r *rig) halfOpen(n int) store.ProbeRequest {
 	r.Helper()
 	since := r.versions(r.store).Now.Add(-time.Minute).Truncate(time.Microsecond)
-	return breaker.ProbeRequest{ID: idIn(n%breaker.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
+	return store.ProbeRequest{ID: idIn(n%store.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
 }
 
 // take wants this many probes of a request to be granted.
-func (r *rig) take(what string, s breaker.Store, q breaker.ProbeRequest, want int) breaker.ProbeGrant {
+func (r *rig) take(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
 	r.Helper()
 	g := r.probe(s, q)
 	if g.Granted != want {
@@ -59,7 +59,7 @@ func probeBeforeTime(r *rig) {
 	q := r.halfOpen(1)
 	begin := time.Now()
 	q.Since = q.Since.Add(time.Minute + long)
-	for _, s := range []breaker.Store{r.store, r.handle()} {
+	for _, s := range []store.Store{r.store, r.handle()} {
 		g := r.take("a circuit that will be half-open in an hour", s, q, 0)
 		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-slack, long+grain)
 	}
@@ -160,7 +160,7 @@ func probeRecords(r *rig) {
 
 func probeOrder(r *rig) {
 	base := r.halfOpen(0)
-	var requests []breaker.ProbeRequest
+	var requests []store.ProbeRequest
 	for _, n := range []int{9, 2, 7, 0, 5, 1, 8, 3} {
 		q := base
 		q.ID, q.Want = idIn(n*7, n), n
@@ -176,10 +176,10 @@ func probeOrder(r *rig) {
 func probeMany(r *rig) {
 	const many = 1000
 	base := r.halfOpen(0)
-	requests := make([]breaker.ProbeRequest, many)
+	requests := make([]store.ProbeRequest, many)
 	for i := range requests {
 		requests[i] = base
-		requests[i].ID, requests[i].Budget, requests[i].Want = idIn(i%breaker.NumShards, i), 1+i%7, i%11
+		requests[i].ID, requests[i].Budget, requests[i].Want = idIn(i%store.NumShards, i), 1+i%7, i%11
 	}
 	for i, g := range r.probes(r.store, requests...) {
 		if want := min(requests[i].Budget, requests[i].Want); g.Granted != want {
@@ -195,7 +195,7 @@ func probeMany(r *rig) {
 }
 
 func probeNone(r *rig) {
-	for _, none := range [][]breaker.ProbeRequest{nil, {}} {
+	for _, none := range [][]store.ProbeRequest{nil, {}} {
 		err := r.within(func(ctx context.Context) error {
 			grants, err := r.store.Probe(ctx, none)
 			if len(grants) != 0 {
@@ -224,6 +224,6 @@ func probeChangesNoShard(r *rig) {
 	r.expectVersion(r.store, 1, v)
 	r.expectRecords(r.shard(r.store, 1), texts(1, map[int]string{1: "x"}))
 	r.take("a record that is not stored", r.store, r.halfOpen(2), 1)
-	r.expectVersion(r.store, 2, breaker.Version{})
+	r.expectVersion(r.store, 2, store.Version{})
 	r.expectRecords(r.shard(r.store, 2), nil)
 }

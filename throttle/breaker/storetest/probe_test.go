@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // changedRequest changes what the store is asked for.
-func changedRequest(change func(*breaker.ProbeRequest)) opener {
-	return probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+func changedRequest(change func(*store.ProbeRequest)) opener {
+	return probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 		for i := range requests {
 			change(&requests[i])
 		}
@@ -20,8 +20,8 @@ func changedRequest(change func(*breaker.ProbeRequest)) opener {
 }
 
 // changedGrant changes what the store answers.
-func changedGrant(change func(*breaker.ProbeRequest, *breaker.ProbeGrant)) opener {
-	return probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+func changedGrant(change func(*store.ProbeRequest, *store.ProbeGrant)) opener {
+	return probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 		grants, err := b.MemoryStore.Probe(ctx, requests)
 		for i := range grants {
 			change(&requests[i], &grants[i])
@@ -33,44 +33,44 @@ func changedGrant(change func(*breaker.ProbeRequest, *breaker.ProbeGrant)) opene
 func probeFaults() []fault {
 	const more, budget, generations = "probe/wants more than the budget", "probe/budget changes at run time", "probe/generations have budgets of their own"
 	return []fault{
-		{"grants before the time", []string{"probe/before its time is granted none"}, changedRequest(func(q *breaker.ProbeRequest) {
+		{"grants before the time", []string{"probe/before its time is granted none"}, changedRequest(func(q *store.ProbeRequest) {
 			if time.Until(q.Since) > 0 {
 				q.Since = time.Now()
 			}
 		})},
-		{"tells the whole time until the next budget", []string{"probe/tells when the next budget begins"}, changedGrant(func(q *breaker.ProbeRequest, g *breaker.ProbeGrant) {
+		{"tells the whole time until the next budget", []string{"probe/tells when the next budget begins"}, changedGrant(func(q *store.ProbeRequest, g *store.ProbeGrant) {
 			g.Remaining = q.Every
 		})},
-		{"tells no time when nothing is left", []string{more}, changedGrant(func(_ *breaker.ProbeRequest, g *breaker.ProbeGrant) {
+		{"tells no time when nothing is left", []string{more}, changedGrant(func(_ *store.ProbeRequest, g *store.ProbeGrant) {
 			if g.Granted == 0 {
 				g.Remaining = 0
 			}
 		})},
-		{"grants all or nothing", []string{more, budget}, changedGrant(func(q *breaker.ProbeRequest, g *breaker.ProbeGrant) {
+		{"grants all or nothing", []string{more, budget}, changedGrant(func(q *store.ProbeRequest, g *store.ProbeGrant) {
 			if g.Granted < q.Want {
 				g.Granted = 0
 			}
 		})},
-		{"grants one to those who want none", []string{"probe/wants none"}, changedRequest(func(q *breaker.ProbeRequest) { q.Want = max(1, q.Want) })},
-		{"counts anew when the budget changes", []string{budget}, changedRequest(func(q *breaker.ProbeRequest) { q.ID[20] ^= byte(q.Budget) })},
-		{"has one budget for all generations", []string{generations}, changedRequest(func(q *breaker.ProbeRequest) { q.Generation = 1 })},
-		{"keeps 32 bits of a generation", []string{generations}, changedRequest(func(q *breaker.ProbeRequest) { q.Generation = uint64(int32(q.Generation)) })},
-		{"cuts names", []string{"probe/records have budgets of their own"}, changedRequest(func(q *breaker.ProbeRequest) { q.ID[31] = 0 })},
-		{"answers in another order", []string{"probe/grants are in the order of requests", "probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+		{"grants one to those who want none", []string{"probe/wants none"}, changedRequest(func(q *store.ProbeRequest) { q.Want = max(1, q.Want) })},
+		{"counts anew when the budget changes", []string{budget}, changedRequest(func(q *store.ProbeRequest) { q.ID[20] ^= byte(q.Budget) })},
+		{"has one budget for all generations", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = 1 })},
+		{"keeps 32 bits of a generation", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = uint64(int32(q.Generation)) })},
+		{"cuts names", []string{"probe/records have budgets of their own"}, changedRequest(func(q *store.ProbeRequest) { q.ID[31] = 0 })},
+		{"answers in another order", []string{"probe/grants are in the order of requests", "probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			slices.Reverse(requests)
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
-		{"answers 500 requests", []string{"probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+		{"answers 500 requests", []string{"probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			return b.MemoryStore.Probe(ctx, requests[:min(len(requests), 500)])
 		})},
-		{"cannot be asked for nothing", []string{"probe/no requests"}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+		{"cannot be asked for nothing", []string{"probe/no requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			if len(requests) == 0 {
 				return nil, errBroken
 			}
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
-		{"counts a batch when it is answered", []string{"probe/the same record twice in one batch"}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
-			seen := map[breaker.RecordID]bool{}
+		{"counts a batch when it is answered", []string{"probe/the same record twice in one batch"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+			seen := map[store.RecordID]bool{}
 			for i := range requests {
 				if seen[requests[i].ID] {
 					requests[i].ID[20] ^= 0xff
@@ -79,9 +79,9 @@ func probeFaults() []fault {
 			}
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
-		{"keeps probes among the records", []string{"probe/changes no shard"}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+		{"keeps probes among the records", []string{"probe/changes no shard"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			shard := requests[0].ID.Shard()
-			_, _ = b.MemoryStore.Apply(ctx, breaker.Batch{Shard: shard, Expect: b.version(shard), Changes: []breaker.Change{{Data: []byte("1")}}})
+			_, _ = b.MemoryStore.Apply(ctx, store.Batch{Shard: shard, Expect: b.version(shard), Changes: []store.Change{{Data: []byte("1")}}})
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
 	}
@@ -90,10 +90,10 @@ func probeFaults() []fault {
 func budgetFaults() []fault {
 	const exact, batches, back, more = "budget/is exact", "budget/is exact in batches of any order", "budget/comes back with the next period", "probe/wants more than the budget"
 	return []fault{
-		{"grants one too many", []string{exact, batches, back, more}, changedRequest(func(q *breaker.ProbeRequest) { q.Budget++ })},
-		{"grants one too few", []string{exact, batches, more}, changedRequest(func(q *breaker.ProbeRequest) { q.Budget-- })},
+		{"grants one too many", []string{exact, batches, back, more}, changedRequest(func(q *store.ProbeRequest) { q.Budget++ })},
+		{"grants one too few", []string{exact, batches, more}, changedRequest(func(q *store.ProbeRequest) { q.Budget-- })},
 		{"has a budget for each handle", []string{exact, batches, back}, each(func(b *broken, handle int) {
-			b.probe = func(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+			b.probe = func(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 				own := slices.Clone(requests)
 				for i := range own {
 					own[i].ID[20] ^= byte(handle)
@@ -103,7 +103,7 @@ func budgetFaults() []fault {
 		})},
 		{"makes deadlocks", []string{batches}, shared(func(b *broken) {
 			var busy atomic.Int32
-			b.probe = func(ctx context.Context, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+			b.probe = func(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 				others := busy.Add(1) > 1
 				moment()
 				if busy.Add(-1); others && len(requests) > 1 {
@@ -112,8 +112,8 @@ func budgetFaults() []fault {
 				return b.MemoryStore.Probe(ctx, requests)
 			}
 		})},
-		{"gives one budget only", []string{back}, changedRequest(func(q *breaker.ProbeRequest) { q.Every *= 1_000_000 })},
-		{"gives three budgets in the time of one", []string{back}, probing(func(ctx context.Context, b *broken, requests []breaker.ProbeRequest) ([]breaker.ProbeGrant, error) {
+		{"gives one budget only", []string{back}, changedRequest(func(q *store.ProbeRequest) { q.Every *= 1_000_000 })},
+		{"gives three budgets in the time of one", []string{back}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			asked := slices.Clone(requests)
 			for i := range requests {
 				requests[i].Every /= 3
@@ -131,7 +131,7 @@ func budgetFaults() []fault {
 // remembersLast begins to count anew whenever the generation is not that of the request before.
 func remembersLast() opener {
 	last, changes := uint64(0), byte(0)
-	return changedRequest(func(q *breaker.ProbeRequest) {
+	return changedRequest(func(q *store.ProbeRequest) {
 		if q.Generation != last {
 			last = q.Generation
 			changes++

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func raceCases() []testCase {
@@ -24,11 +24,11 @@ func firstWriteRace(r *rig) {
 	for shard := range rounds {
 		var winners atomic.Int32
 		r.together(writers, func(i int) error {
-			_, err := r.tryApply(stores[i%len(stores)], batch(shard, 0, breaker.Version{}, strconv.Itoa(i)))
+			_, err := r.tryApply(stores[i%len(stores)], batch(shard, 0, store.Version{}, strconv.Itoa(i)))
 			if err == nil {
 				winners.Add(1)
 			}
-			if err != nil && !errors.Is(err, breaker.ErrConflict) {
+			if err != nil && !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("first write to shard %d: got error %w, want none or ErrConflict", shard, err)
 			}
 			return nil
@@ -54,7 +54,7 @@ func noUpdateLost(r *rig) {
 			err := r.increment(stores[i%len(stores)], shard, 0, put(shard, 100+i, strconv.Itoa(n)))
 			if err == nil {
 				n++
-			} else if !errors.Is(err, breaker.ErrConflict) {
+			} else if !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("increment by compare-and-set: got error %w, want none or ErrConflict", err)
 			}
 		}

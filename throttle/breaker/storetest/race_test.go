@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // raceFaults break what holds for calls at the same time.
@@ -16,19 +16,19 @@ func raceFaults() []fault {
 			"does not compare versions",
 			[]string{"batch/with another version is a conflict", first, lost, "version/goes on after everything is deleted"},
 			shared(func(b *broken) {
-				b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+				b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 					defer moment() // so that another one can write before this one does
 					return b.MemoryStore.Load(ctx, shards)
 				}
-				b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+				b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 					batch.Expect = b.version(batch.Shard)
 					return b.MemoryStore.Apply(ctx, batch)
 				}
 			}),
 		},
-		{"compares before it writes, not while", []string{first, lost}, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+		{"compares before it writes, not while", []string{first, lost}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			if batch.Expect != b.version(batch.Shard) {
-				return breaker.Version{}, breaker.ErrConflict
+				return store.Version{}, store.ErrConflict
 			}
 			moment()
 			batch.Expect = b.version(batch.Shard)
@@ -36,17 +36,17 @@ func raceFaults() []fault {
 		})},
 		{"has one lock for all shards", []string{"race/shards do not wait for each other"}, shared(func(b *broken) {
 			var busy atomic.Bool
-			b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+			b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 				if !busy.CompareAndSwap(false, true) {
-					return breaker.Version{}, breaker.ErrConflict
+					return store.Version{}, store.ErrConflict
 				}
 				defer busy.Store(false)
 				moment()
 				return b.MemoryStore.Apply(ctx, batch)
 			}
 		})},
-		{"reads the version before the records", []string{"snapshot/is of one instant"}, torn(func(before, after *breaker.Shard) { after.Version = before.Version })},
-		{"reads the records in parts", []string{"snapshot/is of one instant"}, torn(func(before, after *breaker.Shard) {
+		{"reads the version before the records", []string{"snapshot/is of one instant"}, torn(func(before, after *store.Shard) { after.Version = before.Version })},
+		{"reads the records in parts", []string{"snapshot/is of one instant"}, torn(func(before, after *store.Shard) {
 			old := contents(*before)
 			for i, record := range after.Records {
 				if data, ok := old[record.ID]; ok && record.ID[31]%2 == 0 {
@@ -61,7 +61,7 @@ func raceFaults() []fault {
 // slowly makes writes take a moment, so that readers get a turn between them.
 func slowly(breakIt func(*broken)) opener {
 	return shared(func(b *broken) {
-		b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+		b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 			moment()
 			return b.MemoryStore.Apply(ctx, batch)
 		}
@@ -70,9 +70,9 @@ func slowly(breakIt func(*broken)) opener {
 }
 
 // torn mixes what was read at two instants.
-func torn(mix func(before, after *breaker.Shard)) opener {
+func torn(mix func(before, after *store.Shard)) opener {
 	return slowly(func(b *broken) {
-		b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+		b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 			before, _ := b.MemoryStore.Load(ctx, shards)
 			moment()
 			after, err := b.MemoryStore.Load(ctx, shards)
@@ -89,26 +89,26 @@ func torn(mix func(before, after *breaker.Shard)) opener {
 func behind() opener {
 	return slowly(func(b *broken) {
 		var mu sync.Mutex
-		var past []breaker.Shard
+		var past []store.Shard
 		write := b.apply
-		b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+		b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 			now, _ := b.MemoryStore.Load(ctx, []int{batch.Shard})
 			mu.Lock()
 			past = append(past, now[0])
 			mu.Unlock()
 			return write(ctx, batch)
 		}
-		b.versions = func(ctx context.Context) (breaker.Versions, error) {
+		b.versions = func(ctx context.Context) (store.Versions, error) {
 			moment()
 			return b.MemoryStore.Versions(ctx)
 		}
-		b.load = func(context.Context, []int) ([]breaker.Shard, error) {
+		b.load = func(context.Context, []int) ([]store.Shard, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(past) == 0 {
-				return []breaker.Shard{{Index: 3}}, nil
+				return []store.Shard{{Index: 3}}, nil
 			}
-			return []breaker.Shard{past[max(0, len(past)-3)]}, nil
+			return []store.Shard{past[max(0, len(past)-3)]}, nil
 		}
 	})
 }

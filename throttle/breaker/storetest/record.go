@@ -6,30 +6,30 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // idIn returns the nth name of a record that lies in the shard.
-func idIn(shard, n int) breaker.RecordID {
-	var id breaker.RecordID
+func idIn(shard, n int) store.RecordID {
+	var id store.RecordID
 	binary.BigEndian.PutUint16(id[:], uint16(shard))
 	binary.BigEndian.PutUint64(id[len(id)-8:], uint64(n))
 	return id
 }
 
 // put is a change that writes text into the nth record of the shard.
-func put(shard, n int, text string) breaker.Change {
-	return breaker.Change{ID: idIn(shard, n), Data: []byte(text)}
+func put(shard, n int, text string) store.Change {
+	return store.Change{ID: idIn(shard, n), Data: []byte(text)}
 }
 
 // drop is a change that deletes the nth record of the shard.
-func drop(shard, n int) breaker.Change {
-	return breaker.Change{ID: idIn(shard, n)}
+func drop(shard, n int) store.Change {
+	return store.Change{ID: idIn(shard, n)}
 }
 
 // contents are the records of a shard by name.
-func contents(s breaker.Shard) map[breaker.RecordID][]byte {
-	records := make(map[breaker.RecordID][]byte, len(s.Records))
+func contents(s store.Shard) map[store.RecordID][]byte {
+	records := make(map[store.RecordID][]byte, len(s.Records))
 	for _, r := range s.Records {
 		records[r.ID] = r.Data
 	}
@@ -37,8 +37,8 @@ func contents(s breaker.Shard) map[breaker.RecordID][]byte {
 }
 
 // texts are records of the shard by number, as expectRecords wants them.
-func texts(shard int, byNumber map[int]string) map[breaker.RecordID][]byte {
-	records := make(map[breaker.RecordID][]byte, len(byNumber))
+func texts(shard int, byNumber map[int]string) map[store.RecordID][]byte {
+	records := make(map[store.RecordID][]byte, len(byNumber))
 	for n, text := range byNumber {
 		records[idIn(shard, n)] = []byte(text)
 	}
@@ -46,7 +46,7 @@ func texts(shard int, byNumber map[int]string) map[breaker.RecordID][]byte {
 }
 
 // expectRecords wants a shard to hold these records, no others, and none twice.
-func (r *rig) expectRecords(s breaker.Shard, want map[breaker.RecordID][]byte) {
+func (r *rig) expectRecords(s store.Shard, want map[store.RecordID][]byte) {
 	r.Helper()
 	got := contents(s)
 	if len(got) != len(s.Records) {
@@ -76,12 +76,12 @@ func excerpt(data []byte) string {
 }
 
 // byIndex sorts shards by their index. It wants each that was asked for, at least once and not more often than asked, and no other.
-func byIndex(asked []int, loaded []breaker.Shard) (map[int]breaker.Shard, error) {
+func byIndex(asked []int, loaded []store.Shard) (map[int]store.Shard, error) {
 	left := map[int]int{}
 	for _, i := range asked {
 		left[i]++
 	}
-	shards := map[int]breaker.Shard{}
+	shards := map[int]store.Shard{}
 	for _, s := range loaded {
 		if left[s.Index]--; left[s.Index] < 0 {
 			return nil, breach("got shard %d more often than it was asked for, in %v", s.Index, asked)
@@ -97,7 +97,7 @@ func byIndex(asked []int, loaded []breaker.Shard) (map[int]breaker.Shard, error)
 }
 
 // number reads the number in a record, 0 if there is none.
-func number(s breaker.Shard, n int) (int, error) {
+func number(s store.Shard, n int) (int, error) {
 	data, ok := contents(s)[idIn(s.Index, n)]
 	if !ok {
 		return 0, nil

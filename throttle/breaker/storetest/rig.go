@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -34,12 +34,12 @@ type reporter interface {
 // rig is what a case works with: storage that was empty, and a first handle to it.
 type rig struct {
 	reporter
-	open   func() func() breaker.Store // makes other storage
-	handle func() breaker.Store        // gives another handle
-	store  breaker.Store               // the first handle
+	open   func() func() store.Store // makes other storage
+	handle func() store.Store        // gives another handle
+	store  store.Store               // the first handle
 }
 
-func newRig(t reporter, open func() func() breaker.Store) *rig {
+func newRig(t reporter, open func() func() store.Store) *rig {
 	r := &rig{reporter: t, open: open}
 	r.handle = r.closing(open())
 	r.store = r.handle()
@@ -47,11 +47,11 @@ func newRig(t reporter, open func() func() breaker.Store) *rig {
 }
 
 // closing makes the end of the case close what handle gives.
-func (r *rig) closing(handle func() breaker.Store) func() breaker.Store {
+func (r *rig) closing(handle func() store.Store) func() store.Store {
 	if handle == nil {
 		r.Fatalf("open returned nil, want a func that gives handles")
 	}
-	return func() breaker.Store {
+	return func() store.Store {
 		s := handle()
 		if s == nil {
 			r.Fatalf("the func that open returned gave a nil Store")
@@ -66,13 +66,13 @@ func (r *rig) closing(handle func() breaker.Store) func() breaker.Store {
 }
 
 // emptied returns a handle to other storage: what is left of a storage that has lost everything.
-func (r *rig) emptied() breaker.Store {
+func (r *rig) emptied() store.Store {
 	return r.closing(r.open())()
 }
 
 // handles returns n more handles.
-func (r *rig) handles(n int) []breaker.Store {
-	all := make([]breaker.Store, n)
+func (r *rig) handles(n int) []store.Store {
+	all := make([]store.Store, n)
 	for i := range all {
 		all[i] = r.handle()
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func snapshotCases() []testCase {
@@ -18,15 +18,15 @@ func snapshotCases() []testCase {
 const flips = 300
 
 // flip writes the number of the write into some records at once, many times, and says so when it is done.
-func (r *rig) flip(s breaker.Store, shard, records int, done *atomic.Bool) error {
+func (r *rig) flip(s store.Store, shard, records int, done *atomic.Bool) error {
 	defer done.Store(true)
-	var v breaker.Version
+	var v store.Version
 	for n := 1; n <= flips; n++ {
-		changes := make([]breaker.Change, records)
+		changes := make([]store.Change, records)
 		for i := range changes {
 			changes[i] = put(shard, i, strconv.Itoa(n))
 		}
-		next, err := r.tryApply(s, breaker.Batch{Shard: shard, Expect: v, Changes: changes})
+		next, err := r.tryApply(s, store.Batch{Shard: shard, Expect: v, Changes: changes})
 		if err != nil {
 			return fmt.Errorf("the only writer of shard %d: %w", shard, err)
 		}
@@ -36,7 +36,7 @@ func (r *rig) flip(s breaker.Store, shard, records int, done *atomic.Bool) error
 }
 
 // checkFlip wants all records to be of the write that the version counts.
-func checkFlip(s breaker.Shard, records int) error {
+func checkFlip(s store.Shard, records int) error {
 	if s.Version.Number == 0 && len(s.Records) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func snapshotNotOlder(r *rig) {
 		if i == readers {
 			return r.flip(stores[i], shard, 1, &done)
 		}
-		for last := (breaker.Version{}); !done.Load(); {
+		for last := (store.Version{}); !done.Load(); {
 			versions, err := r.tryVersions(stores[i])
 			if err != nil {
 				return fmt.Errorf("reading with Versions: %w", err)

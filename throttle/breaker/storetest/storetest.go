@@ -3,7 +3,7 @@ package storetest
 import (
 	"testing"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // Run tests a store. It calls open once or twice for every case, each time for storage that holds nothing; what open makes it
@@ -13,10 +13,10 @@ import (
 //
 // The storages of one test must live on one clock, because a storage that is emptied must begin with higher terms and other epochs than it had.
 //
-// Cases of [breaker.Watcher] are not run for a store that is none, and are skipped if Watch returns [errors.ErrUnsupported].
+// Cases of [store.Watcher] are not run for a store that is none, and are skipped if Watch returns [errors.ErrUnsupported].
 //
 // While Run counts goroutines, at its end, no other test of the same process should start or end any.
-func Run(t *testing.T, open func(t *testing.T) func() breaker.Store) {
+func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	t.Helper()
 	watches := isWatcher(t, open)
 	for _, g := range groups() {
@@ -26,7 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) func() breaker.Store) {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
 				t.Run(c.name, func(t *testing.T) {
-					c.run(newRig(t, func() func() breaker.Store { return open(t) }))
+					c.run(newRig(t, func() func() store.Store { return open(t) }))
 				})
 			}
 		})
@@ -34,10 +34,10 @@ func Run(t *testing.T, open func(t *testing.T) func() breaker.Store) {
 }
 
 // isWatcher reports whether the handles that open makes are watchers.
-func isWatcher(t *testing.T, open func(t *testing.T) func() breaker.Store) bool {
+func isWatcher(t *testing.T, open func(t *testing.T) func() store.Store) bool {
 	t.Helper()
 	s := open(t)()
-	_, ok := s.(breaker.Watcher)
+	_, ok := s.(store.Watcher)
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestMemoryStore(t *testing.T) {
-	Run(t, func(*testing.T) func() breaker.Store {
+	Run(t, func(*testing.T) func() store.Store {
 		s := breaker.NewMemoryStore()
-		return func() breaker.Store { return s }
+		return func() store.Store { return s }
 	})
 }
 
@@ -96,7 +97,7 @@ const brokenProcess = "SPILLWAY_STORETEST_BROKEN"
 // test does.
 func TestRunFails(t *testing.T) {
 	if os.Getenv(brokenProcess) != "" {
-		Run(t, func(*testing.T) func() breaker.Store { return unfenced(nil) })
+		Run(t, func(*testing.T) func() store.Store { return unfenced(nil) })
 		return
 	}
 	self, err := os.Executable()
@@ -123,7 +124,7 @@ func TestRunFails(t *testing.T) {
 }
 
 // unfenced is a store that does not look at terms.
-var unfenced = applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+var unfenced = applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 	batch.Term = 0
 	return b.MemoryStore.Apply(ctx, batch)
 })

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func versionCases() []testCase {
@@ -20,7 +20,7 @@ func versionCases() []testCase {
 }
 
 // expectVersion wants a shard to have this version, whichever way one asks.
-func (r *rig) expectVersion(s breaker.Store, shard int, want breaker.Version) {
+func (r *rig) expectVersion(s store.Store, shard int, want store.Version) {
 	r.Helper()
 	if got := r.versions(s).Shards[shard]; got != want {
 		r.Errorf("Versions().Shards[%d]: got %+v, want %+v", shard, got, want)
@@ -32,22 +32,22 @@ func (r *rig) expectVersion(s breaker.Store, shard int, want breaker.Version) {
 
 func zeroBeforeFirst(r *rig) {
 	for i, v := range r.versions(r.store).Shards {
-		if v != (breaker.Version{}) {
+		if v != (store.Version{}) {
 			r.Errorf("Versions().Shards[%d] of an empty storage: got %+v, want the zero Version", i, v)
 		}
 	}
-	r.expectVersion(r.store, 0, breaker.Version{})
-	r.expectVersion(r.handle(), breaker.NumShards-1, breaker.Version{})
+	r.expectVersion(r.store, 0, store.Version{})
+	r.expectVersion(r.handle(), store.NumShards-1, store.Version{})
 }
 
 func numberCounts(r *rig) {
 	const shard = 7
 	stores := append(r.handles(2), r.store)
-	var v breaker.Version
+	var v store.Version
 	for i := range 12 {
 		s := stores[i%len(stores)]
-		next := r.apply(s, breaker.Batch{Shard: shard, Expect: v, Changes: []breaker.Change{put(shard, i, "x"), put(shard, 0, fmt.Sprint(i))}})
-		want := breaker.Version{Epoch: v.Epoch, Number: v.Number + 1}
+		next := r.apply(s, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, i, "x"), put(shard, 0, fmt.Sprint(i))}})
+		want := store.Version{Epoch: v.Epoch, Number: v.Number + 1}
 		if i == 0 {
 			want.Epoch = next.Epoch
 		}
@@ -57,18 +57,18 @@ func numberCounts(r *rig) {
 		v = next
 		r.expectVersion(stores[(i+1)%len(stores)], shard, v)
 	}
-	r.expectVersion(r.store, shard+1, breaker.Version{})
+	r.expectVersion(r.store, shard+1, store.Version{})
 }
 
 func emptyBatchChangesNone(r *rig) {
 	const shard = 9
-	if v := r.apply(r.store, breaker.Batch{Shard: shard, Term: 1}); v != (breaker.Version{}) {
+	if v := r.apply(r.store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
 		r.Errorf("Apply of a batch without changes to a shard never written: got version %+v, want the zero Version", v)
 	}
-	r.expectVersion(r.store, shard, breaker.Version{})
+	r.expectVersion(r.store, shard, store.Version{})
 	v := r.write(r.store, shard, put(shard, 1, "x"))
 	for term := range uint64(3) {
-		if got := r.apply(r.store, breaker.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
+		if got := r.apply(r.store, store.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
 			r.Errorf("Apply of a batch without changes: got version %+v, want %+v as before", got, v)
 		}
 	}
@@ -77,13 +77,13 @@ func emptyBatchChangesNone(r *rig) {
 }
 
 func allShardsInOne(r *rig) {
-	var want [breaker.NumShards]breaker.Version
+	var want [store.NumShards]store.Version
 	for i := range want {
 		for range 1 + i%3 {
-			want[i] = r.apply(r.store, breaker.Batch{Shard: i, Expect: want[i], Changes: []breaker.Change{put(i, 1, fmt.Sprint(i))}})
+			want[i] = r.apply(r.store, store.Batch{Shard: i, Expect: want[i], Changes: []store.Change{put(i, 1, fmt.Sprint(i))}})
 		}
 	}
-	for _, s := range []breaker.Store{r.store, r.handle()} {
+	for _, s := range []store.Store{r.store, r.handle()} {
 		for i, got := range r.versions(s).Shards {
 			if got != want[i] {
 				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, which Apply returned", i, got, want[i])
@@ -111,14 +111,14 @@ func epochAfterLoss(r *rig) {
 	old := r.write(r.store, shard, put(shard, 1, "old"))
 	r.untilStoreTime(r.versions(r.store).Now.Add(grain))
 	emptied := r.emptied()
-	r.expectVersion(emptied, shard, breaker.Version{})
-	r.refuse(emptied, breaker.Batch{Shard: shard, Expect: old, Changes: []breaker.Change{put(shard, 1, "stale")}}, breaker.ErrConflict,
+	r.expectVersion(emptied, shard, store.Version{})
+	r.refuse(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
 		"the shard was lost")
 	begun := r.write(emptied, shard, put(shard, 1, "new"))
 	if begun.Epoch == old.Epoch || begun.Number != old.Number {
 		r.Errorf("first version of a shard that was lost and begun again: got %+v, want another epoch than %+v has, and number 1", begun, old)
 	}
-	r.refuse(emptied, breaker.Batch{Shard: shard, Expect: old, Changes: []breaker.Change{put(shard, 1, "stale")}}, breaker.ErrConflict,
+	r.refuse(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
 		"the epoch is part of the version")
 }
 
@@ -126,14 +126,14 @@ func goesOnAfterDeletion(r *rig) {
 	const shard = 11
 	first := r.write(r.store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
 	empty := r.write(r.store, shard, drop(shard, 1), drop(shard, 2))
-	if want := (breaker.Version{Epoch: first.Epoch, Number: 2}); empty != want {
+	if want := (store.Version{Epoch: first.Epoch, Number: 2}); empty != want {
 		r.Errorf("version after all records of a shard were deleted: got %+v, want %+v", empty, want)
 	}
 	r.expectVersion(r.handle(), shard, empty)
 	r.expectRecords(r.shard(r.store, shard), nil)
-	r.refuse(r.store, breaker.Batch{Shard: shard, Changes: []breaker.Change{put(shard, 1, "z")}}, breaker.ErrConflict,
+	r.refuse(r.store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
 		"a shard that holds nothing has been written all the same")
-	if third, want := r.write(r.store, shard, put(shard, 1, "z")), (breaker.Version{Epoch: first.Epoch, Number: 3}); third != want {
+	if third, want := r.write(r.store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
 		r.Errorf("version of the write after that: got %+v, want %+v", third, want)
 	}
 }

@@ -4,42 +4,42 @@ import (
 	"context"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func versionFaults() []fault {
 	return []fault{
-		{"gives a version to what was never written", []string{"version/is zero before the first write"}, reversioned(func(v *breaker.Version) { v.Epoch = max(v.Epoch, 1) }, func(*broken, int, *breaker.Version) {})},
+		{"gives a version to what was never written", []string{"version/is zero before the first write"}, reversioned(func(v *store.Version) { v.Epoch = max(v.Epoch, 1) }, func(*broken, int, *store.Version) {})},
 		{
 			"counts each write twice",
 			[]string{"version/number counts writes and epoch stays", "version/all shards are in one answer", "batch/has 500 changes"},
-			reversioned(func(v *breaker.Version) { v.Number *= 2 }, func(_ *broken, _ int, v *breaker.Version) { v.Number /= 2 }),
+			reversioned(func(v *store.Version) { v.Number *= 2 }, func(_ *broken, _ int, v *store.Version) { v.Number /= 2 }),
 		},
-		{"counts batches without changes", []string{"version/batch without changes changes none"}, changedBatch(func(batch *breaker.Batch) {
+		{"counts batches without changes", []string{"version/batch without changes changes none"}, changedBatch(func(batch *store.Batch) {
 			if len(batch.Changes) == 0 {
-				batch.Changes = []breaker.Change{drop(batch.Shard, 1<<40)}
+				batch.Changes = []store.Change{drop(batch.Shard, 1<<40)}
 			}
 		})},
-		{"forgets the last shard in Versions", []string{"version/all shards are in one answer"}, changedVersions(func(v *breaker.Versions, _ int) {
-			v.Shards[breaker.NumShards-1] = breaker.Version{}
+		{"forgets the last shard in Versions", []string{"version/all shards are in one answer"}, changedVersions(func(v *store.Versions, _ int) {
+			v.Shards[store.NumShards-1] = store.Version{}
 		})},
 		{
 			"has one epoch for ever",
 			[]string{"version/epoch is the time of the first write", "version/epoch is another after a loss of everything"},
-			reversioned(func(v *breaker.Version) { v.Epoch = min(v.Epoch, 1) }, func(b *broken, shard int, v *breaker.Version) {
+			reversioned(func(v *store.Version) { v.Epoch = min(v.Epoch, 1) }, func(b *broken, shard int, v *store.Version) {
 				if v.Epoch == 1 {
 					v.Epoch = b.version(shard).Epoch
 				}
 			}),
 		},
-		{"compares numbers only", []string{"version/epoch is another after a loss of everything", "batch/with another version is a conflict"}, applying(func(ctx context.Context, b *broken, batch breaker.Batch) (breaker.Version, error) {
+		{"compares numbers only", []string{"version/epoch is another after a loss of everything", "batch/with another version is a conflict"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			batch.Expect.Epoch = b.version(batch.Shard).Epoch
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
-		{"forgets a shard without records", []string{"version/goes on after everything is deleted", "load/shards that hold nothing"}, changedLoad(func(_ []int, loaded []breaker.Shard) []breaker.Shard {
+		{"forgets a shard without records", []string{"version/goes on after everything is deleted", "load/shards that hold nothing"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
 			for i := range loaded {
 				if len(loaded[i].Records) == 0 {
-					loaded[i].Version = breaker.Version{}
+					loaded[i].Version = store.Version{}
 				}
 			}
 			return loaded
@@ -48,23 +48,23 @@ func versionFaults() []fault {
 }
 
 // reversioned changes the versions that the store returns, and those that it gets.
-func reversioned(out func(*breaker.Version), in func(*broken, int, *breaker.Version)) opener {
+func reversioned(out func(*store.Version), in func(*broken, int, *store.Version)) opener {
 	return shared(func(b *broken) {
-		b.versions = func(ctx context.Context) (breaker.Versions, error) {
+		b.versions = func(ctx context.Context) (store.Versions, error) {
 			v, err := b.MemoryStore.Versions(ctx)
 			for i := range v.Shards {
 				out(&v.Shards[i])
 			}
 			return v, err
 		}
-		b.load = func(ctx context.Context, shards []int) ([]breaker.Shard, error) {
+		b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 			loaded, err := b.MemoryStore.Load(ctx, shards)
 			for i := range loaded {
 				out(&loaded[i].Version)
 			}
 			return loaded, err
 		}
-		b.apply = func(ctx context.Context, batch breaker.Batch) (breaker.Version, error) {
+		b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 			in(b, batch.Shard, &batch.Expect)
 			v, err := b.MemoryStore.Apply(ctx, batch)
 			out(&v)
@@ -74,9 +74,9 @@ func reversioned(out func(*breaker.Version), in func(*broken, int, *breaker.Vers
 }
 
 // changedVersions changes what each handle returns for Versions, by its number.
-func changedVersions(change func(v *breaker.Versions, handle int)) opener {
+func changedVersions(change func(v *store.Versions, handle int)) opener {
 	return each(func(b *broken, handle int) {
-		b.versions = func(ctx context.Context) (breaker.Versions, error) {
+		b.versions = func(ctx context.Context) (store.Versions, error) {
 			v, err := b.MemoryStore.Versions(ctx)
 			change(&v, handle)
 			return v, err
@@ -86,11 +86,11 @@ func changedVersions(change func(v *breaker.Versions, handle int)) opener {
 
 func clockFaults() []fault {
 	return []fault{
-		{"takes milliseconds for microseconds", []string{"clock/is about right", "clock/keeps pace"}, changedVersions(func(v *breaker.Versions, _ int) { v.Now = time.UnixMicro(v.Now.UnixMilli()) })},
-		{"has a clock that stops", []string{"clock/keeps pace", "lease/ended lease is not extended"}, changedVersions(func(v *breaker.Versions, _ int) { v.Now = v.Now.Truncate(24 * time.Hour) })},
-		{"takes each handle's own clock", []string{"clock/does not step back between handles"}, changedVersions(func(v *breaker.Versions, handle int) {
+		{"takes milliseconds for microseconds", []string{"clock/is about right", "clock/keeps pace"}, changedVersions(func(v *store.Versions, _ int) { v.Now = time.UnixMicro(v.Now.UnixMilli()) })},
+		{"has a clock that stops", []string{"clock/keeps pace", "lease/ended lease is not extended"}, changedVersions(func(v *store.Versions, _ int) { v.Now = v.Now.Truncate(24 * time.Hour) })},
+		{"takes each handle's own clock", []string{"clock/does not step back between handles"}, changedVersions(func(v *store.Versions, handle int) {
 			v.Now = v.Now.Add(time.Duration(handle) * time.Minute)
 		})},
-		{"has a clock of whole seconds", []string{"clock/tells parts of a second"}, changedVersions(func(v *breaker.Versions, _ int) { v.Now = v.Now.Truncate(time.Second) })},
+		{"has a clock of whole seconds", []string{"clock/tells parts of a second"}, changedVersions(func(v *store.Versions, _ int) { v.Now = v.Now.Truncate(time.Second) })},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func watchCases() []testCase {
@@ -26,11 +26,11 @@ type watching struct {
 }
 
 // watch begins to watch, or skips the case of a store that cannot.
-func (r *rig) watch(s breaker.Store) *watching {
+func (r *rig) watch(s store.Store) *watching {
 	r.Helper()
-	w, ok := s.(breaker.Watcher)
+	w, ok := s.(store.Watcher)
 	if !ok {
-		r.Skipf("%T is no breaker.Watcher", s)
+		r.Skipf("%T is no store.Watcher", s)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	r.Cleanup(cancel)
@@ -47,7 +47,7 @@ func (r *rig) watch(s breaker.Store) *watching {
 }
 
 // hear writes until the watcher hears of it: hints may get lost, but not all of them.
-func (r *rig) hear(w *watching, writer breaker.Store, shard int) error {
+func (r *rig) hear(w *watching, writer store.Store, shard int) error {
 	r.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		r.write(writer, shard, put(shard, 1, fmt.Sprint(time.Now())))
@@ -63,7 +63,7 @@ func (r *rig) hear(w *watching, writer breaker.Store, shard int) error {
 }
 
 // hears wants the watcher to hear of a change.
-func (r *rig) hears(w *watching, writer breaker.Store, shard int) {
+func (r *rig) hears(w *watching, writer store.Store, shard int) {
 	r.Helper()
 	err := r.hear(w, writer, shard)
 	if errors.Is(err, errors.ErrUnsupported) {
