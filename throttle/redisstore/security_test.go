@@ -10,7 +10,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // evil is what a key may try in a script, in the protocol, in a cluster and in a log.
@@ -50,10 +50,10 @@ func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
 func TestWhatStrangersChooseIsAnArgument(t *testing.T) {
 	s := says([]any{"1", "", ""})
 	b := newBucket(t, s)
-	_, _ = b.Take(t.Context(), store.Request{Key: evil, Limit: bucket.PerSecond(1), Min: 1, Max: 1})
+	_, _ = b.Take(t.Context(), bucketstore.Request{Key: evil, Limit: bucket.PerSecond(1), Min: 1, Max: 1})
 	_ = b.Return(t.Context(), evil, bucket.PerSecond(1), 1)
 	_ = b.Reset(t.Context(), evil)
-	_, _ = b.Take(t.Context(), store.Request{Key: strings.Repeat(evil, 1000), Limit: bucket.PerSecond(1), Min: 1, Max: 1})
+	_, _ = b.Take(t.Context(), bucketstore.Request{Key: strings.Repeat(evil, 1000), Limit: bucket.PerSecond(1), Min: 1, Max: 1})
 	if len(s.asked) < 4 {
 		t.Fatalf("got %d commands want four", len(s.asked))
 	}
@@ -86,7 +86,7 @@ func TestHostileAnswers(t *testing.T) {
 		[]any{int64(1), int64(1), int64(1)},
 	} {
 		b := newBucket(t, says(answer))
-		r := store.Request{Key: "k", Limit: bucket.PerSecond(10), Min: 1, Max: 5}
+		r := bucketstore.Request{Key: "k", Limit: bucket.PerSecond(10), Min: 1, Max: 5}
 		d, err := b.Take(t.Context(), r)
 		if err == nil || d.Granted != 0 || err != nil && len(err.Error()) > 2000 {
 			t.Errorf("take, %.100q: got %+v, %.100v", answer, d, err)

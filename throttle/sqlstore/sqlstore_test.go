@@ -8,7 +8,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestConstructorsRefuse tries databases, dialects and configs with both stores. A channel is the
@@ -101,10 +101,10 @@ func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 		t.Fatal(err)
 	}
 	l := bucket.PerSecond(5)
-	_, take := k.Take(ctx, store.Request{Limit: l, Min: 1, Max: 1})
-	_, peek := k.Take(ctx, store.Request{Limit: l})
+	_, take := k.Take(ctx, bucketstore.Request{Limit: l, Min: 1, Max: 1})
+	_, peek := k.Take(ctx, bucketstore.Request{Limit: l})
 	l.Algorithm = bucket.Fixed
-	_, fixed := k.Take(ctx, store.Request{Limit: l, Min: 1, Max: 1})
+	_, fixed := k.Take(ctx, bucketstore.Request{Limit: l, Min: 1, Max: 1})
 	_, sweep := k.Sweep(ctx)
 	steps := []stepError{
 		{"read lease", campaign},
