@@ -198,7 +198,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// missingPanels returns the panels that a text names, as in *Overview → Shed, by priority*, and the
+// missingPanels returns the panels that a text names, as in *Overview → Shed by priority*, and the
 // dashboard does not have.
 func missingPanels(t *testing.T, markdown string) (missing []string) {
 	t.Helper()

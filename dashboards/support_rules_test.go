@@ -46,7 +46,7 @@ func rules() []rule {
 func exceptions() map[string][]string {
 	return map[string][]string{
 		// An objective is about the time shown, and its alerts about fixed windows.
-		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, last hour", "How fast the budget burns", "Burn rate by window"},
+		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, last hour", "Burn rate", "Burn rate by window"},
 		// Alerts about a whole service bear no instance.
 		"target-job-instance": {"Alerts firing", "Alerts"},
 	}

@@ -7,17 +7,17 @@ import (
 
 // availability is the dashboard of those who are paged: faults by kind, and what they do to the objective.
 func availability() grafana.Dashboard {
-	d := frame(availabilityUID, "Availability", "Faults of the backends by kind, the objective of priority high and how fast its error budget "+
-		"burns, and the alerts that say so.")
-	d.Variables = append(d.Variables, grafana.Choice("objective", "Objective", "The share of high calls that are to succeed. The alerts have "+
-		"their own, in the rule throttle:error_budget:ratio.",
+	d := frame(availabilityUID, "Availability", "Faults of the backends by kind, the objective of High, how "+
+		"fast its error budget burns, and the alerts.")
+	d.Variables = append(d.Variables, grafana.Choice("objective", "Objective", "The share of High calls that "+
+		"should succeed. The alerts use their own, in the rule throttle:error_budget:ratio.",
 		"99.9 %", "0.999", "99 %", "0.99", "99.5 %", "0.995", "99.95 %", "0.9995", "99.99 %", "0.9999"))
 	d.Rows = []grafana.Row{
 		{Title: "Now", Height: 4, Panels: healthPanels()},
 		{Title: "Alerts", Height: 7, Panels: []grafana.Panel{alertsTable()}},
 		{Title: "Faults", Height: 9, Panels: faultPanels()},
-		{Title: "Priority high against its objective", Height: 9, Panels: objectivePanels()},
-		{Title: "Who sees what", Height: 9, Panels: []grafana.Panel{callersTable()}},
+		{Title: "Objective of High", Height: 9, Panels: objectivePanels()},
+		{Title: "Callers", Height: 9, Panels: []grafana.Panel{callersTable()}},
 	}
 	return d
 }
@@ -38,28 +38,29 @@ func healthPanels() []grafana.Panel {
 		{
 			Title: "High succeeded", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 3, NoValue: "no traffic",
 			Steps: []grafana.Step{{Color: bad}, {From: 0.99, Color: doubtful}, {From: 0.999, Color: good}},
-			Description: "The share of high calls, over the time shown, that were not refused for want of capacity: neither shed nor rejected. " +
-				"Other errors, such as a status of 500, count as success, and a call that a fallback saved as failure.",
+			Description: "The share of High calls, over the time shown, that were neither shed nor rejected. " +
+				"Calls with other errors, such as a status of 500, count as success. A call that only its " +
+				"fallback saved counts as failure.",
 			Links:   []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{Expr: "1 - " + badShare(shown), Instant: true}}, View: grafana.Stat{},
 		},
 		{
 			Title: "Budget left", Width: 5, Unit: "percentunit", Decimals: 1, Signed: true, NoValue: "no traffic",
 			Steps: []grafana.Step{{Color: bad}, {From: 0, Color: doubtful}, {From: 0.5, Color: good}},
-			Description: "What is left of the failures that the objective allows in the time shown. Below 0 it is missed. Show a month for the " +
-				"month's.",
+			Description: "The share of the error budget that is left over the time shown. Below 0 the objective " +
+				"is missed. Select a month to see the budget of a month.",
 			Targets: []grafana.Target{{Expr: "1 - " + burn(shown), Instant: true}}, View: grafana.Stat{},
 		},
 		{
 			Title: "Burn rate, last hour", Width: 5, Unit: "short", Decimals: 1, NoValue: "no traffic", Steps: from(1, 14.4),
-			Description: "How many times as fast as allowed the budget burned in the last hour. At 1 a month's budget lasts a month; at 14.4 two days, " +
-				"and somebody is paged.",
+			Description: "How fast the error budget burned in the last hour. At 1 a month's budget lasts a " +
+				"month. At 14.4 it lasts two days, and an alert pages.",
 			Targets: []grafana.Target{{Expr: burn("1h"), Instant: true}}, View: grafana.Stat{},
 		},
 		{
 			Title: "Rejected by the backend", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers", Steps: from(0.05, 0.25),
-			Description: "The share of the answered calls, of all chosen throttles, priorities and kinds, that the backend rejected. A kind by itself is " +
-				"a warning above 5 %, and above 25 % somebody is paged.",
+			Description: "The share of the answered calls that the backend rejected, over all selected " +
+				"throttles, priorities and kinds. A single kind warns above 5 % and pages above 25 %.",
 			Links: []grafana.Link{toOverview()},
 			Targets: []grafana.Target{{
 				Expr:    share(sum(rate(calls().chosen(isRejected()))), sum(rate(calls().chosen(isAnswered())))),
@@ -68,9 +69,10 @@ func healthPanels() []grafana.Panel {
 		},
 		{
 			Title: "Alerts firing", Width: 4, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			Description: "How many alerts about the chosen throttles are firing. Always 0 in a Prometheus without the rules.",
-			Targets:     []grafana.Target{{Expr: "count(" + alerts(is("alertstate", "firing")) + ") or vector(0)", Instant: true}},
-			View:        grafana.Stat{},
+			Description: "The number of alerts that fire for the selected throttles. Always 0 in a Prometheus " +
+				"without the rules.",
+			Targets: []grafana.Target{{Expr: "count(" + alerts(is("alertstate", "firing")) + ") or vector(0)", Instant: true}},
+			View:    grafana.Stat{},
 		},
 	}
 }
@@ -80,8 +82,9 @@ func alertsTable() grafana.Panel {
 	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", Away: true}
 	return grafana.Panel{
 		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State", Ascending: true},
-		Description: "Alerts about the chosen throttles, and about the breakers, token buckets and backoffs of their jobs. Choose a name for what it means and what to do. Pending ones will " +
-			"fire if it goes on. Some may be muted by a graver one in Alertmanager.",
+		Description: "Alerts about the selected throttles, and about the breakers, token buckets and backoffs " +
+			"of their jobs. Choose a name to open its runbook. Pending alerts fire if the condition lasts. " +
+			"Alertmanager may mute some because of a more severe one.",
 		Targets: []grafana.Target{{
 			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), breakerName(), bucketName(), backoffName(), errorType(), failure(), "window"),
 			Instant: true, Table: true,
@@ -90,10 +93,10 @@ func alertsTable() grafana.Panel {
 			{Field: "alertname", Title: "Alert", Links: []grafana.Link{runbook}},
 			{Field: "alertstate", Title: "State", Width: 110},
 			{Field: "severity", Title: "Severity", Width: 110},
-			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("What it refuses, and why")}},
-			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("What it denies, and how its store is")}},
-			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("How far it holds back, and whether that helps")}},
+			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds and why")}},
+			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("What it sheds and why")}},
+			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("What it denies, and its store")}},
+			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("Its delay and throttled calls")}},
 			{Field: errorType(), Title: "Kind"},
 			{Field: failure(), Title: "Failure", Width: 90},
 			{Field: "window", Title: "Window", Width: 90},
@@ -110,24 +113,27 @@ func faultPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(), View: grafana.Graph{Stacked: true},
-			Description: "Calls that the backend rejected. availability: it said so, or is not there. timeout: it was too slow. quota: it pushes back, " +
-				"and wants to be asked less. Other kinds are here only if a classifier counts them as rejections.",
+			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
+				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. Other " +
+				"kinds appear only if a classifier counts them as rejections.",
 			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
 		},
 		{
-			Title: "Faults, of what was answered", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
+			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: from(0.05, 0.25), View: grafana.Graph{Thresholds: true},
-			Description: "The same as a share of the calls that were sent and answered. The lines are where the alerts begin: 5 % and 25 %. " +
-				"The alerts look at each throttle by itself. While a throttle sheds it lets a share through on purpose, to find out what the backend can take.",
+			Description: "Rejected calls as a share of the answered calls. The lines are the thresholds of the " +
+				"alerts: 5 % and 25 %. The alerts use each throttle alone. While a throttle sheds, it still " +
+				"sends some calls to probe the backend, and those may be rejected.",
 			Targets: []grafana.Target{{
 				Expr:   faults + " / on () group_left () (" + sum(rate(calls().chosen(isAnswered()))) + " > 0)",
 				Legend: legend(errorType()),
 			}},
 		},
 		{
-			Title: "Errors that are no fault of the backend", Width: 8, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
-			Description: "Calls that ended in an error and count as accepted or ignored: not found, forbidden, cancelled and so on. The throttle does not " +
-				"shed because of them. If _OTHER is an outage in disguise, tell the throttle with a classifier.",
+			Title: "Errors that are not faults", Width: 8, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
+			Description: "Calls that ended with an error and count as accepted or ignored, such as not found, " +
+				"forbidden or canceled. The throttle does not shed because of them. If _OTHER hides an outage, " +
+				"add a classifier that counts it as rejected.",
 			Targets: []grafana.Target{{
 				Expr:   sum(rate(calls().chosen(isSent(), isNot(outcome(), throttle.Rejected.String()), isNot(errorType(), ""))), errorType()),
 				Legend: legend(errorType()),
@@ -147,25 +153,26 @@ func objectivePanels() []grafana.Panel {
 	steps := []grafana.Step{{Color: good}, {From: 1, Color: "yellow"}, {From: 6, Color: doubtful}, {From: 14.4, Color: bad}}
 	return []grafana.Panel{
 		{
-			Title: "High, against its objective", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
+			Title: "High success and objective", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: "succeeded", Color: good}, {Series: "objective", Color: plain, Dashed: true}},
-			Description: "The share of high calls that were neither shed nor rejected, against the objective. A dip costs as much budget as it " +
-				"is deep and long.",
+			Description: "The share of High calls that were neither shed nor rejected, and the objective. A dip " +
+				"costs budget by its depth and its length.",
 			Targets: []grafana.Target{
 				{Expr: "1 - " + badShare("$__rate_interval"), Legend: "succeeded"},
 				{Expr: "vector($objective)", Legend: "objective"},
 			},
 		},
 		{
-			Title: "How fast the budget burns", Width: 8, Unit: "short", NoValue: "no traffic", Steps: steps, View: grafana.Graph{Thresholds: true},
-			Description: "Burn rates of high over an hour and over six. The lines are those of the alerts: above 14.4 for an hour or 6 for six hours " +
-				"somebody is paged.",
+			Title: "Burn rate", Width: 8, Unit: "short", NoValue: "no traffic", Steps: steps, View: grafana.Graph{Thresholds: true},
+			Description: "Burn rates of High over one hour and over six hours. The lines are thresholds of the " +
+				"alerts: above 14.4 for one hour, or 6 for six hours, an alert pages.",
 			Targets: []grafana.Target{{Expr: burn("1h"), Legend: "1h"}, {Expr: burn("6h"), Legend: "6h"}},
 		},
 		{
 			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 2, NoValue: "no traffic", Steps: steps, View: grafana.Bars{},
-			Description: "The same now, over every window of the alerts. Short windows high and long ones low: it has just begun. The other way round: " +
-				"it is over, and the budget remembers.",
+			Description: "The current burn rate over every window of the alerts. High over short windows and " +
+				"low over long ones: an incident has just begun. The other way round: it is over, and the long " +
+				"windows still include it.",
 			Targets: now,
 		},
 	}
@@ -182,8 +189,8 @@ func callersTable() grafana.Panel {
 	}
 	return grafana.Panel{
 		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle", View: grafana.Table{SortBy: "Rejected"},
-		Description: "What each process gets from each backend. If all see the same, it is the backend; if one does, it is that process or its " +
-			"way there.",
+		Description: "The answers that each process gets from each backend. If all processes are affected, " +
+			"check the backend. If one is, check that process and its network.",
 		Targets: []grafana.Target{
 			query(), query(isShed()), query(isRejected()),
 			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota),
@@ -191,7 +198,7 @@ func callersTable() grafana.Panel {
 		Columns: []grafana.Column{
 			{Field: "job", Title: "Job"},
 			{Field: "instance", Title: "Instance"},
-			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds, and why")}},
+			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds and why")}},
 			{Field: "Value #A", Title: "Offered", Unit: "reqps"},
 			{Field: "Value #B", Title: "Shed", Unit: "reqps"},
 			{Field: "Value #C", Title: "Rejected", Unit: "reqps"},

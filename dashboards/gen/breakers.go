@@ -7,15 +7,15 @@ import (
 
 // breakers is the dashboard of circuits: which are not closed, what that costs, and whether the fleet that decides is well.
 func breakers() grafana.Dashboard {
-	d := breakerFrame(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls they refuse, and whether the "+
-		"fleet that decides about them is well: its leader, its store, its counts.")
+	d := breakerFrame(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
+		"they shed, and the state of the fleet that decides: its leader, its store and its polls.")
 	d.Rows = []grafana.Row{
 		{Title: "Now", Height: 4, Panels: circuitsNow()},
-		{Title: "Breakers, the most disabled first", Height: 8, Panels: []grafana.Panel{breakersTable()}},
+		{Title: "Breakers, most disabled first", Height: 8, Panels: []grafana.Panel{breakersTable()}},
 		{Title: "Calls", Height: 9, Panels: refusalPanels()},
 		{Title: "Circuits", Height: 9, Panels: circuitPanels()},
-		{Title: "The fleet", Height: 9, Panels: fleetPanels()},
-		{Title: "Which circuits", Height: 10, Panels: []grafana.Panel{circuitsTable()}},
+		{Title: "Fleet", Height: 9, Panels: fleetPanels()},
+		{Title: "Circuit list", Height: 10, Panels: []grafana.Panel{circuitsTable()}},
 	}
 	return d
 }
@@ -39,32 +39,32 @@ func circuitsNow() []grafana.Panel {
 	}
 	return []grafana.Panel{
 		count("Disabled", breaker.Disabled, []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			"Circuits that tripped too often in a row. Their calls are refused until somebody enables them. Each is an endpoint "+
-				"whose owner should hear of it."),
+			"Circuits that tripped too often in a row. Their calls are shed until an operator enables them. "+
+				"Report each endpoint to its owner."),
 		count("Open", breaker.Open, []grafana.Step{{Color: good}, {From: 1, Color: doubtful}},
-			"Circuits whose calls are refused for a while, because too many failed. A few are what a breaker is for; many at once are "+
-				"more likely our own network, or counts that are wrong."),
+			"Circuits whose calls are shed for a while because too many failed. A few are normal. If many open "+
+				"at once, check our own network and the polls first."),
 		count("Half-open", breaker.HalfOpen, nil,
-			"Circuits that let a few calls through, the probes, whose results decide whether they close. Each should be here for moments; one "+
-				"that stays has too few calls to decide."),
+			"Circuits that send a few calls as probes, whose results decide whether they close. Each should be "+
+				"half-open for moments only. If one stays, it has too few calls for a decision."),
 		{
 			Title: "Shed", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no traffic", Steps: from(0.1, 0.5),
-			Description: "The share of the calls that breakers shed. With many endpoints it is about the share of the dead ones. Above 50 % somebody " +
-				"is paged.",
+			Description: "The share of the calls that breakers shed. With many endpoints it is about the share " +
+				"of the dead ones. Above 50 % an alert pages.",
 			Targets: []grafana.Target{{Expr: share(sum(rate(decided().ofBreaker(isShed()))), sum(rate(decided().ofBreaker()))), Instant: true}},
 			View:    grafana.Stat{},
 		},
 		{
 			Title: "Without a leader", Width: 4, Unit: "short", NoValue: "no breaker", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			Description: "Breakers of which no process leads. Then nobody counts: no circuit opens, and none that is open closes. For seconds that is " +
-				"a change of the leader.",
+			Description: "Breakers that no process leads. No circuit of theirs opens or closes. For a few " +
+				"seconds this is a change of the leader.",
 			Targets: []grafana.Target{{Expr: "count(" + leaders() + " == 0) or vector(0)", Instant: true}},
 			View:    grafana.Stat{},
 		},
 		{
 			Title: "Oldest snapshot", Width: 4, Unit: "s", NoValue: "never read", Steps: from(30, 60), View: grafana.Stat{Sparkline: true},
-			Description: "How long ago the store was read last, by the process that is the furthest behind. A second or two is normal. After MaxStale " +
-				"the process does what OnStale says.",
+			Description: "The age of the oldest snapshot of the store in any process. A second or two is " +
+				"normal. After MaxStale the process follows OnStale.",
 			Targets: []grafana.Target{{Expr: highest(age().ofBreaker())}},
 		},
 	}
@@ -77,8 +77,8 @@ func breakersTable() grafana.Panel {
 	offered := sum(rate(decided().ofBreaker()), by...)
 	return grafana.Panel{
 		Title: "Breakers", Width: 24, Unit: "short", NoValue: "no breaker", View: grafana.Table{SortBy: "Disabled"},
-		Description: "Each breaker of each job. Choose a name to see that breaker alone. Leaders should be 1, but a breaker whose store is in " +
-			"memory has one in each process, and circuits of its own.",
+		Description: "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. " +
+			"A breaker with a store in memory has a leader and circuits of its own in each process.",
 		Targets: []grafana.Target{
 			query(circuitsIn(breaker.Disabled)), query(circuitsIn(breaker.Open)), query(circuitsIn(breaker.HalfOpen)),
 			query(offered),
@@ -87,7 +87,7 @@ func breakersTable() grafana.Panel {
 			query(highest(age().ofBreaker(), by...)),
 		},
 		Columns: []grafana.Column{
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("This breaker alone")}},
+			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
 			{Field: "job", Title: "Job"},
 			{Field: "Value #A", Title: "Disabled", Unit: "short"},
 			{Field: "Value #B", Title: "Open", Unit: "short"},
@@ -105,24 +105,26 @@ func refusalPanels() []grafana.Panel {
 	by := []string{"job", breakerName()}
 	return []grafana.Panel{
 		{
-			Title: "Let through, by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "Calls that were made, by the state of their circuit. half_open are the probes, few by design. open and disabled are calls " +
-				"that DryRun let through. While its store is silent for too long, FailOpen takes all circuits for closed.",
+			Title: "Sent by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
+			Description: "Calls that were sent, by the state of their circuit. half_open are probes, few by " +
+				"design. open and disabled are calls that DryRun sent. With a stale snapshot, FailOpen treats " +
+				"all circuits as closed.",
 			Targets: []grafana.Target{{Expr: sum(rate(decided().ofBreaker(isSent())), state()), Legend: legend(state())}},
 		},
 		{
-			Title: "Shed, by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(inShadow), View: grafana.Graph{},
-			Description: "Calls that were shed, and never made, by the state of their circuit; closed are those that FailClosed refuses while " +
-				"nothing is known. Dashed: what DryRun let through. A caller that asks again at once shows as many: let it wait for RetryAfter.",
+			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(inShadow), View: grafana.Graph{},
+			Description: "Calls that were shed, by the state of their circuit. closed are calls that FailClosed " +
+				"sheds while the snapshot is stale. Dashed lines are calls that DryRun sent. Callers that retry " +
+				"at once add to these: let them wait for RetryAfter.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(decided().ofBreaker(isShed())), state()), Legend: legend(state())},
 				{Expr: sum(rate(decided().ofBreaker(isShadow())), state()), Legend: legend(state()) + inShadow},
 			},
 		},
 		{
-			Title: "Shed, by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: from(0.1, 0.5), View: grafana.Graph{Thresholds: true},
-			Description: "The share of its calls that each breaker shed. The upper line is where somebody is paged: more is shed than " +
-				"let through.",
+			Title: "Shed share by breaker", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Steps: from(0.1, 0.5), View: grafana.Graph{Thresholds: true},
+			Description: "The share of calls that each breaker shed. Above the upper line an alert pages: the " +
+				"breaker sheds more than it sends.",
 			Targets: []grafana.Target{{
 				Expr:   share(sum(rate(decided().ofBreaker(isShed())), by...), sum(rate(decided().ofBreaker()), by...)),
 				Legend: "{{job}} " + legend(breakerName()),
@@ -135,18 +137,19 @@ func refusalPanels() []grafana.Panel {
 func circuitPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "Circuits, by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
-			Description: "Circuits that are not closed. A step up is an outage of something that many endpoints share, or of our own way to them; a slow " +
-				"rise of disabled ones is endpoints that die and that nobody looks after.",
+			Title: "Circuits by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
+			Description: "Circuits that are not closed. A step up is an outage that many endpoints share, or a " +
+				"fault in our own network. A slow rise of disabled means that endpoints die and are never " +
+				"enabled or removed.",
 			Targets: []grafana.Target{{
 				Expr:   sum(highest(circuits().ofBreaker(isNot(state(), breaker.Closed.String())), "job", breakerName(), state()), state()),
 				Legend: legend(state()),
 			}},
 		},
 		{
-			Title: "Changes a minute, by state", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{},
-			Description: "Changes of circuits to each state, in a minute. open and half_open in equal measure, and neither closed nor disabled, are " +
-				"endpoints that fail whenever they are tried; closed and open in equal measure are endpoints that fail now and then.",
+			Title: "State changes per minute", Width: 12, Unit: "short", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{},
+			Description: "State changes of circuits, by the new state. Equal open and half_open without closed: " +
+				"the endpoints fail at every probe. Equal open and closed: the endpoints fail now and then.",
 			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(transitions().ofBreaker()), state()), Legend: legend(state())}},
 		},
 	}
@@ -158,21 +161,24 @@ func fleetPanels() []grafana.Panel {
 	name := "{{job}} {{instance}} " + legend(breakerName())
 	return []grafana.Panel{
 		{
-			Title: "Leader, by instance", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
-			Description: "1 for the process that leads, 0 for the others. It should stay where it is for days; a leader that wanders has a slow store " +
-				"or too little processor. Two at once for moments are harmless: the store takes only the newer one's word.",
+			Title: "Leader by instance", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
+			Description: "1 for the process that leads, 0 for the others. The leader should stay the same for " +
+				"days. If it changes often, the store is slow or the process lacks CPU. Two leaders for moments " +
+				"are harmless: the store accepts writes of the newer one only.",
 			Targets: []grafana.Target{{Expr: sum(leader().ofBreaker(), by...), Legend: name}},
 		},
 		{
-			Title: "Snapshot age, by instance", Width: 8, Unit: "s", NoValue: "never read", Steps: from(30, 60), View: grafana.Graph{Thresholds: true},
-			Description: "How long ago each process read the store last. All alike is the store; one alone is that process, or its way to the " +
-				"store. One that is missing has never read it: its Run is not running.",
+			Title: "Snapshot age by instance", Width: 8, Unit: "s", NoValue: "never read", Steps: from(30, 60), View: grafana.Graph{Thresholds: true},
+			Description: "The age of the snapshot of the store in each process. If all are old, check the " +
+				"store. If one is, check that process and its network. A process that is missing has never read " +
+				"the store: its Run does not run.",
 			Targets: []grafana.Target{{Expr: highest(age().ofBreaker(), by...), Legend: name}},
 		},
 		{
-			Title: "Failures a minute, by kind", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
-			Description: "What went wrong beside the calls, in a minute; no call fails for it. store, poll and notify should be 0, and have an " +
-				"alert. conflict and fenced for moments are a change of the leader. loss is a store that forgot.",
+			Title: "Failures per minute by kind", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
+			Description: "Failures of background work; no call fails because of them. store, poll and notify " +
+				"should be 0 and have an alert. conflict and fenced for moments are a change of the leader. " +
+				"loss means that the store lost data.",
 			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(failures().ofBreaker()), failure()), Legend: legend(failure())}},
 		},
 	}
@@ -181,10 +187,11 @@ func fleetPanels() []grafana.Panel {
 // circuitsTable names the circuits that are not closed.
 func circuitsTable() grafana.Panel {
 	return grafana.Panel{
-		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none, or no WithBreakerDetail",
+		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none, or WithBreakerDetail is off",
 		View: grafana.Table{SortBy: "State", Ascending: true},
-		Description: "The gravest circuits of each breaker, the disabled ones first. Only breakers whose telemetry was made with " +
-			"otelthrottle.WithBreakerDetail(limit) are here, and only up to its limit; the page /debug/throttle and Manager.List know without.",
+		Description: "The circuits of each breaker that are not closed, disabled ones first. Only breakers with " +
+			"otelthrottle.WithBreakerDetail(limit) are here, up to that limit. The page /debug/throttle and " +
+			"Manager.List show all of them.",
 		Targets: []grafana.Target{{
 			Expr: highest(circuit().ofBreaker(), "job", breakerName(), tenant(), key(), state()), Instant: true, Table: true,
 		}},
@@ -192,7 +199,7 @@ func circuitsTable() grafana.Panel {
 			{Field: state(), Title: "State", Width: 110},
 			{Field: tenant(), Title: "Tenant"},
 			{Field: key(), Title: "Key"},
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("This breaker alone")}},
+			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
 			{Field: "job", Title: "Job"},
 			{Field: "Value", Title: "Value", Hidden: true},
 		},

@@ -40,25 +40,30 @@ func bucketsNow() []grafana.Panel {
 	}
 	now := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true} }
 	return []grafana.Panel{
-		stat("Requests", "reqps", "no token bucket", nil, "Requests for tokens, of all chosen buckets, whatever came of them. Those in Wait count when they "+
-			"are over. Much more than on a good day may be callers that ask again at once when they are denied.",
+		stat("Requests", "reqps", "no token bucket", nil, "Requests for tokens of all selected buckets, with "+
+			"any result. Requests in Wait count when they end. Much more than on a normal day may be callers "+
+			"that retry at once when they are denied.",
 			grafana.Target{Expr: sum(rate(bucketRequests().ofBucket()))}),
-		stat("Denied", "percentunit", "no requests", []grafana.Step{{Color: good}, {From: 0.5, Color: doubtful}}, "The share of the requests for "+
-			"which there were not tokens enough. To deny is what a bucket is for; above a half, for an hour, the limit and the demand do not fit.",
+		stat("Denied", "percentunit", "no requests", []grafana.Step{{Color: good}, {From: 0.5, Color: doubtful}}, "The "+
+			"share of the requests that were denied for lack of tokens. Denying is normal for a bucket. Above "+
+			"50 % for an hour, the limit is too low for the demand.",
 			now(ofRequests([]string{otelthrottle.ResultDenied}))),
-		stat("Waiting", "short", "no token bucket", nil, "Requests that stand in line for tokens, in Wait. A line that only grows is a limit below what is "+
-			"wanted, on and on: those in it wait longer and longer, until their deadlines end it.",
+		stat("Waiting", "short", "no token bucket", nil, "Requests that wait for tokens, in Wait. If this only "+
+			"grows, the demand is above the limit, and requests wait until their deadlines.",
 			grafana.Target{Expr: sum(waiting().ofBucket())}),
-		stat("Stores answered", "percentunit", "not asked", []grafana.Step{{Color: bad}, {From: 0.5, Color: doubtful}, {From: 0.99, Color: good}},
-			"The share of the questions to stores that were answered in time; buckets in memory ask none. A store that failed thrice in a row is left alone "+
-				"for moments, so few questions fail, and many requests with each: see the two numbers beside this one.",
+		stat("Stores answered", "percentunit", "no store requests", []grafana.Step{{Color: bad}, {From: 0.5, Color: doubtful}, {From: 0.99, Color: good}},
+			"The share of the requests to stores that were answered in time. Buckets in memory send none. A "+
+				"store that failed three times in a row gets no requests for moments, so a few failures here "+
+				"affect many requests: see the two panels to the right.",
 			now(answered())),
-		stat("Not limited", "percentunit", "nothing granted", from(0.01, 0.5), "The share of what was granted that no store has counted, because it "+
-			"gave no answer. FailOpen grants it all; LocalShare grants it out of a share of each process. Should be 0. Above a half somebody is paged.",
+		stat("Failed open", "percentunit", "nothing granted", from(0.01, 0.5), "The share of grants that no "+
+			"store has counted, because the store did not answer. FailOpen grants all requests. LocalShare "+
+			"grants a share per process. Should be 0. Above 50 % an alert pages.",
 			now(uncounted())),
-		stat("Refused without a store", "percentunit", "no requests", from(0.01, 0.25), "The share of the requests that the policy refused, because the "+
-			"store gave no answer: FailClosed all, LocalShare what exceeds the share. Should be 0: callers fail although there may "+
-			"be tokens. Above 25 % somebody is paged.",
+		stat("Failed closed", "percentunit", "no requests", from(0.01, 0.25), "The share of requests "+
+			"that were refused because the store did not answer. FailClosed refuses all of them. LocalShare "+
+			"refuses those above the share of the process. Should be 0: callers fail although there may be "+
+			"tokens. Above 25 % an alert pages.",
 			now(ofRequests([]string{otelthrottle.ResultFailedClosed}))),
 	}
 }
@@ -69,8 +74,8 @@ func bucketsTable() grafana.Panel {
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	return grafana.Panel{
 		Title: "Buckets", Width: 24, Unit: "short", NoValue: "no token bucket", View: grafana.Table{SortBy: "Without a store"},
-		Description: "Each limit of each job, under its name: all its keys together. Choose a name to see it alone. One in memory has no store " +
-			"that takes time. A name without requests has no shares.",
+		Description: "Each limit of each job by name, with all its keys. Choose a name to select only that " +
+			"limit. A bucket in memory has no store duration. A name without requests has no shares.",
 		Targets: []grafana.Target{
 			query(sum(rate(bucketRequests().ofBucket()), by...)),
 			query(ofRequests([]string{otelthrottle.ResultDenied}, by...)),
@@ -80,12 +85,12 @@ func bucketsTable() grafana.Panel {
 			query(storeQuantile(0.99, by...) + " >= 0"),
 		},
 		Columns: []grafana.Column{
-			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("This bucket alone")}},
+			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("Only this bucket")}},
 			{Field: "job", Title: "Job"},
 			{Field: "Value #A", Title: "Requests", Unit: "reqps"},
 			{Field: "Value #B", Title: "Denied", Unit: "percentunit", Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: doubtful}}},
 			{Field: "Value #C", Title: "Without a store", Unit: "percentunit", Steps: from(0.01, 0.25)},
-			{Field: "Value #D", Title: "Tokens a second", Unit: "short"},
+			{Field: "Value #D", Title: "Tokens per second", Unit: "short"},
 			{Field: "Value #E", Title: "Waiting", Unit: "short"},
 			{Field: "Value #F", Title: "Store, p99", Unit: "s"},
 		},
@@ -98,28 +103,30 @@ func requestPanels() []grafana.Panel {
 	name := "{{job}} " + legend(bucketName())
 	return []grafana.Panel{
 		{
-			Title: "What became of requests", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true},
-			Description: "Requests by their end: granted or denied by whoever keeps the tokens, or failed_open or failed_closed, decided by the policy because " +
-				"the store gave no answer. In a rush granted should stay flat at the limit, and denied take the rest.",
+			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true},
+			Description: "granted and denied were decided with the store or in memory. failed_open and " +
+				"failed_closed were decided by the policy, because the store did not answer. Under load granted " +
+				"should stay at the limit, and denied be the rest.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), result()), Legend: legend(result())}},
 		},
 		{
-			Title: "Denied, of what was requested", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
+			Title: "Denied share by bucket", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no requests",
 			Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: doubtful}}, View: grafana.Graph{Thresholds: true},
-			Description: "The share of its requests that each bucket denied. One that is high all day belongs to callers that ask again instead of waiting " +
-				"for RetryAfter, or has a limit that is too small. The line is where the alert begins.",
+			Description: "The share of requests that each bucket denied. If it is high all day, callers retry " +
+				"and do not wait for RetryAfter, or the limit is too low. The line is the threshold of the " +
+				"alert.",
 			Targets: []grafana.Target{{Expr: ofRequests([]string{otelthrottle.ResultDenied}, by...), Legend: name}},
 		},
 		{
-			Title: "Granted, by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
-			Description: "Requests that got their tokens, of each bucket, also those that no store has counted. A flat top is a limit that is reached; " +
-				"a step above it is a store that gives no answer, and FailOpen.",
+			Title: "Granted by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
+			Description: "Requests that each bucket granted, including those that no store has counted. A flat " +
+				"top is a limit that is reached. A step above it is a store that does not answer, with FailOpen.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket(came(otelthrottle.ResultGranted, otelthrottle.ResultFailedOpen))), by...), Legend: name}},
 		},
 		{
-			Title: "Denied, by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
-			Description: "Requests for which there were not tokens enough, of each bucket. Much more than is granted are mostly callers that ask again " +
-				"at once. Which keys it were, the hook Denied is told: keys are in no metric.",
+			Title: "Denied by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
+			Description: "Requests that each bucket denied for lack of tokens. If this is much more than is " +
+				"granted, callers usually retry at once. The hook Denied gets the keys; they are in no metric.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket(came(otelthrottle.ResultDenied))), by...), Legend: name}},
 		},
 	}
@@ -131,15 +138,15 @@ func tokenPanels() []grafana.Panel {
 	name := "{{job}} " + legend(bucketName())
 	return []grafana.Panel{
 		{
-			Title: "Tokens a second, by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
-			Description: "Tokens that were granted, of each name, all its keys together: what the limit lets through. Of one key alone it settles at the " +
-				"limit's rate. Tokens that were given back again are counted all the same.",
+			Title: "Tokens per second by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
+			Description: "Tokens that were granted, by name, with all keys. For a single key this settles at " +
+				"the rate of the limit. Tokens that were given back are counted too.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}},
 		},
 		{
-			Title: "Waiting, by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
-			Description: "Requests that stand in line, in Wait. Lines are each process's own, and are added up here. Of short rushes a line is no harm; one that " +
-				"does not end should have fewer callers or more tokens.",
+			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
+			Description: "Requests that wait for tokens, in Wait, added up over all processes. A short queue " +
+				"after a burst is harmless. If it does not end, use fewer callers or a higher limit.",
 			Targets: []grafana.Target{{Expr: sum(waiting().ofBucket(), by...), Legend: name}},
 		},
 	}
@@ -149,10 +156,11 @@ func tokenPanels() []grafana.Panel {
 func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "How long stores took", Width: 8, Unit: "s", NoValue: "in memory, or not asked", View: grafana.Graph{},
+			Title: "Store duration", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: doubtful}, {Series: "p99", Color: bad}},
-			Description: "Quantiles of how long stores took to answer, or to fail. Each request pays this. Nothing is waited for longer than Config.StoreTimeout, 50 ms " +
-				"by default: quantiles above it are failures. Dots are traces, of requests that asked alone.",
+			Description: "Quantiles of the time that stores took to answer or to fail. Each request waits that " +
+				"long, but at most Config.StoreTimeout, 50 ms by default: quantiles at that value are failures. " +
+				"The dots are traces of requests that were sent to the store alone.",
 			Targets: []grafana.Target{
 				{Expr: storeQuantile(0.99), Legend: "p99", Exemplars: true},
 				{Expr: storeQuantile(0.95), Legend: "p95"},
@@ -160,15 +168,17 @@ func storePanels() []grafana.Panel {
 			},
 		},
 		{
-			Title: "Store failures, by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{},
-			Description: "Questions to stores that were not answered. timeout: it was too slow for Config.StoreTimeout. availability: it says no, or cannot " +
-				"be reached. _OTHER is often a table or a right that is missing. canceled is a caller who went away, and no failure.",
+			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{},
+			Description: "Requests to stores without an answer. timeout: slower than Config.StoreTimeout. " +
+				"availability: the store reports to be unavailable, or cannot be reached. _OTHER is often a " +
+				"missing table or permission. canceled is a caller that gave up, and not a failure.",
 			Targets: []grafana.Target{{Expr: sum(rate(questions().ofBucket(isNot(errorType(), ""))), errorType()), Legend: legend(errorType())}},
 		},
 		{
-			Title: "Failures, by policy", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
-			Description: "Requests that the policy decided, because the store gave no answer. failed_open were granted, by FailOpen all of them, by LocalShare out " +
-				"of the process's own share; failed_closed were refused. Should be 0; for seconds it is a store that fails over.",
+			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
+			Description: "Requests that the policy decided because the store did not answer. failed_open were " +
+				"granted: all by FailOpen, a share per process by LocalShare. failed_closed were refused. " +
+				"Should be 0. For a few seconds it is a store that fails over.",
 			Targets: []grafana.Target{{
 				Expr:   sum(rate(bucketRequests().ofBucket(came(otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed))), "job", bucketName(), result()),
 				Legend: "{{job}} " + legend(bucketName()) + " " + legend(result()),
@@ -183,20 +193,21 @@ func bucketInstancePanels() []grafana.Panel {
 	name := "{{job}} {{instance}}"
 	return []grafana.Panel{
 		{
-			Title: "Requests, by instance", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
-			Description: "Requests for tokens, by the process that made them. Those that share a store share its tokens: who asks more gets more.",
-			Targets:     []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), by...), Legend: name}},
+			Title: "Requests by instance", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
+			Description: "Requests for tokens of each process. Processes that share a store share its tokens: a " +
+				"process with more requests gets more of them.",
+			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), by...), Legend: name}},
 		},
 		{
-			Title: "Without a store, by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
-			Description: "The share of its requests that each process decided without its store. All alike is the store; one alone is that process, its " +
-				"network or its pool of connections.",
+			Title: "Without a store by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
+			Description: "The share of requests that each process decided without its store. If all are alike, " +
+				"check the store. If one differs, check that process, its network and its connection pool.",
 			Targets: []grafana.Target{{Expr: ofRequests([]string{otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed}, by...), Legend: name}},
 		},
 		{
-			Title: "Store p99, by instance", Width: 8, Unit: "s", NoValue: "in memory, or not asked", View: grafana.Graph{},
-			Description: "How long the slowest hundredth of each process's questions to stores took. One that is slower than its sisters is far from " +
-				"the store, or short of processor.",
+			Title: "Store p99 by instance", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},
+			Description: "The p99 of the requests of each process to its stores. A process that is slower than " +
+				"the others is far from the store or lacks CPU.",
 			Targets: []grafana.Target{{Expr: storeQuantile(0.99, by...), Legend: name}},
 		},
 	}

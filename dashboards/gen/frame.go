@@ -62,9 +62,9 @@ func variables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
 		grafana.Query("job", "Job", "The services whose throttles are shown.", string(requests()), "job"),
-		grafana.Query("instance", "Instance", "Their processes.", requests().where(like("job", "$job")), "instance"),
-		grafana.Query("throttle", "Throttle", "One throttle stands before each backend.", requests().where(chosenJob()...), throttleName()),
-		grafana.Query("priority", "Priority", "Where a panel is about all priorities, this does not narrow it.",
+		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(like("job", "$job")), "instance"),
+		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(chosenJob()...), throttleName()),
+		grafana.Query("priority", "Priority", "Panels about all priorities ignore this.",
 			requests().of(), priority()),
 	}
 }
@@ -74,7 +74,7 @@ func breakerVariables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
 		grafana.Query("job", "Job", "The services whose breakers are shown.", string(leader()), "job"),
-		grafana.Query("instance", "Instance", "Their processes. Each sees the circuits of the whole fleet.", leader().where(like("job", "$job")), "instance"),
+		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(like("job", "$job")), "instance"),
 		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(chosenJob()...), breakerName()),
 	}
 }
@@ -85,9 +85,9 @@ func limitsVariables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
 		grafana.Query("job", "Job", "The services whose token buckets and backoffs are shown.", either(both), "job"),
-		grafana.Query("instance", "Instance", "Their processes. Those that share a store share the tokens.", either(both, like("job", "$job")), "instance"),
-		grafana.Query("bucket", "Bucket", "One name is one limit, and may have a bucket for each of many keys.", bucketRequests().where(chosenJob()...), bucketName()),
-		grafana.Query("backoff", "Backoff", "One name is one service that workers hold themselves back from.", backoffCalls().where(chosenJob()...), backoffName()),
+		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", either(both, like("job", "$job")), "instance"),
+		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(chosenJob()...), bucketName()),
+		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(chosenJob()...), backoffName()),
 	}
 }
 
@@ -117,8 +117,8 @@ func limitsAlerts(conditions ...matcher) string {
 }
 
 // toOverview and toAvailability lead to a dashboard, with everything chosen as it is here.
-func toOverview() grafana.Link     { return to(overviewUID, "What is shed, and why") }
-func toAvailability() grafana.Link { return to(availabilityUID, "Which faults there are") }
+func toOverview() grafana.Link     { return to(overviewUID, "What is shed and why") }
+func toAvailability() grafana.Link { return to(availabilityUID, "Faults by kind") }
 
 func to(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&${job:queryparam}&${instance:queryparam}" +

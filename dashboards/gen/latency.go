@@ -15,10 +15,11 @@ func quantile(q float64, conditions []matcher, by ...string) string {
 func latencyPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "How long calls took", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
+			Title: "Call duration", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: doubtful}, {Series: "p99", Color: bad}},
-			Description: "Quantiles of all admitted calls, however they ended. The dots are calls with a trace: choose one to see it. " +
-				"A backend is slow before it says no: if p99 climbs, look before anything is shed.",
+			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
+				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
+				"p99 climbs.",
 			Targets: []grafana.Target{
 				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},
 				{Expr: quantile(0.95, nil), Legend: "p95"},
@@ -26,20 +27,22 @@ func latencyPanels() []grafana.Panel {
 			},
 		},
 		{
-			Title: "p99 of accepted calls, by priority", Width: 12, Unit: "s", NoValue: "no durations", Colors: byPriority(), View: grafana.Graph{},
-			Description: "How long the slowest hundredth of the calls took that the backend accepted. Priorities that differ go to different work, " +
-				"or the backend knows them.",
+			Title: "p99 of accepted calls by priority", Width: 12, Unit: "s", NoValue: "no durations", Colors: byPriority(), View: grafana.Graph{},
+			Description: "The p99 of the calls that the backend accepted. Priorities that differ call different " +
+				"parts of the backend, or the backend treats them differently.",
 			Targets: []grafana.Target{{Expr: quantile(0.99, []matcher{isAccepted()}, priority()), Legend: legend(priority())}},
 		},
 		{
-			Title: "In flight, by priority", Width: 12, Unit: "short", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
-			Description: "Admitted calls that have not ended yet: the rate times the latency. A climb at a steady rate is a backend that slows down.",
-			Targets:     []grafana.Target{{Expr: sum(active().chosen(), priority()), Legend: legend(priority())}},
+			Title: "In flight by priority", Width: 12, Unit: "short", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
+			Description: "Admitted calls that have not ended: the rate times the latency. A climb at a steady " +
+				"rate means that the backend becomes slower.",
+			Targets: []grafana.Target{{Expr: sum(active().chosen(), priority()), Legend: legend(priority())}},
 		},
 		{
 			Title: "Fallbacks", Width: 12, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
-			Description: "Fallbacks by the outcome of the call that they replaced. Most should be of shed calls. A fallback that fails, and " +
-				"with what, is drawn apart: its caller got an error after all.",
+			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed " +
+				"calls. Fallbacks that failed have a line of their own with the error type: their callers got " +
+				"an error.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(fallbacks().chosen(is(errorType(), ""))), outcome()), Legend: legend(outcome()) + ", served"},
 				{
