@@ -10,6 +10,7 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTESTSUM     := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VALE          := github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 
 # Every module. go.work lists all but the benchmarks, whose peers would raise the versions of all other modules.
 ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
@@ -39,7 +40,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 # $(call each,modules,command) runs the command in every module, also after a failure, and fails if any failed.
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
-.PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint vulncheck fmt api \
+.PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint prose vulncheck fmt api \
 	api-check bench soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
@@ -78,8 +79,12 @@ long: # every test at its full length: with the race detector in the workspace, 
 fuzz: # each fuzz test for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
-lint: ## golangci-lint with .golangci.yml; the first run builds it, which takes minutes
+lint: prose ## vale on comments and documentation, golangci-lint on code; the first run builds both, which takes minutes
 	$(call each,$(MODULES),go run $(GOLANGCI_LINT) run ./...)
+
+# The glob leaves out tests, texts that a third party chose, and files that are generated from others here.
+prose: # the words of comments, pages, rules and dashboards, by .vale.ini and styles/
+	go run $(VALE) --glob='!{*_test.*,*/testdata/*,internal/third_party/*,dashboards/kubernetes/*}' .
 
 vulncheck: ## known vulnerabilities in what we import, by the database at vuln.go.dev, or GOVULNDB
 	@.ci/vulncheck $(GOVULNCHECK) $(ALL_MODULES)
