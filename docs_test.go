@@ -144,6 +144,7 @@ func abridged(part, whole []string) bool {
 
 // statements returns the lines of a text without imports, blank lines and indentation.
 func statements(text string) (lines []string) {
+	text = regexp.MustCompile(`(?m)^import \((?s:.*?)^\)`).ReplaceAllString(text, "")
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), " ")
 		if line != "" && !strings.HasPrefix(line, "import ") {

@@ -5,10 +5,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/deixis/faults"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/spillway-go/spillway/otelthrottle"
@@ -45,5 +50,41 @@ func TestARolloutBeginsInShadow(t *testing.T) {
 	_ = th.Close()
 	if got := lines.String(); !strings.Contains(got, "throttle would start to shed") {
 		t.Errorf("log: got %q want the line of a throttle in Shadow", got)
+	}
+}
+
+// readmeMetrics is the README's way from a throttle to a Prometheus endpoint.
+func readmeMetrics() (*throttle.Throttle, error) {
+	exporter, err := otelprometheus.New()
+	if err != nil {
+		return nil, err
+	}
+	meters := metric.NewMeterProvider(metric.WithReader(exporter))
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters))
+	if err != nil {
+		return nil, err
+	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	http.Handle("/metrics", metrics)
+	return th, nil
+}
+
+func TestReadmeMetrics(t *testing.T) {
+	mux, registerer, gatherer := http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer
+	registry := prometheus.NewRegistry()
+	http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer = http.NewServeMux(), registry, registry
+	defer func() { // the Example uses them too
+		http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer = mux, registerer, gatherer
+	}()
+	th, err := readmeMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer th.Close()
+	w := httptest.NewRecorder()
+	http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	if !strings.Contains(w.Body.String(), `throttle_name="recommendations"`) {
+		t.Errorf("got %d bytes without the throttle", w.Body.Len())
 	}
 }

@@ -50,7 +50,7 @@ func Example() {
 		return err
 	})
 	if errors.Is(err, throttle.ErrShed) {
-		fmt.Println("the backend is struggling, and was not asked")
+		fmt.Println("shed: the backend is overloaded, and the call was not sent")
 	}
 	// Output:
 	// we recommend [apples pears]
