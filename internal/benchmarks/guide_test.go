@@ -86,12 +86,12 @@ func written(ctx context.Context, put func() (string, error)) (string, error) {
 
 // writtenTogether tries again by the same library, with a delay that all callers share.
 func writtenTogether(ctx context.Context, r *backoff.Responsive, put func() (string, error)) (string, error) {
-	b := r.BackOff() // one for each operation; the delay behind it is everybody's
+	b := r.BackOff() // one for each operation; all share the delay behind it
 	version, err := cenkalti.Retry(ctx, put,
 		cenkalti.WithBackOff(b),
 		cenkalti.WithMaxTries(5))
 	if err == nil {
-		b.Succeeded() // the library does not tell
+		b.Succeeded() // the library does not report it
 	}
 	return version, err
 }
