@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/adaptive"
 )
 
-// BenchmarkThrottler is the price of one call: asking, and telling how it ended if it was made.
+// BenchmarkThrottler measures one call: the decision, and the registration of its result.
 func BenchmarkThrottler(b *testing.B) {
 	for _, bb := range []struct {
 		name    string

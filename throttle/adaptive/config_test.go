@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/adaptive"
 )
 
-func TestNewRefusesBadConfigs(t *testing.T) {
+func TestInvalidConfig(t *testing.T) {
 	tests := []struct {
 		name string
 		c    adaptive.Config
@@ -66,10 +66,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-func TestNewNamesEveryFieldOutOfRange(t *testing.T) {
+func TestInvalidConfigInEveryField(t *testing.T) {
 	_, err := adaptive.New(adaptive.Config{Duration: -1, Bins: -1, RatioForAccepts: -1, RequestsPadding: -1})
 	if err == nil {
-		t.Fatal("New() gave no error")
+		t.Fatal("New() returned no error")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 4 {

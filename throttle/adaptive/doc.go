@@ -1,8 +1,10 @@
-// Package adaptive tells a client when to stop bothering a backend that refuses its calls anyway.
+// Package adaptive limits the calls of a client to an overloaded backend. It has no priorities, no
+// hooks and no name.
 //
-// A backend that is short of capacity spends part of what is left on saying no. The more its clients insist, the less it gets
-// done. A [Throttler] in each client compares how much was asked with how much was accepted lately, and
-// has a growing part of the calls given up before they leave the process. Two calls are the whole of it:
+// A backend that is out of capacity spends part of its remaining capacity on rejections. The more
+// calls it receives, the less work it completes. A [Throttler] in each client compares the number
+// of calls with the number of accepted calls. It sheds a growing part of the calls before they leave
+// the process. It needs two calls:
 //
 //	t, err := adaptive.New(adaptive.Config{})
 //	...
@@ -16,8 +18,9 @@
 //		t.Accepted()
 //	}
 //
-// An error is not a refusal: a backend that answers "not found" has done its work, and is told of by [Throttler.Accepted].
-// Of a call that says nothing about the backend's capacity, because its caller gave up or it was never sent, tell nothing.
+// Not every error is a rejection. A backend that answers "not found" has done its work: call
+// [Throttler.Accepted]. Some calls say nothing about the backend's capacity, because the caller
+// gave up or the call was never sent: register nothing for them.
 //
 // # The formula
 //
@@ -25,16 +28,22 @@
 //
 //	P = max(0, (requests - RatioForAccepts*accepts) / (requests + RequestsPadding))
 //
-// over the last [Config].Duration. Accepts are the calls that the backend accepted; requests are these, those it throttled, and
-// those given up here. A locally throttled call counts as a request: so P stays up while the backend is
-// down, and falls as soon as it accepts again. P is 0 while everything is accepted and never reaches 1: when nothing is, about
-// RequestsPadding calls per Duration still go out, and find out when the backend is back.
+// over the last [Config].Duration. Accepts are the calls that the backend accepted. Requests are
+// these, the calls that the backend rejected, and the calls that the Throttler shed. Shed calls
+// count as requests, so P stays high while the backend is down and falls as soon as it accepts
+// calls again.
+//
+// P is 0 while the backend accepts every call. It never reaches 1: while the backend accepts
+// nothing, about RequestsPadding calls per Duration are still sent. They find out when the backend
+// is back.
 //
 // # When to use it
 //
-// Use it where all calls matter alike and the two moments lie far apart in the code: a picker and a stream's end, say, or a
-// port of code that has such a pair of calls already. It has no hooks, no name and no opinion about errors.
+// Use adaptive if all calls are equally important, and if the start and the end of a call are far
+// apart in the code. A gRPC picker is an example. Use it also to replace a throttler that has the
+// same two calls.
 //
-// Use throttle.Throttle for everything else. It sheds less important calls first, it tells refusals from
-// ordinary errors, cancelled calls and panics by itself, and what it does can be seen.
+// Use throttle.Throttle for everything else. It sheds less important calls first, distinguishes
+// rejections from ordinary errors, cancellations and panics, and reports its decisions through
+// hooks.
 package adaptive

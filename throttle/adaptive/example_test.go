@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// A client guards its calls to a backend, which goes down and comes back. The clock and the draws are fixed only to make
-// the output the same every time: a program leaves Now and Rand alone. throttle.Must serves New, and any other constructor.
+// A client throttles its calls to a backend, which goes down and comes back. The clock and the draws are fixed so that
+// the output is the same every time. A program does not set Now and Rand.
 func Example() {
 	clock := throttletest.NewClock(time.Unix(0, 0))
 	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now}))

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// newThrottler returns a throttler on a clock that stands still, with draws of r.
+// newThrottler returns a throttler with a clock that only the test advances, and draws of r.
 func newThrottler(t *testing.T, r float64) (*adaptive.Throttler, *throttletest.Clock) {
 	t.Helper()
 	clock := throttletest.NewClock(time.Unix(0, 0))
@@ -154,7 +154,7 @@ func TestAboutRequestsPaddingCallsPerDurationStillGoOut(t *testing.T) {
 	}
 }
 
-func TestAcceptedAndThrottledSayWhatTheBoolSays(t *testing.T) {
+func TestAcceptedAndThrottledEqualTheBool(t *testing.T) {
 	words, _ := newThrottler(t, 0)
 	bools, _ := newThrottler(t, 0)
 	words.Accepted()
@@ -262,7 +262,7 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	}
 }
 
-// TestUserFunctionsRunUnderNoLock: a Now and a Rand that call the throttler would wait for ever.
+// TestUserFunctionsRunUnderNoLock: a Now and a Rand that call the throttler would deadlock.
 func TestUserFunctionsRunUnderNoLock(t *testing.T) {
 	clock := throttletest.NewClock(time.Unix(0, 0))
 	var th *adaptive.Throttler
@@ -294,7 +294,7 @@ func TestUserFunctionsRunUnderNoLock(t *testing.T) {
 	}
 }
 
-// TestKeepsAnOverloadedBackendServing lets the story of the package happen: five times the capacity, with and without a throttler.
+// TestKeepsAnOverloadedBackendServing sends five times the capacity, with and without a throttler.
 func TestKeepsAnOverloadedBackendServing(t *testing.T) {
 	capacity := 200
 	if testing.Short() {
@@ -401,8 +401,8 @@ func TestTimeMayJumpAnywhere(t *testing.T) {
 	}
 }
 
-// TestMadeOutsideABubbleAndUsedInside, and the other way round: the clocks of the two are years apart.
-func TestMadeOutsideABubbleAndUsedInside(t *testing.T) {
+// TestCreatedOutsideABubbleAndUsedInside, and vice versa: the clocks of the two are years apart.
+func TestCreatedOutsideABubbleAndUsedInside(t *testing.T) {
 	outside, err := adaptive.New(adaptive.Config{Rand: throttletest.Always(0)})
 	if err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// hand is a clock that a test sets by hand.
-type hand struct{ now atomic.Int64 }
+// manualClock is a clock that a test advances.
+type manualClock struct{ now atomic.Int64 }
 
-func (h *hand) Now() time.Time          { return time.Unix(0, h.now.Load()) }
-func (h *hand) advance(d time.Duration) { h.now.Add(int64(d)) }
+func (c *manualClock) Now() time.Time          { return time.Unix(0, c.now.Load()) }
+func (c *manualClock) advance(d time.Duration) { c.now.Add(int64(d)) }
 
 func mustNew(t *testing.T, c Config) *Throttler {
 	t.Helper()
@@ -23,17 +23,17 @@ func mustNew(t *testing.T, c Config) *Throttler {
 	return th
 }
 
-// used returns the probability that the next decision would be taken at.
+// used returns the probability of the next decision.
 func (t *Throttler) used() float64 {
-	if !t.watched.Load() {
+	if !t.needsClock.Load() {
 		return 0
 	}
-	t.keepUp(t.elapsed())
-	return t.recentProbability()
+	t.rollWindow(t.elapsed())
+	return t.probability()
 }
 
 func TestDecisionsAreExactWithFewRequests(t *testing.T) {
-	var clock hand
+	var clock manualClock
 	th := mustNew(t, Config{Now: clock.Now})
 	rng := rand.New(rand.NewPCG(1, 2))
 	events := 20_000
@@ -51,7 +51,7 @@ func TestDecisionsAreExactWithFewRequests(t *testing.T) {
 }
 
 func TestDecisionsAreAtMost16EventsOldWithManyRequests(t *testing.T) {
-	var clock hand
+	var clock manualClock
 	th := mustNew(t, Config{Now: clock.Now})
 	rng := rand.New(rand.NewPCG(3, 4))
 	latest := map[float64]uint64{} // after how many events a probability was last exact
@@ -82,9 +82,9 @@ func TestDecisionsAreAtMost16EventsOldWithManyRequests(t *testing.T) {
 	}
 }
 
-// TestStatsHideNoBin: whoever looks at the numbers closes bins, and decisions must hear of it.
-func TestStatsHideNoBin(t *testing.T) {
-	var clock hand
+// TestStatsRefreshDecisions wants that a bin which Stats closes is known to the next decision.
+func TestStatsRefreshDecisions(t *testing.T) {
+	var clock manualClock
 	th := mustNew(t, Config{Now: clock.Now})
 	for range 100 {
 		th.Throttled()
@@ -98,14 +98,14 @@ func TestStatsHideNoBin(t *testing.T) {
 			t.Fatalf("decided at %v after the window moved, want %v", th.used(), exact)
 		}
 	}
-	if th.watched.Load() {
-		t.Error("still watched with an empty window")
+	if th.needsClock.Load() {
+		t.Error("needsClock with an empty window")
 	}
 }
 
-// TestDecisionsNoticeThatTimePassed on their own, with nobody else looking.
+// TestDecisionsNoticeThatTimePassed without calls of other methods.
 func TestDecisionsNoticeThatTimePassed(t *testing.T) {
-	var clock hand
+	var clock manualClock
 	th := mustNew(t, Config{Now: clock.Now, Rand: func() float64 { return 0.5 }})
 	for range 100 {
 		th.Throttled()
@@ -119,47 +119,47 @@ func TestDecisionsNoticeThatTimePassed(t *testing.T) {
 	}
 }
 
-// TestRelaxNoticesARefusal that comes between the look at the window and the end of watching.
-func TestRelaxNoticesARefusal(t *testing.T) {
+// TestClearNeedsClockNoticesARefusal that comes between the sum and the clearing.
+func TestClearNeedsClockNoticesARefusal(t *testing.T) {
 	th := mustNew(t, Config{})
-	th.watched.Store(true)
-	_, ever := th.sum()
+	th.needsClock.Store(true)
+	_, total := th.sum()
 	th.Throttled()
-	th.relax(ever)
-	if !th.watched.Load() {
-		t.Error("not watched after a refusal")
+	th.clearNeedsClock(total)
+	if !th.needsClock.Load() {
+		t.Error("needsClock is false after a refusal")
 	}
-	_, ever = th.sum()
+	_, total = th.sum()
 	th.Accepted()
-	th.relax(ever)
-	if th.watched.Load() {
-		t.Error("watched without a new refusal")
+	th.clearNeedsClock(total)
+	if th.needsClock.Load() {
+		t.Error("needsClock is true without a new refusal")
 	}
 }
 
-// TestDecisionsDoNotWait takes a decision while another goroutine brings the probability up to date.
+// TestDecisionsDoNotWait makes a decision while another goroutine refreshes the probability.
 func TestDecisionsDoNotWait(t *testing.T) {
 	th := mustNew(t, Config{})
 	th.Throttled()
-	th.odds.looking.Lock()
+	th.cached.refreshing.Lock()
 	before := th.used() // hangs if it waits for the lock
-	th.odds.looking.Unlock()
+	th.cached.refreshing.Unlock()
 	if after := th.used(); before != 0 || after == 0 {
-		t.Errorf("probability: got %v during the update and %v after it, want 0 and more", before, after)
+		t.Errorf("probability: got %v during the refresh and %v after it, want 0 and more", before, after)
 	}
 }
 
-// TestNoRefusalIsMissed races refusals with a throttler that is about to stop watching for them.
+// TestNoRefusalIsMissed races refusals with clearNeedsClock.
 func TestNoRefusalIsMissed(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
 		rounds = 300
 	}
 	for range rounds {
-		var clock hand
+		var clock manualClock
 		th := mustNew(t, Config{Now: clock.Now, Duration: time.Second, Bins: 10, Rand: func() float64 { return 0 }})
 		th.Throttled()
-		clock.advance(time.Minute) // it is forgotten: the next decision stops watching
+		clock.advance(time.Minute) // it leaves the window: the next decision clears needsClock
 		var wg sync.WaitGroup
 		wg.Go(th.Throttled)
 		wg.Go(func() { th.ShouldThrottle() })
