@@ -3,24 +3,67 @@ package throttletest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// ErrOverloaded is what errors.Is finds in the error of a call that came on top of the backend's capacity.
+// ErrOverloaded is found by errors.Is in the error of a call that exceeded the backend's capacity.
 var ErrOverloaded = errors.New("throttletest: backend is over capacity")
 
-// ErrOutage is what errors.Is finds in the error of a call that came during an outage.
+// ErrOutage is found by errors.Is in the error of a call during an outage.
 var ErrOutage = errors.New("throttletest: backend is down")
 
-// Backend is a backend that can be overloaded. It serves calls within its capacity, with a short burst of up to 100 ms worth of
-// it, at least one call. What comes on top it rejects with a faults.AvailabilityFailure, and a rejection costs work too:
-// pushed hard enough, it serves nobody. Make one with [NewBackend]; all methods are safe for concurrent use.
+// Defaults and limits of BackendConfig.
+const (
+	defaultRejectionCost = 0.1
+	maxCapacity          = 1e9
+
+	wantCapacity = "0 for no limit, at most 1e9"
+	wantLatency  = "0s or more"
+)
+
+// BackendConfig configures a [Backend]. A zero field means its default. [NewBackend] copies the
+// config.
+type BackendConfig struct {
+	// Capacity is the number of calls per second that the backend serves, at most 1e9. Default 0:
+	// no limit.
+	Capacity float64
+	// RejectionCost is the work of a rejection, as a part of the work of a served call. More than
+	// 0, at most 1. Default 0.1. With 0.1, ten times the capacity leaves no work for served calls.
+	RejectionCost float64
+	// Latency is the duration of a served call. Default 0. It passes on real timers, or on those of
+	// a synctest bubble, and not on Now. Rejections have no latency.
+	Latency time.Duration
+	// Now returns the time by which capacity is measured. It must be safe for concurrent use.
+	// Default: the monotonic clock, which follows the fake clock of testing/synctest.
+	Now func() time.Time
+}
+
+// validate returns an error for every invalid field.
+func (c *BackendConfig) validate() error {
+	e := check.Errors{Owner: "throttletest: BackendConfig"}
+	e.Want(validCapacity(c.Capacity), "Capacity", c.Capacity, wantCapacity)
+	e.Want(c.RejectionCost == 0 || check.Within(c.RejectionCost, math.SmallestNonzeroFloat64, 1),
+		"RejectionCost", c.RejectionCost, "more than 0, at most 1")
+	e.Want(c.Latency >= 0, "Latency", c.Latency, wantLatency)
+	return e.Err()
+}
+
+func validCapacity(perSecond float64) bool { return check.Within(perSecond, 0, maxCapacity) }
+
+// Backend is a backend that can be overloaded. It serves calls up to its capacity, with bursts of
+// up to 100 ms of capacity, at least one call. It rejects the other calls with a
+// faults.AvailabilityFailure. Each rejection costs work too, so under enough load the backend
+// serves no call. Create one with [NewBackend]. All methods are safe for concurrent use.
 //
-// The Set methods and Fail may be called while calls are under way. They govern the calls that come later; a call under
-// way ends as it began.
+// The Set methods and Fail may be called at any time. They affect later calls only, not calls in
+// flight.
 type Backend struct {
 	rejectionCost float64
 	base          time.Time
@@ -28,7 +71,7 @@ type Backend struct {
 	overloaded    error
 	down          error
 
-	mu      sync.Mutex // never held while anything of the user's runs
+	mu      sync.Mutex // not held while a function of the user runs
 	budget  budget
 	latency time.Duration
 	outage  bool
@@ -36,20 +79,18 @@ type Backend struct {
 	stats   BackendStats
 }
 
-// NewBackend returns a backend that is up, or an error that names every field of c that is out of range.
+// NewBackend returns a backend that is up. If fields of c are invalid, it returns an error that
+// names each of them, its value and its range.
 func NewBackend(c BackendConfig) (*Backend, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	b := &Backend{
-		rejectionCost: c.RejectionCost,
+		rejectionCost: check.Default(c.RejectionCost, defaultRejectionCost),
 		now:           c.Now,
 		overloaded:    faults.WithUnavailable(ErrOverloaded, 0),
 		down:          faults.WithUnavailable(ErrOutage, 0),
 		latency:       c.Latency,
-	}
-	if b.rejectionCost == 0 {
-		b.rejectionCost = defaultRejectionCost
 	}
 	b.budget.resize(0, c.Capacity)
 	b.base = time.Now()
@@ -63,9 +104,14 @@ func NewBackend(c BackendConfig) (*Backend, error) {
 //
 //	err := th.Do(ctx, throttle.High, backend.Call)
 //
-// It returns nil if it was served, after the latency; the error of [Backend.Fail] if there is one; a faults.AvailabilityFailure
-// if it was rejected; and ctx.Err() if ctx ends first, or exactly with the latency. A context that is already over returns its
-// error before anything is done or counted. A nil ctx is context.Background().
+// It returns:
+//   - nil after the latency, if the backend served the call
+//   - the error of [Backend.Fail] after the latency, if one is set
+//   - a faults.AvailabilityFailure at once, if the backend rejected the call
+//   - ctx.Err(), if ctx ends before the latency is over or at the same instant
+//
+// A call with a context that has ended is not made and not counted. A nil ctx means
+// context.Background().
 func (b *Backend) Call(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -73,20 +119,20 @@ func (b *Backend) Call(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	latency, taken, answer := b.take(b.elapsed())
-	if !taken {
-		return answer
+	latency, accepted, result := b.begin(b.elapsed())
+	if !accepted {
+		return result
 	}
 	canceled := wait(ctx, latency)
-	b.end(answer, canceled)
+	b.end(result, canceled)
 	if canceled != nil {
 		return canceled
 	}
-	return answer
+	return result
 }
 
-// take takes a call on or rejects it, and returns when and how it will be answered.
-func (b *Backend) take(now time.Duration) (latency time.Duration, taken bool, answer error) {
+// begin accepts or rejects a call. It returns the result of the call, and after which latency.
+func (b *Backend) begin(now time.Duration) (latency time.Duration, accepted bool, result error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.outage {
@@ -101,23 +147,23 @@ func (b *Backend) take(now time.Duration) (latency time.Duration, taken bool, an
 	return b.latency, true, b.failure
 }
 
-// end counts a call that was taken on.
-func (b *Backend) end(answer, canceled error) {
+// end counts the end of an accepted call.
+func (b *Backend) end(result, canceled error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stats.Active--
 	switch {
 	case canceled != nil:
 		b.stats.Canceled++
-	case answer != nil:
+	case result != nil:
 		b.stats.Failed++
 	default:
 		b.stats.Served++
 	}
 }
 
-// wait waits for d, or for ctx to end. If both come at the same instant, it is ctx: a test must not depend on which timer
-// happens to be first.
+// wait waits for d, or for the end of ctx. If both come at the same instant, it returns ctx.Err():
+// a test must not depend on the order of two timers.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -135,10 +181,143 @@ func wait(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// elapsed is the time since the backend was made.
+// elapsed returns the time since NewBackend.
 func (b *Backend) elapsed() time.Duration {
 	if b.now == nil {
 		return time.Since(b.base)
 	}
 	return b.now().Sub(b.base)
 }
+
+// SetCapacity sets the number of calls per second that the backend serves; 0 means no limit. If
+// perSecond is out of range, it returns an error and changes nothing. For a backend that serves no
+// call, use [Backend.SetOutage].
+func (b *Backend) SetCapacity(perSecond float64) error {
+	if !validCapacity(perSecond) {
+		return fmt.Errorf("throttletest: capacity is %v: want %s", perSecond, wantCapacity)
+	}
+	now := b.elapsed()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.budget.resize(now, perSecond)
+	return nil
+}
+
+// SetLatency sets the duration of a served call. If d is negative, it returns an error and changes
+// nothing.
+func (b *Backend) SetLatency(d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("throttletest: latency is %v: want %s", d, wantLatency)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.latency = d
+	return nil
+}
+
+// SetOutage begins or ends an outage. During an outage every call is rejected at once.
+func (b *Backend) SetOutage(down bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outage = down
+}
+
+// Outage reports whether there is an outage.
+func (b *Backend) Outage() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.outage
+}
+
+// Fail makes the backend return err from every call that it would have served. Capacity and latency
+// still apply. Nil ends it.
+func (b *Backend) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failure = err
+}
+
+// BackendStats are numbers of calls that reached a backend, by result.
+type BackendStats struct {
+	Served   uint64 // returned nil
+	Failed   uint64 // returned the error of Fail
+	Rejected uint64 // over capacity, or during an outage
+	Canceled uint64 // accepted, but the context ended before the latency was over
+	Active   uint64 // accepted, and still in flight
+
+	_ struct{} // keyed literals only
+}
+
+// Calls returns the number of all calls.
+func (s BackendStats) Calls() uint64 {
+	return s.Served + s.Failed + s.Rejected + s.Canceled + s.Active
+}
+
+// Stats returns the numbers of calls, all at the same instant.
+func (b *Backend) Stats() BackendStats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stats
+}
+
+// Served returns the number of calls served so far.
+func (b *Backend) Served() uint64 { return b.Stats().Served }
+
+// Rejected returns the number of calls rejected so far.
+func (b *Backend) Rejected() uint64 { return b.Stats().Rejected }
+
+const (
+	// burst limits the unused work that a backend saves, in seconds of its capacity. It saves the
+	// work of one call at least.
+	burst = 0.1
+	// tolerance allows for the rounding of many small refills.
+	tolerance = 1e-9
+)
+
+// budget is the work that a backend can do, in served calls. It grows with time and shrinks with
+// each call, served or rejected. It may become negative, as far as it may grow. So a backend with
+// too many rejections serves no call, and recovers soon after they end.
+type budget struct {
+	capacity float64 // per second; 0 is no limit
+	left     float64
+	at       time.Duration // time of left
+}
+
+// serve takes the work of one served call, if there is enough, and returns true. Otherwise it takes
+// the work of a rejection. If time runs backwards, it adds no work.
+func (b *budget) serve(now time.Duration, rejectionCost float64) bool {
+	if b.capacity == 0 {
+		return true
+	}
+	b.refill(now)
+	if b.left >= 1-tolerance {
+		b.left--
+		return true
+	}
+	b.left = max(b.left-rejectionCost, -b.most())
+	return false
+}
+
+// resize sets the capacity from now on. Work that was saved or overdrawn stays, within the new
+// limits. After no limit the budget is full.
+func (b *budget) resize(now time.Duration, capacity float64) {
+	unlimited := b.capacity == 0
+	b.refill(now)
+	b.capacity = capacity
+	b.left = min(max(b.left, -b.most()), b.most())
+	if unlimited {
+		b.left = b.most()
+	}
+}
+
+// refill adds the work of the time since the last refill.
+func (b *budget) refill(now time.Duration) {
+	if now <= b.at {
+		return
+	}
+	b.left = min(b.left+(now-b.at).Seconds()*b.capacity, b.most())
+	b.at = now
+}
+
+// most returns the most work that the budget can hold.
+func (b *budget) most() float64 { return max(1, burst*b.capacity) }

@@ -29,8 +29,8 @@ func TestServesBurstsOf100msWorthAtLeastOneCall(t *testing.T) {
 	}
 }
 
-// TestServedUnderOverload holds the backend against the closed form: of capacity C, with rejections that cost r, a load of
-// L leaves (C - r*L) / (1 - r) calls per second served.
+// TestServedUnderOverload compares the backend with the closed form: with capacity C, rejection cost r and load L,
+// it serves (C - r*L) / (1 - r) calls per second.
 func TestServedUnderOverload(t *testing.T) {
 	const capacity = 1000
 	tests := []struct {
@@ -89,7 +89,7 @@ func TestManySmallStepsAddUp(t *testing.T) {
 	}
 }
 
-func TestIsBackSoonAfterADrowning(t *testing.T) {
+func TestRecoversSoonAfterAnOverload(t *testing.T) {
 	b, clock := newBackend(t, throttletest.BackendConfig{Capacity: 1000, RejectionCost: 1})
 	calls(t, b, 10_000)
 	clock.Advance(99 * time.Millisecond)
@@ -127,7 +127,7 @@ func TestRejectionsAreAvailabilityFailures(t *testing.T) {
 			t.Errorf("%s: error is %v", tt.name, tt.err)
 		}
 		if !faults.IsUnavailable(tt.err) {
-			t.Errorf("%s: %v is no availability failure", tt.name, tt.err)
+			t.Errorf("%s: %v is not an availability failure", tt.name, tt.err)
 		}
 		if got := throttle.DefaultClassify(t.Context(), tt.err); got != throttle.Rejected {
 			t.Errorf("%s: a throttle takes it for %v, want rejected", tt.name, got)
@@ -235,8 +235,8 @@ func TestTimeRunningBackwardsIsIgnored(t *testing.T) {
 	}
 }
 
-// TestMadeOutsideABubbleAndUsedInside, and the other way round: the clocks of the two are years apart.
-func TestMadeOutsideABubbleAndUsedInside(t *testing.T) {
+// TestCreatedOutsideABubbleAndUsedInside, and vice versa: the clocks of the two are years apart.
+func TestCreatedOutsideABubbleAndUsedInside(t *testing.T) {
 	outside := mustBackend(t, throttletest.BackendConfig{Capacity: 10})
 	var inside *throttletest.Backend
 	synctest.Test(t, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestCanceledCallsAreCountedAsSuch(t *testing.T) {
 		go func() { done <- b.Call(ctx) }()
 		synctest.Wait()
 		if got := b.Stats(); got != (throttletest.BackendStats{Active: 1}) {
-			t.Errorf("Stats() = %+v while the call is under way, want it active", got)
+			t.Errorf("Stats() = %+v while the call is in flight, want it active", got)
 		}
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
@@ -326,7 +326,7 @@ func TestCanceledCallsAreCountedAsSuch(t *testing.T) {
 	})
 }
 
-func TestACallUnderWayEndsAsItBegan(t *testing.T) {
+func TestACallInFlightEndsAsItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := mustBackend(t, throttletest.BackendConfig{Latency: time.Second})
 		start := time.Now()

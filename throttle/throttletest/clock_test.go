@@ -21,7 +21,7 @@ func TestClockStandsStillUntilItIsAdvanced(t *testing.T) {
 	}
 }
 
-func TestClockKnowsNoOtherClock(t *testing.T) {
+func TestClockDropsTheMonotonicReading(t *testing.T) {
 	start := time.Now()
 	if got := throttletest.NewClock(start).Now(); got != start.Round(0) {
 		t.Errorf("Now() = %v, want %v", got, start.Round(0))

@@ -1,5 +1,9 @@
-// Package throttletest helps to test programs that use a throttle: with a backend that can be overloaded, a recorder of what
-// a throttle tells, and a clock and draws that leave nothing to chance.
+// Package throttletest helps to test programs that use a throttle. It has:
+//   - a [Backend] that can be overloaded
+//   - a [Recorder] of the events of a throttle
+//   - a [Clock] and random numbers ([Always], [Sequence]) that a test controls
+//
+// A test may look like this:
 //
 //	backend, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: 100})
 //	...
@@ -10,11 +14,12 @@
 //	err = th.Do(ctx, throttle.Low, backend.Call)
 //	...
 //	if n := rec.Count(throttletest.KindShed); n == 0 {
-//		t.Error("nothing was shed during the outage")
+//		t.Error("no call was shed during the outage")
 //	}
 //
 // # Time
 //
-// There are two ways not to wait for time to pass. Inside a bubble of testing/synctest everything here works as it
-// does outside, on the bubble's clock. Or give the same [Clock] to the backend and to the throttle, and [Clock.Advance] it.
+// A test need not wait for real time to pass. There are two ways:
+//   - Run it in a testing/synctest bubble. Everything in this package works with its fake clock.
+//   - Give the same [Clock] to the backend and to the throttle, and call [Clock.Advance].
 package throttletest

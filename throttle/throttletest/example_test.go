@@ -16,7 +16,7 @@ func Example() {
 	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now}))
 	rec := throttletest.NewRecorder()
 	th := throttle.Must(throttle.New(throttle.Config{
-		Name: "orders", Hooks: rec.Hooks(), Now: clock.Now, Rand: throttletest.Always(0), // sheds whatever may be shed
+		Name: "orders", Hooks: rec.Hooks(), Now: clock.Now, Rand: throttletest.Always(0), // sheds every call with a probability above 0
 	}))
 
 	call := func(p throttle.Priority) {

@@ -2,20 +2,64 @@ package throttletest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Recorder keeps what throttles tell, in the order in which it is told, for a test to look at. The zero Recorder is ready for
-// use; all methods are safe for concurrent use. One recorder may listen to several throttles.
+// Kind is the kind of an [Event]. There is one for each field of throttle.Hooks.
+type Kind uint8
+
+const (
+	// KindCreated is the creation of a throttle.
+	KindCreated Kind = iota
+	// KindClosed is the end of a throttle.
+	KindClosed
+	// KindShed is a call that was shed, or that a throttle in ModeShadow would have shed.
+	KindShed
+	// KindStarted is a call that was admitted.
+	KindStarted
+	// KindFinished is the end of an admitted call.
+	KindFinished
+	// KindFellBack is the end of a fallback.
+	KindFellBack
+
+	// NumKinds is the number of kinds.
+	NumKinds = iota
+)
+
+// String returns the kind's word: "created", "closed", "shed", "started", "finished" or "fell
+// back".
+func (k Kind) String() string {
+	words := [NumKinds]string{"created", "closed", "shed", "started", "finished", "fell back"}
+	if int(k) < len(words) {
+		return words[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Event is one call of a hook. Kind selects which of the fields Shed, Started, Finished and
+// FellBack is set. For KindCreated and KindClosed none of them is.
+type Event struct {
+	Kind     Kind
+	Throttle *throttle.Throttle
+	Shed     throttle.ShedEvent
+	Started  throttle.StartEvent
+	Finished throttle.FinishEvent
+	FellBack throttle.FallbackEvent
+}
+
+// Recorder records the events of throttles, in their order. The zero Recorder is ready for use. All
+// methods are safe for concurrent use. Several throttles may share a recorder.
 type Recorder struct {
-	// Limit is how many events are kept, for tests with very many calls. Later ones are counted, but not kept. Zero keeps
-	// all, a negative number none. Set it before the recorder is used.
+	// Limit is the number of events to keep, for tests with many calls. Later events are counted,
+	// but not kept. Zero keeps all events, a negative Limit keeps none. Set it before the first
+	// event.
 	Limit int
 
-	mu     sync.Mutex // never held while anything else is called
+	mu     sync.Mutex // not held during calls of other packages
 	events []Event
 	counts [NumKinds]int
 }
@@ -25,7 +69,7 @@ func NewRecorder() *Recorder {
 	return &Recorder{}
 }
 
-// Hooks returns hooks that record every moment. Join them with others by throttle.JoinHooks.
+// Hooks returns hooks that record every event. Join them with other hooks by throttle.JoinHooks.
 func (r *Recorder) Hooks() throttle.Hooks {
 	return throttle.Hooks{
 		Created: func(t *throttle.Throttle) { r.record(Event{Kind: KindCreated, Throttle: t}) },
@@ -46,14 +90,14 @@ func (r *Recorder) Hooks() throttle.Hooks {
 	}
 }
 
-// Events returns a copy of the events kept, oldest first.
+// Events returns a copy of the recorded events, oldest first.
 func (r *Recorder) Events() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
 }
 
-// Count returns how many events of a kind were told, those beyond the Limit included.
+// Count returns the number of events of a kind, including those beyond the Limit.
 func (r *Recorder) Count(k Kind) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +107,7 @@ func (r *Recorder) Count(k Kind) int {
 	return r.counts[k]
 }
 
-// Reset forgets all events and counts, as if nothing had been told yet.
+// Reset removes all events, and sets all counts to 0.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,4 +122,48 @@ func (r *Recorder) record(e Event) {
 	if r.Limit == 0 || len(r.events) < r.Limit {
 		r.events = append(r.events, e)
 	}
+}
+
+// Created returns the throttles of the recorded KindCreated events.
+func (r *Recorder) Created() []*throttle.Throttle {
+	return ofKind(r, KindCreated, func(e *Event) *throttle.Throttle { return e.Throttle })
+}
+
+// Closed returns the throttles of the recorded KindClosed events.
+func (r *Recorder) Closed() []*throttle.Throttle {
+	return ofKind(r, KindClosed, func(e *Event) *throttle.Throttle { return e.Throttle })
+}
+
+// Shed returns the recorded calls that were shed. It includes the calls that a throttle in
+// ModeShadow would have shed: their field Shadow is true.
+func (r *Recorder) Shed() []throttle.ShedEvent {
+	return ofKind(r, KindShed, func(e *Event) throttle.ShedEvent { return e.Shed })
+}
+
+// Started returns the recorded calls that were admitted.
+func (r *Recorder) Started() []throttle.StartEvent {
+	return ofKind(r, KindStarted, func(e *Event) throttle.StartEvent { return e.Started })
+}
+
+// Finished returns the recorded ends of admitted calls.
+func (r *Recorder) Finished() []throttle.FinishEvent {
+	return ofKind(r, KindFinished, func(e *Event) throttle.FinishEvent { return e.Finished })
+}
+
+// FellBack returns the recorded ends of fallbacks.
+func (r *Recorder) FellBack() []throttle.FallbackEvent {
+	return ofKind(r, KindFellBack, func(e *Event) throttle.FallbackEvent { return e.FellBack })
+}
+
+// ofKind returns the field of every recorded event of kind k.
+func ofKind[T any](r *Recorder, k Kind, field func(*Event) T) []T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []T
+	for i := range r.events {
+		if r.events[i].Kind == k {
+			found = append(found, field(&r.events[i]))
+		}
+	}
+	return found
 }

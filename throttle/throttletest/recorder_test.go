@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// newThrottle returns a throttle that tells rec, and sheds whatever it may.
+// newThrottle returns a throttle with the hooks of rec, which sheds every call with a probability above 0.
 func newThrottle(t *testing.T, rec *throttletest.Recorder) *throttle.Throttle {
 	t.Helper()
 	th, err := throttle.New(throttle.Config{Name: "backend", Hooks: rec.Hooks(), Rand: throttletest.Always(0)})
@@ -25,21 +25,21 @@ func newThrottle(t *testing.T, rec *throttletest.Recorder) *throttle.Throttle {
 	return th
 }
 
-// TestHooksListensToEveryMoment fails when throttle.Hooks gets a field that the recorder does not know.
-func TestHooksListensToEveryMoment(t *testing.T) {
+// TestHooksRecordEveryEvent fails if throttle.Hooks gets a field that the recorder does not set.
+func TestHooksRecordEveryEvent(t *testing.T) {
 	hooks := reflect.ValueOf(throttletest.NewRecorder().Hooks())
-	moments := 0
+	fields := 0
 	for i := range hooks.NumField() {
 		if hooks.Field(i).Kind() != reflect.Func {
 			continue
 		}
-		moments++
+		fields++
 		if hooks.Field(i).IsNil() {
-			t.Errorf("nobody records %s", hooks.Type().Field(i).Name)
+			t.Errorf("the recorder does not set %s", hooks.Type().Field(i).Name)
 		}
 	}
-	if moments != throttletest.NumKinds {
-		t.Errorf("throttle.Hooks has %d moments, the recorder %d kinds", moments, throttletest.NumKinds)
+	if fields != throttletest.NumKinds {
+		t.Errorf("throttle.Hooks has %d fields, the recorder %d kinds", fields, throttletest.NumKinds)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestEventsBeyondTheLimitAreCountedButNotKept(t *testing.T) {
 			t.Errorf("limit %d: %d events kept, want %d", tt.limit, len(events), tt.want)
 		}
 		if tt.want > 0 && events[0].Kind != throttletest.KindCreated {
-			t.Errorf("limit %d: the oldest event is %v, want the first that was told", tt.limit, events[0].Kind)
+			t.Errorf("limit %d: the oldest event is %v, want the first", tt.limit, events[0].Kind)
 		}
 		if got := rec.Count(throttletest.KindStarted); got != 3 {
 			t.Errorf("limit %d: Count(KindStarted) = %d, want 3", tt.limit, got)
@@ -158,7 +158,7 @@ func TestCountOfAnUnknownKindIsZero(t *testing.T) {
 	}
 }
 
-func TestKindsHaveWords(t *testing.T) {
+func TestKindString(t *testing.T) {
 	words := []string{"created", "closed", "shed", "started", "finished", "fell back", "kind(6)"}
 	for k, want := range words {
 		if got := throttletest.Kind(k).String(); got != want {

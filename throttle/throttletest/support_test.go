@@ -7,7 +7,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// newBackend returns a backend on a clock that stands still.
+// newBackend returns a backend with a clock that only the test advances.
 func newBackend(t *testing.T, c throttletest.BackendConfig) (*throttletest.Backend, *throttletest.Clock) {
 	t.Helper()
 	clock := throttletest.NewClock(time.Unix(0, 0))

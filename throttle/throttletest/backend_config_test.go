@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestNewBackendRefusesBadConfigs(t *testing.T) {
+func TestInvalidBackendConfig(t *testing.T) {
 	tests := []struct {
 		name string
 		c    throttletest.BackendConfig
@@ -18,10 +18,10 @@ func TestNewBackendRefusesBadConfigs(t *testing.T) {
 		{"defaults", throttletest.BackendConfig{}, ""},
 		{"lowest", throttletest.BackendConfig{Capacity: math.SmallestNonzeroFloat64, RejectionCost: math.SmallestNonzeroFloat64}, ""},
 		{"highest", throttletest.BackendConfig{Capacity: 1e9, RejectionCost: 1, Latency: math.MaxInt64}, ""},
-		{"Capacity negative", throttletest.BackendConfig{Capacity: -1}, "BackendConfig.Capacity is -1: want 0, which is no limit, to 1e9"},
-		{"Capacity high", throttletest.BackendConfig{Capacity: 2e9}, "BackendConfig.Capacity is 2e+09: want 0, which is no limit, to 1e9"},
-		{"Capacity NaN", throttletest.BackendConfig{Capacity: math.NaN()}, "BackendConfig.Capacity is NaN: want 0, which is no limit, to 1e9"},
-		{"Capacity Inf", throttletest.BackendConfig{Capacity: math.Inf(1)}, "BackendConfig.Capacity is +Inf: want 0, which is no limit, to 1e9"},
+		{"Capacity negative", throttletest.BackendConfig{Capacity: -1}, "BackendConfig.Capacity is -1: want 0 for no limit, at most 1e9"},
+		{"Capacity high", throttletest.BackendConfig{Capacity: 2e9}, "BackendConfig.Capacity is 2e+09: want 0 for no limit, at most 1e9"},
+		{"Capacity NaN", throttletest.BackendConfig{Capacity: math.NaN()}, "BackendConfig.Capacity is NaN: want 0 for no limit, at most 1e9"},
+		{"Capacity Inf", throttletest.BackendConfig{Capacity: math.Inf(1)}, "BackendConfig.Capacity is +Inf: want 0 for no limit, at most 1e9"},
 		{"RejectionCost negative", throttletest.BackendConfig{RejectionCost: -0.1}, "BackendConfig.RejectionCost is -0.1: want more than 0, at most 1"},
 		{"RejectionCost high", throttletest.BackendConfig{RejectionCost: 1.5}, "BackendConfig.RejectionCost is 1.5: want more than 0, at most 1"},
 		{"RejectionCost NaN", throttletest.BackendConfig{RejectionCost: math.NaN()}, "BackendConfig.RejectionCost is NaN: want more than 0, at most 1"},
@@ -41,7 +41,7 @@ func TestNewBackendRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-func TestNewBackendNamesEveryFieldOutOfRange(t *testing.T) {
+func TestInvalidBackendConfigInEveryField(t *testing.T) {
 	_, err := throttletest.NewBackend(throttletest.BackendConfig{Capacity: -1, RejectionCost: -1, Latency: -1})
 	if err == nil || len(strings.Split(err.Error(), "\n")) != 3 {
 		t.Errorf("NewBackend() = %v, want three lines", err)
