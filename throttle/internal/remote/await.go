@@ -7,73 +7,74 @@ import (
 	"sync"
 )
 
-// ErrNoAnswer means that nobody waits for a function any more, which runs still.
+// ErrNoAnswer is the error of [Await] if its context ends before the function returns.
 var ErrNoAnswer = errors.New("no answer")
 
 var errNoReturn = errors.New("the function ended its goroutine")
 
-// Await runs f and waits for it until ctx ends, also if f does not heed ctx. A panic of f is an error. If nobody waits for f any more when it
-// ends, late is told of what it returns.
+// Await runs f on a new goroutine and waits until f returns or ctx ends, even if f ignores ctx. A
+// panic of f is an error. If ctx ends first, Await calls late with the result of f when f returns.
+// Late may be nil.
 func Await[T any](ctx context.Context, f func(context.Context) (T, error), late func(T, error)) (T, error) {
-	e := errand[T]{ended: make(chan struct{})}
-	go e.run(ctx, f, late)
+	c := call[T]{done: make(chan struct{})}
+	go c.run(ctx, f, late)
 	select {
-	case <-e.ended:
+	case <-c.done:
 	case <-ctx.Done():
-		if e.abandon() {
-			var none T
-			return none, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
+		if c.abandon() {
+			var zero T
+			return zero, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
 		}
 	}
-	return e.value, e.err
+	return c.value, c.err
 }
 
-// errand is a run of a function that somebody waits for, or no longer.
-type errand[T any] struct {
-	ended chan struct{}
+// call is one run of a function by Await.
+type call[T any] struct {
+	done  chan struct{}
 	value T
 	err   error
 
 	mu        sync.Mutex
-	over      bool // it came in time
-	abandoned bool
+	returned  bool // before Await gave up
+	abandoned bool // Await has returned without the result
 }
 
-func (e *errand[T]) run(ctx context.Context, f func(context.Context) (T, error), late func(T, error)) {
+func (c *call[T]) run(ctx context.Context, f func(context.Context) (T, error), late func(T, error)) {
 	err := errNoReturn
 	var value T
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
-		if !e.bring(value, err) && late != nil {
+		if !c.finish(value, err) && late != nil {
 			late(value, err)
 		}
 	}()
 	value, err = f(ctx)
 }
 
-// bring brings what f has returned, if anybody waits for it.
-func (e *errand[T]) bring(value T, err error) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.abandoned {
+// finish passes the result to Await, and reports whether Await still waits.
+func (c *call[T]) finish(value T, err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.abandoned {
 		return false
 	}
-	e.value, e.err, e.over = value, err, true
-	close(e.ended)
+	c.value, c.err, c.returned = value, err, true
+	close(c.done)
 	return true
 }
 
-// abandon stops waiting, unless f has come back at the last moment.
-func (e *errand[T]) abandon() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.abandoned = !e.over
-	return e.abandoned
+// abandon stops waiting, and reports false if the result has arrived meanwhile.
+func (c *call[T]) abandon() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abandoned = !c.returned
+	return c.abandoned
 }
 
-// Run runs f on this goroutine. A panic of f is an error.
+// Run runs f on the caller's goroutine. A panic of f is an error.
 func Run[T any](ctx context.Context, f func(context.Context) (T, error)) (value T, err error) {
 	defer func() {
 		if r := recover(); r != nil {

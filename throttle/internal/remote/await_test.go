@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// TestAwaitTellsOfWhatComesLate once, and only of that.
-func TestAwaitTellsOfWhatComesLate(t *testing.T) {
+// TestAwaitCallsLateOnce, and only if the result comes late.
+func TestAwaitCallsLateOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late atomic.Int64
 		await := func(d time.Duration) (int, error) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 			defer cancel()
 			return Await(ctx, func(context.Context) (int, error) { time.Sleep(d); return 7, nil }, func(n int, err error) {
 				if late.Add(1); n != 7 || err != nil {
@@ -23,16 +23,16 @@ func TestAwaitTellsOfWhatComesLate(t *testing.T) {
 				}
 			})
 		}
-		if n, err := await(patience - 1); n != 7 || err != nil || late.Load() != 0 {
+		if n, err := await(callTimeout - 1); n != 7 || err != nil || late.Load() != 0 {
 			t.Errorf("in time: %d, %v, late %d", n, err, late.Load())
 		}
-		if _, err := await(patience + 1); !errors.Is(err, ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) || late.Load() != 0 {
+		if _, err := await(callTimeout + 1); !errors.Is(err, ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) || late.Load() != 0 {
 			t.Errorf("too late: %v, late %d", err, late.Load())
 		}
-		time.Sleep(patience)
+		time.Sleep(callTimeout)
 		synctest.Wait()
 		if late.Load() != 1 {
-			t.Errorf("late was told %d times, want once", late.Load())
+			t.Errorf("late was called %d times, want once", late.Load())
 		}
 	})
 }

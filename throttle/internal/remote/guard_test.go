@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-const patience = 50 * time.Millisecond
+const callTimeout = 50 * time.Millisecond
 
 var (
 	errStore    = errors.New("store")
 	errConflict = errors.New("conflict")
 )
 
-func TestTheGuardLetsAFailingStoreRest(t *testing.T) {
+func TestGuardPausesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGuard(patience, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
+		g := NewGuard(callTimeout, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
 		calls := 0
 		var answer error
 		try := func() error {
@@ -49,38 +49,38 @@ func TestTheGuardLetsAFailingStoreRest(t *testing.T) {
 		time.Sleep(LongestRest)
 		answer = nil
 		if err := try(); err != nil {
-			t.Errorf("a store that has come back: %v", err)
+			t.Errorf("a store that has recovered: %v", err)
 		}
 		if err := try(); err != nil {
-			t.Errorf("and once more: %v", err)
+			t.Errorf("a second call: %v", err)
 		}
 	})
 }
 
-// TestTheGuardWaitsForNobody: not even for a store that ignores its context, of whose calls it leaves only so many behind.
-func TestTheGuardWaitsForNobody(t *testing.T) {
+// TestGuardAbandonsCalls of a store that ignores its context, up to MostAbandoned.
+func TestGuardAbandonsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGuard(patience, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
-		thaw := make(chan struct{})
+		g := NewGuard(callTimeout, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
+		unblock := make(chan struct{})
 		var calls atomic.Int64
 		begun := time.Now()
 		for range 2 * MostAbandoned {
-			_, err := Ask(t.Context(), g, func(context.Context) (int, error) { calls.Add(1); <-thaw; return 0, nil }, nil)
+			_, err := Ask(t.Context(), g, func(context.Context) (int, error) { calls.Add(1); <-unblock; return 0, nil }, nil)
 			if err == nil {
-				t.Fatal("a frozen store has answered")
+				t.Fatal("a blocked store has answered")
 			}
 			time.Sleep(LongestRest)
 		}
 		if calls.Load() != MostAbandoned {
-			t.Errorf("%d calls left behind, want %d", calls.Load(), MostAbandoned)
+			t.Errorf("%d calls abandoned, want %d", calls.Load(), MostAbandoned)
 		}
-		if waited := time.Since(begun) - 2*MostAbandoned*LongestRest; waited != MostAbandoned*patience {
-			t.Errorf("waited %v in all, want %v", waited, MostAbandoned*patience)
+		if waited := time.Since(begun) - 2*MostAbandoned*LongestRest; waited != MostAbandoned*callTimeout {
+			t.Errorf("waited %v in all, want %v", waited, MostAbandoned*callTimeout)
 		}
-		close(thaw)
+		close(unblock)
 		synctest.Wait()
 		if _, err := Ask(t.Context(), g, func(context.Context) (int, error) { return 0, nil }, nil); err != nil {
-			t.Errorf("after it came back: %v", err)
+			t.Errorf("after it recovered: %v", err)
 		}
 	})
 }

@@ -1,18 +1,24 @@
-// Package window counts events and forgets them: it holds the only ring buffer of the house.
+// Package window counts events and forgets old ones. It contains the only ring buffer of this
+// module.
 //
-// A [Window] is a table of counters. Its rows are whatever the caller tells apart (the priorities of a throttle, say),
-// its columns the things that can happen. Counters only ever grow, so they are lifetime totals too. Most columns also count as
-// accepted, rejected or shed, and those sums are remembered bucket by bucket: [Window.Read] gives them for the last span.
+// A [Window] is a table of counters. The caller decides what the rows are, such as the priorities
+// of a throttle. The columns are kinds of events. Counters never decrease, so they are totals too.
+// Most columns also count as accepted, rejected or shed. The window keeps these three sums per time
+// bucket, and [Window.Read] returns them for the last span.
 //
 // # Cost
 //
-// Counting is one atomic addition on a cache line that other processors rarely touch: the table exists once per stripe,
-// and a goroutine picks its stripe by the address of its stack. No lock is taken to count, and no goroutine runs.
+// To count is one atomic addition on a cache line that other processors rarely use. The table
+// exists once per stripe, and a goroutine picks its stripe by the address of its stack. Counting
+// takes no lock, and the window starts no goroutine.
 //
 // # Exactness
 //
-// Buckets lie on a fixed grid: the n-th ends at n times the bucket's width after the window was made, however rarely anyone looks. An
-// event therefore stays for the span (less some nanoseconds where the buckets do not divide it) and leaves at most one bucket later. Whoever counts must say what time it is first, by
-// [Window.Due] and [Window.Roll], because a bucket is closed by the first event after its end. Between the two,
-// another processor's event may slip over the border of one bucket, never further.
+// Bucket n ends at n times the bucket's width after New, however rarely the window is used. An
+// event therefore stays for the span, and leaves at most one bucket later. If the buckets do not
+// divide the span, it stays some nanoseconds less.
+//
+// A bucket is closed by the first event after its end. So call [Window.Due] and [Window.Roll]
+// before you count an event. Between the two, an event of another processor may be counted in the
+// neighbor of its bucket, never further away.
 package window

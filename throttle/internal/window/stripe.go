@@ -6,20 +6,22 @@ import (
 	"unsafe"
 )
 
-// The columns of a row, by what they count as. Each kind has as many as lie before the next.
+// Columns of a row. Accepted has columns 0 and 1, Rejected 2, Shed 3 to 5. Columns 6 and 7 are not
+// part of Counts: they are totals only.
 const (
-	Accepted = 0 // and 1
+	Accepted = 0
 	Rejected = 2
-	Shed     = 3 // to 5
-	Free     = 6 // and 7: not remembered, they only grow
+	Shed     = 3
+	Free     = 6
 
-	// Columns is the number of counters in a row: what fits on one cache line.
+	// Columns is the number of counters in a row. They fill one cache line.
 	Columns = 8
 )
 
+// Stripes of a window whose Shape.Stripes is 0.
 const (
-	fewestStripes = 4
-	mostStripes   = 16
+	minStripes = 4
+	maxStripes = 16
 )
 
 // Row is one row of the table within one stripe. It fills a cache line.
@@ -32,38 +34,41 @@ func (r *Row) addTo(sum *Counts) {
 	sum.Shed += r[Shed].Load() + r[Shed+1].Load() + r[Shed+2].Load()
 }
 
-// stripesFor rounds the wish up to a power of two. Without a wish it gives each processor two, so that two busy goroutines
-// seldom meet, but never more than sixteen, because readers add them all up.
-func stripesFor(wish int) int {
-	if wish <= 0 {
-		wish = min(max(2*runtime.GOMAXPROCS(0), fewestStripes), mostStripes)
+// stripesFor rounds a number of stripes up to a power of two. If it is 0 or less, each processor
+// gets two stripes, so that two goroutines rarely share one. More than maxStripes make reading
+// slow.
+func stripesFor(stripes int) int {
+	if stripes <= 0 {
+		stripes = min(max(2*runtime.GOMAXPROCS(0), minStripes), maxStripes)
 	}
 	n := 1
-	for n < wish {
+	for n < stripes {
 		n *= 2
 	}
 	return n
 }
 
-// Pick returns the stripe on which the calling goroutine should count. Pick once per call and keep the answer.
+// Pick returns the stripe on which the calling goroutine should count. Call it once per call, and
+// keep the result.
 //
-// Goroutines have stacks of their own, so the address of a local variable tells them apart for the price of a
-// multiplication. A stack may move between two picks; that costs speed for a moment and never correctness.
+// Goroutines have separate stacks, so the address of a local variable differs between goroutines.
+// Its hash costs one multiplication. If a stack moves, counting is slower for a moment, and still
+// correct.
 func (w *Window) Pick() int {
 	var here byte
 	address := uint64(uintptr(unsafe.Pointer(&here)))
 	return int((address >> 11 * 0x9E3779B97F4A7C15) >> 32 & w.mask)
 }
 
-// Stripes returns the number of stripes: picks lie below it.
+// Stripes returns the number of stripes. Pick returns less than that.
 func (w *Window) Stripes() int { return int(w.mask) + 1 }
 
-// Row returns the counters of row on stripe.
+// Row returns the counters of a row on a stripe.
 func (w *Window) Row(stripe, row int) *Row {
 	return &w.cells[stripe*w.stride+row]
 }
 
-// Total returns the sum of one counter over the stripes, since the window was made.
+// Total returns the value of one counter since New, summed over all stripes.
 func (w *Window) Total(row, column int) uint64 {
 	var sum uint64
 	for i := row; i < len(w.cells); i += w.stride {

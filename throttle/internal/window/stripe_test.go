@@ -13,8 +13,8 @@ func TestStripesAreAPowerOfTwo(t *testing.T) {
 		}
 	}
 	for _, wish := range []int{0, -1} {
-		if got := stripesFor(wish); got < fewestStripes || got > mostStripes {
-			t.Errorf("%d wished: got %d, want %d to %d", wish, got, fewestStripes, mostStripes)
+		if got := stripesFor(wish); got < minStripes || got > maxStripes {
+			t.Errorf("%d wished: got %d, want %d to %d", wish, got, minStripes, maxStripes)
 		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Shape says how large a window is.
+// Shape is the size of a window.
 type Shape struct {
-	Span    time.Duration // how long an event is remembered
-	Buckets int           // in how many steps it is forgotten
-	Recent  int           // how many of the newest closed buckets are recent, beside the open one; 0 if nobody asks
+	Span    time.Duration // length of the window
+	Buckets int           // parts of the span; events leave the window one bucket at a time
+	Recent  int           // number of the newest closed buckets in Reading.Recent, beside the open one
 	Rows    int
-	Stripes int // rounded up to a power of two; 0 fits the machine
+	Stripes int // rounded up to a power of two; 0 selects it by the number of processors
 }
 
 // Counts are the sums of one row over some time.
@@ -20,61 +20,61 @@ type Counts struct {
 	Accepted, Rejected, Shed uint64
 }
 
-// Reading is what a window knows at one instant, one entry per row.
+// Reading holds the counts of a window at one instant, one entry per row.
 type Reading struct {
-	Span   []Counts // what is remembered
-	Recent []Counts // the newest part of it, as the window's shape says; nil if not wanted
-	Ever   []Counts // everything since the window was made; nil if not wanted
+	Span   []Counts // of the last Shape.Span
+	Recent []Counts // of the recent buckets; nil if not wanted
+	Ever   []Counts // since New; nil if not wanted
 }
 
-// Window is a table of counters with a memory of Shape.Span. Times are given as the duration since the window was
-// made. A time before the latest one seen is taken for the latest; after a clock has jumped back by more than twice the
-// span, time goes on from there. All methods are safe for concurrent use.
+// Window is a table of counters that also keeps the counts of the last Shape.Span. Times are
+// durations since New. If a clock runs backwards, its latest time is used. If it jumps back by more
+// than twice the span, time continues from there. All methods are safe for concurrent use.
 type Window struct {
-	cells  []Row // stripe after stripe, each of stride rows
-	stride int
-	mask   uint64
-	width  time.Duration
-	back   time.Duration // how far back a time is taken for the latest
-	ends   atomic.Int64  // when the open bucket ends; published after the ring is in order
-	number atomic.Int64  // of the open bucket, for others
-	_      [64]byte      // keep the ring's lock away from what every call reads
+	cells   []Row // all rows of the first stripe, then those of the next
+	stride  int   // rows per stripe
+	mask    uint64
+	width   time.Duration
+	maxBack time.Duration // a clock that is back by more has jumped
+	ends    atomic.Int64  // end of the open bucket; stored after all changes of the ring
+	number  atomic.Int64  // of the open bucket; may be read without the lock
+	_       [64]byte      // the fields above are read by every call
 
-	mu     sync.Mutex
-	open   int64 // number of the open bucket
-	lead   int64 // how many buckets the numbers are ahead of the clock, which has jumped back
-	ring   [][]bucket
-	recent int64    // how many of its buckets are recent
-	closed []Counts // totals when the open bucket was opened
-	fresh  []Counts // totals when the oldest recent bucket was opened
-	oldest []Counts // totals when the oldest remembered bucket was opened
+	mu           sync.Mutex
+	open         int64 // number of the open bucket
+	ahead        int64 // buckets by which numbers are ahead of the clock, after it jumped back
+	ring         [][]bucket
+	recent       int64    // number of recent buckets
+	beforeOpen   []Counts // totals at the beginning of the open bucket
+	beforeRecent []Counts // totals at the beginning of the oldest recent bucket
+	beforeSpan   []Counts // totals at the beginning of the oldest bucket
 }
 
-// endOfTime keeps arithmetic on times from overflowing: a clock may be anybody's.
-const endOfTime = time.Duration(1 << 62)
+// maxTime prevents overflow: clocks come from users.
+const maxTime = time.Duration(1 << 62)
 
-// bucket holds what happened in one row during one bucket. Thirty-two bits last for 143 million events a second in
-// a bucket of 30 s, and for 12 million in one of 6 minutes, the longest in the house.
+// bucket holds the counts of one row in one time bucket. The longest bucket has 6 minutes, so 32
+// bits are enough for 12 million events per second.
 type bucket struct {
 	accepted, rejected, shed uint32
 }
 
-// New returns an empty window. The shape is the caller's to validate: each number but Recent and Stripes must be positive,
+// New returns an empty window. It does not validate the shape. Buckets and Rows must be positive,
 // Recent at most Buckets, and Span at least one nanosecond per bucket.
 func New(s Shape) *Window {
 	stripes := stripesFor(s.Stripes)
 	stride := s.Rows + s.Rows%2 // pairs of cache lines are fetched together
 	w := &Window{
-		cells:  make([]Row, stripes*stride),
-		stride: stride,
-		mask:   uint64(stripes - 1),
-		width:  s.Span / time.Duration(s.Buckets),
-		back:   2 * s.Span,
-		ring:   make([][]bucket, s.Buckets),
-		recent: int64(s.Recent),
-		closed: make([]Counts, s.Rows),
-		fresh:  make([]Counts, s.Rows),
-		oldest: make([]Counts, s.Rows),
+		cells:        make([]Row, stripes*stride),
+		stride:       stride,
+		mask:         uint64(stripes - 1),
+		width:        s.Span / time.Duration(s.Buckets),
+		maxBack:      2 * s.Span,
+		ring:         make([][]bucket, s.Buckets),
+		recent:       int64(s.Recent),
+		beforeOpen:   make([]Counts, s.Rows),
+		beforeRecent: make([]Counts, s.Rows),
+		beforeSpan:   make([]Counts, s.Rows),
 	}
 	all := make([]bucket, s.Buckets*s.Rows)
 	for i := range w.ring {
@@ -84,26 +84,28 @@ func New(s Shape) *Window {
 	return w
 }
 
-// Due reports whether the open bucket has ended by now, so that Roll must come before the next event is counted.
+// Due reports whether the open bucket has ended. Call Roll then, before the next event is counted.
 func (w *Window) Due(now time.Duration) bool {
 	return w.Over(time.Duration(w.ends.Load()), now)
 }
 
-// Over reports whether what lasts until end is over by now, or was never to be because the clock has jumped back.
+// Over reports whether now is at or after end. It also reports true if the clock has jumped back,
+// so that end is too far in the future.
 func (w *Window) Over(end, now time.Duration) bool {
-	return uint64(end-now-1) >= uint64(w.back)
+	return uint64(end-now-1) >= uint64(w.maxBack)
 }
 
-// Number returns the number of the open bucket. It only grows, also when the clock jumps back.
+// Number returns the number of the open bucket. It never decreases, even if the clock jumps back.
 func (w *Window) Number() int64 { return w.number.Load() }
 
 // Ends returns when the open bucket ends.
 func (w *Window) Ends() time.Duration { return time.Duration(w.ends.Load()) }
 
-// Roll closes the open bucket if it has ended by now, and forgets what is older than the span.
+// Roll closes the open bucket if it has ended, and drops the buckets that are older than the span.
 //
-// It never waits for another Roll that is under way, but for one case: after a pause of more than a bucket an event
-// counted too early would be booked at the time of the pause's beginning.
+// Roll does not wait for a concurrent Roll, with one exception. If no bucket was closed for more
+// than one bucket's width, it waits: an event counted before the other Roll is done would belong to
+// the time before the pause.
 func (w *Window) Roll(now time.Duration) {
 	if !w.Due(now) {
 		return
@@ -118,7 +120,7 @@ func (w *Window) Roll(now time.Duration) {
 	w.mu.Unlock()
 }
 
-// ReadAt fills r with what the window knows now.
+// ReadAt fills r with the counts at now.
 func (w *Window) ReadAt(now time.Duration, r Reading) {
 	w.mu.Lock()
 	w.roll(now)
@@ -126,7 +128,7 @@ func (w *Window) ReadAt(now time.Duration, r Reading) {
 	w.mu.Unlock()
 }
 
-// Read fills r with what the window knew at the last Roll, and what has happened since.
+// Read fills r with the counts at the last Roll, and the events since then.
 func (w *Window) Read(r Reading) {
 	w.mu.Lock()
 	w.read(r)
@@ -138,31 +140,32 @@ func (w *Window) read(r Reading) {
 	copy(r.Ever, r.Span)
 	copy(r.Recent, r.Span)
 	for row := range r.Recent {
-		r.Recent[row].subtract(w.fresh[row])
+		r.Recent[row].subtract(w.beforeRecent[row])
 	}
 	for row := range r.Span {
-		r.Span[row].subtract(w.oldest[row])
+		r.Span[row].subtract(w.beforeSpan[row])
 	}
 }
 
-// Ever fills sums, one per row, with what has happened since the window was made.
+// Ever fills sums with the counts since New, one entry per row.
 func (w *Window) Ever(sums []Counts) {
 	for row := range sums {
-		sums[row] = w.everRow(row)
+		sums[row] = w.total(row)
 	}
 }
 
-// Suffixes calls visit with what happened since each bucket began, from the newest bucket to the oldest: what would be remembered
-// later, if nothing more happened. Age is how many closed buckets that is. It also fills ever as Ever does, at the same instant. Visit
-// gets a slice that is used again, runs under the window's lock and must not call the window. Scratch and ever need one entry
-// per row.
+// Suffixes calls visit with the counts since the beginning of each bucket, from the newest bucket
+// to the oldest. These are the counts that the window will have later, if no event is added. Age is
+// the number of closed buckets among them. Suffixes also fills ever as Ever does, at the same
+// instant. Visit runs under the window's lock, must not call the window, and must not keep the
+// slice. Scratch and ever must have one entry per row.
 func (w *Window) Suffixes(ever, scratch []Counts, visit func(age int, since []Counts)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Ever(ever)
 	for i := range scratch {
 		scratch[i] = ever[i]
-		scratch[i].subtract(w.closed[i])
+		scratch[i].subtract(w.beforeOpen[i])
 	}
 	visit(0, scratch)
 	n := int64(len(w.ring))
@@ -174,42 +177,42 @@ func (w *Window) Suffixes(ever, scratch []Counts, visit func(age int, since []Co
 	}
 }
 
-// Buckets returns the number of closed buckets that the window remembers beside the open one.
+// Buckets returns the number of closed buckets of the span.
 func (w *Window) Buckets() int { return len(w.ring) }
 
 // Width returns the length of a bucket.
 func (w *Window) Width() time.Duration { return w.width }
 
-// roll does the work of Roll under the lock.
+// roll is Roll with the lock held.
 func (w *Window) roll(now time.Duration) {
 	if !w.Due(now) {
 		return
 	}
-	next := int64(min(now, endOfTime)/w.width) + w.lead
+	next := int64(min(now, maxTime)/w.width) + w.ahead
 	switch {
 	case next < w.open:
-		w.lead += w.open - next
+		w.ahead += w.open - next
 	case next-w.open > int64(len(w.ring)):
-		w.forget()
+		w.reset()
 		w.open = next
 	case next > w.open:
 		w.advance(next)
 		w.open = next
 	}
 	w.number.Store(w.open)
-	w.ends.Store((w.open - w.lead + 1) * int64(w.width))
+	w.ends.Store((w.open - w.ahead + 1) * int64(w.width))
 }
 
-// advance closes the open bucket and moves on to bucket next, leaving the ones between empty.
+// advance closes the open bucket and opens bucket next. The buckets between them are empty.
 func (w *Window) advance(next int64) {
 	n := int64(len(w.ring))
 	for number := w.open; number < next; number++ {
 		if w.recent > 0 {
-			w.age((number - w.recent + n) % n)
+			w.dropRecent((number - w.recent + n) % n)
 		}
 		slot := w.ring[number%n]
 		for row := range slot {
-			w.oldest[row].addBucket(slot[row])
+			w.beforeSpan[row].addBucket(slot[row])
 			slot[row] = bucket{}
 		}
 		if number == w.open {
@@ -218,33 +221,34 @@ func (w *Window) advance(next int64) {
 	}
 }
 
-// age takes the bucket in a slot out of the recent ones.
-func (w *Window) age(slot int64) {
+// dropRecent removes the bucket in a slot from the recent ones.
+func (w *Window) dropRecent(slot int64) {
 	for row, b := range w.ring[slot] {
-		w.fresh[row].addBucket(b)
+		w.beforeRecent[row].addBucket(b)
 	}
 }
 
-// close fills slot with what happened in the open bucket.
+// close fills slot with the counts of the open bucket.
 func (w *Window) close(slot []bucket) {
 	for row := range slot {
-		now := w.everRow(row)
-		slot[row] = now.since(w.closed[row])
-		w.closed[row] = now
+		now := w.total(row)
+		slot[row] = now.since(w.beforeOpen[row])
+		w.beforeOpen[row] = now
 	}
 }
 
-// forget empties the ring: nothing has happened for longer than the span.
-func (w *Window) forget() {
+// reset empties the ring, after a pause longer than the span.
+func (w *Window) reset() {
 	for _, slot := range w.ring {
 		clear(slot)
 	}
-	w.Ever(w.closed)
-	copy(w.fresh, w.closed)
-	copy(w.oldest, w.closed)
+	w.Ever(w.beforeOpen)
+	copy(w.beforeRecent, w.beforeOpen)
+	copy(w.beforeSpan, w.beforeOpen)
 }
 
-func (w *Window) everRow(row int) Counts {
+// total returns the counts of a row since New.
+func (w *Window) total(row int) Counts {
 	var sum Counts
 	for i := row; i < len(w.cells); i += w.stride {
 		w.cells[i].addTo(&sum)
@@ -252,7 +256,7 @@ func (w *Window) everRow(row int) Counts {
 	return sum
 }
 
-// since returns what has been counted since before, as a bucket.
+// since returns the difference between c and earlier counts, as a bucket.
 func (c Counts) since(before Counts) bucket {
 	return bucket{
 		accepted: uint32(c.Accepted - before.Accepted),

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// happening is an event in the naive model: a list of everything that ever happened.
-type happening struct {
+// event is an event in the simple model, which is a list of all events.
+type event struct {
 	bucket      int64
 	row, column int
 }
 
-// model is what the window should hold: whatever happened in the open bucket or one of the n before it.
-func model(happened []happening, open, n int64, rows int) []Counts {
+// model returns the counts that the window should have: of the open bucket and the n before it.
+func model(events []event, open, n int64, rows int) []Counts {
 	sums := make([]Counts, rows)
-	for _, h := range happened {
+	for _, h := range events {
 		if h.bucket < open-n {
 			continue
 		}
@@ -45,28 +45,28 @@ func TestItAgreesWithAListOfEvents(t *testing.T) {
 		recent := 1 + dice.IntN(buckets)
 		w := New(Shape{Span: span, Buckets: buckets, Recent: recent, Rows: rows, Stripes: 4})
 		width := span / time.Duration(buckets)
-		var happened []happening
+		var events []event
 		var now time.Duration
 		for step := range steps {
 			now += stepOf(dice, width, span)
-			h := happening{bucket: int64(now / width), row: dice.IntN(rows), column: dice.IntN(Columns)}
+			h := event{bucket: int64(now / width), row: dice.IntN(rows), column: dice.IntN(Columns)}
 			count(w, now, dice.IntN(w.Stripes()), h.row, h.column)
-			happened = append(happened, h)
+			events = append(events, h)
 			if step%10 != 0 {
 				continue
 			}
 			got := Reading{Span: make([]Counts, rows), Recent: make([]Counts, rows), Ever: make([]Counts, rows)}
 			w.ReadAt(now, got)
 			want := Reading{
-				Span:   model(happened, h.bucket, int64(buckets), rows),
-				Recent: model(happened, h.bucket, int64(recent), rows),
-				Ever:   model(happened, h.bucket, h.bucket, rows),
+				Span:   model(events, h.bucket, int64(buckets), rows),
+				Recent: model(events, h.bucket, int64(recent), rows),
+				Ever:   model(events, h.bucket, h.bucket, rows),
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("seed %d, step %d: got %v, want %v", seed, step, got, want)
 			}
 			if step%150 == 0 {
-				checkSuffixes(t, w, happened, h.bucket)
+				checkSuffixes(t, w, events, h.bucket)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func stepOf(dice *rand.Rand, width, span time.Duration) time.Duration {
 	return time.Duration(dice.Int64N(int64(2 * span)))
 }
 
-func checkSuffixes(t *testing.T, w *Window, happened []happening, open int64) {
+func checkSuffixes(t *testing.T, w *Window, events []event, open int64) {
 	t.Helper()
 	ever, scratch, total := make([]Counts, 3), make([]Counts, 3), make([]Counts, 3)
 	visits := 0
@@ -91,7 +91,7 @@ func checkSuffixes(t *testing.T, w *Window, happened []happening, open int64) {
 		if age != visits {
 			t.Fatalf("visit %d is said to be of age %d", visits, age)
 		}
-		if want := model(happened, open, int64(age), 3); fmt.Sprint(since) != fmt.Sprint(want) {
+		if want := model(events, open, int64(age), 3); fmt.Sprint(since) != fmt.Sprint(want) {
 			t.Fatalf("since %d buckets ago (of %d): got %v, want %v", age, w.Buckets(), since, want)
 		}
 		visits++

@@ -13,7 +13,7 @@ func newWindow(span time.Duration, buckets int) *Window {
 	return New(Shape{Span: span, Buckets: buckets, Rows: 1, Stripes: 4})
 }
 
-// count books an event as a user of the package does.
+// count counts an event as a user of the package does.
 func count(w *Window, now time.Duration, stripe, row, column int) {
 	if w.Due(now) {
 		w.Roll(now)
@@ -52,7 +52,7 @@ func TestAnEventStaysForTheSpanAndLeavesABucketLaterAtAnyPolling(t *testing.T) {
 }
 
 func TestAnEventIsForgottenWithoutPolling(t *testing.T) {
-	for _, silence := range []time.Duration{time.Minute + 500*time.Millisecond, 2 * time.Minute, 1000 * time.Hour, endOfTime, 1<<63 - 1} {
+	for _, silence := range []time.Duration{time.Minute + 500*time.Millisecond, 2 * time.Minute, 1000 * time.Hour, maxTime, 1<<63 - 1} {
 		w := newWindow(time.Minute, 120)
 		count(w, 0, 0, 0, 0)
 		if got := sumAt(w, silence, 1)[0].Accepted; got != 0 {
@@ -172,6 +172,6 @@ func TestRollWaitsForAnotherAfterAPause(t *testing.T) {
 	runtime.Gosched()
 	w.mu.Unlock()
 	if !<-rolled {
-		t.Error("Roll returned before the window had moved on: the first event after a pause would be booked before it")
+		t.Error("Roll returned before the window had moved on: the first event after a pause would be counted before it")
 	}
 }
