@@ -24,9 +24,9 @@ type Trust struct {
 }
 
 // Accept returns the priority of a call that arrived with word. If word is a valid priority and the
-// sender is trusted, that is the priority it names, at most the Ceiling. Otherwise it is the Default,
-// at most the Ceiling. A valid word is exactly one of [Priority.String]. An empty or a repeated word
-// is not valid. Accept calls Peer at most once, and only for a valid word.
+// sender is trusted, that is the priority it names, at most the Ceiling. Otherwise it is the
+// Default, at most the Ceiling. A valid word is exactly one of [Priority.String]. An empty or a
+// repeated word is not valid. Accept calls Peer at most once, and only for a valid word.
 func (t Trust) Accept(ctx context.Context, word string) Priority {
 	if t.Peer == nil || word == "" {
 		return max(t.defaultPriority(), t.Ceiling)

@@ -3,19 +3,22 @@ package httpthrottle
 import (
 	"io"
 	"net/http"
+	"os"
+	"sync/atomic"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// body is a response's body that ends its call: with its last byte, with an error, or when it is closed.
-type body struct {
+// responseBody is the body of a response. It ends its call at the last byte, at an error, or at
+// Close.
+type responseBody struct {
 	io.ReadCloser
 	call throttle.Call
 }
 
-// duplexBody is the body of a response after which the connection belongs to the caller, who writes to it: 101 Switching Protocols.
+// duplexBody is the body of a 101 Switching Protocols response. The caller also writes to it.
 type duplexBody struct {
-	body
+	responseBody
 	io.Writer
 }
 
@@ -25,30 +28,31 @@ type halfCloser interface {
 	CloseWrite() error
 }
 
-// halfCloseBody is a duplexBody whose other direction can be closed by itself.
+// halfCloseBody is a duplexBody that can be closed for writing only.
 type halfCloseBody struct {
-	body
+	responseBody
 	halfCloser
 }
 
-// watch returns the body of a response as one that ends the call. If no body can come, the call ends now.
-func watch(b io.ReadCloser, call throttle.Call, method string) io.ReadCloser {
+// newResponseBody wraps the body of a response, so that it ends the call. If the response has no
+// body, it ends the call at once.
+func newResponseBody(b io.ReadCloser, call throttle.Call, method string) io.ReadCloser {
 	if b == nil || b == http.NoBody || method == http.MethodHead {
 		call.Done(nil)
 		return b
 	}
-	ends := body{ReadCloser: b, call: call}
+	wrapped := responseBody{ReadCloser: b, call: call}
 	switch w := b.(type) {
 	case halfCloser:
-		return &halfCloseBody{ends, w}
+		return &halfCloseBody{wrapped, w}
 	case io.Writer:
-		return &duplexBody{ends, w}
+		return &duplexBody{wrapped, w}
 	}
-	return &ends
+	return &wrapped
 }
 
-// Read reads on, and ends the call with the end of the body.
-func (b *body) Read(p []byte) (int, error) {
+// Read reads from the body. At its end, or at an error, it ends the call.
+func (b *responseBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
 		b.call.Done(nil)
@@ -59,7 +63,39 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // Close closes the body and ends the call, also if closing panics.
-func (b *body) Close() error {
+func (b *responseBody) Close() error {
 	defer b.call.Done(nil)
+	return b.ReadCloser.Close()
+}
+
+// requestBody is the body of a request. It records a failed read, which is not the backend's fault:
+// the client of a proxy broke off its upload, for example.
+type requestBody struct {
+	io.ReadCloser
+	closed, failed atomic.Bool
+}
+
+// mayFail reports whether reading the request's body may fail. A body in memory cannot fail. A file
+// is left as it is, because the kernel sends it fastest.
+func mayFail(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody || r.GetBody != nil {
+		return false
+	}
+	_, file := r.Body.(*os.File)
+	return !file
+}
+
+// Read reads from the body. It does not record an error after Close, which has another cause.
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && !b.closed.Load() {
+		b.failed.Store(true)
+	}
+	return n, err
+}
+
+// Close closes the body.
+func (b *requestBody) Close() error {
+	b.closed.Store(true)
 	return b.ReadCloser.Close()
 }

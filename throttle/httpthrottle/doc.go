@@ -1,8 +1,9 @@
-// Package httpthrottle puts throttles where HTTP calls are made and where they are served.
+// Package httpthrottle adds throttles to net/http clients and servers.
 //
 // # Client
 //
-// [NewTransport] wraps an [http.RoundTripper]. Each host has a throttle of its own, made when it is first called:
+// [NewTransport] wraps an [http.RoundTripper]. Each host gets its own throttle on its first
+// request:
 //
 //	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 //		Throttle: throttle.Config{Name: "backends"},
@@ -14,68 +15,94 @@
 //		// nothing was sent
 //	}
 //
-// The throttle is told what the server says when the response's header arrives: [StatusError] knows which statuses are rejections. The
-// request is in flight until its body has been read to the end or closed, so a body that somebody forgets to close can be
-// seen in [throttle.Stats]. Of requests without a response,
+// The error of a shed request is a [throttle.ShedError]. Its Key is the host.
 //
-//   - a timeout and a broken or refused connection are Rejected,
-//   - one that the caller cancels is Ignored,
-//   - and so is one that was at fault itself: it could not be sent, or its body could not be read.
+// The throttle records the outcome when the header of the response arrives. [StatusError] lists the
+// statuses that count as rejections. The request stays in flight until its body is read to the end
+// or closed. A body that is never closed stays in flight in [throttle.Stats]. A request without a
+// response is
 //
-// Request, response, body, trailers, errors and connections are as without the transport, HTTP/2 and upgraded connections
-// included. It costs one allocation, for the body.
+//   - Rejected if it timed out, or if its connection was refused or broke,
+//   - Ignored if the caller canceled it,
+//   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
+//
+// The transport leaves response, body, trailers, errors and connections as they are. That includes
+// HTTP/2 and upgraded connections. It costs one allocation per request, for the body.
 //
 // # Server
 //
-// [Middleware] wraps an [http.Handler], in front of a mux or around one route:
+// [Middleware] wraps an [http.Handler]: a mux, or the handler of one route.
 //
 //	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 //	http.ListenAndServe(address, serve(mux))
 //
-// A request that is shed gets 503 Service Unavailable with a Retry-After. What the throttle learns is what the handler says: let
-// it answer 503 or 504 when the server is short of something, a database connection, a place in a queue, and the middleware
-// keeps the least important requests away from it.
+// A shed request gets 503 Service Unavailable with a Retry-After header. The throttle learns from
+// the statuses that the handler answers. If the server runs out of a resource, such as database
+// connections or queue slots, answer 503 or 504. The middleware then sheds the least important
+// requests.
 //
 // # Client, server, or both
 //
-// Throttle in the client if you can: what it sheds costs nobody anything, and it needs no cooperation. Throttle in the server if
-// its clients are many or not yours, because a client that sends little learns little. With both, the server sheds for all, and its
-// clients learn from that and stay away. One throttle should watch what runs out of capacity as one: hosts by default, routes if
-// they depend on different things (Key and MiddlewareConfig.Group), tenants if each has its share.
+// Throttle in the client if you can. Shedding there costs the server nothing and needs no changes
+// in it. Throttle in the server if it has many clients, or clients that you do not control. A
+// client that sends few requests has too little data to decide. With both, the server sheds for all
+// its clients. They count its answers as rejections, and send less.
+//
+// One throttle should cover one resource that runs out as a whole:
+//
+//   - a host, which is the default of a client,
+//   - a route, if routes depend on different resources (TransportConfig.Key, MiddlewareConfig.Group),
+//   - a tenant, if each tenant has its own share.
 //
 // # Priorities
 //
-// A priority comes from the request's context ([throttle.WithPriority]) or a function. TransportConfig.Send lets it travel to the next
-// server in the [PriorityHeader], and MiddlewareConfig.Peer says whose header is believed there, up to a Ceiling. The middleware puts
-// what it decided into the context, so that the requests made on behalf of this one are as important. A word that is not
-// believed is taken out of the header, lest a reverse proxy forwards it to somebody who believes the proxy.
+// The priority of a request comes from its context ([throttle.WithPriority]), or from a Priority
+// function. If TransportConfig.Send allows it, the priority travels to the next server in the
+// [PriorityHeader]. There, MiddlewareConfig.Trust decides which senders are trusted, and up to
+// which Ceiling. Without a trusted header a request is Medium.
+//
+// The middleware puts the priority into the context. Requests that the handler makes with this
+// context have the same priority. The middleware removes an untrusted word from the header, so that
+// a reverse proxy does not forward it to a server that trusts the proxy.
 //
 // # Nested throttles
 //
-// If a handler's own call is shed, [WriteError] turns that into 503 with a Retry-After. The throttle around the handler ignores it,
-// since this server was not short of anything. The caller's throttle counts it as a rejection, as any 503: from there the server
-// cannot serve such requests, whoever is the cause. It sheds in turn, so the load is taken away where it begins.
-// In a reverse proxy it is the ErrorHandler that calls WriteError: the one of httputil answers 502, which blames the proxy for its backends.
+// If a handler's own call is shed, [WriteError] answers 503 with Retry-After. The throttle around
+// the handler ignores that answer, because this server has capacity. The caller's throttle counts a
+// rejection, as for any 503. It then sheds such requests itself, so the load falls where it starts.
 //
-// A request that a Transport could not send, because a stranger had made it so or broke off its upload, is held neither against the
-// backend nor against the server: a reverse proxy between the two answers 502, and its middleware knows why.
+// A reverse proxy calls WriteError in its ErrorHandler. The default ErrorHandler of httputil
+// answers 502, which the throttle around the proxy counts as a rejection by the proxy.
 //
-// A handler that refuses a request for a reason of its own, such as a limit for each caller, tells the middleware so, or one greedy caller
-// would have the others shed: see [Middleware].
+// A request that a Transport could not send may be at fault itself: it is invalid, or the client
+// broke off its upload. It counts neither against the backend nor against the server. A reverse
+// proxy answers 502 for it, and the middleware around the proxy does not count that as a rejection.
+//
+// A handler may refuse a request for a reason other than capacity, such as a limit per caller. It
+// must report that to the middleware, or the requests of other callers are shed: see [Middleware].
+// The same holds for a handler that forwards the 503 of a backend.
 //
 // # Retries
 //
-// A shed request must not be retried at once: its error has a method Temporary that returns false, and a response has Retry-After. Put a
-// retrying round tripper around the transport, so that every attempt passes the throttle, give it a budget, such as one
-// retry for ten requests, and let it leave errors alone for which errors.Is(err, [throttle.ErrShed]) holds. See the example. Below
-// the transport it works too, but what it keeps from the throttle cannot protect the backend.
+// Do not retry a shed request at once. Its error has a method Temporary that returns false, and a
+// response has Retry-After. Put a retrying round tripper around the transport, so that every
+// attempt passes the throttle. It needs
 //
-// # Beside OpenTelemetry
+//   - a budget, such as one retry per ten requests,
+//   - no retry if errors.Is(err, [throttle.ErrShed]).
 //
-// With otelhttp on the client, make it the base: otelhttp.NewTransport(base) inside, so that a span is of a request that was sent, and lies in
-// the throttle's own. On the server put otelhttp.NewHandler around the middleware: then a shed is an answer with a span like any other.
+// See the example. A retrying round tripper may also be the base of the transport. The throttle
+// then does not see the failed attempts, so it sheds too little.
+//
+// # OpenTelemetry
+//
+// In a client, make otelhttp.NewTransport(base) the base of the transport. Only sent requests then
+// have a client span, and it is a child of the throttle's span. In a server, put
+// otelhttp.NewHandler around the middleware. A shed request then has a server span, as any other
+// answer.
 //
 // # Switching it off
 //
-// [throttle.Group.Tune] switches all throttles of a transport off, or to Shadow, while it runs, and [throttle.Throttle.Tune] one of them.
+// [throttle.Group.Tune] changes the mode of all throttles of a transport at run time: to ModeOff or
+// ModeShadow, for example. [throttle.Throttle.Tune] changes one of them.
 package httpthrottle

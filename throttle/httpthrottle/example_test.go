@@ -75,7 +75,7 @@ func ExampleMiddleware() {
 	}
 	// Output:
 	// 503 Service Unavailable, Retry-After 1
-	// {"title":"Service Unavailable","status":503,"detail":"The server is short of capacity. Retry-After says when to try again."}
+	// {"title":"Service Unavailable","status":503,"detail":"The server has no capacity for this request. Try again after the delay in Retry-After."}
 }
 
 // A browser calls a frontend, which calls a backend. The frontend believes nobody and decides for itself. Its priority travels to

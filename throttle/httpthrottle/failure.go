@@ -13,27 +13,29 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// failure is what the throttle is told of a request that got no response. What has a meaning already keeps it; the caller gets
-// err itself anyway. If the request was at fault itself, its server's middleware knows that too: a proxy answers 502 to strangers who send
-// what cannot be forwarded, and must not take them for a sign that it is short of something.
-func failure(r *http.Request, body *upload, err error) error {
+// failure returns the error that the throttle records for a request without a response. The caller
+// gets err itself. An error that already is a fault stays as it is. If the request itself was at
+// fault, failure also reports that to the middlewares around r's context. A proxy answers 502 to
+// such a request, and that must not count as a rejection by the proxy.
+func failure(r *http.Request, body *requestBody, err error) error {
 	if throttle.FaultOf(err) != throttle.FaultOther {
 		return err
 	}
-	if reason := ended(r); reason != nil {
-		return &reasonedError{reason, err}
+	if cause := canceled(r); cause != nil {
+		return &causedError{cause, err}
 	}
-	if body != nil && body.spoilt.Load() || malformed(r, err) || unsendable(err) {
-		own := &ownFaultError{faults.WithBad(err)}
-		explain(r.Context(), own)
-		return own
+	if body != nil && body.failed.Load() || malformed(r, err) || unsendable(err) {
+		invalid := &invalidRequestError{faults.WithBad(err)}
+		setMeaning(r.Context(), invalid)
+		return invalid
 	}
 	return faults.WithUnavailable(err, 0)
 }
 
-// ended returns why the request was over before it had a response, or nil if its caller still waits. The deadline is looked at
-// as well: http.Client keeps its timeout with the Cancel channel too, which may be faster than the context.
-func ended(r *http.Request) error {
+// canceled returns why the request ended before its response, or nil if the caller still waits. It
+// looks at the deadline too: http.Client also ends a request through its Cancel channel, which may
+// close before the context does.
+func canceled(r *http.Request) error {
 	ctx := r.Context()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -50,30 +52,30 @@ func ended(r *http.Request) error {
 	}
 }
 
-// reasonedError is an error of which more is known than it says.
-type reasonedError struct{ reason, err error }
+// causedError is an error with a cause that its own chain does not contain.
+type causedError struct{ cause, err error }
 
-func (e *reasonedError) Error() string   { return e.err.Error() }
-func (e *reasonedError) Unwrap() []error { return []error{e.reason, e.err} }
+func (e *causedError) Error() string   { return e.err.Error() }
+func (e *causedError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// ownFaultError is an error which says nothing about the backend: the request was at fault.
-type ownFaultError struct{ err error }
+// invalidRequestError is the error of a request that was at fault itself.
+type invalidRequestError struct{ err error }
 
-func (e *ownFaultError) Error() string { return e.err.Error() }
-func (e *ownFaultError) Unwrap() error { return e.err }
+func (e *invalidRequestError) Error() string { return e.err.Error() }
+func (e *invalidRequestError) Unwrap() error { return e.err }
 
-// ignorePanic is a Classifier that comes before the user's: a panic says nothing, whatever anybody makes of errors.
+// ignorePanic is a Classifier. It runs before Config.Classify, so a panic is always Ignored.
 func ignorePanic(_ context.Context, err error) (throttle.Outcome, bool) {
 	return throttle.Ignored, errors.Is(err, throttle.ErrPanicked)
 }
 
-// ignoreOwnFault is a Classifier.
-func ignoreOwnFault(_ context.Context, err error) (throttle.Outcome, bool) {
-	var own *ownFaultError
-	return throttle.Ignored, errors.As(err, &own)
+// ignoreInvalidRequest is a Classifier.
+func ignoreInvalidRequest(_ context.Context, err error) (throttle.Outcome, bool) {
+	var invalid *invalidRequestError
+	return throttle.Ignored, errors.As(err, &invalid)
 }
 
-// malformed reports whether the request could not have been sent, whoever the server is.
+// malformed reports whether no server could be sent this request.
 func malformed(r *http.Request, err error) bool {
 	var network net.Error
 	if errors.As(err, &network) {
@@ -84,12 +86,14 @@ func malformed(r *http.Request, err error) bool {
 	}
 	known := r.URL.Scheme == "http" || r.URL.Scheme == "https"
 	return !known || r.Method != "" && !isToken(r.Method) || r.Body == nil && r.ContentLength > 0 ||
-		!sound(r.Header) || !sound(r.Trailer)
+		!validHeader(r.Header) || !validHeader(r.Trailer)
 }
 
-// unsendable reports whether net/http says that it would not send the request to anybody, or not over this version of HTTP. It finds that
-// out when it has a connection, and its errors have no names, only texts. They are compared from the beginning on, because other texts
-// quote what a server sent. Strangers can make such requests, and a proxy must not hold them against the server behind it.
+// unsendable reports whether err is an error of net/http about a request that it refuses to send,
+// at all or over this version of HTTP. net/http detects that after it has a connection. Its errors
+// have no types, so their texts are compared. Only the beginnings count, because other texts quote
+// the server. The client of a proxy can cause such requests; they must not count against the
+// backend.
 func unsendable(err error) bool {
 	var network net.Error
 	if errors.As(err, &network) {
@@ -97,15 +101,15 @@ func unsendable(err error) bool {
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := err.Error()
-		for _, beginning := range [...]string{
-			"http2: invalid ", // header, host, path or trailer
+		for _, prefix := range [...]string{
+			"http2: invalid ", // header, host, path, trailer
 			"http2: request header list larger than ",
 			"http2: request body larger than ",
-			"http: ContentLength=", // with a body of another length
+			"http: ContentLength=", // the body has another length
 			"net/http: can't write control character in Request.URL",
 			"idna: ", // the host
 		} {
-			if strings.HasPrefix(text, beginning) {
+			if strings.HasPrefix(text, prefix) {
 				return true
 			}
 		}
@@ -113,8 +117,8 @@ func unsendable(err error) bool {
 	return false
 }
 
-// sound reports whether a header can be sent.
-func sound(h http.Header) bool {
+// validHeader reports whether net/http can send a header.
+func validHeader(h http.Header) bool {
 	for name, values := range h {
 		if !isToken(name) {
 			return false
@@ -128,9 +132,10 @@ func sound(h http.Header) bool {
 	return true
 }
 
+// isControl reports whether c is a control character that a header value may not have.
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
-// isToken reports whether s is a token of RFC 9110, as methods and names of fields are.
+// isToken reports whether s is a token of RFC 9110. Methods and header names are tokens.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)

@@ -9,51 +9,65 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-const (
-	defaultRetryAfter = time.Second
-)
+// defaultRetryAfter is the delay that a shed caller gets by default.
+const defaultRetryAfter = time.Second
 
 // MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
-	// Group holds one throttle per key: per route or per tenant, for example. Set it in place of the throttle given to [Middleware],
-	// which must be nil then.
+	// Group holds one throttle per key: per route or per tenant, for example. Set it in place of
+	// the throttle given to [Middleware], which must be nil then.
 	Group *throttle.Group
-	// Key says which throttle of Group a request goes through. Nil is the pattern by which [http.ServeMux] found the middleware's
-	// handler; a middleware around the mux comes before any pattern, and has one throttle for all. Do not use what strangers
-	// choose freely, such as the path.
+	// Key returns the key in Group of a request's throttle. Default: the pattern that matched in
+	// [http.ServeMux]. A middleware around the mux runs before any pattern matches, so there all
+	// requests share one key. Do not use values that untrusted callers choose freely, such as the
+	// path.
 	Key func(*http.Request) string
-	// Trust decides which priority a request gets from its [PriorityHeader]. Its Peer is called with the request's context; use
-	// [PeerFunc] if it needs the request. The zero Trust trusts no sender: every request is Medium. If an outer handler put a
-	// priority into the context, the request keeps that one.
+	// Trust decides which priority a request gets from its [PriorityHeader]. Its Peer is called
+	// with the request's context; use [PeerFunc] if it needs the request. The zero Trust trusts no
+	// sender: every request is Medium. If an outer handler put a priority into the context, the
+	// request keeps that one.
 	Trust throttle.Trust
-	// Priority returns the priority of a request without a trusted one. It may return any priority, High too: Trust.Ceiling does
-	// not limit it. Default: Trust.Default, at most Trust.Ceiling.
+	// Priority returns the priority of a request without a trusted one. It may return any priority,
+	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(*http.Request) throttle.Priority
-	// RetryAfter is how long a shed caller is told to wait. Default 1 s. What is outside of 1 s to 1 h is brought inside. It is rounded up
-	// to seconds, and up to half as many are added at random, so that those who were shed together do not come back together: to 1 s none,
-	// so if many clients obey to the second, give 2 s or more.
+	// RetryAfter is the delay in the Retry-After header of a shed request. Default 1 s. Values
+	// outside of 1 s to 1 h are brought inside. The header has whole seconds, rounded up, plus a
+	// random half at most, so that callers shed together do not return together. At 1 s nothing is
+	// added. If many clients obey to the second, set 2 s or more.
 	RetryAfter time.Duration
-	// Problem answers a request that is not served, instead of the small problem+json body: it writes status and body. Retry-After
-	// and Cache-Control are in the header already. For err, errors.Is(err, throttle.ErrShed) holds unless the request's context is
-	// over, or Group or the throttle refused it for another reason.
+	// Problem writes status and body of the answer to a request that is not served. Retry-After and
+	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
+	// request was shed. Otherwise its context has ended, or the Group or the throttle returned
+	// another error. err may name the throttle and its key: do not send its text to callers.
+	// Default: a small body of type application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// Middleware returns a middleware that serves requests as t admits them, and answers those it sheds with 503 Service Unavailable,
-// Retry-After and a small body of type application/problem+json. It panics if t and
-// MiddlewareConfig.Group are both nil, or both set. The middleware panics if its handler is nil.
+// Middleware returns a middleware that serves the requests which t admits. A shed request gets 503
+// Service Unavailable, Retry-After and a small body of type application/problem+json. Neither names
+// the throttle or its key.
 //
-// What the throttle is told is [StatusError] of the final status, or [context.Canceled] if the client went away before there
-// was one, when the header is written. Of a handler that returns without writing anything it is told why the request's context is over, if it
-// is: a deadline that a middleware around this one has set, and whose passing it will answer, is a rejection. The request is in flight
-// until the handler returns. The handler's ResponseWriter is an [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher]
-// exactly as the server's own, and [http.ResponseController] works. Its request has a context that carries the priority, and a PriorityHeader
-// that says no more than was accepted.
+// Middleware panics if t and MiddlewareConfig.Group are both nil, or both set. The returned
+// function panics if the handler is nil.
 //
-// A handler whose status does not say what the throttle should learn, such as 429 for one caller who asks for too much, says it by a
-// method of its ResponseWriter, Tell(err error), before it writes. Err is classified as [throttle.Throttle.Do] would: nil is Accepted,
-// and what errors.Is(err, throttle.ErrShed) holds for is Ignored. A middleware within this one tells it so of the requests it sheds.
-// If others may have wrapped the writer, look for the method as [http.ResponseController] does, by Unwrap.
+// The throttle records the outcome when the handler writes the header:
+//
+//   - [StatusError] of the final status,
+//   - [context.Canceled] if the client disconnected before,
+//   - the error of the request's context if the handler returns without writing. A deadline that an
+//     outer middleware set, and answers itself, therefore counts as a rejection.
+//
+// The request is in flight until the handler returns. The handler's ResponseWriter is an
+// [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher] exactly if the server's own
+// is, and [http.ResponseController] works. The handler's request has a context with the priority.
+// Its PriorityHeader has at most the priority that was accepted.
+//
+// A status may mean something else than [StatusError] says. For example, 429 to one caller over a
+// limit of its own is not a lack of capacity. The ResponseWriter has a method Tell(err error) for
+// that; call it before you write. The throttle classifies err as [throttle.Throttle.Do] does: nil
+// is Accepted, and an error for which errors.Is(err, throttle.ErrShed) holds is Ignored. A
+// middleware inside this one calls Tell for every request that it sheds. If another handler may
+// have wrapped the writer, look for the method through Unwrap, as [http.ResponseController] does.
 func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) http.Handler {
 	switch {
 	case t != nil && c.Group != nil:
@@ -64,7 +78,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Key == nil {
 		c.Key = patternOf
 	}
-	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, longestDelay))
+	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
@@ -88,13 +102,13 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, r, err)
 		return
 	}
-	said := m.judge(r)
-	call, err := t.Admit(said.ctx, said.priority)
+	in := m.receive(r)
+	call, err := t.Admit(in.ctx, in.priority)
 	if err != nil {
 		m.refuse(w, r, err)
 		return
 	}
-	m.serve(w, r, call, said.word)
+	m.serve(w, r, call, in.header)
 }
 
 // throttleOf returns the throttle of a request.
@@ -105,26 +119,27 @@ func (m *middleware) throttleOf(r *http.Request) (*throttle.Throttle, error) {
 	return m.Group.Get(m.Key(r))
 }
 
-// serve lets the handler serve an admitted request.
-func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, word string) {
-	answer := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
-	served := r.WithContext(inside{answer})
-	if !says(r.Header, word) {
+// serve calls the handler with an admitted request.
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string) {
+	wrapped := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
+	served := r.WithContext(handlerContext{wrapped})
+	if !hasHeader(served.Header, header) {
 		served.Header = r.Header.Clone()
-		put(served.Header, word)
+		setHeader(served.Header, header)
 	}
 	returned := false
 	defer func() {
-		handBack(r, served)
-		answer.end(returned)
+		copyResults(r, served)
+		wrapped.end(returned)
 	}()
-	m.next.ServeHTTP(answer.as(w), served)
+	m.next.ServeHTTP(wrapped.as(w), served)
 	returned = true
 }
 
-// handBack gives r what the handlers found out about its copy: the pattern that ServeMux matched, which others report as the
-// route, and the form, whose temporary files net/http removes.
-func handBack(r, served *http.Request) {
+// copyResults copies to r what handlers set in its copy. One is the pattern that ServeMux matched,
+// which outer handlers report as the route. The other is the form, whose temporary files net/http
+// removes.
+func copyResults(r, served *http.Request) {
 	if served.Pattern != r.Pattern {
 		r.Pattern = served.Pattern
 	}
@@ -138,11 +153,11 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
 	switch {
 	case errors.Is(err, throttle.ErrShed):
-		tellOuter(r.Context(), w, err)
+		reportOutside(r.Context(), w, err)
 	case r.Context().Err() == nil:
-		status = http.StatusInternalServerError // a mistake in the program, which retries do not mend
+		status = http.StatusInternalServerError // a mistake in the program: a retry does not help
 	}
-	announce(w.Header(), status, jittered(wholeSeconds(m.RetryAfter)))
+	setRetryHeaders(w.Header(), status, withJitter(wholeSeconds(m.RetryAfter)))
 	if m.Problem != nil {
 		m.Problem(w, r, err)
 		return
@@ -150,5 +165,5 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, r, status)
 }
 
-// patternOf is the default key.
+// patternOf is the default Key.
 func patternOf(r *http.Request) string { return r.Pattern }

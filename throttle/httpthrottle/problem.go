@@ -13,14 +13,20 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware] does, if err says that it could not
-// be served for want of capacity: a throttle shed a call on its behalf, or a backend was unavailable (a faults.AvailabilityFailure,
-// whose delay the caller is then told). It returns false, and has done nothing, if err is anything else.
+// WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
+// does, if err is about a lack of capacity:
 //
-// Whatever errors.Is(err, throttle.ErrShed) holds for is a shed call, also if a breaker or a bucket refused it. Inside a Middleware the
-// throttle is told err itself rather than the status, within [http.TimeoutHandler] too if r is the request that the handler was
-// given or a copy of it. So a call that was shed on the way to a backend is Ignored there, as within [throttle.Throttle.Do]: it says
-// nothing about this server. For the caller, 503 is a rejection.
+//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker or bucket refused a call on behalf of
+//     the request,
+//   - a backend was unavailable (a faults.AvailabilityFailure). Its delay becomes Retry-After.
+//
+// For any other err it returns false and writes nothing. If the header is already written, it
+// returns true and writes nothing.
+//
+// Inside a Middleware, the throttle classifies err in place of the status. A call that was shed on
+// the way to a backend is Ignored, as in [throttle.Throttle.Do]: it is not a lack of capacity of
+// this server. That works within [http.TimeoutHandler] too, if r is the request of the handler or a
+// copy of it. The remote caller's throttle counts the 503 as a rejection.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	delay, ok := delayOf(err)
 	if !ok {
@@ -28,36 +34,36 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	}
 	if own := writerOf(w); own != nil {
 		if own.sent.Swap(true) {
-			return true // too late: the response is another one
+			return true // another response was written
 		}
 		own.Tell(err)
 	} else {
-		explain(r.Context(), err)
+		setMeaning(r.Context(), err)
 	}
-	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // of what would have been served
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // they describe another body
 		w.Header().Del(name)
 	}
-	announce(w.Header(), http.StatusServiceUnavailable, wholeSeconds(delay))
+	setRetryHeaders(w.Header(), http.StatusServiceUnavailable, wholeSeconds(delay))
 	writeProblem(w, r, http.StatusServiceUnavailable)
 	return true
 }
 
-// delayOf returns how long to wait before a retry of what err ended, and whether waiting helps.
+// delayOf returns the delay before a retry after err, and whether err is about a lack of capacity.
 func delayOf(err error) (time.Duration, bool) {
 	if failure, ok := faults.AsUnavailable(err); ok {
-		if failure == nil { // which is one all the same, and no more can be asked of it
+		if failure == nil { // a typed nil, without a delay
 			return defaultRetryAfter, true
 		}
-		return min(failure.RetryInfo.RetryDelay, longestDelay), true
+		return min(failure.RetryInfo.RetryDelay, maxDelay), true
 	}
-	var knows interface{ RetryAfter() time.Duration }
-	if shed := errors.Is(err, throttle.ErrShed); !shed || !errors.As(err, &knows) {
+	var delayed interface{ RetryAfter() time.Duration }
+	if shed := errors.Is(err, throttle.ErrShed); !shed || !errors.As(err, &delayed) {
 		return defaultRetryAfter, shed
 	}
-	return min(knows.RetryAfter(), longestDelay), true
+	return min(delayed.RetryAfter(), maxDelay), true
 }
 
-// writerOf finds the writer of the nearest middleware in w, under whatever others have put around it.
+// writerOf returns the writer of the innermost middleware, below any other wrappers of w, or nil.
 func writerOf(w http.ResponseWriter) *writer {
 	for {
 		switch v := w.(type) {
@@ -71,22 +77,23 @@ func writerOf(w http.ResponseWriter) *writer {
 	}
 }
 
-// itself is how writerOf knows us in each of our types.
+// itself identifies each type of our writers to writerOf.
 func (w *writer) itself() *writer { return w }
 
-// announce says in the header that the answer is of the moment, and when to come back if that helps.
-func announce(h http.Header, status, seconds int) {
+// setRetryHeaders forbids caching the answer, and adds Retry-After if a retry can help.
+func setRetryHeaders(h http.Header, status, seconds int) {
 	h.Set("Cache-Control", "no-store")
 	if status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.Itoa(seconds))
 	}
 }
 
-// writeProblem writes an answer of RFC 9457. It says nothing about the inside: who is shed may be a stranger.
+// writeProblem writes an answer of RFC 9457. Its text is fixed: callers may be untrusted, so it
+// names no throttle and no key.
 func writeProblem(w http.ResponseWriter, r *http.Request, status int) {
-	detail := "The server could not decide about this request."
+	detail := "The server could not process this request because of an internal error."
 	if status == http.StatusServiceUnavailable {
-		detail = "The server is short of capacity. Retry-After says when to try again."
+		detail = "The server has no capacity for this request. Try again after the delay in Retry-After."
 	}
 	text := fmt.Sprintf("{\"title\":%q,\"status\":%d,\"detail\":%q}\n", http.StatusText(status), status, detail)
 	h := w.Header()
@@ -94,11 +101,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int) {
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(text)) // who does not listen need not be told
+		_, _ = w.Write([]byte(text)) // an error means that the client disconnected
 	}
 }
 
-// jittered adds up to half of the seconds, at random.
-func jittered(seconds int) int {
+// withJitter adds a random number of seconds, at most half as many.
+func withJitter(seconds int) int {
 	return seconds + rand.IntN(seconds/2+1)
 }

@@ -53,7 +53,7 @@ func TestWriteErrorAnswersOnce(t *testing.T) {
 }
 
 // goldenBody is the body of the answer to a shed request.
-const goldenBody = `{"title":"Service Unavailable","status":503,"detail":"The server is short of capacity. Retry-After says when to try again."}` + "\n"
+const goldenBody = `{"title":"Service Unavailable","status":503,"detail":"The server has no capacity for this request. Try again after the delay in Retry-After."}` + "\n"
 
 func TestShedResponse(t *testing.T) {
 	rec := throttletest.NewRecorder()
@@ -62,9 +62,9 @@ func TestShedResponse(t *testing.T) {
 	for method, body := range map[string]string{"GET": goldenBody, "POST": goldenBody, "HEAD": ""} {
 		w := served(th, httpthrottle.MiddlewareConfig{}, httptest.NewRequest(method, "/", strings.NewReader("text")), never(t))
 		got := fmt.Sprint(w.Code, w.Header(), w.Body)
-		equal(t, method, got, "503 map[Cache-Control:[no-store] Content-Length:[125] Content-Type:[application/problem+json] Retry-After:[1]] "+body)
+		equal(t, method, got, "503 map[Cache-Control:[no-store] Content-Length:[143] Content-Type:[application/problem+json] Retry-After:[1]] "+body)
 	}
-	equal(t, "length of the body", len(goldenBody), 125)
+	equal(t, "length of the body", len(goldenBody), 143)
 	equal(t, "sheds told", len(rec.Shed()), 3)
 	equal(t, "events told", len(rec.Events()), 3)
 }
@@ -107,7 +107,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	picky := throttle.Config{InvalidPriority: throttle.RejectPriority}
-	const mistake = `{"title":"Internal Server Error","status":500,"detail":"The server could not decide about this request."}` + "\n"
+	const mistake = `{"title":"Internal Server Error","status":500,"detail":"The server could not process this request because of an internal error."}` + "\n"
 	for name, c := range map[string]struct {
 		th    *throttle.Throttle
 		ctx   context.Context

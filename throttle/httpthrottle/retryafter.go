@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// longestDelay bounds what a Retry-After can ask for, lest a mistake in it stops a client for days.
-const longestDelay = time.Hour
+// maxDelay bounds the delay of a Retry-After, so that a wrong value does not stop a client for
+// days.
+const maxDelay = time.Hour
 
-// retryAfter returns the delay that a header asks for, and whether it asks for one intelligibly. A date is understood by the
-// sender's own clock, if the header tells the time.
+// retryAfter returns the delay in a header, and whether the header has a valid one. A date is
+// relative to the sender's clock if the header has a Date, otherwise to now.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {
 		return 0, false
 	}
-	if seconds, ok := digits(text); ok {
-		return min(seconds, longestDelay), true
+	if seconds, ok := parseSeconds(text); ok {
+		return min(seconds, maxDelay), true
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -26,22 +27,22 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
-	return max(0, min(at.Sub(now), longestDelay)), true
+	return max(0, min(at.Sub(now), maxDelay)), true
 }
 
-// digits reads a number of seconds: digits only, and however many, since no number is too large for them.
-func digits(text string) (time.Duration, bool) {
+// parseSeconds parses a number of seconds of any length. Only digits are valid.
+func parseSeconds(text string) (time.Duration, bool) {
 	var d time.Duration
 	for _, c := range text {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		d = min(10*d+time.Duration(c-'0')*time.Second, longestDelay)
+		d = min(10*d+time.Duration(c-'0')*time.Second, maxDelay)
 	}
 	return d, true
 }
 
-// wholeSeconds rounds a delay up to seconds, of which Retry-After has at least one: none would say that the caller may come back at once.
+// wholeSeconds rounds a delay up to seconds, at least 1. With 0 the caller would return at once.
 func wholeSeconds(d time.Duration) int {
 	return int(max(0, d-1)/time.Second) + 1
 }

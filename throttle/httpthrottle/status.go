@@ -8,14 +8,15 @@ import (
 	"github.com/deixis/faults"
 )
 
-// ResponseError is what errors.As finds in the errors of [StatusError]: the status of a response that is no success.
+// ResponseError is the error of a response with a status of 400 or more. errors.As finds it in the
+// errors of [StatusError].
 type ResponseError struct {
-	StatusCode int
+	StatusCode int // status of the response
 
-	fault error // what the status means, with the delay that the server asked for; nil: a plain error
+	fault error // fault for the status, with the delay from Retry-After; nil if there is none
 }
 
-// Error says the status, in number and words.
+// Error returns the status as number and text.
 func (e *ResponseError) Error() string {
 	text := http.StatusText(e.StatusCode)
 	if text == "" {
@@ -24,15 +25,15 @@ func (e *ResponseError) Error() string {
 	return fmt.Sprintf("httpthrottle: %d %s", e.StatusCode, text)
 }
 
-// Unwrap returns the fault that the status means, or nil. The fault wraps the delay that the server asked
-// for, as a faults.AvailabilityFailure.
+// Unwrap returns the fault for the status, or nil. If the server sent a delay, the fault contains
+// it as a faults.AvailabilityFailure.
 func (e *ResponseError) Unwrap() error { return e.fault }
 
 // Timeout reports whether the status is 504 Gateway Timeout.
 func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatewayTimeout }
 
-// StatusError returns what a response tells about its server: nil below 400, and a [ResponseError] otherwise, which the status
-// makes a fault.
+// StatusError returns the error that a throttle records for a response: nil for a status below 400,
+// otherwise a [ResponseError] that wraps the fault for the status:
 //
 //	400       bad
 //	401       authentication
@@ -45,9 +46,9 @@ func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatew
 //	502, 503  availability    Rejected
 //	504       timeout         Rejected
 //
-// All others are plain errors: of a server which answers 500 nobody knows that it is out of capacity. A delay that the
-// server asks for with 429, 502, 503 or 504 in Retry-After, in seconds or as a date, is the RetryDelay that
-// faults.AsUnavailable finds, at most an hour.
+// Any other status is an error without a fault, and Accepted. That includes 500: the server may
+// have capacity. Retry-After of a 429, 502, 503 or 504, in seconds or as a date, becomes the
+// RetryDelay that faults.AsUnavailable finds, at most 1 h.
 func StatusError(r *http.Response) error {
 	if r == nil {
 		return nil
@@ -55,7 +56,7 @@ func StatusError(r *http.Response) error {
 	return statusError(r.StatusCode, r.Header)
 }
 
-// statusError is StatusError for what a server has answered, too.
+// statusError is StatusError for a status and a header.
 func statusError(status int, h http.Header) error {
 	if status < http.StatusBadRequest {
 		return nil
@@ -63,8 +64,8 @@ func statusError(status int, h http.Header) error {
 	return &ResponseError{StatusCode: status, fault: faultOf(status, h)}
 }
 
-// faultOf returns the fault that a status means. It is below the ResponseError, not around it, so that the
-// text of the error names the status.
+// faultOf returns the fault for a status, or nil. ResponseError wraps it, and not the other way
+// round, so that the text of the error names the status.
 func faultOf(status int, h http.Header) error {
 	switch status {
 	case http.StatusBadRequest:
@@ -87,16 +88,16 @@ func faultOf(status int, h http.Header) error {
 	return nil
 }
 
-// rejectionOf returns the fault of a status that counts as a rejection. 504 has no fault of its own:
+// rejectionOf returns the fault for a status that counts as a rejection. 504 has none of its own:
 // ResponseError.Timeout reports it.
 func rejectionOf(status int, h http.Header) error {
-	delay, asked := retryAfter(h, time.Now())
+	delay, delayed := retryAfter(h, time.Now())
 	switch {
-	case status == http.StatusTooManyRequests && asked:
+	case status == http.StatusTooManyRequests && delayed:
 		return faults.WithResourceExhausted(faults.Unavailable(delay))
 	case status == http.StatusTooManyRequests:
 		return faults.ResourceExhausted()
-	case status == http.StatusGatewayTimeout && !asked:
+	case status == http.StatusGatewayTimeout && !delayed:
 		return nil
 	}
 	return faults.Unavailable(delay)

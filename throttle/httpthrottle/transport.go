@@ -10,28 +10,32 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TransportConfig says how a [Transport] behaves. Every zero field means its default; only the Name in Throttle is required.
+// TransportConfig configures a [Transport]. Only Throttle.Name is required. Every other zero field
+// means its default.
 type TransportConfig struct {
-	// Throttle is the Config of each key's throttle. Its Classify is asked about every response and error that does not stand for
-	// a success, as in [throttle.Config], and before the Transport has an opinion of its own.
+	// Throttle configures the throttle of each key. Its Name is required. Its Classify is called
+	// for every error, and for the error of every response that is not a success. It runs before
+	// the Transport's own classification.
 	Throttle throttle.Config
-	// Group bounds the throttles.
+	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
-	// Key says which throttle a request goes through. Nil is the host of its URL in lower case, with the port if it names one.
+	// Key returns the key of a request's throttle. Requests with the same key share one throttle.
+	// Default: the host of the URL in lower case, with its port if the URL names one.
 	Key func(*http.Request) string
-	// Priority is asked about requests whose context carries none. Nil is Medium.
+	// Priority returns the priority of a request whose context carries none. Default: Medium.
 	Priority func(*http.Request) throttle.Priority
-	// Answer says what a response tells about the backend, as the error that a function given to [throttle.Throttle.Do] would
-	// return. It may look at the status and the header; the body is the caller's. Nil is [StatusError].
+	// Answer returns the error that the throttle classifies for a response; nil is Accepted. It may
+	// read the status and the header, but not the body. Default: [StatusError].
 	Answer func(*http.Response) error
-	// Send reports whether the server that the request goes to may know how much it matters: then the priority travels in the
-	// [PriorityHeader]. To any other server it does not, even if the request has such a header of its own: it is taken out. Send
-	// is asked about each request whose priority the context or Priority has named, redirected ones included. Nil is never.
+	// Send reports whether the priority may travel to the server of a request, in the
+	// [PriorityHeader]. The transport removes that header from all other requests. Send is called
+	// for each request whose priority comes from the context or from Priority, redirected ones
+	// included. Default: never.
 	Send func(*http.Request) bool
 }
 
-// Transport is an [http.RoundTripper] that sends requests through a throttle per host. Make one with [NewTransport]; it is
-// safe for concurrent use.
+// Transport is an [http.RoundTripper] with one throttle per host. Make one with [NewTransport]. It
+// is safe for concurrent use.
 type Transport struct {
 	base     http.RoundTripper
 	group    *throttle.Group
@@ -39,22 +43,23 @@ type Transport struct {
 	priority func(*http.Request) throttle.Priority
 	answer   func(*http.Response) error
 	send     func(*http.Request) bool
-	tiers    int  // how many priorities there are
+	tiers    int  // number of priorities
 	hooked   bool // a Started hook may replace the context
 }
 
-// errNotMade is the error of requests to a Transport that did not come from NewTransport.
+// errNotMade is the error of RoundTrip for a nil or zero Transport.
 var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with NewTransport")
 
-// NewTransport returns a transport that sends what it admits with base, which is [http.DefaultTransport] if nil. It fails if
-// a field of the throttle's Config or of GroupConfig is out of range.
+// NewTransport returns a transport that sends admitted requests with base. Nil base means
+// [http.DefaultTransport]. NewTransport returns an error if a field of Throttle or Group is out of
+// range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
 	config := c.Throttle
-	config.Hooks = throttle.Hooks{} // nobody shall hear of the throttle that only tries the Config out
+	config.Hooks = throttle.Hooks{} // this throttle only validates the Config
 	if _, err := throttle.New(config); err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
 	}
-	config.Hooks, config.Classify = c.Throttle.Hooks, throttle.First(ignorePanic, c.Throttle.Classify, ignoreOwnFault)
+	config.Hooks, config.Classify = c.Throttle.Hooks, throttle.First(ignorePanic, c.Throttle.Classify, ignoreInvalidRequest)
 	group, err := throttle.NewGroup(func(string) throttle.Config { return config }, c.Group)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
@@ -78,47 +83,50 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	return t, nil
 }
 
-// Group returns the throttles, by key: to look at one's Stats, or to Tune it.
+// Group returns the throttles by key, for Stats and Tune.
 func (t *Transport) Group() *throttle.Group { return t.group }
 
-// Close closes the throttles. Requests that come later are sent to the base without one: none is shed, counted or told of. Those in flight
-// are counted and told of to their end. It leaves the base alone, is idempotent, and always returns nil.
+// Close closes the throttles. Later requests go to the base without a throttle: they are not shed
+// and not counted, and no hook is called. Requests in flight are counted to their end. Close does
+// not touch the base, is idempotent, and always returns nil.
 func (t *Transport) Close() error { return t.group.Close() }
 
-// CloseIdleConnections closes the idle connections of the base, as [http.Client.CloseIdleConnections] asks.
+// CloseIdleConnections closes the idle connections of the base, as
+// [http.Client.CloseIdleConnections] asks.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
 }
 
-// RoundTrip sends a request, or sheds it: then errors.Is(err, [throttle.ErrShed]) holds, and nothing was sent. Response and error are
-// the base's own; only the response's body is one that knows when it ends.
+// RoundTrip sends a request, or sheds it. If it sheds, nothing was sent, errors.Is(err,
+// [throttle.ErrShed]) holds, and errors.As finds a [throttle.ShedError] whose Key is the key of the
+// request. Other responses and errors are those of the base. Only the response's body is wrapped.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t == nil || t.group == nil {
 		return nil, unsent(r, errNotMade)
 	}
 	ctx := r.Context()
-	p, known := t.priorityOf(ctx, r)
-	word := t.word(r, p, known)
+	p, set := t.priorityOf(ctx, r)
+	header := t.headerFor(r, p, set)
 	th, err := t.group.Get(t.key(r))
-	if err != nil { // closed: a program that is on its way out still makes requests
-		if !says(r.Header, word) {
-			r = saying(r.WithContext(ctx), word)
+	if err != nil { // the group is closed; a program may still send requests while it shuts down
+		if !hasHeader(r.Header, header) {
+			r = withHeader(r.WithContext(ctx), header)
 		}
 		return t.base.RoundTrip(r)
 	}
 	call, err := th.Admit(ctx, p)
 	if err != nil {
 		if ctx.Err() != nil && !errors.Is(err, throttle.ErrShed) {
-			err = context.Cause(ctx) // as http.Transport has it
+			err = context.Cause(ctx) // as http.Transport does
 		}
 		return nil, unsent(r, err)
 	}
-	return t.exchange(call, r, word)
+	return t.exchange(call, r, header)
 }
 
-// unsent closes the body of a request that is not sent, as the contract of RoundTripper wants.
+// unsent closes the body of a request that is not sent, as the contract of RoundTripper requires.
 func unsent(r *http.Request, err error) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
@@ -126,67 +134,69 @@ func unsent(r *http.Request, err error) error {
 	return err
 }
 
-// exchange sends the request of an admitted call, and tells the call what came of it.
-func (t *Transport) exchange(call throttle.Call, r *http.Request, word string) (response *http.Response, err error) {
+// exchange sends the request of an admitted call, and records its outcome.
+func (t *Transport) exchange(call throttle.Call, r *http.Request, header string) (response *http.Response, err error) {
 	returned := false
 	defer func() {
 		if !returned { // the base panicked, or Answer or Classify did
-			abandon(call, response)
+			endPanicked(call, response)
 		}
 	}()
-	sent, body := t.outgoing(call, r, word)
+	sent, body := t.outgoing(call, r, header)
 	response, err = t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
 		call.Done(failure(r, body, err))
 	case response == nil:
-		call.Finish(throttle.Ignored) // the base broke its contract, which http.Client will say
+		call.Finish(throttle.Ignored) // the base broke its contract; http.Client reports that
 	default:
 		if sent != r && response.Request == sent {
 			response.Request = r
 		}
 		call.Answered(t.answer(response))
-		response.Body = watch(response.Body, call, r.Method)
+		response.Body = newResponseBody(response.Body, call, r.Method)
 	}
 	returned = true
 	return response, err
 }
 
-// abandon ends a call that panicked. If there is a response, nobody will ever get it.
-func abandon(call throttle.Call, response *http.Response) {
+// endPanicked ends a call that panicked, and closes the body of the response, which the caller does
+// not get.
+func endPanicked(call throttle.Call, response *http.Response) {
 	defer call.Done(throttle.ErrPanicked)
 	if response != nil && response.Body != nil {
 		_ = response.Body.Close()
 	}
 }
 
-// outgoing returns the request to send: the caller's own, unless something has to be different. A body whose errors are the
-// caller's is returned as well.
-func (t *Transport) outgoing(call throttle.Call, r *http.Request, word string) (*http.Request, *upload) {
-	ctx, stream := call.Context(), streams(r)
+// outgoing returns the request to send: the caller's own, or a copy if the context, the header or
+// the body has to change. If reading the body may fail, outgoing also returns the body that records
+// it.
+func (t *Transport) outgoing(call throttle.Call, r *http.Request, header string) (*http.Request, *requestBody) {
+	ctx, wrap := call.Context(), mayFail(r)
 	replaced := t.hooked && !same(r.Context(), ctx)
-	if says(r.Header, word) && !replaced && !stream {
+	if hasHeader(r.Header, header) && !replaced && !wrap {
 		return r, nil
 	}
-	sent := saying(r.WithContext(ctx), word)
-	if !stream {
+	sent := withHeader(r.WithContext(ctx), header)
+	if !wrap {
 		return sent, nil
 	}
-	body := &upload{ReadCloser: r.Body}
+	body := &requestBody{ReadCloser: r.Body}
 	sent.Body = body
 	return sent, body
 }
 
-// hostOf is the default key.
+// hostOf is the default Key.
 func hostOf(r *http.Request) string {
 	if r.URL == nil {
-		return "" // the base will say what is wrong with it
+		return "" // the base returns the error
 	}
 	return strings.ToLower(r.URL.Host)
 }
 
-// same reports whether two contexts are one. They may be of a type that cannot be compared.
+// same reports whether two contexts are equal. Contexts of types that cannot be compared are not.
 func same(a, b context.Context) (equal bool) {
-	defer func() { _ = recover() }() // then they are not
+	defer func() { _ = recover() }() // the comparison panicked
 	return a == b
 }

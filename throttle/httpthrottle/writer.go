@@ -8,53 +8,90 @@ import (
 	"net/http"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// writer is a ResponseWriter that tells its call what was answered.
+// writer is a ResponseWriter that records the outcome of its call when the header is written.
 type writer struct {
 	http.ResponseWriter
-	call throttle.Call
-	ctx  context.Context // the request's, which is over when the client goes away
-	told atomic.Bool     // the call knows its outcome
-	sent atomic.Bool     // there is a final status, or WriteError has one under way
+	call     throttle.Call
+	ctx      context.Context // of the request; it ends when the client disconnects
+	recorded atomic.Bool     // the call has its outcome
+	sent     atomic.Bool     // a final status was written, or WriteError is writing one
 
-	meant atomic.Pointer[error] // what the status means if it is no success, see explain
+	meaning atomic.Pointer[error] // error for a status that is not a success, see setMeaning
 }
 
-// answered tells the call the final status of the response, which is the first. What comes before it is 1xx, but for 101.
-func (w *writer) answered(status int) {
+// handlerContext is the context of the handler's request. It leads to the middleware's writer, even
+// if another writer hides that one, as http.TimeoutHandler does. It is one pointer, so converting
+// it to an interface does not allocate.
+type handlerContext struct{ writer *writer }
+
+// writerKey is the context key of the writer.
+type writerKey struct{}
+
+func (c handlerContext) Deadline() (time.Time, bool) { return c.writer.call.Context().Deadline() }
+func (c handlerContext) Done() <-chan struct{}       { return c.writer.call.Context().Done() }
+func (c handlerContext) Err() error                  { return c.writer.call.Context().Err() }
+
+func (c handlerContext) Value(key any) any {
+	if key == (writerKey{}) {
+		return c.writer
+	}
+	return c.writer.call.Context().Value(key)
+}
+
+// setMeaning stores err in the writer of each middleware around ctx, where no earlier error is
+// stored. It is for middlewares that cannot be reached through their ResponseWriter. Each records
+// err in place of its final status, if that is not a success. A handler may still write a success:
+// it may have tried several requests of its own.
+func setMeaning(ctx context.Context, err error) {
+	for {
+		w, ok := ctx.Value(writerKey{}).(*writer)
+		if !ok {
+			return
+		}
+		w.meaning.CompareAndSwap(nil, &err)
+		ctx = w.ctx
+	}
+}
+
+// wroteStatus records the outcome for the final status of the response, which is the first that is
+// not 1xx, or 101.
+func (w *writer) wroteStatus(status int) {
 	final := status >= http.StatusOK || status == http.StatusSwitchingProtocols
-	if !final || status > 999 || w.sent.Load() { // beyond 999 the server's own will panic
+	if !final || status > 999 || w.sent.Load() { // above 999 the server's own writer panics
 		return
 	}
 	w.sent.Store(true)
-	if !w.told.Load() {
-		w.tell(w.meaning(status))
+	if !w.recorded.Load() {
+		w.record(w.errorOf(status))
 	}
 }
 
-// meaning is what the call is told of a status.
-func (w *writer) meaning(status int) error {
+// errorOf returns the error to record for a status.
+func (w *writer) errorOf(status int) error {
 	err := statusError(status, w.Header())
-	if meant := w.meant.Load(); meant != nil && err != nil {
-		return *meant
+	if meaning := w.meaning.Load(); meaning != nil && err != nil {
+		return *meaning
 	}
 	return err
 }
 
-// Tell says what the answer means that the handler is about to write, where its status would say something else: a 429 to one caller, who
-// is over a limit of his own, is no lack of capacity. Err is classified as [throttle.Call.Answered] does, here and in every middleware
-// around this one, and the first to say anything is believed. The status goes out as it is.
+// Tell sets the error that the throttle classifies, in place of the status that the handler is
+// about to write. For example, a 429 to one caller over a limit of its own is not a lack of
+// capacity. The throttle classifies err as [throttle.Call.Answered] does, here and in every
+// middleware around this one. Only the first call of Tell counts. The status is written as it is.
 func (w *writer) Tell(err error) {
-	w.tell(err)
-	tellOuter(w.ctx, w.ResponseWriter, err)
+	w.record(err)
+	reportOutside(w.ctx, w.ResponseWriter, err)
 }
 
-// tellOuter tells the nearest middleware in w, under whatever others have put around it, what the answer means. If something there hides it,
-// those around ctx will see.
-func tellOuter(ctx context.Context, w http.ResponseWriter, err error) {
+// reportOutside calls the Tell method of the first writer that w wraps and that has one. If there
+// is none, it calls setMeaning for the middlewares around ctx.
+func reportOutside(ctx context.Context, w http.ResponseWriter, err error) {
 	for {
 		switch v := w.(type) {
 		case interface{ Tell(error) }:
@@ -63,31 +100,31 @@ func tellOuter(ctx context.Context, w http.ResponseWriter, err error) {
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = v.Unwrap()
 		default:
-			explain(ctx, err)
+			setMeaning(ctx, err)
 			return
 		}
 	}
 }
 
-// tell tells the call how it was answered, unless it was before.
-func (w *writer) tell(err error) {
-	if w.told.Swap(true) {
+// record records the outcome of the call, unless it is recorded already.
+func (w *writer) record(err error) {
+	if w.recorded.Swap(true) {
 		return
 	}
 	if w.ctx.Err() == context.Canceled {
-		err = context.Canceled // whatever the handler made of that
+		err = context.Canceled // the client disconnected, which may be the cause of any error
 	}
 	w.call.Answered(err)
 }
 
-// end ends the call when the handler has returned or panicked.
+// end ends the call after the handler has returned or panicked.
 func (w *writer) end(returned bool) {
 	switch {
 	case !returned:
 		w.call.Done(throttle.ErrPanicked)
-	case w.told.Load():
+	case w.recorded.Load():
 		w.call.Done(nil)
-	default: // the server will answer 200, if anybody is there
+	default: // the server writes 200 if the client is still connected
 		w.call.Done(w.ctx.Err())
 	}
 }
@@ -95,32 +132,33 @@ func (w *writer) end(returned bool) {
 // Unwrap returns the server's own ResponseWriter, for [http.ResponseController].
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader writes the header.
+// WriteHeader writes the header and records the outcome.
 func (w *writer) WriteHeader(status int) {
-	w.answered(status)
+	w.wroteStatus(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write writes a part of the body, after the header.
 func (w *writer) Write(p []byte) (int, error) {
-	w.answered(http.StatusOK)
+	w.wroteStatus(http.StatusOK)
 	return w.ResponseWriter.Write(p)
 }
 
 // WriteString writes a part of the body, after the header.
 func (w *writer) WriteString(s string) (int, error) {
-	w.answered(http.StatusOK)
+	w.wroteStatus(http.StatusOK)
 	return io.WriteString(w.ResponseWriter, s)
 }
 
-// FlushError sends what was written, as [http.ResponseController] asks. It is no http.Flusher's, so every writer has it: otherwise the
-// controller would unwrap us, and find a server that we have not told of.
+// FlushError flushes the response, for [http.ResponseController]. Every writer has it, because it
+// is not part of http.Flusher. Without it the controller would unwrap the writer and flush the
+// server's own, and the outcome would not be recorded.
 func (w *writer) FlushError() error {
-	server := flushing(w.ResponseWriter)
+	server := flushable(w.ResponseWriter)
 	if server == nil {
 		return http.ErrNotSupported
 	}
-	w.answered(http.StatusOK)
+	w.wroteStatus(http.StatusOK)
 	if f, ok := server.(interface{ FlushError() error }); ok {
 		return f.FlushError()
 	}
@@ -128,12 +166,13 @@ func (w *writer) FlushError() error {
 	return nil
 }
 
-// flushing returns the first of w, and what is under it, that can send what was written, or nil.
-func flushing(w http.ResponseWriter) http.ResponseWriter {
+// flushable returns the first writer that can flush: w or one that it wraps. It returns nil if
+// there is none.
+func flushable(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		switch v := w.(type) {
 		case interface{ itself() *writer }:
-			if flushing(v.itself().ResponseWriter) == nil {
+			if flushable(v.itself().ResponseWriter) == nil {
 				return nil
 			}
 			return w
@@ -147,39 +186,40 @@ func flushing(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-// hijack takes the connection from the server.
+// hijack takes over the connection.
 func (w *writer) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil {
-		w.answered(http.StatusSwitchingProtocols)
+		w.wroteStatus(http.StatusSwitchingProtocols)
 	}
 	return conn, rw, err
 }
 
-// push sends a response that was not asked for yet.
+// push starts an HTTP/2 server push.
 func (w *writer) push(target string, options *http.PushOptions) error {
 	return w.ResponseWriter.(http.Pusher).Push(target, options)
 }
 
-// readFrom lets the server copy from a source. A file or a connection is shown to it as it is, since the kernel may do the
-// copying, and then the call hears of it afterwards; of any other source it hears with the first bytes. An empty source
-// answers nothing: the handler can still say that something went wrong.
+// readFrom copies from src with the server's own ReadFrom. The outcome is recorded with the first
+// bytes. A file or a connection is passed on as it is, because the kernel may do the copying. Then
+// the outcome is recorded afterwards. An empty source records nothing: the handler can still write
+// an error.
 func (w *writer) readFrom(src io.Reader) (int64, error) {
 	server := w.ResponseWriter.(io.ReaderFrom)
 	if w.sent.Load() {
 		return server.ReadFrom(src)
 	}
 	if !forKernel(src) {
-		return server.ReadFrom(&source{src, w})
+		return server.ReadFrom(&recordingReader{src, w})
 	}
 	n, err := server.ReadFrom(src)
 	if n > 0 {
-		w.answered(http.StatusOK)
+		w.wroteStatus(http.StatusOK)
 	}
 	return n, err
 }
 
-// forKernel reports whether the kernel can copy from a source.
+// forKernel reports whether the kernel may copy from src.
 func forKernel(src io.Reader) bool {
 	if limited, ok := src.(*io.LimitedReader); ok {
 		src = limited.R
@@ -188,17 +228,17 @@ func forKernel(src io.Reader) bool {
 	return ok
 }
 
-// source is what a body is copied from.
-type source struct {
+// recordingReader is the source of a body. Its first bytes record the outcome.
+type recordingReader struct {
 	io.Reader
 	w *writer
 }
 
-// Read reads on, and tells the call when there is something to write.
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
+// Read reads from the source, and records the outcome if there are bytes to write.
+func (r *recordingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
 	if n > 0 {
-		s.w.answered(http.StatusOK)
+		r.w.wroteStatus(http.StatusOK)
 	}
 	return n, err
 }

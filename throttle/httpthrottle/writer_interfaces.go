@@ -7,8 +7,9 @@ import (
 	"net/http"
 )
 
-// Handlers find out what a ResponseWriter can do by asking for interfaces, so ours must have exactly those of the server's own. There
-// are four that matter, and a type for each selection of them. A type that is but a pointer costs no memory.
+// Handlers detect the abilities of a ResponseWriter by its interfaces, so ours must have exactly
+// those of the server's own. Four interfaces matter, and each combination has a type. Each type is
+// one pointer, so converting it to an interface does not allocate.
 type (
 	withF    struct{ *writer }
 	withH    struct{ *writer }
@@ -27,70 +28,70 @@ type (
 	withFHRP struct{ *writer }
 )
 
-// The bits of a selection.
+// The bits of a set of interfaces.
 const (
-	flushes = 1 << iota
-	hijacks
-	readsFrom
-	pushes
+	flusher = 1 << iota
+	hijacker
+	readerFrom
+	pusher
 )
 
-// selection returns which of the four interfaces w has.
-func selection(w http.ResponseWriter) int {
+// interfacesOf returns the set of the four interfaces that w has.
+func interfacesOf(w http.ResponseWriter) int {
 	s := 0
 	if _, ok := w.(http.Flusher); ok {
-		s |= flushes
+		s |= flusher
 	}
 	if _, ok := w.(http.Hijacker); ok {
-		s |= hijacks
+		s |= hijacker
 	}
 	if _, ok := w.(io.ReaderFrom); ok {
-		s |= readsFrom
+		s |= readerFrom
 	}
 	if _, ok := w.(http.Pusher); ok {
-		s |= pushes
+		s |= pusher
 	}
 	return s
 }
 
-// as returns the writer with the interfaces of server, and no others.
+// as returns the writer with exactly those of the four interfaces that server has.
 func (w *writer) as(server http.ResponseWriter) http.ResponseWriter {
-	switch selection(server) {
-	case flushes:
+	switch interfacesOf(server) {
+	case flusher:
 		return withF{w}
-	case hijacks:
+	case hijacker:
 		return withH{w}
-	case flushes | hijacks:
+	case flusher | hijacker:
 		return withFH{w}
-	case readsFrom:
+	case readerFrom:
 		return withR{w}
-	case flushes | readsFrom:
+	case flusher | readerFrom:
 		return withFR{w}
-	case hijacks | readsFrom:
+	case hijacker | readerFrom:
 		return withHR{w}
-	case flushes | hijacks | readsFrom:
+	case flusher | hijacker | readerFrom:
 		return withFHR{w}
-	case pushes:
+	case pusher:
 		return withP{w}
-	case flushes | pushes:
+	case flusher | pusher:
 		return withFP{w}
-	case hijacks | pushes:
+	case hijacker | pusher:
 		return withHP{w}
-	case flushes | hijacks | pushes:
+	case flusher | hijacker | pusher:
 		return withFHP{w}
-	case readsFrom | pushes:
+	case readerFrom | pusher:
 		return withRP{w}
-	case flushes | readsFrom | pushes:
+	case flusher | readerFrom | pusher:
 		return withFRP{w}
-	case hijacks | readsFrom | pushes:
+	case hijacker | readerFrom | pusher:
 		return withHRP{w}
-	case flushes | hijacks | readsFrom | pushes:
+	case flusher | hijacker | readerFrom | pusher:
 		return withFHRP{w}
 	}
 	return w
 }
 
-// Flush is for handlers that know no errors.
+// Flush implements http.Flusher, which has no error.
 func (w withF) Flush()    { _ = w.FlushError() }
 func (w withFH) Flush()   { _ = w.FlushError() }
 func (w withFR) Flush()   { _ = w.FlushError() }

@@ -1,0 +1,169 @@
+package httpthrottle
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// PriorityHeader is the name of the header that carries a priority. Its value is one of the words
+// of [throttle.Priority.String].
+const PriorityHeader = "Throttle-Priority"
+
+// PeerFunc returns a Peer for MiddlewareConfig.Trust which calls trusted with the request. Decide
+// by a property that the sender cannot forge: its certificate or the address of the connection, not
+// a header. If trusted is nil, no sender is trusted.
+//
+// The returned function works only in the Trust of a [Middleware]. Elsewhere it has no request and
+// returns false.
+func PeerFunc(trusted func(*http.Request) bool) func(context.Context) bool {
+	if trusted == nil {
+		return nil
+	}
+	return func(ctx context.Context) bool {
+		r, ok := ctx.Value(requestKey{}).(*http.Request)
+		return ok && trusted(r)
+	}
+}
+
+// requestKey is the context key of the request that Trust.Peer is called for.
+type requestKey struct{}
+
+// peerContext is the context that Trust.Peer is called with. It is one pointer, so converting it to
+// an interface does not allocate.
+type peerContext struct{ request *http.Request }
+
+func (c peerContext) Deadline() (time.Time, bool) { return c.request.Context().Deadline() }
+func (c peerContext) Done() <-chan struct{}       { return c.request.Context().Done() }
+func (c peerContext) Err() error                  { return c.request.Context().Err() }
+
+func (c peerContext) Value(key any) any {
+	if key == (requestKey{}) {
+		return c.request
+	}
+	return c.request.Context().Value(key)
+}
+
+// incoming is the priority of a request that a server received.
+type incoming struct {
+	ctx      context.Context // carries the priority
+	priority throttle.Priority
+	header   string // value of the PriorityHeader that the handler sees; empty: no header
+}
+
+// receive returns the priority of a request: the context's, else a trusted sender's, else that of
+// the Priority function, else the Default.
+func (m *middleware) receive(r *http.Request) incoming {
+	ctx := r.Context()
+	requested, trusted := m.requested(r)
+	p, ok := fromContext(ctx)
+	switch {
+	case ok:
+		return incoming{ctx: ctx, priority: p, header: forwarded(p, trusted)}
+	case trusted:
+		p = requested
+	case m.Priority != nil:
+		p = m.Priority(r)
+	default:
+		p = m.untrusted
+	}
+	return incoming{ctx: throttle.WithPriority(ctx, p), priority: p, header: forwarded(p, trusted)}
+}
+
+// requested returns the priority that a trusted sender names, at most the Ceiling. It calls Peer at
+// most once, and only if the header is exactly one valid word.
+func (m *middleware) requested(r *http.Request) (p throttle.Priority, trusted bool) {
+	words := r.Header[PriorityHeader]
+	if len(words) != 1 || m.Trust.Peer == nil {
+		return 0, false
+	}
+	p, err := throttle.ParsePriority(words[0])
+	if err != nil || !m.Trust.Peer(peerContext{r}) {
+		return 0, false
+	}
+	return max(p, m.Trust.Ceiling), true
+}
+
+// forwarded returns the header value that the handler may forward: none unless the sender is
+// trusted.
+func forwarded(p throttle.Priority, trusted bool) string {
+	word := p.String()
+	if _, err := throttle.ParsePriority(word); err != nil || !trusted {
+		return ""
+	}
+	return word
+}
+
+// priorityOf returns the priority of a request to send, and whether the context or the Priority
+// function set it.
+func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
+	if p, set = fromContext(ctx); set {
+		return p, true
+	}
+	if t.priority == nil {
+		return throttle.Medium, false
+	}
+	return t.priority(r), true
+}
+
+// headerFor returns the header value to send: empty if no priority was set, or Send forbids it.
+func (t *Transport) headerFor(r *http.Request, p throttle.Priority, set bool) string {
+	if !set || t.send == nil || !t.send(r) {
+		return ""
+	}
+	p, _ = throttle.ClampPriority(p, t.tiers)
+	return p.String()
+}
+
+// fromContext returns the priority that ctx carries, and whether it carries one.
+func fromContext(ctx context.Context) (throttle.Priority, bool) {
+	p := throttle.PriorityFromContext(ctx, throttle.High)
+	return p, p != throttle.High || throttle.PriorityFromContext(ctx, throttle.Low) == throttle.High
+}
+
+// withHeader sets the PriorityHeader of r to word. Empty removes it. r must be a copy of the
+// caller's request; its header is copied before it is changed.
+func withHeader(r *http.Request, word string) *http.Request {
+	if !hasHeader(r.Header, word) {
+		r.Header = r.Header.Clone()
+		setHeader(r.Header, word)
+	}
+	return r
+}
+
+// setHeader makes word the only value of the PriorityHeader in h. Empty removes it. A nil header
+// stays nil.
+func setHeader(h http.Header, word string) {
+	for name := range h {
+		if isPriorityHeader(name) {
+			delete(h, name)
+		}
+	}
+	if word != "" && h != nil {
+		h[PriorityHeader] = []string{word}
+	}
+}
+
+// hasHeader reports whether word is the only value of the PriorityHeader in h. Empty means no
+// value.
+func hasHeader(h http.Header, word string) bool {
+	values := h[PriorityHeader]
+	if word == "" && len(values) > 0 || word != "" && (len(values) != 1 || values[0] != word) {
+		return false // the common case: no need to look at every name
+	}
+	for name := range h {
+		if name != PriorityHeader && isPriorityHeader(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPriorityHeader reports whether name is the PriorityHeader in any spelling. net/http sends names
+// as they are in the map.
+func isPriorityHeader(name string) bool {
+	return len(name) == len(PriorityHeader) && strings.EqualFold(name, PriorityHeader)
+}
