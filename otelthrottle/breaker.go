@@ -1,84 +1,158 @@
 package otelthrottle
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// BreakerHooks returns the hooks for a breaker's Config. Several managers may share them. A call that is let through costs nothing
-// more with them.
+// BreakerHooks returns the hooks for a breaker's Config. Several managers may share them. They cost an
+// admitted call nothing.
 func (tel *Telemetry) BreakerHooks() breaker.Hooks {
-	if !tel.made() {
+	if !tel.valid() {
 		return breaker.Hooks{}
 	}
-	h := breaker.Hooks{Created: tel.breakers.Join, Closed: tel.breakers.Leave}
+	h := breaker.Hooks{Created: join(tel, tel.breakers), Closed: tel.breakers.Leave}
 	if !tel.withoutSpans {
 		h.Shed = tel.shedByBreaker
 	}
 	return h
 }
 
-// shedByBreaker tells the caller's span, if it is recording, of a call that a breaker shed. Keys are only told where they are in metrics.
+// shedByBreaker adds an event to the caller's span, if it is recording. The event has the key only if
+// metrics have keys.
 func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 	span := trace.SpanFromContext(ctx)
 	if e.DryRun || !span.IsRecording() || tel.ended.Load() {
 		return
 	}
 	kv := []attribute.KeyValue{
-		KeyBreakerName.String(labelName(e.Manager.Name())), KeyBreakerState.String(e.State.String()),
+		KeyBreakerName.String(validName(e.Manager.Name())), KeyBreakerState.String(e.State.String()),
 	}
 	if tel.breakerDetail > 0 {
-		kv = append(kv, keyAttributes(e.Key)...)
+		kv = append(kv, circuitAttributes(e.Key)...)
 	}
 	addEvent(span, EventBreakerShed, kv...)
 }
 
-// breakerCollection is the report of one source of breakers.
-type breakerCollection struct {
-	to          metric.Observer
-	instruments *breakerInstruments
-	labels      *breakerLabels
+// breakerRegistry holds the managers by name.
+type breakerRegistry = byname.Registry[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]
+
+// newBreakerRegistry returns a registry whose series have the common attributes too. It reads circuits
+// only if detail is above 0.
+func newBreakerRegistry(common []attribute.KeyValue, detail int) *breakerRegistry {
+	return byname.New(byname.Kind[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]{
+		Name: func(m *breaker.Manager) string { return validName(m.Name()) },
+		Data: func(m *breaker.Manager) *breakerAttributes { return newBreakerAttributes(validName(m.Name()), common) },
+		Read: func(m *breaker.Manager) breakerSnapshot {
+			s := breakerSnapshot{Stats: m.Stats()}
+			if detail > 0 {
+				s.circuits = m.List()
+			}
+			return s
+		},
+		Busy:  func(*breakerSnapshot) bool { return false }, // a call is counted when it is decided
+		Add:   breakerSum.add,
+		Clone: func(s breakerSum) breakerSum { return s }, // the sum of closed managers has no circuitLists to copy
+	})
 }
 
-// report reports all but the detail. What can be is there from 0, so that a rate has something to begin with.
-func (c *breakerCollection) report(r *breakerReading) {
-	i, l := c.instruments, c.labels
-	for s := range breaker.State(breaker.NumStates) {
-		c.to.ObserveInt64(i.circuits, int64(r.circuits[s]), l.states[s]...)
-		c.to.ObserveInt64(i.transitions, int64(r.changes[s]), l.states[s]...)
-		c.call(r.calls[s].Admitted, s == breaker.Closed || s == breaker.HalfOpen, l.admitted[s])
-		c.call(r.calls[s].Shed, s != breaker.Closed || r.failsClosed, l.shed[s])
-		c.call(r.calls[s].ShadowShed, false, l.shadow[s])
-	}
-	for f, n := range r.failures {
-		c.to.ObserveInt64(i.failures, int64(n), l.failures[f]...)
-	}
-	c.to.ObserveInt64(i.leader, int64(r.leaders), l.source...)
-	if r.hasRead {
-		c.to.ObserveFloat64(i.age, r.age.Seconds(), l.source...)
-	}
+// breakerSnapshot is one manager at one time.
+type breakerSnapshot struct {
+	breaker.Stats
+	circuits []breaker.Status // only with detail
 }
 
-// call reports a number of calls. Where it is rare that there are any, it begins with the first: what DryRun lets through, and
-// what FailClosed refuses to closed circuits.
-func (c *breakerCollection) call(n uint64, always bool, options []metric.ObserveOption) {
-	if n > 0 || always {
-		c.to.ObserveInt64(c.instruments.calls, int64(n), options...)
-	}
+// breakerSum is the sum of all managers of one name.
+type breakerSum struct {
+	// Counters of open and closed managers.
+	calls    [breaker.NumStates]breaker.CallStats
+	changes  [breaker.NumStates]uint64
+	failures [breaker.NumFailures]uint64
+
+	// The present state of open managers.
+	circuits     [breaker.NumStates]int
+	leaders      int
+	failsClosed  bool          // a manager sheds calls of closed circuits while its snapshot is stale
+	hasRead      bool          // a manager has read the store
+	age          time.Duration // of the oldest snapshot
+	circuitLists [][]breaker.Status
 }
 
-// detail reports which circuits are not closed. Their attributes are made anew each time: kept, they would be a leak.
-func (c *breakerCollection) detail(r *breakerReading, limit int) {
-	if limit == 0 {
-		return
+// add adds one manager to the sum. A closed one adds its counters only.
+//
+// Each manager sees the circuits of the whole fleet. The number of circuits is therefore the highest
+// that one of them sees: a sum would count each circuit once per manager.
+func (s breakerSum) add(m *breakerSnapshot, open bool) breakerSum {
+	for state := range s.calls {
+		s.calls[state].Admitted += m.Calls[state].Admitted
+		s.calls[state].Shed += m.Calls[state].Shed
+		s.calls[state].ShadowShed += m.Calls[state].ShadowShed
+		s.changes[state] += m.Changes[state]
 	}
-	for _, s := range gravest(r.seen, limit) {
-		own := append(keyAttributes(s.Key), KeyBreakerState.String(s.State.String()))
-		c.to.ObserveInt64(c.instruments.circuit, 1, c.labels.options(own...)...)
+	for f := range s.failures {
+		s.failures[f] += m.Failures[f]
 	}
+	if !open {
+		return s
+	}
+	for state := range s.circuits {
+		s.circuits[state] = max(s.circuits[state], m.Circuits[state])
+	}
+	if m.Leads {
+		s.leaders++
+	}
+	s.failsClosed = s.failsClosed || m.OnStale == breaker.FailClosed
+	if m.SnapshotAge >= 0 {
+		s.hasRead, s.age = true, max(s.age, m.SnapshotAge)
+	}
+	s.circuitLists = append(s.circuitLists, m.circuits)
+	return s
+}
+
+// worstCircuits returns up to limit circuits that are not closed. Disabled ones come first, because
+// they stay so until an operator acts, then open and half-open ones. In each group the latest change
+// comes first. Each manager of a name has one list.
+func worstCircuits(lists [][]breaker.Status, limit int) []breaker.Status {
+	all := slices.DeleteFunc(mergeCircuits(lists), func(s breaker.Status) bool { return s.State == breaker.Closed })
+	slices.SortFunc(all, func(a, b breaker.Status) int {
+		return cmp.Or(
+			cmp.Compare(b.State.Gravity(), a.State.Gravity()),
+			b.ChangedAt.Compare(a.ChangedAt),
+			strings.Compare(a.Key.Tenant, b.Key.Tenant),
+			strings.Compare(a.Key.ID, b.Key.ID),
+		)
+	})
+	return all[:min(limit, len(all))]
+}
+
+// mergeCircuits returns every circuit once, with its newest status, closed ones included.
+func mergeCircuits(lists [][]breaker.Status) []breaker.Status {
+	if len(lists) == 1 {
+		return slices.Clone(lists[0])
+	}
+	newest := map[breaker.Key]breaker.Status{}
+	for _, list := range lists {
+		for _, s := range list {
+			if other, ok := newest[s.Key]; !ok || isNewer(s, other) {
+				newest[s.Key] = s
+			}
+		}
+	}
+	return slices.Collect(maps.Values(newest))
+}
+
+// isNewer reports whether a status of a circuit is newer than another one. The generation stays the
+// same from open to half-open.
+func isNewer(a, b breaker.Status) bool {
+	return cmp.Or(cmp.Compare(a.Generation, b.Generation), a.ChangedAt.Compare(b.ChangedAt)) > 0
 }

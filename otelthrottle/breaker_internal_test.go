@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func TestGravestFirst(t *testing.T) {
+func TestWorstCircuits(t *testing.T) {
 	at := func(s breaker.State, id string, minute int) breaker.Status {
 		return breaker.Status{Key: breaker.Key{ID: id}, State: s, ChangedAt: time.Unix(0, 0).Add(time.Duration(minute) * time.Minute)}
 	}
@@ -22,41 +22,41 @@ func TestGravestFirst(t *testing.T) {
 	for limit, want := range map[int]string{
 		0: "[]", 1: "[d2]", 3: "[d2 d1 o2]", 5: "[d2 d1 o2 o1 o0]", 9: "[d2 d1 o2 o1 o0 h1 h2]",
 	} {
-		for _, seen := range [][][]breaker.Status{{list}, {list[:4], list[2:]}} {
+		for _, lists := range [][][]breaker.Status{{list}, {list[:4], list[2:]}} {
 			ids := []string{}
-			for _, s := range gravest(seen, limit) {
+			for _, s := range worstCircuits(lists, limit) {
 				ids = append(ids, s.Key.ID)
 			}
 			if got := fmt.Sprint(ids); got != want {
-				t.Errorf("the gravest %d of %d views: got %s want %s", limit, len(seen), got, want)
+				t.Errorf("the worst %d of %d lists: got %s want %s", limit, len(lists), got, want)
 			}
 		}
 	}
-	if list[0].Key.ID != "h2" || len(gravest(nil, 5)) != 0 {
-		t.Error("gravest: got a changed argument, or circuits out of nothing")
+	if list[0].Key.ID != "h2" || len(worstCircuits(nil, 5)) != 0 {
+		t.Error("worstCircuits: got a changed argument, or circuits out of nothing")
 	}
 }
 
-func TestKeyLabel(t *testing.T) {
-	long := strings.Repeat("x", longestKeyLabel)
+func TestCircuitAttributes(t *testing.T) {
+	long := strings.Repeat("x", maxKeyLength)
 	for _, tt := range []struct{ name, part, want string }{
 		{"empty", "", ""},
 		{"as it is", "https://example.com/a", "https://example.com/a"},
 		{"just short enough", long, long},
-		{"too long by one", long + "x", long[:longestKeyLabel-11] + "…f"},
+		{"too long by one", long + "x", long[:maxKeyLength-11] + "…f"},
 		{"a letter across the end", strings.Repeat("x", 115) + strings.Repeat("注", 9), strings.Repeat("x", 115) + "…"},
 		{"not UTF-8", "\xff", "\uFFFD…"},
 		{"a megabyte that is not UTF-8", strings.Repeat("\xff", 1<<20), "\uFFFD…"},
 		{"every other byte is not UTF-8", strings.Repeat("a\xff", 64), strings.Repeat("a\uFFFD", 29) + "a…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := keyLabel(tt.part, breaker.Key{ID: tt.part})
+			got := circuitAttributes(breaker.Key{ID: tt.part})[1].Value.AsString()
 			want, _, cut := strings.Cut(tt.want, "…")
 			before, fingerprint, _ := strings.Cut(got, "…")
-			if before != want || cut != (len(fingerprint) == 8) || len(got) > longestKeyLabel || !utf8.ValidString(got) {
+			if before != want || cut != (len(fingerprint) == 8) || len(got) > maxKeyLength || !utf8.ValidString(got) {
 				t.Errorf("got %q of %d bytes want %q, cut %v", got, len(got), want, cut)
 			}
-			if other := keyLabel(tt.part, breaker.Key{Tenant: "t", ID: tt.part}); cut == (other == got) {
+			if other := circuitAttributes(breaker.Key{Tenant: "t", ID: tt.part})[1].Value.AsString(); cut == (other == got) {
 				t.Errorf("of another key: got %q and %q", got, other)
 			}
 		})
@@ -74,11 +74,11 @@ func TestAgeIsTheOldestOfThoseThatHaveRead(t *testing.T) {
 		{[]time.Duration{-1, 0}, true, 0},
 		{[]time.Duration{3, -1, 7, 5}, true, 7},
 	} {
-		var r breakerReading
+		var sum breakerSum
 		for _, age := range tt.ages {
-			r = r.with(&sighting{Stats: breaker.Stats{SnapshotAge: age}}, true)
+			sum = sum.add(&breakerSnapshot{Stats: breaker.Stats{SnapshotAge: age}}, true)
 		}
-		closed := r.with(&sighting{Stats: breaker.Stats{SnapshotAge: 99, Leads: true}}, false)
+		closed := sum.add(&breakerSnapshot{Stats: breaker.Stats{SnapshotAge: 99, Leads: true}}, false)
 		if closed.hasRead != tt.has || closed.age != tt.want || closed.leaders != 0 {
 			t.Errorf("ages %v: got %v, read %v, %d leaders want %v, %v and 0", tt.ages, closed.age, closed.hasRead, closed.leaders, tt.want, tt.has)
 		}

@@ -4,22 +4,26 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"sync/atomic"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// BucketHooks returns the hooks for a limiter's Config. Several limiters may share them. A request to a bucket in memory costs nothing
-// more with them, unless it is denied or waits under a recording span.
+// BucketHooks returns the hooks for a limiter's Config. Several limiters may share them. With a store
+// in memory, they cost a request nothing, unless it is denied or waits under a recording span.
 func (tel *Telemetry) BucketHooks() bucket.Hooks {
-	if !tel.made() {
+	if !tel.valid() {
 		return bucket.Hooks{}
 	}
-	h := bucket.Hooks{Created: tel.buckets.Join, Closed: tel.buckets.Leave}
-	if !tel.withoutTimes {
+	h := bucket.Hooks{Created: join(tel, tel.buckets), Closed: tel.buckets.Leave}
+	if !tel.withoutDuration {
 		h.Asked = tel.asked
 	}
 	if !tel.withoutSpans {
@@ -29,7 +33,8 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	return h
 }
 
-// asked records how long a store took, in the context of whoever asked, to whose span the exemplar then leads.
+// asked records the duration of a store call in the context of the request, so that the exemplar leads
+// to its span.
 func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
 	s := tel.buckets.Of(e.Limiter)
 	if s == nil || tel.ended.Load() {
@@ -38,14 +43,14 @@ func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
 	tel.instruments.buckets.duration.Record(ctx, e.Duration.Seconds(), s.Data.recordOptions(throttle.FaultOf(e.Err))...)
 }
 
-// denied tells the caller's span, if it is recording, of a request that was denied. Keys are data of users: they are not told. Nor is when to
-// come again if the store gave no answer, which nobody knows.
+// denied adds an event to the caller's span, if it is recording. The event has no key, because keys
+// may be data of users. It has no RetryAfter if the store failed, because the time is unknown then.
 func (tel *Telemetry) denied(ctx context.Context, e bucket.DenialEvent) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() || tel.ended.Load() {
 		return
 	}
-	kv := append(errorAttributes(reasonOf(e.Err)), KeyBucketName.String(labelName(e.Limiter.Name())),
+	kv := append(errorAttributes(bucketFault(e.Err)), KeyBucketName.String(validName(e.Limiter.Name())),
 		KeyBucketTokens.Int64(e.Tokens), KeyBucketSource.String(e.Source.String()))
 	if e.Err == nil {
 		kv = append(kv, KeyBucketRetryAfter.Float64(e.RetryAfter.Seconds()))
@@ -53,44 +58,160 @@ func (tel *Telemetry) denied(ctx context.Context, e bucket.DenialEvent) {
 	addEvent(span, EventBucketDenied, kv...)
 }
 
-// waited tells the caller's span, if it is recording, of a request that stood in line.
+// waited adds an event to the caller's span, if it is recording.
 func (tel *Telemetry) waited(ctx context.Context, e bucket.WaitEvent) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() || tel.ended.Load() {
 		return
 	}
-	kv := append(errorAttributes(reasonOf(e.Err)), KeyBucketName.String(labelName(e.Limiter.Name())),
+	kv := append(errorAttributes(bucketFault(e.Err)), KeyBucketName.String(validName(e.Limiter.Name())),
 		KeyBucketTokens.Int64(e.Tokens), KeyBucketDuration.Float64(e.Duration.Seconds()))
 	addEvent(span, EventBucketWaited, kv...)
 }
 
-// reasonOf returns the kind of an error of a limiter. To whoever asked all of them are refusals; where the store gave no answer, the event tells why.
-func reasonOf(err error) throttle.Fault {
-	if why := errors.Unwrap(err); why != nil && errors.Is(err, bucket.ErrStore) {
-		err = why
+// bucketFault returns the fault of a limiter's error. If the store failed, it is that of the store's
+// error.
+func bucketFault(err error) throttle.Fault {
+	if cause := errors.Unwrap(err); cause != nil && errors.Is(err, bucket.ErrStore) {
+		err = cause
 	}
 	return throttle.FaultOf(err)
 }
 
-// bucketCollection is the report of one source of limiters.
-type bucketCollection struct {
+// bucketRegistry holds the limiters by name.
+type bucketRegistry = byname.Registry[*bucket.Limiter, bucket.Stats, bucketSum, *bucketAttributes]
+
+// newBucketRegistry returns a registry whose series have the common attributes too.
+func newBucketRegistry(common []attribute.KeyValue) *bucketRegistry {
+	return byname.New(byname.Kind[*bucket.Limiter, bucket.Stats, bucketSum, *bucketAttributes]{
+		Name:  func(l *bucket.Limiter) string { return validName(l.Name()) },
+		Data:  func(l *bucket.Limiter) *bucketAttributes { return newBucketAttributes(validName(l.Name()), common) },
+		Read:  (*bucket.Limiter).Stats,
+		Busy:  func(s *bucket.Stats) bool { return s.Waiting+s.Asking > 0 },
+		Add:   bucketSum.add,
+		Clone: func(s bucketSum) bucketSum { return s },
+	})
+}
+
+// bucketSum is the sum of all limiters of one name.
+type bucketSum struct {
+	granted, denied, failedOpen, failedClosed uint64 // requests
+	tokens                                    uint64 // granted
+	waiting                                   int    // requests of open limiters
+}
+
+// add adds one limiter to the sum. A closed one adds its counters only.
+func (s bucketSum) add(l *bucket.Stats, open bool) bucketSum {
+	s.granted += l.Granted
+	s.denied += l.Denied
+	s.failedOpen += l.FailedOpen
+	s.failedClosed += l.FailedClosed
+	s.tokens += l.Tokens
+	if open {
+		s.waiting += l.Waiting
+	}
+	return s
+}
+
+// bucketInstruments are the metrics of buckets.
+type bucketInstruments struct {
+	requests metric.Int64ObservableCounter
+	tokens   metric.Int64ObservableCounter
+	waiting  metric.Int64ObservableUpDownCounter
+
+	duration metric.Float64Histogram // nil without durations
+}
+
+// storeBounds returns the bounds of durations of store calls. They are fine from 0.1 ms on, which
+// Redis and SQLite take without load. 50 ms is the default of Config.StoreTimeout: as a bound it
+// separates answers from timeouts. The longest timeout is a minute.
+func storeBounds() []float64 {
+	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60}
+}
+
+func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments, error) {
+	var i bucketInstruments
+	errs := make([]error, 4)
+	i.requests, errs[0] = meter.Int64ObservableCounter(MetricBucketRequests, metric.WithUnit(unitRequest),
+		metric.WithDescription("Requests for tokens, by result."))
+	i.tokens, errs[1] = meter.Int64ObservableCounter(MetricBucketTokens, metric.WithUnit(unitToken),
+		metric.WithDescription("Tokens granted."))
+	i.waiting, errs[2] = meter.Int64ObservableUpDownCounter(MetricBucketWaiting, metric.WithUnit(unitRequest),
+		metric.WithDescription("Requests that wait for tokens."))
+	if durations {
+		i.duration, errs[3] = meter.Float64Histogram(MetricBucketStoreDuration, metric.WithUnit(unitSecond),
+			metric.WithDescription("Duration of store calls, failed ones included."),
+			metric.WithExplicitBucketBoundaries(storeBounds()...))
+	}
+	return i, errors.Join(errs...)
+}
+
+// observed returns the instruments that the callback reports.
+func (i *bucketInstruments) observed() []metric.Observable {
+	return []metric.Observable{i.requests, i.tokens, i.waiting}
+}
+
+// bucketAttributes caches the attributes of the series of one source of limiters.
+type bucketAttributes struct {
+	name   string
+	common []attribute.KeyValue
+
+	source                                    []metric.ObserveOption
+	granted, denied, failedOpen, failedClosed []metric.ObserveOption
+
+	record [throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
+}
+
+func newBucketAttributes(name string, common []attribute.KeyValue) *bucketAttributes {
+	a := &bucketAttributes{name: name, common: common}
+	observe := func(own ...attribute.KeyValue) []metric.ObserveOption {
+		return []metric.ObserveOption{metric.WithAttributeSet(a.set(own...))}
+	}
+	a.source = observe()
+	a.granted = observe(KeyBucketResult.String(ResultGranted))
+	a.denied = observe(KeyBucketResult.String(ResultDenied))
+	a.failedOpen = observe(KeyBucketResult.String(ResultFailedOpen))
+	a.failedClosed = observe(KeyBucketResult.String(ResultFailedClosed))
+	return a
+}
+
+// set returns the common attributes and these.
+func (a *bucketAttributes) set(own ...attribute.KeyValue) attribute.Set {
+	kv := append(slices.Clone(a.common), KeyBucketName.String(a.name))
+	return attribute.NewSet(append(kv, own...)...)
+}
+
+// recordOptions returns the options to record the duration of a store call with a fault.
+func (a *bucketAttributes) recordOptions(f throttle.Fault) []metric.RecordOption {
+	cell := &a.record[f]
+	if options := cell.Load(); options != nil {
+		return *options
+	}
+	options := []metric.RecordOption{metric.WithAttributeSet(a.set(errorAttributes(f)...))}
+	cell.Store(&options)
+	return options
+}
+
+// bucketReport reports one source of limiters.
+type bucketReport struct {
 	to          metric.Observer
 	instruments *bucketInstruments
-	labels      *bucketLabels
+	attributes  *bucketAttributes
 }
 
-// report reports everything, all results from 0, so that a rate has something to begin with.
-func (c *bucketCollection) report(r *bucketReading) {
-	i, l := c.instruments, c.labels
-	c.count(i.requests, r.granted, l.granted)
-	c.count(i.requests, r.denied, l.denied)
-	c.count(i.requests, r.failedOpen, l.failedOpen)
-	c.count(i.requests, r.failedClosed, l.failedClosed)
-	c.count(i.tokens, r.tokens, l.source)
-	c.to.ObserveInt64(i.waiting, int64(r.waiting), l.source...)
+// report reports everything. The series start at 0, so that rates include the first event.
+func (r *bucketReport) report(sum *bucketSum) {
+	i, a := r.instruments, r.attributes
+	r.observe(i.requests, sum.granted, a.granted)
+	r.observe(i.requests, sum.denied, a.denied)
+	r.observe(i.requests, sum.failedOpen, a.failedOpen)
+	r.observe(i.requests, sum.failedClosed, a.failedClosed)
+	r.observe(i.tokens, sum.tokens, a.source)
+	r.to.ObserveInt64(i.waiting, int64(sum.waiting), a.source...)
 }
 
-// count reports a total. Buckets may be as large as an int64, so that a sum of tokens may be larger.
-func (c *bucketCollection) count(instrument metric.Int64Observable, n uint64, options []metric.ObserveOption) {
-	c.to.ObserveInt64(instrument, int64(min(n, math.MaxInt64)), options...)
+// observe reports a counter. A bucket may hold as many tokens as an int64 can count, so that a sum may
+// exceed it.
+func (r *bucketReport) observe(instrument metric.Int64Observable, n uint64, options []metric.ObserveOption) {
+	r.to.ObserveInt64(instrument, int64(min(n, math.MaxInt64)), options...)
 }

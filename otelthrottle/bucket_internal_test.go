@@ -10,11 +10,11 @@ import (
 // TestTokensBeyondAnInt64 stay at the highest there is, and do not become negative.
 func TestTokensBeyondAnInt64(t *testing.T) {
 	tel, _ := adapter(t)
-	c := bucketCollection{instruments: &tel.instruments.buckets, labels: newBucketLabels("geocoder", nil)}
+	r := bucketReport{instruments: &tel.instruments.buckets, attributes: newBucketAttributes("geocoder", nil)}
 	for n, want := range map[uint64]int64{0: 0, 7: 7, math.MaxInt64: math.MaxInt64, math.MaxInt64 + 1: math.MaxInt64, math.MaxUint64: math.MaxInt64} {
 		var o lastObserved
-		c.to = &o
-		c.count(c.instruments.tokens, n, c.labels.source)
+		r.to = &o
+		r.observe(r.instruments.tokens, n, r.attributes.source)
 		if o.value != want {
 			t.Errorf("%d tokens: got %d want %d", n, o.value, want)
 		}

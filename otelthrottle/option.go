@@ -22,16 +22,16 @@ func (o option) apply(c *config) { o(c) }
 
 // config is what the options say.
 type config struct {
-	meterProvider  metric.MeterProvider
-	ownMeters      bool // meterProvider is not the global one
-	tracerProvider trace.TracerProvider
-	attributes     []attribute.KeyValue
-	spanName       func(name string, p throttle.Priority) string
-	filter         func(ctx context.Context, name string, p throttle.Priority) bool
-	rootSpans      bool
-	withoutSpans   bool
-	withoutTimes   bool
-	breakerDetail  int
+	meterProvider   metric.MeterProvider
+	ownMeters       bool // meterProvider is not the global one
+	tracerProvider  trace.TracerProvider
+	attributes      []attribute.KeyValue
+	spanName        func(name string, p throttle.Priority) string
+	filter          func(ctx context.Context, name string, p throttle.Priority) bool
+	rootSpans       bool
+	withoutSpans    bool
+	withoutDuration bool
+	breakerDetail   int
 }
 
 func newConfig(options []Option) config {
@@ -63,7 +63,7 @@ func (c *config) validate() error {
 }
 
 // constants are the attributes of the user that are on everything.
-func (c *config) constants() []attribute.KeyValue {
+func (c *config) commonAttributes() []attribute.KeyValue {
 	return slices.DeleteFunc(slices.Clone(c.attributes), func(kv attribute.KeyValue) bool { return slices.Contains(ownKeys(), kv.Key) })
 }
 
@@ -120,7 +120,7 @@ func WithoutSpans() Option {
 // WithoutDuration leaves out the histograms of durations, of calls, of the stores of buckets and of what backoffs slept, the only metrics that
 // cost something per call.
 func WithoutDuration() Option {
-	return option(func(c *config) { c.withoutTimes = true })
+	return option(func(c *config) { c.withoutDuration = true })
 }
 
 // WithSpanNameFormatter names spans. The default is "throttle {name}". Keep the number of names small. Nil changes nothing.

@@ -2,6 +2,7 @@ package otelthrottle
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -11,16 +12,16 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ownSpan is the context of a call for which this package started a span. It is found again by its binding, as a key: whoever
-// looks for the current span instead, at the end of a call for which none was started, ends the caller's, and
-// a key that bindings share lets one adapter end the span of another.
+// ownSpan is the context of a call for which this package started a span. Its key is the binding. The
+// current span of the context is no substitute: if none was started, it is the caller's. A key that
+// bindings share would let one Telemetry end the span of another.
 type ownSpan struct {
 	context.Context // in which span is the current one
 	binding         *binding
-	span            trace.Span // nil: there is none, and that of a throttle around this one is hidden
+	span            trace.Span // nil: no span was started, and that of an outer throttle is hidden
 }
 
-// Value answers for the key of its own.
+// Value returns o for its own key.
 func (o *ownSpan) Value(key any) any {
 	if key == any(o.binding) {
 		return o
@@ -28,33 +29,33 @@ func (o *ownSpan) Value(key any) any {
 	return o.Context.Value(key)
 }
 
-// wants reports whether a call's span, if any, is to be told of it.
-func (tel *Telemetry) wants(ctx context.Context, t *throttle.Throttle, p throttle.Priority) bool {
+// traces reports whether a call gets a span or an event.
+func (tel *Telemetry) traces(ctx context.Context, t *throttle.Throttle, p throttle.Priority) bool {
 	return !tel.ended.Load() && (tel.filter == nil || tel.filter(ctx, t.Name(), p))
 }
 
-// started starts a span under a recording one.
+// started starts a span if the current one is recording.
 func (b *binding) started(ctx context.Context, e throttle.StartEvent) context.Context {
 	tel := b.telemetry
-	if !tel.rootSpans && !trace.SpanFromContext(ctx).IsRecording() || !tel.wants(ctx, e.Throttle, e.Priority) {
+	if !tel.rootSpans && !trace.SpanFromContext(ctx).IsRecording() || !tel.traces(ctx, e.Throttle, e.Priority) {
 		return b.withoutOwnSpan(ctx)
 	}
-	l := b.labelsOf(e.Throttle)
-	if l == nil {
+	a := b.attributesOf(e.Throttle)
+	if a == nil {
 		return b.withoutOwnSpan(ctx)
 	}
-	start := l.spanStart(tel, e.Priority)
+	start := a.spanStart(tel, e.Priority)
 	if e.Probability == 0 && !e.Shadow {
 		own := &ownSpan{binding: b}
-		own.Context, own.span = tel.tracer.Start(ctx, start.name, start.calm...)
+		own.Context, own.span = tel.tracer.Start(ctx, start.name, start.options...)
 		return own
 	}
-	busy := &busySpan{ownSpan: ownSpan{binding: b}}
-	busy.Context, busy.span = tel.tracer.Start(ctx, start.name, busy.startOptions(start, e)...)
-	return &busy.ownSpan
+	own := &ownSpanWithAttributes{ownSpan: ownSpan{binding: b}}
+	own.Context, own.span = tel.tracer.Start(ctx, start.name, own.startOptions(start, e)...)
+	return &own.ownSpan
 }
 
-// withoutOwnSpan hides the span of a throttle around this one, which it must not end.
+// withoutOwnSpan hides the span of an outer throttle, which this call must not end.
 func (b *binding) withoutOwnSpan(ctx context.Context) context.Context {
 	if own, _ := ctx.Value(b).(*ownSpan); own != nil && own.span != nil {
 		return &ownSpan{Context: ctx, binding: b}
@@ -62,26 +63,28 @@ func (b *binding) withoutOwnSpan(ctx context.Context) context.Context {
 	return ctx
 }
 
-// finished ends the call's own span and records its duration inside it, so that the exemplar leads there.
+// finished ends the span of the call. It records the duration in the context of that span, so that the
+// exemplar leads to it.
 func (b *binding) finished(ctx context.Context, e throttle.FinishEvent) {
-	l := b.labelsOf(e.Throttle)
+	a := b.attributesOf(e.Throttle)
 	own, _ := ctx.Value(b).(*ownSpan)
 	if own != nil {
 		ctx = own.Context
 	}
-	if b.duration != nil && l != nil && !b.telemetry.ended.Load() {
-		b.duration.Record(ctx, float64(e.Duration)/float64(time.Second), l.recordOptions(e.Priority, e.Outcome, e.Fault)...)
+	if b.duration != nil && a != nil && !b.telemetry.ended.Load() {
+		b.duration.Record(ctx, float64(e.Duration)/float64(time.Second), a.recordOptions(e.Priority, e.Outcome, e.Fault)...)
 	}
 	if own != nil && own.span != nil {
-		own.end(l, e)
+		own.end(a, e)
 	}
 }
 
-// end ends the span. Its status is Error only if the caller got an error: a fallback that served is a success.
-func (o *ownSpan) end(l *labels, e throttle.FinishEvent) {
+// end ends the span. Its status is Error only if the caller gets an error. If a fallback succeeds, the
+// status stays unset.
+func (o *ownSpan) end(a *throttleAttributes, e throttle.FinishEvent) {
 	if o.span.IsRecording() {
-		if l != nil {
-			o.span.SetAttributes(l.outcomeAttributes(e.Outcome, e.Fault)...)
+		if a != nil {
+			o.span.SetAttributes(a.outcomeAttributes(e.Outcome, e.Fault)...)
 		}
 		if e.Err != nil {
 			o.span.SetStatus(codes.Error, e.Outcome.String())
@@ -90,18 +93,63 @@ func (o *ownSpan) end(l *labels, e throttle.FinishEvent) {
 	o.span.End()
 }
 
-// shed tells the caller's span, if it is recording, of a call that was shed. There is no span of its own: an overload would
-// multiply them just when there is least room.
+// shed adds an event to the caller's span, if it is recording. A shed call has no span of its own:
+// during an overload there would be too many of them.
 func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 	span := trace.SpanFromContext(ctx)
-	if e.Shadow || !span.IsRecording() || !b.telemetry.wants(ctx, e.Throttle, e.Priority) {
+	if e.Shadow || !span.IsRecording() || !b.telemetry.traces(ctx, e.Throttle, e.Priority) {
 		return
 	}
-	addEvent(span, EventShed, KeyName.String(labelName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
+	addEvent(span, EventShed, KeyName.String(validName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
 		KeyCause.String(e.Cause.String()), KeyProbability.Float64(e.Probability))
 }
 
-// addEvent is the only place that adds an event to a span: span events are on their way to becoming log records.
+// addEvent adds an event to a span. All events are added here, because OpenTelemetry is about to
+// replace span events by log records.
 func addEvent(span trace.Span, name string, attributes ...attribute.KeyValue) {
 	span.AddEvent(name, trace.WithAttributes(attributes...))
+}
+
+// spanStart is what all spans of one source and priority start with.
+type spanStart struct {
+	name       string
+	attributes []attribute.KeyValue
+	options    []trace.SpanStartOption // of a call at probability 0
+}
+
+// spanStart returns what spans of priority p start with.
+func (a *throttleAttributes) spanStart(tel *Telemetry, p throttle.Priority) *spanStart {
+	cell := &a.spans[p]
+	if start := cell.Load(); start != nil {
+		return start
+	}
+	start := &spanStart{
+		name:       tel.spanName(a.name, p),
+		attributes: append(slices.Clone(a.common), KeyName.String(a.name), KeyPriority.String(p.String())),
+	}
+	kv := append(slices.Clone(start.attributes), KeyDecision.String(DecisionAdmitted), KeyProbability.Float64(0))
+	start.options = []trace.SpanStartOption{trace.WithAttributes(kv...)}
+	cell.Store(start)
+	return start
+}
+
+// ownSpanWithAttributes is an ownSpan with space for attributes of its own. Together they are one
+// allocation.
+type ownSpanWithAttributes struct {
+	ownSpan
+	attributes [6]attribute.KeyValue
+	options    [1]trace.SpanStartOption
+}
+
+// startOptions returns the options of a call's span. They have all attributes that are known at the
+// start, because samplers see no others.
+func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent) []trace.SpanStartOption {
+	decision := DecisionAdmitted
+	if e.Shadow {
+		decision = DecisionShadowShed
+	}
+	kv := append(o.attributes[:0], s.attributes...)
+	kv = append(kv, KeyDecision.String(decision), KeyProbability.Float64(e.Probability))
+	o.options[0] = trace.WithAttributes(kv...)
+	return o.options[:]
 }

@@ -4,49 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/internal/byname"
 )
 
-// Telemetry turns what throttles, breakers, buckets and backoffs do into OpenTelemetry. Make one per process with [New], and hand its Hooks
-// to every throttle, its BreakerHooks to every breaker, its BucketHooks to every limiter and its BackoffHooks to every Responsive. All
-// methods are safe for concurrent use. A nil or zero Telemetry tells nothing: its hooks listen to nothing.
+// Telemetry reports what throttles, breakers, buckets and backoffs do as OpenTelemetry metrics and
+// spans. Make one per process with [New] or [Install]. Hand its Hooks to every throttle, BreakerHooks
+// to every breaker, BucketHooks to every limiter and BackoffHooks to every Responsive. All methods are
+// safe for concurrent use. The hooks of a nil or zero Telemetry are empty.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
 	instruments  instruments
 	registration metric.Registration
-	ending       atomic.Bool // Shutdown has begun
-	ended        atomic.Bool // nothing is told any more
+	shuttingDown atomic.Bool
+	ended        atomic.Bool // after Shutdown: hooks and the callback do nothing
 
-	throttles *throttles
-	breakers  *breakers
-	buckets   *buckets
-	backoffs  *backoffs
+	throttles *throttleRegistry
+	breakers  *breakerRegistry
+	buckets   *bucketRegistry
+	backoffs  *backoffRegistry
 }
 
-// New returns the adapter, or an error if an option is out of range, an attribute has no key, or the meter refuses an instrument.
+// New returns a Telemetry. It returns an error if an option is out of range, if an attribute has no
+// key, or if the meter refuses an instrument.
 func New(options ...Option) (*Telemetry, error) {
 	c := newConfig(options)
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	constants := c.constants()
+	common := c.commonAttributes()
 	tel := &Telemetry{
 		config:    c,
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		throttles: newThrottles(constants),
-		breakers:  newBreakers(constants, c.breakerDetail),
-		buckets:   newBuckets(constants),
-		backoffs:  newBackoffs(constants),
+		throttles: newThrottleRegistry(common),
+		breakers:  newBreakerRegistry(common, c.breakerDetail),
+		buckets:   newBucketRegistry(common),
+		backoffs:  newBackoffRegistry(common),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
-	if tel.instruments, err = newInstruments(meter, !c.withoutTimes); err != nil {
+	if tel.instruments, err = newInstruments(meter, !c.withoutDuration); err != nil {
 		return nil, fmt.Errorf("otelthrottle: %w", err)
 	}
 	if tel.registration, err = meter.RegisterCallback(tel.collect, tel.instruments.observed()...); err != nil {
@@ -55,18 +58,30 @@ func New(options ...Option) (*Telemetry, error) {
 	return tel, nil
 }
 
-// made reports whether tel came from New.
-func (tel *Telemetry) made() bool { return tel != nil && tel.throttles != nil }
+// valid reports whether tel was made by New.
+func (tel *Telemetry) valid() bool { return tel != nil && tel.throttles != nil }
 
-// Shutdown flushes the MeterProvider, if that has a method ForceFlush as the SDK's has, and then ends the telemetry, also if the flush
-// failed: all series end with the next collection, and hooks say nothing any more. Throttles, breakers, buckets and backoffs go on working.
-// It is idempotent. The context is that of the flush. What is closed by then is not told of, so close it afterwards; the providers, which
-// are the caller's to shut down, come last.
+// join returns a Created hook that adds a member to a registry, until Shutdown.
+func join[M comparable, S, R, A any](tel *Telemetry, r *byname.Registry[M, S, R, A]) func(M) {
+	return func(m M) {
+		if !tel.ended.Load() {
+			r.Join(m)
+		}
+	}
+}
+
+// Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it ends
+// the telemetry, also if the flush failed: the next collection has no series, and all hooks do
+// nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the flush.
+// Calls after the first do nothing and return nil.
+//
+// Close throttles, breakers, limiters and backoffs after Shutdown, because closed ones have no series.
+// Shut down the providers last. Shutdown leaves them to the caller.
 func (tel *Telemetry) Shutdown(ctx context.Context) error {
-	if !tel.made() || tel.ending.Swap(true) {
+	if !tel.valid() || tel.shuttingDown.Swap(true) {
 		return nil
 	}
-	err := tel.flush(ctx) // while there is what it flushes: without the callback no counter is read any more
+	err := tel.flush(ctx) // before the callback ends, because the flush calls it
 	tel.ended.Store(true)
 	if err = errors.Join(err, tel.registration.Unregister()); err != nil {
 		return fmt.Errorf("otelthrottle: %w", err)
@@ -74,7 +89,8 @@ func (tel *Telemetry) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// flush has the MeterProvider send what was counted since it last did. A provider that only answers who asks sends nothing.
+// flush makes the MeterProvider send what was counted since it last did. A provider with pull readers
+// only, such as the Prometheus exporter, sends nothing.
 func (tel *Telemetry) flush(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -85,55 +101,26 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// Hooks returns the hooks for a throttle's Config. Several throttles may share them. Give them to a throttle once: joined with themselves, or
-// with others of this Telemetry, they still count each call once, but record its duration twice, and start two spans, one of which may
-// never end.
-func (tel *Telemetry) Hooks() throttle.Hooks {
-	if !tel.made() {
-		return throttle.Hooks{}
-	}
-	b := &binding{telemetry: tel, duration: tel.instruments.duration}
-	h := throttle.Hooks{Created: b.created, Closed: b.closed}
-	if !tel.withoutSpans {
-		h.Shed = b.shed
-		h.Started = b.started
-	}
-	if !tel.withoutSpans || !tel.withoutTimes {
-		h.Finished = b.finished
-	}
-	return h
+// instruments are all metrics. All but the histograms are observed: their values are read at
+// collection, so that they cost nothing on a call.
+type instruments struct {
+	throttles throttleInstruments
+	breakers  breakerInstruments
+	buckets   bucketInstruments
+	backoffs  backoffInstruments
 }
 
-// member is a throttle that is being told of.
-type member struct {
-	throttle *throttle.Throttle
-	labels   *labels // its source's
+func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
+	var i instruments
+	errs := make([]error, 4)
+	i.throttles, errs[0] = newThrottleInstruments(meter, durations)
+	i.breakers, errs[1] = newBreakerInstruments(meter)
+	i.buckets, errs[2] = newBucketInstruments(meter, durations)
+	i.backoffs, errs[3] = newBackoffInstruments(meter, durations)
+	return i, errors.Join(errs...)
 }
 
-// binding is one set of hooks. It remembers the first throttle that it was given to, which mostly is the only one.
-type binding struct {
-	telemetry *Telemetry
-	duration  metric.Float64Histogram // nil without durations
-	first     atomic.Pointer[member]
-}
-
-// created makes the throttle known. Throttles of one name share a source.
-func (b *binding) created(t *throttle.Throttle) {
-	known := b.telemetry.throttles
-	known.Join(t)
-	b.first.CompareAndSwap(nil, &member{throttle: t, labels: known.Of(t).Data})
-}
-
-func (b *binding) closed(t *throttle.Throttle) { b.telemetry.throttles.Leave(t) }
-
-// labelsOf returns the labels of a throttle. A call that is still in flight long after its throttle was closed finds them by
-// name; a throttle that was made before the hooks knew of it has none.
-func (b *binding) labelsOf(t *throttle.Throttle) *labels {
-	if m := b.first.Load(); m != nil && m.throttle == t {
-		return m.labels
-	}
-	if s := b.telemetry.throttles.Of(t); s != nil {
-		return s.Data
-	}
-	return nil
+// observed returns the instruments that the callback reports.
+func (i *instruments) observed() []metric.Observable {
+	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.backoffs.observed())
 }

@@ -17,8 +17,8 @@ const DrainTimeout = 10 * time.Minute
 type Kind[M comparable, S, R, D any] struct {
 	// Name returns the name of a member, the same one each time.
 	Name func(M) string
-	// Data returns the data of a new name. The registry's lock is held.
-	Data func(name string) D
+	// Data returns the data of a new name, given the first member. The registry's lock is held.
+	Data func(M) D
 	// Read returns a snapshot of a member. No lock is held, and Read may panic.
 	Read func(M) S
 	// Busy reports whether a member has calls in flight, which it will count when they end.
@@ -79,7 +79,7 @@ func (r *Registry[M, S, R, D]) Join(m M) {
 	}
 	s, ok := r.names[name]
 	if !ok {
-		s = &Source[M, S, R, D]{Name: name, Data: r.Kind.Data(name), registry: r}
+		s = &Source[M, S, R, D]{Name: name, Data: r.Kind.Data(m), registry: r}
 		if r.names == nil {
 			r.names = map[string]*Source[M, S, R, D]{}
 		}

@@ -29,7 +29,7 @@ func newRegistry(forget bool) *Registry[*counter, counts, sum, int] {
 	made := 0
 	return New(Kind[*counter, counts, sum, int]{
 		Name: func(c *counter) string { return c.name },
-		Data: func(string) int { made++; return made },
+		Data: func(*counter) int { made++; return made },
 		Read: func(c *counter) counts {
 			if c.broken.Load() {
 				panic("boom")

@@ -30,7 +30,7 @@ type snapshot struct {
 func (g *registry) setUp() {
 	g.throttles.Kind = byname.Kind[*throttle.Throttle, snapshot, reading, uint64]{
 		Name:   (*throttle.Throttle).Name,
-		Data:   func(string) uint64 { return g.newID() },
+		Data:   func(*throttle.Throttle) uint64 { return g.newID() },
 		Read:   look,
 		Busy:   func(s *snapshot) bool { return !s.ok || slices.ContainsFunc(s.stats.Priorities, isInFlight) },
 		Add:    reading.with,

@@ -34,39 +34,39 @@ func schema() map[string]definition {
 	const bucket, backoff = "throttle.bucket.name", "throttle.backoff.name"
 	return map[string]definition{
 		"throttle.bucket.requests": {"counter", "{request}", "Requests for tokens, by result.", []string{bucket + " throttle.bucket.result"}},
-		"throttle.bucket.tokens":   {"counter", "{token}", "Tokens that were granted.", []string{bucket}},
-		"throttle.bucket.waiting":  {"up-down counter", "{request}", "Requests that stand in line for tokens.", []string{bucket}},
+		"throttle.bucket.tokens":   {"counter", "{token}", "Tokens granted.", []string{bucket}},
+		"throttle.bucket.waiting":  {"up-down counter", "{request}", "Requests that wait for tokens.", []string{bucket}},
 		"throttle.bucket.store.duration": {
-			"histogram", "s", "How long stores took to answer, or not to.", []string{"error.type " + bucket, bucket},
+			"histogram", "s", "Duration of store calls, failed ones included.", []string{"error.type " + bucket, bucket},
 		},
 
-		"throttle.backoff.delay":   {"gauge of float", "s", "The present delay, without noise.", []string{backoff}},
+		"throttle.backoff.delay":   {"gauge of float", "s", "The present delay, without jitter.", []string{backoff}},
 		"throttle.backoff.steps":   {"counter", "{step}", "Steps of the delay, by direction.", []string{"throttle.backoff.direction " + backoff}},
 		"throttle.backoff.waiting": {"up-down counter", "{call}", "Calls that wait for their turn.", []string{backoff}},
 		"throttle.backoff.calls": {
-			"counter", "{call}", "Calls that ended, by what they say about the rate.", []string{backoff + " throttle.backoff.outcome"},
+			"counter", "{call}", "Calls that ended, by outcome.", []string{backoff + " throttle.backoff.outcome"},
 		},
-		"throttle.backoff.sleep.duration": {"histogram", "s", "How long calls waited that had to.", []string{backoff}},
+		"throttle.backoff.sleep.duration": {"histogram", "s", "Duration of waits. Calls that did not wait are not included.", []string{backoff}},
 
 		"throttle.breaker.circuits": {
-			"up-down counter", "{circuit}", "Circuits of the whole fleet by state, as this process sees them; of closed ones those with a past.",
+			"up-down counter", "{circuit}", "Circuits of the fleet by state, as this process sees them. Closed ones count only if they have a record.",
 			[]string{breaker + state},
 		},
 		"throttle.breaker.circuit": {
-			"gauge", "{circuit}", "Circuits that are not closed, one series with the value 1 for each of the gravest.",
+			"gauge", "{circuit}", "The worst circuits that are not closed: one series with the value 1 for each.",
 			[]string{"throttle.breaker.key " + breaker + state + " throttle.breaker.tenant"},
 		},
 		"throttle.breaker.transitions": {
-			"counter", "{transition}", "Changes of circuits that this process made, by the state entered.", []string{breaker + state},
+			"counter", "{transition}", "Transitions of circuits that this process made, by new state.", []string{breaker + state},
 		},
 		"throttle.breaker.calls": {
-			"counter", "{call}", "Calls that breakers decided about, by decision and state of the circuit.",
+			"counter", "{call}", "Calls through breakers, by decision and state of the circuit.",
 			[]string{breaker + state + " throttle.decision"},
 		},
-		"throttle.breaker.snapshot.age": {"gauge of float", "s", "How long ago the store was read last.", []string{breaker}},
+		"throttle.breaker.snapshot.age": {"gauge of float", "s", "Time since the store was last read.", []string{breaker}},
 		"throttle.breaker.leader":       {"up-down counter", "1", "Whether this process leads the fleet: 1 or 0.", []string{breaker}},
 		"throttle.breaker.failures": {
-			"counter", "{failure}", "What went wrong beside the calls, by kind.", []string{"throttle.breaker.failure " + breaker},
+			"counter", "{failure}", "Failures of background tasks, such as polls and store writes, by kind.", []string{"throttle.breaker.failure " + breaker},
 		},
 
 		"throttle.calls": {"counter", "{call}", "Calls that ended or were shed, by decision and outcome.", []string{
@@ -75,17 +75,17 @@ func schema() map[string]definition {
 			"throttle.cause throttle.decision " + name + outcome + priority,
 			"throttle.decision " + name + outcome + priority,
 		}},
-		"throttle.call.duration": {"histogram", "s", "How long admitted calls took.", []string{
+		"throttle.call.duration": {"histogram", "s", "Duration of admitted calls.", []string{
 			"error.type " + name + outcome + priority, name + outcome + priority,
 		}},
-		"throttle.call.active":           {"up-down counter", "{call}", "Admitted calls that have not ended yet.", []string{name + priority}},
-		"throttle.rejection_probability": {"gauge of float", "1", "Probability with which the next call would be shed.", []string{name + priority}},
-		"throttle.window.requests":       {"gauge", "{request}", "Calls in the window on which decisions are based.", []string{name + priority}},
+		"throttle.call.active":           {"up-down counter", "{call}", "Admitted calls in flight.", []string{name + priority}},
+		"throttle.rejection_probability": {"gauge of float", "1", "Probability that the next call is shed.", []string{name + priority}},
+		"throttle.window.requests":       {"gauge", "{request}", "Calls in the window that decisions are based on.", []string{name + priority}},
 		"throttle.window.accepts":        {"gauge", "{request}", "Calls in the window that the backend accepted.", []string{name + priority}},
-		"throttle.fallbacks": {"counter", "{call}", "Fallbacks, by the outcome of the call and by how the fallback itself ended.", []string{
+		"throttle.fallbacks": {"counter", "{call}", "Fallbacks, by the outcome of the call and the error of the fallback.", []string{
 			"error.type " + name + outcome + priority, name + outcome + priority,
 		}},
-		"throttle.priority.clamped": {"counter", "{call}", "Calls that asked for a priority out of range.", []string{name}},
+		"throttle.priority.clamped": {"counter", "{call}", "Calls whose priority was out of range.", []string{name}},
 	}
 }
 

@@ -1,0 +1,160 @@
+package otelthrottle
+
+import (
+	"encoding/hex"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// breakerInstruments are the metrics of breakers. All are observed.
+type breakerInstruments struct {
+	circuits    metric.Int64ObservableUpDownCounter
+	circuit     metric.Int64ObservableGauge
+	transitions metric.Int64ObservableCounter
+	calls       metric.Int64ObservableCounter
+	age         metric.Float64ObservableGauge
+	leader      metric.Int64ObservableUpDownCounter
+	failures    metric.Int64ObservableCounter
+}
+
+func newBreakerInstruments(meter metric.Meter) (breakerInstruments, error) {
+	var i breakerInstruments
+	errs := make([]error, 7)
+	i.circuits, errs[0] = meter.Int64ObservableUpDownCounter(MetricBreakerCircuits, metric.WithUnit(unitCircuit),
+		metric.WithDescription("Circuits of the fleet by state, as this process sees them. Closed ones count only if they have a record."))
+	i.circuit, errs[1] = meter.Int64ObservableGauge(MetricBreakerCircuit, metric.WithUnit(unitCircuit),
+		metric.WithDescription("The worst circuits that are not closed: one series with the value 1 for each."))
+	i.transitions, errs[2] = meter.Int64ObservableCounter(MetricBreakerTransitions, metric.WithUnit(unitTransition),
+		metric.WithDescription("Transitions of circuits that this process made, by new state."))
+	i.calls, errs[3] = meter.Int64ObservableCounter(MetricBreakerCalls, metric.WithUnit(unitCall),
+		metric.WithDescription("Calls through breakers, by decision and state of the circuit."))
+	i.age, errs[4] = meter.Float64ObservableGauge(MetricBreakerSnapshotAge, metric.WithUnit(unitSecond),
+		metric.WithDescription("Time since the store was last read."))
+	i.leader, errs[5] = meter.Int64ObservableUpDownCounter(MetricBreakerLeader, metric.WithUnit(unitLeader),
+		metric.WithDescription("Whether this process leads the fleet: 1 or 0."))
+	i.failures, errs[6] = meter.Int64ObservableCounter(MetricBreakerFailures, metric.WithUnit(unitFailure),
+		metric.WithDescription("Failures of background tasks, such as polls and store writes, by kind."))
+	return i, errors.Join(errs...)
+}
+
+// observed returns the instruments that the callback reports.
+func (i *breakerInstruments) observed() []metric.Observable {
+	return []metric.Observable{i.circuits, i.circuit, i.transitions, i.calls, i.age, i.leader, i.failures}
+}
+
+// breakerAttributes caches the attributes of the series of one source of managers. Those of circuits
+// are not cached, because circuits come and go.
+type breakerAttributes struct {
+	name   string
+	common []attribute.KeyValue
+
+	source   []metric.ObserveOption
+	states   [breaker.NumStates][]metric.ObserveOption
+	failures [breaker.NumFailures][]metric.ObserveOption
+	admitted [breaker.NumStates][]metric.ObserveOption
+	shed     [breaker.NumStates][]metric.ObserveOption
+	shadow   [breaker.NumStates][]metric.ObserveOption
+}
+
+func newBreakerAttributes(name string, common []attribute.KeyValue) *breakerAttributes {
+	a := &breakerAttributes{name: name, common: common}
+	a.source = a.observeOptions()
+	for i := range a.states {
+		state := KeyBreakerState.String(breaker.State(i).String())
+		a.states[i] = a.observeOptions(state)
+		a.admitted[i] = a.observeOptions(state, KeyDecision.String(DecisionAdmitted))
+		a.shed[i] = a.observeOptions(state, KeyDecision.String(DecisionShed))
+		a.shadow[i] = a.observeOptions(state, KeyDecision.String(DecisionShadowShed))
+	}
+	for i := range a.failures {
+		a.failures[i] = a.observeOptions(KeyBreakerFailure.String(breaker.Failure(i).String()))
+	}
+	return a
+}
+
+// observeOptions returns the options to observe a series with the common attributes and these.
+func (a *breakerAttributes) observeOptions(own ...attribute.KeyValue) []metric.ObserveOption {
+	kv := append(slices.Clone(a.common), KeyBreakerName.String(a.name))
+	return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(kv, own...)...))}
+}
+
+// breakerReport reports one source of managers.
+type breakerReport struct {
+	to          metric.Observer
+	instruments *breakerInstruments
+	attributes  *breakerAttributes
+}
+
+// report reports everything except circuits. The series start at 0, so that rates include the first
+// event.
+func (r *breakerReport) report(sum *breakerSum) {
+	i, a := r.instruments, r.attributes
+	for s := range breaker.State(breaker.NumStates) {
+		r.to.ObserveInt64(i.circuits, int64(sum.circuits[s]), a.states[s]...)
+		r.to.ObserveInt64(i.transitions, int64(sum.changes[s]), a.states[s]...)
+		r.reportCalls(sum.calls[s].Admitted, s == breaker.Closed || s == breaker.HalfOpen, a.admitted[s])
+		r.reportCalls(sum.calls[s].Shed, s != breaker.Closed || sum.failsClosed, a.shed[s])
+		r.reportCalls(sum.calls[s].ShadowShed, false, a.shadow[s])
+	}
+	for f, n := range sum.failures {
+		r.to.ObserveInt64(i.failures, int64(n), a.failures[f]...)
+	}
+	r.to.ObserveInt64(i.leader, int64(sum.leaders), a.source...)
+	if sum.hasRead {
+		r.to.ObserveFloat64(i.age, sum.age.Seconds(), a.source...)
+	}
+}
+
+// reportCalls reports a number of calls. If always is false, the series starts with the first call: it
+// is one that most breakers never have.
+func (r *breakerReport) reportCalls(n uint64, always bool, options []metric.ObserveOption) {
+	if n > 0 || always {
+		r.to.ObserveInt64(r.instruments.calls, int64(n), options...)
+	}
+}
+
+// reportCircuits reports up to limit circuits that are not closed. It builds their attributes each
+// time: a cache of them would grow without bound.
+func (r *breakerReport) reportCircuits(sum *breakerSum, limit int) {
+	if limit == 0 {
+		return
+	}
+	for _, s := range worstCircuits(sum.circuitLists, limit) {
+		own := append(circuitAttributes(s.Key), KeyBreakerState.String(s.State.String()))
+		r.to.ObserveInt64(r.instruments.circuit, 1, r.attributes.observeOptions(own...)...)
+	}
+}
+
+// circuitAttributes returns the attributes that identify a circuit.
+func circuitAttributes(k breaker.Key) []attribute.KeyValue {
+	hash := func() string {
+		id := k.RecordID()
+		return hex.EncodeToString(id[:4])
+	}
+	return []attribute.KeyValue{KeyBreakerTenant.String(validKey(k.Tenant, hash)), KeyBreakerKey.String(validKey(k.ID, hash))}
+}
+
+// maxKeyLength is the length in bytes up to which a key becomes an attribute as it is. URLs are
+// usually shorter.
+const maxKeyLength = 128
+
+// validKey returns a key, or a part of one, as a valid attribute: UTF-8 of limited length. If that
+// changes the key, the result ends with its hash, so that keys that begin alike stay different.
+func validKey(key string, hash func() string) string {
+	if len(key) <= maxKeyLength && utf8.ValidString(key) {
+		return key
+	}
+	ending := "…" + hash()
+	valid := validName(key[:min(len(key), maxKeyLength)])
+	cut := min(len(valid), maxKeyLength-len(ending))
+	for cut < len(valid) && !utf8.RuneStart(valid[cut]) {
+		cut--
+	}
+	return valid[:cut] + ending
+}

@@ -1,0 +1,134 @@
+package otelthrottle
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// Hooks returns the hooks for a throttle's Config. Several throttles may share them.
+//
+// Give them to a throttle once. If they are joined with themselves, or with other Hooks of this
+// Telemetry, each call is still counted once. But its duration is recorded twice, and it starts two
+// spans, of which one may never end.
+func (tel *Telemetry) Hooks() throttle.Hooks {
+	if !tel.valid() {
+		return throttle.Hooks{}
+	}
+	b := &binding{telemetry: tel, duration: tel.instruments.throttles.duration}
+	h := throttle.Hooks{Created: b.created, Closed: tel.throttles.Leave}
+	if !tel.withoutSpans {
+		h.Shed = b.shed
+		h.Started = b.started
+	}
+	if !tel.withoutSpans || !tel.withoutDuration {
+		h.Finished = b.finished
+	}
+	return h
+}
+
+// binding is one set of hooks. It caches the attributes of the first throttle, which is often the only
+// one.
+type binding struct {
+	telemetry *Telemetry
+	duration  metric.Float64Histogram // nil without durations
+	first     atomic.Pointer[cachedAttributes]
+}
+
+type cachedAttributes struct {
+	throttle   *throttle.Throttle
+	attributes *throttleAttributes
+}
+
+// created adds a throttle to the source of its name.
+func (b *binding) created(t *throttle.Throttle) {
+	registry := b.telemetry.throttles
+	join(b.telemetry, registry)(t)
+	if s := registry.Of(t); s != nil {
+		b.first.CompareAndSwap(nil, &cachedAttributes{throttle: t, attributes: s.Data})
+	}
+}
+
+// attributesOf returns the attributes of a throttle, or nil if the hooks were never called with it as
+// Created. A call may end long after its throttle was closed: the attributes are then found by name.
+func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
+	if c := b.first.Load(); c != nil && c.throttle == t {
+		return c.attributes
+	}
+	if s := b.telemetry.throttles.Of(t); s != nil {
+		return s.Data
+	}
+	return nil
+}
+
+// throttleRegistry holds the throttles by name.
+type throttleRegistry = byname.Registry[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
+
+// newThrottleRegistry returns a registry whose series have the common attributes too.
+func newThrottleRegistry(common []attribute.KeyValue) *throttleRegistry {
+	return byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]{
+		Name:  func(t *throttle.Throttle) string { return validName(t.Name()) },
+		Data:  func(t *throttle.Throttle) *throttleAttributes { return newThrottleAttributes(validName(t.Name()), common) },
+		Read:  (*throttle.Throttle).Stats,
+		Busy:  hasCallsInFlight,
+		Add:   addThrottle,
+		Clone: slices.Clone[throttleSum],
+	})
+}
+
+func hasCallsInFlight(stats *throttle.Stats) bool {
+	return slices.ContainsFunc(stats.Priorities, func(p throttle.PriorityStats) bool { return p.InFlight > 0 })
+}
+
+// throttleSum is the sum of all throttles of one name, by priority.
+type throttleSum []prioritySum
+
+// prioritySum is one priority of all throttles of one name.
+type prioritySum struct {
+	// Counters of open and closed throttles.
+	admitted  throttle.Totals
+	shed      throttle.CauseTotals
+	shadow    throttle.ShadowTotals
+	fallbacks throttle.Totals
+	clamped   uint64
+
+	// The present state of open throttles.
+	probability float64 // the highest
+	requests    uint64
+	accepts     uint64
+	active      int64
+}
+
+// addThrottle adds one throttle to a sum. A closed one adds its counters only.
+func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum {
+	for p := range stats.Priorities {
+		if p == len(sum) {
+			sum = append(sum, prioritySum{})
+		}
+		sum[p].addCounters(&stats.Priorities[p])
+		if open {
+			sum[p].addState(&stats.Priorities[p])
+		}
+	}
+	return sum
+}
+
+func (s *prioritySum) addCounters(p *throttle.PriorityStats) {
+	s.admitted.Merge(p.Ended)
+	s.fallbacks.Merge(p.Fallbacks)
+	s.shed.Merge(p.Shed)
+	s.shadow.Merge(p.ShadowShed)
+	s.clamped += p.Clamped
+}
+
+func (s *prioritySum) addState(p *throttle.PriorityStats) {
+	s.probability = max(s.probability, p.Probability)
+	s.requests += p.Window.Requests()
+	s.accepts += p.Window.Accepted
+	s.active += p.InFlight
+}

@@ -1,0 +1,129 @@
+package otelthrottle
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// throttleAttributes caches the attributes of the series and spans of one source of throttles. To
+// build them on each call, or at each collection, would cost more than everything else.
+type throttleAttributes struct {
+	name   string
+	common []attribute.KeyValue
+
+	mu      sync.Mutex
+	observe map[seriesKey][]metric.ObserveOption
+
+	record   [throttle.MaxPriorities][throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
+	outcomes [throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]attribute.KeyValue]
+	spans    [throttle.MaxPriorities]atomic.Pointer[spanStart]
+}
+
+// seriesKey identifies a series of a source.
+type seriesKey struct {
+	kind     seriesKind
+	priority throttle.Priority
+	decision string
+	outcome  throttle.Outcome
+	fault    throttle.Fault
+	cause    throttle.Cause
+}
+
+// seriesKind selects which fields of a seriesKey become attributes. Each kind has those of the kinds
+// before it.
+type seriesKind uint8
+
+const (
+	bySource seriesKind = iota
+	byPriority
+	byOutcome // and fault
+	byDecision
+	byDecisionAndCause
+)
+
+func newThrottleAttributes(name string, common []attribute.KeyValue) *throttleAttributes {
+	return &throttleAttributes{name: name, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
+}
+
+// validName replaces what is not UTF-8 in a name. Some exporters refuse a whole collection because of
+// one invalid string.
+func validName(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+
+// errorType returns the error.type of a fault, empty for none.
+func errorType(f throttle.Fault) string {
+	switch f {
+	case throttle.FaultNone:
+		return ""
+	case throttle.FaultOther:
+		return errorTypeOther
+	}
+	return f.String()
+}
+
+// errorAttributes returns the attribute error.type of a fault, or nil for none.
+func errorAttributes(f throttle.Fault) []attribute.KeyValue {
+	if kind := errorType(f); kind != "" {
+		return []attribute.KeyValue{KeyErrorType.String(kind)}
+	}
+	return nil
+}
+
+// outcomeAttributes returns the attributes of a call that ended. The caller must not change them.
+func (a *throttleAttributes) outcomeAttributes(o throttle.Outcome, f throttle.Fault) []attribute.KeyValue {
+	cell := &a.outcomes[o][f]
+	if kv := cell.Load(); kv != nil {
+		return *kv
+	}
+	kv := append([]attribute.KeyValue{KeyOutcome.String(o.String())}, errorAttributes(f)...)
+	cell.Store(&kv)
+	return kv
+}
+
+// set returns the common attributes and those of a series.
+func (a *throttleAttributes) set(k seriesKey) attribute.Set {
+	kv := append(slices.Clone(a.common), KeyName.String(a.name))
+	if k.kind >= byPriority {
+		kv = append(kv, KeyPriority.String(k.priority.String()))
+	}
+	if k.kind >= byOutcome {
+		kv = append(kv, a.outcomeAttributes(k.outcome, k.fault)...)
+	}
+	if k.kind >= byDecision {
+		kv = append(kv, KeyDecision.String(k.decision))
+	}
+	if k.kind >= byDecisionAndCause {
+		kv = append(kv, KeyCause.String(k.cause.String()))
+	}
+	return attribute.NewSet(kv...)
+}
+
+// observeOptions returns the options to observe a series.
+func (a *throttleAttributes) observeOptions(k seriesKey) []metric.ObserveOption {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	options, ok := a.observe[k]
+	if !ok {
+		options = []metric.ObserveOption{metric.WithAttributeSet(a.set(k))}
+		a.observe[k] = options
+	}
+	return options
+}
+
+// recordOptions returns the options to record the duration of a call.
+func (a *throttleAttributes) recordOptions(p throttle.Priority, o throttle.Outcome, f throttle.Fault) []metric.RecordOption {
+	cell := &a.record[p][o][f]
+	if options := cell.Load(); options != nil {
+		return *options
+	}
+	key := seriesKey{kind: byOutcome, priority: p, outcome: o, fault: f}
+	options := []metric.RecordOption{metric.WithAttributeSet(a.set(key))}
+	cell.Store(&options)
+	return options
+}

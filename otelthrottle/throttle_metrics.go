@@ -1,0 +1,117 @@
+package otelthrottle
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// throttleInstruments are the metrics of throttles.
+type throttleInstruments struct {
+	calls       metric.Int64ObservableCounter
+	active      metric.Int64ObservableUpDownCounter
+	probability metric.Float64ObservableGauge
+	requests    metric.Int64ObservableGauge
+	accepts     metric.Int64ObservableGauge
+	fallbacks   metric.Int64ObservableCounter
+	clamped     metric.Int64ObservableCounter
+
+	duration metric.Float64Histogram // nil without durations
+}
+
+// durationBounds returns the bounds of the semantic conventions for durations of calls, with two more
+// below 5 ms.
+func durationBounds() []float64 {
+	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10}
+}
+
+func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
+	var i throttleInstruments
+	errs := make([]error, 8)
+	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
+		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
+	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
+		metric.WithDescription("Admitted calls in flight."))
+	i.probability, errs[2] = meter.Float64ObservableGauge(MetricRejectionProbability, metric.WithUnit(unitRatio),
+		metric.WithDescription("Probability that the next call is shed."))
+	i.requests, errs[3] = meter.Int64ObservableGauge(MetricWindowRequests, metric.WithUnit(unitRequest),
+		metric.WithDescription("Calls in the window that decisions are based on."))
+	i.accepts, errs[4] = meter.Int64ObservableGauge(MetricWindowAccepts, metric.WithUnit(unitRequest),
+		metric.WithDescription("Calls in the window that the backend accepted."))
+	i.fallbacks, errs[5] = meter.Int64ObservableCounter(MetricFallbacks, metric.WithUnit(unitCall),
+		metric.WithDescription("Fallbacks, by the outcome of the call and the error of the fallback."))
+	i.clamped, errs[6] = meter.Int64ObservableCounter(MetricPriorityClamped, metric.WithUnit(unitCall),
+		metric.WithDescription("Calls whose priority was out of range."))
+	if durations {
+		i.duration, errs[7] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit(unitSecond),
+			metric.WithDescription("Duration of admitted calls."),
+			metric.WithExplicitBucketBoundaries(durationBounds()...))
+	}
+	return i, errors.Join(errs...)
+}
+
+// observed returns the instruments that the callback reports.
+func (i *throttleInstruments) observed() []metric.Observable {
+	return []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped}
+}
+
+// throttleReport reports one source of throttles.
+type throttleReport struct {
+	to          metric.Observer
+	instruments *throttleInstruments
+	attributes  *throttleAttributes
+}
+
+func (r *throttleReport) report(sum throttleSum) {
+	var clamped uint64
+	for i := range sum {
+		p, s := throttle.Priority(i), &sum[i]
+		r.reportState(p, s)
+		r.reportCalls(p, s)
+		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
+		clamped += s.clamped
+	}
+	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})
+}
+
+// reportState reports the gauges and the calls in flight.
+func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
+	options := r.attributes.observeOptions(seriesKey{kind: byPriority, priority: p})
+	r.to.ObserveFloat64(r.instruments.probability, s.probability, options...)
+	r.to.ObserveInt64(r.instruments.requests, int64(s.requests), options...)
+	r.to.ObserveInt64(r.instruments.accepts, int64(s.accepts), options...)
+	r.to.ObserveInt64(r.instruments.active, s.active, options...)
+}
+
+// reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls start
+// at 0, so that rates include the first call.
+func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum) {
+	k := seriesKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
+	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
+		r.observe(r.instruments.calls, 0, k)
+	}
+	r.observeTotals(r.instruments.calls, s.admitted, k)
+	for cause, shed := range s.shed.All() {
+		k := seriesKey{
+			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
+			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
+		}
+		r.observe(r.instruments.calls, shed, k)
+		k.decision = DecisionShadowShed
+		r.observeTotals(r.instruments.calls, s.shadow.Cause(cause), k)
+	}
+}
+
+// observeTotals reports each count that is not 0 as a series like k, with its own outcome and fault.
+func (r *throttleReport) observeTotals(instrument metric.Int64Observable, totals throttle.Totals, k seriesKey) {
+	for total := range totals.All() {
+		k.outcome, k.fault = total.Outcome, total.Fault
+		r.observe(instrument, total.Calls, k)
+	}
+}
+
+func (r *throttleReport) observe(instrument metric.Int64Observable, n uint64, k seriesKey) {
+	r.to.ObserveInt64(instrument, int64(n), r.attributes.observeOptions(k)...)
+}
