@@ -129,6 +129,18 @@ func TestCallsAllocateNothing(t *testing.T) {
 	}
 }
 
+// TestGroupsAllocateNothing calls members of a group whose metrics have keys, under no span.
+func TestGroupsAllocateNothing(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(2)}})
+	g := l.group(t, throttle.GroupConfig{})
+	for _, key := range []string{"first", "second", "other"} {
+		th := groupMember(t, g, key)
+		t.Run(key, func(t *testing.T) {
+			wantAllocs(t, 0, mustEnd(t, nil, func() error { return th.Do(context.Background(), throttle.Low, succeed) }))
+		})
+	}
+}
+
 // TestSampledSpanAllocatesLittle makes calls that get a span, which the SDK keeps for nobody.
 func TestSampledSpanAllocatesLittle(t *testing.T) {
 	const most = 7

@@ -57,8 +57,10 @@ type backoffRegistry = byname.Registry[*backoff.Responsive, backoff.Stats, backo
 // newBackoffRegistry returns a registry whose series have the common attributes too.
 func newBackoffRegistry(common []attribute.KeyValue) *backoffRegistry {
 	return byname.New(byname.Kind[*backoff.Responsive, backoff.Stats, backoffSum, *backoffAttributes]{
-		Name:  func(r *backoff.Responsive) string { return validName(r.Name()) },
-		Data:  func(r *backoff.Responsive) *backoffAttributes { return newBackoffAttributes(validName(r.Name()), common) },
+		Name: func(r *backoff.Responsive) string { return validName(r.Name()) },
+		Data: func(r *backoff.Responsive) *backoffAttributes {
+			return newBackoffAttributes(validName(r.Name()), common)
+		},
 		Read:  (*backoff.Responsive).Stats,
 		Busy:  func(s *backoff.Stats) bool { return s.Waiting > 0 },
 		Add:   backoffSum.add,

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -138,23 +137,4 @@ func circuitAttributes(k breaker.Key) []attribute.KeyValue {
 		return hex.EncodeToString(id[:4])
 	}
 	return []attribute.KeyValue{KeyBreakerTenant.String(validKey(k.Tenant, hash)), KeyBreakerKey.String(validKey(k.ID, hash))}
-}
-
-// maxKeyLength is the length in bytes up to which a key becomes an attribute as it is. URLs are
-// usually shorter.
-const maxKeyLength = 128
-
-// validKey returns a key, or a part of one, as a valid attribute: UTF-8 of limited length. If that
-// changes the key, the result ends with its hash, so that keys that begin alike stay different.
-func validKey(key string, hash func() string) string {
-	if len(key) <= maxKeyLength && utf8.ValidString(key) {
-		return key
-	}
-	ending := "…" + hash()
-	valid := validName(key[:min(len(key), maxKeyLength)])
-	cut := min(len(valid), maxKeyLength-len(ending))
-	for cut < len(valid) && !utf8.RuneStart(valid[cut]) {
-		cut--
-	}
-	return valid[:cut] + ending
 }

@@ -33,7 +33,9 @@ func TestNothingThatPanicsEndsACollection(t *testing.T) {
 		{"throttle", func(tel *Telemetry) {
 			tel.throttles.Kind.Read = func(*throttle.Throttle) throttle.Stats { panic("boom") }
 		}},
-		{"breaker", func(tel *Telemetry) { tel.breakers.Kind.Read = func(*breaker.Manager) breakerSnapshot { panic("boom") } }},
+		{"breaker", func(tel *Telemetry) {
+			tel.breakers.Kind.Read = func(*breaker.Manager) breakerSnapshot { panic("boom") }
+		}},
 		{"bucket", func(tel *Telemetry) { tel.buckets.Kind.Read = func(*bucket.Limiter) bucket.Stats { panic("boom") } }},
 		{"backoff", func(tel *Telemetry) {
 			tel.backoffs.Kind.Read = func(*backoff.Responsive) backoff.Stats { panic("boom") }

@@ -5,13 +5,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// ScopeName is the instrumentation scope of everything that this package emits.
+// ScopeName is the instrumentation scope of all metrics and spans of this package.
 const ScopeName = "github.com/spillway-go/spillway/otelthrottle"
 
-// Version is the version of the instrumentation scope, which is Spillway's.
+// Version is the version of the instrumentation scope, which is that of Spillway.
 const Version = throttle.Version
 
-// The metrics. Every name that this package emits stands in this file; dashboards and rules are checked against it.
+// The metrics. Dashboards and rules are tested against the names in this file.
 const (
 	MetricCalls                = "throttle.calls"
 	MetricCallDuration         = "throttle.call.duration"
@@ -42,9 +42,10 @@ const (
 	MetricBackoffSleepDuration = "throttle.backoff.sleep.duration"
 )
 
-// The attributes of metrics and spans.
+// The attributes of metrics, spans and events.
 const (
 	KeyName        = attribute.Key("throttle.name")
+	KeyGroupKey    = attribute.Key("throttle.key") // the key of a throttle in its Group
 	KeyPriority    = attribute.Key("throttle.priority")
 	KeyDecision    = attribute.Key("throttle.decision")
 	KeyOutcome     = attribute.Key("throttle.outcome")
@@ -71,24 +72,25 @@ const (
 	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
 )
 
-// ownKeys are all of these attributes. They are the schema's to give: an error.type that the user gave would be on successes too.
+// ownKeys returns all of these attributes. WithAttributes leaves them out: with an error.type of the
+// user, for example, successes would have one too.
 func ownKeys() []attribute.Key {
 	return []attribute.Key{
-		KeyName, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability,
+		KeyName, KeyGroupKey, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability,
 		KeyBreakerName, KeyBreakerState, KeyBreakerFailure, KeyBreakerTenant, KeyBreakerKey,
 		KeyBucketName, KeyBucketResult, KeyBucketTokens, KeyBucketRetryAfter, KeyBucketSource, KeyBucketDuration,
 		KeyBackoffName, KeyBackoffDirection, KeyBackoffOutcome, KeyBackoffDuration,
 	}
 }
 
-// The decisions, as KeyDecision has them.
+// The values of KeyDecision.
 const (
 	DecisionAdmitted   = "admitted"
 	DecisionShed       = "shed"
 	DecisionShadowShed = "shadow_shed"
 )
 
-// The results of requests for tokens, as KeyBucketResult has them.
+// The values of KeyBucketResult.
 const (
 	ResultGranted      = "granted"
 	ResultDenied       = "denied"
@@ -96,26 +98,29 @@ const (
 	ResultFailedClosed = "failed_closed"
 )
 
-// The directions of the steps of a delay, as KeyBackoffDirection has them.
+// The values of KeyBackoffDirection.
 const (
 	DirectionUp   = "up"
 	DirectionDown = "down"
 )
 
-// The events on the caller's span that tell of a call that was shed, by a throttle or by a breaker, of tokens that were denied, of
-// those that were waited for, and of a call that a backoff let wait.
+// The events on the caller's span.
 const (
-	EventShed         = "throttle.shed"
-	EventBreakerShed  = "throttle.breaker.shed"
+	EventShed         = "throttle.shed"         // a throttle shed a call
+	EventBreakerShed  = "throttle.breaker.shed" // a breaker shed a call
 	EventBucketDenied = "throttle.bucket.denied"
 	EventBucketWaited = "throttle.bucket.waited"
 	EventBackoffSlept = "throttle.backoff.slept"
 )
 
-// errorTypeOther is the conventional error.type of errors that have no kind.
-const errorTypeOther = "_OTHER"
+const (
+	// errorTypeOther is the error.type of errors without a kind, by the semantic conventions.
+	errorTypeOther = "_OTHER"
+	// otherKeys is the throttle.key of all throttles beyond the limit of WithGroupDetail.
+	otherKeys = "_OTHER"
+)
 
-// Units, after UCUM.
+// Units, in the notation of UCUM.
 const (
 	unitCall       = "{call}"
 	unitRequest    = "{request}"

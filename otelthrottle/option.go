@@ -2,6 +2,7 @@ package otelthrottle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,14 +14,14 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Option changes what [New] makes. A nil Option is passed over.
+// Option changes what [New] and [Install] return. They ignore a nil Option.
 type Option interface{ apply(*config) }
 
 type option func(*config)
 
 func (o option) apply(c *config) { o(c) }
 
-// config is what the options say.
+// config is the result of all options.
 type config struct {
 	meterProvider   metric.MeterProvider
 	ownMeters       bool // meterProvider is not the global one
@@ -32,6 +33,7 @@ type config struct {
 	withoutSpans    bool
 	withoutDuration bool
 	breakerDetail   int
+	groupDetail     int
 }
 
 func newConfig(options []Option) config {
@@ -48,32 +50,36 @@ func newConfig(options []Option) config {
 	return c
 }
 
-// mostDetail is the highest limit of WithBreakerDetail. The SDK adds up what is beyond 2000 series of an instrument; this leaves
-// room for two breakers.
-const mostDetail = 1000
+// maxBreakerDetail is the highest limit of WithBreakerDetail. The SDK keeps 2000 series of an
+// instrument, which is enough for two breakers.
+const maxBreakerDetail = 1000
 
 func (c *config) validate() error {
-	if c.breakerDetail < 0 || c.breakerDetail > mostDetail {
-		return fmt.Errorf("otelthrottle: WithBreakerDetail(%d): want 0 (no detail) to %d", c.breakerDetail, mostDetail)
+	var errs []error
+	if c.breakerDetail < 0 || c.breakerDetail > maxBreakerDetail {
+		errs = append(errs, fmt.Errorf("otelthrottle: WithBreakerDetail(%d): want 0 (no detail) to %d", c.breakerDetail, maxBreakerDetail))
+	}
+	if c.groupDetail < 0 || c.groupDetail > maxGroupDetail {
+		errs = append(errs, fmt.Errorf("otelthrottle: WithGroupDetail(%d): want 0 (no detail) to %d", c.groupDetail, maxGroupDetail))
 	}
 	if i := slices.IndexFunc(c.attributes, func(kv attribute.KeyValue) bool { return !kv.Valid() }); i >= 0 {
-		return fmt.Errorf("otelthrottle: WithAttributes: attribute %d of %d has no key", i+1, len(c.attributes))
+		errs = append(errs, fmt.Errorf("otelthrottle: WithAttributes: attribute %d of %d has no key", i+1, len(c.attributes)))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// constants are the attributes of the user that are on everything.
+// commonAttributes returns the user's attributes, which are on all series and spans.
 func (c *config) commonAttributes() []attribute.KeyValue {
 	return slices.DeleteFunc(slices.Clone(c.attributes), func(kv attribute.KeyValue) bool { return slices.Contains(ownKeys(), kv.Key) })
 }
 
-// flusher is a MeterProvider that sends what there is to send when it is asked to, which the API does not know of.
+// flusher is a MeterProvider with ForceFlush. The API has no such method, the SDK does.
 type flusher interface {
 	ForceFlush(context.Context) error
 }
 
-// flusher returns whoever sends the metrics, or nil. The global provider of a program that had set none yet passes on to the one that it
-// sets then, but not flushes.
+// flusher returns the provider to flush, or nil. If the application sets the global provider later,
+// the early one forwards measurements to it but not flushes. The current one is then flushed.
 func (c *config) flusher() flusher {
 	f, ok := c.meterProvider.(flusher)
 	if !ok && !c.ownMeters {
@@ -82,7 +88,7 @@ func (c *config) flusher() flusher {
 	return f
 }
 
-// WithMeterProvider takes the meter from provider. Nil keeps the global provider, which is the default.
+// WithMeterProvider uses a meter of provider. The default, and nil, is the global provider.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return option(func(c *config) {
 		if provider != nil {
@@ -91,7 +97,7 @@ func WithMeterProvider(provider metric.MeterProvider) Option {
 	})
 }
 
-// WithTracerProvider takes the tracer from provider. Nil keeps the global provider, which is the default.
+// WithTracerProvider uses a tracer of provider. The default, and nil, is the global provider.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return option(func(c *config) {
 		if provider != nil {
@@ -100,30 +106,32 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	})
 }
 
-// WithAttributes adds attributes to every metric and every span, beside those of the schema. Those whose keys are the schema's, such as
-// error.type, are left out, because the schema also says where they are absent. One without a key is an error of [New].
+// WithAttributes adds attributes to every metric and every span. It ignores attributes that this
+// package sets itself, such as error.type. If an attribute has no key, [New] returns an error.
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	attributes = slices.Clone(attributes)
 	return option(func(c *config) { c.attributes = append(c.attributes, attributes...) })
 }
 
-// WithRootSpans makes a span for every admitted call, and not only for those whose context has a span that is recording.
+// WithRootSpans starts a span for every admitted call. By default, only a call under a recording span
+// has one.
 func WithRootSpans() Option {
 	return option(func(c *config) { c.rootSpans = true })
 }
 
-// WithoutSpans makes no spans, and adds nothing to those of callers.
+// WithoutSpans starts no spans, and adds no events to the spans of callers.
 func WithoutSpans() Option {
 	return option(func(c *config) { c.withoutSpans = true })
 }
 
-// WithoutDuration leaves out the histograms of durations, of calls, of the stores of buckets and of what backoffs slept, the only metrics that
-// cost something per call.
+// WithoutDuration leaves out the histograms: durations of calls, of store calls and of waits. They are
+// the only metrics that cost time on a call.
 func WithoutDuration() Option {
 	return option(func(c *config) { c.withoutDuration = true })
 }
 
-// WithSpanNameFormatter names spans. The default is "throttle {name}". Keep the number of names small. Nil changes nothing.
+// WithSpanNameFormatter sets the names of spans. The default is "throttle {name}". Keep the number of
+// different names small. Nil changes nothing.
 func WithSpanNameFormatter(format func(name string, p throttle.Priority) string) Option {
 	return option(func(c *config) {
 		if format != nil {
@@ -132,8 +140,9 @@ func WithSpanNameFormatter(format func(name string, p throttle.Priority) string)
 	})
 }
 
-// WithFilter makes spans only for calls for which keep reports true, and adds shed events only for those. Metrics count all
-// calls, and the events of breakers, buckets and backoffs, which know no priority, are not asked about. Nil changes nothing.
+// WithFilter starts spans, and adds events for shed calls, only if keep returns true. Metrics count
+// all calls. The filter does not apply to the events of breakers, buckets and backoffs, which have no
+// priority. Nil changes nothing.
 func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
 	return option(func(c *config) {
 		if keep != nil {
@@ -142,10 +151,22 @@ func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority)
 	})
 }
 
-// WithBreakerDetail also tells which circuits are not closed: up to limit of each breaker, as the gauge throttle.breaker.circuit, and
-// adds tenant and key to the events throttle.breaker.shed. It is off by default, because keys are data of your users: they make new
-// series whenever another circuit opens, and go wherever your telemetry goes. See the package comment for how many series that is.
-// At most 1000; 0 is no detail.
+// WithBreakerDetail reports the circuits that are not closed, up to limit for each breaker, as the
+// gauge throttle.breaker.circuit. It also adds tenant and key to the events throttle.breaker.shed.
+//
+// It is off by default. Keys may be data of your users, which then go wherever your telemetry goes,
+// and each circuit that opens is a new series. The package comment has the number of series. Limit is
+// at most 1000; 0 is no detail.
 func WithBreakerDetail(limit int) Option {
 	return option(func(c *config) { c.breakerDetail = limit })
+}
+
+// WithGroupDetail adds the attribute throttle.key to the metrics of throttles that are members of a
+// [throttle.Group]. The first limit keys of each name have series of their own, as long as the process
+// runs. All other members of the name are summed up with the key _OTHER.
+//
+// It is off by default, because it multiplies the series of a throttle by the number of keys. Spans and
+// events have the key without it. Limit is at most 100; 0 is no detail.
+func WithGroupDetail(limit int) Option {
+	return option(func(c *config) { c.groupDetail = limit })
 }

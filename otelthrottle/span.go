@@ -45,7 +45,7 @@ func (b *binding) started(ctx context.Context, e throttle.StartEvent) context.Co
 		return b.withoutOwnSpan(ctx)
 	}
 	start := a.spanStart(tel, e.Priority)
-	if e.Probability == 0 && !e.Shadow {
+	if e.Probability == 0 && !e.Shadow && e.Throttle.Key() == "" {
 		own := &ownSpan{binding: b}
 		own.Context, own.span = tel.tracer.Start(ctx, start.name, start.options...)
 		return own
@@ -100,8 +100,13 @@ func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 	if e.Shadow || !span.IsRecording() || !b.telemetry.traces(ctx, e.Throttle, e.Priority) {
 		return
 	}
-	addEvent(span, EventShed, KeyName.String(validName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
+	kv := append(make([]attribute.KeyValue, 0, 5),
+		KeyName.String(validName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
 		KeyCause.String(e.Cause.String()), KeyProbability.Float64(e.Probability))
+	if key, ok := groupKeyAttribute(e.Throttle); ok {
+		kv = append(kv, key)
+	}
+	addEvent(span, EventShed, kv...)
 }
 
 // addEvent adds an event to a span. All events are added here, because OpenTelemetry is about to
@@ -114,7 +119,7 @@ func addEvent(span trace.Span, name string, attributes ...attribute.KeyValue) {
 type spanStart struct {
 	name       string
 	attributes []attribute.KeyValue
-	options    []trace.SpanStartOption // of a call at probability 0
+	options    []trace.SpanStartOption // of a call at probability 0, outside a group
 }
 
 // spanStart returns what spans of priority p start with.
@@ -137,7 +142,7 @@ func (a *throttleAttributes) spanStart(tel *Telemetry, p throttle.Priority) *spa
 // allocation.
 type ownSpanWithAttributes struct {
 	ownSpan
-	attributes [6]attribute.KeyValue
+	attributes [7]attribute.KeyValue
 	options    [1]trace.SpanStartOption
 }
 
@@ -150,6 +155,9 @@ func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent
 	}
 	kv := append(o.attributes[:0], s.attributes...)
 	kv = append(kv, KeyDecision.String(decision), KeyProbability.Float64(e.Probability))
+	if key, ok := groupKeyAttribute(e.Throttle); ok {
+		kv = append(kv, key)
+	}
 	o.options[0] = trace.WithAttributes(kv...)
 	return o.options[:]
 }

@@ -42,7 +42,7 @@ func New(options ...Option) (*Telemetry, error) {
 	tel := &Telemetry{
 		config:    c,
 		tracer:    c.tracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(Version)),
-		throttles: newThrottleRegistry(common),
+		throttles: newThrottleRegistry(common, c.groupDetail),
 		breakers:  newBreakerRegistry(common, c.breakerDetail),
 		buckets:   newBucketRegistry(common),
 		backoffs:  newBackoffRegistry(common),

@@ -45,7 +45,7 @@ type cachedAttributes struct {
 	attributes *throttleAttributes
 }
 
-// created adds a throttle to the source of its name.
+// created adds a throttle to the source of its name, or of its name and key.
 func (b *binding) created(t *throttle.Throttle) {
 	registry := b.telemetry.throttles
 	join(b.telemetry, registry)(t)
@@ -69,11 +69,15 @@ func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
 // throttleRegistry holds the throttles by name.
 type throttleRegistry = byname.Registry[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
 
-// newThrottleRegistry returns a registry whose series have the common attributes too.
-func newThrottleRegistry(common []attribute.KeyValue) *throttleRegistry {
+// newThrottleRegistry returns a registry whose series have the common attributes too, and the keys of
+// up to groupDetail members of each group.
+func newThrottleRegistry(common []attribute.KeyValue, groupDetail int) *throttleRegistry {
+	keys := newGroupKeys(groupDetail)
 	return byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]{
-		Name:  func(t *throttle.Throttle) string { return validName(t.Name()) },
-		Data:  func(t *throttle.Throttle) *throttleAttributes { return newThrottleAttributes(validName(t.Name()), common) },
+		Name: keys.sourceName,
+		Data: func(t *throttle.Throttle) *throttleAttributes {
+			return newThrottleAttributes(validName(t.Name()), keys.metricKey(t), common)
+		},
 		Read:  (*throttle.Throttle).Stats,
 		Busy:  hasCallsInFlight,
 		Add:   addThrottle,

@@ -16,6 +16,7 @@ import (
 // build them on each call, or at each collection, would cost more than everything else.
 type throttleAttributes struct {
 	name   string
+	key    string // in its group, only with detail
 	common []attribute.KeyValue
 
 	mu      sync.Mutex
@@ -48,8 +49,8 @@ const (
 	byDecisionAndCause
 )
 
-func newThrottleAttributes(name string, common []attribute.KeyValue) *throttleAttributes {
-	return &throttleAttributes{name: name, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
+func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throttleAttributes {
+	return &throttleAttributes{name: name, key: key, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
 }
 
 // validName replaces what is not UTF-8 in a name. Some exporters refuse a whole collection because of
@@ -89,6 +90,9 @@ func (a *throttleAttributes) outcomeAttributes(o throttle.Outcome, f throttle.Fa
 // set returns the common attributes and those of a series.
 func (a *throttleAttributes) set(k seriesKey) attribute.Set {
 	kv := append(slices.Clone(a.common), KeyName.String(a.name))
+	if a.key != "" {
+		kv = append(kv, KeyGroupKey.String(a.key))
+	}
 	if k.kind >= byPriority {
 		kv = append(kv, KeyPriority.String(k.priority.String()))
 	}

@@ -1,0 +1,149 @@
+package otelthrottle_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// group returns a Group of throttles with the lab's clock and dice.
+func (l *lab) group(t testing.TB, c throttle.GroupConfig) *throttle.Group {
+	t.Helper()
+	hooks := l.tel.Hooks()
+	g, err := throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: hooks, Now: l.now, Rand: l.throw}
+	}, c)
+	if err != nil {
+		t.Fatalf("NewGroup: got error %v want nil", err)
+	}
+	return g
+}
+
+func groupMember(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
+	t.Helper()
+	th, err := g.Get(key)
+	if err != nil {
+		t.Fatalf("Get(%q): got error %v want nil", key, err)
+	}
+	return th
+}
+
+// callsByKey returns the admitted and accepted calls of priority High, by throttle.key.
+func callsByKey(s snapshot) map[string]float64 {
+	got := map[string]float64{}
+	for key, value := range s.of(otelthrottle.MetricCalls).positive() {
+		_, rest, _ := strings.Cut(key, "throttle.key=")
+		name, _, _ := strings.Cut(rest, ",")
+		got[name] += value
+	}
+	return got
+}
+
+func TestGroupKeyIsOnSpansAndEvents(t *testing.T) {
+	l := newLab(t, setup{})
+	th := groupMember(t, l.group(t, throttle.GroupConfig{}), "eu.example.com")
+	ctx, request := l.request(t.Context())
+	l.reject(t, th, throttle.Low, 60)
+	l.shed(ctx, t, th, throttle.Low, 1)
+	_ = th.Do(ctx, throttle.High, succeed)
+	_ = th.Do(ctx, throttle.Low, succeed)
+	request.End()
+	wantAttributes(t, "event", l.spanNamed(t, "request").Events()[0].Attributes, "throttle.name", "hosts", "throttle.key", "eu.example.com",
+		"throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5)
+	spans := 0
+	for _, s := range l.spans.Ended() {
+		if s.Name() == "throttle hosts" {
+			spans++
+			got := ""
+			for _, kv := range s.Attributes() {
+				if kv.Key == otelthrottle.KeyGroupKey {
+					got += kv.Value.AsString()
+				}
+			}
+			equal(t, "throttle.key of the span", got, "eu.example.com")
+		}
+	}
+	equal(t, "spans", spans, 2)
+	for key := range l.read(t) {
+		if strings.Contains(key, "throttle.key") {
+			t.Errorf("got series %s want no key without WithGroupDetail", key)
+		}
+	}
+}
+
+func TestWithGroupDetail(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(2)}})
+	g := l.group(t, throttle.GroupConfig{Max: 4})
+	for n, key := range []string{"a", "b", "c", "d"} {
+		times(n+1, groupMember(t, g, key), throttle.High, nil)
+	}
+	times(10, l.throttle(t, throttle.Config{Name: "alone"}), throttle.High, nil)
+	want := map[string]float64{"": 10, "a": 1, "b": 2, "_OTHER": 7}
+	if got := callsByKey(l.read(t)); !maps.Equal(got, want) {
+		t.Errorf("calls: got %v want %v", got, want)
+	}
+	durations := series(otelthrottle.MetricCallDuration,
+		"throttle.name", "hosts", "throttle.key", "_OTHER", "throttle.priority", "high", "throttle.outcome", "accepted")
+	equal(t, "durations of the others", l.read(t)[durations], 7)
+
+	groupMember(t, g, "e") // evicts a, so that its series end
+	delete(want, "a")
+	if got := callsByKey(l.read(t)); !maps.Equal(got, want) {
+		t.Errorf("calls, a evicted: got %v want %v", got, want)
+	}
+	times(1, groupMember(t, g, "a"), throttle.High, nil) // evicts b
+	delete(want, "b")
+	want["a"] = 2
+	if got := callsByKey(l.read(t)); !maps.Equal(got, want) {
+		t.Errorf("calls, a returned: got %v want %v", got, want)
+	}
+}
+
+// TestStrangeGroupKeys are valid on a scrape, and stay different.
+func TestStrangeGroupKeys(t *testing.T) {
+	l, e := newScrapedLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(100)}})
+	g := l.group(t, throttle.GroupConfig{})
+	long := strings.Repeat("x", 300)
+	keys := []string{"a\xff", "a\xfe", "a", long, long + "y", "a\"b\n"}
+	for _, key := range keys {
+		times(1, groupMember(t, g, key), throttle.High, nil)
+	}
+	got := callsByKey(l.read(t))
+	for key, calls := range got {
+		if calls != 1 || len(key) > 140 {
+			t.Errorf("key %q: got %v calls want 1", key, calls)
+		}
+	}
+	equal(t, "keys", len(got), len(keys))
+	e.scrape(t, openMetrics)
+}
+
+func TestGroupDetailHasALimit(t *testing.T) {
+	for limit, valid := range map[int]bool{-1: false, 0: true, 1: true, 100: true, 101: false} {
+		_, err := otelthrottle.New(otelthrottle.WithGroupDetail(limit), otelthrottle.WithBreakerDetail(limit))
+		if want := fmt.Sprintf("otelthrottle: WithGroupDetail(%d): want 0", limit); valid != (err == nil) || !valid && !strings.Contains(err.Error(), want) {
+			t.Errorf("New with %d: got error %v want nil %v", limit, err, valid)
+		}
+	}
+}
+
+// TestGroupDetailSumsUp has members come and go: the sum over all keys is that of all calls.
+func TestGroupDetailSumsUp(t *testing.T) {
+	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithGroupDetail(3)}})
+	g := l.group(t, throttle.GroupConfig{Max: 5})
+	keeper := map[string]*throttle.Throttle{}
+	for _, key := range []string{"0", "1", "2", "3"} {
+		keeper[key] = groupMember(t, l.group(t, throttle.GroupConfig{}), key)
+	}
+	for i := range 60 {
+		times(1, groupMember(t, g, fmt.Sprint(i%20)), throttle.High, nil)
+	}
+	got := callsByKey(l.read(t))
+	equal(t, "calls", got["0"]+got["1"]+got["2"]+got["_OTHER"], 60)
+	equal(t, "keys", strings.Join(slices.Sorted(maps.Keys(got)), " "), "0 1 2 _OTHER")
+}
