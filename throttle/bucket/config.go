@@ -3,7 +3,6 @@ package bucket
 import (
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
@@ -19,67 +18,76 @@ const (
 	maxReplicas    = 1e6
 )
 
-// FailurePolicy says what holds while the store gives no answer.
+// FailurePolicy is how a limiter decides while the store gives no answer.
 type FailurePolicy uint8
 
 const (
-	// FailOpen grants what is asked for. The default.
+	// FailOpen grants each request. The default.
 	FailOpen FailurePolicy = iota
-	// FailClosed denies it, with [ErrStore].
+	// FailClosed denies each request with [ErrStore].
 	FailClosed
-	// LocalShare grants it from buckets in memory that have a share of the limit: one of Config.Replicas. What is more than such a bucket has
-	// now is denied as by a store; what is more than it ever holds fails with [ErrStore]. These buckets are kept as in
-	// [NewMemoryStore].
+	// LocalShare decides by buckets in memory, which have 1 / Config.Replicas of the limit. A request
+	// for more tokens than available is denied as usual. A request for more than the capacity of the
+	// share fails with [ErrStore]. [NewMemoryStore] documents the memory that these buckets use.
 	LocalShare
 
 	numPolicies = iota
 )
 
-// String returns the policy's word: "fail_open", "fail_closed" or "local_share".
+// String returns "fail_open", "fail_closed" or "local_share".
 func (p FailurePolicy) String() string {
 	return enum.Name("failure_policy", p, "fail_open fail_closed local_share")
 }
 
-// MarshalText returns the policy's word, and an error if it has none.
+// MarshalText returns the name of the policy, or an error if p is not a valid policy.
 func (p FailurePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, LocalShare) }
 
-// UnmarshalText takes the policy's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText sets p to the policy with that name. Any other text is an error and does not change p.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(p, text, FailOpen, LocalShare)
 }
 
-// Config says how a limiter behaves. Every zero field but Name and Limit means its default. [New] copies it.
+// Config is the configuration of a limiter. Name and Limit are required. For all other fields, zero
+// means the default. [New] copies it.
 type Config struct {
-	// Name says what is limited. It labels all telemetry. Required, at most 255 bytes.
+	// Name labels all telemetry. Required, at most 255 bytes.
 	Name string
-	// Limit is that of every key for which LimitFor has no other. Required.
+	// Limit is the limit of each key for which LimitFor has no other. Required.
 	Limit Limit
-	// LimitFor returns the limit of a key, live: it is asked at each request. The zero Limit, and one that is not valid, mean Limit. If it panics,
-	// the panic goes up to whoever asked, or stands in line. Where tokens are given back that nobody needs it is counted in [Stats].HookPanics.
+	// LimitFor returns the limit of a key. It is called for each request. If it returns a zero or
+	// invalid Limit, Config.Limit applies. If it panics, the panic propagates to the caller. If no
+	// caller waits, because unused tokens are given back, it is counted in [Stats].HookPanics.
+	// Default: none.
 	LimitFor func(key string) Limit
-	// Store keeps the buckets. Default a memory store of the limiter's own, for one process. [NewMemoryStore] says what a key costs there,
-	// and how long.
+	// Store keeps the buckets. Default: a new [NewMemoryStore], for one process.
 	Store store.Store
-	// OnFailure says what holds while the store gives no answer. Default FailOpen.
+	// OnFailure is the policy while the store gives no answer. Default FailOpen.
 	OnFailure FailurePolicy
-	// Replicas is how many processes share the limit, for LocalShare and Lease. Default 1.
+	// Replicas is the number of processes that share the limit, 1 to 1e6. LocalShare and Lease use it.
+	// Default 1.
 	Replicas int
-	// StoreTimeout is how long the store is waited for, 1 ms to 1 min. Default 50 ms. Requests that are asked for together may wait twice as long:
-	// for the answer to those before, and for their own. A store that has failed three times in a row is left alone for 250 ms, and for up to a
-	// second if it fails again; OnFailure decides at once meanwhile.
+	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. A request that
+	// shares a store call may wait twice as long: for the call in flight, and for its own.
+	//
+	// After three failures in a row the store is not called for 250 ms, and after more failures for up
+	// to 1 s. OnFailure then decides at once.
 	StoreTimeout time.Duration
-	// OneByOne asks the store for each request by itself. By default requests for one token of a bucket that come while the store is
-	// being asked for that bucket are asked for together, which costs no accuracy.
+	// OneByOne makes a store call for each request. By default, requests for one token of a key share
+	// a store call while another one is in flight. That does not change the decisions.
 	OneByOne bool
-	// Lease is how many tokens of a bucket are fetched ahead at most, up to 1e9, for requests for one token: for buckets that are asked for more
-	// often than the store can answer. It is never more than what comes back in 10 ms (or one token), nor than a quarter of Capacity / Replicas.
-	// Default 0: none. In any time the whole fleet uses at most Replicas * Lease tokens more than the algorithm grants, because they are
-	// used later than they were granted; and twice that while the store takes back what was not used.
+	// Lease is the number of tokens per key that are fetched ahead, 0 to 1e9. They serve requests for
+	// one token without a store call. Use it for keys that are requested more often than the store can
+	// answer. A lease is at most the tokens refilled in 10 ms (or one token), and at most a quarter of
+	// Capacity / Replicas. Default 0: no lease.
+	//
+	// Leased tokens are used later than the store granted them. In any period all processes together
+	// use at most Replicas * Lease tokens more than the algorithm grants, and up to twice that while
+	// unused tokens are given back.
 	Lease int64
-	// LeaseFor is how long such tokens are kept before they are given back, 1 ms to 100 ms, and how long at most the store is not asked about
-	// a bucket that was empty. Default 100 ms.
+	// LeaseFor is how long leased tokens are kept before unused ones are given back, 1 ms to 100 ms. It
+	// also is the longest time for which a denial is cached if Lease is set. Default 100 ms.
 	LeaseFor time.Duration
-	// Hooks observe the limiter. Default: the hooks of SetDefaultHooks at the time of New.
+	// Hooks observe the limiter. Default: the hooks of [SetDefaultHooks] when New is called.
 	Hooks Hooks
 }
 
@@ -115,18 +123,4 @@ func (c *Config) validate() error {
 		e.Add(c.Limit.Validate())
 	}
 	return e.Err()
-}
-
-// shareOf returns the limit of one of n processes that share it: at least one token, and one token
-// per longest period.
-func shareOf(l Limit, n int) Limit {
-	l.Capacity = max(1, l.Capacity/int64(n))
-	if l.Algorithm == Continuous {
-		interval := l.Interval()
-		l.Refill, l.Period = 1, refill.MaxPeriod
-		if interval <= refill.MaxPeriod/time.Duration(n) {
-			l.Period = max(refill.MinPeriod, interval*time.Duration(n))
-		}
-	}
-	return l.WithDefaults()
 }

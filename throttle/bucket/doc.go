@@ -1,34 +1,47 @@
-// Package bucket limits how often something is done, by token buckets: one for each key, in one process or shared by a fleet.
+// Package bucket limits how often events happen, by token buckets: one bucket per key, in one process or
+// shared by many.
 //
 //	l, err := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50)})
 //	...
 //	if err := l.Wait(ctx, "", 1); err != nil { // or Take, which does not wait
 //		return err
 //	}
-//	// ask the geocoder
+//	// call the geocoder
 //
-// A request that is denied is told when to come again: [Decision].RetryAfter is enough if nobody else comes first, and too much by no more than a
-// tick of the store's clock. To [Limiter.Decide] and its kin it is no error: an error means that nobody could be asked, or that the request makes
-// no sense. To [Limiter.Take] and [Limiter.Wait] it is one. A request for more than the bucket holds is refused at once with
-// [ErrExceedsCapacity], because it could wait for ever.
+// [Limiter.Take] and [Limiter.Wait] return a denial as an error, which is [ErrDenied]. [Limiter.Allow]
+// returns a bool. [Limiter.Decide], DecideN and DecideAtMost return a [Decision]; to them a denial is not
+// an error. A request for more tokens than the bucket holds fails at once with [ErrExceedsCapacity].
+//
+// A denied caller should retry after RetryAfter. If no other caller takes the tokens first, they are
+// available then. RetryAfter is exact, up to one tick of the store's clock.
 //
 // # Algorithms
 //
-// [Continuous] buckets are refilled evenly. They are one integer each: the time at which the bucket will be full. In any time t at
-// most Capacity + t * Refill / Period tokens are granted. [Fixed] ones are filled at the beginning of each period, and forget what was left; a
-// bucket that is filled at ten and at eleven can grant twice its capacity around eleven. A store's clock that steps back mints no
-// tokens. After one that was far ahead, and after a limit that was much slower, the first denial makes an empty bucket of what was to be full
-// much later.
+// A [Continuous] bucket is refilled evenly. In any time t it grants at most
+// Capacity + t * Refill / Period tokens. Its state is one integer: the time at which it will be full.
+//
+// A [Fixed] bucket is filled at the start of each period and drops the tokens that were left. It can
+// grant up to twice its capacity in a short time around the start of a period.
+//
+// If the store's clock steps back, no tokens are added. If the clock was far ahead and steps back, or if
+// a limit becomes much faster, the first denied request resets the bucket to empty. Callers do not
+// wait longer than for an empty bucket.
 //
 // # Stores
 //
-// A [Store] decides in one atomic step, by its own clock. [NewMemoryStore] is for one process; sqlstore.NewBucket and redisstore.NewBucket are
-// for several. For a store that is elsewhere, requests for single
-// tokens of a bucket are asked for together while it is being asked, and those in [Limiter.Wait] stand in one line per key, which asks for all of
-// them: ten thousand who wait cost one question per batch of tokens. What holds when a store gives no answer within Config.StoreTimeout is
-// Config.OnFailure's to say; [Decision].Source tells such answers from the store's. A store that fails again and again is left alone for a while.
+// A store decides each request in one atomic step, by its own clock. [NewMemoryStore] is for one process.
+// sqlstore.NewBucket and redisstore.NewBucket are for several. Package bucket/store documents how to
+// write another one.
 //
-// Config.Lease fetches tokens ahead, for buckets that are asked for more often than a store can answer. What was fetched can be used a little later,
-// within the bound that is documented there. All else is exact, but for what is given back to a [Fixed] bucket in another period than it was taken
-// in.
+// For a remote store, requests share store calls. Requests for one token of a key wait while a call for
+// that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one queue per key: one
+// store call serves up to 4096 of them.
+//
+// If the store gives no answer within Config.StoreTimeout, Config.OnFailure decides. [Decision].Source is
+// then [SourcePolicy]. A store that fails several times in a row is not called for up to a second.
+//
+// Config.Lease fetches tokens ahead, for keys that are requested more often than a store can answer.
+// Leased tokens are used slightly later than they were granted, within the bound documented there. All
+// other decisions are exact, with one exception: tokens that are given back to a [Fixed] bucket in a
+// later period than they were taken in.
 package bucket

@@ -11,42 +11,45 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// The errors of requests for tokens, for errors.Is. [ErrDenied], [ErrStore] and [ErrClosed] are [throttle.ErrShed] too: what was to be done was
-// not done, which says nothing about a backend. So a throttle, a circuit or a backoff around it ignores them.
+// Errors of requests, for errors.Is. [ErrDenied], [ErrStore] and [ErrClosed] also are
+// [throttle.ErrShed]: the call was not made, so that the error says nothing about a backend. A
+// throttle, a circuit breaker or a backoff around the limiter ignores them.
 var (
-	// ErrDenied means that there are not tokens enough now. What is returned is a *[DeniedError].
-	ErrDenied error = &refusal{"bucket: not enough tokens"}
-	// ErrExceedsCapacity means that more tokens were asked for than the bucket ever holds: waiting is of no use.
+	// ErrDenied means that too few tokens are available now. The error is a *[DeniedError].
+	ErrDenied error = &shedError{"bucket: not enough tokens"}
+	// ErrExceedsCapacity means that the request is for more tokens than the bucket holds. Waiting does
+	// not help.
 	ErrExceedsCapacity = errors.New("bucket: more tokens than the bucket holds")
-	// ErrNegative means that less than no tokens were asked for.
+	// ErrNegative means that the request is for a negative number of tokens.
 	ErrNegative = errors.New("bucket: a negative number of tokens")
-	// ErrStore means that the store gave no answer, and that Config.OnFailure denies what it cannot ask for. errors.Unwrap gives the reason.
-	ErrStore error = &refusal{"bucket: the store gave no answer"}
-	// ErrClosed is what Wait returns once the limiter is closed.
-	ErrClosed error = &refusal{"bucket: the limiter is closed"}
+	// ErrStore means that the store gave no answer and Config.OnFailure denied the request.
+	// errors.Unwrap returns the store's error.
+	ErrStore error = &shedError{"bucket: the store gave no answer"}
+	// ErrClosed is returned by Wait if the limiter is or becomes closed.
+	ErrClosed error = &shedError{"bucket: the limiter is closed"}
 )
 
-// errNil answers requests to a Limiter that did not come from New.
+// errNil is the error of a Limiter that did not come from New.
 var errNil = errors.New("bucket: nil or zero Limiter: make one with New")
 
-// refusal is an error of what was not done, and not by a backend's doing.
-type refusal struct{ text string }
+// shedError is an error that is throttle.ErrShed.
+type shedError struct{ text string }
 
-func (e *refusal) Error() string        { return e.text }
-func (e *refusal) Is(target error) bool { return target == throttle.ErrShed }
+func (e *shedError) Error() string        { return e.text }
+func (e *shedError) Is(target error) bool { return target == throttle.ErrShed }
 
-// storeError is ErrStore, and why.
-type storeError struct{ why error }
+// storeError is ErrStore with the store's error.
+type storeError struct{ err error }
 
-func (e *storeError) Error() string        { return ErrStore.Error() + ": " + e.why.Error() }
+func (e *storeError) Error() string        { return ErrStore.Error() + ": " + e.err.Error() }
 func (e *storeError) Is(target error) bool { return target == ErrStore || target == throttle.ErrShed }
-func (e *storeError) Unwrap() error        { return e.why }
+func (e *storeError) Unwrap() error        { return e.err }
 
-// DeniedError is the error of a request for which there were not tokens enough.
+// DeniedError is the error of a request that was denied because too few tokens were available.
 type DeniedError struct {
 	Limiter    string // the limiter's name
 	Key        string
-	RetryAfter time.Duration
+	RetryAfter time.Duration // until the tokens are available, if no other caller takes them
 }
 
 // Error names the limiter, the key and the time to retry after. A long key is cut.
@@ -66,8 +69,8 @@ func (e *DeniedError) LogValue() slog.Value {
 // maxLoggedKey is how many bytes of a key a log record contains.
 const maxLoggedKey = 64
 
-// Is reports whether target is ErrDenied, or throttle.ErrShed.
+// Is reports whether target is ErrDenied or throttle.ErrShed.
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied || target == throttle.ErrShed }
 
-// Temporary is false: trying again at once is of no use.
+// Temporary returns false, so that clients do not retry at once.
 func (e *DeniedError) Temporary() bool { return false }

@@ -9,26 +9,29 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
-// Hooks are told what a limiter does. Any field may be nil, and a nil field costs nothing. Hooks run with no lock held, and those whom they tell
-// of wait for them: they must not block. Hooks of several goroutines run side by side.
+// Hooks are functions that a limiter calls. Any field may be nil. A nil field costs nothing.
 //
-// They run on the goroutine of whoever called the limiter. If one panics there, the panic goes up to him; the limiter's own books are in order
-// by then. Only Asked runs on goroutines of the limiter's own too, where requests are asked for together or stand in line: a panic there is
-// counted in [Stats].HookPanics, and changes nothing for those who asked. Hooks may call the limiter, but Asked must not ask it for tokens, which
-// might wait for the hook itself.
+// Hooks are called synchronously, with no lock held, and must not block. Several goroutines may call a
+// hook at the same time. Most hooks are called on the goroutine of the caller. If such a hook panics,
+// the panic propagates to the caller; the limiter's state is already consistent.
+//
+// Asked is also called on goroutines of the limiter, for requests that share a store call. A panic there
+// is counted in [Stats].HookPanics and does not change the decisions.
+//
+// Hooks may call the limiter. Asked must not request tokens: that may wait for the hook itself.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
-	// Created is told of a new limiter, at the end of [New], before anyone can call it.
+	// Created is called at the end of [New], before other goroutines can use the limiter.
 	Created func(*Limiter)
-	// Closed is told once, by [Limiter.Close].
+	// Closed is called once, by [Limiter.Close].
 	Closed func(*Limiter)
-	// Asked is told of each answer of a store that is not in memory, and of each that did not come in time. The context is that of
-	// whoever asked, or the background where several may have asked together.
+	// Asked is called at the end of each call to a remote store, and when a store gives no answer in
+	// time. The context is the caller's, or context.Background if several requests share the call.
 	Asked func(context.Context, StoreEvent)
-	// Denied is told of each request that was denied, with the context of whoever asked.
+	// Denied is called for each denied request, with the caller's context.
 	Denied func(context.Context, DenialEvent)
-	// Waited is told at the end of each [Limiter.Wait] that stood in line, with the context of whoever waited.
+	// Waited is called at the end of each [Limiter.Wait] that was queued, with the caller's context.
 	Waited func(context.Context, WaitEvent)
 }
 

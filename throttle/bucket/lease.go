@@ -5,127 +5,130 @@ import (
 	"time"
 )
 
-// leaseSpan is how much of what comes back a lease may be.
-const leaseSpan = 10 * time.Millisecond
+// maxLeaseSpan limits a lease to the tokens that are refilled in this time.
+const maxLeaseSpan = 10 * time.Millisecond
 
-// lease is what was fetched ahead for one bucket, or that there was nothing to fetch. The lock of flights guards it.
+// lease is the tokens of one key that were fetched ahead, or a cached denial. batcher.mu guards it.
 type lease struct {
-	tokens int64     // fetched ahead
-	retry  time.Time // if there were none: when to come again
-	full   time.Time // when the bucket would be full, as the store has told
-	until  time.Time // the tokens are given back then, and the store is asked again
-	armed  bool      // a timer will see to that
+	tokens    int64     // fetched ahead
+	retryAt   time.Time // until then a denial is cached
+	fullAt    time.Time // when the bucket will be full, by the store's last answer
+	expiresAt time.Time // then unused tokens are given back
+	active    bool      // a timer will expire it
 }
 
-// leaseSize returns how many tokens of a bucket one process fetches ahead at most: no more than come back in 10 ms, and than a quarter of its
-// share of the capacity, so that others find some.
+// leaseSize returns the largest lease of a bucket: the tokens that are refilled in 10 ms, but at most a
+// quarter of this process's share of the capacity, so that other processes find tokens too.
 func (c *Config) leaseSize(limit *Limit) int64 {
 	if c.Lease == 0 {
 		return 0
 	}
-	soon := float64(limit.Refill) * float64(leaseSpan) / float64(limit.Period)
-	return min(max(1, int64(min(soon, float64(c.Lease)))), limit.Capacity/int64(4*c.Replicas))
+	refilled := float64(limit.Refill) * float64(maxLeaseSpan) / float64(limit.Period)
+	return min(max(1, int64(min(refilled, float64(c.Lease)))), limit.Capacity/int64(4*c.Replicas))
 }
 
-// decide decides about one token, if that is known.
+// decide decides a request for one token. It returns false if a store call is needed.
 func (a *lease) decide(limit *Limit) (Decision, bool) {
-	if !a.armed {
+	if !a.active {
 		return Decision{}, false
 	}
 	now := time.Now()
 	switch {
-	case !now.Before(a.until):
+	case !now.Before(a.expiresAt):
 		return Decision{}, false
 	case a.tokens > 0:
 		a.tokens--
 		return Decision{
-			Allowed: true, Granted: 1, Limit: limit.Capacity, Remaining: a.tokens, ResetAfter: max(0, a.full.Sub(now)), Source: SourceLease,
+			Allowed: true, Granted: 1, Limit: limit.Capacity, Remaining: a.tokens, ResetAfter: max(0, a.fullAt.Sub(now)), Source: SourceLease,
 		}, true
-	case now.Before(a.retry):
-		return Decision{Limit: limit.Capacity, RetryAfter: a.retry.Sub(now), ResetAfter: max(0, a.full.Sub(now)), Source: SourceLease}, true
+	case now.Before(a.retryAt):
+		return Decision{Limit: limit.Capacity, RetryAfter: a.retryAt.Sub(now), ResetAfter: max(0, a.fullAt.Sub(now)), Source: SourceLease}, true
 	}
 	return Decision{}, false
 }
 
-// wish is how many tokens to fetch beside those that are asked for.
-func (f *flights) wish(l *Limiter, r *route, limit *Limit) int64 {
-	if f.closed {
+// leaseRoom returns the number of tokens that fit into the lease of a key.
+func (b *batcher) leaseRoom(l *Limiter, s *keyState, limit *Limit) int64 {
+	if b.closed {
 		return 0
 	}
-	return max(0, l.config.leaseSize(limit)-r.lease.tokens)
+	return max(0, l.config.leaseSize(limit)-s.lease.tokens)
 }
 
-// keep keeps tokens for those who come next, and returns how many are too many.
-func (f *flights) keep(l *Limiter, key string, r *route, limit *Limit, spare int64, reset time.Duration) int64 {
-	kept := min(spare, f.wish(l, r, limit))
+// extendLease puts tokens into the lease, and returns the number that do not fit.
+func (b *batcher) extendLease(l *Limiter, key string, s *keyState, limit *Limit, unused int64, reset time.Duration) int64 {
+	kept := min(unused, b.leaseRoom(l, s, limit))
 	if kept == 0 {
-		return spare
+		return unused
 	}
-	r.lease.tokens += kept
-	r.lease.full = time.Now().Add(reset)
-	f.hold(l, key, r, l.config.LeaseFor)
-	return spare - kept
+	s.lease.tokens += kept
+	s.lease.fullAt = time.Now().Add(reset)
+	b.activate(l, key, s, l.config.LeaseFor)
+	return unused - kept
 }
 
-// remember keeps in mind that the bucket is empty, until half a lease will be there: who asks for each token by itself asks often.
-func (f *flights) remember(l *Limiter, key string, r *route, now *flight) {
-	size := l.config.leaseSize(now.limit)
-	if size == 0 || f.closed || now.err != nil || now.d.Source != SourceStore || now.d.Granted >= int64(now.aboard-len(now.behind)) {
+// cacheDenial caches a denial until half a lease will be refilled. It saves store calls for a bucket
+// that is requested often.
+func (b *batcher) cacheDenial(l *Limiter, key string, s *keyState, current *batch) {
+	size := l.config.leaseSize(current.limit)
+	granted := current.answer.Granted >= int64(current.size-len(current.early))
+	if size == 0 || b.closed || current.err != nil || current.answer.Source != SourceStore || granted {
 		return
 	}
-	wait := now.d.RetryAfter
-	if now.limit.Algorithm == Continuous {
-		wait += time.Duration(size/2) * now.limit.Interval()
+	wait := current.answer.RetryAfter
+	if current.limit.Algorithm == Continuous {
+		wait += time.Duration(size/2) * current.limit.Interval()
 	}
-	r.lease.retry = time.Now().Add(wait)
-	r.lease.full = time.Now().Add(now.d.ResetAfter)
-	f.hold(l, key, r, min(wait, l.config.LeaseFor))
+	s.lease.retryAt = time.Now().Add(wait)
+	s.lease.fullAt = time.Now().Add(current.answer.ResetAfter)
+	b.activate(l, key, s, min(wait, l.config.LeaseFor))
 }
 
-// learn forgets that a bucket was empty.
-func (f *flights) learn(key string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r := f.routes[key]; r != nil {
-		r.lease.retry = time.Time{}
-	}
-}
-
-// hold keeps a lease for a while.
-func (f *flights) hold(l *Limiter, key string, r *route, d time.Duration) {
-	r.lease.until = time.Now().Add(d)
-	if !r.lease.armed {
-		r.lease.armed = true
-		time.AfterFunc(d, func() { f.end(l, key, r) })
+// forgetDenial drops the cached denial of a key.
+func (b *batcher) forgetDenial(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.keys[key]; s != nil {
+		s.lease.retryAt = time.Time{}
 	}
 }
 
-// end ends a lease whose time is over.
-func (f *flights) end(l *Limiter, key string, r *route) {
-	f.mu.Lock()
-	if left := time.Until(r.lease.until); left > 0 {
-		time.AfterFunc(left, func() { f.end(l, key, r) })
-		f.mu.Unlock()
+// activate keeps a lease for a time from now.
+func (b *batcher) activate(l *Limiter, key string, s *keyState, d time.Duration) {
+	s.lease.expiresAt = time.Now().Add(d)
+	if !s.lease.active {
+		s.lease.active = true
+		time.AfterFunc(d, func() { b.expire(l, key, s) })
+	}
+}
+
+// expire ends a lease, or starts its timer again if the lease was extended.
+func (b *batcher) expire(l *Limiter, key string, s *keyState) {
+	b.mu.Lock()
+	if left := time.Until(s.lease.expiresAt); left > 0 {
+		time.AfterFunc(left, func() { b.expire(l, key, s) })
+		b.mu.Unlock()
 		return
 	}
-	unused := r.lease.tokens
-	r.lease = lease{}
-	f.forget(key, r)
-	f.mu.Unlock()
+	unused := s.lease.tokens
+	s.lease = lease{}
+	b.drop(key, s)
+	b.mu.Unlock()
 	l.giveBack(context.Background(), key, unused)
 }
 
-// close gives back what was fetched ahead, as far as the store takes it in time. Nothing is fetched ahead any more.
-func (f *flights) close(l *Limiter) {
+// close gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched ahead
+// afterwards.
+func (b *batcher) close(l *Limiter) {
 	unused := map[string]int64{}
-	f.mu.Lock()
-	f.closed = true
-	for key, r := range f.routes {
-		if r.lease.tokens > 0 {
-			unused[key], r.lease.tokens = r.lease.tokens, 0
+	b.mu.Lock()
+	b.closed = true
+	for key, s := range b.keys {
+		if s.lease.tokens > 0 {
+			unused[key], s.lease.tokens = s.lease.tokens, 0
 		}
 	}
-	f.mu.Unlock()
+	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), l.config.StoreTimeout)
 	defer cancel()
 	for key, n := range unused {

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -9,25 +10,33 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// Limiter grants tokens out of buckets, one for each key. Make it with [New]. All methods are safe for concurrent use. To them a nil context is
-// context.Background(). One that did not come from New answers with an error, and has nothing to tell.
+// Limiter limits how often events happen, per key. Each key has a bucket of tokens, and each event takes
+// tokens from it. Make it with [New].
+//
+// Most callers should use [Limiter.Take], which does not wait, or [Limiter.Wait]. Both return a denial as
+// an error. Use [Limiter.Decide] for RetryAfter and the tokens that are left, and [Limiter.Allow] for a
+// plain bool.
+//
+// All methods are safe for concurrent use. A nil context is context.Background(). Methods of a nil or
+// zero Limiter return an error or a zero value.
 type Limiter struct {
 	config  Config
-	memory  *MemoryStore          // the store, if it is in memory: it needs no timeout, and nobody is asked together
-	guard   *remote.Guard         // before a store that is elsewhere
-	limit   atomic.Pointer[Limit] // of keys that have no other
+	memory  *MemoryStore          // the store, if it is in memory: it needs no timeout and no batches
+	guard   *remote.Guard         // of a remote store: timeouts and pauses
+	limit   atomic.Pointer[Limit] // of keys without a limit of their own
 	share   *MemoryStore          // for LocalShare
-	tally   *window.Window
-	flights flights
-	lines   lines
+	totals  *window.Window        // counters only: no time passes in it
+	batcher batcher
+	queues  queues
 	waiting atomic.Int64
 	asking  atomic.Int64
-	panics  atomic.Uint64 // of which nobody else is told
+	panics  atomic.Uint64 // that did not propagate to a caller
 	closed  chan struct{}
 	closing atomic.Bool
 }
 
-// New returns a limiter, or an error that names every field that is wrong, and its range. It asks the store for nothing.
+// New returns a limiter, or an error that names each invalid field and its range. It does not call the
+// store.
 func New(c Config) (*Limiter, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -40,7 +49,7 @@ func New(c Config) (*Limiter, error) {
 		config: c,
 		guard:  remote.NewGuard(c.StoreTimeout, isCancelable(c.Store), isFailure),
 		share:  NewMemoryStore(),
-		tally:  window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: 1}),
+		totals: window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: 1}),
 		closed: make(chan struct{}),
 	}
 	l.memory, _ = c.Store.(*MemoryStore)
@@ -51,7 +60,8 @@ func New(c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Must returns the limiter, or panics with the error: for limiters that are made when the program starts.
+// Must returns the limiter, or panics if err is not nil. Use it for limiters that are created when the
+// program starts: bucket.Must(bucket.New(c)).
 func Must(l *Limiter, err error) *Limiter {
 	if err != nil {
 		panic(err)
@@ -59,12 +69,12 @@ func Must(l *Limiter, err error) *Limiter {
 	return l
 }
 
-// made reports whether l came from New.
-func (l *Limiter) made() bool { return l != nil && l.tally != nil }
+// valid reports whether l came from New.
+func (l *Limiter) valid() bool { return l != nil && l.totals != nil }
 
-// sound returns the context to go on with, or the error of a limiter that cannot be asked.
-func (l *Limiter) sound(ctx context.Context) (context.Context, error) {
-	if !l.made() {
+// checkArgs returns the context to use, or the error of a limiter that did not come from New.
+func (l *Limiter) checkArgs(ctx context.Context) (context.Context, error) {
+	if !l.valid() {
 		return ctx, errNil
 	}
 	if ctx == nil {
@@ -73,7 +83,7 @@ func (l *Limiter) sound(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// Name returns the limiter's name.
+// Name returns Config.Name, or "" for a nil Limiter.
 func (l *Limiter) Name() string {
 	if l == nil {
 		return ""
@@ -81,10 +91,13 @@ func (l *Limiter) Name() string {
 	return l.config.Name
 }
 
-// SetLimit changes the limit of all keys that have no other, or returns what is wrong with it. A bucket that was to be full at some time is so at
-// that time still, though no later than an empty one would be; one whose algorithm changes begins full.
+// SetLimit changes the limit of all keys for which Config.LimitFor has no other. It returns an error if
+// the limit is invalid.
+//
+// A bucket that is not full keeps the time at which it will be full, but no later than an empty bucket of
+// the new limit. If the algorithm changes, the bucket starts full.
 func (l *Limiter) SetLimit(limit Limit) error {
-	if !l.made() {
+	if !l.valid() {
 		return errNil
 	}
 	if err := limit.Validate(); err != nil {
@@ -92,36 +105,54 @@ func (l *Limiter) SetLimit(limit Limit) error {
 	}
 	limit = limit.WithDefaults()
 	l.limit.Store(&limit)
-	l.lines.learnAll()
+	l.queues.recheckAll()
 	return nil
 }
 
-// limitOf returns the limit of a key, which nobody changes.
+// limitOf returns the limit of a key. Callers must not change it.
 func (l *Limiter) limitOf(key string) *Limit {
 	if l.config.LimitFor == nil {
 		return l.limit.Load()
 	}
-	return l.ownLimit(key)
+	return l.keyLimit(key)
 }
 
-// ownLimit returns the limit that a key has by itself, if it has one.
-func (l *Limiter) ownLimit(key string) *Limit {
-	own := l.config.LimitFor(key)
-	if own == (Limit{}) || own.Validate() != nil {
+// keyLimit returns the limit from LimitFor, or the default limit if that is zero or invalid.
+func (l *Limiter) keyLimit(key string) *Limit {
+	limit := l.config.LimitFor(key)
+	if limit == (Limit{}) || limit.Validate() != nil {
 		return l.limit.Load()
 	}
-	own = own.WithDefaults()
-	return &own
+	limit = limit.WithDefaults()
+	return &limit
 }
 
-// Close ends all Waits, with [ErrClosed], gives back what was fetched ahead, and ends the limiter's telemetry. Other requests are answered as
-// before. It is idempotent. The store is the caller's to close.
+// recoverLimitOf is limitOf on a goroutine of the limiter, where a panic of LimitFor would end the
+// process. It returns the panic as a *limitPanicError.
+func (l *Limiter) recoverLimitOf(key string) (limit *Limit, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &limitPanicError{value}
+		}
+	}()
+	return l.limitOf(key), nil
+}
+
+// limitPanicError is a panic of LimitFor on a goroutine of the limiter. Wait panics with its value.
+type limitPanicError struct{ value any }
+
+func (p *limitPanicError) Error() string {
+	return fmt.Sprintf("bucket: panic of Config.LimitFor: %v", p.value)
+}
+
+// Close ends all calls of [Limiter.Wait] with [ErrClosed], gives back tokens that were fetched ahead, and
+// calls Hooks.Closed. Other methods work as before. It is idempotent. It does not close the store.
 func (l *Limiter) Close() error {
-	if !l.made() || l.closing.Swap(true) {
+	if !l.valid() || l.closing.Swap(true) {
 		return nil
 	}
 	close(l.closed)
-	l.flights.close(l)
+	l.batcher.close(l)
 	if h := l.config.Hooks.Closed; h != nil {
 		h(l)
 	}

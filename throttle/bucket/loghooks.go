@@ -8,29 +8,30 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
-// quietFor is how long LogHooks says nothing more of a limiter's store.
-const quietFor = time.Minute
+// logInterval is the shortest time between two log records about the store of one limiter.
+const logInterval = time.Minute
 
-// LogHooks returns hooks that log when a store gives no answer, of each limiter the first time in a minute. They log nothing of denials, which are
-// how a limiter works. A nil logger is slog.Default.
+// LogHooks returns hooks that log a failure of the store, at most once a minute per limiter. The record
+// has the number of failures that were not logged since the last one. Denials are not logged: they
+// are normal. If logger is nil, it uses slog.Default.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var quiet ratelimitlog.Every[*Limiter]
+	var limit ratelimitlog.Every[*Limiter]
 	return Hooks{
-		Closed: func(l *Limiter) { quiet.Forget(l) },
+		Closed: func(l *Limiter) { limit.Forget(l) },
 		Asked: func(ctx context.Context, e StoreEvent) {
 			if e.Err == nil || ctx.Err() != nil {
 				return
 			}
-			more, ok := quiet.Allow(e.Limiter, time.Now(), quietFor)
-			if e.Limiter.closing.Load() { // perhaps since it was forgotten
-				quiet.Forget(e.Limiter)
+			suppressed, ok := limit.Allow(e.Limiter, time.Now(), logInterval)
+			if e.Limiter.closing.Load() { // Closed may have run before Allow
+				limit.Forget(e.Limiter)
 			}
 			if ok {
-				logger.LogAttrs(ctx, slog.LevelWarn, "bucket's store failed", slog.String("limiter", e.Limiter.Name()),
-					slog.String("on_failure", e.Limiter.config.OnFailure.String()), slog.Any("error", e.Err), slog.Uint64("more", more))
+				logger.LogAttrs(ctx, slog.LevelWarn, "bucket: store failed", slog.String("limiter", e.Limiter.Name()),
+					slog.String("on_failure", e.Limiter.config.OnFailure.String()), slog.Any("error", e.Err), slog.Uint64("suppressed", suppressed))
 			}
 		},
 	}

@@ -31,7 +31,7 @@ func TestLogHooksSpeakOnceAMinute(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 2 || !strings.Contains(lines[0], "limiter=test on_failure=fail_open error=down more=0") || !strings.Contains(lines[1], "more=59") {
+		if len(lines) != 2 || !strings.Contains(lines[0], "limiter=test on_failure=fail_open error=down suppressed=0") || !strings.Contains(lines[1], "suppressed=59") {
 			t.Errorf("logged %q", lines)
 		}
 	})

@@ -13,38 +13,40 @@ import (
 )
 
 const (
-	memoryParts = 64
-	fewBuckets  = 64 // of a part, among which it is not worth looking for full ones
+	memoryShards = 64
+	minSweep     = 64 // buckets per shard, below which full buckets are not removed
 
-	longestKey = 128                          // in bytes, that is kept as it is: what is longer is hashed, so that it costs no more
-	keyStart   = longestKey + 1 - sha256.Size // what is kept of a longer one, before its hash
+	maxKey    = 128                      // bytes of a key that are kept; a longer key is hashed, to bound its memory
+	keyPrefix = maxKey + 1 - sha256.Size // bytes of a longer key that are kept before its hash
 )
 
-// MemoryStore is a [store.Store] in memory, for one process. Buckets that are full again cost nothing. Make it with [NewMemoryStore].
+// MemoryStore is a [store.Store] in memory, for one process. Full buckets use no memory for long. Make
+// it with [NewMemoryStore].
 type MemoryStore struct {
-	begun time.Time
-	epoch int64 // begun, in nanoseconds since 1970
-	seed  maphash.Seed
-	parts [memoryParts]memoryPart
+	start     time.Time
+	startNano int64 // start, in nanoseconds since 1970
+	seed      maphash.Seed
+	shards    [memoryShards]memoryShard
 }
 
-// memoryPart is a share of the buckets.
-type memoryPart struct {
-	mu     sync.Mutex
-	levels map[string]*memoryBucket
-	sweep  int   // the number of buckets from which on the full ones are forgotten
-	latest int64 // time at which a bucket was used
-	_      [32]byte
+// memoryShard is the buckets of some keys.
+type memoryShard struct {
+	mu      sync.Mutex
+	buckets map[string]*memoryBucket
+	sweepAt int   // number of buckets at which full ones are removed
+	latest  int64 // latest time of a request
+	_       [32]byte
 }
 
-// at is the time at which a bucket is used by somebody who read the clock before the lock was free. Others may have been here since, and have left
-// a bucket that is empty at a later time: by the earlier one it would be too far ahead, and brought back, with the difference to be spent twice.
-func (p *memoryPart) at(read int64) int64 {
+// advance returns the time of a request whose caller read the clock before it got the lock. Requests of
+// other callers may be later. If time went back, an empty bucket would look too far in the future and
+// be corrected, and the difference could be spent twice.
+func (p *memoryShard) advance(read int64) int64 {
 	p.latest = max(p.latest, read)
 	return p.latest
 }
 
-// memoryBucket is a bucket, and the limit by which it was asked last.
+// memoryBucket is one bucket and the limit of its last request.
 type memoryBucket struct {
 	state refill.State
 	limit Limit
@@ -53,38 +55,41 @@ type memoryBucket struct {
 
 // NewMemoryStore returns an empty store.
 //
-// A bucket costs about 150 bytes and its key. A key of more than 128 bytes is kept as its first 97 and its SHA-256, so that a bucket costs 300 bytes at
-// most. It stays until it is full, and then until the number of buckets has doubled since full ones were last looked for, which is done when
-// others are added. Their number has no bound of its own: where strangers choose the keys, it is up to twice as many as they think of in the
-// time in which a bucket fills.
+// A bucket uses about 150 bytes and its key. A key of more than 128 bytes is stored as its first 97 bytes
+// and its SHA-256, so that a bucket uses at most about 300 bytes. Full buckets are removed when new ones
+// are added and the number of buckets has doubled since the last removal.
+//
+// The number of buckets has no limit. If untrusted callers choose the keys, it is up to twice the number
+// of keys that they use in the time in which a bucket fills.
 func NewMemoryStore() *MemoryStore {
-	s := &MemoryStore{begun: time.Now(), seed: maphash.MakeSeed()}
-	s.epoch = s.begun.UnixNano()
-	for i := range s.parts {
-		s.parts[i].levels, s.parts[i].sweep = map[string]*memoryBucket{}, fewBuckets
+	s := &MemoryStore{start: time.Now(), seed: maphash.MakeSeed()}
+	s.startNano = s.start.UnixNano()
+	for i := range s.shards {
+		s.shards[i].buckets, s.shards[i].sweepAt = map[string]*memoryBucket{}, minSweep
 	}
 	return s
 }
 
-// now is the time in nanoseconds since 1970. It follows the monotonic clock.
-func (s *MemoryStore) now() int64 { return s.epoch + int64(time.Since(s.begun)) }
+// now returns the time in nanoseconds since 1970, by the monotonic clock.
+func (s *MemoryStore) now() int64 { return s.startNano + int64(time.Since(s.start)) }
 
-func (s *MemoryStore) part(key string) *memoryPart {
-	return &s.parts[maphash.String(s.seed, key)%memoryParts]
+func (s *MemoryStore) shard(key string) *memoryShard {
+	return &s.shards[maphash.String(s.seed, key)%memoryShards]
 }
 
-// bucketID is what a key is kept as. None that is kept as it is can be taken for one with a hash, which is longer.
+// bucketID returns the stored form of a key. A hashed key is longer than any other stored key, so that
+// the two cannot be confused.
 func bucketID(key string) string {
-	if len(key) <= longestKey {
+	if len(key) <= maxKey {
 		return key
 	}
 	return hashed(key)
 }
 
-// hashed is apart, so that bucketID is inlined.
+// hashed is separate so that bucketID is inlined.
 func hashed(key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return key[:keyStart] + string(sum[:])
+	return key[:keyPrefix] + string(sum[:])
 }
 
 // Take implements [store.Store].
@@ -96,14 +101,14 @@ func (s *MemoryStore) Take(ctx context.Context, r store.Request) (d Decision, er
 	return d, nil
 }
 
-// take is Take without the context, and without copies.
+// take is Take without a context. It writes the decision in place.
 func (s *MemoryStore) take(key string, limit *Limit, atLeast, atMost int64, d *Decision) {
 	read := s.now()
 	key = bucketID(key)
-	p := s.part(key)
+	p := s.shard(key)
 	p.mu.Lock()
-	now := p.at(read)
-	b := p.levels[key]
+	now := p.advance(read)
+	b := p.buckets[key]
 	if b == nil {
 		b = p.add(key, now)
 	}
@@ -122,25 +127,25 @@ func rateOf(l Limit) refill.Rate {
 	return refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)
 }
 
-// add makes room for a bucket, and makes it. The key may be a part of something large, such as a request, which is not kept.
-func (p *memoryPart) add(key string, now int64) *memoryBucket {
-	p.forgetFull(now)
+// add adds a full bucket. It copies the key, which may be part of a larger string such as a request.
+func (p *memoryShard) add(key string, now int64) *memoryBucket {
+	p.removeFull(now)
 	b := &memoryBucket{}
-	p.levels[strings.Clone(key)] = b
+	p.buckets[strings.Clone(key)] = b
 	return b
 }
 
-// forgetFull drops the buckets that are full, each time that the number of all has doubled.
-func (p *memoryPart) forgetFull(now int64) {
-	if len(p.levels) < p.sweep {
+// removeFull removes full buckets if the number of buckets has doubled since the last time.
+func (p *memoryShard) removeFull(now int64) {
+	if len(p.buckets) < p.sweepAt {
 		return
 	}
-	for key, b := range p.levels {
+	for key, b := range p.buckets {
 		if b.rate.Full(&b.state, now) {
-			delete(p.levels, key)
+			delete(p.buckets, key)
 		}
 	}
-	p.sweep = max(fewBuckets, 2*len(p.levels))
+	p.sweepAt = max(minSweep, 2*len(p.buckets))
 }
 
 // Return implements [store.Store].
@@ -149,12 +154,12 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 		return err
 	}
 	key = bucketID(key)
-	p := s.part(key)
+	p := s.shard(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b := p.levels[key]; b != nil {
+	if b := p.buckets[key]; b != nil {
 		rate := rateOf(l)
-		rate.Return(&b.state, p.at(s.now()), n)
+		rate.Return(&b.state, p.advance(s.now()), n)
 	}
 	return nil
 }
@@ -165,10 +170,10 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 		return err
 	}
 	key = bucketID(key)
-	p := s.part(key)
+	p := s.shard(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.levels, key)
+	delete(p.buckets, key)
 	return nil
 }
 

@@ -46,19 +46,19 @@ func TestLongKeysCostNoMore(t *testing.T) {
 
 // TestBucketIDs wants keys that differ to stay apart, also from what a longer one is kept as.
 func TestBucketIDs(t *testing.T) {
-	long := strings.Repeat("k", longestKey+1)
+	long := strings.Repeat("k", maxKey+1)
 	seen := map[string]string{}
-	for _, key := range []string{"", "k", long[1:], long, long + "k", bucketID(long), bucketID(bucketID(long)), bucketID(long)[keyStart:]} {
+	for _, key := range []string{"", "k", long[1:], long, long + "k", bucketID(long), bucketID(bucketID(long)), bucketID(long)[keyPrefix:]} {
 		id := bucketID(key)
 		if other, taken := seen[id]; taken {
 			t.Errorf("%q and %q: got the same bucket", key, other)
 		}
 		seen[id] = key
-		if len(key) <= longestKey && id != key {
+		if len(key) <= maxKey && id != key {
 			t.Errorf("%q: got %q want it as it is", key, id)
 		}
-		if len(id) > longestKey+1 {
-			t.Errorf("%q: got %d bytes want at most %d", key, len(id), longestKey+1)
+		if len(id) > maxKey+1 {
+			t.Errorf("%q: got %d bytes want at most %d", key, len(id), maxKey+1)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestWhoWaitedForTheLockMintsNothing(t *testing.T) {
 		"return of none": func(s *MemoryStore) error { return s.Return(t.Context(), "k", l, 0) },
 	} {
 		s := NewMemoryStore()
-		part, later := s.part("k"), s.now()+int64(time.Hour)
+		part, later := s.shard("k"), s.now()+int64(time.Hour)
 		part.latest = later
 		if _, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: l.Capacity, Max: l.Capacity}); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestWhoWaitedForTheLockMintsNothing(t *testing.T) {
 		if err := late(s); err != nil {
 			t.Errorf("%s: got error %v", name, err)
 		}
-		if got, want := part.levels["k"].state.At-later, l.Capacity*int64(l.Interval()); got != want {
+		if got, want := part.buckets["k"].state.At-later, l.Capacity*int64(l.Interval()); got != want {
 			t.Errorf("%s: got a bucket that is full %v after it was emptied, want %v", name, time.Duration(got), time.Duration(want))
 		}
 	}

@@ -9,26 +9,34 @@ import (
 	"time"
 )
 
-// MiddlewareConfig says how requests are limited.
+// MiddlewareConfig is the configuration of [Middleware]. The zero value limits all requests by one bucket.
 type MiddlewareConfig struct {
-	// Key says which bucket a request takes from. Nil: all take from one. A key that strangers choose, such as a header, makes as many
-	// buckets as they like.
+	// Key returns the bucket of a request. Default: one bucket for all requests. If clients choose the
+	// key, for example in a header, they choose the number of buckets.
 	Key func(*http.Request) string
-	// Cost is how many tokens a request takes. Nil: one.
+	// Cost returns the number of tokens that a request takes. Default: one.
 	Cost func(*http.Request) int64
-	// Silent leaves out the RateLimit fields, which tell callers of the limit and of what is left of it.
+	// Silent omits the RateLimit fields, which show the limit and the remaining tokens to clients.
 	Silent bool
 }
 
-// Middleware limits a handler. A request that is denied is answered with 429, Retry-After in whole seconds, rounded up, and a small problem in
-// JSON; one that the policy denies because the store gave no answer with 503; one that costs more than the bucket holds with 413.
-// Others are told what is left by the fields RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers has them. Middleware panics if
-// there is no limiter, which no program gets past its first start.
+// Middleware limits an HTTP handler. It responds to a request that is not granted with
 //
-// It can stand outside of a throttle's middleware, such as httpthrottle's, or inside: the ResponseWriters around it that have a method
-// Tell(error) are told why a request is refused, so that a 429 is not taken for a lack of capacity. Outside is cheaper.
+//   - 429 Too Many Requests if the request is denied. Retry-After is in seconds, rounded up;
+//   - 503 Service Unavailable if the store gave no answer and Config.OnFailure denies the request;
+//   - 413 Content Too Large if the cost is more than the capacity of the bucket.
+//
+// The body is a short problem in JSON. If the store answered, responses have the fields RateLimit and
+// RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
+//
+// Middleware panics if l is nil or did not come from [New]. The returned function panics if its handler
+// is nil.
+//
+// It may be outside or inside a throttle's middleware, such as httpthrottle's; outside is faster. Each
+// enclosing ResponseWriter with a method Tell(error) gets the error of a denied request, so that a
+// throttle does not count the 429 as a rejection by the backend.
 func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler {
-	if !l.made() {
+	if !l.valid() {
 		panic("bucket: Middleware needs a Limiter")
 	}
 	return func(next http.Handler) http.Handler {
@@ -44,11 +52,11 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 				cost = c.Cost(r)
 			}
 			d, err := l.DecideN(r.Context(), key, cost)
-			if !c.Silent && err == nil && d.Source != SourcePolicy { // which does not know what is left
-				l.tell(w.Header(), key, d)
+			if !c.Silent && err == nil && d.Source != SourcePolicy { // a policy does not know the remaining tokens
+				l.addRateLimit(w.Header(), key, d)
 			}
 			switch {
-			case errors.Is(r.Context().Err(), context.Canceled): // nobody reads an answer
+			case errors.Is(r.Context().Err(), context.Canceled): // the client is gone
 			case err == nil && d.Allowed:
 				next.ServeHTTP(w, r)
 			case err == nil:
@@ -65,8 +73,8 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 	}
 }
 
-// tell adds the RateLimit fields to those of other limits: so many tokens in so many seconds.
-func (l *Limiter) tell(h http.Header, key string, d Decision) {
+// addRateLimit adds the RateLimit fields. Other limiters may have added theirs before.
+func (l *Limiter) addRateLimit(h http.Header, key string, d Decision) {
 	name, limit := fieldString(l.config.Name), l.limitOf(key)
 	window := limit.Period
 	if limit.Algorithm == Continuous {
@@ -76,12 +84,12 @@ func (l *Limiter) tell(h http.Header, key string, d Decision) {
 	h.Add("RateLimit", name+";r="+fieldInteger(d.Remaining)+";t="+fieldInteger(wholeSeconds(d.ResetAfter)))
 }
 
-// highestInteger is that of structured fields.
-const highestInteger = 999_999_999_999_999
+// maxInteger is the largest integer of structured fields (RFC 9651).
+const maxInteger = 999_999_999_999_999
 
-func fieldInteger(n int64) string { return strconv.FormatInt(min(n, highestInteger), 10) }
+func fieldInteger(n int64) string { return strconv.FormatInt(min(n, maxInteger), 10) }
 
-// fieldString writes a string as structured fields have it, which know printable ASCII only.
+// fieldString returns a string of structured fields. It replaces all but printable ASCII by "_".
 func fieldString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -100,12 +108,12 @@ func fieldString(s string) string {
 	return b.String()
 }
 
-// wholeSeconds rounds up, so that who comes back after them does not come too early.
+// wholeSeconds rounds up, so that a client does not retry too early.
 func wholeSeconds(d time.Duration) int64 {
 	return int64((max(0, d) + time.Second - 1) / time.Second)
 }
 
-// explain tells those who watch the answer from outside what it means. They have put their writers around w, one around another.
+// explain reports the error of a denied request to all enclosing ResponseWriters with a method Tell.
 func explain(w http.ResponseWriter, err error) {
 	for {
 		if t, ok := w.(interface{ Tell(err error) }); ok {
@@ -119,7 +127,7 @@ func explain(w http.ResponseWriter, err error) {
 	}
 }
 
-// refuse answers a request that is not served.
+// refuse responds to a request that is not granted.
 func refuse(w http.ResponseWriter, r *http.Request, status int, retryAfter time.Duration) {
 	h := w.Header()
 	if retryAfter > 0 {

@@ -107,7 +107,7 @@ func TestKeysOfStrangersAreForgotten(t *testing.T) {
 		slow, fixed := Every(time.Hour), Limit{Capacity: 1, Refill: 1, Period: time.Hour, Algorithm: Fixed}
 		take("slow", slow)
 		take("fixed", fixed)
-		const seconds, each, most = 15, 1000, memoryParts * fewBuckets
+		const seconds, each, most = 15, 1000, memoryShards * minSweep
 		for second := range seconds {
 			for i := range each {
 				take(fmt.Sprint(second, "/", i), Every(time.Second))
@@ -115,8 +115,8 @@ func TestKeysOfStrangersAreForgotten(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		got := 0
-		for i := range s.parts {
-			got += len(s.parts[i].levels)
+		for i := range s.shards {
+			got += len(s.shards[i].buckets)
 		}
 		if got > most+2*each {
 			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)

@@ -2,43 +2,43 @@ package bucket
 
 import "github.com/spillway-go/spillway/throttle/internal/window"
 
-// The columns of the tally that requests are counted in. Tokens are counted where nothing is remembered.
+// Columns of Limiter.totals. They count requests, except for moreTokens.
 const (
 	granted      = window.Accepted
 	failedOpen   = window.Accepted + 1
 	denied       = window.Shed
 	failedClosed = window.Shed + 1
-	moreTokens   = window.Free // granted to requests for several: the first of each is the request's
+	moreTokens   = window.Free // tokens granted beyond the first of each request
 )
 
-// Stats is what a limiter has done since it was made.
+// Stats are the counters of a limiter since it was created, and its current state.
 type Stats struct {
 	Name         string
-	Granted      uint64 // requests
-	Denied       uint64
-	FailedOpen   uint64 // granted by Config.OnFailure, because the store gave no answer
-	FailedClosed uint64 // denied by it
-	Tokens       uint64 // granted
-	Waiting      int    // requests in Wait
-	Asking       int    // other requests that wait for the answer of a store
+	Granted      uint64 // requests granted, without FailedOpen
+	Denied       uint64 // requests denied, without FailedClosed
+	FailedOpen   uint64 // requests granted by Config.OnFailure, because the store gave no answer
+	FailedClosed uint64 // requests denied by Config.OnFailure
+	Tokens       uint64 // tokens granted
+	Waiting      int    // requests in Wait now
+	Asking       int    // other requests that wait for the store now
 	OnFailure    FailurePolicy
-	Limit        Limit  // of keys that have no other
-	HookPanics   uint64 // panics that nobody else is told of: see Hooks, and Config.LimitFor
+	Limit        Limit  // of keys for which Config.LimitFor has no other
+	HookPanics   uint64 // panics of hooks and Config.LimitFor that did not propagate to a caller
 }
 
-// Stats returns what the limiter has done.
+// Stats returns the counters and the current state. A nil or zero Limiter returns the zero Stats.
 func (l *Limiter) Stats() Stats {
-	if !l.made() {
+	if !l.valid() {
 		return Stats{}
 	}
-	waiting, asking := l.waiting.Load(), l.asking.Load() // before what becomes of them
-	more := l.tally.Total(0, moreTokens)
+	waiting, asking := l.waiting.Load(), l.asking.Load() // before the counters of their outcomes
+	more := l.totals.Total(0, moreTokens)
 	s := Stats{
 		Name:         l.config.Name,
-		Granted:      l.tally.Total(0, granted),
-		Denied:       l.tally.Total(0, denied),
-		FailedOpen:   l.tally.Total(0, failedOpen),
-		FailedClosed: l.tally.Total(0, failedClosed),
+		Granted:      l.totals.Total(0, granted),
+		Denied:       l.totals.Total(0, denied),
+		FailedOpen:   l.totals.Total(0, failedOpen),
+		FailedClosed: l.totals.Total(0, failedClosed),
 		Waiting:      int(waiting),
 		Asking:       int(asking),
 		OnFailure:    l.config.OnFailure,
@@ -49,9 +49,9 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// count counts one request, and what it was granted.
+// count counts one request and the n tokens that it was granted.
 func (l *Limiter) count(column int, n int64) {
-	row := l.tally.Row(l.tally.Pick(), 0)
+	row := l.totals.Row(l.totals.Pick(), 0)
 	row[column].Add(1)
 	if n > 1 {
 		row[moreTokens].Add(uint64(n - 1))

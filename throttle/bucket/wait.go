@@ -6,18 +6,26 @@ import (
 	"time"
 )
 
-// Wait takes n tokens as soon as they are there and those who have waited longer have theirs. It returns a *[DeniedError] if ctx has a deadline
-// before which they cannot be there, as soon as that is known, and the error of ctx if that ends. While the store gives no answer and
-// [LocalShare] decides it is known a second before at most, because the store may be back. Tokens that are granted when ctx ends
-// are given back. Those who ask without waiting do not stand in the line: if they always take what has come back, who waits for several
-// tokens waits for ever.
+// Wait takes n tokens as soon as they are available. Calls of one key are served in order of arrival.
+// It returns
+//
+//   - a *[DeniedError] if ctx has a deadline and the tokens cannot be available before it. Wait
+//     returns at once if that is known. It is known at most a second ahead while the store gives no
+//     answer and [LocalShare] decides, because the store may answer again;
+//   - the error of ctx if ctx ends;
+//   - [ErrClosed] if the limiter is or becomes closed.
+//
+// Tokens granted at the moment when ctx ends are given back.
+//
+// Requests that do not wait, such as Take, are not queued. If they always take each refilled token, a
+// Wait for several tokens never ends.
 func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
-	ctx, err := l.sound(ctx)
+	ctx, err := l.checkArgs(ctx)
 	if err != nil {
 		return err
 	}
 	limit := l.limitOf(key)
-	if err := acceptable(limit, n); err != nil || n == 0 {
+	if err := checkTokens(limit, n); err != nil || n == 0 {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -28,66 +36,81 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 		return ErrClosed
 	default:
 	}
-	if l.memory != nil && l.lines.nobody(key) {
+	if l.memory != nil && l.queues.empty(key) {
 		var d Decision
 		if l.memory.take(key, limit, n, n, &d); d.Allowed {
 			l.count(granted, n)
 			return nil
 		}
 	}
-	begun := time.Now()
+	start := time.Now()
 	l.waiting.Add(1)
-	defer l.waiting.Add(-1) // after it was counted: whoever sees nobody wait sees what became of all
-	s := l.stand(ctx, key, limit, n)
-	l.noteWait(ctx, key, n, time.Since(begun), s)
-	if p := (*limitPanicError)(nil); errors.As(s.err, &p) {
+	defer l.waiting.Add(-1) // after the counters: if Stats shows no waiters, it shows all their outcomes
+	r := l.waitInQueue(ctx, key, limit, n)
+	l.recordWait(ctx, key, n, time.Since(start), r)
+	if p := (*limitPanicError)(nil); errors.As(r.err, &p) {
 		panic(p.value)
 	}
-	return s.err
+	return r.err
 }
 
-// stand stands in line.
-func (l *Limiter) stand(ctx context.Context, key string, limit *Limit, n int64) service {
-	w := &waiter{n: n, served: make(chan service, 1)}
-	w.deadline, w.hurried = ctx.Deadline()
-	l.queueUp(key, limit, w)
+// waiter is a call of Wait in a queue.
+type waiter struct {
+	n           int64
+	deadline    time.Time
+	hasDeadline bool
+	result      chan waitResult // buffered
+	left        bool            // the call has returned, or was denied
+}
+
+// waitResult is the result of a waiter.
+type waitResult struct {
+	source Source
+	err    error
+}
+
+// waitInQueue waits in the queue of a key.
+func (l *Limiter) waitInQueue(ctx context.Context, key string, limit *Limit, n int64) waitResult {
+	w := &waiter{n: n, result: make(chan waitResult, 1)}
+	w.deadline, w.hasDeadline = ctx.Deadline()
+	l.enqueue(key, limit, w)
 	select {
-	case s := <-w.served:
-		return s
+	case r := <-w.result:
+		return r
 	case <-ctx.Done():
-		l.leave(key, w)
-		return service{err: ctx.Err()}
+		l.leaveQueue(key, w)
+		return waitResult{err: ctx.Err()}
 	case <-l.closed:
-		l.leave(key, w)
-		return service{err: ErrClosed}
+		l.leaveQueue(key, w)
+		return waitResult{err: ErrClosed}
 	}
 }
 
-// leave takes somebody out of the line. What was granted to him at that moment is given back.
-func (l *Limiter) leave(key string, w *waiter) {
-	l.lines.leave(key, w)
+// leaveQueue removes a waiter from its queue. Tokens that were granted meanwhile are given back.
+func (l *Limiter) leaveQueue(key string, w *waiter) {
+	l.queues.leave(key, w)
 	select {
-	case s := <-w.served:
-		if s.err == nil && s.source == SourceStore {
+	case r := <-w.result:
+		if r.err == nil && r.source == SourceStore {
 			l.giveBack(context.Background(), key, w.n)
 		}
 	default:
 	}
 }
 
-// noteWait counts a wait, and tells of it.
-func (l *Limiter) noteWait(ctx context.Context, key string, n int64, waited time.Duration, s service) {
-	d := Decision{Allowed: s.err == nil, Source: s.source}
+// recordWait counts a wait and calls its hooks.
+func (l *Limiter) recordWait(ctx context.Context, key string, n int64, waited time.Duration, r waitResult) {
+	d := Decision{Allowed: r.err == nil, Source: r.source}
 	if d.Allowed {
 		d.Granted = n
 	}
-	if denied := (*DeniedError)(nil); errors.As(s.err, &denied) {
+	if denied := (*DeniedError)(nil); errors.As(r.err, &denied) {
 		d.RetryAfter = denied.RetryAfter
-		l.note(ctx, key, n, &d, nil)
+		l.record(ctx, key, n, &d, nil)
 	} else {
-		l.note(ctx, key, n, &d, s.err)
+		l.record(ctx, key, n, &d, r.err)
 	}
 	if h := l.config.Hooks.Waited; h != nil {
-		h(ctx, WaitEvent{Limiter: l, Key: key, Tokens: n, Duration: waited, Err: s.err})
+		h(ctx, WaitEvent{Limiter: l, Key: key, Tokens: n, Duration: waited, Err: r.err})
 	}
 }

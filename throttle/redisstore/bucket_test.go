@@ -123,8 +123,8 @@ func TestBucketImpossibleRequests(t *testing.T) {
 	}
 }
 
-// TestABucketIsPromptIfItsClientHeedsContexts which a client does not by default.
-func TestABucketIsPromptIfItsClientHeedsContexts(t *testing.T) {
+// TestABucketIsCancelableIfItsClientHeedsContexts which a client does not by default.
+func TestABucketIsCancelableIfItsClientHeedsContexts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client redis.UniversalClient
 		want   bool

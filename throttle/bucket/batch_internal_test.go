@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// elsewhere is a store in memory that a limiter takes for one that is not.
+// elsewhere is a store in memory that a limiter treats as remote.
 type elsewhere struct{ *MemoryStore }
 
-func (elsewhere) Prompt() bool { return true }
+func (elsewhere) Cancelable() bool { return true }
 
 // TestKeysThatAreAskedForOnceAreForgotten by all that knows of keys, but for the store: with a lease as soon as it ends.
 func TestKeysThatAreAskedForOnceAreForgotten(t *testing.T) {
@@ -31,8 +31,8 @@ func TestKeysThatAreAskedForOnceAreForgotten(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(maxLeaseFor)
 			synctest.Wait()
-			if routes, lines := len(l.flights.routes), len(l.lines.line); routes != 0 || lines != 0 {
-				t.Errorf("lease %d: got %d routes and %d lines want none", lease, routes, lines)
+			if keys, queues := len(l.batcher.keys), len(l.queues.byKey); keys != 0 || queues != 0 {
+				t.Errorf("lease %d: got %d keys and %d queues want none", lease, keys, queues)
 			}
 			_ = l.Close()
 		}

@@ -216,16 +216,16 @@ func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
 	}
 }
 
-// prompt is a store that heeds contexts, and says so.
-type prompt struct{ *remote }
+// cancelable is a store that returns as soon as its context ends.
+type cancelable struct{ *remote }
 
-func (prompt) Prompt() bool { return true }
+func (cancelable) Cancelable() bool { return true }
 
-// TestAPromptStoreIsAskedByWhoeverAsks and may panic all the same.
-func TestAPromptStoreIsAskedByWhoeverAsks(t *testing.T) {
+// TestCancelableStoreIsCalledOnTheGoroutineOfTheCaller. It may panic.
+func TestCancelableStoreIsCalledOnTheGoroutineOfTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
-		l := limiter(t, bucket.Config{Store: prompt{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
+		l := limiter(t, bucket.Config{Store: cancelable{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
 		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}

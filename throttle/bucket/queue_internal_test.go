@@ -29,16 +29,16 @@ func TestTheEarliestTime(t *testing.T) {
 		"the sum is":      {wide, refill.MaxPeriod, 4 + 291, math.MaxInt64},
 		"nearly too much": {wide, 0, 10 + 291, 291 * refill.MaxPeriod},
 	} {
-		q := line{enough: 4}
+		q := queue{enough: 4}
 		if c.next > 0 {
-			q.next = now.Add(c.next)
+			q.tokenAt = now.Add(c.next)
 		}
-		if got := q.earliest(&c.limit, c.ahead, now); got != c.want {
+		if got := q.minWait(&c.limit, c.ahead, now); got != c.want {
 			t.Errorf("%s: got %v want %v", name, got, c.want)
 		}
 	}
 	for _, c := range [][3]int64{{1, 2, 3}, {math.MaxInt64, 0, math.MaxInt64}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64}} {
-		if got := addUp(c[0], c[1]); got != c[2] {
+		if got := addCapped(c[0], c[1]); got != c[2] {
 			t.Errorf("%d and %d: got %d want %d", c[0], c[1], got, c[2])
 		}
 	}

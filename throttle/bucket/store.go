@@ -1,0 +1,185 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
+)
+
+// isFailure reports whether an error of the store is a failure. The guard of the store calls it.
+func isFailure(err error) bool { return err != nil }
+
+// isCancelable reports whether a store can be called on the caller's goroutine.
+func isCancelable(s store.Store) bool {
+	c, ok := s.(store.Cancelable)
+	return ok && c.Cancelable()
+}
+
+// storeRequest is a request to the store, on behalf of one or more requests to the limiter.
+type storeRequest struct {
+	store.Request
+	requests   int   // number of requests that wait for the answer
+	ahead      int64 // tokens in Max that are fetched ahead; a policy does not grant them
+	background bool  // the call runs on a goroutine of the limiter
+}
+
+// callStore calls the store. If the store gives no answer in time, Config.OnFailure decides.
+func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, error) {
+	r := q.Request
+	if l.memory != nil {
+		return l.memory.Take(ctx, r)
+	}
+	if err := ctx.Err(); err != nil {
+		return Decision{Limit: r.Limit.Capacity}, err
+	}
+	start := time.Now()
+	d, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, r) },
+		func(late Decision) { l.giveBack(context.Background(), r.Key, late.Granted) })
+	if h := l.config.Hooks.Asked; h != nil && !errors.Is(err, remote.ErrResting) {
+		l.callAsked(ctx, &q, d.Granted, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
+	}
+	switch {
+	case err == nil:
+		return d, nil
+	case ctx.Err() != nil:
+		return Decision{Limit: r.Limit.Capacity}, ctx.Err()
+	}
+	return l.applyPolicy(ctx, r, q.ahead, err)
+}
+
+// takeChecked calls Store.Take and checks the decision. A denial without RetryAfter would make callers
+// retry at once, without end.
+func (l *Limiter) takeChecked(ctx context.Context, r store.Request) (Decision, error) {
+	d, err := l.config.Store.Take(ctx, r)
+	if err == nil && !isValid(&d, r.Min, r.Max) {
+		return Decision{}, fmt.Errorf("invalid decision on a request for %d to %d tokens: %+v", r.Min, r.Max, d)
+	}
+	return d, err
+}
+
+// isValid reports whether a decision fits a request for atLeast to atMost tokens.
+func isValid(d *Decision, atLeast, atMost int64) bool {
+	if !d.Allowed {
+		return d.Granted == 0 && d.RetryAfter > 0
+	}
+	return d.Granted >= atLeast && d.Granted <= atMost
+}
+
+// callAsked calls Hooks.Asked. If the hook panics on a goroutine of the limiter, where other callers
+// wait, the panic is counted. Otherwise it propagates, and the granted tokens are given back.
+func (l *Limiter) callAsked(ctx context.Context, q *storeRequest, granted int64, e StoreEvent) {
+	returned := false
+	defer func() {
+		switch {
+		case returned:
+		case q.background && recover() != nil:
+			l.panics.Add(1)
+		case e.Err == nil:
+			l.giveBack(context.Background(), q.Key, granted)
+		}
+	}()
+	l.config.Hooks.Asked(ctx, e)
+	returned = true
+}
+
+// applyPolicy decides a request after the store has failed with an error.
+func (l *Limiter) applyPolicy(ctx context.Context, r store.Request, ahead int64, err error) (Decision, error) {
+	r.Max -= ahead
+	switch l.config.OnFailure {
+	case FailClosed:
+		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
+	case LocalShare:
+		r.Limit = shareOf(r.Limit, l.config.Replicas)
+		if r.Min > r.Limit.Capacity {
+			err = fmt.Errorf("%d tokens exceed the local share of %d: %w", r.Min, r.Limit.Capacity, err)
+			return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
+		}
+		d, err := l.share.Take(ctx, r)
+		d.Source = SourcePolicy
+		return d, err
+	}
+	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
+}
+
+// shareOf returns the limit of one of n processes that share it: at least one token of capacity, and
+// one token per longest period.
+func shareOf(l Limit, n int) Limit {
+	l.Capacity = max(1, l.Capacity/int64(n))
+	if l.Algorithm == Continuous {
+		interval := l.Interval()
+		l.Refill, l.Period = 1, refill.MaxPeriod
+		if interval <= refill.MaxPeriod/time.Duration(n) {
+			l.Period = max(refill.MinPeriod, interval*time.Duration(n))
+		}
+	}
+	return l.WithDefaults()
+}
+
+// Return gives back n tokens that were not used. It makes one attempt. A [Fixed] bucket gets them in
+// its current period, even if they were taken in an earlier one.
+func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
+	ctx, err := l.checkArgs(ctx)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return fmt.Errorf("%w: %d", ErrNegative, n)
+	}
+	return l.returnTo(ctx, key, *l.limitOf(key), n)
+}
+
+// returnTo gives tokens back to a bucket of a limit.
+func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64) error {
+	defer l.queues.recheck(key)
+	if l.memory != nil {
+		return l.memory.Return(ctx, key, limit, n)
+	}
+	return l.updateStore(ctx, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
+}
+
+// Reset fills the bucket of a key. With a remote store it fills the bucket for all processes, and this
+// process's bucket for [LocalShare]. It does not drop tokens that were fetched ahead.
+func (l *Limiter) Reset(ctx context.Context, key string) error {
+	ctx, err := l.checkArgs(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.queues.recheck(key)
+	if l.memory != nil {
+		return l.memory.Reset(ctx, key)
+	}
+	if err := l.share.Reset(ctx, key); err != nil {
+		return err
+	}
+	err = l.updateStore(ctx, func(ctx context.Context) error { return l.config.Store.Reset(ctx, key) })
+	l.batcher.forgetDenial(key)
+	return err
+}
+
+// updateStore calls a method of the store for which no policy can stand in.
+func (l *Limiter) updateStore(ctx context.Context, update func(context.Context) error) error {
+	_, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (struct{}, error) { return struct{}{}, update(ctx) }, nil)
+	if err != nil && ctx.Err() == nil {
+		return &storeError{err}
+	}
+	return err
+}
+
+// giveBack returns tokens that no caller uses. It has no caller to panic in, so that a panic of LimitFor
+// is only counted.
+func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
+	if n <= 0 {
+		return
+	}
+	limit, err := l.recoverLimitOf(key)
+	if err != nil {
+		l.panics.Add(1)
+		return
+	}
+	_ = l.returnTo(ctx, key, *limit, n)
+}

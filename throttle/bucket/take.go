@@ -1,0 +1,203 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// Decision is the answer to a request for tokens: see [store.Decision]. Its fields are:
+//
+//	Allowed    bool          // the request was granted
+//	Granted    int64         // tokens granted; 0 if Allowed is false
+//	Remaining  int64         // tokens left
+//	Limit      int64         // capacity of the bucket
+//	RetryAfter time.Duration // time until the denied tokens are available, if no other caller takes them
+//	ResetAfter time.Duration // time until the bucket is full, if no more tokens are taken
+//	Source     Source        // where the decision was made
+type Decision = store.Decision
+
+// Source is where a [Decision] was made.
+type Source = store.Source
+
+const (
+	// SourceStore is a decision of the store.
+	SourceStore Source = store.SourceStore
+	// SourcePolicy is a decision of Config.OnFailure, because the store gave no answer.
+	SourcePolicy Source = store.SourcePolicy
+	// SourceLease is a decision from tokens that were fetched before: see Config.Lease.
+	SourceLease Source = store.SourceLease
+)
+
+// Allow takes one token and reports whether it was granted. It returns false for a denial and for
+// every error:
+//
+//   - ctx has ended;
+//   - the limiter did not come from [New];
+//   - the store gave no answer, and Config.OnFailure denies the request.
+//
+// If the store gives no answer and Config.OnFailure is [FailOpen], it returns true. To get the error
+// use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
+func (l *Limiter) Allow(ctx context.Context, key string) bool {
+	var d Decision
+	return l.takeAll(ctx, key, 1, &d) == nil && d.Allowed
+}
+
+// Take takes n tokens or none. It returns nil only if they were granted. Otherwise it returns
+//
+//   - a *[DeniedError] if fewer than n tokens are available;
+//   - an error that is [ErrStore] if the store gave no answer and Config.OnFailure denies the request;
+//   - an error for an invalid request, such as [ErrExceedsCapacity];
+//   - the error of ctx.
+func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
+	var d Decision
+	if err := l.takeAll(ctx, key, n, &d); err != nil || d.Allowed {
+		return err
+	}
+	return &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
+}
+
+// Decide takes one token if one is available, and returns the decision. A denial is not an error:
+// check [Decision].Allowed. To get a denial as an error, use [Limiter.Take].
+func (l *Limiter) Decide(ctx context.Context, key string) (d Decision, err error) {
+	err = l.takeAll(ctx, key, 1, &d)
+	return d, err
+}
+
+// DecideN takes n tokens or none, and returns the decision. A denial is not an error, as with
+// [Limiter.Decide].
+func (l *Limiter) DecideN(ctx context.Context, key string, n int64) (d Decision, err error) {
+	err = l.takeAll(ctx, key, n, &d)
+	return d, err
+}
+
+// DecideAtMost takes 1 to n tokens, as many as are available, and returns the decision. A denial is
+// not an error, as with [Limiter.Decide].
+func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
+	if ctx, err = l.checkArgs(ctx); err != nil {
+		return d, err
+	}
+	limit := l.limitOf(key)
+	if n < 0 {
+		return Decision{Limit: limit.Capacity}, checkTokens(limit, n)
+	}
+	err = l.take(ctx, key, limit, min(n, 1), min(n, limit.Capacity), &d)
+	return d, err
+}
+
+// Peek takes no tokens. Remaining of the decision is the number of tokens that are available.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	return l.DecideN(ctx, key, 0)
+}
+
+// checkTokens returns an error if n tokens can never be granted.
+func checkTokens(limit *Limit, n int64) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("%w: %d", ErrNegative, n)
+	case n > limit.Capacity:
+		return fmt.Errorf("%w: %d requested, capacity %d", ErrExceedsCapacity, n, limit.Capacity)
+	}
+	return nil
+}
+
+// takeAll takes n tokens or none. The decision is written in place, because copying it at each return
+// takes longer than the arithmetic.
+func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision) (err error) {
+	if ctx, err = l.checkArgs(ctx); err != nil {
+		return err
+	}
+	limit := l.limitOf(key)
+	if uint64(n) > uint64(limit.Capacity) {
+		d.Limit = limit.Capacity
+		return checkTokens(limit, n)
+	}
+	if n == 1 && l.memory == nil && !l.config.OneByOne {
+		l.asking.Add(1)
+		defer l.asking.Add(-1)
+		*d, err = l.batcher.take(ctx, l, key, limit)
+		l.record(ctx, key, 1, d, err)
+		return err
+	}
+	return l.take(ctx, key, limit, n, n, d)
+}
+
+// take takes atLeast to atMost tokens or none, counts the request, and calls its hooks.
+func (l *Limiter) take(ctx context.Context, key string, limit *Limit, atLeast, atMost int64, d *Decision) (err error) {
+	if l.memory == nil {
+		l.asking.Add(1)
+		defer l.asking.Add(-1)
+		*d, err = l.callStore(ctx, storeRequest{Request: store.Request{Key: key, Limit: *limit, Min: atLeast, Max: atMost}, requests: 1})
+		if atMost > 0 {
+			l.record(ctx, key, atMost, d, err)
+		}
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		d.Limit = limit.Capacity
+		return err
+	}
+	l.memory.take(key, limit, atLeast, atMost, d)
+	if d.Granted > 0 {
+		l.count(granted, d.Granted)
+	} else if atMost > 0 {
+		l.record(ctx, key, atMost, d, nil)
+	}
+	return nil
+}
+
+// record counts one request, and calls Hooks.Denied if it was denied.
+func (l *Limiter) record(ctx context.Context, key string, n int64, d *Decision, err error) {
+	switch {
+	case err != nil && !errors.Is(err, ErrStore):
+		return
+	case err != nil:
+		l.count(failedClosed, 0)
+	case d.Allowed && d.Source == SourcePolicy:
+		l.count(failedOpen, d.Granted)
+		return
+	case d.Allowed:
+		l.count(granted, d.Granted)
+		return
+	case d.Source == SourcePolicy:
+		l.count(failedClosed, 0)
+	default:
+		l.count(denied, 0)
+	}
+	if h := l.config.Hooks.Denied; h != nil {
+		h(ctx, DenialEvent{Limiter: l, Key: key, Tokens: n, RetryAfter: d.RetryAfter, Source: d.Source, Err: err})
+	}
+}
+
+// TokenRequester takes tokens of one bucket. See [Limiter.Requester] and [Guard].
+type TokenRequester interface {
+	// RequestToken takes one token. It returns the errors of [Limiter.Take].
+	RequestToken(ctx context.Context) error
+}
+
+// Requester returns a TokenRequester for the bucket of a key.
+func (l *Limiter) Requester(key string) TokenRequester { return requester{l, key} }
+
+type requester struct {
+	limiter *Limiter
+	key     string
+}
+
+// RequestToken implements [TokenRequester].
+func (r requester) RequestToken(ctx context.Context) error {
+	return r.limiter.Take(ctx, r.key, 1)
+}
+
+// Guard returns a function that takes a token and then calls f with the context of its caller. If no
+// token is granted, it returns the error of RequestToken and does not call f.
+func Guard[T any](r TokenRequester, f func(context.Context) (T, error)) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		if err := r.RequestToken(ctx); err != nil {
+			var none T
+			return none, err
+		}
+		return f(ctx)
+	}
+}
