@@ -37,7 +37,7 @@ func breakerAtStart() scrape {
 	}
 	want[decided("admitted", "closed")], want[decided("admitted", "half_open")] = 0, 0
 	for _, failure := range []string{
-		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook",
+		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook", "not_running",
 	} {
 		want[wentWrong(failure)] = 0
 	}

@@ -32,7 +32,7 @@ func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 // metrics have keys.
 func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 	span := trace.SpanFromContext(ctx)
-	if e.DryRun || !span.IsRecording() || tel.ended.Load() {
+	if e.Shadow || !span.IsRecording() || tel.ended.Load() {
 		return
 	}
 	kv := []attribute.KeyValue{
@@ -77,7 +77,7 @@ type breakerSum struct {
 	// Counters of open and closed managers.
 	calls    [breaker.NumStates]breaker.CallStats
 	changes  [breaker.NumStates]uint64
-	failures [breaker.NumFailures]uint64
+	failures breaker.ErrorCounts
 
 	// The present state of open managers.
 	circuits     [breaker.NumStates]int
@@ -99,9 +99,7 @@ func (s breakerSum) add(m *breakerSnapshot, open bool) breakerSum {
 		s.calls[state].ShadowShed += m.Calls[state].ShadowShed
 		s.changes[state] += m.Changes[state]
 	}
-	for f := range s.failures {
-		s.failures[f] += m.Failures[f]
-	}
+	s.failures = s.failures.Plus(m.Errors)
 	if !open {
 		return s
 	}
@@ -126,7 +124,7 @@ func worstCircuits(lists [][]breaker.Status, limit int) []breaker.Status {
 	all := slices.DeleteFunc(mergeCircuits(lists), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortFunc(all, func(a, b breaker.Status) int {
 		return cmp.Or(
-			cmp.Compare(b.State.Gravity(), a.State.Gravity()),
+			cmp.Compare(b.State.Severity(), a.State.Severity()),
 			b.ChangedAt.Compare(a.ChangedAt),
 			strings.Compare(a.Key.Tenant, b.Key.Tenant),
 			strings.Compare(a.Key.ID, b.Key.ID),

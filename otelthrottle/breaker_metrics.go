@@ -55,7 +55,7 @@ type breakerAttributes struct {
 
 	source   []metric.ObserveOption
 	states   [breaker.NumStates][]metric.ObserveOption
-	failures [breaker.NumFailures][]metric.ObserveOption
+	failures [][]metric.ObserveOption // by breaker.Failure
 	admitted [breaker.NumStates][]metric.ObserveOption
 	shed     [breaker.NumStates][]metric.ObserveOption
 	shadow   [breaker.NumStates][]metric.ObserveOption
@@ -71,8 +71,8 @@ func newBreakerAttributes(name string, common []attribute.KeyValue) *breakerAttr
 		a.shed[i] = a.observeOptions(state, KeyDecision.String(DecisionShed))
 		a.shadow[i] = a.observeOptions(state, KeyDecision.String(DecisionShadowShed))
 	}
-	for i := range a.failures {
-		a.failures[i] = a.observeOptions(KeyBreakerFailure.String(breaker.Failure(i).String()))
+	for f := range (breaker.ErrorCounts{}).All() {
+		a.failures = append(a.failures, a.observeOptions(KeyBreakerFailure.String(f.String())))
 	}
 	return a
 }
@@ -101,7 +101,7 @@ func (r *breakerReport) report(sum *breakerSum) {
 		r.reportCalls(sum.calls[s].Shed, s != breaker.Closed || sum.failsClosed, a.shed[s])
 		r.reportCalls(sum.calls[s].ShadowShed, false, a.shadow[s])
 	}
-	for f, n := range sum.failures {
+	for f, n := range sum.failures.All() {
 		r.to.ObserveInt64(i.failures, int64(n), a.failures[f]...)
 	}
 	r.to.ObserveInt64(i.leader, int64(sum.leaders), a.source...)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -15,22 +16,22 @@ func TestRefusedCallsAreEventsOfTheCallersSpan(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		options []otelthrottle.Option
-		dryRun  bool
+		mode    throttle.Mode
 		want    []any // nil for no event
 	}{
-		{"by default", nil, false, name},
-		{"with detail", detailed(), false, append(name, "throttle.breaker.tenant", "acme", "throttle.breaker.key", "a")},
-		{"in DryRun", detailed(), true, nil},
-		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, false, nil},
+		{"by default", nil, throttle.ModeEnforce, name},
+		{"with detail", detailed(), throttle.ModeEnforce, append(name, "throttle.breaker.tenant", "acme", "throttle.breaker.key", "a")},
+		{"in shadow", detailed(), throttle.ModeShadow, nil},
+		{"without spans", []otelthrottle.Option{otelthrottle.WithoutSpans()}, throttle.ModeEnforce, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, setup{options: tt.options})
-			m := l.breaker(t, breaker.Config{DryRun: tt.dryRun})
+			m := l.breaker(t, breaker.Config{Mode: tt.mode})
 			a := breaker.Key{Tenant: "acme", ID: "a"}
 			disable(t, m, a)
 			ctx, request := l.request(t.Context())
 			admit(t, m, breaker.Key{ID: "b"})
-			if tt.dryRun {
+			if tt.mode == throttle.ModeShadow {
 				_ = m.CanExecute(ctx, a)
 			} else {
 				refuse(ctx, t, m, a)

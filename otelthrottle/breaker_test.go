@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
@@ -21,7 +22,7 @@ func untouched() snapshot {
 	for s := range breaker.State(breaker.NumStates) {
 		want[circuitsIn(s)], want[changesTo(s)] = 0, 0
 	}
-	for f := range breaker.Failure(breaker.NumFailures) {
+	for f := range (breaker.ErrorCounts{}).All() {
 		want[failed(f)] = 0
 	}
 	for _, s := range []breaker.State{breaker.Closed, breaker.HalfOpen} {
@@ -186,7 +187,7 @@ func (a *breakerAudit) hooks() breaker.Hooks {
 		Shed: func(ctx context.Context, e breaker.ShedEvent) {
 			*ctx.Value(fateKey{}).(*bool) = true
 			decision := "shed"
-			if e.DryRun {
+			if e.Shadow {
 				decision = "shadow_shed"
 			}
 			a.count(otelthrottle.MetricBreakerCalls, "throttle.breaker.name", e.Manager.Name(),
@@ -211,7 +212,7 @@ func TestPulledTotalsOfBreakersAreThePushedEvents(t *testing.T) {
 	shared := breaker.Config{Name: "a", Store: breaker.NewMemoryStore(), Poll: failing} // whoever leads polls
 	var managers []*breaker.Manager
 	for _, c := range []breaker.Config{
-		shared, shared, shared, {Name: "b", DryRun: true},
+		shared, shared, shared, {Name: "b", Mode: throttle.ModeShadow},
 	} {
 		c.Hooks = a.hooks()
 		managers = append(managers, l.breaker(t, c))

@@ -55,7 +55,7 @@
 //
 // # Metrics of breakers
 //
-// All have the attribute throttle.breaker.name. What can be is there from 0, for every state and kind of failure; calls that DryRun
+// All have the attribute throttle.breaker.name. What can be is there from 0, for every state and kind of failure; calls that ModeShadow
 // lets through (shadow_shed) begin with the first of them, and the age with the first reading of the store.
 //
 //	metric                         instrument       unit          further attributes
@@ -68,7 +68,7 @@
 //	throttle.breaker.failures      counter          {failure}     throttle.breaker.failure
 //
 //	throttle.breaker.state    closed, open, half_open, disabled: of transitions the state that was entered
-//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook: a breaker.Failure
+//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running: a breaker.Failure
 //
 // Every process of a fleet sees all its circuits, so ask for max by (throttle_breaker_name, throttle_breaker_state) of them, and for the
 // sum of the others: a transition is told by the one process that made it. A breaker whose store is in memory has a fleet of one in
@@ -202,7 +202,7 @@
 // number of names small: the SDK has a limit of 2000 sets of attributes per instrument, and adds up what is beyond as
 // otel.metric.overflow. A Group has one name, however many members.
 //
-// A breaker has 26 series, however many circuits, one more with FailClosed, and at most three in DryRun. [WithBreakerDetail] adds up to
+// A breaker has 27 series, however many circuits, one more with FailClosed, and at most three in ModeShadow. [WithBreakerDetail] adds up to
 // its limit in each process, and makes new ones whenever other circuits open: with a limit of 20 and ten processes 200 at a time,
 // and in a day ten for each circuit that came and went. Prometheus keeps them all.
 //

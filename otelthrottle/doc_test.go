@@ -88,7 +88,7 @@ func TestCommentTellsTheSchema(t *testing.T) {
 		string(otelthrottle.KeyBucketRetryAfter), string(otelthrottle.KeyBucketDuration),
 		otelthrottle.EventBackoffSlept, string(otelthrottle.KeyBackoffDuration), otelthrottle.DirectionUp + ", " + otelthrottle.DirectionDown,
 		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
-		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(breaker.NumFailures, breaker.StoreFailed),
+		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {
 			t.Errorf("package comment: got no %s", word)

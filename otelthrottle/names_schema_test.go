@@ -151,7 +151,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	if _, err := th.Admit(t.Context(), throttle.Medium); err != nil {
 		t.Fatalf("Admit: got error %v want nil", err)
 	}
-	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", DryRun: true})
+	dryRun := l.breaker(t, breaker.Config{Name: "webhooks", Mode: throttle.ModeShadow})
 	disable(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	admit(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	everyAnswer(t, l.limiter(t, bucket.Config{Store: &doubtfulStore{Store: bucket.NewMemoryStore(), fails: inTurn(nil, errPlain)}}))

@@ -28,11 +28,11 @@ type agent struct {
 func (d *dispatcher) newAgent(n int, hooks breaker.Hooks) (*agent, error) {
 	round := d.settings.round
 	m, err := breaker.New(breaker.Config{
-		Name:   breakerName,
-		Store:  d.storage.store,
-		Poll:   d.storage.poller.Poll,
-		Hooks:  hooks,
-		DryRun: d.settings.dryRun,
+		Name:  breakerName,
+		Store: d.storage.store,
+		Poll:  d.storage.poller.Poll,
+		Hooks: hooks,
+		Mode:  d.settings.mode,
 
 		// These times are short, so that there is something to see. The defaults suit a real
 		// dispatcher.
@@ -74,7 +74,7 @@ func (a *agent) run(ctx context.Context, d *dispatcher) {
 
 // deliver makes one delivery, if the circuit of the endpoint lets it through.
 func (a *agent) deliver(ctx context.Context, d *dispatcher, n int) {
-	err := a.circuits[n].Run(ctx, func(ctx context.Context) error {
+	err := a.circuits[n].Do(ctx, func(ctx context.Context) error {
 		e := d.endpoints[n]
 		err := e.post(ctx, d.settings.round)
 		if ctx.Err() != nil {

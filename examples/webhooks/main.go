@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/spillway-go/spillway/examples/internal/program"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 const usage = `Webhooks shows a circuit breaker that agents share, while endpoints stop answering and answer again.
@@ -37,7 +38,7 @@ for a wrong flag.
 type settings struct {
 	duration  time.Duration
 	endpoints int
-	dryRun    bool
+	mode      throttle.Mode
 	redis     string // empty: the circuits are where the deliveries are
 	postgres  string // empty: SQLite
 	metrics   string // empty: no server
@@ -64,7 +65,7 @@ func parse(args []string) (settings, error) {
 	flags := flag.NewFlagSet("webhooks", flag.ContinueOnError)
 	flags.Func("duration", "", program.Duration(&s.duration))
 	flags.Func("endpoints", "", program.Whole(&s.endpoints, 20, 400, "endpoints"))
-	flags.BoolVar(&s.dryRun, "dry-run", false, "")
+	dryRun := flags.Bool("dry-run", false, "")
 	flags.Func("redis", "", program.Address(&s.redis, "127.0.0.1:6379"))
 	flags.StringVar(&s.postgres, "postgres", "", "")
 	flags.Func("metrics", "", program.Address(&s.metrics, "127.0.0.1:9464"))
@@ -73,6 +74,9 @@ func parse(args []string) (settings, error) {
 	}
 	if _, err := pgx.ParseConfig(s.postgres); err != nil { // the error may have the password
 		return s, errors.New("-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database")
+	}
+	if *dryRun {
+		s.mode = throttle.ModeShadow
 	}
 	s.rate = 5 * s.endpoints
 	return s, nil

@@ -16,7 +16,7 @@ const (
 	breakerHandle  = "handle"
 	breakerRefusal = "lookup, open"
 	breakerMillion = "lookup, 1,000,000 keys at random, 2,000 open"
-	breakerRun     = "Circuit.Run"
+	breakerRun     = "Circuit.Do"
 )
 
 // breakers are decisions of a breaker, which nobody else's work is part of, and a call through one that counts how it ended.
@@ -29,7 +29,7 @@ func breakers() []*subject {
 		{name: breakerHandle, op: func() error { return handle.CanExecute(ctx) }, pair: true},
 		{name: breakerRefusal, op: func() error { return few.CanExecute(ctx, open) }, pair: true, good: isOpen},
 		{name: breakerMillion, op: millionLookups(), good: func(err error) bool { return err == nil || isOpen(err) }},
-		{name: breakerRun, op: func() error { return handle.Run(ctx, noop) }, pair: true},
+		{name: breakerRun, op: func() error { return handle.Do(ctx, noop) }, pair: true},
 	}
 }
 

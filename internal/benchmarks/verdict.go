@@ -50,7 +50,7 @@ func claims() []claim {
 		{"HTTP Middleware / (bare + an allowed call)", ourMiddleware, bareHandler, 0, 0, []part{{ourAdmit, 1}}},
 		{"gRPC client interceptor / (bare + an allowed call)", ourClient, bareInvoker, 0, 0, []part{{ourAllowed, 1}}},
 		{"gRPC server interceptor / (bare + an allowed call)", ourServer, bareUnary, 0, 0, []part{{ourAllowed, 1}}},
-		{"breaker Circuit.Run / gobreaker", breakerRun, peerGobreaker, 0, 0, nil},
+		{"breaker Circuit.Do / gobreaker", breakerRun, peerGobreaker, 0, 0, nil},
 		{"bucket granted / x/time rate", bucketGranted, peerRate, 0, 0, nil},
 		{"bucket denied / x/time rate, shed", bucketDenied, peerRateRefused, 0, 0, nil},
 		{"bucket granted, 1,024 keys / x/time rate, the same", bucketGrantedMany, peerRateMany, 0, 0, nil},

@@ -25,12 +25,12 @@ func TestCallsAllocateNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := 0
 		c := breaker.Config{BreakerTimeout: time.Second, Hooks: breaker.Hooks{Shed: func(context.Context, breaker.ShedEvent) { refused++ }}}
-		for _, dry := range []bool{false, true} {
-			c.DryRun = dry
+		for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow, throttle.ModeOff} {
+			c.Mode = mode
 			for _, f := range freeCalls(t, agent(t, c)) {
 				f.call()
 				if allocs := testing.AllocsPerRun(1000, f.call); allocs != 0 {
-					t.Errorf("%s, dry run %v: got %v allocations, want 0", f.name, dry, allocs)
+					t.Errorf("%s, mode %v: got %v allocations, want 0", f.name, mode, allocs)
 				}
 			}
 		}
@@ -46,7 +46,7 @@ func TestClassifyingAllocatesNothing(t *testing.T) {
 	c := agent(t, breaker.Config{Classify: none}).Circuit(breaker.Key{ID: "k"})
 	for _, err := range []error{errBoom, context.DeadlineExceeded, throttle.MarkRejected(errBoom)} {
 		failure := func(context.Context) error { return err }
-		if allocs := testing.AllocsPerRun(1000, func() { _ = c.Run(t.Context(), failure) }); allocs != 0 {
+		if allocs := testing.AllocsPerRun(1000, func() { _ = c.Do(t.Context(), failure) }); allocs != 0 {
 			t.Errorf("%v: got %v allocations, want 0", err, allocs)
 		}
 	}
@@ -61,12 +61,12 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 		keys[name] = breaker.Key{Tenant: "tenant", ID: name}
 	}
 	for range 10 {
-		_ = m.Circuit(keys["half-open"]).Run(ctx, failing)
+		_ = m.Circuit(keys["half-open"]).Do(ctx, failing)
 	}
 	sample(t, m)
 	time.Sleep(2 * time.Second) // it is half-open, and nobody asks for its probes
 	for range 10 {
-		_ = m.Circuit(keys["open"]).Run(ctx, failing)
+		_ = m.Circuit(keys["open"]).Do(ctx, failing)
 	}
 	sample(t, m)
 	for _, err := range []error{m.ForceClose(ctx, keys["closed"]), m.ForceOpen(ctx, keys["forced open"]), m.Disable(ctx, keys["disabled"])} {
@@ -80,8 +80,8 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 		all = append(all,
 			freeCall{name + ", CanExecute", func() { _ = m.CanExecute(ctx, k) }},
 			freeCall{name + ", handle", func() { _ = handle.CanExecute(ctx) }},
-			freeCall{name + ", Run", func() { _ = handle.Run(ctx, succeeding) }},
-			freeCall{name + ", failing Run", func() { _ = handle.Run(ctx, failing) }},
+			freeCall{name + ", Run", func() { _ = handle.Do(ctx, succeeding) }},
+			freeCall{name + ", failing Run", func() { _ = handle.Do(ctx, failing) }},
 			freeCall{name + ", Do", func() { _, _ = breaker.Do(ctx, handle, func(context.Context) (int, error) { return 7, nil }) }},
 			freeCall{name + ", Acquire and Done", func() {
 				if p, err := handle.Acquire(ctx); err == nil {

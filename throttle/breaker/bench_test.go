@@ -31,7 +31,7 @@ func BenchmarkLookup(b *testing.B) {
 				c := m.Circuit(keys[1023])
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = c.Run(ctx, func(context.Context) error { return nil })
+					_ = c.Do(ctx, func(context.Context) error { return nil })
 				}
 			})
 			b.Run("handle/parallel", func(b *testing.B) {

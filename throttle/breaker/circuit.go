@@ -20,8 +20,8 @@ func (m *Manager) Circuit(k Key) *Circuit {
 	return &Circuit{manager: m, key: k}
 }
 
-// made reports whether c is a circuit of a manager that came from New.
-func (c *Circuit) made() bool { return c != nil && c.manager.made() }
+// valid reports whether c is a circuit of a manager that came from New.
+func (c *Circuit) valid() bool { return c != nil && c.manager.valid() }
 
 // Key returns the circuit's key.
 func (c *Circuit) Key() Key {
@@ -33,7 +33,7 @@ func (c *Circuit) Key() Key {
 
 // Status is [Manager.Status] for this circuit.
 func (c *Circuit) Status() Status {
-	if !c.made() {
+	if !c.valid() {
 		return Status{Key: c.Key()}
 	}
 	return c.manager.Status(c.key)
@@ -51,7 +51,7 @@ func (c *Circuit) view() *view {
 
 // CanExecute is [Manager.CanExecute] for this circuit.
 func (c *Circuit) CanExecute(ctx context.Context) error {
-	if !c.made() {
+	if !c.valid() {
 		return errNil
 	}
 	v := c.view()
@@ -67,8 +67,8 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 // *[ShedError] if the circuit refuses, and then does not call fn; else what fn returns, with its mark if it has one, which a throttle around
 // it needs. If fn panics, the panic goes on up, and says nothing about the endpoint. A context that is already over returns its error
 // before anything is decided or counted; so does a nil fn. [Do] is for a function that returns a value.
-func (c *Circuit) Run(ctx context.Context, fn func(context.Context) error) error {
-	ctx, err := c.sound(ctx, fn != nil)
+func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error {
+	ctx, err := c.checkArgs(ctx, fn != nil)
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,13 @@ func (c *Circuit) Run(ctx context.Context, fn func(context.Context) error) error
 		return err
 	}
 	err = fn(ctx)
-	c.book(ctx, generation, err)
+	c.record(ctx, generation, err)
 	return err
 }
 
-// sound returns the context to go on with, or the error of a call that cannot be made.
-func (c *Circuit) sound(ctx context.Context, function bool) (context.Context, error) {
-	if !c.made() {
+// checkArgs returns the context to go on with, or the error of a call that cannot be made.
+func (c *Circuit) checkArgs(ctx context.Context, function bool) (context.Context, error) {
+	if !c.valid() {
 		return ctx, errNil
 	}
 	if !function {
@@ -93,21 +93,22 @@ func (c *Circuit) sound(ctx context.Context, function bool) (context.Context, er
 	return ctx, ctx.Err()
 }
 
-// book tells the manager's counter of a call that has ended.
-func (c *Circuit) book(ctx context.Context, generation uint64, err error) {
+// record tells the manager's counter of a call that has ended.
+func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
 	m := c.manager
 	if m.config.Counter == nil {
 		return
 	}
 	if failed, counts := m.result(ctx, c.view(), generation, err); counts {
 		m.config.Counter.addTo(c.slot(), failed)
+		m.wantRoundAfter(failed)
 	}
 }
 
 // Acquire asks leave for a call that the caller makes himself. It returns a permit, whose end should be told by [Permit.Done], or a
 // *[ShedError]. Unlike Run it does not look whether ctx is over already.
 func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
-	if !c.made() {
+	if !c.valid() {
 		return Permit{}, errNil
 	}
 	ctx = orBackground(ctx)

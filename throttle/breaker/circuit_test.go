@@ -15,9 +15,9 @@ func calls() map[string]func(context.Context, *breaker.Circuit, func(context.Con
 		"Run": func(ctx context.Context, c *breaker.Circuit, fn func(context.Context) error) (int, error) {
 			n := 0
 			if fn == nil {
-				return n, c.Run(ctx, nil)
+				return n, c.Do(ctx, nil)
 			}
-			return n, c.Run(ctx, func(ctx context.Context) error { n = 7; return fn(ctx) })
+			return n, c.Do(ctx, func(ctx context.Context) error { n = 7; return fn(ctx) })
 		},
 		"Do": func(ctx context.Context, c *breaker.Circuit, fn func(context.Context) error) (int, error) {
 			if fn == nil {

@@ -16,10 +16,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		want string // "" is none
 	}{
 		{"defaults", breaker.Config{Name: "x"}, ""},
-		{"name missing", breaker.Config{}, `Config.Name is "": want 1 to 255 bytes`},
+		{"name missing", breaker.Config{}, "Config.Name is missing: want 1 to 255 bytes"},
 		{"name long", breaker.Config{Name: strings.Repeat("x", 256)}, "Config.Name is"},
-		{"SampleRate negative", breaker.Config{SampleRate: -1}, "Config.SampleRate is -1ns: want 1ms to 720h0m0s"},
-		{"SampleRate short", breaker.Config{SampleRate: time.Millisecond - 1}, "Config.SampleRate is 999.999µs: want 1ms to 720h0m0s"},
+		{"SampleRate negative", breaker.Config{SampleRate: -1}, "Config.SampleRate is -1ns: want 1ms to 360h0m0s"},
+		{"SampleRate short", breaker.Config{SampleRate: time.Millisecond - 1}, "Config.SampleRate is 999.999µs: want 1ms to 360h0m0s"},
 		{"SampleRate shortest", breaker.Config{SampleRate: time.Millisecond}, ""},
 		{"SampleRate long", breaker.Config{SampleRate: 30*24*time.Hour + 1}, "Config.SampleRate is"},
 		{"window short", breaker.Config{SampleRate: time.Minute, ObservabilityWindow: 2*time.Minute - 1}, "Config.ObservabilityWindow is 1m59.999999999s: want 2m0s to"},
@@ -53,12 +53,18 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		{
 			"never disabled",
 			breaker.Config{ConsecutiveFailureThreshold: 3, SampleRate: time.Minute, ConsecutiveResetAfter: time.Minute},
-			"Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: else trips are forgotten",
+			"Config.ConsecutiveResetAfter is 1m0s: want more than SampleRate = 1m0s: otherwise trips are forgotten",
 		},
+		{"default too short for SampleRate", breaker.Config{ConsecutiveFailureThreshold: 3, BreakerTimeout: time.Second, SampleRate: time.Minute},
+			"Config.ConsecutiveFailureThreshold is 3: want a ConsecutiveResetAfter of more than SampleRate = 1m0s"},
+		{"FailureThreshold without SuccessThreshold", breaker.Config{FailureThreshold: 30}, "Config.FailureThreshold is 30: want more than 40, or a SuccessThreshold of more than 70"},
+		{"Refresh without MaxStale", breaker.Config{Refresh: time.Hour}, "Config.Refresh is 1h0m0s: want at most 30s, half of the default of MaxStale"},
+		{"SampleRate too long for the longest window", breaker.Config{SampleRate: 20 * 24 * time.Hour}, "Config.SampleRate is 480h0m0s: want"},
+		{"Mode", breaker.Config{Mode: 3}, "Config.Mode is 3: want ModeEnforce, ModeShadow or ModeOff"},
 		{"HalfOpenProbes", breaker.Config{HalfOpenProbes: -1}, "Config.HalfOpenProbes is -1: want 1 to 1e6"},
 		{"HalfOpenMax", breaker.Config{HalfOpenMax: time.Second}, "Config.HalfOpenMax is 1s: want 5s to 1m0s, SampleRate to ObservabilityWindow"},
 		{"MinReporters", breaker.Config{MinReporters: -1}, "Config.MinReporters is -1"},
-		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter remembers 1h0m0s: want ObservabilityWindow, which is 1m0s"},
+		{"counter of another window", breaker.Config{Counter: breaker.NewCounter(time.Hour)}, "Config.Counter is a counter of 1h0m0s: want one of ObservabilityWindow = 1m0s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +96,7 @@ func TestNewNamesEveryFault(t *testing.T) {
 
 func TestASharedStoreWantsAPoll(t *testing.T) {
 	c := breaker.Config{Name: "x", Store: newMeddler(breaker.NewMemoryStore())}
-	if m, err := breaker.New(c); err == nil || m != nil || !strings.Contains(err.Error(), "Config.Poll is nil: a shared Store wants a poll") {
+	if m, err := breaker.New(c); err == nil || m != nil || !strings.Contains(err.Error(), "Config.Poll is missing: want a poll") {
 		t.Errorf("got %v, %v", m, err)
 	}
 	c.Counter = breaker.NewCounter(time.Minute)

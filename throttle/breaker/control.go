@@ -25,7 +25,7 @@ func (m *Manager) Enable(ctx context.Context, k Key) error { return m.force(ctx,
 
 // force puts a circuit into a state.
 func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
 	settings := m.tenants().settings(k.Tenant)
@@ -41,7 +41,7 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 		}
 		r.openUntil = time.Time{}
 		moved := machine{settings: settings, now: now, record: *r}
-		moved.moveTo(to, ByHand)
+		moved.moveTo(to, ReasonByHand)
 		*r = moved.record
 		if from == to {
 			return nil // it is held now, or let go: nothing for those who wait for a change of state
@@ -80,14 +80,14 @@ func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Ti
 
 // change changes one record, given the newest that there is.
 func (m *Manager) change(ctx context.Context, k Key, think func(id store.RecordID, known *record, now time.Time) []edit) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
 	ctx = orBackground(ctx)
 	if m.isClosed() {
 		return ErrManagerClosed
 	}
-	if err := m.Refresh(ctx); err != nil {
+	if err := m.readChanges(ctx); err != nil {
 		return err
 	}
 	id := k.RecordID()
@@ -99,7 +99,7 @@ func (m *Manager) change(ctx context.Context, k Key, think func(id store.RecordI
 // List returns what this agent knows of all circuits that are not closed, or have a past, in the order of their keys. It asks nobody.
 // While nothing was heard for longer than Config.MaxStale, and OnStale is not KeepLast, it knows of none.
 func (m *Manager) List() []Status {
-	if !m.made() {
+	if !m.valid() {
 		return nil
 	}
 	t := m.table.Load()
@@ -121,7 +121,7 @@ func (m *Manager) List() []Status {
 
 // Status returns what this agent knows of one circuit. It asks nobody. A circuit that nothing is known of is closed.
 func (m *Manager) Status(k Key) Status {
-	if !m.made() {
+	if !m.valid() {
 		return Status{Key: k}
 	}
 	if e := m.look(k).entry; e != nil && e.record != nil && !e.record.forgotten() {
@@ -133,7 +133,7 @@ func (m *Manager) Status(k Key) Status {
 func (e *entry) status(now time.Time) Status {
 	s := Status{
 		Key: e.key, State: e.stateAt(now), Reason: e.record.reason, Forced: e.forced, Trips: e.record.trips, Generation: e.generation,
-		ChangedAt: e.record.changedAt, Failures: e.record.failures, Successes: e.record.successes, DryRun: e.dryRun,
+		ChangedAt: e.record.changedAt, Failures: e.record.failures, Successes: e.record.successes, Shadow: e.shadow,
 	}
 	if s.State == Open && !e.forced {
 		s.RetryAfter = e.until.Sub(now)

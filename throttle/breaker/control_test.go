@@ -102,7 +102,7 @@ func TestEnableStartsAnew(t *testing.T) {
 		c := m.Circuit(k)
 		fail := func(n int) {
 			for range n {
-				_ = c.Run(t.Context(), failing)
+				_ = c.Do(t.Context(), failing)
 			}
 			sample(t, m)
 		}

@@ -9,7 +9,7 @@ import (
 // nothing about it. Nil for a half-open circuit is leave for one probe. How the call ends is left to the poll to find out; see
 // [Manager.Circuit] for calls whose end is told.
 func (m *Manager) CanExecute(ctx context.Context, k Key) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
 	v := m.look(k)
@@ -29,14 +29,14 @@ func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 		return state, nil
 	}
 	column := shed
-	if e.dryRun {
+	if e.shadow {
 		column = shadowShed
 	}
 	m.count(state, column)
 	if h := m.config.Hooks.Shed; h != nil {
-		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, DryRun: e.dryRun})
+		h(orBackground(ctx), ShedEvent{Manager: m, Key: k, State: state, Shadow: e.shadow})
 	}
-	if e.dryRun {
+	if e.shadow {
 		return state, nil
 	}
 	return state, refusal
@@ -61,6 +61,10 @@ func (m *Manager) judge(k Key, e *entry) (State, *ShedError) {
 		return HalfOpen, nil
 	}
 	e.probes.demanded.Store(true)
-	m.wantProbe(e)
+	if !m.makesLazyRounds() {
+		m.wantProbe(e)
+	} else if m.probeNow(e, now) {
+		return HalfOpen, nil
+	}
 	return HalfOpen, e.enough
 }

@@ -2,9 +2,9 @@ package breaker
 
 import "context"
 
-// Do is [Circuit.Run] for a function that returns a value. A call that is not made returns the zero value.
+// Do is [Circuit.Do] for a function that returns a value. A call that is not made returns the zero value.
 func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, error)) (value T, err error) {
-	ctx, err = c.sound(ctx, fn != nil)
+	ctx, err = c.checkArgs(ctx, fn != nil)
 	if err != nil {
 		return value, err
 	}
@@ -13,6 +13,6 @@ func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, err
 		return value, err
 	}
 	value, err = fn(ctx)
-	c.book(ctx, generation, err)
+	c.record(ctx, generation, err)
 	return value, err
 }

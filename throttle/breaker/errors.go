@@ -3,6 +3,7 @@ package breaker
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -56,9 +57,23 @@ func (e *ShedError) RetryAfter() time.Duration {
 	return max(0, time.Until(e.until))
 }
 
-// Error says what refused the call and why.
+// Error returns the reason, the breaker's name and the key. A long key is cut.
 func (e *ShedError) Error() string {
-	return fmt.Sprintf("%v: %s, key %.200s", e.Reason, e.Breaker, e.Key)
+	return fmt.Sprintf("%v: %s, key %s", e.Reason, e.Breaker, shownKey(e.Key))
+}
+
+// LogValue returns the fields of the error as a group.
+func (e *ShedError) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("breaker", e.Breaker), slog.Any("key", e.Key), slog.String("state", e.State.String()),
+	}
+	if e.Reason != nil {
+		attrs = append(attrs, slog.String("reason", e.Reason.Error()))
+	}
+	if d := e.RetryAfter(); d > 0 {
+		attrs = append(attrs, slog.Duration("retry_after", d))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // Is reports whether target is [throttle.ErrShed].

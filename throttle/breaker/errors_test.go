@@ -18,12 +18,12 @@ func TestShedErrors(t *testing.T) {
 		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}
 		c := m.Circuit(k)
 		for range 10 {
-			_ = c.Run(t.Context(), failing)
+			_ = c.Do(t.Context(), failing)
 		}
 		sample(t, m)
 		time.Sleep(4 * time.Second)
 		var shed *breaker.ShedError
-		if err := c.Run(t.Context(), succeeding); !errors.As(err, &shed) || !errors.Is(err, breaker.ErrOpen) {
+		if err := c.Do(t.Context(), succeeding); !errors.As(err, &shed) || !errors.Is(err, breaker.ErrOpen) {
 			t.Fatalf("got %v", err)
 		}
 		if shed.Breaker != "deliveries" || shed.Key != k || shed.State != breaker.Open || shed.RetryAfter() != 6*time.Second || shed.Temporary() {
@@ -78,7 +78,7 @@ func TestAThrottleIgnoresWhatACircuitInsideSheds(t *testing.T) {
 	}
 	c, th := m.Circuit(k), throttle.Must(throttle.New(throttle.Config{Name: "all"}))
 	for range 100 {
-		err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return c.Run(ctx, succeeding) })
+		err := th.Do(t.Context(), throttle.High, func(ctx context.Context) error { return c.Do(ctx, succeeding) })
 		if !errors.Is(err, breaker.ErrDisabled) {
 			t.Fatalf("got %v want ErrDisabled", err)
 		}

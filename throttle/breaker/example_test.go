@@ -21,13 +21,13 @@ func Example() {
 
 	charges := m.Circuit(breaker.Key{ID: "stripe"})
 	for range 10 {
-		_ = charges.Run(ctx, func(context.Context) error { return errors.New("connection refused") })
+		_ = charges.Do(ctx, func(context.Context) error { return errors.New("connection refused") })
 	}
 	if err := m.Sample(ctx); err != nil {
 		fmt.Println(err)
 	}
 
-	err = charges.Run(ctx, func(context.Context) error {
+	err = charges.Do(ctx, func(context.Context) error {
 		fmt.Println("never printed")
 		return nil
 	})

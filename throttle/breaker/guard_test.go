@@ -32,7 +32,7 @@ func TestTheGuardKnowsWhoseFaultItIs(t *testing.T) {
 		if _, err := ask(t.Context(), m.store, func(context.Context, store.Store) (int, error) { panic("boom") }); err == nil {
 			t.Errorf("a panic is %v", err)
 		}
-		if got := m.Stats().Failures[StoreFailed]; got != 1 {
+		if got := m.Stats().Errors.Of(StoreFailed); got != 1 {
 			t.Errorf("%d failures of the store, want the panic alone", got)
 		}
 	})

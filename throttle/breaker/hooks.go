@@ -6,116 +6,200 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
+	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
-// Hooks are told what a manager does. Any field may be nil, and a nil field costs nothing. Hooks run with no lock held and must
-// not block; hooks of several goroutines run side by side.
+// Hooks are functions that a manager calls when something happens. Any field may be nil; a nil
+// field costs nothing. Hooks are called with no lock held and must not block. They may be called
+// concurrently.
 //
-// Created, Closed and Shed run on the goroutine of whoever called New, Close or the circuit, where a panic goes up. Changed, Led and Failed run on
-// the goroutine of whoever made the change or met the failure: mostly one of Run's, but also a caller's, after ForceOpen or Sample. A
-// panic in them ends nobody's work: it counts as [HookPanicked].
+// Created, Closed and Shed are called on the goroutine that called New, Close or the circuit. A
+// panic in them goes to that caller. Changed, Led and Failed are called on the goroutine that made
+// the change or met the error: mostly a goroutine of the manager, or the caller of ForceOpen, Sample
+// and the like. A panic in them is counted as [HookPanicked] and ends no work.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
-	// Created is told of a new manager, at the end of [New], before anyone can call it.
+	// Created is called for a new manager at the end of [New].
 	Created func(*Manager)
-	// Closed is told once, by [Manager.Close].
+	// Closed is called once, by [Manager.Close].
 	Closed func(*Manager)
-	// Shed is told of every call that was shed; in DryRun, of every one that would have been.
+	// Shed is called for every shed call. In ModeShadow it is called for calls that ModeEnforce
+	// would have shed.
 	Shed func(context.Context, ShedEvent)
-	// Changed is told of every change of a circuit, at most once in the whole fleet: by the manager that made it, when the store has said
-	// that it has it. If that answer is lost, nobody tells; Config.Notify is for those who must hear.
+	// Changed is called for every change of a circuit, after the store has confirmed it, at most
+	// once in the whole fleet: by the manager that made the change. If the confirmation is lost, no
+	// manager calls it. Use Config.Notify for changes that must arrive.
 	Changed func(Event)
-	// Led is told when the manager becomes the leader, and when it is no longer.
+	// Led is called when the manager becomes the leader, and when it stops being the leader. A
+	// manager that works without Run does not call it.
 	Led func(LeadEvent)
-	// Failed is told of everything that went wrong beside the calls, which never notice: see Failure.
+	// Failed is called for every error of a background task. Calls go on: see [Failure].
 	Failed func(FailureEvent)
 }
 
-// ShedEvent tells of a call that was shed.
+// ShedEvent describes a call that was shed.
 type ShedEvent struct {
 	Manager *Manager
 	Key     Key
-	State   State // Closed if nothing is known, and FailClosed refuses all
-	DryRun  bool  // it went through after all
+	State   State // Closed if the store is stale and FailClosed sheds all calls
+	Shadow  bool  // ModeShadow: the call was admitted
 }
 
-// Event tells of a change of a circuit, to hooks and to the notifier.
+// String returns the event in one line.
+func (e ShedEvent) String() string {
+	return fmt.Sprintf("breaker %s shed a call of %s: %s%s", e.Manager.Name(), shownKey(e.Key), e.State, inShadow(e.Shadow))
+}
+
+// Event describes a change of a circuit, for hooks and for Config.Notify.
 type Event struct {
 	Breaker    string
 	Key        Key
 	From, To   State
 	Reason     Reason
-	Trips      int       // in a row, with this one
-	Generation uint64    // of the circuit: rises with every change but that from open to half-open
+	Trips      int       // consecutive, this one included
+	Generation uint64    // of the circuit: increases with every change except from open to half-open
 	At         time.Time // by the store's clock
-	Failures   float64   // that were polled
+	Failures   float64   // calls that the poll counted
 	Successes  float64
-	DryRun     bool // calls go through in spite of it
+	Shadow     bool // the circuit blocks no calls: the leader is in ModeShadow or ModeOff
 }
 
-// LeadEvent tells of a change of the leader.
+// String returns the event in one line.
+func (e Event) String() string {
+	return fmt.Sprintf("breaker %s: circuit %s: %s -> %s (%s)%s", e.Breaker, shownKey(e.Key), e.From, e.To, e.Reason, inShadow(e.Shadow))
+}
+
+// ID returns the event's idempotency key. It is the same for every notification of the event, and
+// different from every other event's, even if the store has lost its data.
+func (e Event) ID() string {
+	id := e.Key.RecordID()
+	return fmt.Sprintf("%x-%d-%d", id[:16], e.Generation, e.At.UnixMicro())
+}
+
+// LeadEvent describes a change of leadership.
 type LeadEvent struct {
 	Manager *Manager
 	Leads   bool
 	Term    uint64
 }
 
-// FailureEvent tells what went wrong.
+// String returns the event in one line.
+func (e LeadEvent) String() string {
+	if e.Leads {
+		return fmt.Sprintf("breaker %s leads, term %d", e.Manager.Name(), e.Term)
+	}
+	return fmt.Sprintf("breaker %s no longer leads, term %d", e.Manager.Name(), e.Term)
+}
+
+// FailureEvent describes an error of a background task.
 type FailureEvent struct {
 	Manager *Manager
 	Failure Failure
 	Err     error
 }
 
-// Failure is a kind of thing that goes wrong beside the calls.
+// String returns the event in one line.
+func (e FailureEvent) String() string {
+	return fmt.Sprintf("breaker %s: background task failed (%s): %v", e.Manager.Name(), e.Failure, e.Err)
+}
+
+// inShadow returns a suffix for the text of an event.
+func inShadow(shadow bool) string {
+	if shadow {
+		return ", shadow"
+	}
+	return ""
+}
+
+// Failure is a kind of error in a background task. Calls do not wait for background tasks and do
+// not fail because of them.
 type Failure uint8
 
 const (
-	// StoreFailed means that the store gave an error or no answer in time.
+	// StoreFailed means that the store returned an error or did not answer in time.
 	StoreFailed Failure = iota
-	// PollFailed means that the poll gave an error, no answer in time, or panicked.
+	// PollFailed means that the poll returned an error, did not answer in time, or panicked.
 	PollFailed
-	// CountsInvalid means that the poll returned counts that are none: NaN, infinite or negative. The circuit is left as it was.
+	// CountsInvalid means that the poll returned NaN, infinite or negative counts. The circuit was
+	// not changed.
 	CountsInvalid
-	// NotifyFailed means that the notifier gave an error, no answer in time, or panicked. It will be called again.
+	// NotifyFailed means that Config.Notify returned an error, did not return in time, or panicked.
+	// It is called again.
 	NotifyFailed
-	// RecordCorrupt means that a record could not be read. It counts as absent, and will be replaced.
+	// RecordCorrupt means that a record could not be read. It counts as absent and is replaced.
 	RecordCorrupt
-	// RecordsLost means that the store has lost records that the manager knew: with all else, or alone, as when somebody deletes rows. It gives
-	// them back. To remove a circuit there is Forget.
+	// RecordsLost means that the store has lost records that the manager knew: all of them, or some,
+	// as when rows are deleted by hand. The manager writes them back. Use Forget to remove a circuit.
 	RecordsLost
-	// WriteFenced means that the manager tried to write as a leader, when another one led already.
+	// WriteFenced means that the manager tried to write as leader after another manager had become
+	// the leader.
 	WriteFenced
-	// WriteConflicted means that somebody else wrote at the same time. The change was thought over and tried again.
+	// WriteConflicted means that another manager wrote at the same time. The change was decided and
+	// written again.
 	WriteConflicted
-	// LeaseLost means that the leader could not extend its lease in time, or was granted one that was over already.
+	// LeaseLost means that the leader could not extend its lease in time, or was granted a lease
+	// that had already ended.
 	LeaseLost
-	// SettingsInvalid means that Config.ForTenant returned settings that New would refuse. The manager's own hold instead.
+	// SettingsInvalid means that Config.ForTenant panicked or returned settings that New would
+	// reject. The tenant gets the manager's settings.
 	SettingsInvalid
-	// HookPanicked means that the hook Changed, Led or Failed panicked. What it was told of stands.
+	// HookPanicked means that the hook Changed, Led or Failed panicked.
 	HookPanicked
+	// NotRunning means that the store is shared and Run was never called: see [Stats].NotRunning.
+	// It is reported once, two SampleRates after the manager's first call.
+	NotRunning
 
-	// NumFailures is the number of kinds.
-	NumFailures = iota
+	numFailures = iota
 )
 
-// String returns the failure's word: "store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease",
-// "settings" or "hook".
+// String returns "store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict",
+// "lease", "settings", "hook" or "not_running".
 func (f Failure) String() string {
-	return enum.Name("failure", f, "store poll counts notify record loss fenced conflict lease settings hook")
+	return enum.Name("failure", f, "store poll counts notify record loss fenced conflict lease settings hook not_running")
 }
 
-// MarshalText returns the failure's word, and an error if it has none.
-func (f Failure) MarshalText() ([]byte, error) { return enum.Marshal(f, StoreFailed, HookPanicked) }
+// MarshalText returns the failure's word, or an error if the value is not a Failure.
+func (f Failure) MarshalText() ([]byte, error) { return enum.Marshal(f, StoreFailed, NotRunning) }
 
-// UnmarshalText takes the failure's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText sets the failure from its word. Any other text is an error and changes nothing.
 func (f *Failure) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(f, text, StoreFailed, HookPanicked)
+	return enum.Unmarshal(f, text, StoreFailed, NotRunning)
 }
 
-// ID is the event's idempotency key: the same whenever it is told, and nobody else's, not even after the store has lost everything.
-func (e Event) ID() string {
-	id := e.Key.RecordID()
-	return fmt.Sprintf("%x-%d-%d", id[:16], e.Generation, e.At.UnixMicro())
+// defaultHooks is the only package-level state of breaker.
+var defaultHooks hook.Default[Hooks]
+
+// SetDefaultHooks sets the hooks of every manager that is created later with a Config without
+// Hooks, like [slog.SetDefault]. A breaker that a library creates is then observed too. Call it
+// before managers are created: it does not change existing managers.
+//
+// A Config with any hook does not use the default hooks. To use both, join them:
+//
+//	Hooks: breaker.JoinHooks(breaker.DefaultHooks(), own)
+func SetDefaultHooks(h Hooks) { defaultHooks.Set(h) }
+
+// DefaultHooks returns the hooks of the last [SetDefaultHooks], or no hooks.
+func DefaultHooks() Hooks { return defaultHooks.Get() }
+
+// empty reports whether no hook is set.
+func (h Hooks) empty() bool {
+	return h.Created == nil && h.Closed == nil && h.Shed == nil && h.Changed == nil && h.Led == nil && h.Failed == nil
+}
+
+// JoinHooks returns hooks that call all the given hooks in order. A hook that none of them has
+// stays nil.
+func JoinHooks(hooks ...Hooks) Hooks {
+	var joined Hooks
+	for _, h := range hooks {
+		joined = Hooks{
+			Created: hook.Join1(joined.Created, h.Created),
+			Closed:  hook.Join1(joined.Closed, h.Closed),
+			Shed:    hook.Join2(joined.Shed, h.Shed),
+			Changed: hook.Join1(joined.Changed, h.Changed),
+			Led:     hook.Join1(joined.Led, h.Led),
+			Failed:  hook.Join1(joined.Failed, h.Failed),
+		}
+	}
+	return joined
 }

@@ -26,7 +26,7 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 	if err := m.Disable(t.Context(), k); err != nil {
 		t.Fatal(err)
 	}
-	if !panics(func() { _ = m.CanExecute(t.Context(), k) }) || !panics(func() { _ = m.Circuit(k).Run(t.Context(), succeeding) }) {
+	if !panics(func() { _ = m.CanExecute(t.Context(), k) }) || !panics(func() { _ = m.Circuit(k).Do(t.Context(), succeeding) }) {
 		t.Error("Shed: got no panic, want it to go up")
 	}
 	if got := m.Stats().Calls[breaker.Disabled].Shed; got != 2 {
@@ -40,7 +40,7 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 	}) {
 		t.Error("Created: got no panic, want it to go up")
 	}
-	if got := m.Stats().Failures[breaker.HookPanicked]; got != 0 {
+	if got := m.Stats().Errors.Of(breaker.HookPanicked); got != 0 {
 		t.Errorf("counted: got %d want 0", got)
 	}
 }
@@ -61,13 +61,13 @@ func TestAPanicOfAnotherHookIsCounted(t *testing.T) {
 		if err := m.ForceOpen(t.Context(), k); err != nil || m.Status(k).State != breaker.Open {
 			t.Errorf("ForceOpen: got %v, and %v want nil, and open", err, m.Status(k).State)
 		}
-		if got := m.Stats().Failures[breaker.HookPanicked]; got != 1 || told[breaker.HookPanicked] != 1 {
+		if got := m.Stats().Errors.Of(breaker.HookPanicked); got != 1 || told[breaker.HookPanicked] != 1 {
 			t.Errorf("Changed: got %d counted, %d told want 1 and 1", got, told[breaker.HookPanicked])
 		}
 		stop := running(t, m)
 		time.Sleep(time.Second)
-		if s := m.Stats(); !s.Leads || s.Failures[breaker.HookPanicked] != 2 {
-			t.Errorf("Led: got leads %v, %d counted want true and 2", s.Leads, s.Failures[breaker.HookPanicked])
+		if s := m.Stats(); !s.Leads || s.Errors.Of(breaker.HookPanicked) != 2 {
+			t.Errorf("Led: got leads %v, %d counted want true and 2", s.Leads, s.Errors.Of(breaker.HookPanicked))
 		}
 		stop()
 	})

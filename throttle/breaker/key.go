@@ -3,9 +3,11 @@ package breaker
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"log/slog"
 	"strconv"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // Key says which circuit: an endpoint, and the tenant that it belongs to, which may be empty. Both are any bytes, of any length:
@@ -21,6 +23,22 @@ func (k Key) String() string {
 		return strconv.Quote(k.ID)
 	}
 	return strconv.Quote(k.Tenant) + "/" + strconv.Quote(k.ID)
+}
+
+// LogValue returns the tenant, if any, and the ID as a group.
+func (k Key) LogValue() slog.Value {
+	if k.Tenant == "" {
+		return slog.GroupValue(slog.String("id", k.ID))
+	}
+	return slog.GroupValue(slog.String("tenant", k.Tenant), slog.String("id", k.ID))
+}
+
+// shownKey returns the key for the text of an error. A long key is cut.
+func shownKey(k Key) string {
+	if k.Tenant == "" {
+		return check.Shown(k.ID)
+	}
+	return check.Shown(k.Tenant) + "/" + check.Shown(k.ID)
 }
 
 // RecordID returns the name of the key's record. The length of the tenant is part of what is hashed: two keys that read the same

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // A lease lasts for leaseNum/leaseDen sample rates, and is extended three times within that. Whoever does not lead looks four times per
@@ -89,7 +90,7 @@ func (m *Manager) reign(ctx context.Context, t term) bool {
 func (m *Manager) lead(l store.Lease, leads bool) {
 	m.leading.Store(leads)
 	if h := m.config.Hooks.Led; h != nil {
-		m.tell(func() { h(LeadEvent{Manager: m, Leads: leads, Term: l.Term}) })
+		m.callHook(func() { h(LeadEvent{Manager: m, Leads: leads, Term: l.Term}) })
 	}
 }
 
@@ -105,7 +106,7 @@ func (m *Manager) extend(ctx context.Context, t term) {
 		case err == nil && led && next.lease.Term == t.lease.Term:
 			t = next
 		case err == nil:
-			m.fail(LeaseLost, fmt.Errorf("breaker: %.200q leads, with term %d", next.lease.Owner, next.lease.Term))
+			m.fail(LeaseLost, fmt.Errorf("breaker: %s leads, with term %d", check.Shown(next.lease.Owner), next.lease.Term))
 			return
 		case !time.Now().Before(t.until):
 			m.fail(LeaseLost, fmt.Errorf("breaker: the lease could not be extended: %w", err))

@@ -42,7 +42,7 @@ func TestALeaderWhosePollsFailStandsBack(t *testing.T) {
 				running(t, able)
 				eventually(t, 21*time.Second, "the able one has opened the circuit", inState(breaker.Key{ID: "a"}, breaker.Open, blind, able))
 				time.Sleep(time.Minute)
-				if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Failures[breaker.PollFailed] == 0 {
+				if !able.Stats().Leads || blind.Stats().Leads || blind.Stats().Errors.Of(breaker.PollFailed) == 0 {
 					t.Errorf("got leads %v of the able one and %v of the blind one, want true and false", able.Stats().Leads, blind.Stats().Leads)
 				}
 				time.Sleep(3 * time.Minute) // nothing of the test may be left behind
@@ -203,7 +203,7 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 					if n := store.campaigns.Load(); n < 4 || n > 2*32 {
 						t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
 					}
-					if lost := m.Stats().Failures[breaker.LeaseLost]; (lost > 0) != (owner == "") {
+					if lost := m.Stats().Errors.Of(breaker.LeaseLost); (lost > 0) != (owner == "") {
 						t.Errorf("got %d lost leases told of, want some only of its own", lost)
 					}
 					if (led > 0) != (owner == "" && left > 0) {
@@ -226,8 +226,8 @@ func TestAnEndlessLeaseEnds(t *testing.T) {
 		time.Sleep(time.Second)
 		fault.set(errNetwork)
 		time.Sleep(10 * time.Second)
-		if s := m.Stats(); s.Leads || s.Failures[breaker.LeaseLost] != 1 {
-			t.Errorf("got leads %v and %d lost leases two sample rates after the store went away, want false and 1", s.Leads, s.Failures[breaker.LeaseLost])
+		if s := m.Stats(); s.Leads || s.Errors.Of(breaker.LeaseLost) != 1 {
+			t.Errorf("got leads %v and %d lost leases two sample rates after the store went away, want false and 1", s.Leads, s.Errors.Of(breaker.LeaseLost))
 		}
 	})
 }

@@ -8,50 +8,56 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/ratelimitlog"
 )
 
-// quietFor is how long LogHooks says nothing more of a kind of failure.
-const quietFor = time.Minute
+// logInterval is the interval within which LogHooks logs a kind of error once.
+const logInterval = time.Minute
 
-// LogHooks returns hooks that log what a person wants to know: each change of a circuit, who leads, and what fails beside the calls, of each
-// manager and kind the first in a minute. They log nothing on calls. A nil logger is slog.Default.
+// LogHooks returns hooks that log these events, and none per call:
+//
+//   - every change of a circuit: a warning if the circuit starts to block calls;
+//   - when the manager becomes the leader, and when it stops being the leader;
+//   - errors of background tasks: for each manager and kind at most one warning per minute, with
+//     the number of suppressed ones.
+//
+// A nil logger means slog.Default.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var quiet ratelimitlog.Every[trouble]
+	var limit ratelimitlog.Every[failureKind]
 	return Hooks{
 		Closed: func(m *Manager) {
-			for f := range NumFailures {
-				quiet.Forget(trouble{m, Failure(f)})
+			for f := range Failure(numFailures) {
+				limit.Forget(failureKind{m, f})
 			}
 		},
 		Changed: func(e Event) {
-			logger.LogAttrs(context.Background(), changeLevel(e), "circuit changed", changeAttrs(e)...)
+			logger.LogAttrs(context.Background(), changeLevel(e), "breaker: circuit changed", changeAttrs(e)...)
 		},
 		Led: func(e LeadEvent) {
-			message := "breaker leads"
+			message := "breaker: became leader"
 			if !e.Leads {
-				message = "breaker leads no longer"
+				message = "breaker: no longer leader"
 			}
-			logger.LogAttrs(context.Background(), slog.LevelInfo, message, slog.String("breaker", e.Manager.Name()))
+			logger.LogAttrs(context.Background(), slog.LevelInfo, message, slog.String("breaker", e.Manager.Name()), slog.Uint64("term", e.Term))
 		},
 		Failed: func(e FailureEvent) {
-			if more, ok := quiet.Allow(trouble{e.Manager, e.Failure}, time.Now(), quietFor); ok {
-				logger.LogAttrs(context.Background(), slog.LevelWarn, "breaker failed", slog.String("breaker", e.Manager.Name()),
-					slog.String("failure", e.Failure.String()), slog.Any("error", e.Err), slog.Uint64("more", more))
+			if suppressed, ok := limit.Allow(failureKind{e.Manager, e.Failure}, time.Now(), logInterval); ok {
+				logger.LogAttrs(context.Background(), slog.LevelWarn, "breaker: background task failed", slog.String("breaker", e.Manager.Name()),
+					slog.String("failure", e.Failure.String()), slog.Any("error", e.Err), slog.Uint64("suppressed", suppressed))
 			}
 		},
 	}
 }
 
-// trouble is what a manager may have of a kind.
-type trouble struct {
+// failureKind is the unit in which LogHooks limits errors.
+type failureKind struct {
 	manager *Manager
 	failure Failure
 }
 
-// changeLevel is a warning for what cuts somebody off.
+// changeLevel is Warn for a change that makes a circuit block calls.
 func changeLevel(e Event) slog.Level {
-	if e.DryRun || e.To == Closed || e.To == HalfOpen {
+	if e.Shadow || e.To == Closed || e.To == HalfOpen {
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
@@ -61,6 +67,6 @@ func changeAttrs(e Event) []slog.Attr {
 	return []slog.Attr{
 		slog.String("breaker", e.Breaker), slog.String("tenant", e.Key.Tenant), slog.String("key", e.Key.ID),
 		slog.String("from", e.From.String()), slog.String("to", e.To.String()), slog.String("reason", e.Reason.String()), slog.Int("trips", e.Trips),
-		slog.Float64("failures", e.Failures), slog.Float64("successes", e.Successes), slog.Bool("dry_run", e.DryRun),
+		slog.Float64("failures", e.Failures), slog.Float64("successes", e.Successes), slog.Bool("shadow", e.Shadow),
 	}
 }

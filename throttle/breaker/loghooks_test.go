@@ -17,7 +17,7 @@ func TestLogHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
+			if a.Key == slog.TimeKey || a.Key == "term" {
 				return slog.Attr{}
 			}
 			return a
@@ -38,11 +38,11 @@ func TestLogHooks(t *testing.T) {
 		_ = m.Close()
 		synctest.Wait()
 		want := []string{
-			`level=WARN msg="circuit changed" breaker=hooks tenant=acme key=k from=closed to=disabled reason=by_hand trips=0 failures=0 successes=0 dry_run=false`,
-			`level=WARN msg="breaker failed" breaker=hooks failure=poll error=boom more=0`,
-			`level=WARN msg="breaker failed" breaker=hooks failure=poll error=boom more=2`,
-			`level=INFO msg="breaker leads" breaker=hooks`,
-			`level=INFO msg="breaker leads no longer" breaker=hooks`,
+			`level=WARN msg="breaker: circuit changed" breaker=hooks tenant=acme key=k from=closed to=disabled reason=by_hand trips=0 failures=0 successes=0 shadow=false`,
+			`level=WARN msg="breaker: background task failed" breaker=hooks failure=poll error=boom suppressed=0`,
+			`level=WARN msg="breaker: background task failed" breaker=hooks failure=poll error=boom suppressed=2`,
+			`level=INFO msg="breaker: became leader" breaker=hooks`,
+			`level=INFO msg="breaker: no longer leader" breaker=hooks`,
 		}
 		if got := strings.TrimSpace(out.String()); got != strings.Join(want, "\n") {
 			t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -64,7 +64,7 @@ func TestLogHooksTellManagersApart(t *testing.T) {
 			_ = m.Close()
 		}
 		for _, name := range []string{"one", "two"} {
-			if got := strings.Count(out.String(), `msg="breaker failed" breaker=`+name); got != 1 {
+			if got := strings.Count(out.String(), `msg="breaker: background task failed" breaker=`+name); got != 1 {
 				t.Errorf("%s: got %d lines want 1 in\n%s", name, got, out.String())
 			}
 		}

@@ -32,7 +32,7 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 		store.flush()
 		fault.err.Store(nil)
 		time.Sleep(10 * time.Second)
-		if err, lost := m.CanExecute(t.Context(), k), m.Stats().Failures[breaker.RecordsLost]; !errors.Is(err, breaker.ErrDisabled) || lost != 1 {
+		if err, lost := m.CanExecute(t.Context(), k), m.Stats().Errors.Of(breaker.RecordsLost); !errors.Is(err, breaker.ErrDisabled) || lost != 1 {
 			t.Errorf("got %v and %d losses reported, want ErrDisabled and 1", err, lost)
 		}
 	})
@@ -236,7 +236,7 @@ func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, 
 	}
 	answers(t, "later", late, keys, want)
 	for _, m := range all {
-		told += m.Stats().Failures[breaker.RecordsLost]
+		told += m.Stats().Errors.Of(breaker.RecordsLost)
 	}
 	if told == 0 {
 		t.Error("got no lost records reported, want some")
@@ -317,8 +317,8 @@ func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
 		f.during(t.Context(), 30*time.Second, 20, k, 1, all...)
 		time.Sleep(15 * time.Minute)
 		for i, m := range all {
-			if s := m.Stats(); len(m.List()) != 0 || s.Failures[breaker.RecordsLost] != 0 {
-				t.Errorf("agent %d: got %v known and %d losses told, want none", i, m.List(), s.Failures[breaker.RecordsLost])
+			if s := m.Stats(); len(m.List()) != 0 || s.Errors.Of(breaker.RecordsLost) != 0 {
+				t.Errorf("agent %d: got %v known and %d losses told, want none", i, m.List(), s.Errors.Of(breaker.RecordsLost))
 			}
 		}
 	})

@@ -3,6 +3,8 @@ package breaker
 import (
 	"math"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // counts is how the calls of one circuit ended, as far as they are of account.
@@ -40,7 +42,10 @@ type machine struct {
 
 // evaluate moves the circuit as far as its counts and its time say, and reports whether anything is to be written.
 func (m *machine) evaluate() bool {
-	if m.record.dryRun && !m.settings.DryRun {
+	if m.settings.Mode == throttle.ModeOff {
+		return false
+	}
+	if m.record.shadow && m.settings.Mode == throttle.ModeEnforce {
 		return m.forget()
 	}
 	if m.record.forced || m.record.state == Disabled {
@@ -52,7 +57,7 @@ func (m *machine) evaluate() bool {
 		return m.forget() || written
 	}
 	if m.record.state == Open && !m.now.Before(m.record.openUntil) {
-		m.moveTo(HalfOpen, TimeOver)
+		m.moveTo(HalfOpen, ReasonTimeOver)
 		m.record.countSince = m.record.openUntil
 	}
 	switch m.record.state {
@@ -118,7 +123,7 @@ func (m *machine) forget() bool {
 	past := m.record.state != Closed || m.record.trips > 0
 	if m.record.state != Closed {
 		m.record.generation++
-		m.moveTo(Closed, Forgotten)
+		m.moveTo(Closed, ReasonForgotten)
 		m.record.countSince = m.now // so that it lies there closed for a while: see shard.misses
 	}
 	m.record.trips = 0
@@ -137,13 +142,13 @@ func (m *machine) evaluateProbes() bool {
 	case n.requests() == 0, n.requests() < float64(needed) && !overdue:
 		return false
 	case n.succeeding(m.settings.SuccessThreshold):
-		m.close(Recovered)
+		m.close(ReasonRecovered)
 	case !m.settings.believes(n): // one agent with a broken network
 		return false
 	case n.failing(m.settings.FailureThreshold):
-		m.trip(Failing)
+		m.trip(ReasonFailing)
 	case overdue, n.requests() >= float64(drawAt*needed):
-		m.trip(Undecided)
+		m.trip(ReasonUndecided)
 	default:
 		return false
 	}
@@ -154,7 +159,7 @@ func (m *machine) evaluateProbes() bool {
 func (m *machine) evaluateCalls() bool {
 	s, n := m.settings, m.counts
 	if s.trips(n) {
-		m.trip(Failing)
+		m.trip(ReasonFailing)
 		return true
 	}
 	wellFor := m.now.Sub(m.record.changedAt)
@@ -179,7 +184,7 @@ func (m *machine) trip(why Reason) {
 	r.generation++
 	r.trips++
 	if n := m.settings.ConsecutiveFailureThreshold; n > 0 && r.trips >= n {
-		m.moveTo(Disabled, TooManyTrips)
+		m.moveTo(Disabled, ReasonTooManyTrips)
 		return
 	}
 	r.openUntil = m.now.Add(m.settings.openFor(r.trips, m.draw))
@@ -211,9 +216,9 @@ func (m *machine) moveTo(to State, why Reason) {
 	r := &m.record
 	m.events = append(m.events, Event{
 		Breaker: m.settings.Name, Key: r.key, From: r.state, To: to, Reason: why, Trips: r.trips, Generation: r.generation,
-		At: m.now, Failures: m.counts.failures, Successes: m.counts.successes, DryRun: m.settings.DryRun,
+		At: m.now, Failures: m.counts.failures, Successes: m.counts.successes, Shadow: m.settings.Mode != throttle.ModeEnforce,
 	})
-	r.state, r.reason, r.changedAt, r.dryRun = to, why, m.now, m.settings.DryRun && why != ByHand
+	r.state, r.reason, r.changedAt, r.shadow = to, why, m.now, m.settings.Mode == throttle.ModeShadow && why != ReasonByHand
 	r.failures, r.successes = m.counts.failures, m.counts.successes
 }
 

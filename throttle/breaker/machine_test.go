@@ -62,7 +62,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 		{"tripped, silent for long", tripped, counts{successes: 9}, 5 * time.Minute, ""},
 		{"tripped, failing again", tripped, counts{failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
 
-		{"of a dry run that is over", record{state: Disabled, dryRun: true, trips: 3, generation: 7}, counts{}, 0, "closed 0 8 disabled>closed:forgotten"},
+		{"of a dry run that is over", record{state: Disabled, shadow: true, trips: 3, generation: 7}, counts{}, 0, "closed 0 8 disabled>closed:forgotten"},
 
 		{"disabled", record{state: Disabled, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
 		{"forced open", record{state: Open, forced: true, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},

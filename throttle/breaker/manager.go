@@ -2,7 +2,6 @@ package breaker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,12 +17,13 @@ import (
 // Manager keeps the circuits of one agent, together with the other agents of its store. Make it with [New], and let [Manager.Run] run. All
 // methods are safe for concurrent use. A nil context is the background. A nil Manager knows of nothing, and answers calls with an error.
 type Manager struct {
-	config  Config
-	asGiven Config // what ForTenant gets: spans that follow from others are not filled in
-	owner   string // in leases
-	store   *guard
-	tally   *window.Window // of calls: a row for each state
-	books   books
+	config   Config
+	given    Config // what New received
+	asGiven  Config // what ForTenant gets: spans that follow from others are not filled in
+	owner    string // in leases
+	store    *guard
+	tally    *window.Window // of calls: a row for each state
+	counters counters
 
 	known [store.NumShards]atomic.Pointer[shard] // what was read last
 	clock atomic.Pointer[reading]                // when that was
@@ -41,6 +41,9 @@ type Manager struct {
 	noted     chan struct{} // there is something to notify
 	changed   chan struct{} // the store has told of a change
 
+	memory  *MemoryStore // nil if the store is shared
+	created time.Time
+	lazy    lazyRounds
 	running atomic.Bool
 	closed  chan struct{}
 	closing atomic.Bool
@@ -48,30 +51,15 @@ type Manager struct {
 
 // New returns a manager, or an error that names every field that is wrong, and its range. It asks the store for nothing.
 func New(c Config) (*Manager, error) {
-	asGiven := c
-	c = c.withDefaults()
-	if err := c.validate(); err != nil {
+	given := c
+	c, err := c.complete()
+	if err != nil {
 		return nil, err
-	}
-	if c.Counter == nil && c.Poll == nil {
-		if _, local := c.Store.(*MemoryStore); c.Store != nil && !local {
-			return nil, errors.New("breaker: Config.Poll is nil: a shared Store wants a poll that sees the calls of all agents, such as sqlstore.Poller; " +
-				"set Counter if the calls of whoever leads are enough")
-		}
-		c.Counter = NewCounter(c.ObservabilityWindow)
-	}
-	if c.Poll == nil {
-		if c.Counter.span != c.ObservabilityWindow {
-			return nil, fmt.Errorf("breaker: Config.Counter remembers %v: want ObservabilityWindow, which is %v", c.Counter.span, c.ObservabilityWindow)
-		}
-		c.Poll = c.Counter.Poll
-	}
-	if c.Store == nil {
-		c.Store = NewMemoryStore()
 	}
 	m := &Manager{
 		config:  c,
-		asGiven: c.withSpansOf(asGiven),
+		given:   given,
+		asGiven: c.withSpansOf(given),
 		owner:   newOwner(),
 		tally:   window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: NumStates}),
 		noted:   make(chan struct{}, 1),
@@ -79,6 +67,8 @@ func New(c Config) (*Manager, error) {
 		closed:  make(chan struct{}),
 	}
 	m.store = newGuard(m, c.Store)
+	m.memory, _ = c.Store.(*MemoryStore)
+	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)
 	m.tickets.New = func() any { return new(ticket) }
 	m.besides.New = func() any { return new(besideShedError) }
@@ -87,14 +77,15 @@ func New(c Config) (*Manager, error) {
 	}
 	m.clock.Store(&reading{stale: c.OnStale == FailClosed})
 	m.publish()
+	m.startLazy()
 	if h := c.Hooks.Created; h != nil {
 		h(m)
 	}
 	return m, nil
 }
 
-// made reports whether m came from New.
-func (m *Manager) made() bool { return m != nil && m.tally != nil }
+// valid reports whether m came from New.
+func (m *Manager) valid() bool { return m != nil && m.tally != nil }
 
 // Must returns the manager, or panics with the error: for managers that are made when the program starts.
 func Must(m *Manager, err error) *Manager {
@@ -115,7 +106,7 @@ func newOwner() string {
 
 // Name returns the manager's name.
 func (m *Manager) Name() string {
-	if !m.made() {
+	if !m.valid() {
 		return ""
 	}
 	return m.config.Name
@@ -125,7 +116,7 @@ func (m *Manager) Name() string {
 // is closed; then it resigns and returns nil. Nothing opens before Run runs: whoever forgets it has a breaker that lets every call through,
 // and says so by [Stats].Running. It returns [ErrRunning] at once if another Run is under way. It can be called again.
 func (m *Manager) Run(ctx context.Context) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
 	ctx = orBackground(ctx)
@@ -135,6 +126,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	if m.running.Swap(true) {
 		return ErrRunning
 	}
+	m.lazy.driven.Store(true)
+	m.lazy.active.Store(false)
 	defer m.stopRunning()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -154,6 +147,7 @@ func (m *Manager) Run(ctx context.Context) error {
 // stopRunning answers those who wait for probes: from now on somebody else asks for them.
 func (m *Manager) stopRunning() {
 	m.running.Store(false)
+	m.lazy.wanted.Store(m.memory != nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	m.askForProbes(ended)
@@ -162,10 +156,11 @@ func (m *Manager) stopRunning() {
 // Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
 // idempotent. The store is the caller's to close, when Run has returned.
 func (m *Manager) Close() error {
-	if !m.made() || m.closing.Swap(true) {
+	if !m.valid() || m.closing.Swap(true) {
 		return nil
 	}
 	close(m.closed)
+	m.endLazy()
 	if h := m.config.Hooks.Closed; h != nil {
 		h(m)
 	}

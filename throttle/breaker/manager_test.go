@@ -30,31 +30,32 @@ func TestDefaults(t *testing.T) {
 		running(t, m)
 		c := m.Circuit(breaker.Key{ID: "a"})
 		for range 10 {
-			if err := c.Run(t.Context(), failing); !errors.Is(err, errBoom) {
+			if err := c.Do(t.Context(), failing); !errors.Is(err, errBoom) {
 				t.Errorf("got %v, want the call's error", err)
 			}
 		}
 		time.Sleep(6 * time.Second)
-		if err := c.Run(t.Context(), succeeding); !errors.Is(err, breaker.ErrOpen) {
+		if err := c.Do(t.Context(), succeeding); !errors.Is(err, breaker.ErrOpen) {
 			t.Errorf("got %v, want ErrOpen", err)
 		}
 		for range 450 {
-			_ = c.Run(t.Context(), succeeding)
+			_ = c.Do(t.Context(), succeeding)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if err := c.Run(t.Context(), succeeding); err != nil {
+		if err := c.Do(t.Context(), succeeding); err != nil {
 			t.Errorf("got %v 45 s later, want nil", err)
 		}
 	})
 }
 
-// TestNothingOpensBeforeRun: without Run no failure has a consequence, but for the rounds that somebody makes by hand.
-func TestNothingOpensBeforeRun(t *testing.T) {
+// TestSampleReplacesRun: after a round by hand there is none until the next one.
+func TestSampleReplacesRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := agent(t, breaker.Config{})
+		sample(t, m)
 		c := m.Circuit(breaker.Key{ID: "k"})
 		for range 10 {
-			_ = c.Run(t.Context(), failing)
+			_ = c.Do(t.Context(), failing)
 		}
 		time.Sleep(30 * time.Second)
 		if s := c.Status(); s.State != breaker.Closed || m.Stats().Running {
@@ -85,7 +86,7 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 				go func() { _ = m.Run(ctx); ended <- time.Now() }()
 				time.Sleep(time.Second)
 				for range 20 {
-					_ = m.Circuit(k).Run(ctx, failing)
+					_ = m.Circuit(k).Do(ctx, failing)
 				}
 				ice.on.Store(true)
 				time.Sleep(8 * time.Second)
@@ -163,13 +164,13 @@ func asked(ctx context.Context, m *breaker.Manager, c *breaker.Circuit, k breake
 		"Enable":             func() error { return m.Enable(ctx, k) },
 		"Forget":             func() error { return m.Forget(ctx, k) },
 		"Circuit.CanExecute": func() error { return c.CanExecute(ctx) },
-		"Circuit.Run":        func() error { return c.Run(ctx, succeeding) },
+		"Circuit.Run":        func() error { return c.Do(ctx, succeeding) },
 		"Do": func() error {
 			_, err := breaker.Do(ctx, c, func(context.Context) (int, error) { return 7, nil })
 			return err
 		},
 		"Circuit.Acquire":      func() error { p, err := c.Acquire(ctx); p.Done(errBoom); return err },
-		"Circuit of a circuit": func() error { return m.Circuit(c.Key()).Run(ctx, succeeding) },
+		"Circuit of a circuit": func() error { return m.Circuit(c.Key()).Do(ctx, succeeding) },
 	}
 }
 
@@ -197,7 +198,7 @@ func TestANilContextIsTheBackground(t *testing.T) {
 			t.Errorf("%s: got %v want nil", name, err)
 		}
 	}
-	if err := m.Circuit(breaker.Key{ID: "fails"}).Run(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {
+	if err := m.Circuit(breaker.Key{ID: "fails"}).Do(none, func(ctx context.Context) error { sound(ctx, "the function"); return errBoom }); !errors.Is(err, errBoom) {
 		t.Errorf("got %v want %v", err, errBoom)
 	}
 	if err := m.Disable(none, k); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -13,12 +14,13 @@ import (
 // MemoryStore is a [Store] in memory, for one process: for a breaker that nobody shares, and for tests of those that share one. Make it
 // with [NewMemoryStore].
 type MemoryStore struct {
-	mu     sync.Mutex
-	lease  memoryLease
-	shards [store.NumShards]memoryShard
-	probes map[memoryBudget]memoryProbes
-	sweep  int           // the number of budgets from which on those that are over are forgotten
-	change chan struct{} // closed, and another put in its place, at each change
+	mu      sync.Mutex
+	lease   memoryLease
+	shards  [store.NumShards]memoryShard
+	probes  map[memoryBudget]memoryProbes
+	sweep   int           // the number of budgets from which on those that are over are forgotten
+	sampled atomic.Bool   // by hand: managers that are not run decide nothing
+	change  chan struct{} // closed, and another put in its place, at each change
 }
 
 type memoryLease struct {

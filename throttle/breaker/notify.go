@@ -36,7 +36,7 @@ func (m *Manager) addPending(r *record, events []Event) {
 		}
 	}
 	if over := len(pending) - mostPending; over > 0 {
-		m.fail(NotifyFailed, fmt.Errorf("breaker: %d events of %.200s were never notified and are given up: there are more than %d", over, r.key, mostPending))
+		m.fail(NotifyFailed, fmt.Errorf("breaker: dropped the %d oldest events of %s: more than %d could not be notified", over, shownKey(r.key), mostPending))
 		pending = pending[over:]
 	}
 	r.pending = pending
@@ -154,7 +154,7 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 		m.fail(NotifyFailed, err)
 		return false
 	}
-	m.books.notified.Add(1)
+	m.counters.notified.Add(1)
 	return true
 }
 

@@ -42,6 +42,7 @@ func (p Permit) Done(err error) {
 	}
 	if failed, counts := m.result(ctx, m.look(key), generation, err); counts {
 		m.config.Counter.add(key, failed)
+		m.wantRoundAfter(failed)
 	}
 }
 
@@ -77,7 +78,7 @@ func (m *Manager) result(ctx context.Context, v *view, generation uint64, err er
 		now = v.entry.generation
 	}
 	if now != generation {
-		m.books.late.Add(1)
+		m.counters.late.Add(1)
 		return false, false
 	}
 	return outcome == throttle.Rejected, true

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -46,7 +47,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 
 // TestAPermitKeepsItsState asks permits that have ended, while their tickets are used for other calls.
 func TestAPermitKeepsItsState(t *testing.T) {
-	m, ctx := agent(t, breaker.Config{DryRun: true}), t.Context()
+	m, ctx := agent(t, breaker.Config{Mode: throttle.ModeShadow}), t.Context()
 	disabled, closed := breaker.Key{ID: "disabled"}, breaker.Key{ID: "closed"}
 	if err := m.Disable(ctx, disabled); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestLateResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 10 {
-			_ = c.Run(t.Context(), failing)
+			_ = c.Do(t.Context(), failing)
 		}
 		sample(t, m)
 		time.Sleep(11 * time.Second)

@@ -142,13 +142,18 @@ func (m *Manager) askForProbes(ctx context.Context) {
 	grants, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.ProbeGrant, error) {
 		return s.Probe(ctx, probeRequests(wanted))
 	})
+	m.answer(wanted, grants, err, asked)
+}
+
+// answer passes the grants of the store to the circuits that wanted them.
+func (m *Manager) answer(wanted []*entry, grants []store.ProbeGrant, err error, asked time.Time) {
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
 			e.probes.grant(0, time.Time{})
 			continue
 		}
 		n, until := e.understand(grants[i], asked, time.Now())
-		m.books.probes.Add(uint64(n))
+		m.counters.probes.Add(uint64(n))
 		e.probes.grant(n, until)
 	}
 }

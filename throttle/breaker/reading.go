@@ -34,6 +34,9 @@ func (m *Manager) heard(store, local time.Time) {
 
 // noticeStale publishes that nothing was heard for too long, once.
 func (m *Manager) noticeStale() {
+	if m.makesLazyRounds() {
+		return // a store in memory is never away; there were no calls, and so no rounds
+	}
 	last := m.clock.Load()
 	if last.stale || last.local.IsZero() || time.Since(last.local) <= m.config.MaxStale {
 		return // before the first reading there is nothing that could be too old

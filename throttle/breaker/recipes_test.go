@@ -16,7 +16,7 @@ func ExampleManager_Run() {
 
 	m := breaker.Must(breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second}))
 	go func() { _ = m.Run(ctx) }()
-	err := m.Circuit(breaker.Key{ID: "stripe"}).Run(ctx, func(ctx context.Context) error {
+	err := m.Circuit(breaker.Key{ID: "stripe"}).Do(ctx, func(ctx context.Context) error {
 		return charge(ctx, 100) // your call; errors.Is(err, throttle.ErrShed) if it was not made
 	})
 

@@ -21,7 +21,7 @@ type record struct {
 	key        Key
 	state      State
 	forced     bool // by hand: no count changes it
-	dryRun     bool // nobody was refused for it, and nobody is to be when DryRun ends
+	shadow     bool // nobody was refused for it, and nobody is to be when DryRun ends
 	trips      int
 	generation uint64
 	reason     Reason
@@ -37,12 +37,12 @@ type record struct {
 // forget returns what stays of the record for an ObservabilityWindow when its circuit is forgotten by hand. If it went at once, whoever knew it
 // would take that for a loss.
 func (r *record) forget(now time.Time) *record {
-	return &record{key: r.key, state: Closed, generation: r.generation + 1, reason: Forgotten, changedAt: now, countSince: now, calledAt: now}
+	return &record{key: r.key, state: Closed, generation: r.generation + 1, reason: ReasonForgotten, changedAt: now, countSince: now, calledAt: now}
 }
 
 // forgotten reports whether the record says no more than that there was a circuit.
 func (r *record) forgotten() bool {
-	return r.state == Closed && !r.forced && r.trips == 0 && r.reason == Forgotten
+	return r.state == Closed && !r.forced && r.trips == 0 && r.reason == ReasonForgotten
 }
 
 // wireRecord is a record as it is written: JSON, so that a person can read the store.
@@ -54,7 +54,7 @@ type wireRecord struct {
 	IDRaw      []byte      `json:"id_bytes,omitempty"`
 	State      string      `json:"state"`
 	Forced     bool        `json:"forced,omitempty"`
-	DryRun     bool        `json:"dry_run,omitempty"`
+	Shadow     bool        `json:"dry_run,omitempty"`
 	Trips      int         `json:"trips"`
 	Generation uint64      `json:"generation"`
 	Reason     string      `json:"reason,omitempty"`
@@ -76,13 +76,13 @@ type wireEvent struct {
 	At         int64   `json:"at"`
 	Failures   float64 `json:"failures"`
 	Successes  float64 `json:"successes"`
-	DryRun     bool    `json:"dry_run,omitempty"`
+	Shadow     bool    `json:"dry_run,omitempty"`
 }
 
 // encode returns the record as it is written.
 func (r *record) encode() ([]byte, error) {
 	w := wireRecord{
-		Format: recordFormat, State: r.state.String(), Forced: r.forced, DryRun: r.dryRun, Trips: r.trips, Generation: r.generation,
+		Format: recordFormat, State: r.state.String(), Forced: r.forced, Shadow: r.shadow, Trips: r.trips, Generation: r.generation,
 		Reason: r.reason.String(), ChangedAt: toMicros(r.changedAt), OpenUntil: toMicros(r.openUntil), CountSince: toMicros(r.countSince),
 		CalledAt: toMicros(r.calledAt), Failures: r.failures, Successes: r.successes,
 	}
@@ -91,7 +91,7 @@ func (r *record) encode() ([]byte, error) {
 	for _, e := range r.pending {
 		w.Pending = append(w.Pending, wireEvent{
 			From: e.From.String(), To: e.To.String(), Reason: e.Reason.String(), Trips: e.Trips, Generation: e.Generation,
-			At: toMicros(e.At), Failures: e.Failures, Successes: e.Successes, DryRun: e.DryRun,
+			At: toMicros(e.At), Failures: e.Failures, Successes: e.Successes, Shadow: e.Shadow,
 		})
 	}
 	return json.Marshal(w)
@@ -111,15 +111,15 @@ func decode(s store.StoredRecord, breaker string) (*record, error) {
 	}
 	r := &record{
 		key:    Key{Tenant: w.Tenant + string(w.TenantRaw), ID: w.ID + string(w.IDRaw)},
-		forced: w.Forced, dryRun: w.DryRun, trips: w.Trips, generation: w.Generation,
+		forced: w.Forced, shadow: w.Shadow, trips: w.Trips, generation: w.Generation,
 		changedAt: fromMicros(w.ChangedAt), openUntil: fromMicros(w.OpenUntil), countSince: fromMicros(w.CountSince),
 		calledAt: fromMicros(w.CalledAt), failures: w.Failures, successes: w.Successes,
 	}
-	var ok1, ok2 bool
-	r.state, ok1 = ParseState(w.State)
-	r.reason, ok2 = parseReason(w.Reason)
-	if !ok1 || !ok2 || w.Trips < 0 || r.key.RecordID() != s.ID {
-		return nil, errors.New("breaker: record makes no sense")
+	if err := errors.Join(r.state.UnmarshalText([]byte(w.State)), r.reason.UnmarshalText([]byte(w.Reason))); err != nil {
+		return nil, fmt.Errorf("breaker: record: %w", err)
+	}
+	if w.Trips < 0 || r.key.RecordID() != s.ID {
+		return nil, errors.New("breaker: record has negative trips or the key of another record")
 	}
 	for _, e := range w.Pending {
 		event, err := e.event(breaker, r.key)
@@ -132,16 +132,15 @@ func decode(s store.StoredRecord, breaker string) (*record, error) {
 }
 
 func (w wireEvent) event(breaker string, key Key) (Event, error) {
-	from, ok1 := ParseState(w.From)
-	to, ok2 := ParseState(w.To)
-	reason, ok3 := parseReason(w.Reason)
-	if !ok1 || !ok2 || !ok3 {
-		return Event{}, errors.New("breaker: record has an event that makes no sense")
+	e := Event{
+		Breaker: breaker, Key: key, Trips: w.Trips, Generation: w.Generation,
+		At: fromMicros(w.At), Failures: w.Failures, Successes: w.Successes, Shadow: w.Shadow,
 	}
-	return Event{
-		Breaker: breaker, Key: key, From: from, To: to, Reason: reason, Trips: w.Trips, Generation: w.Generation,
-		At: fromMicros(w.At), Failures: w.Failures, Successes: w.Successes, DryRun: w.DryRun,
-	}, nil
+	err := errors.Join(e.From.UnmarshalText([]byte(w.From)), e.To.UnmarshalText([]byte(w.To)), e.Reason.UnmarshalText([]byte(w.Reason)))
+	if err != nil {
+		return Event{}, fmt.Errorf("breaker: record has an invalid event: %w", err)
+	}
+	return e, nil
 }
 
 func textOrBytes(s string) (string, []byte) {

@@ -36,9 +36,9 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	for _, k := range keys {
 		for s := range State(NumStates) {
 			r := record{
-				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: TooManyTrips, changedAt: noon, openUntil: after(1000),
+				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: ReasonTooManyTrips, changedAt: noon, openUntil: after(1000),
 				countSince: after(2000), calledAt: after(3000), failures: 0.1, successes: 1e300,
-				pending: []Event{{Breaker: "b", Key: k, From: s, To: Open, Reason: ByHand, Trips: 2, Generation: 9, At: noon, Failures: 1, Successes: 2, DryRun: true}},
+				pending: []Event{{Breaker: "b", Key: k, From: s, To: Open, Reason: ReasonByHand, Trips: 2, Generation: 9, At: noon, Failures: 1, Successes: 2, Shadow: true}},
 			}
 			data, err := r.encode()
 			if err != nil {

@@ -27,10 +27,15 @@ var errOvertaken = errors.New("breaker: the store's shards change faster than th
 // Refresh reads what has changed in the store, now. Run does so by itself. When it returns nil, all calls that begin then are decided by
 // what it has read, or by something newer. What the store has lost, and does not take back yet, is known still.
 func (m *Manager) Refresh(ctx context.Context) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
-	ctx = orBackground(ctx)
+	m.lazy.driven.Store(true)
+	return m.readChanges(orBackground(ctx))
+}
+
+// readChanges is Refresh, for the manager itself.
+func (m *Manager) readChanges(ctx context.Context) error {
 	defer m.publishLearned()
 	for range mostAttempts {
 		if done, err := m.refresh(ctx); done || err != nil {
@@ -191,7 +196,7 @@ func contains(edits []edit, id store.RecordID) bool {
 func (m *Manager) keepFresh(ctx context.Context) {
 	for ctx.Err() == nil {
 		begun := time.Now()
-		if err := m.Refresh(ctx); err != nil {
+		if err := m.readChanges(ctx); err != nil {
 			m.noticeStale()
 		}
 		m.prober.prefetch(m.table.Load())

@@ -28,8 +28,8 @@ func TestAShardThatIsNotLoadedIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := agent(t, breaker.Config{Store: forgetful{store}})
-	if err := m.Refresh(t.Context()); err == nil || m.Stats().Failures[breaker.StoreFailed] != 1 {
-		t.Errorf("got error %v and %d failures of the store told, want an error and 1", err, m.Stats().Failures[breaker.StoreFailed])
+	if err := m.Refresh(t.Context()); err == nil || m.Stats().Errors.Of(breaker.StoreFailed) != 1 {
+		t.Errorf("got error %v and %d failures of the store told, want an error and 1", err, m.Stats().Errors.Of(breaker.StoreFailed))
 	}
 }
 

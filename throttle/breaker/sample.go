@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 
 	"github.com/spillway-go/spillway/throttle/internal/remote"
@@ -19,13 +20,14 @@ var errPoll = errors.New("breaker: poll failed")
 // polls, decides and writes, notifies and asks for probes. It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so
 // that the next round is this manager's too. It is one round and no more: nothing opens before the next, and [Stats].Running stays false.
 func (m *Manager) Sample(ctx context.Context) error {
-	if !m.made() {
+	if !m.valid() {
 		return errNil
 	}
 	ctx = orBackground(ctx)
 	if m.isClosed() {
 		return ErrManagerClosed
 	}
+	m.takeByHand()
 	t, led, err := m.campaign(ctx)
 	if err != nil {
 		return err
@@ -46,9 +48,12 @@ func (m *Manager) Sample(ctx context.Context) error {
 
 // sample makes one round. A shard that cannot be written does not keep it from the next one.
 func (m *Manager) sample(ctx context.Context, term uint64) error {
-	if err := m.Refresh(ctx); err != nil {
+	if err := m.readChanges(ctx); err != nil {
 		m.noticeStale()
 		return err
+	}
+	if m.config.Mode == throttle.ModeOff && m.config.ForTenant == nil {
+		return nil
 	}
 	round := m.newRound(m.storeNow())
 	results, err := m.poll(ctx, round.query())
@@ -120,12 +125,12 @@ func (r *round) take(results map[Key]PollResult) {
 	for k, p := range results {
 		n := counts{failures: p.Failures, successes: p.Successes, reporters: p.Reporters}
 		if !n.sane() {
-			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %.200s", p.Failures, p.Successes, k))
+			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %s", p.Failures, p.Successes, shownKey(k)))
 			delete(r.known, k)
 			continue
 		}
 		_, known := r.known[k]
-		if !known && !r.tenants.settings(k.Tenant).trips(n) {
+		if settings := r.tenants.settings(k.Tenant); !known && (settings.Mode == throttle.ModeOff || !settings.trips(n)) {
 			continue
 		}
 		id := k.RecordID()

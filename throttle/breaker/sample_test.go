@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -138,7 +139,7 @@ func TestRoundsByHand(t *testing.T) {
 		ctx, k := t.Context(), breaker.Key{ID: "a"}
 		m := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second})
 		for range 10 {
-			_ = m.Circuit(k).Run(ctx, failing)
+			_ = m.Circuit(k).Do(ctx, failing)
 		}
 		sample(t, m)
 		if s := m.Status(k).State; s != breaker.Open {
@@ -147,7 +148,7 @@ func TestRoundsByHand(t *testing.T) {
 		for range 20 {
 			time.Sleep(5 * time.Second)
 			for range 20 {
-				_ = m.Circuit(k).Run(ctx, succeeding)
+				_ = m.Circuit(k).Do(ctx, succeeding)
 				synctest.Wait()
 			}
 			sample(t, m)
@@ -281,7 +282,7 @@ func TestCountsThatAreNone(t *testing.T) {
 		if got := m.Status(sense).State; got != breaker.Open {
 			t.Errorf("beside %v: got state %v, want open", bad, got)
 		}
-		if told := m.Stats().Failures[breaker.CountsInvalid]; told != uint64(i+1) {
+		if told := m.Stats().Errors.Of(breaker.CountsInvalid); told != uint64(i+1) {
 			t.Errorf("%v: got %d told of, want %d", bad, told, i+1)
 		}
 	}
@@ -338,7 +339,7 @@ func TestTheStoresClockIsSetBack(t *testing.T) {
 // TestADryRunLeavesNothingBehind: who enforces after it refuses nobody for what it found.
 func TestADryRunLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := breaker.Config{Store: breaker.NewMemoryStore(), DryRun: true, ConsecutiveFailureThreshold: 1, Poll: polled(breaker.PollResult{Failures: 20})}
+		c := breaker.Config{Store: breaker.NewMemoryStore(), Mode: throttle.ModeShadow, ConsecutiveFailureThreshold: 1, Poll: polled(breaker.PollResult{Failures: 20})}
 		k := breaker.Key{ID: "a"}
 		dry := agent(t, c)
 		sample(t, dry)
@@ -349,7 +350,7 @@ func TestADryRunLeavesNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		c.DryRun, c.Poll = false, polled(breaker.PollResult{Successes: 20})
+		c.Mode, c.Poll = throttle.ModeEnforce, polled(breaker.PollResult{Successes: 20})
 		m := agent(t, c)
 		for range 2 {
 			if err := m.Refresh(t.Context()); err != nil {

@@ -28,7 +28,7 @@ func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 		if err := m.CanExecute(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.Circuit(k).Run(t.Context(), succeeding); err != nil {
+		if err := m.Circuit(k).Do(t.Context(), succeeding); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestHostileRecords(t *testing.T) {
 				time.Sleep(70 * time.Second)
 				tries, let := 0, 0
 				for ; tries < 60; tries++ { // a half-open circuit lets a few through at a time
-					if m.Circuit(k).Run(t.Context(), succeeding) == nil {
+					if m.Circuit(k).Do(t.Context(), succeeding) == nil {
 						let++
 					}
 					time.Sleep(time.Second)

@@ -52,7 +52,7 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 			if err := m.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if n, s := m.Stats().Failures[breaker.RecordCorrupt], m.Status(k).State; n != uint64(tt.corrupt) || s != tt.state {
+			if n, s := m.Stats().Errors.Of(breaker.RecordCorrupt), m.Status(k).State; n != uint64(tt.corrupt) || s != tt.state {
 				t.Errorf("got %d corrupt records reported and state %v, want %d and %v", n, s, tt.corrupt, tt.state)
 			}
 			loaded, err := store.Load(t.Context(), []int{shard})
@@ -63,7 +63,7 @@ func TestCorruptRecordsAreRemoved(t *testing.T) {
 				return
 			}
 			for range 10 {
-				_ = m.Circuit(k).Run(t.Context(), failing)
+				_ = m.Circuit(k).Do(t.Context(), failing)
 			}
 			sample(t, m)
 			if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {

@@ -30,27 +30,24 @@ func (s State) MarshalText() ([]byte, error) { return enum.Marshal(s, Closed, Di
 // UnmarshalText takes the state's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (s *State) UnmarshalText(text []byte) error { return enum.Unmarshal(s, text, Closed, Disabled) }
 
-// Gravity orders states by how much they ask for somebody: 0 for Closed, and most for Disabled.
-func (s State) Gravity() int {
+// Severity orders states for a display: Closed is 0, HalfOpen 1, Open 2 and Disabled 3.
+func (s State) Severity() int {
 	switch s {
-	case Disabled:
-		return 3
-	case Open:
-		return 2
 	case HalfOpen:
 		return 1
+	case Open:
+		return 2
+	case Disabled:
+		return 3
 	}
 	return 0
 }
 
-// ParseState returns the state of a word.
-func ParseState(word string) (State, bool) {
-	for s := range State(NumStates) {
-		if s.String() == word {
-			return s, true
-		}
-	}
-	return Closed, false
+// ParseState returns the state with the given word. Any other text is an error that lists the words.
+func ParseState(word string) (State, error) {
+	var s State
+	err := s.UnmarshalText([]byte(word))
+	return s, err
 }
 
 // Reason says why a circuit changed.
@@ -58,21 +55,19 @@ type Reason uint8
 
 const (
 	// Failing is the reason of a circuit that opens: too large a share of its calls failed.
-	Failing Reason = iota + 1
+	ReasonFailing Reason = iota + 1
 	// TimeOver is the reason of an open circuit that becomes half-open.
-	TimeOver
+	ReasonTimeOver
 	// Recovered is the reason of a circuit that closes: enough of its probes succeeded.
-	Recovered
+	ReasonRecovered
 	// Undecided is the reason of a half-open circuit that opens again, because its probes gave no clear answer in time.
-	Undecided
+	ReasonUndecided
 	// TooManyTrips is the reason of a circuit that is disabled.
-	TooManyTrips
+	ReasonTooManyTrips
 	// Forgotten is the reason of a circuit that closes because nobody has called it for Config.Retention.
-	Forgotten
+	ReasonForgotten
 	// ByHand is the reason of a change that somebody asked for.
-	ByHand
-
-	numReasons = iota + 1
+	ReasonByHand
 )
 
 // String returns the reason's word: "failing", "time_over", "recovered", "undecided", "too_many_trips",
@@ -82,16 +77,7 @@ func (r Reason) String() string {
 }
 
 // MarshalText returns the reason's word, which is empty for the zero Reason, and an error if it has none.
-func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, 0, ByHand) }
+func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, 0, ReasonByHand) }
 
 // UnmarshalText takes the reason's word, to the letter. Any other text is an error that names the words, and changes nothing.
-func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, 0, ByHand) }
-
-func parseReason(word string) (Reason, bool) {
-	for r := range Reason(numReasons) {
-		if r.String() == word {
-			return r, true
-		}
-	}
-	return 0, false
-}
+func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, 0, ReasonByHand) }

@@ -16,28 +16,28 @@ func TestStatesHaveWords(t *testing.T) {
 		if got := s.String(); got != word {
 			t.Errorf("State(%d) = %q, want %q", s, got, word)
 		}
-		parsed, ok := breaker.ParseState(word)
-		if known := s < breaker.NumStates; ok != known || known && parsed != s {
-			t.Errorf("ParseState(%q) = %v, %v", word, parsed, ok)
+		parsed, err := breaker.ParseState(word)
+		if known := s < breaker.NumStates; (err == nil) != known || known && parsed != s {
+			t.Errorf("ParseState(%q) = %v, %v", word, parsed, err)
 		}
 	}
-	if _, ok := breaker.ParseState(""); ok {
-		t.Error("the empty word is a state")
+	if _, err := breaker.ParseState(""); err == nil || !strings.Contains(err.Error(), "closed, open, half_open or disabled") {
+		t.Errorf("ParseState of the empty word: got error %v", err)
 	}
 }
 
-func TestGravity(t *testing.T) {
+func TestSeverity(t *testing.T) {
 	for i, s := range []breaker.State{breaker.Closed, breaker.HalfOpen, breaker.Open, breaker.Disabled} {
-		if got := s.Gravity(); got != i {
-			t.Errorf("gravity of %v is %d, want %d", s, got, i)
+		if got := s.Severity(); got != i {
+			t.Errorf("severity of %v is %d, want %d", s, got, i)
 		}
 	}
 }
 
 func TestReasonsAndFailuresHaveWords(t *testing.T) {
 	reasons := map[breaker.Reason]string{
-		0: "", breaker.Failing: "failing", breaker.TimeOver: "time_over", breaker.Recovered: "recovered", breaker.Undecided: "undecided",
-		breaker.TooManyTrips: "too_many_trips", breaker.Forgotten: "forgotten", breaker.ByHand: "by_hand", 200: "reason(200)",
+		0: "", breaker.ReasonFailing: "failing", breaker.ReasonTimeOver: "time_over", breaker.ReasonRecovered: "recovered", breaker.ReasonUndecided: "undecided",
+		breaker.ReasonTooManyTrips: "too_many_trips", breaker.ReasonForgotten: "forgotten", breaker.ReasonByHand: "by_hand", 200: "reason(200)",
 	}
 	for r, word := range reasons {
 		if got := r.String(); got != word {
@@ -45,14 +45,16 @@ func TestReasonsAndFailuresHaveWords(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for f := range breaker.Failure(breaker.NumFailures) {
+	kinds := 0
+	for f := range (breaker.ErrorCounts{}).All() {
+		kinds++
 		if w := f.String(); w == "" || strings.Contains(w, "(") || seen[w] {
 			t.Errorf("Failure(%d) = %q", f, w)
 		} else {
 			seen[w] = true
 		}
 	}
-	if got := breaker.Failure(breaker.NumFailures).String(); got != "failure(11)" {
+	if got := breaker.Failure(kinds).String(); got != "failure(12)" {
 		t.Errorf("a failure that is none is %q", got)
 	}
 	policies := map[breaker.StalePolicy]string{breaker.FailOpen: "fail_open", breaker.KeepLast: "keep_last", breaker.FailClosed: "fail_closed", 9: "stale_policy(9)"}

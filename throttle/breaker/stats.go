@@ -1,55 +1,177 @@
 package breaker
 
-import "time"
+import (
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
 
-// Stats is what a manager has done since it was made, and what it knows now.
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// Stats is a snapshot of a manager: counters since [New], and its present state.
 type Stats struct {
 	Name    string
 	Calls   [NumStates]CallStats // by the state of their circuit
-	Changes [NumStates]uint64    // of circuits to the state, made by this manager
-	// Circuits is how many circuits are in each state, as this agent sees them. Closed are only those of which something
-	// is remembered, such as trips.
+	Changes [NumStates]uint64    // changes of circuits to each state that this manager made
+	// Circuits is the number of circuits in each state, as this manager sees them. A closed circuit
+	// is counted only if it has a past, such as trips.
 	Circuits    [NumStates]int
-	Failures    [NumFailures]uint64
-	Probes      uint64 // granted to this agent
-	LateResults uint64 // of calls that were admitted before their circuit changed; they count for nothing
-	Notified    uint64
-	Dropped     uint64 // results for which the counter had no room
-	// SnapshotAge is how long ago the store was read last, -1 if it never was.
+	Errors      ErrorCounts // errors of background tasks
+	Probes      uint64      // probes granted to this manager
+	LateResults uint64      // results not counted, because the circuit changed during the call
+	Notified    uint64      // successful calls of Config.Notify
+	Dropped     uint64      // results that the counter dropped: see [Counter.Dropped]
+	// SnapshotAge is the time since the store was read, -1 if it never was. It is 0 for a manager
+	// that works without Run.
 	SnapshotAge time.Duration
-	Stale       bool // for longer than Config.MaxStale: Config.OnStale holds
-	// Running is whether [Manager.Run] is under way. Without it nothing opens: this agent neither leads nor reads what others have found.
-	// [Manager.Sample] is one round by hand, and counts as no more: Running stays false.
-	Running    bool
-	Leads      bool
-	Term       uint64 // of the lease that holds, as far as this agent knows
-	Leader     string // its owner
-	DryRun     bool
+	Stale       bool // SnapshotAge is more than Config.MaxStale: Config.OnStale applies
+	Running     bool // [Manager.Run] is active
+	// NotRunning means that Run is needed but not active: the store is shared, so this manager
+	// neither reads what others decide nor decides itself. A manager on a [MemoryStore] works
+	// without Run. [Manager.Sample] makes one round and does not change this field.
+	NotRunning bool
+	Leads      bool   // this manager is the leader
+	Term       uint64 // of the last known lease
+	Leader     string // owner of the last known lease
+	Mode       throttle.Mode
 	OnStale    StalePolicy
 	MaxStale   time.Duration
 	SampleRate time.Duration
 }
 
-// CallStats is what became of calls.
+// CallStats counts calls.
 type CallStats struct {
 	Admitted   uint64
 	Shed       uint64
-	ShadowShed uint64 // DryRun let them through; they are not among Admitted
+	ShadowShed uint64 // admitted by ModeShadow; not included in Admitted
 }
 
-// Circuits that are not closed, or have a past, as [Manager.List] and [Manager.Status] show them.
+// ErrorCounts counts the errors of background tasks by kind. The zero value counts none.
+type ErrorCounts struct {
+	counts [numFailures]uint64
+}
 
-// Status is what an agent knows of a circuit.
+// Of returns the number of errors of one kind.
+func (c ErrorCounts) Of(f Failure) uint64 {
+	if f >= numFailures {
+		return 0
+	}
+	return c.counts[f]
+}
+
+// All returns an iterator over every kind and its number of errors, which may be 0.
+func (c ErrorCounts) All() iter.Seq2[Failure, uint64] {
+	return func(yield func(Failure, uint64) bool) {
+		for f, n := range c.counts {
+			if !yield(Failure(f), n) {
+				return
+			}
+		}
+	}
+}
+
+// Plus returns the sum of both counts, kind by kind.
+func (c ErrorCounts) Plus(other ErrorCounts) ErrorCounts {
+	for f, n := range other.counts {
+		c.counts[f] += n
+	}
+	return c
+}
+
+// Status is what a manager knows about one circuit.
 type Status struct {
 	Key        Key
 	State      State
-	Reason     Reason
-	Forced     bool          // by hand: no count changes it
-	Trips      int           // in a row
-	Generation uint64        // rises with every change but that from open to half-open
+	Reason     Reason        // of the last change
+	Forced     bool          // set by hand: calls do not change the state
+	Trips      int           // consecutive
+	Generation uint64        // increases with every change except from open to half-open
 	ChangedAt  time.Time     // by the store's clock
-	RetryAfter time.Duration // until it is half-open
-	Failures   float64       // that were polled when it changed
+	RetryAfter time.Duration // until an open circuit is half-open
+	Failures   float64       // calls that were polled at the last change
 	Successes  float64
-	DryRun     bool
+	Shadow     bool // ModeShadow: the circuit blocks no calls
+}
+
+// Columns of the window in which calls are counted.
+const (
+	admitted   = window.Accepted
+	shed       = window.Shed
+	shadowShed = window.Shed + 1
+)
+
+// counters are the counters of a manager except those of calls.
+type counters struct {
+	changes  [NumStates]atomic.Uint64
+	errors   [numFailures]atomic.Uint64
+	probes   atomic.Uint64
+	late     atomic.Uint64
+	notified atomic.Uint64
+}
+
+// count counts one call.
+func (m *Manager) count(s State, column int) {
+	m.tally.Row(m.tally.Pick(), int(s))[column].Add(1)
+	m.wantRound()
+}
+
+// fail counts an error and calls Hooks.Failed.
+func (m *Manager) fail(f Failure, err error) {
+	m.counters.errors[f].Add(1)
+	if h := m.config.Hooks.Failed; h != nil {
+		m.callHook(func() { h(FailureEvent{Manager: m, Failure: f, Err: err}) })
+	}
+}
+
+// callHook calls a hook of a background task. A panic is reported to Hooks.Failed and does not end
+// the task.
+func (m *Manager) callHook(hook func()) {
+	err := m.guarded(func() error { hook(); return nil })
+	if err == nil {
+		return
+	}
+	m.counters.errors[HookPanicked].Add(1)
+	if h := m.config.Hooks.Failed; h != nil {
+		_ = m.guarded(func() error {
+			h(FailureEvent{Manager: m, Failure: HookPanicked, Err: fmt.Errorf("breaker: hook: %w", err)})
+			return nil
+		})
+	}
+}
+
+// Stats returns the manager's counters and present state.
+func (m *Manager) Stats() Stats {
+	if !m.valid() {
+		return Stats{}
+	}
+	s := Stats{
+		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.clock.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
+		NotRunning: m.memory == nil && !m.running.Load(),
+		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(), Notified: m.counters.notified.Load(),
+		Mode: m.config.Mode, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
+		Circuits: m.table.Load().circuits(),
+	}
+	if c := m.config.Counter; c != nil {
+		s.Dropped = c.Dropped()
+	}
+	if l := m.lease.Load(); l != nil {
+		s.Leader, s.Term = l.Owner, l.Term
+	}
+	if m.lazy.active.Load() {
+		s.SnapshotAge, s.Leads = 0, s.Leader == m.owner
+	}
+	for state := range s.Calls {
+		s.Calls[state] = CallStats{
+			Admitted:   m.tally.Total(state, admitted),
+			Shed:       m.tally.Total(state, shed),
+			ShadowShed: m.tally.Total(state, shadowShed),
+		}
+		s.Changes[state] = m.counters.changes[state].Load()
+	}
+	for f := range s.Errors.counts {
+		s.Errors.counts[f] = m.counters.errors[f].Load()
+	}
+	return s
 }

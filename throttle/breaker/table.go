@@ -3,6 +3,7 @@ package breaker
 import (
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
@@ -27,7 +28,7 @@ type entry struct {
 	key        Key
 	state      State
 	forced     bool
-	dryRun     bool
+	shadow     bool
 	lapses     bool // when its time is over it lets everything through, because nobody can count probes
 	generation uint64
 	until      time.Time // by the agent's clock: of an open circuit
@@ -82,7 +83,7 @@ func (m *Manager) build(last *table) *table {
 	clock := m.clock.Load()
 	t := &table{stale: clock.stale, turns: clock.turns}
 	t.none.table = t
-	if t.stale && m.config.OnStale == FailClosed {
+	if t.stale && m.config.OnStale == FailClosed && m.config.Mode != throttle.ModeOff {
 		t.none.entry = m.unknown()
 	}
 	tenants := m.tenants()
@@ -95,8 +96,8 @@ func (m *Manager) build(last *table) *table {
 		}
 		for _, r := range s.records {
 			settings := tenants.settings(r.key.Tenant)
-			if r.dryRun && !settings.DryRun {
-				continue // nobody was to be refused for it
+			if settings.Mode == throttle.ModeOff || r.shadow && settings.Mode == throttle.ModeEnforce {
+				continue
 			}
 			t.add(newEntry(r, settings, now.Add(min(r.openUntil.Sub(storeNow), settings.MaxBreakerTimeout))), last)
 		}
@@ -116,7 +117,7 @@ func (t *table) add(e *entry, last *table) {
 
 func newEntry(r *record, settings *Config, until time.Time) *entry {
 	e := &entry{
-		key: r.key, state: r.state, forced: r.forced, dryRun: settings.DryRun, generation: r.generation, record: r, settings: settings,
+		key: r.key, state: r.state, forced: r.forced, shadow: settings.Mode == throttle.ModeShadow, generation: r.generation, record: r, settings: settings,
 	}
 	e.refusal = &ShedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
 	switch {
@@ -144,7 +145,7 @@ func (e *entry) inherit(last *table) {
 
 // unknown is the entry of every circuit while nothing is known and nothing may pass. Its refusal is made for each call, with its key.
 func (m *Manager) unknown() *entry {
-	return &entry{state: Closed, dryRun: m.config.DryRun, settings: &m.config}
+	return &entry{state: Closed, shadow: m.config.Mode == throttle.ModeShadow, settings: &m.config}
 }
 
 // circuits returns how many circuits are in each state.

@@ -1,8 +1,9 @@
 package breaker
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // withSpansOf returns a copy whose spans that follow from others are as they were given: zero, if they are to follow.
@@ -32,7 +33,7 @@ func (t *tenants) settings(tenant string) *Config {
 	}
 	c, err := m.askTenant(tenant)
 	if err != nil {
-		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %.200q: %w", tenant, err))
+		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %s: %w", check.Shown(tenant), err))
 		c = &m.config
 	}
 	if t.known == nil {
@@ -49,16 +50,20 @@ func (m *Manager) askTenant(tenant string) (settings *Config, err error) {
 			err = fmt.Errorf("ForTenant panicked: %v", r)
 		}
 	}()
-	own := m.config.ForTenant(tenant, m.asGiven).withCircuitDefaultsOf(&m.config)
+	given := m.config.ForTenant(tenant, m.asGiven)
+	own := given.withCircuitDefaultsOf(&m.config)
 	c := m.config
 	c.BreakerTimeout, c.MaxBreakerTimeout, c.Jitter = own.BreakerTimeout, own.MaxBreakerTimeout, own.Jitter
 	c.FailureThreshold, c.SuccessThreshold = own.FailureThreshold, own.SuccessThreshold
 	c.MinimumRequestCount, c.MinReporters = own.MinimumRequestCount, own.MinReporters
 	c.ConsecutiveFailureThreshold, c.ConsecutiveResetAfter = own.ConsecutiveFailureThreshold, own.ConsecutiveResetAfter
-	c.HalfOpenProbes, c.HalfOpenMax, c.DryRun = own.HalfOpenProbes, own.HalfOpenMax, own.DryRun
-	var f faults
-	c.demandCircuit(&f)
-	return &c, errors.Join(f...)
+	c.HalfOpenProbes, c.HalfOpenMax, c.Mode = own.HalfOpenProbes, own.HalfOpenMax, own.Mode
+	if m.given.SuccessThreshold == 0 && given.SuccessThreshold == m.config.SuccessThreshold {
+		given.SuccessThreshold = 0 // the default, which the manager has filled in
+	}
+	v := newValidator(&given)
+	c.validateCircuit(v)
+	return &c, v.Err()
 }
 
 // withCircuitDefaultsOf fills in what a tenant left out, given the manager's SampleRate.

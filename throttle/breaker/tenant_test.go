@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -24,7 +25,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			case "slow":
 				c.BreakerTimeout = time.Hour // MaxBreakerTimeout follows
 			case "shadow":
-				c.DryRun = true
+				c.Mode = throttle.ModeShadow
 			case "odd":
 				c.SuccessThreshold = 1
 			case "zero":
@@ -40,7 +41,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 		round := func() {
 			for _, tenant := range tenants {
 				for range 10 {
-					_ = m.Circuit(breaker.Key{Tenant: tenant, ID: "k"}).Run(t.Context(), failing)
+					_ = m.Circuit(breaker.Key{Tenant: tenant, ID: "k"}).Do(t.Context(), failing)
 				}
 			}
 			sample(t, m)

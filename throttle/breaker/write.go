@@ -55,7 +55,7 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 		if e.record != nil {
 			data, err := e.record.encode()
 			if err != nil {
-				return store.Version{}, fmt.Errorf("breaker: record of %.200s: %w", e.record.key, err)
+				return store.Version{}, fmt.Errorf("breaker: record of %s: %w", shownKey(e.record.key), err)
 			}
 			change.Data = data
 		}
@@ -75,9 +75,9 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 func (m *Manager) tellOf(edits []edit) {
 	for _, e := range edits {
 		for _, event := range e.events {
-			m.books.changes[event.To].Add(1)
+			m.counters.changes[event.To].Add(1)
 			if h := m.config.Hooks.Changed; h != nil {
-				m.tell(func() { h(event) })
+				m.callHook(func() { h(event) })
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func TestAConflictIsThoughtOver(t *testing.T) {
 			t.Errorf("got %+v, want it forced open by the third change", s)
 		}
 	}
-	if n := m.Stats().Failures[breaker.WriteConflicted]; n != 1 {
+	if n := m.Stats().Errors.Of(breaker.WriteConflicted); n != 1 {
 		t.Errorf("got %d conflicts reported, want 1", n)
 	}
 }
@@ -93,7 +93,7 @@ func TestALeaderThatWasFollowedIsFenced(t *testing.T) {
 			},
 		})
 		err := m.Sample(t.Context())
-		if n := m.Stats().Failures[breaker.WriteFenced]; !errors.Is(err, breakerstore.ErrFenced) || n != 1 {
+		if n := m.Stats().Errors.Of(breaker.WriteFenced); !errors.Is(err, breakerstore.ErrFenced) || n != 1 {
 			t.Errorf("got %v and %d fenced writes reported, want ErrFenced and 1", err, n)
 		}
 		if s := next.Status(k).State; !next.Stats().Leads || s != breaker.Closed {

@@ -87,7 +87,7 @@ func TestDenialsOpenNoCircuit(t *testing.T) {
 		circuit := m.Circuit(breaker.Key{ID: "x"})
 		call := func(ctx context.Context) error { return l.Take(ctx, "k", 1) }
 		for range 300 {
-			_ = circuit.Run(t.Context(), call)
+			_ = circuit.Do(t.Context(), call)
 			_ = th.Do(t.Context(), throttle.High, call)
 		}
 		if err := m.Sample(t.Context()); err != nil {

@@ -199,9 +199,9 @@ func (a *agent) fill(r *report) {
 	s := a.manager.Stats()
 	r.Leads, r.Term, r.Frozen = s.Leads, s.Term, s.SnapshotAge < 0 || s.SnapshotAge > time.Second
 	r.Failures = map[string]uint64{}
-	for f, n := range s.Failures {
+	for f, n := range s.Errors.All() {
 		if n > 0 {
-			r.Failures[breaker.Failure(f).String()] = n
+			r.Failures[f.String()] = n
 		}
 	}
 	for _, status := range a.manager.List() {

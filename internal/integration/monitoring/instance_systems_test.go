@@ -10,6 +10,7 @@ import (
 	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -36,7 +37,9 @@ func newFleet(t testing.TB, hooks breaker.Hooks) *fleet {
 		Name: hostileName, Hooks: hooks, Poll: f.poll, StoreTimeout: program.Patience,
 		SampleRate: 200 * time.Millisecond, BreakerTimeout: 300 * time.Millisecond, ConsecutiveFailureThreshold: 3,
 		ForTenant: func(tenant string, c breaker.Config) breaker.Config {
-			c.DryRun = tenant == trial
+			if tenant == trial {
+				c.Mode = throttle.ModeShadow
+			}
 			return c
 		},
 	}))

@@ -226,7 +226,7 @@ func closedWords() map[string]set {
 	for s := range breaker.State(breaker.NumStates) {
 		words["throttle_breaker_state"][s.String()] = true
 	}
-	for f := range breaker.Failure(breaker.NumFailures) {
+	for f := range (breaker.ErrorCounts{}).All() {
 		words["throttle_breaker_failure"][f.String()] = true
 	}
 	delete(words["error_type"], throttle.FaultOther.String()) // which is written as the conventions want it

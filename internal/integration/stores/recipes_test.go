@@ -35,7 +35,7 @@ func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail maile
 		Name: "webhooks", Store: store, Poll: poller.Poll, ConsecutiveFailureThreshold: 10, // trips in a row, then it is disabled
 		Hooks: breaker.JoinHooks(tel.BreakerHooks(), breaker.LogHooks(logger)),
 		Notify: func(ctx context.Context, e breaker.Event) error {
-			if e.To != breaker.Disabled || e.DryRun {
+			if e.To != breaker.Disabled || e.Shadow {
 				return nil
 			}
 			return mail(ctx, e.Key.Tenant, e.Key.ID, e.ID()) // again until it returns nil

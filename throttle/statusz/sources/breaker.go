@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -22,8 +23,8 @@ const (
 // not serve the page on a public listener. It reads [breaker.Manager.Stats] and [breaker.Manager.List]
 // and never calls the store.
 //
-// The state is "not running: nothing opens" while [breaker.Manager.Run] does not run. This includes a
-// manager whose rounds are made with [breaker.Manager.Sample].
+// The state is "not running: nothing opens" if the store is shared and [breaker.Manager.Run] does not
+// run. This includes a manager whose rounds are made with [breaker.Manager.Sample].
 func Breaker(m *breaker.Manager) statusz.Source {
 	return statusz.SourceFunc(func() statusz.Status {
 		stats := m.Stats()
@@ -41,7 +42,7 @@ func Breaker(m *breaker.Manager) statusz.Source {
 // circuits may have changed since.
 func breakerState(s *breaker.Stats) (state string, level statusz.Level) {
 	shedding := statusz.Bad
-	if s.DryRun {
+	if s.Mode != throttle.ModeEnforce {
 		shedding = statusz.Warn
 	}
 	switch {
@@ -62,11 +63,14 @@ func breakerState(s *breaker.Stats) (state string, level statusz.Level) {
 	default:
 		state = breaker.Closed.String()
 	}
-	if !s.Running {
+	if s.NotRunning {
 		state, level = notRunning(state, level)
 	}
-	if s.DryRun {
+	switch s.Mode {
+	case throttle.ModeShadow:
 		state += ", dry run"
+	case throttle.ModeOff:
+		state += ", off"
 	}
 	return state, level
 }
@@ -106,9 +110,9 @@ func breakerFigures(s *breaker.Stats) []statusz.Figure {
 		all = append(all, number("shadow-shed", calls.ShadowShed))
 	}
 	all = append(all, age, leaderFigure(s))
-	for f, n := range s.Failures {
+	for f, n := range s.Errors.All() {
 		if n > 0 {
-			all = append(all, number("failures: "+breaker.Failure(f).String(), n))
+			all = append(all, number("failures: "+f.String(), n))
 		}
 	}
 	return all
@@ -132,7 +136,7 @@ func leaderFigure(s *breaker.Stats) statusz.Figure {
 func circuitFigures(list []breaker.Status) []statusz.Figure {
 	bad := slices.DeleteFunc(slices.Clone(list), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortStableFunc(bad, func(a, b breaker.Status) int {
-		return cmp.Or(cmp.Compare(b.State.Gravity(), a.State.Gravity()), b.ChangedAt.Compare(a.ChangedAt))
+		return cmp.Or(cmp.Compare(b.State.Severity(), a.State.Severity()), b.ChangedAt.Compare(a.ChangedAt))
 	})
 	var all []statusz.Figure
 	for _, s := range bad[:min(maxCircuits, len(bad))] {
@@ -152,7 +156,7 @@ func transitions(list []breaker.Status) []statusz.Transition {
 	var all []statusz.Transition
 	for _, s := range changed[max(0, len(changed)-maxTransitions):] {
 		state := s.State
-		if state == breaker.HalfOpen && s.Reason != breaker.TimeOver {
+		if state == breaker.HalfOpen && s.Reason != breaker.ReasonTimeOver {
 			state = breaker.Open // its time is over, but the leader has not recorded that: the last transition was to open
 		}
 		all = append(all, statusz.Transition{Time: s.ChangedAt, To: fmt.Sprintf("%s %s, %s", state, shortKey(s.Key), s.Reason)})

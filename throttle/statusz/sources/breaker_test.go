@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -29,8 +30,8 @@ func TestBreaker_states(t *testing.T) {
 		change(&s)
 		return s
 	}
-	dry := func(s *breaker.Stats) { s.DryRun = true }
-	idle := func(s *breaker.Stats) { s.Running = false }
+	dry := func(s *breaker.Stats) { s.Mode = throttle.ModeShadow }
+	idle := func(s *breaker.Stats) { s.Running, s.NotRunning = false, true }
 	for _, tt := range []struct {
 		name  string
 		stats breaker.Stats
@@ -42,20 +43,20 @@ func TestBreaker_states(t *testing.T) {
 		{"half-open", in(breaker.Closed, breaker.HalfOpen), "half_open", statusz.Warn},
 		{"open", in(breaker.HalfOpen, breaker.Open), "open", statusz.Bad},
 		{"disabled", in(breaker.HalfOpen, breaker.Open, breaker.Disabled), "disabled", statusz.Bad},
-		{"open in DryRun", with(in(breaker.Open), dry), "open, dry run", statusz.Warn},
+		{"open in shadow", with(in(breaker.Open), dry), "open, dry run", statusz.Warn},
 		{"stale", with(in(breaker.Disabled), func(s *breaker.Stats) { s.Stale = true }), "stale", statusz.Warn},
 		{"never read", with(in(), func(s *breaker.Stats) { s.SnapshotAge = -1 }), "never read", statusz.Warn},
 		{"stale and closed to all", with(in(), func(s *breaker.Stats) { s.Stale, s.OnStale = true, breaker.FailClosed }), "stale", statusz.Bad},
-		{"never read, closed to all, in DryRun", with(in(), func(s *breaker.Stats) {
-			s.SnapshotAge, s.OnStale, s.DryRun = -1, breaker.FailClosed, true
+		{"never read, closed to all, in shadow", with(in(), func(s *breaker.Stats) {
+			s.SnapshotAge, s.OnStale, s.Mode = -1, breaker.FailClosed, throttle.ModeShadow
 		}), "never read, dry run", statusz.Warn},
 		{"not running", with(in(), idle), "not running: nothing opens", statusz.Warn},
 		{"half-open, not running", with(in(breaker.HalfOpen), idle), "not running: nothing opens", statusz.Warn},
-		{"never read, not running", with(in(), func(s *breaker.Stats) { s.SnapshotAge, s.Running = -1, false }), "not running: nothing opens", statusz.Warn},
+		{"never read, not running", with(in(), func(s *breaker.Stats) { s.SnapshotAge, s.NotRunning = -1, true }), "not running: nothing opens", statusz.Warn},
 		{"disabled, not running", with(in(breaker.Disabled), idle), "disabled, not running: nothing opens", statusz.Bad},
-		{"open in DryRun, not running", with(with(in(breaker.Open), dry), idle), "not running: nothing opens, dry run", statusz.Warn},
+		{"open in shadow, not running", with(with(in(breaker.Open), dry), idle), "not running: nothing opens, dry run", statusz.Warn},
 		{"never read, closed to all, not running", with(in(), func(s *breaker.Stats) {
-			s.SnapshotAge, s.OnStale, s.Running = -1, breaker.FailClosed, false
+			s.SnapshotAge, s.OnStale, s.NotRunning = -1, breaker.FailClosed, true
 		}), "never read, not running: nothing opens", statusz.Bad},
 	} {
 		if state, level := breakerState(&tt.stats); state != tt.state || level != tt.level {
@@ -181,8 +182,8 @@ func TestBreaker_strangeKeys(t *testing.T) {
 		t.Fatalf("page: got error %v and %s", err, answer.Body)
 	}
 	s := document.Sources[0]
-	if s.State != "disabled, not running: nothing opens" || s.Level != "bad" || s.Error != "" || len(s.Figures) != 12 || len(s.Transitions) != 4 {
-		t.Errorf("page: got %+v want it disabled and not running, with 12 figures and 4 changes", s)
+	if s.State != "disabled" || s.Level != "bad" || s.Error != "" || len(s.Figures) != 12 || len(s.Transitions) != 4 {
+		t.Errorf("page: got %+v want it disabled, with 12 figures and 4 changes", s)
 	}
 	if got := answer.Body.Len(); got > 8000 {
 		t.Errorf("page: got %d bytes want no megabyte of a key in it", got)

@@ -29,7 +29,7 @@ func ExampleBreaker() {
 	fmt.Println(status.Figures[0].Name, status.Figures[0].Value)
 	fmt.Println(status.Transitions[0].To)
 	// Output:
-	// breaker webhooks: disabled, not running: nothing opens (bad)
+	// breaker webhooks: disabled (bad)
 	// disabled 1
 	// disabled "https://hooks.example.com/7", by_hand
 }
