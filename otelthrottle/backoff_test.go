@@ -29,7 +29,7 @@ func TestBackoffsBeginAtZero(t *testing.T) {
 	l.backoff(t, backoff.Config{Mode: backoff.Sleep}) // of the same name
 	l.read(t).want(t, unslept())
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
-	sentence := fmt.Sprintf("A Responsive has %d series, and one more of throttle.backoff.sleep.duration, which is %d in Prometheus", len(unslept()), seriesOfAHistogram)
+	sentence := fmt.Sprintf("A Responsive has %d series, and after the first wait one of throttle.backoff.sleep.duration, which is %d in Prometheus", len(unslept()), seriesOfAHistogram)
 	if !strings.Contains(comment, sentence) {
 		t.Errorf("package comment: got no %q", sentence)
 	}

@@ -49,7 +49,7 @@ func TestBreakersBeginAtZero(t *testing.T) {
 	refresh(t, closed)
 	equal(t, "series once the store was read", len(l.read(t)), len(want)+1)
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
-	if sentence := fmt.Sprintf("A breaker has %d series, however many circuits, one more with FailClosed", len(want)); !strings.Contains(comment, sentence) {
+	if sentence := fmt.Sprintf("A breaker has %d series for any number of circuits, one more with FailClosed", len(want)); !strings.Contains(comment, sentence) {
 		t.Errorf("package comment: got no %q", sentence)
 	}
 }

@@ -32,8 +32,8 @@ func TestBucketsBeginAtZero(t *testing.T) {
 	l.read(t).want(t, unasked())
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
 	for _, sentence := range []string{
-		fmt.Sprintf("A limiter has %d series, however many keys.", len(unasked())),
-		fmt.Sprintf("kind of error, of which there are %d and stores know few; each is %d series", throttle.NumFaults-1, seriesOfAHistogram),
+		fmt.Sprintf("A limiter has %d series for any number of keys.", len(unasked())),
+		fmt.Sprintf("kind of error. There are %d kinds, of which stores have few. Each is %d series", throttle.NumFaults-1, seriesOfAHistogram),
 	} {
 		if !strings.Contains(comment, sentence) {
 			t.Errorf("package comment: got no %q", sentence)

@@ -1,35 +1,61 @@
-// Package otelthrottle turns what throttles, breakers, buckets and backoffs do into OpenTelemetry: every decision counted by priority, the
-// live probability of shedding, the durations of calls with exemplars, spans, what is known of circuits, what became of requests for
-// tokens, and how long callers are kept waiting.
+// Package otelthrottle reports what throttles, breakers, buckets and backoffs do as OpenTelemetry
+// metrics and spans. It counts every decision by priority. It reports the probability of shedding,
+// the durations of calls with exemplars, the states of circuits, the results of requests for tokens,
+// and how long callers wait.
 //
-// Make one [Telemetry] per process and hand its Hooks to every throttle, its BreakerHooks to every breaker, its BucketHooks to every limiter,
-// its BackoffHooks to every Responsive. The package imports the OpenTelemetry API only; SDK and exporters are the application's. For
-// Prometheus:
+// Make one [Telemetry] per process. Hand its Hooks to every throttle, BreakerHooks to every breaker,
+// BucketHooks to every limiter and BackoffHooks to every Responsive. The package imports the
+// OpenTelemetry API only. The application selects SDK and exporters. For Prometheus:
 //
-//	exporter := throttle.Must(otelprometheus.New())
+//	exporter, err := otelprometheus.New()
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-//	tel := throttle.Must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
-//	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+//	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	th, err := throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 //	http.Handle("/metrics", metrics)
 //
-// For OTLP, to where OTEL_EXPORTER_OTLP_ENDPOINT says:
+// For OTLP, to the address in OTEL_EXPORTER_OTLP_ENDPOINT:
 //
-//	points, spans := throttle.Must(otlpmetrichttp.New(ctx)), throttle.Must(otlptracehttp.New(ctx))
+//	points, err := otlpmetrichttp.New(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	spans, err := otlptracehttp.New(ctx)
+//	if err != nil {
+//		return err
+//	}
 //	meters := metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(points)))
 //	tracers := trace.NewTracerProvider(trace.WithBatcher(spans))
-//	providers := []otelthrottle.Option{otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers)}
-//	tel := throttle.Must(otelthrottle.New(providers...))
-//	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+//	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers))
 //
-// Without these options the global providers are used. At the end, when no more calls come, shut down in this order, and nothing is lost:
-// [Telemetry.Shutdown], which flushes the MeterProvider; then throttles, breakers, limiters and backoffs; then the providers. The series of
-// what is closed earlier have ended, and what it counted since the last collection is lost. Deferred calls run in reverse: a program
-// that defers Close where it makes a throttle calls Shutdown, or ForceFlush of the MeterProvider, before it returns.
+// Without these options, the global providers are used.
+//
+// [Install] makes a Telemetry and sets its hooks as the default hooks of the packages throttle,
+// breaker, bucket and backoff. Then a throttle that a library makes without Hooks is reported too.
+//
+// Shut down in this order, when no more calls come. Then no data is lost:
+//
+//  1. [Telemetry.Shutdown], which flushes the MeterProvider,
+//  2. throttles, breakers, limiters and backoffs,
+//  3. the providers.
+//
+// The series of a throttle end when it is closed. If it is closed earlier, what it counted since the
+// last collection is lost. Deferred calls run in reverse order. A program that defers Close where it
+// makes a throttle must call Shutdown, or ForceFlush of the MeterProvider, before it returns.
 //
 // # Metrics of throttles
 //
-// All have the attribute throttle.name, and all but throttle.priority.clamped have throttle.priority.
+// All have the attribute throttle.name. All except throttle.priority.clamped have throttle.priority.
+// With [WithGroupDetail], those of a group's members have throttle.key.
 //
 //	metric                         instrument       unit       further attributes
 //	throttle.calls                 counter          {call}     throttle.decision, throttle.outcome, error.type, throttle.cause
@@ -41,22 +67,24 @@
 //	throttle.fallbacks             counter          {call}     throttle.outcome, error.type
 //	throttle.priority.clamped      counter          {call}
 //
-// The values of the attributes are words from closed sets, but for the name:
+// The values of the attributes are closed sets, except for name and key:
 //
 //	throttle.priority   high, important, medium, low, p4 to p15
-//	throttle.decision   admitted, shed, shadow_shed (let through by Shadow)
+//	throttle.decision   admitted, shed, shadow_shed (admitted in ModeShadow; ModeEnforce would shed it)
 //	throttle.outcome    accepted, rejected, ignored, shed
-//	throttle.cause      own, above: whose rejections were the reason; for shed and shadow_shed
-//	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent where there was no error
+//	throttle.cause      own, above: the priority whose rejections caused it; for shed and shadow_shed
+//	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
-// The outcome and the error.type of a fallback are two things: why it ran, and how it failed itself, if it did. The
-// histogram has admitted calls only. Accepted and shed calls (of both causes) are there from 0, for every priority, so that a rate
-// has a beginning; other series begin with their first call.
+// For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback. The
+// histogram has admitted calls only. The series of accepted and of shed calls, with both causes, start
+// at 0 for every priority, so that a rate includes the first call. Other series start with their first
+// call.
 //
 // # Metrics of breakers
 //
-// All have the attribute throttle.breaker.name. What can be is there from 0, for every state and kind of failure; calls that ModeShadow
-// lets through (shadow_shed) begin with the first of them, and the age with the first reading of the store.
+// All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
+// failure, with two exceptions. Calls that are admitted in a dry run (shadow_shed) start with the first
+// one. The age starts when the store was first read.
 //
 //	metric                         instrument       unit          further attributes
 //	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state
@@ -67,20 +95,23 @@
 //	throttle.breaker.leader        up-down counter  1
 //	throttle.breaker.failures      counter          {failure}     throttle.breaker.failure
 //
-//	throttle.breaker.state    closed, open, half_open, disabled: of transitions the state that was entered
-//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running: a breaker.Failure
+//	throttle.breaker.state    closed, open, half_open, disabled: of transitions the new state
+//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running
 //
-// Every process of a fleet sees all its circuits, so ask for max by (throttle_breaker_name, throttle_breaker_state) of them, and for the
-// sum of the others: a transition is told by the one process that made it. A breaker whose store is in memory has a fleet of one in
-// each process.
+// Every process of a fleet sees all circuits: query max by (throttle_breaker_name,
+// throttle_breaker_state) of throttle.breaker.circuits. Query the sum of the other metrics, because one
+// process makes a transition and counts it. A breaker with a store in memory has a fleet of one in each
+// process.
 //
-// The gauge throttle.breaker.circuit is only there with [WithBreakerDetail], and tells which circuits are not closed: a series of the
-// value 1 for each, the disabled first, then the open and the half-open, of each the last to change, up to the limit. What is not
-// UTF-8 in a tenant or a key is replaced, and what is longer than 128 bytes is cut; then a fingerprint of the key ends it.
+// The gauge throttle.breaker.circuit exists only with [WithBreakerDetail]. It has a series with the
+// value 1 for each circuit that is not closed, up to the limit. Disabled circuits come first, then open
+// and half-open ones, in each group the latest change first. In a tenant or a key, bytes that are not
+// UTF-8 are replaced, and what is longer than 128 bytes is cut. A changed one ends with a hash.
 //
 // # Metrics of buckets
 //
-// All have the attribute throttle.bucket.name, which is the limiter's. Keys are not told: a limiter may have a bucket for each of your users.
+// All have the attribute throttle.bucket.name, which is the name of the limiter. They have no keys,
+// because a limiter may have a bucket for each of your users.
 //
 //	metric                          instrument       unit       further attributes
 //	throttle.bucket.requests        counter          {request}  throttle.bucket.result
@@ -88,20 +119,22 @@
 //	throttle.bucket.waiting         up-down counter  {request}
 //	throttle.bucket.store.duration  histogram        s          error.type
 //
-//	throttle.bucket.result  granted, denied, failed_open, failed_closed: the last two where the store gave no answer, and the policy decided
+//	throttle.bucket.result  granted, denied, failed_open, failed_closed: the last two if the store failed and the policy decided
 //
-// The results, the tokens granted and those who wait are there from 0. A question to the store may be for many requests, which are asked
-// for together; so the count of the histogram is that of questions, and that of requests is throttle.bucket.requests. Of limiters in memory,
-// which ask nobody, there are no durations. The error.type is a throttle.Fault, as above, and absent where the store answered: a
-// denial is an answer. Its bounds are 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s: 50 ms, the default of
-// Config.StoreTimeout, is one of them, so that what timed out is beyond.
+// All series except the histogram start at 0. One store call may be for several requests, so that the
+// count of the histogram is the number of store calls. The number of requests is
+// throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
+// throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
+// 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. 50 ms, the default of
+// Config.StoreTimeout, is a bound, so that timeouts are in the next bucket.
 //
-// Policies differ: with LocalShare a request that the store did not answer is failed_open if the share of the limit had tokens left, and
-// failed_closed otherwise.
+// With the policy LocalShare, a request without an answer of the store is failed_open if the local
+// share of the limit had tokens left. Otherwise it is failed_closed.
 //
 // # Metrics of backoffs
 //
-// All have the attribute throttle.backoff.name, which is the Responsive's. Everything but the histogram is there from 0.
+// All have the attribute throttle.backoff.name, which is the name of the Responsive. All series except
+// the histogram start at 0.
 //
 //	metric                           instrument       unit    further attributes
 //	throttle.backoff.delay           gauge            s
@@ -110,21 +143,26 @@
 //	throttle.backoff.waiting         up-down counter  {call}
 //	throttle.backoff.sleep.duration  histogram        s
 //
-//	throttle.backoff.direction  up, down: a step up at the longest delay is one, though nothing moves
-//	throttle.backoff.outcome    success, throttled, ignored: what a call said about the rate, and nothing else
+//	throttle.backoff.direction  up, down: up also counts steps while the delay is at its maximum
+//	throttle.backoff.outcome    success, throttled, ignored: what the caller reported
 //
-// The delay is that of the mode: in Pace the gap between two calls of all workers, and in Sleep what each of them sleeps. Of several with one
-// name, in a process, the highest is told; each process has a delay of its own, so ask for max of them too. The histogram has those waits
-// only that were not over at once, also of callers who gave up, and is in the mode Pace the time in line, which is longer than the gap. Its
-// bounds are 1 ms, 2.5, 10, 25, 100, 250 and 500 ms, 1 s, 2.5, 5, 10, 30 and 60 s, 5 min and 15 min: the longest delays that the
-// two modes have by default are bounds.
+// In the mode Pace, the delay is the time between two calls of all workers. In the mode Sleep, it is
+// the time that each worker sleeps. For several backoffs of one name in a process, the highest delay is
+// reported. Each process has a delay of its own: query max.
 //
-// A permit that is never done is no call. Those that are under way when a Responsive is closed are told of only if somebody waits still.
+// The histogram has only calls that waited, including those whose caller gave up. In the mode Pace, a
+// wait is the time in the queue, which is longer than the delay. The bounds are 1 ms, 2.5, 10, 25, 100,
+// 250 and 500 ms, 1 s, 2.5, 5, 10, 30 and 60 s, 5 min and 15 min. The longest default delays of both
+// modes are bounds.
+//
+// A permit without Done is not counted. After Close, calls in flight are counted only while another
+// caller still waits.
 //
 // # Series in Prometheus
 //
-// Prometheus calls the series so, and writes attributes with underscores for dots, if the exporter is left its defaults: another
-// translation strategy, WithoutUnits, WithoutCounterSuffixes and WithNamespace change the names, and dashboards do not find them:
+// Prometheus shows these series, and attributes with underscores instead of dots. Leave the exporter's
+// defaults. With another translation strategy, WithoutUnits, WithoutCounterSuffixes or WithNamespace,
+// the names change and the dashboards are empty.
 //
 //	throttle_calls_total
 //	throttle_call_duration_seconds
@@ -151,86 +189,110 @@
 //	throttle_backoff_waiting
 //	throttle_backoff_sleep_duration_seconds
 //
-// The label otel_scope_version changes with releases of this package: aggregate it away, as in
+// The label otel_scope_version changes with releases of this package. Aggregate it away, as in
 // sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m])).
 //
-// All throttles of one name, such as the members of a Group, are one source. Their counters are added up, those of closed ones are
-// kept, and so nothing ever falls; the probability is the highest of them, window and active calls are sums. When the last is closed, the
-// series end, all but those of the histograms, which the SDK keeps until the MeterProvider is shut down. When the name returns they
-// resume where they were. Calls begun after Close are not told of. The managers of one name are one source in the same way; of their
-// circuits by state, and of their ages, the highest is told. So are the limiters of one name, and the backoffs, whose delay is the highest.
+// All throttles of one name, such as the members of a Group, are reported as one:
 //
-// A throttle whose Config.Now panics ends no collection: all of its name are left out of it, because a sum without one would fall, and
-// otel.Handle is told why.
+//   - Counters are summed up. They include those of closed throttles, so that they never decrease.
+//   - The probability is the highest one. Window and active calls are sums.
+//   - When the last throttle is closed, the series end. Only those of the histogram remain, because the
+//     SDK keeps them until the MeterProvider is shut down.
+//   - If the name returns, its counters resume. Calls that start after Close are not counted.
+//
+// The same holds for managers, limiters and backoffs of one name. Of the circuits by state, the age of
+// the snapshot, and the delay of backoffs, the highest value is reported.
+//
+// If a Config.Now panics, the collection leaves out all throttles of that name, because a sum without
+// one of them would decrease. otel.Handle gets the error. The rest of the collection is complete.
 //
 // # Spans
 //
-// An admitted call is a span, INTERNAL, named "throttle {name}", if its context has a span that is recording; with
-// [WithRootSpans] always. It starts with throttle.name, throttle.priority, throttle.decision and throttle.rejection_probability, which
-// samplers see, and ends with throttle.outcome and error.type. Its status is Error if the caller gets an error, and unset
-// otherwise: a fallback that served is a success. The exemplars of the histogram lead to these spans.
+// An admitted call has a span if its context has a recording span; with [WithRootSpans], always. It is
+// INTERNAL and named "throttle {name}". It starts with throttle.name, throttle.priority,
+// throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a member
+// of a Group, it has throttle.key. It ends with throttle.outcome and error.type. Its status is Error if
+// the caller gets an error. If a fallback succeeds, the status is unset. The exemplars of the histogram
+// lead to these spans.
 //
-// A call that is shed has no span: an overload would multiply them just when there is least room. It adds an event
-// throttle.shed, with throttle.name, throttle.priority, throttle.cause and throttle.rejection_probability, to the caller's span.
-// A call that a breaker sheds adds an event throttle.breaker.shed, with throttle.breaker.name and throttle.breaker.state; tenant and
-// key are told only with [WithBreakerDetail].
+// A shed call has no span, because there would be too many of them during an overload. These events are
+// added to the caller's span, if it is recording:
 //
-// A request for tokens that is denied adds an event throttle.bucket.denied, with throttle.bucket.name, throttle.bucket.tokens (as many as were
-// asked for), throttle.bucket.source (store, policy or lease: who decided) and throttle.bucket.retry_after in seconds, to the caller's span. If
-// it is denied because the store gave no answer, nobody knows when to come again, and there is the error.type instead. One that has stood in
-// line adds an event throttle.bucket.waited, with throttle.bucket.name, throttle.bucket.tokens, throttle.bucket.duration in seconds, and
-// the error.type if it got none: shed for one that would have come too late, or whose limiter was closed.
-//
-// A call that a backoff has kept waiting adds an event throttle.backoff.slept, with throttle.backoff.name, throttle.backoff.duration in seconds,
-// and the error.type if its context ended first, or shed if it was closed, to the caller's span.
+//   - throttle.shed, if a throttle sheds a call: throttle.name, throttle.priority, throttle.cause,
+//     throttle.rejection_probability, and throttle.key for a member of a Group.
+//   - throttle.breaker.shed, if a breaker sheds a call: throttle.breaker.name, throttle.breaker.state,
+//     and with [WithBreakerDetail] tenant and key.
+//   - throttle.bucket.denied, if a request for tokens is denied: throttle.bucket.name,
+//     throttle.bucket.tokens (the number requested), throttle.bucket.source (store, policy or lease:
+//     which decided) and throttle.bucket.retry_after in seconds. If the store failed, the event has
+//     error.type instead of retry_after.
+//   - throttle.bucket.waited, if a request waited for tokens: throttle.bucket.name,
+//     throttle.bucket.tokens, throttle.bucket.duration in seconds, and error.type if it got none. The
+//     error.type is shed if the tokens would have come too late, or if the limiter was closed.
+//   - throttle.backoff.slept, if a call waited for a backoff: throttle.backoff.name,
+//     throttle.backoff.duration in seconds, and error.type if its context ended first, or shed if the
+//     backoff was closed.
 //
 // # Cost
 //
-// What is counted is read from the counters of throttles, breakers, limiters and backoffs when somebody collects, and costs nothing on a call. A call
-// through a throttle takes one more reading of the clock and one Record on the histogram, with attributes that were made beforehand;
-// nothing is allocated. With [WithoutDuration] and [WithoutSpans] a throttle does what it does without hooks. A call under a recording span
-// costs a span. A call that is shed costs nothing more, unless the caller's span is recording. A question to the store of a bucket costs one
-// Record; a request to a bucket in memory costs nothing more, unless it is denied or waits under a recording span. A wait for a
-// backoff costs one Record, and a call that need not wait costs nothing more. The numbers are in internal/benchmarks, and go test -bench .
-// in this folder prints them too.
+// Counters and gauges are read when a reader collects, and cost nothing on a call:
+//
+//   - A call through a throttle costs one reading of the clock and one Record on the histogram. It
+//     allocates nothing. With [WithoutDuration] and [WithoutSpans], it costs nothing.
+//   - A call under a recording span costs a span. A shed call costs nothing, unless the caller's span is
+//     recording.
+//   - A store call of a bucket costs one Record. With a store in memory, a request costs nothing, unless
+//     it is denied or waits under a recording span.
+//   - A wait for a backoff costs one Record. A call that does not wait costs nothing.
+//
+// The numbers are in internal/benchmarks. Run go test -bench . in this folder to measure them.
 //
 // # How many series
 //
-// A throttle's name starts with 7 series per priority and one more: 29 with four priorities. Others come as calls end in new ways:
-// per priority at most 137 of throttle.calls, 60 of throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With
-// the default classification calls have about 15 ways to end, and a backend rarely knows more than a few of them. Keep the
-// number of names small: the SDK has a limit of 2000 sets of attributes per instrument, and adds up what is beyond as
-// otel.metric.overflow. A Group has one name, however many members.
+// The name of a throttle starts with 7 series per priority and one more: 29 with four priorities. More
+// series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
+// throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With the default
+// classification, calls have about 15 ways to end, and most backends use few of them. Keep the number
+// of names small. The SDK has a limit of 2000 sets of attributes per instrument, and sums up the others
+// as otel.metric.overflow.
 //
-// A breaker has 27 series, however many circuits, one more with FailClosed, and at most three in ModeShadow. [WithBreakerDetail] adds up to
-// its limit in each process, and makes new ones whenever other circuits open: with a limit of 20 and ten processes 200 at a time,
-// and in a day ten for each circuit that came and went. Prometheus keeps them all.
+// A Group has one name, and therefore the series of one throttle. [WithGroupDetail] multiplies them by
+// the number of keys, up to its limit and one more.
 //
-// A limiter has 6 series, however many keys. One whose store is not in memory has one of throttle.bucket.store.duration more, and one for each
-// kind of error, of which there are 14 and stores know few; each is 18 series in Prometheus.
+// A breaker has 27 series for any number of circuits, one more with FailClosed, and at most three more
+// in a dry run. [WithBreakerDetail] adds up to its limit in each process, and starts new ones when other
+// circuits open. With a limit of 20 and ten processes, that is 200 at a time, and in a day ten for each
+// circuit that was not closed for a while. Prometheus keeps them all.
 //
-// A Responsive has 7 series, and one more of throttle.backoff.sleep.duration, which is 18 in Prometheus, from its first wait on.
+// A limiter has 6 series for any number of keys. If its store is not in memory, it has one more of
+// throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which stores
+// have few. Each is 18 series in Prometheus.
+//
+// A Responsive has 7 series, and after the first wait one of throttle.backoff.sleep.duration, which is
+// 18 in Prometheus.
 //
 // # Views
 //
-// A View of the MeterProvider drops or renames what you do not want. Fewer series of durations, and none at all:
+// A View of the MeterProvider drops or renames metrics and attributes. These two have fewer series of
+// durations, and no fallbacks:
 //
 //	metric.NewView(metric.Instrument{Name: otelthrottle.MetricCallDuration}, metric.Stream{
 //		AttributeFilter: attribute.NewDenyKeysFilter(otelthrottle.KeyErrorType),
 //	})
 //	metric.NewView(metric.Instrument{Name: otelthrottle.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
 //
-// [WithoutDuration] is better than dropping the histogram, because it also spares the calls.
+// [WithoutDuration] is better than a View that drops the histogram, because calls do not record then.
 //
-//   - What a View drops from the histogram becomes labels of exemplars, for which OpenMetrics has 128 runes, and trace and span take
-//     half. To drop error.type leaves room; to drop error.type, outcome and priority does not, and then there are no exemplars, but
-//     an error in otel.Handle at every scrape.
-//   - Do not drop attributes of gauges. The SDK keeps the last value of those that become one, not the highest: leave them, and
-//     ask for max by (throttle_name) in the query.
-//   - Exemplars need EnableOpenMetrics in promhttp.HandlerOpts (promhttp.Handler does not set it), a sampled span, and a
-//     Prometheus server with --enable-feature=exemplar-storage. The exemplar filter always_on gives observed counters empty exemplars: do
-//     not use it.
-//   - Delta temporality works: the SDK takes the differences.
-//   - Two Telemetry on one MeterProvider add up what they tell under the same name, and when one is shut down the sum falls: make
-//     one per process.
+//   - An attribute that a View drops from the histogram becomes a label of exemplars. OpenMetrics limits
+//     those to 128 runes, of which trace and span take half. There is space for error.type, but not for
+//     error.type, outcome and priority. Then there are no exemplars, and otel.Handle gets an error at
+//     each scrape.
+//   - Do not drop attributes of gauges. If several series become one, the SDK keeps the last value, not
+//     the highest. Use max by (throttle_name) in the query instead.
+//   - Exemplars need EnableOpenMetrics in promhttp.HandlerOpts (promhttp.Handler does not set it), a
+//     sampled span, and a Prometheus server with --enable-feature=exemplar-storage. Do not use the
+//     exemplar filter always_on: it gives observed counters empty exemplars.
+//   - Delta temporality works. The SDK computes the differences.
+//   - If two Telemetry use one MeterProvider, their values for the same name are summed up. When one is
+//     shut down, the sum decreases. Make one per process.
 package otelthrottle

@@ -3,6 +3,7 @@ package otelthrottle_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -17,12 +18,21 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The whole way from a throttle to a Prometheus endpoint.
+// From a throttle to a Prometheus endpoint.
 func Example() {
-	exporter := throttle.Must(otelprometheus.New())
+	exporter, err := otelprometheus.New()
+	if err != nil {
+		log.Fatal(err)
+	}
 	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-	tel := throttle.Must(otelthrottle.New(otelthrottle.WithMeterProvider(meters)))
-	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters))
+	if err != nil {
+		log.Fatal(err)
+	}
+	th, err := throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()})
+	if err != nil {
+		log.Fatal(err)
+	}
 	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	http.Handle("/metrics", metrics)
 
