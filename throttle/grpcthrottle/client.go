@@ -2,50 +2,54 @@ package grpcthrottle
 
 import (
 	"context"
+	"io"
 
 	"google.golang.org/grpc"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ClientConfig says how a client's calls are throttled. Only Throttle.Name is required. [NewClient] copies it.
+// ClientConfig configures a [Client]. Only Throttle.Name is required. [NewClient] copies it.
 type ClientConfig struct {
-	// Throttle is how each throttle behaves. Its Name is required.
+	// Throttle configures the throttle of each key. Its Name is required.
 	Throttle throttle.Config
-	// Group bounds how many throttles there are.
+	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
-	// Key says which calls share a throttle. They should share a backend. Default: those to the same target.
+	// Key returns the key of a call's throttle. Calls with the same key share one throttle, so they
+	// should go to the same backend. Default: the target.
 	Key func(context.Context, RPC) string
-	// Priority is that of calls whose context carries none. Default [throttle.Medium].
+	// Priority returns the priority of a call whose context carries none. Default:
+	// [throttle.Medium].
 	Priority func(context.Context, RPC) throttle.Priority
-	// Send reports whether the backend may be told the priority of the call, in its metadata, as [PriorityKey]. What is told is
-	// the priority of the context, else that of the func Priority. Nil tells nobody: that you call a server does not make
-	// it yours.
+	// Send reports whether the priority of a call may travel to its backend, in the metadata
+	// [PriorityKey]. That is the priority of the context, else that of the Priority function.
+	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
 }
 
-// Client throttles the calls of gRPC clients. Make one with [NewClient], and give it to as many connections as you like.
-// Its functions may be called at any time, by many goroutines.
+// Client throttles the calls of gRPC clients. Make one with [NewClient]. Any number of connections
+// can share it, and it is safe for concurrent use.
 type Client struct {
-	members
+	throttles
 	priority func(context.Context, RPC) throttle.Priority
 	send     func(context.Context, RPC) bool
 }
 
-// NewClient returns a client, or an error that names every field of c that is out of range. Methods of a nil or zero Client that return
-// interceptors panic.
+// NewClient returns a client, or an error that names every field of c which is out of range. The
+// methods of a nil or zero Client that return interceptors panic.
 func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Target }
 	}
-	m, err := newMembers("ClientConfig", c.Throttle, c.Group, c.Key)
+	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{members: m, priority: c.Priority, send: c.Send}, nil
+	return &Client{throttles: t, priority: c.Priority, send: c.Send}, nil
 }
 
-// DialOptions returns both interceptors, chained to those of options that stand before them: the first is the outermost.
+// DialOptions returns both interceptors as chained options. Interceptors of earlier options run
+// outside of them.
 func (c *Client) DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(c.UnaryInterceptor()),
@@ -53,74 +57,84 @@ func (c *Client) DialOptions() []grpc.DialOption {
 	}
 }
 
-// mustBeMade panics if the client did not come from NewClient: now, and not with each call.
+// mustBeMade panics if the client did not come from NewClient.
 func (c *Client) mustBeMade() {
 	if c == nil || c.group == nil {
 		panic("grpcthrottle: the Client is nil or zero: want one made with NewClient")
 	}
 }
 
-// Group returns the client's throttles, by key: for their Stats, and to Tune one.
+// Group returns the throttles by key, for Stats and Tune.
 func (c *Client) Group() *throttle.Group { return c.group }
 
-// Close closes the client's throttles. Calls that are made later are sent without one: none is shed, counted or told of. Those in flight
-// are counted and told of to their end. It is idempotent, and always returns nil.
+// Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
+// counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
+// and always returns nil.
 func (c *Client) Close() error { return c.group.Close() }
 
-// UnaryInterceptor throttles unary calls. A call that is shed is not sent: errors.Is(err, [throttle.ErrShed]) holds for its
-// error, whose code is Unavailable. Every other error is that of the call, untouched.
+// UnaryInterceptor returns the interceptor for unary calls. A shed call is not sent. Its error has
+// the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is that of
+// the call, unchanged.
 func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 	c.mustBeMade()
 	return func(
-		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption,
+		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
 	) error {
-		rpc := outgoing(cc, method, false)
+		rpc := outgoingRPC(cc, method, false)
 		t := c.of(ctx, rpc)
-		p, known := c.rank(ctx, rpc)
+		p, set := c.priorityOf(ctx, rpc)
 		if t == nil {
-			return invoker(c.tell(ctx, rpc, p, known), method, req, reply, cc, opts...)
+			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
 		var own error
-		made := false
+		sent := false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
-			made = true
-			own = invoker(c.tell(ctx, rpc, p, known), method, req, reply, cc, opts...)
-			return ended(own)
+			sent = true
+			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
+			return clientOutcome(own)
 		})
-		if !made {
-			return c.refusal(err)
+		if !sent {
+			return c.notMade(err)
 		}
 		return own
 	}
 }
 
-// StreamInterceptor throttles streams. The outcome of a stream is told with its first message, or with its status if none
-// came before; the stream is in flight until it is over. That is when the status has been received, the context is over, or
-// the connection is closed: the same as gRPC itself asks for, lest a stream leak.
+// StreamInterceptor returns the interceptor for streams. The outcome of a stream is recorded with
+// its first message, or with its status if there is no message before. The stream is in flight
+// until:
+//
+//   - the status was received,
+//   - the context has ended,
+//   - or the connection was closed.
+//
+// Without one of these, gRPC itself leaks the stream.
 func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 	c.mustBeMade()
 	return func(
-		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
+		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer,
+		opts ...grpc.CallOption,
 	) (grpc.ClientStream, error) {
-		rpc := outgoing(cc, method, true)
+		rpc := outgoingRPC(cc, method, true)
 		t := c.of(ctx, rpc)
-		p, known := c.rank(ctx, rpc)
+		p, set := c.priorityOf(ctx, rpc)
 		if t == nil {
-			return streamer(c.tell(ctx, rpc, p, known), desc, cc, method, opts...)
+			return streamer(c.outgoing(ctx, rpc, p, set), desc, cc, method, opts...)
 		}
 		call, err := t.Admit(ctx, p)
 		if err != nil {
-			return nil, c.refusal(err)
+			return nil, c.notMade(err)
 		}
 		s := &clientStream{call: call}
-		begun := false
+		returned := false
 		defer func() {
-			if !begun {
+			if !returned {
 				s.end(throttle.ErrPanicked)
 			}
 		}()
-		s.ClientStream, err = streamer(c.tell(call.Context(), rpc, p, known), desc, cc, method, s.options(opts)...)
-		begun = true
+		s.ClientStream, err = streamer(c.outgoing(call.Context(), rpc, p, set), desc, cc, method, s.withOnFinish(opts)...)
+		returned = true
 		if err != nil {
 			s.end(err)
 			return nil, err
@@ -129,9 +143,10 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 	}
 }
 
-// rank returns the priority of a call, and whether anybody has said so.
-func (c *Client) rank(ctx context.Context, rpc RPC) (p throttle.Priority, known bool) {
-	if p, known = carried(ctx); known {
+// priorityOf returns the priority of a call, and whether the context or the Priority function set
+// it.
+func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, set bool) {
+	if p, set = fromContext(ctx); set {
 		return p, true
 	}
 	if c.priority == nil {
@@ -140,11 +155,55 @@ func (c *Client) rank(ctx context.Context, rpc RPC) (p throttle.Priority, known 
 	return c.priority(ctx, rpc), true
 }
 
-// tell returns the context of a call that says its priority to those who may know it, and to nobody else.
-func (c *Client) tell(ctx context.Context, rpc RPC, p throttle.Priority, known bool) context.Context {
+// outgoing returns the context of a call, whose metadata has the priority only if Send allows it.
+func (c *Client) outgoing(ctx context.Context, rpc RPC, p throttle.Priority, set bool) context.Context {
 	word := ""
-	if known && c.send != nil && c.send(ctx, rpc) {
+	if set && c.send != nil && c.send(ctx, rpc) {
 		word = wordFor(p)
 	}
-	return say(ctx, word)
+	return withOutgoing(ctx, word)
+}
+
+// clientStream is a stream whose call is in flight. It needs no goroutine: gRPC calls OnFinish.
+type clientStream struct {
+	grpc.ClientStream
+
+	call    throttle.Call
+	options [4]grpc.CallOption // space for the options of most calls
+}
+
+// withOnFinish returns opts and an OnFinish option that ends the call. It does not change opts.
+func (s *clientStream) withOnFinish(opts []grpc.CallOption) []grpc.CallOption {
+	return append(append(s.options[:0], opts...), grpc.OnFinish(s.end))
+}
+
+// RecvMsg receives a message. The first one records the outcome.
+func (s *clientStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		s.call.Answered(nil)
+		return nil
+	}
+	if err == io.EOF { //nolint:errorlint // a wrapped EOF is not the successful end
+		s.end(nil)
+	} else {
+		s.end(err)
+	}
+	return err
+}
+
+// SendMsg sends a message. An error other than EOF ends the call. After EOF, RecvMsg returns the
+// status.
+func (s *clientStream) SendMsg(m any) error {
+	err := s.ClientStream.SendMsg(m)
+	if err != nil && err != io.EOF { //nolint:errorlint // after a wrapped EOF there is nothing to receive
+		s.end(err)
+	}
+	return err
+}
+
+// end ends the call. Only the first end counts. gRPC calls it too, but another interceptor may have
+// removed the option by which it does.
+func (s *clientStream) end(err error) {
+	s.call.Done(clientOutcome(err))
 }

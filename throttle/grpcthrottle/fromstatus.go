@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// FromStatus returns err with the fault that its gRPC status stands for, for code that speaks of faults, and for throttles.
+// FromStatus returns err wrapped in the fault for its gRPC status. Throttles classify that fault.
 // The status stays: status.Code of both errors is the same.
 //
 //	Unavailable                   availability, with the delay of the RetryInfo
@@ -26,9 +26,15 @@ import (
 //	AlreadyExists, Aborted        conflict
 //	FailedPrecondition            precondition, with its violations
 //
-// So the first three of them are [throttle.Rejected], the fourth is [throttle.Ignored], and all others are [throttle.Accepted]. A message that
-// was too large for gRPC is ResourceExhausted too, but says nothing of capacity: that is bad. Errors without a status, with the code
-// Internal, Unknown or DataLoss, or with a fault already, are returned as they are; so is nil.
+// By default a throttle counts the first three as [throttle.Rejected], Canceled as
+// [throttle.Ignored], and all others as [throttle.Accepted]. gRPC also answers ResourceExhausted
+// for a message that is too large. That is not a lack of capacity, so its fault is bad.
+//
+// FromStatus returns err unchanged if
+//
+//   - it is nil, or has no status,
+//   - its code is Internal, Unknown or DataLoss,
+//   - or it already has a fault.
 func FromStatus(err error) error {
 	s := status.Convert(err)
 	if s.Code() == codes.OK || throttle.FaultOf(err) != throttle.FaultOther {
@@ -39,7 +45,7 @@ func FromStatus(err error) error {
 		delay, _ := delayOf(s)
 		return faults.WithUnavailable(err, delay)
 	case codes.ResourceExhausted:
-		return exhausted(err, s)
+		return fromExhausted(err, s)
 	case codes.DeadlineExceeded:
 		return &contextError{err: err, cause: context.DeadlineExceeded}
 	case codes.Canceled:
@@ -48,7 +54,7 @@ func FromStatus(err error) error {
 	return fromCode(err, s)
 }
 
-// fromCode is FromStatus for the codes that say nothing about capacity.
+// fromCode is FromStatus for the codes that are not about capacity.
 func fromCode(err error, s *status.Status) error {
 	switch s.Code() {
 	case codes.InvalidArgument, codes.OutOfRange:
@@ -69,8 +75,8 @@ func fromCode(err error, s *status.Status) error {
 	return err
 }
 
-// exhausted tells a backend that is out of something from a message that is too large.
-func exhausted(err error, s *status.Status) error {
+// fromExhausted returns a quota fault, or a bad fault if the message was too large for gRPC.
+func fromExhausted(err error, s *status.Status) error {
 	if strings.Contains(s.Message(), "message larger than max") || strings.Contains(s.Message(), "decompression larger than max") {
 		return faults.WithBad(err)
 	}
@@ -80,7 +86,8 @@ func exhausted(err error, s *status.Status) error {
 	return faults.WithResourceExhausted(err, quotasOf(s)...)
 }
 
-// contextError is a status that stands for the end of a context: the backend's, or that of the call itself.
+// contextError is an error whose status means that a context has ended: the backend's or the
+// caller's.
 type contextError struct{ err, cause error }
 
 // Error returns the text of the error.
@@ -95,7 +102,7 @@ func (e *contextError) Is(target error) bool { return target == e.cause }
 // Timeout reports whether a deadline has passed.
 func (e *contextError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }
 
-// detailOf returns the first detail of one kind, which is a pointer to a message: nil if there is none.
+// detailOf returns the first detail of type T, or nil. T is a pointer to a message.
 func detailOf[T any](s *status.Status) (none T) {
 	for _, d := range s.Details() {
 		if detail, ok := d.(T); ok {
@@ -105,13 +112,13 @@ func detailOf[T any](s *status.Status) (none T) {
 	return none
 }
 
-// delayOf returns the delay of the RetryInfo, if there is one, within bounds.
+// delayOf returns the delay of the RetryInfo, if there is one, between 0 and maxDelay.
 func delayOf(s *status.Status) (time.Duration, bool) {
 	delay := detailOf[*errdetails.RetryInfo](s).GetRetryDelay()
 	if delay == nil {
 		return 0, false
 	}
-	return min(max(0, delay.AsDuration()), longestDelay), true
+	return min(max(0, delay.AsDuration()), maxDelay), true
 }
 
 func quotasOf(s *status.Status) (violations []*faults.QuotaViolation) {

@@ -10,32 +10,34 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// outcome returns the error of a handler as its throttle is to see it.
-func outcome(ctx context.Context, err error) error {
+// serverOutcome returns the error that the throttle classifies for the error of a handler.
+func serverOutcome(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == context.Canceled {
-		return &leftError{err: err}
+		return &disconnectedError{err: err}
 	}
 	return FromStatus(err)
 }
 
-// ended returns the error of a client's call as its throttle is to see it. An EOF without a status is no good end: gRPC loses the status when the
-// last of its own retries ends while it is sending, and it tries again only what the backend could not serve.
-func ended(err error) error {
+// clientOutcome returns the error that the throttle classifies for the error of a client's call. An
+// EOF without a status is a rejection. gRPC loses the status if its last retry ends while sending,
+// and it retries only calls that the backend could not serve.
+func clientOutcome(err error) error {
 	if errors.Is(err, io.EOF) && !hasStatus(err) && throttle.FaultOf(err) == throttle.FaultOther {
 		return faults.WithUnavailable(err, 0)
 	}
 	return FromStatus(err)
 }
 
-// leftError is the error of a handler whose caller had left. Whatever it is, the caller's leaving may be its reason.
-type leftError struct{ err error }
+// disconnectedError is the error of a handler whose caller had disconnected, which may have caused
+// it.
+type disconnectedError struct{ err error }
 
-func (e *leftError) Error() string        { return e.err.Error() }
-func (e *leftError) Unwrap() error        { return e.err }
-func (e *leftError) Is(target error) bool { return target == context.Canceled }
+func (e *disconnectedError) Error() string        { return e.err.Error() }
+func (e *disconnectedError) Unwrap() error        { return e.err }
+func (e *disconnectedError) Is(target error) bool { return target == context.Canceled }
 
-// saysNothing reports whether err stands for an end that we know to say nothing about capacity, whatever anybody would make of it.
-func saysNothing(err error) bool {
-	var left *leftError
-	return errors.As(err, &left) || errors.Is(err, throttle.ErrPanicked)
+// alwaysIgnored reports whether err is Ignored whatever Config.Classify returns for it.
+func alwaysIgnored(err error) bool {
+	var disconnected *disconnectedError
+	return errors.As(err, &disconnected) || errors.Is(err, throttle.ErrPanicked)
 }

@@ -12,76 +12,82 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// longestDelay bounds how long a caller can be asked, or can ask us, to stay away.
-const longestDelay = time.Hour
+// maxDelay bounds the delays that a server sends, and those that a client accepts.
+const maxDelay = time.Hour
 
-// defaultRetryAfter is when to try again after a shed.
+// defaultRetryAfter is the default delay before a retry after a shed.
 const defaultRetryAfter = time.Second
 
-// ServerConfig configures how a server's calls are throttled. Only Throttle.Name is required. [NewServer] copies it.
+// ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
 type ServerConfig struct {
-	// Throttle is how each throttle behaves. Its Name is required.
+	// Throttle configures the throttle of each key. Its Name is required.
 	Throttle throttle.Config
-	// Group bounds how many throttles there are.
+	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
-	// Key says which calls share a throttle. They should share what runs out. Default: those of the same method.
+	// Key returns the key of a call's throttle. Calls with the same key share one throttle, so they
+	// should depend on the same resource. Default: the method.
 	Key func(context.Context, RPC) string
-	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find the sender with peer.FromContext.
-	// The zero Trust trusts no sender: every call is Medium. If an earlier interceptor put a priority into the context, the call keeps
-	// that one. NewServer returns an error if Ceiling or Default is not a priority.
+	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find
+	// the sender with peer.FromContext. The zero Trust trusts no sender: every call is Medium. If
+	// an earlier interceptor put a priority into the context, the call keeps that one. NewServer
+	// returns an error if Ceiling or Default is not a priority.
 	Trust throttle.Trust
-	// Priority returns the priority of a call without a trusted one. It may return any priority, High too: Trust.Ceiling does not
-	// limit it. Default: Trust.Default, at most Trust.Ceiling.
+	// Priority returns the priority of a call without a trusted one. It may return any priority,
+	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(context.Context, RPC) throttle.Priority
-	// RetryAfter is what callers that were shed are told to wait, at most 1 h. Default 1 s.
+	// RetryAfter is the delay in the RetryInfo of a shed call, at most 1 h. Default 1 s.
 	RetryAfter time.Duration
-	// Pushback is when the retry policies of gRPC clients may send a call again that was shed, at most 1 h. Default, and zero: never,
-	// because to send at once what was shed undoes it. A caller that looks at the error decides for himself.
+	// Pushback is the delay before the retry policy of a gRPC client may send a shed call again, at
+	// most 1 h. Default, and zero: no retry, because a retry at once undoes the shed. Callers that
+	// read the error can still retry.
 	Pushback time.Duration
 }
 
-// Server throttles the calls that gRPC servers get. Make one with [NewServer]. Its functions may be called at any time, by
-// many goroutines.
+// Server throttles the calls of gRPC servers. Make one with [NewServer]. It is safe for concurrent
+// use.
 type Server struct {
-	members
+	throttles
 	trust    throttle.Trust
 	priority func(context.Context, RPC) throttle.Priority
-	shed     *shedding
+	answer   *shedAnswer
 }
 
-// NewServer returns a server, or an error that names every field of c that is out of range. Methods of a nil or zero Server that return
-// interceptors panic.
+// NewServer returns a server, or an error that names every field of c which is out of range. The
+// methods of a nil or zero Server that return interceptors panic.
 func NewServer(c ServerConfig) (*Server, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
 	}
-	m, err := newMembers("ServerConfig", c.Throttle, c.Group, c.Key)
+	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key)
 	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
-		checkTrust("Ceiling", c.Trust.Ceiling), checkTrust("Default", c.Trust.Default))
+		checkPriority("Trust.Ceiling", c.Trust.Ceiling), checkPriority("Trust.Default", c.Trust.Default))
 	if err != nil {
 		return nil, err
 	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = defaultRetryAfter
 	}
-	return &Server{members: m, trust: c.Trust, priority: c.Priority, shed: newShedding(c.RetryAfter, c.Pushback)}, nil
+	return &Server{
+		throttles: t, trust: c.Trust, priority: c.Priority, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+	}, nil
 }
 
 func checkDelay(field string, d time.Duration) error {
-	if d < 0 || d > longestDelay {
-		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, longestDelay)
+	if d < 0 || d > maxDelay {
+		return fmt.Errorf("grpcthrottle: ServerConfig.%s is %v: want 0s to %v", field, d, maxDelay)
 	}
 	return nil
 }
 
-func checkTrust(field string, p throttle.Priority) error {
+func checkPriority(field string, p throttle.Priority) error {
 	if _, err := throttle.RejectPriority(p, throttle.MaxPriorities); err != nil {
-		return fmt.Errorf("grpcthrottle: ServerConfig.Trust.%s: %w", field, err)
+		return fmt.Errorf("grpcthrottle: ServerConfig.%s: %w", field, err)
 	}
 	return nil
 }
 
-// ServerOptions returns both interceptors, chained to those of options that stand before them: the first is the outermost.
+// ServerOptions returns both interceptors as chained options. Interceptors of earlier options run
+// outside of them.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(s.UnaryInterceptor()),
@@ -89,51 +95,54 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// mustBeMade panics if the server did not come from NewServer: now, and not with each call.
+// mustBeMade panics if the server did not come from NewServer.
 func (s *Server) mustBeMade() {
 	if s == nil || s.group == nil {
 		panic("grpcthrottle: the Server is nil or zero: want one made with NewServer")
 	}
 }
 
-// Group returns the server's throttles, by key: for their Stats, and to Tune one.
+// Group returns the throttles by key, for Stats and Tune.
 func (s *Server) Group() *throttle.Group { return s.group }
 
-// Close closes the server's throttles. Calls that come later are served without one: none is shed, counted or told of. Those in flight
-// are counted and told of to their end. It is idempotent, and always returns nil.
+// Close closes the throttles. Later calls are served without a throttle: they are not shed and not
+// counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
+// and always returns nil.
 func (s *Server) Close() error { return s.group.Close() }
 
-// UnaryInterceptor throttles unary calls. The caller of one that is shed gets the code Unavailable, a RetryInfo, and for its
-// retry policy a pushback. So does the caller of one whose handler returns a shed of its own. Other errors of handlers become
-// what [ToStatus] makes of them.
+// UnaryInterceptor returns the interceptor for unary calls. The caller of a shed call gets the code
+// Unavailable, a RetryInfo, and a pushback for its retry policy. If a handler returns the shed of a
+// call of its own, its caller gets the same. Other errors of handlers are converted with
+// [ToStatus].
 func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 	s.mustBeMade()
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		rpc := RPC{Method: info.FullMethod}
 		ctx, p := s.receive(ctx, rpc)
 		t := s.of(ctx, rpc)
-		tell := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
+		setTrailer := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
 		if t == nil {
 			resp, err := handler(ctx, req)
-			return resp, s.shed.answer(err, tell)
+			return resp, s.answer.to(err, setTrailer)
 		}
 		var resp any
 		var own error
-		made := false
+		served := false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
-			made = true
+			served = true
 			resp, own = handler(ctx, req)
-			return outcome(ctx, own)
+			return serverOutcome(ctx, own)
 		})
-		if !made {
-			return nil, s.shed.answer(s.refusal(err), tell)
+		if !served {
+			return nil, s.answer.to(s.notMade(err), setTrailer)
 		}
-		return resp, s.shed.answer(own, tell)
+		return resp, s.answer.to(own, setTrailer)
 	}
 }
 
-// StreamInterceptor throttles streams as [Server.UnaryInterceptor] does unary calls. The outcome of a stream is told with the first
-// message that is sent, or with what the handler returns if none was; it is in flight until the handler returns.
+// StreamInterceptor returns the interceptor for streams. It answers as [Server.UnaryInterceptor]
+// does. The outcome of a stream is recorded with the first message that the handler sends, or with
+// its error if it sends none. The stream is in flight until the handler returns.
 func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 	s.mustBeMade()
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
@@ -142,25 +151,53 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		stream := &serverStream{ServerStream: ss, ctx: ctx}
 		t := s.of(ctx, rpc)
 		if t == nil {
-			return s.shed.answer(handler(srv, stream), ss.SetTrailer)
+			return s.answer.to(handler(srv, stream), ss.SetTrailer)
 		}
 		call, err := t.Admit(ctx, p)
 		if err != nil {
-			return s.shed.answer(s.refusal(err), ss.SetTrailer)
+			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
 		stream.ctx, stream.call = call.Context(), call
-		return s.shed.answer(stream.serve(srv, handler), ss.SetTrailer)
+		return s.answer.to(stream.serve(srv, handler), ss.SetTrailer)
 	}
 }
 
-// receive returns the context and the priority of a call that came in.
+// receive returns the priority of an incoming call, and a context that carries it.
 func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, throttle.Priority) {
-	ctx, p, believed := hear(ctx, s.trust)
-	if before, ok := carried(ctx); ok {
-		return ctx, before
+	ctx, p, trusted := accept(ctx, s.trust)
+	if earlier, ok := fromContext(ctx); ok {
+		return ctx, earlier
 	}
-	if !believed && s.priority != nil {
+	if !trusted && s.priority != nil {
 		p = s.priority(ctx, rpc)
 	}
 	return throttle.WithPriority(ctx, p), p
+}
+
+// serverStream is a stream that a handler serves. Its context carries the priority.
+type serverStream struct {
+	grpc.ServerStream
+
+	ctx  context.Context
+	call throttle.Call
+}
+
+// Context returns the context of the call.
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+// SendMsg sends a message. The first one records the outcome.
+func (s *serverStream) SendMsg(m any) error {
+	err := s.ServerStream.SendMsg(m)
+	if err == nil {
+		s.call.Answered(nil)
+	}
+	return err
+}
+
+// serve runs the handler, and ends the call even if the handler panics.
+func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
+	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
+	err := handler(srv, s)
+	s.call.Done(serverOutcome(s.ctx, err))
+	return err
 }

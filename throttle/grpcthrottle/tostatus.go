@@ -15,12 +15,14 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ToStatus returns err with the gRPC status that its fault stands for, the way back of [FromStatus]; a conflict is Aborted, and a
-// shed is Unavailable with a RetryInfo and a message that names neither throttle nor key. It is what a [Server] does with the errors of
-// handlers. The fault stays, for interceptors further out.
+// ToStatus returns err with the gRPC status for its fault, the reverse of [FromStatus]. A conflict
+// becomes Aborted. A shed becomes Unavailable with a RetryInfo, and its message names neither
+// throttle nor key. A [Server] converts the errors of handlers with it. errors.Is and errors.As
+// still find the fault, for outer interceptors.
 //
-// An error that has a status keeps it, and one without any fault is returned as it is; so is nil. Off an error that only
-// marks a status, such as [throttle.MarkRejected], the mark is taken, because gRPC would send the text of the status twice over.
+// An error that has a status keeps it. Nil and errors without a fault are returned unchanged.
+// ToStatus removes a mark such as [throttle.MarkRejected] around a status, because gRPC would send
+// the text of the status twice.
 func ToStatus(err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +41,7 @@ func ToStatus(err error) error {
 	return &statusError{status: newStatus(code, err.Error(), detailsOf(err, code)...), err: err}
 }
 
-// statusOf returns err if it has a status, without a mark around it.
+// statusOf returns err without a mark around it, and whether err has a status.
 func statusOf(err error) (error, bool) {
 	if _, ok := err.(grpcStatus); ok {
 		return err, true
@@ -52,7 +54,7 @@ func statusOf(err error) (error, bool) {
 	return err, hasStatus(err)
 }
 
-// codeOf returns the code for a kind of fault.
+// codeOf returns the code for a fault.
 func codeOf(f throttle.Fault) codes.Code {
 	switch f {
 	case throttle.FaultAvailability:
@@ -81,7 +83,7 @@ func codeOf(f throttle.Fault) codes.Code {
 	return codes.Unknown
 }
 
-// detailsOf returns what a fault has to say beyond its code.
+// detailsOf returns the details of a fault that the code does not contain.
 func detailsOf(err error, code codes.Code) (details []protoadapt.MessageV1) {
 	switch code {
 	case codes.Unavailable:
@@ -99,10 +101,10 @@ func detailsOf(err error, code codes.Code) (details []protoadapt.MessageV1) {
 	return nil
 }
 
-// appendDelay appends the RetryInfo of an error that has a delay.
+// appendDelay appends a RetryInfo if err has a delay or is a shed.
 func appendDelay(details []protoadapt.MessageV1, err error) []protoadapt.MessageV1 {
 	if f, _ := faults.AsUnavailable(err); f != nil && f.RetryInfo.RetryDelay > 0 {
-		return append(details, retryInfo(min(f.RetryInfo.RetryDelay, longestDelay)))
+		return append(details, retryInfo(min(f.RetryInfo.RetryDelay, maxDelay)))
 	}
 	if errors.Is(err, throttle.ErrShed) {
 		return append(details, retryInfo(defaultRetryAfter))
@@ -119,8 +121,8 @@ func quotas(f *faults.QuotaFailure) []protoadapt.MessageV1 {
 		return nil
 	}
 	return []protoadapt.MessageV1{&errdetails.QuotaFailure{
-		Violations: translated(f.Violations, func(v *faults.QuotaViolation) *errdetails.QuotaFailure_Violation {
-			return &errdetails.QuotaFailure_Violation{Subject: valid(v.Subject), Description: valid(v.Description)}
+		Violations: converted(f.Violations, func(v *faults.QuotaViolation) *errdetails.QuotaFailure_Violation {
+			return &errdetails.QuotaFailure_Violation{Subject: validUTF8(v.Subject), Description: validUTF8(v.Description)}
 		}),
 	}}
 }
@@ -130,8 +132,8 @@ func fields(f *faults.BadRequest) []protoadapt.MessageV1 {
 		return nil
 	}
 	return []protoadapt.MessageV1{&errdetails.BadRequest{
-		FieldViolations: translated(f.Violations, func(v *faults.FieldViolation) *errdetails.BadRequest_FieldViolation {
-			return &errdetails.BadRequest_FieldViolation{Field: valid(v.Field), Description: valid(v.Description)}
+		FieldViolations: converted(f.Violations, func(v *faults.FieldViolation) *errdetails.BadRequest_FieldViolation {
+			return &errdetails.BadRequest_FieldViolation{Field: validUTF8(v.Field), Description: validUTF8(v.Description)}
 		}),
 	}}
 }
@@ -141,33 +143,33 @@ func preconditions(f *faults.PreconditionFailure) []protoadapt.MessageV1 {
 		return nil
 	}
 	return []protoadapt.MessageV1{&errdetails.PreconditionFailure{
-		Violations: translated(f.Violations, func(v *faults.PreconditionViolation) *errdetails.PreconditionFailure_Violation {
+		Violations: converted(f.Violations, func(v *faults.PreconditionViolation) *errdetails.PreconditionFailure_Violation {
 			return &errdetails.PreconditionFailure_Violation{
-				Type: valid(v.Type), Subject: valid(v.Subject), Description: valid(v.Description),
+				Type: validUTF8(v.Type), Subject: validUTF8(v.Subject), Description: validUTF8(v.Description),
 			}
 		}),
 	}}
 }
 
-// translated returns all violations that are not nil in the words of gRPC.
-func translated[V, D any](violations []*V, into func(*V) *D) []*D {
+// converted converts all violations that are not nil.
+func converted[V, D any](violations []*V, convert func(*V) *D) []*D {
 	var details []*D
 	for _, v := range violations {
 		if v != nil {
-			details = append(details, into(v))
+			details = append(details, convert(v))
 		}
 	}
 	return details
 }
 
-// newStatus returns a status with details. If these do not fit into it, it goes without: better than no status.
+// newStatus returns a status with details, or without them if they cannot be encoded.
 func newStatus(code codes.Code, message string, details ...protoadapt.MessageV1) *status.Status {
-	s := status.New(code, valid(message))
+	s := status.New(code, validUTF8(message))
 	if full, err := s.WithDetails(details...); err == nil {
 		s = full
 	}
 	return s
 }
 
-// valid returns text as protobuf can send it: bytes that are no UTF-8 would take all details with them.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// validUTF8 replaces invalid UTF-8. Protobuf cannot send it, and would drop all details.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -51,7 +51,7 @@
 // One throttle should cover one resource that runs out as a whole:
 //
 //   - a host, which is the default of a client,
-//   - a route, if routes depend on different resources (TransportConfig.Key, MiddlewareConfig.Group),
+//   - a route, if routes depend on different resources (see Key and MiddlewareConfig.Group),
 //   - a tenant, if each tenant has its own share.
 //
 // # Priorities

@@ -1,0 +1,152 @@
+package grpcthrottle
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// notMade returns the error, with a gRPC status, of a call that was not made: it was shed, its
+// context had ended, or its priority was refused.
+func (t throttles) notMade(err error) error {
+	if isShed(err) {
+		if t.ownStatus {
+			return err
+		}
+		return &shedError{err: err}
+	}
+	if s := status.FromContextError(err); s.Code() != codes.Unknown {
+		return &statusError{status: s, err: err}
+	}
+	return &statusError{status: status.New(codes.Internal, err.Error()), err: err}
+}
+
+// shedError is the error of a shed call. It builds its status only on request.
+type shedError struct{ err error }
+
+// Error returns the text of the throttle's error.
+func (e *shedError) Error() string { return e.err.Error() }
+
+// Unwrap returns the throttle's error.
+func (e *shedError) Unwrap() error { return e.err }
+
+// Temporary returns false, as [throttle.ShedError] does.
+func (e *shedError) Temporary() bool { return false }
+
+// GRPCStatus returns the status of the error. Its message names neither the throttle nor the key: a
+// handler may return the error, and then gRPC sends the status to a remote caller.
+func (e *shedError) GRPCStatus() *status.Status {
+	return newStatus(codes.Unavailable, publicText(e.err), retryInfo(defaultRetryAfter))
+}
+
+// statusError adds a status to an error that has none.
+type statusError struct {
+	status *status.Status
+	err    error
+}
+
+// Error returns the text of the error.
+func (e *statusError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without its status.
+func (e *statusError) Unwrap() error { return e.err }
+
+// GRPCStatus returns the status, for gRPC and package status.
+func (e *statusError) GRPCStatus() *status.Status { return e.status }
+
+// grpcStatus is the method by which gRPC finds the status of an error.
+type grpcStatus interface{ GRPCStatus() *status.Status }
+
+// hasStatus reports whether gRPC finds a status in err.
+func hasStatus(err error) bool {
+	var owner grpcStatus
+	return errors.As(err, &owner)
+}
+
+// hasForeignStatus reports whether gRPC finds a status in err which is not that of a shedError.
+func hasForeignStatus(err error) bool {
+	var owner grpcStatus
+	if !errors.As(err, &owner) {
+		return false
+	}
+	_, shed := owner.(*shedError)
+	return !shed
+}
+
+func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
+
+// publicText returns the text of a shed for remote callers. The part that comes from the throttle,
+// breaker or bucket names it and its key, and is replaced by the text of throttle.ErrShed.
+func publicText(err error) string {
+	return strings.ReplaceAll(err.Error(), innermostShed(err).Error(), throttle.ErrShed.Error())
+}
+
+// innermostShed returns the error that err wraps most deeply among those that are throttle.ErrShed.
+func innermostShed(err error) error {
+	for {
+		next := wrappedShed(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// wrappedShed returns an error directly below err that is throttle.ErrShed, or nil.
+func wrappedShed(err error) error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if next := e.Unwrap(); isShed(next) {
+			return next
+		}
+	case interface{ Unwrap() []error }:
+		for _, next := range e.Unwrap() {
+			if isShed(next) {
+				return next
+			}
+		}
+	}
+	return nil
+}
+
+// pushbackKey is the key of the trailer that the retry policies of gRPC clients obey: a delay in
+// milliseconds, or a negative number for no retry.
+const pushbackKey = "grpc-retry-pushback-ms"
+
+// shedAnswer is the answer of a server to a shed call. It names no throttle and no key, because
+// callers may be untrusted. It adds no jitter: the sheds are spread like the calls, and an equal
+// delay keeps them spread.
+type shedAnswer struct {
+	status  *status.Status
+	trailer metadata.MD
+}
+
+func newShedAnswer(retryAfter, pushback time.Duration) *shedAnswer {
+	ms := int64(-1)
+	if pushback > 0 {
+		ms = max(1, pushback.Milliseconds())
+	}
+	return &shedAnswer{
+		status:  newStatus(codes.Unavailable, throttle.ErrShed.Error(), retryInfo(retryAfter)),
+		trailer: metadata.Pairs(pushbackKey, strconv.FormatInt(ms, 10)),
+	}
+}
+
+// to returns the error to send for err. If err is a shed, it also sets the trailer.
+func (a *shedAnswer) to(err error, setTrailer func(metadata.MD)) error {
+	if err == nil || !isShed(err) {
+		return ToStatus(err)
+	}
+	setTrailer(a.trailer)
+	if hasForeignStatus(err) {
+		return ToStatus(err)
+	}
+	return &statusError{status: a.status, err: err}
+}

@@ -1,0 +1,66 @@
+package grpcthrottle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// RPC describes a call to the functions of a config. Unknown fields are empty.
+type RPC struct {
+	_ struct{} // keyed literals only
+
+	// Method is the full name of the method: "/pkg.Service/Method".
+	Method string
+	// Target is the target of the [grpc.ClientConn], such as "dns:///orders:443". It is empty on a
+	// server.
+	Target string
+	// Stream reports whether the call came as a stream: either side may send more than one message.
+	Stream bool
+}
+
+// outgoingRPC describes a call of a client. Only tests have a nil connection, which has no target.
+func outgoingRPC(cc *grpc.ClientConn, method string, stream bool) RPC {
+	rpc := RPC{Method: method, Stream: stream}
+	if cc != nil {
+		rpc.Target = cc.Target()
+	}
+	return rpc
+}
+
+// throttles are the throttles of a client or a server, one per key.
+type throttles struct {
+	group     *throttle.Group
+	key       func(context.Context, RPC) string
+	ownStatus bool // Config.ShedErr has a gRPC status
+}
+
+// newThrottles returns the throttles for the fields of a config, or an error that names every field
+// which is out of range. Owner is the name of the config.
+func newThrottles(
+	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string,
+) (throttles, error) {
+	withoutHooks := c
+	withoutHooks.Hooks = throttle.Hooks{}
+	_, err := throttle.New(withoutHooks) // validates the Config now, not with the first call
+	if err != nil {
+		err = fmt.Errorf("grpcthrottle: %s.Throttle: %w", owner, err)
+	}
+	c.Classify = throttle.First(throttle.IgnoreIf(alwaysIgnored), c.Classify)
+	group, groupErr := throttle.NewGroup(func(string) throttle.Config { return c }, g)
+	if groupErr != nil {
+		err = errors.Join(err, fmt.Errorf("grpcthrottle: %s.Group: %w", owner, groupErr))
+	}
+	return throttles{group: group, key: key, ownStatus: hasStatus(c.ShedErr)}, err
+}
+
+// of returns the throttle for a call, or nil if the group is closed. A program may still make calls
+// while it shuts down.
+func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle {
+	th, _ := t.group.Get(t.key(ctx, rpc)) // newThrottles has checked everything else
+	return th
+}
