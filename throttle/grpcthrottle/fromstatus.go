@@ -18,7 +18,7 @@ import (
 // The status stays: status.Code of both errors is the same.
 //
 //	Unavailable                   availability, with the delay of the RetryInfo
-//	ResourceExhausted             quota, with its violations; inside it availability, if there is a RetryInfo
+//	ResourceExhausted             quota, with its violations; with a RetryInfo also availability
 //	DeadlineExceeded              errors.Is(err, context.DeadlineExceeded)
 //	Canceled                      errors.Is(err, context.Canceled)
 //	InvalidArgument, OutOfRange   bad, with the violations of its fields

@@ -11,13 +11,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// The least that a server and a client need.
+// The smallest server and client.
 func Example_recipes() {
 	server := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 		Throttle: throttle.Config{Name: "incoming"},
 	}))
 	s := grpc.NewServer(server.ServerOptions()...)
-	s.Stop() // there is a whole one below
+	s.Stop() // the server below answers the call
 
 	const target = "passthrough:///backend"
 	credentials := grpc.WithTransportCredentials(insecure.NewCredentials())

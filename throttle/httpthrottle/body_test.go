@@ -23,16 +23,16 @@ func TestAnswersAreToldAtTheHeader(t *testing.T) {
 		th := throttleOf(t, transport, host)
 		response := ask(t, transport, get(t.Context()))
 		equal(t, "at the header", books(th), "1 medium "+want+", 1 medium in flight")
-		equal(t, "calls told", told(rec), "1 started, 0 finished")
+		equal(t, "hook calls", hookCalls(rec), "1 started, 0 finished")
 		text, err := io.ReadAll(response.Body)
 		equal(t, "text", string(text), "text")
 		equal(t, "error", err, nil)
 		equal(t, "at the end", books(th), "1 medium "+want)
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
-		equal(t, "error told", fmt.Sprint(rec.Finished()[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
+		equal(t, "error of Finished", fmt.Sprint(rec.Finished()[0].Err), fmt.Sprint(httpthrottle.StatusError(response)))
 		_ = response.Body.Close()
 		equal(t, "when closed, too", books(th), "1 medium "+want)
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 	}
 }
 
@@ -65,7 +65,7 @@ func TestABodyEndsTheCall(t *testing.T) {
 			c.do(response.Body)
 			equal(t, "books", books(throttleOf(t, transport, host)), c.want)
 			if ends := rec.Finished(); len(ends) > 0 {
-				equal(t, "error told", ends[0].Err, c.err)
+				equal(t, "error of Finished", ends[0].Err, c.err)
 			}
 			if name != "left open" {
 				equal(t, "error of Close", response.Body.Close(), c.body.Close())

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// A client whose every host has a throttle of its own.
+// A client with one throttle per host.
 func ExampleNewTransport() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "busy", http.StatusServiceUnavailable)
@@ -22,14 +22,14 @@ func ExampleNewTransport() {
 	defer backend.Close()
 
 	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
-		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // the draws are for the example
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // makes the example deterministic
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	client := &http.Client{Transport: transport}
-	for { // until the throttle has learnt
+	for { // until the throttle sheds
 		response, err := client.Get(backend.URL)
 		if errors.Is(err, throttle.ErrShed) {
 			fmt.Println("shed: nothing was sent")
@@ -45,9 +45,9 @@ func ExampleNewTransport() {
 	// shed: nothing was sent
 }
 
-// A server that keeps from its handler what the handler could not serve.
+// A server that sheds requests which its handler has no capacity for.
 func ExampleMiddleware() {
-	th, err := throttle.New(throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}) // the draws are for the example
+	th, err := throttle.New(throttle.Config{Name: "shop", Rand: func() float64 { return 0 }}) // makes the example deterministic
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -60,7 +60,7 @@ func ExampleMiddleware() {
 	server := httptest.NewServer(serve(mux))
 	defer server.Close()
 
-	for { // until the throttle has learnt
+	for { // until the throttle sheds
 		response, err := http.Get(server.URL)
 		if err != nil {
 			fmt.Println(err)
@@ -68,7 +68,7 @@ func ExampleMiddleware() {
 		}
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if delay := response.Header.Get("Retry-After"); delay != "" { // the handler gives none
+		if delay := response.Header.Get("Retry-After"); delay != "" { // shed: the handler sets no Retry-After
 			fmt.Printf("%s, Retry-After %s\n%s", response.Status, delay, text)
 			return
 		}
@@ -78,10 +78,10 @@ func ExampleMiddleware() {
 	// {"title":"Service Unavailable","status":503,"detail":"The server has no capacity for this request. Try again after the delay in Retry-After."}
 }
 
-// A browser calls a frontend, which calls a backend. The frontend believes nobody and decides for itself. Its priority travels to
-// the backend, which believes the frontend, up to important.
+// A browser calls a frontend, which calls a backend. The frontend trusts no sender and sets the
+// priority itself. It travels to the backend, which trusts the frontend, up to important.
 func Example_chain() {
-	name := func(r *http.Request) throttle.Priority {
+	priority := func(r *http.Request) throttle.Priority {
 		return throttle.PriorityFromContext(r.Context(), throttle.Low)
 	}
 	backend := httptest.NewServer(httpthrottle.Middleware(
@@ -95,12 +95,12 @@ func Example_chain() {
 				Default: throttle.Low,
 			},
 		},
-	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "backend:", name(r)) })))
+	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "backend:", priority(r)) })))
 	defer backend.Close()
 
 	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
 		Throttle: throttle.Config{Name: "backends"},
-		Send:     func(r *http.Request) bool { return "http://"+r.URL.Host == backend.URL }, // nobody else learns how much our calls matter
+		Send:     func(r *http.Request) bool { return "http://"+r.URL.Host == backend.URL }, // only to our own backend
 	}))
 	defer transport.Close()
 	frontend := httptest.NewServer(httpthrottle.Middleware(
@@ -112,7 +112,7 @@ func Example_chain() {
 			return throttle.Medium
 		}},
 	)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintln(w, "frontend:", name(r))
+		fmt.Fprintln(w, "frontend:", priority(r))
 		onward, _ := http.NewRequestWithContext(r.Context(), http.MethodGet, backend.URL, http.NoBody)
 		response, err := transport.RoundTrip(onward)
 		if err != nil {
@@ -128,7 +128,7 @@ func Example_chain() {
 
 	for _, path := range []string{"/browse", "/checkout"} {
 		r, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, frontend.URL+path, http.NoBody)
-		r.Header.Set(httpthrottle.PriorityHeader, "high") // a browser that cheats
+		r.Header.Set(httpthrottle.PriorityHeader, "high") // not trusted
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			fmt.Println(err)
@@ -147,12 +147,12 @@ func Example_chain() {
 	// backend: important
 }
 
-// A retrier tries again what a server could not serve, within a budget: a tenth of a retry is saved with each request, ten at most.
-// When all requests fail there are 10 % more of them, and not several times as many.
+// A retrier retries requests that a server had no capacity for, within a budget. Each request adds a
+// tenth of a retry to it, up to ten retries. If all requests fail, the retries add 10 % to the load.
 type retrier struct {
 	base   http.RoundTripper
 	sleep  func(context.Context, time.Duration) error
-	budget float64 // of retries; a real one guards it by a mutex
+	budget float64 // number of retries; guard it with a mutex in a program
 }
 
 func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -163,7 +163,7 @@ func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 			return response, err
 		}
 		delay := response.Header.Get("Retry-After")
-		wait, _ := time.ParseDuration(delay + "s") // dates are left out here
+		wait, _ := time.ParseDuration(delay + "s") // the example ignores dates
 		if response.StatusCode != http.StatusServiceUnavailable || wait <= 0 || r.Body != nil && r.Body != http.NoBody || t.budget < 1 {
 			return response, nil
 		}
@@ -175,10 +175,10 @@ func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Retries go around the transport, so that each passes the throttle. They wait as long as the server says, and give up with
-// a shed, or when the budget is used up.
+// Retries go around the transport, so that each attempt passes the throttle. They wait for the delay in
+// Retry-After. They stop at a shed, or if the budget is empty.
 func Example_retries() {
-	draw := 1.0 // nothing is shed at first
+	draw := 1.0 // no request is shed at first
 	requests := 0
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if requests++; requests%3 == 0 {
@@ -204,16 +204,16 @@ func Example_retries() {
 		_ = response.Body.Close()
 		return response.Status
 	}
-	fmt.Println(get()) // is served at the third attempt
-	fmt.Println(get()) // has one retry left
+	fmt.Println(get()) // succeeds at the third attempt
+	fmt.Println(get()) // has budget for one retry
 
 	draw = 0
-	for get() != "shed: true" { // until the throttle has learnt
+	for get() != "shed: true" { // until the throttle sheds
 		client.Transport.(*retrier).budget = 0
 	}
 	client.Transport.(*retrier).budget = 10
 	before := requests
-	fmt.Println(get()) // is not tried again
+	fmt.Println(get()) // is not retried
 	fmt.Println("sent:", requests-before)
 	// Output:
 	//   waiting 2s
@@ -225,14 +225,14 @@ func Example_retries() {
 	// sent: 0
 }
 
-// A throttle that is in the way can be switched off while the program runs, and its counters go on.
+// A throttle can be switched off at run time. It still counts.
 func ExampleTransport_Group() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer backend.Close()
 	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
-		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // the draws are for the example
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 0 }}, // makes the example deterministic
 	}))
 	client := &http.Client{Transport: transport}
 	get := func() error {
@@ -242,7 +242,7 @@ func ExampleTransport_Group() {
 		}
 		return err
 	}
-	for !errors.Is(get(), throttle.ErrShed) { // until the throttle has learnt
+	for !errors.Is(get(), throttle.ErrShed) { // until the throttle sheds
 	}
 	fmt.Println("shed:", errors.Is(get(), throttle.ErrShed))
 
@@ -255,9 +255,9 @@ func ExampleTransport_Group() {
 	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
 
 	err = transport.Group().Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.ModeOff })
-	fmt.Println("all are off, and those to come:", err == nil)
+	fmt.Println("all are off, later ones too:", err == nil)
 	// Output:
 	// shed: true
 	// shed when switched off: false <nil>
-	// all are off, and those to come: true
+	// all are off, later ones too: true
 }

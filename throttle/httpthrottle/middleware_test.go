@@ -54,11 +54,11 @@ func TestWhatHandlersAnswer(t *testing.T) {
 		recorder := served(th, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, incoming(t.Context()), func(rw http.ResponseWriter, _ *http.Request) {
 			equal(t, name+": at first", books(th), "1 low in flight")
 			c.handler(rw, func() { equal(t, name+": at the header", books(th), "1 low "+c.want+", 1 low in flight") })
-			equal(t, "calls told", told(rec), "1 started, 0 finished")
+			equal(t, "hook calls", hookCalls(rec), "1 started, 0 finished")
 		})
 		equal(t, name+": in the end", books(th), "1 low "+c.want)
 		equal(t, name+": status", recorder.Code, c.status)
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestStatusesThatAreNone(t *testing.T) {
 		want := panics(func() { httptest.NewRecorder().WriteHeader(status) })
 		equal(t, "panic", got, want)
 		equal(t, "books", books(th), "1 medium ignored/panic")
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 	}
 }
 
@@ -111,8 +111,8 @@ func TestHandlersThatPanic(t *testing.T) {
 		want := panics(func() { c.handler(httptest.NewRecorder(), nil) })
 		equal(t, name+": panic", got, want)
 		equal(t, name, books(th), "1 medium "+c.want)
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
-		equal(t, name+": told", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
+		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
 	th := newThrottle(t, throttle.Config{})
 	gone := make(chan struct{})

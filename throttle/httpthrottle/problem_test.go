@@ -65,8 +65,8 @@ func TestShedResponse(t *testing.T) {
 		equal(t, method, got, "503 map[Cache-Control:[no-store] Content-Length:[143] Content-Type:[application/problem+json] Retry-After:[1]] "+body)
 	}
 	equal(t, "length of the body", len(goldenBody), 143)
-	equal(t, "sheds told", len(rec.Shed()), 3)
-	equal(t, "events told", len(rec.Events()), 3)
+	equal(t, "sheds reported", len(rec.Shed()), 3)
+	equal(t, "events reported", len(rec.Events()), 3)
 }
 
 func TestRetryAfterOfTheMiddleware(t *testing.T) {

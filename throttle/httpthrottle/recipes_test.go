@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// The least that a client needs.
+// The smallest client.
 func Example_client() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") }))
 	defer backend.Close()
@@ -26,7 +26,7 @@ func Example_client() {
 	// 200 OK
 }
 
-// The least that a server needs, and a tenant each for its own throttle.
+// The smallest server, and one with a throttle per tenant.
 func Example_server() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") })

@@ -65,8 +65,8 @@ func serveOn(t *testing.T, server http.ResponseWriter, th *throttle.Throttle, ha
 	httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(server, incoming(t.Context()))
 }
 
-// tell tells a middleware what an answer means, as a handler does that knows nothing of this package.
-func tell(w http.ResponseWriter, err error) bool {
+// callTell calls Tell, as a handler does that does not import this package.
+func callTell(w http.ResponseWriter, err error) bool {
 	for {
 		if t, ok := w.(interface{ Tell(error) }); ok {
 			t.Tell(err)
@@ -80,7 +80,7 @@ func tell(w http.ResponseWriter, err error) bool {
 	}
 }
 
-// refusal is somebody else's error for a call that was not made: a bucket's, say, or a breaker's.
+// refusal is the error of a bucket or a breaker for a call that was not made.
 type refusal struct{ after time.Duration }
 
 func (refusal) Error() string               { return "not now" }
@@ -248,8 +248,8 @@ func shed(th *throttle.Throttle) uint64 {
 	return n
 }
 
-// told returns how many calls a recorder was told of.
-func told(rec *throttletest.Recorder) string {
+// hookCalls returns how many calls of Started and Finished a recorder has.
+func hookCalls(rec *throttletest.Recorder) string {
 	return fmt.Sprintf("%d started, %d finished", rec.Count(throttletest.KindStarted), rec.Count(throttletest.KindFinished))
 }
 
@@ -268,7 +268,7 @@ func panics(f func()) (what any) {
 	return nil
 }
 
-// quiet is a log that nobody reads.
+// quiet discards a log.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // past is a time long gone.

@@ -203,7 +203,7 @@ func TestContextsThatCannotBeCompared(t *testing.T) {
 	rec := throttletest.NewRecorder()
 	transport := newTransport(t, answers(200, "text"), httpthrottle.TransportConfig{Throttle: throttle.Config{Hooks: rec.Hooks()}})
 	equal(t, "text", read(t, transport, get(strangeContext{Context: t.Context()})), "text")
-	equal(t, "calls told", told(rec), "1 started, 1 finished")
+	equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
 }
 
 type idler struct {
@@ -268,8 +268,8 @@ func TestPanicsGoOnUp(t *testing.T) {
 		equal(t, name+": panic", panics(func() { _, _ = transport.RoundTrip(get(t.Context())) }), any("an accident")) //nolint:bodyclose // there is none
 		equal(t, name, books(throttleOf(t, transport, host)), c.want)
 		equal(t, name+": body closed", body.closed, c.closed)
-		equal(t, "calls told", told(rec), "1 started, 1 finished")
-		equal(t, name+": told", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
+		equal(t, "hook calls", hookCalls(rec), "1 started, 1 finished")
+		equal(t, name+": reported", errors.Is(rec.Finished()[0].Err, throttle.ErrPanicked), true)
 	}
 }
 

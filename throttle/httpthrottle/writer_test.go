@@ -128,7 +128,7 @@ func TestFlushesThroughAWrapperAreTold(t *testing.T) {
 		serveOn(t, server, th, func(w http.ResponseWriter, r *http.Request) {
 			equal(t, name+": abilities", abilities(w), abilities(server))
 			equal(t, name+": error", http.NewResponseController(w).Flush(), nil)
-			equal(t, name+": told", books(th), "1 medium accepted/none, 1 medium in flight")
+			equal(t, name+": reported", books(th), "1 medium accepted/none, 1 medium in flight")
 			equal(t, name+": WriteError", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
 			w.WriteHeader(http.StatusServiceUnavailable) // too late
 		})
@@ -164,7 +164,7 @@ func TestFlushesThatNobodyCanDo(t *testing.T) {
 func TestWriter_Tell(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	after := func(err error, status int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { tell(w, err); w.WriteHeader(status) }
+		return func(w http.ResponseWriter, _ *http.Request) { callTell(w, err); w.WriteHeader(status) }
 	}
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
@@ -174,17 +174,17 @@ func TestWriter_Tell(t *testing.T) {
 		"429 of a bucket":   {after(refusal{}, 429), "ignored/shed", 429},
 		"429 to one caller": {after(nil, 429), "accepted/none", 429},
 		"200 from a cache, for want of a backend": {func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, faults.Unavailable(0))
+			callTell(w, faults.Unavailable(0))
 			_, _ = io.WriteString(w, "stale")
 		}, "rejected/availability", 200},
-		"a status that is left to the server": {func(w http.ResponseWriter, _ *http.Request) { tell(w, faults.NotFound) }, "accepted/missing", 200},
+		"a status that is left to the server": {func(w http.ResponseWriter, _ *http.Request) { callTell(w, faults.NotFound) }, "accepted/missing", 200},
 		"the first of two errors": {func(w http.ResponseWriter, r *http.Request) {
-			tell(w, refusal{})
+			callTell(w, refusal{})
 			after(faults.Unavailable(0), 503)(w, r)
 		}, "ignored/shed", 503},
 		"after the header": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
-			tell(w, refusal{})
+			callTell(w, refusal{})
 		}, "rejected/quota", 429},
 		"after 1xx": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusEarlyHints)
@@ -192,19 +192,19 @@ func TestWriter_Tell(t *testing.T) {
 		}, "ignored/shed", 103}, // as the recorder has it
 		"a client that has gone away": {func(w http.ResponseWriter, _ *http.Request) {
 			cancel()
-			tell(w, faults.Unavailable(0))
+			callTell(w, faults.Unavailable(0))
 		}, "ignored/canceled", 200},
 		"before a copy": {func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, refusal{})
+			callTell(w, refusal{})
 			_, _ = io.Copy(w, io.LimitReader(endless{}, 10))
 		}, "ignored/shed", 200},
 		"before WriteError": {func(w http.ResponseWriter, r *http.Request) {
-			tell(w, refusal{})
+			callTell(w, refusal{})
 			equal(t, "WriteError writes", httpthrottle.WriteError(w, r, faults.Unavailable(0)), true)
 		}, "ignored/shed", 503},
 		"through wrappers": {func(w http.ResponseWriter, r *http.Request) { after(refusal{}, 429)(wrapped{wrapped{w}}, r) }, "ignored/shed", 429},
 		"behind a wrapper without Unwrap": {func(w http.ResponseWriter, _ *http.Request) {
-			equal(t, "is told", tell(struct{ http.ResponseWriter }{w}, refusal{}), false)
+			equal(t, "is told", callTell(struct{ http.ResponseWriter }{w}, refusal{}), false)
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "rejected/quota", 429},
 	} {
@@ -223,7 +223,7 @@ func TestWriter_Tell(t *testing.T) {
 // Config.Classify classifies what a handler tells, too.
 func TestWriter_TellIsClassified(t *testing.T) {
 	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
-	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { tell(w, errPlain) })
+	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { callTell(w, errPlain) })
 	equal(t, "books", books(th), "1 medium rejected/other")
 }
 
@@ -234,7 +234,7 @@ func TestWriter_TellOfAGreedyCaller(t *testing.T) {
 		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
 		limited := func(w http.ResponseWriter, _ *http.Request) {
 			if tells {
-				tell(w, refusal{})
+				callTell(w, refusal{})
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
@@ -260,7 +260,7 @@ func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 		outer, means string // empty: does not matter
 	}{
 		"told": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
-			tell(w, refusal{})
+			callTell(w, refusal{})
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "1 medium ignored/shed", "1 medium ignored/shed"},
 		"WriteError": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, r *http.Request) {

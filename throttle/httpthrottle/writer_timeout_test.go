@@ -32,8 +32,8 @@ func TestWhatAStatusMeansIsKnownThroughATimeoutHandler(t *testing.T) {
 		"503":                             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "rejected/availability", 503},
 		"a middleware that sheds":         {within(shedding(t, throttle.Config{}), never(t)), "ignored/shed", 503},
 		"WriteError within a middleware":  {within(newThrottle(t, throttle.Config{}), shed), "ignored/shed", 503},
-		"told to a middleware":            {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { tell(w, refusal{}); w.WriteHeader(429) }), "ignored/shed", 429},
-		"told, and found another way out": {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { tell(w, refusal{}) }), "accepted/none", 200},
+		"told to a middleware":            {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}); w.WriteHeader(429) }), "ignored/shed", 429},
+		"told, and found another way out": {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}) }), "accepted/none", 200},
 		"a second TimeoutHandler":         {http.TimeoutHandler(http.HandlerFunc(shed), time.Minute, "").ServeHTTP, "ignored/shed", 503},
 	} {
 		outermost, th := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
