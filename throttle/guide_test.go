@@ -28,11 +28,11 @@ func switchTo(th *throttle.Throttle, word string) error {
 func turned(th *throttle.Throttle) []func() error {
 	return []func() error{
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeOff }) // the kill switch: lets all through, and counts on
+			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeOff }) // the kill switch: sends all calls and still counts
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeShadow }) // lets all through, and tells what it would have shed
+			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeShadow }) // sends all calls and reports those it would have shed
 			return err
 		},
 		func() error {

@@ -31,7 +31,7 @@ func tryAgainIn(d time.Duration) error { return errors.New("try again in " + d.S
 func enabled(ctx context.Context, m *breaker.Manager, outage time.Time) error {
 	for _, s := range m.List() {
 		if s.State == breaker.Disabled && s.ChangedAt.After(outage) {
-			err := m.Enable(ctx, s.Key) // of each: it is a write to the store
+			err := m.Enable(ctx, s.Key) // one write to the store for each
 			if err != nil {
 				return err
 			}

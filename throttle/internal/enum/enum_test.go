@@ -32,7 +32,7 @@ func TestEnumerations(t *testing.T) {
 	check[breaker.Reason](t, "reason", 0, "", "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten", "by_hand")
 	check[breaker.StalePolicy](t, "stale_policy", 0, "fail_open", "keep_last", "fail_closed")
 	check[breaker.Failure](t, "failure", 0,
-		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook")
+		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook", "not_running")
 	check[bucket.Algorithm](t, "algorithm", 0, "continuous", "fixed")
 	check[bucket.FailurePolicy](t, "failure_policy", 0, "fail_open", "fail_closed", "local_share")
 	check[bucket.Source](t, "source", 0, "store", "policy", "lease")
