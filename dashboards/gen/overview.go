@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spillway-go/spillway/dashboards/internal/grafana"
+import (
+	"fmt"
+
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+)
 
 // overview is the dashboard to begin with: what is shed, of which priority, and why.
 func overview() grafana.Dashboard {
@@ -108,6 +112,143 @@ func throttlesTable() grafana.Panel {
 			{Field: "Value #D", Title: "Worst probability", Unit: "percentunit", Steps: from(0.1, 0.9)},
 			{Field: "Value #E", Title: "Accepted by the backend", Unit: "percentunit"},
 			{Field: "Value #F", Title: "In flight", Unit: "short"},
+		},
+	}
+}
+
+// legend returns the text that names a series by a label.
+func legend(label string) string { return "{{" + label + "}}" }
+
+// inShadow is what stands behind the name of a series that tells what would have been.
+const inShadow = " in shadow"
+
+// callPanels tell what became of the calls.
+func callPanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(), View: grafana.Graph{Stacked: true},
+			Description: "Offered calls by outcome. accepted and rejected are answers of the backend. ignored " +
+				"calls say nothing about it: canceled or panicked. shed calls were not sent. In an overload " +
+				"accepted should stay at the capacity of the backend.",
+			Targets: []grafana.Target{{Expr: sum(rate(calls().chosen()), outcome()), Legend: legend(outcome())}},
+		},
+		{
+			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
+			Description: "Calls that were sent to the backend, including those that only Shadow let through. " +
+				"High should not change while the lower priorities give way.",
+			Targets: []grafana.Target{{Expr: sum(rate(calls().chosen(isSent())), priority()), Legend: legend(priority())}},
+		},
+		{
+			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(inShadow), View: grafana.Graph{},
+			Description: "Calls that were shed, and so not sent. Low should be shed first and High last. Dashed " +
+				"lines are calls that a throttle in Shadow sent and Enforce would have shed.",
+			Targets: []grafana.Target{
+				{Expr: sum(rate(calls().chosen(isShed())), priority()), Legend: legend(priority())},
+				{Expr: sum(rate(calls().chosen(isShadow())), priority()), Legend: legend(priority()) + inShadow},
+			},
+		},
+	}
+}
+
+// decisionPanels tell how throttles decide.
+func decisionPanels() []grafana.Panel {
+	offered := sum(rate(calls().chosen()), priority())
+	return []grafana.Panel{
+		{
+			Title: "Shed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(), View: grafana.Graph{},
+			Description: "The share of each priority that was shed. The order should be low, medium, important, " +
+				"high. If high is above low, High calls fail for a reason of their own or carry the wrong " +
+				"priority.",
+			Targets: []grafana.Target{{Expr: share(sum(rate(calls().chosen(isShed())), priority()), offered), Legend: legend(priority())}},
+		},
+		{
+			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
+			Description: "The probability of shedding the next call: the highest of all selected throttles and " +
+				"instances. It rises within seconds (Tiered) to a minute (SRE), and falls as the window moves " +
+				"on. In Shadow and Off it is the value that Enforce would use. If it stays up while the backend " +
+				"accepts all calls, see the runbook of ThrottleProbabilityStuck.",
+			Targets: []grafana.Target{{Expr: highest(probability().chosen(), priority()), Legend: legend(priority())}},
+		},
+		{
+			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
+			Colors: []grafana.Color{{Series: "own", Color: bad}, {Series: "above", Color: doubtful}},
+			Description: "own: the backend rejects calls of the same priority. above: it rejects calls of a " +
+				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
+				"Mostly own means that the backend rejects this traffic itself.",
+			Targets: []grafana.Target{{Expr: sum(rate(calls().chosen(isShed())), cause()), Legend: legend(cause())}},
+		},
+	}
+}
+
+// windowPanels tell what throttles have seen.
+func windowPanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Window: requests and accepts", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
+			Description: "The window of the throttles: calls that asked to be sent, and calls that the backend " +
+				"accepted. SRE sheds if requests are more than K times the accepts (2 by default). Select one " +
+				"throttle: the sum of several can hide the one that sheds.",
+			Targets: []grafana.Target{
+				{Expr: sum(requests().chosen()), Legend: "requests"}, {Expr: sum(accepts().chosen()), Legend: "accepts"},
+			},
+		},
+		{
+			Title: "Window: accepted share by priority", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
+			View: grafana.Graph{},
+			Description: "The accepted share of the requests in the window, by priority. Near 100 % is healthy. " +
+				"A priority without calls has no line.",
+			Targets: []grafana.Target{{
+				Expr: share(sum(accepts().chosen(), priority()), sum(requests().chosen(), priority())), Legend: legend(priority()),
+			}},
+		},
+	}
+}
+
+// quantile returns a quantile of the durations, in a series per value of the labels.
+func quantile(q float64, conditions []matcher, by ...string) string {
+	return fmt.Sprintf("histogram_quantile(%v, %s)", q, sum(rate(duration().chosen(conditions...)), append([]string{"le"}, by...)...))
+}
+
+// latencyPanels tell of the calls that were admitted: how long they took, how many there are, and what replaced them.
+func latencyPanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Call duration", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: doubtful}, {Series: "p99", Color: bad}},
+			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
+				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
+				"p99 climbs.",
+			Targets: []grafana.Target{
+				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},
+				{Expr: quantile(0.95, nil), Legend: "p95"},
+				{Expr: quantile(0.5, nil), Legend: "p50"},
+			},
+		},
+		{
+			Title: "p99 of accepted calls by priority", Width: 12, Unit: "s", NoValue: "no durations", Colors: byPriority(), View: grafana.Graph{},
+			Description: "The p99 of the calls that the backend accepted. Priorities that differ call different " +
+				"parts of the backend, or the backend treats them differently.",
+			Targets: []grafana.Target{{Expr: quantile(0.99, []matcher{isAccepted()}, priority()), Legend: legend(priority())}},
+		},
+		{
+			Title: "In flight by priority", Width: 12, Unit: "short", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
+			Description: "Admitted calls that have not ended: the rate times the latency. A climb at a steady " +
+				"rate means that the backend becomes slower.",
+			Targets: []grafana.Target{{Expr: sum(active().chosen(), priority()), Legend: legend(priority())}},
+		},
+		{
+			Title: "Fallbacks", Width: 12, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
+			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed " +
+				"calls. Fallbacks that failed have a line of their own with the error type: their callers got " +
+				"an error.",
+			Targets: []grafana.Target{
+				{Expr: sum(rate(fallbacks().chosen(is(errorType(), ""))), outcome()), Legend: legend(outcome()) + ", served"},
+				{
+					Expr:   sum(rate(fallbacks().chosen(isNot(errorType(), ""))), outcome(), errorType()),
+					Legend: legend(outcome()) + ", failed with " + legend(errorType()),
+				},
+			},
 		},
 	}
 }

@@ -90,3 +90,62 @@ func thresholds(steps []Step) object {
 	}
 	return object{"mode": "absolute", "steps": list}
 }
+
+// Color is the color of a series, in all panels the same, because it means something.
+type Color struct {
+	Series string // as the legend names it
+	Color  string
+	Dashed bool
+}
+
+func (c Color) override() object {
+	properties := []object{property("color", object{"mode": "fixed", "fixedColor": c.Color})}
+	if c.Dashed {
+		properties = append(properties, property("custom.lineStyle", object{"fill": "dash", "dash": []int{8, 6}}),
+			property("custom.fillOpacity", 0))
+	}
+	return override(c.Series, properties...)
+}
+
+// override changes the properties of one field.
+func override(field string, properties ...object) object {
+	return object{"matcher": object{"id": "byName", "options": field}, "properties": properties}
+}
+
+func property(id string, value any) object { return object{"id": id, "value": value} }
+
+func (p Panel) overrides() []object {
+	return append(each(p.Colors, Color.override), each(p.Columns, Column.override)...)
+}
+
+// Target is one query of a panel.
+type Target struct {
+	Expr      string
+	Legend    string // may name labels as {{label}}
+	Instant   bool   // what is true now, not how it came to be
+	Exemplars bool   // traces as dots in the graph
+	Table     bool   // labels as columns
+}
+
+func (t Target) object(refID string) object {
+	format := "time_series"
+	if t.Table {
+		format = "table"
+	}
+	return object{
+		"datasource": prometheus(), "editorMode": "code", "exemplar": t.Exemplars, "expr": t.Expr, "format": format,
+		"instant": t.Instant, "range": !t.Instant, "legendFormat": t.Legend, "refId": refID,
+	}
+}
+
+// refID returns the name of a panel's query: A to Z.
+func refID(i int) string { return string(rune('A' + i)) }
+
+// DatasourceVariable is the name of the variable that says which Prometheus is asked. Everything asks it: a dashboard that names a data
+// source of its own is blank everywhere else.
+const DatasourceVariable = "datasource"
+
+// prometheus is the data source of all queries.
+func prometheus() object {
+	return object{"type": "prometheus", "uid": "${" + DatasourceVariable + "}"}
+}
