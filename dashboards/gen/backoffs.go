@@ -8,18 +8,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// throttledShare returns how many of the calls that said something about the rate were throttled.
+// throttledShare returns the share of calls that the service throttled. Ignored calls are left out.
 func throttledShare(by ...string) string {
-	return share(sum(rate(backoffCalls().ofBackoff(said(backoff.Throttled))), by...),
-		sum(rate(backoffCalls().ofBackoff(said(backoff.Throttled, backoff.Success))), by...))
+	return share(sum(rate(backoffCalls().ofBackoff(withOutcome(backoff.Throttled))), by...),
+		sum(rate(backoffCalls().ofBackoff(withOutcome(backoff.Throttled, backoff.Success))), by...))
 }
 
-// sleepQuantile returns a quantile of how long those waited who had to.
+// sleepQuantile returns a quantile of how long calls waited.
 func sleepQuantile(q float64) string {
 	return fmt.Sprintf("histogram_quantile(%v, %s)", q, sum(rate(sleepDuration().ofBackoff()), "le"))
 }
 
-// backoffPanels tell how far workers hold themselves back, and whether that helps.
+// backoffPanels returns the panels about delays, throttled calls and waiting times.
 func backoffPanels() []grafana.Panel {
 	by := []string{"job", backoffName()}
 	name := "{{job}} " + legend(backoffName())
@@ -33,7 +33,7 @@ func backoffPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: highest(backoffDelay().ofBackoff(), by...), Legend: name}},
 		},
 		{
-			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: from(0.05, 0.5),
+			Title: "Throttled share by backoff", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5),
 			View: grafana.Graph{Thresholds: true},
 			Description: "The share of the calls that the service throttled. A few percent are normal: that is " +
 				"how the limit is found. Above the upper line the alert begins. With a long delay calls are " +
@@ -42,7 +42,7 @@ func backoffPanels() []grafana.Panel {
 		},
 		{
 			Title: "Delay steps per second", Width: 12, Unit: "short", NoValue: "no backoff", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: otelthrottle.DirectionUp, Color: doubtful}, {Series: otelthrottle.DirectionDown, Color: good}},
+			Colors: []grafana.Color{{Series: otelthrottle.DirectionUp, Color: warn}, {Series: otelthrottle.DirectionDown, Color: good}},
 			Description: "Changes of the delay per second. Calls that are throttled together make one step up, " +
 				"and many small steps lead down again. So a few up and more down is a balance. Up without down " +
 				"means that the service serves no call.",
@@ -62,7 +62,7 @@ func backoffPanels() []grafana.Panel {
 	}
 }
 
-// backoffInstancePanels tell of lines, and processes apart.
+// backoffInstancePanels returns the panels about waiting calls, and about single processes.
 func backoffInstancePanels() []grafana.Panel {
 	by := []string{"job", "instance"}
 	name := "{{job}} {{instance}}"
@@ -82,7 +82,7 @@ func backoffInstancePanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: highest(backoffDelay().ofBackoff(), by...), Legend: name}},
 		},
 		{
-			Title: "Throttled share by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: from(0.05, 0.5), View: grafana.Graph{Thresholds: true},
+			Title: "Throttled share by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no calls", Steps: thresholds(0.05, 0.5), View: grafana.Graph{Thresholds: true},
 			Description: "The share of its calls that each process had throttled. If all are alike, the cause " +
 				"is the service. If one differs, check that process, its calls and its credentials.",
 			Targets: []grafana.Target{{Expr: throttledShare(by...), Legend: name}},

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spillway-go/spillway/dashboards/internal/grafana"
 
-// Every link goes by these, so they never change.
+// The uids are part of every link, so they never change.
 const (
 	overviewUID     = "throttle-overview"
 	availabilityUID = "throttle-availability"
@@ -13,32 +13,32 @@ const (
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
 )
 
-// frame returns a dashboard of throttles with what all of them have in common.
-func frame(uid, title, description string) grafana.Dashboard {
-	d := blank(uid, title, description)
+// throttleBoard returns a dashboard of throttles, without rows.
+func throttleBoard(uid, title, description string) grafana.Dashboard {
+	d := newBoard(uid, title, description)
 	d.Variables = variables()
-	d.Annotations = marks(alerts(is("alertstate", "firing")), throttleName(), errorType())
+	d.Annotations = alertAnnotations(alerts(equals("alertstate", "firing")), throttleName(), errorType())
 	return d
 }
 
-// breakerFrame returns a dashboard of breakers.
-func breakerFrame(uid, title, description string) grafana.Dashboard {
-	d := blank(uid, title, description)
+// breakerBoard returns a dashboard of breakers, without rows.
+func breakerBoard(uid, title, description string) grafana.Dashboard {
+	d := newBoard(uid, title, description)
 	d.Variables = breakerVariables()
-	d.Annotations = marks(breakerAlerts(is("alertstate", "firing")), breakerName(), failure())
+	d.Annotations = alertAnnotations(breakerAlerts(equals("alertstate", "firing")), breakerName(), failure())
 	return d
 }
 
-// limitsFrame returns a dashboard of token buckets and backoffs.
-func limitsFrame(uid, title, description string) grafana.Dashboard {
-	d := blank(uid, title, description)
+// limitsBoard returns a dashboard of token buckets and backoffs, without rows.
+func limitsBoard(uid, title, description string) grafana.Dashboard {
+	d := newBoard(uid, title, description)
 	d.Variables = limitsVariables()
-	d.Annotations = marks(limitsAlerts(is("alertstate", "firing")), bucketName(), backoffName())
+	d.Annotations = alertAnnotations(limitsAlerts(equals("alertstate", "firing")), bucketName(), backoffName())
 	return d
 }
 
-// marks shows on all graphs when alerts fired, with these labels of theirs.
-func marks(firing string, labels ...string) []grafana.Annotation {
+// alertAnnotations marks on all graphs when alerts fired. The text of a mark has these labels.
+func alertAnnotations(firing string, labels ...string) []grafana.Annotation {
 	text := "{{severity}} {{job}}"
 	for _, l := range labels {
 		text += " {{" + l + "}}"
@@ -46,104 +46,106 @@ func marks(firing string, labels ...string) []grafana.Annotation {
 	return []grafana.Annotation{{Name: "Alerts", Color: "red", Query: firing, Title: "{{alertname}}", Text: text}}
 }
 
-// blank returns a dashboard that nothing can be chosen on.
-func blank(uid, title, description string) grafana.Dashboard {
+// newBoard returns a dashboard without variables, annotations and rows.
+func newBoard(uid, title, description string) grafana.Dashboard {
 	return grafana.Dashboard{
 		UID: uid, Title: "Throttle / " + title, Description: description, Tags: []string{tag, "throttle"},
 		Links: []grafana.Link{
 			{Title: "Throttle dashboards", Tag: tag},
-			{Title: "Runbooks", URL: runbooks, Away: true},
+			{Title: "Runbooks", URL: runbooks, NewTab: true},
 		},
 	}
 }
 
-// variables are what can be chosen on every dashboard of throttles, each from what is left by those before it.
+// variables returns the variables of a dashboard of throttles. Each offers the values that are left
+// by those before it.
 func variables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
 		grafana.Query("job", "Job", "The services whose throttles are shown.", string(requests()), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(like("job", "$job")), "instance"),
-		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(chosenJob()...), throttleName()),
+		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(matches("job", "$job")), "instance"),
+		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(selectedJob()...), throttleName()),
 		grafana.Query("priority", "Priority", "Panels about all priorities ignore this.",
 			requests().of(), priority()),
 	}
 }
 
-// breakerVariables are what can be chosen on a dashboard of breakers.
+// breakerVariables returns the variables of a dashboard of breakers.
 func breakerVariables() []grafana.Variable {
 	return []grafana.Variable{
 		grafana.Datasource(),
 		grafana.Query("job", "Job", "The services whose breakers are shown.", string(leader()), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(like("job", "$job")), "instance"),
-		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(chosenJob()...), breakerName()),
+		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(matches("job", "$job")), "instance"),
+		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(selectedJob()...), breakerName()),
 	}
 }
 
-// limitsVariables are what can be chosen on a dashboard of token buckets and backoffs. A service may have but one of the two.
+// limitsVariables returns the variables of a dashboard of token buckets and backoffs. A service may
+// have only one of the two.
 func limitsVariables() []grafana.Variable {
 	both := []metric{bucketRequests(), backoffCalls()}
 	return []grafana.Variable{
 		grafana.Datasource(),
-		grafana.Query("job", "Job", "The services whose token buckets and backoffs are shown.", either(both), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", either(both, like("job", "$job")), "instance"),
-		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(chosenJob()...), bucketName()),
-		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(chosenJob()...), backoffName()),
+		grafana.Query("job", "Job", "The services whose token buckets and backoffs are shown.", anyOf(both), "job"),
+		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", anyOf(both, matches("job", "$job")), "instance"),
+		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(selectedJob()...), bucketName()),
+		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(selectedJob()...), backoffName()),
 	}
 }
 
-// alerts returns the alerts about the chosen throttles. Those about a whole service name no instance, and those about a target no
-// throttle.
+// alerts selects the alerts about the selected throttles. Alerts about a whole service have no
+// label instance, and alerts about a target have no throttle_name.
 func alerts(conditions ...matcher) string {
 	return metric("ALERTS").where(append([]matcher{
-		like("alertname", "Throttle.+"), like("job", "$job"), optional("instance", "instance"),
-		optional(throttleName(), "throttle"),
+		matches("alertname", "Throttle.+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
+		selectedOrNone(throttleName(), "throttle"),
 	}, conditions...)...)
 }
 
-// breakerAlerts returns the alerts about the chosen breakers.
+// breakerAlerts selects the alerts about the selected breakers.
 func breakerAlerts(conditions ...matcher) string {
 	return metric("ALERTS").where(append([]matcher{
-		like("alertname", "ThrottleBreaker.+"), like("job", "$job"), optional("instance", "instance"),
-		optional(breakerName(), "breaker"),
+		matches("alertname", "ThrottleBreaker.+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
+		selectedOrNone(breakerName(), "breaker"),
 	}, conditions...)...)
 }
 
-// limitsAlerts returns the alerts about the chosen token buckets and backoffs.
+// limitsAlerts selects the alerts about the selected token buckets and backoffs.
 func limitsAlerts(conditions ...matcher) string {
 	return metric("ALERTS").where(append([]matcher{
-		like("alertname", "Throttle(Bucket|Backoff).+"), like("job", "$job"), optional("instance", "instance"),
-		optional(bucketName(), "bucket"), optional(backoffName(), "backoff"),
+		matches("alertname", "Throttle(Bucket|Backoff).+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
+		selectedOrNone(bucketName(), "bucket"), selectedOrNone(backoffName(), "backoff"),
 	}, conditions...)...)
 }
 
-// toOverview and toAvailability lead to a dashboard, with everything chosen as it is here.
-func toOverview() grafana.Link     { return to(overviewUID, "What is shed and why") }
-func toAvailability() grafana.Link { return to(availabilityUID, "Faults by kind") }
+// toOverview and toAvailability return links to a dashboard that keep the selected variables.
+func toOverview() grafana.Link     { return dashboardLink(overviewUID, "What is shed and why") }
+func toAvailability() grafana.Link { return dashboardLink(availabilityUID, "Faults by kind") }
 
-func to(uid, title string) grafana.Link {
+func dashboardLink(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&${job:queryparam}&${instance:queryparam}" +
 		"&${throttle:queryparam}&${__url_time_range}"}
 }
 
-// toThrottle leads from a line of a table to the throttle that it is about.
+// toThrottle returns a link from a row of a table to its throttle.
 func toThrottle(uid, title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-throttle=${__data.fields." + throttleName() + ":percentencode}&${__url_time_range}"}
 }
 
-// toBreaker leads from a line of a table to the breaker that it is about.
+// toBreaker returns a link from a row of a table to its breaker.
 func toBreaker(title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
 }
 
-// toBucket leads from a line of a table to the token bucket that it is about.
+// toBucket returns a link from a row of a table to its token bucket.
 func toBucket(title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-bucket=${__data.fields." + bucketName() + ":percentencode}&${__url_time_range}"}
 }
 
-// toBackoff leads from a line of a table to the backoff that it is about.
+// toBackoff returns a link from a row of a table to its backoff.
 func toBackoff(title string) grafana.Link {
 	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
 		"&var-backoff=${__data.fields." + backoffName() + ":percentencode}&${__url_time_range}"}

@@ -2,11 +2,11 @@ package main
 
 import "github.com/spillway-go/spillway/dashboards/internal/grafana"
 
-// instancePanels tell processes apart.
+// instancePanels returns the panels about single processes.
 func instancePanels() []grafana.Panel {
 	by := []string{"job", "instance"}
 	name := "{{job}} {{instance}}"
-	offered := sum(rate(calls().chosen()), by...)
+	offered := sum(rate(calls().selected()), by...)
 	return []grafana.Panel{
 		{
 			Title: "Offered by instance", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
@@ -18,13 +18,13 @@ func instancePanels() []grafana.Panel {
 			Title: "Shed by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
 			Description: "The share of calls that each process sheds. If all are alike, the cause is the " +
 				"backend. If one differs, check that process, its network and its host.",
-			Targets: []grafana.Target{{Expr: share(sum(rate(calls().chosen(isShed())), by...), offered), Legend: name}},
+			Targets: []grafana.Target{{Expr: share(sum(rate(calls().selected(isShed())), by...), offered), Legend: name}},
 		},
 		{
 			Title: "Worst probability by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", View: grafana.Graph{},
 			Description: "The highest probability of shedding in each process. Each process decides from its " +
 				"own window.",
-			Targets: []grafana.Target{{Expr: highest(probability().chosen(), by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: highest(probability().selected(), by...), Legend: name}},
 		},
 		{
 			Title: "Calls with an invalid priority", Width: 12, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{},
@@ -36,16 +36,17 @@ func instancePanels() []grafana.Panel {
 			Title: "Series of throttle_calls_total", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
 			Description: "The number of series of throttle_calls_total in each process, for all throttles. It " +
 				"grows with throttles, priorities and error types. Above 2,000 the SDK merges the rest into one.",
-			Targets: []grafana.Target{{Expr: aggregate("count", calls().where(chosenJob()...), by), Legend: name}},
+			Targets: []grafana.Target{{Expr: aggregate("count", calls().where(selectedJob()...), by), Legend: name}},
 		},
 	}
 }
 
-// runtimePanels show the processes as Go sees them, from the collectors that the Prometheus client registers by default.
+// runtimePanels returns the panels about the Go runtime. They need the collectors that the
+// Prometheus client registers by default.
 func runtimePanels() []grafana.Panel {
 	by := []string{"job", "instance"}
 	name := "{{job}} {{instance}}"
-	of := func(name string) string { return metric(name).where(chosenJob()...) }
+	of := func(name string) string { return metric(name).where(selectedJob()...) }
 	return []grafana.Panel{
 		{
 			Title: "Goroutines", Width: 6, Unit: "short", NoValue: "no Go collector", View: grafana.Graph{},

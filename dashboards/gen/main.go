@@ -1,8 +1,8 @@
-// Gen writes the dashboards, and the files that carry them and the rules to Kubernetes, into the current folder. It is what
+// Gen writes the dashboards and the files for Kubernetes into the current folder. To run it:
 //
 //	go generate ./dashboards
 //
-// runs. All names of metrics and labels come from otelthrottle, so that a metric that is renamed there cannot be forgotten here.
+// All metric and label names come from otelthrottle, so a name that changes there changes here too.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// write writes all files into a folder that has the rules.
+// write writes all generated files into a folder, which must have the rules.
 func write(folder string) error {
 	files, err := generate(os.DirFS(folder))
 	if err != nil {
@@ -39,7 +39,7 @@ func write(folder string) error {
 	return nil
 }
 
-// generate returns all generated files, by their paths in the folder of the dashboards, from which it reads the rules.
+// generate returns all generated files by their paths. It reads the rules from folder.
 func generate(folder fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var maps []configMap

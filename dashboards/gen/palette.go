@@ -7,72 +7,74 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// Colors of what things mean. Good and bad are Grafana's own words, which suit its light and dark themes.
+// Colors by meaning. Grafana adapts these names to its light and dark themes.
 const (
-	good     = "green"
-	doubtful = "orange"
-	bad      = "red"
-	plain    = "text"
+	good    = "green"
+	warn    = "orange"
+	bad     = "red"
+	neutral = "text"
 )
 
-// byOutcome colors series that are called like outcomes.
+// byOutcome returns the colors of series that are named by outcomes.
 func byOutcome() []grafana.Color {
 	return []grafana.Color{
 		{Series: throttle.Accepted.String(), Color: good},
 		{Series: throttle.Rejected.String(), Color: bad},
-		{Series: throttle.Shed.String(), Color: doubtful},
-		{Series: throttle.Ignored.String(), Color: plain},
+		{Series: throttle.Shed.String(), Color: warn},
+		{Series: throttle.Ignored.String(), Color: neutral},
 	}
 }
 
-// byPriority colors series that are called like priorities. A dashed one, with a word behind, is what would have been.
-func byPriority(dashed ...string) []grafana.Color {
+// byPriority returns the colors of series that are named by priorities. A series with one of the
+// suffixes is dashed.
+func byPriority(suffixes ...string) []grafana.Color {
 	colors := []string{throttle.High: "#3d8bdb", throttle.Important: "#e0901f", throttle.Medium: "#1fa37a", throttle.Low: "#c4609b"}
 	var all []grafana.Color
 	for p, color := range colors {
-		word := throttle.Priority(p).String()
-		all = append(all, grafana.Color{Series: word, Color: color})
-		for _, what := range dashed {
-			all = append(all, grafana.Color{Series: word + what, Color: color, Dashed: true})
+		name := throttle.Priority(p).String()
+		all = append(all, grafana.Color{Series: name, Color: color})
+		for _, suffix := range suffixes {
+			all = append(all, grafana.Color{Series: name + suffix, Color: color, Dashed: true})
 		}
 	}
 	return all
 }
 
-// byFault colors the kinds of faults that count as rejections.
+// byFault returns the colors of the kinds of faults that count as rejections.
 func byFault() []grafana.Color {
 	return []grafana.Color{
 		{Series: throttle.FaultAvailability.String(), Color: bad},
-		{Series: throttle.FaultTimeout.String(), Color: doubtful},
+		{Series: throttle.FaultTimeout.String(), Color: warn},
 		{Series: throttle.FaultQuota.String(), Color: "purple"},
 	}
 }
 
-// byState colors series that are called like states of circuits. A dashed one, with a word behind, is what would have been.
-func byState(dashed ...string) []grafana.Color {
-	colors := []string{breaker.Closed: good, breaker.Open: doubtful, breaker.HalfOpen: "blue", breaker.Disabled: bad}
+// byState returns the colors of series that are named by states of circuits. A series with one of
+// the suffixes is dashed.
+func byState(suffixes ...string) []grafana.Color {
+	colors := []string{breaker.Closed: good, breaker.Open: warn, breaker.HalfOpen: "blue", breaker.Disabled: bad}
 	var all []grafana.Color
 	for s, color := range colors {
-		word := breaker.State(s).String()
-		all = append(all, grafana.Color{Series: word, Color: color})
-		for _, what := range dashed {
-			all = append(all, grafana.Color{Series: word + what, Color: color, Dashed: true})
+		name := breaker.State(s).String()
+		all = append(all, grafana.Color{Series: name, Color: color})
+		for _, suffix := range suffixes {
+			all = append(all, grafana.Color{Series: name + suffix, Color: color, Dashed: true})
 		}
 	}
 	return all
 }
 
-// byResult colors series that are called like what came of requests for tokens.
+// byResult returns the colors of series that are named by results of requests for tokens.
 func byResult() []grafana.Color {
 	return []grafana.Color{
 		{Series: otelthrottle.ResultGranted, Color: good},
-		{Series: otelthrottle.ResultDenied, Color: doubtful},
+		{Series: otelthrottle.ResultDenied, Color: warn},
 		{Series: otelthrottle.ResultFailedOpen, Color: "purple"},
 		{Series: otelthrottle.ResultFailedClosed, Color: bad},
 	}
 }
 
-// from makes thresholds: good, then worse, then bad.
-func from(worse, worst float64) []grafana.Step {
-	return []grafana.Step{{Color: good}, {From: worse, Color: doubtful}, {From: worst, Color: bad}}
+// thresholds returns the steps good, warn and bad.
+func thresholds(warnFrom, badFrom float64) []grafana.Step {
+	return []grafana.Step{{Color: good}, {From: warnFrom, Color: warn}, {From: badFrom, Color: bad}}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// metric is a metric as Prometheus calls it. Its unit and its kind make an ending, as the Prometheus exporter and the collector both
-// have it by default.
+// metric is the name of a metric in Prometheus. The Prometheus exporter and the collector append
+// its unit and kind by default.
 type metric string
 
-// name returns what Prometheus makes of a name of OpenTelemetry.
+// name returns the name of an OpenTelemetry metric in Prometheus, with the suffix of its unit and
+// kind.
 func name(of, ending string) metric {
 	return metric(strings.ReplaceAll(of, ".", "_") + ending)
 }
@@ -30,17 +31,17 @@ func accepts() metric     { return name(otelthrottle.MetricWindowAccepts, "") }
 func fallbacks() metric   { return name(otelthrottle.MetricFallbacks, "_total") }
 func clamped() metric     { return name(otelthrottle.MetricPriorityClamped, "_total") }
 
-func circuits() metric    { return name(otelthrottle.MetricBreakerCircuits, "") }
-func circuit() metric     { return name(otelthrottle.MetricBreakerCircuit, "") }
-func transitions() metric { return name(otelthrottle.MetricBreakerTransitions, "_total") }
-func decided() metric     { return name(otelthrottle.MetricBreakerCalls, "_total") }
-func age() metric         { return name(otelthrottle.MetricBreakerSnapshotAge, "_seconds") }
-func leader() metric      { return name(otelthrottle.MetricBreakerLeader, "") }
-func failures() metric    { return name(otelthrottle.MetricBreakerFailures, "_total") }
+func circuits() metric        { return name(otelthrottle.MetricBreakerCircuits, "") }
+func circuit() metric         { return name(otelthrottle.MetricBreakerCircuit, "") }
+func transitions() metric     { return name(otelthrottle.MetricBreakerTransitions, "_total") }
+func breakerCalls() metric    { return name(otelthrottle.MetricBreakerCalls, "_total") }
+func snapshotAge() metric     { return name(otelthrottle.MetricBreakerSnapshotAge, "_seconds") }
+func leader() metric          { return name(otelthrottle.MetricBreakerLeader, "") }
+func breakerFailures() metric { return name(otelthrottle.MetricBreakerFailures, "_total") }
 
 func bucketRequests() metric { return name(otelthrottle.MetricBucketRequests, "_total") }
 func bucketTokens() metric   { return name(otelthrottle.MetricBucketTokens, "_total") }
-func waiting() metric        { return name(otelthrottle.MetricBucketWaiting, "") }
+func bucketWaiting() metric  { return name(otelthrottle.MetricBucketWaiting, "") }
 func storeDuration() metric  { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_bucket") }
 
 func backoffDelay() metric   { return name(otelthrottle.MetricBackoffDelay, "_seconds") }
@@ -49,9 +50,9 @@ func backoffCalls() metric   { return name(otelthrottle.MetricBackoffCalls, "_to
 func backoffWaiting() metric { return name(otelthrottle.MetricBackoffWaiting, "") }
 func sleepDuration() metric  { return name(otelthrottle.MetricBackoffSleepDuration, "_seconds_bucket") }
 
-func questions() metric { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_count") }
+func storeRequests() metric { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_count") }
 
-// The labels.
+// Names of labels in Prometheus.
 func throttleName() string { return label(otelthrottle.KeyName) }
 func priority() string     { return label(otelthrottle.KeyPriority) }
 func decision() string     { return label(otelthrottle.KeyDecision) }
@@ -77,69 +78,73 @@ func label(key attribute.Key) string { return strings.ReplaceAll(string(key), ".
 // matcher is a condition on a label.
 type matcher string
 
-func is(label, value string) matcher    { return matcher(label + `="` + value + `"`) }
-func isNot(label, value string) matcher { return matcher(label + `!="` + value + `"`) }
-func like(label, value string) matcher  { return matcher(label + `=~"` + value + `"`) }
+func equals(label, value string) matcher  { return matcher(label + `="` + value + `"`) }
+func differs(label, value string) matcher { return matcher(label + `!="` + value + `"`) }
+func matches(label, value string) matcher { return matcher(label + `=~"` + value + `"`) }
 
-// chosenJob is what is chosen at the top of a dashboard of where throttles run.
-func chosenJob() []matcher { return []matcher{like("job", "$job"), like("instance", "$instance")} }
+// selectedJob returns the conditions for the selected jobs and instances.
+func selectedJob() []matcher {
+	return []matcher{matches("job", "$job"), matches("instance", "$instance")}
+}
 
-// chosenThrottle is what is chosen of the throttles. Their names are their users' own, and may have quotes in them, which
-// Grafana does not escape by itself. Hence the format regex, and the raw string.
-func chosenThrottle() matcher { return matcher(throttleName() + "=~`${throttle:regex}`") }
+// selectedThrottle returns the condition for the selected throttles. Users choose the names, which
+// may have quotes in them. Grafana does not escape these, hence the format regex and the raw
+// string.
+func selectedThrottle() matcher { return matcher(throttleName() + "=~`${throttle:regex}`") }
 
-// chosenBreaker is the same for breakers.
-func chosenBreaker() matcher { return matcher(breakerName() + "=~`${breaker:regex}`") }
+// selectedBreaker returns the condition for the selected breakers.
+func selectedBreaker() matcher { return matcher(breakerName() + "=~`${breaker:regex}`") }
 
-// chosenBucket is the same for token buckets.
-func chosenBucket() matcher { return matcher(bucketName() + "=~`${bucket:regex}`") }
+// selectedBucket returns the condition for the selected token buckets.
+func selectedBucket() matcher { return matcher(bucketName() + "=~`${bucket:regex}`") }
 
-// chosenBackoff is the same for backoffs.
-func chosenBackoff() matcher { return matcher(backoffName() + "=~`${backoff:regex}`") }
+// selectedBackoff returns the condition for the selected backoffs.
+func selectedBackoff() matcher { return matcher(backoffName() + "=~`${backoff:regex}`") }
 
-// optional lets pass what is chosen, and what has no such label. The format regex needs a raw string.
-func optional(label, variable string) matcher {
+// selectedOrNone matches the selected values, and series without the label. The format regex needs
+// a raw string.
+func selectedOrNone(label, variable string) matcher {
 	return matcher(label + "=~`(${" + variable + ":regex})?`")
 }
 
-// chosenPriority is what is chosen of the priorities.
-func chosenPriority() matcher { return like(priority(), "$priority") }
+// selectedPriority returns the condition for the selected priorities.
+func selectedPriority() matcher { return matches(priority(), "$priority") }
 
-// of returns the metric of the chosen throttles, all priorities, where all conditions hold.
+// of selects the series of the selected throttles, with all priorities.
 func (m metric) of(conditions ...matcher) string {
-	return m.where(append(append(chosenJob(), chosenThrottle()), conditions...)...)
+	return m.where(append(append(selectedJob(), selectedThrottle()), conditions...)...)
 }
 
-// chosen returns the metric of the chosen throttles and priorities, where all conditions hold.
-func (m metric) chosen(conditions ...matcher) string {
-	return m.of(append([]matcher{chosenPriority()}, conditions...)...)
+// selected selects the series of the selected throttles and priorities.
+func (m metric) selected(conditions ...matcher) string {
+	return m.of(append([]matcher{selectedPriority()}, conditions...)...)
 }
 
-// ofBreaker returns the metric of the chosen breakers, where all conditions hold.
+// ofBreaker selects the series of the selected breakers.
 func (m metric) ofBreaker(conditions ...matcher) string {
-	return m.where(append(append(chosenJob(), chosenBreaker()), conditions...)...)
+	return m.where(append(append(selectedJob(), selectedBreaker()), conditions...)...)
 }
 
-// ofBucket returns the metric of the chosen token buckets, where all conditions hold.
+// ofBucket selects the series of the selected token buckets.
 func (m metric) ofBucket(conditions ...matcher) string {
-	return m.where(append(append(chosenJob(), chosenBucket()), conditions...)...)
+	return m.where(append(append(selectedJob(), selectedBucket()), conditions...)...)
 }
 
-// ofBackoff returns the metric of the chosen backoffs, where all conditions hold.
+// ofBackoff selects the series of the selected backoffs.
 func (m metric) ofBackoff(conditions ...matcher) string {
-	return m.where(append(append(chosenJob(), chosenBackoff()), conditions...)...)
+	return m.where(append(append(selectedJob(), selectedBackoff()), conditions...)...)
 }
 
-// either selects several metrics, where all conditions hold.
-func either(metrics []metric, conditions ...matcher) string {
+// anyOf selects the series of several metrics.
+func anyOf(metrics []metric, conditions ...matcher) string {
 	names := make([]string, 0, len(metrics))
 	for _, m := range metrics {
 		names = append(names, string(m))
 	}
-	return metric("").where(append([]matcher{like("__name__", strings.Join(names, "|"))}, conditions...)...)
+	return metric("").where(append([]matcher{matches("__name__", strings.Join(names, "|"))}, conditions...)...)
 }
 
-// where returns the metric, where all conditions hold.
+// where selects the series that meet all conditions.
 func (m metric) where(conditions ...matcher) string {
 	texts := make([]string, 0, len(conditions))
 	for _, c := range conditions {
@@ -148,51 +153,55 @@ func (m metric) where(conditions ...matcher) string {
 	return string(m) + "{" + strings.Join(texts, ",") + "}"
 }
 
-// The conditions that calls are told apart by. All together were offered; those that Shadow would have shed were sent like those that were
-// admitted, and bear the outcome that they had.
-func isSent() matcher     { return isNot(decision(), otelthrottle.DecisionShed) }
-func isShed() matcher     { return is(decision(), otelthrottle.DecisionShed) }
-func isShadow() matcher   { return is(decision(), otelthrottle.DecisionShadowShed) }
-func isAccepted() matcher { return is(outcome(), throttle.Accepted.String()) }
-func isRejected() matcher { return is(outcome(), throttle.Rejected.String()) }
-func isHigh() matcher     { return is(priority(), throttle.High.String()) }
+// Conditions on calls. All calls together are the offered ones. Calls that Shadow would have shed
+// were sent like the admitted ones, and have the outcome of the backend.
+func isSent() matcher     { return differs(decision(), otelthrottle.DecisionShed) }
+func isShed() matcher     { return equals(decision(), otelthrottle.DecisionShed) }
+func isShadow() matcher   { return equals(decision(), otelthrottle.DecisionShadowShed) }
+func isAccepted() matcher { return equals(outcome(), throttle.Accepted.String()) }
+func isRejected() matcher { return equals(outcome(), throttle.Rejected.String()) }
+func isHigh() matcher     { return equals(priority(), throttle.High.String()) }
 
-// isAnswered is what the backend has given a verdict on; a call that was ignored says nothing about it.
+// isAnswered selects calls that the backend answered: accepted or rejected, and not ignored.
 func isAnswered() matcher {
-	return like(outcome(), throttle.Accepted.String()+"|"+throttle.Rejected.String())
+	return matches(outcome(), throttle.Accepted.String()+"|"+throttle.Rejected.String())
 }
 
-// isBad is a call of which its caller got nothing: shed here, or rejected there.
-func isBad() matcher { return like(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String()) }
+// isFailed selects calls that were shed here or rejected by the backend.
+func isFailed() matcher {
+	return matches(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String())
+}
 
-// in is a circuit in a state, or a call whose circuit was in it.
-func in(s breaker.State) matcher { return is(state(), s.String()) }
+// inState selects circuits in a state, and calls whose circuit was in it.
+func inState(s breaker.State) matcher { return equals(state(), s.String()) }
 
-// came is a request for tokens that came to one of the results.
-func came(results ...string) matcher { return like(result(), strings.Join(results, "|")) }
+// withResult selects requests for tokens with one of the results.
+func withResult(results ...string) matcher { return matches(result(), strings.Join(results, "|")) }
 
-// said is a call that said one of these things about the rate.
-func said(outcomes ...backoff.Outcome) matcher {
-	words := make([]string, 0, len(outcomes))
+// withOutcome selects the calls of backoffs with one of the outcomes.
+func withOutcome(outcomes ...backoff.Outcome) matcher {
+	names := make([]string, 0, len(outcomes))
 	for _, o := range outcomes {
-		words = append(words, o.String())
+		names = append(names, o.String())
 	}
-	return like(backoffOutcome(), strings.Join(words, "|"))
+	return matches(backoffOutcome(), strings.Join(names, "|"))
 }
 
-// isAsked is a question to a store that was not given up by whoever asked, and hasAnswer one that was answered.
-func isAsked() matcher   { return isNot(errorType(), throttle.FaultCanceled.String()) }
-func hasAnswer() matcher { return is(errorType(), "") }
+// notCanceled leaves out requests to stores that the caller gave up. withoutError selects requests
+// that were answered.
+func notCanceled() matcher  { return differs(errorType(), throttle.FaultCanceled.String()) }
+func withoutError() matcher { return equals(errorType(), "") }
 
-// rate returns how many there are a second, over as long as the graph's steps and the scrapes need.
+// rate returns the rate per second, over a window that fits the step of the graph and the scrape
+// interval.
 func rate(selector string) string { return rateOver(selector, "$__rate_interval") }
 
 func rateOver(selector, window string) string { return "rate(" + selector + "[" + window + "])" }
 
-// sum adds up, into a series per value of the labels.
+// sum adds up, by labels.
 func sum(expr string, by ...string) string { return aggregate("sum", expr, by) }
 
-// highest returns the largest, per value of the labels.
+// highest returns the maximum, by labels.
 func highest(expr string, by ...string) string { return aggregate("max", expr, by) }
 
 func aggregate(how, expr string, by []string) string {
@@ -202,5 +211,5 @@ func aggregate(how, expr string, by []string) string {
 	return fmt.Sprintf("%s by (%s) (%s)", how, strings.Join(by, ", "), expr)
 }
 
-// share returns a part of a whole, and nothing where the whole is nothing: no traffic is no ratio, rather than NaN.
+// share returns the ratio of part to whole. It is absent and not NaN if whole is 0.
 func share(part, whole string) string { return part + " / (" + whole + " > 0)" }

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 )
 
-// schemaVersion is the form of the JSON. Later versions of Grafana know it; earlier ones than 10.3 need not.
+// schemaVersion is the version of the JSON format. Grafana 10.3 and later read it.
 const schemaVersion = 39
 
-// object is a JSON object. Its keys are written in order, so the same dashboard is always the same text.
+// object is a JSON object. Its keys are written in order, so equal dashboards are equal texts.
 type object = map[string]any
 
-// Dashboard is one dashboard.
+// Dashboard describes one dashboard.
 type Dashboard struct {
-	UID         string // in every link to it, so it never changes
+	UID         string // in every link to the dashboard, so it never changes
 	Title       string
 	Description string
 	Tags        []string
@@ -23,11 +23,11 @@ type Dashboard struct {
 	Rows        []Row
 }
 
-// JSON returns the dashboard as Grafana reads it.
+// JSON returns the dashboard in the format of Grafana.
 func (d Dashboard) JSON() ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // people read it too
+	encoder.SetEscapeHTML(false) // keeps > and & readable
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(d.object())
 	return text.Bytes(), err
@@ -40,13 +40,13 @@ func (d Dashboard) object() object {
 		"editable":             false,
 		"fiscalYearStartMonth": 0,
 		"graphTooltip":         1, // one crosshair for all panels
-		"links":                each(d.Links, Link.object),
+		"links":                objects(d.Links, Link.object),
 		"liveNow":              false,
-		"panels":               place(d.Rows),
+		"panels":               layoutRows(d.Rows),
 		"refresh":              "30s",
 		"schemaVersion":        schemaVersion,
 		"tags":                 d.Tags,
-		"templating":           object{"list": each(d.Variables, Variable.object)},
+		"templating":           object{"list": objects(d.Variables, Variable.object)},
 		"time":                 object{"from": "now-1h", "to": "now"},
 		"timepicker":           object{},
 		"timezone":             "browser",
@@ -56,8 +56,8 @@ func (d Dashboard) object() object {
 	}
 }
 
-// each returns the JSON of each thing, as a list that is never null.
-func each[T any](things []T, of func(T) object) []object {
+// objects returns the JSON of each element. The result is never nil, which would be null in JSON.
+func objects[T any](things []T, of func(T) object) []object {
 	list := make([]object, 0, len(things))
 	for _, thing := range things {
 		list = append(list, of(thing))
@@ -65,91 +65,91 @@ func each[T any](things []T, of func(T) object) []object {
 	return list
 }
 
-// columns is how many columns a dashboard is wide.
+// columns is the width of a dashboard.
 const columns = 24
 
 // Row is a heading and the panels below it.
 type Row struct {
 	Title     string
-	Collapsed bool // its panels ask nothing until somebody opens it
-	Height    int  // of each panel
+	Collapsed bool // no queries until a user opens it
+	Height    int  // of each panel, in grid units
 	Panels    []Panel
 }
 
-// placer gives everything its number and its place, from left to right and from the top down.
-type placer struct {
+// layout assigns ids and positions, from left to right and from top to bottom.
+type layout struct {
 	id, x, y int
 }
 
-// place returns all rows and panels, where Grafana looks for them.
-func place(rows []Row) []object {
-	var p placer
+// layoutRows returns all rows and panels with their ids and positions.
+func layoutRows(rows []Row) []object {
+	var l layout
 	var placed []object
 	for _, row := range rows {
-		heading := p.heading(row)
+		heading := l.heading(row)
 		var panels []object
 		for _, panel := range row.Panels {
-			panels = append(panels, p.panel(panel, row.Height))
+			panels = append(panels, l.panel(panel, row.Height))
 		}
 		if row.Collapsed {
 			heading["panels"] = panels
 			placed = append(placed, heading)
-			p.x, p.y = 0, heading["gridPos"].(object)["y"].(int)+1
+			l.x, l.y = 0, heading["gridPos"].(object)["y"].(int)+1
 			continue
 		}
 		placed = append(append(placed, heading), panels...)
-		p.newLine(row.Height)
+		l.newLine(row.Height)
 	}
 	return placed
 }
 
-func (p *placer) heading(row Row) object {
+func (l *layout) heading(row Row) object {
 	o := object{
 		"type": "row", "title": row.Title, "collapsed": row.Collapsed, "panels": []object{},
-		"id": p.next(), "gridPos": object{"h": 1, "w": columns, "x": 0, "y": p.y},
+		"id": l.next(), "gridPos": object{"h": 1, "w": columns, "x": 0, "y": l.y},
 	}
-	p.y++
+	l.y++
 	return o
 }
 
-func (p *placer) panel(panel Panel, height int) object {
-	if p.x+panel.Width > columns {
-		p.newLine(height)
+func (l *layout) panel(panel Panel, height int) object {
+	if l.x+panel.Width > columns {
+		l.newLine(height)
 	}
 	o := panel.object()
-	o["id"] = p.next()
-	o["gridPos"] = object{"h": height, "w": panel.Width, "x": p.x, "y": p.y}
-	p.x += panel.Width
+	o["id"] = l.next()
+	o["gridPos"] = object{"h": height, "w": panel.Width, "x": l.x, "y": l.y}
+	l.x += panel.Width
 	return o
 }
 
-// newLine ends a line of panels, if one has begun.
-func (p *placer) newLine(height int) {
-	if p.x > 0 {
-		p.x, p.y = 0, p.y+height
+// newLine ends the current line of panels, if there is one.
+func (l *layout) newLine(height int) {
+	if l.x > 0 {
+		l.x, l.y = 0, l.y+height
 	}
 }
 
-func (p *placer) next() int {
-	p.id++
-	return p.id
+func (l *layout) next() int {
+	l.id++
+	return l.id
 }
 
 // Annotation marks on every graph when a query had a result.
 type Annotation struct {
 	Name  string
 	Query string
-	Title string // of each mark; may name labels as {{label}}
+	Title string // of each mark; {{label}} is replaced
 	Text  string
 	Color string
 }
 
-// annotations returns the annotations, after the one that Grafana itself keeps on every dashboard.
+// annotations returns the annotations, after the one that Grafana has on every dashboard.
 func annotations(of []Annotation) []object {
 	return append([]object{{
 		"builtIn": 1, "datasource": object{"type": "grafana", "uid": "-- Grafana --"}, "enable": true, "hide": true,
 		"iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts", "type": "dashboard",
-	}}, each(of, Annotation.object)...)
+	}}, objects(of, Annotation.object)...)
 }
 
 func (a Annotation) object() object {
@@ -159,18 +159,18 @@ func (a Annotation) object() object {
 	}
 }
 
-// Link leads from a dashboard, a panel or a value to somewhere else.
+// Link is a link of a dashboard, a panel or a value.
 type Link struct {
-	Title string
-	URL   string
-	Tag   string // instead of a URL: a menu of all dashboards with this tag
-	Away  bool   // to another site, in a tab of its own
+	Title  string
+	URL    string
+	Tag    string // if set: a menu of all dashboards with this tag, and no URL
+	NewTab bool   // opens in a new tab
 }
 
-// object returns the link as it stands at the top of a dashboard.
+// object returns the link for the top of a dashboard.
 func (l Link) object() object {
 	o := object{
-		"title": l.Title, "tooltip": "", "targetBlank": l.Away, "includeVars": l.Tag != "", "keepTime": l.Tag != "",
+		"title": l.Title, "tooltip": "", "targetBlank": l.NewTab, "includeVars": l.Tag != "", "keepTime": l.Tag != "",
 		"asDropdown": l.Tag != "", "tags": []string{}, "type": "link", "url": l.URL, "icon": "doc",
 	}
 	if l.Tag != "" {
@@ -179,7 +179,7 @@ func (l Link) object() object {
 	return o
 }
 
-// small returns the link as it stands at a panel or a value.
-func (l Link) small() object {
-	return object{"title": l.Title, "url": l.URL, "targetBlank": l.Away}
+// panelLink returns the link for a panel or a value.
+func (l Link) panelLink() object {
+	return object{"title": l.Title, "url": l.URL, "targetBlank": l.NewTab}
 }

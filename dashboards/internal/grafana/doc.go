@@ -1,6 +1,6 @@
-// Package grafana describes dashboards as data, and writes them as the JSON that Grafana reads: the classic form, schema 39, which
-// Grafana 10.3 and everything after it load as it is.
+// Package grafana describes dashboards as data and writes them as JSON for Grafana. The format is
+// the classic one, schema 39. Grafana 10.3 and later load it.
 //
-// A [Dashboard] has rows of panels. Where a panel stands, its number, its data source and everything else that is the same for all
-// of them is not said by whoever describes a dashboard; it is decided here, once.
+// A [Dashboard] has rows of panels. The package sets everything that is the same for all panels,
+// such as positions, ids and the data source.
 package grafana

@@ -1,33 +1,33 @@
 package grafana
 
-// Panel is one panel: what it asks, and how it shows the answer.
+// Panel is one panel: its queries and how it shows the results.
 type Panel struct {
 	Title       string
-	Description string // what it is, what is good, what to do
-	Width       int    // in columns
+	Description string // what it shows, what is good, what to do
+	Width       int    // in grid columns, of 24
 	Unit        string
-	Decimals    int  // 0 is as many as fit
+	Decimals    int  // 0: as many as fit
 	Ratio       bool // from 0 to 1
 	Signed      bool // may be below 0
 	NoValue     string
 	Steps       []Step // thresholds
 	Colors      []Color
-	Columns     []Column // of a table
+	Columns     []Column // of a [Table]
 	Links       []Link
 	Targets     []Target
 	View        View
 }
 
-// View is how a panel shows its answer: [Stat], [Graph], [Bars] or [Table].
+// View is how a panel shows its results: [Stat], [Graph], [Bars] or [Table].
 type View interface {
 	kind() string
 	options() object
-	custom() object // for fields; nil for none
+	custom() object // field options; nil: none
 }
 
-// Step is where another color begins.
+// Step is a threshold: the color from a value on.
 type Step struct {
-	From  float64 // ignored in the first step, which has no lower end
+	From  float64 // ignored in the first step, which has no lower bound
 	Color string
 }
 
@@ -39,7 +39,7 @@ func (p Panel) object() object {
 	o := object{
 		"type": p.View.kind(), "title": p.Title, "description": p.Description, "datasource": prometheus(),
 		"fieldConfig": object{"defaults": p.defaults(), "overrides": p.overrides()},
-		"links":       each(p.Links, Link.small), "options": p.View.options(), "targets": targets,
+		"links":       objects(p.Links, Link.panelLink), "options": p.View.options(), "targets": targets,
 	}
 	if transformations := p.transformations(); len(transformations) > 0 {
 		o["transformations"] = transformations
@@ -67,7 +67,7 @@ func (p Panel) defaults() object {
 	return o
 }
 
-// colorMode is by the value in stats and bars, and by the name of the series in graphs.
+// colorMode is by series in graphs, and by value in all other views.
 func (p Panel) colorMode() string {
 	if _, ok := p.View.(Graph); ok {
 		return "palette-classic"
@@ -75,7 +75,7 @@ func (p Panel) colorMode() string {
 	return "thresholds"
 }
 
-// thresholds returns the steps. The first has no lower end, which Grafana writes as null.
+// thresholds returns the steps. The first has no lower bound, which is null in JSON.
 func thresholds(steps []Step) object {
 	if len(steps) == 0 {
 		steps = []Step{{Color: "text"}}
@@ -91,9 +91,9 @@ func thresholds(steps []Step) object {
 	return object{"mode": "absolute", "steps": list}
 }
 
-// Color is the color of a series, in all panels the same, because it means something.
+// Color is the color of a series. It means the same in all panels.
 type Color struct {
-	Series string // as the legend names it
+	Series string // its name in the legend
 	Color  string
 	Dashed bool
 }
@@ -107,7 +107,7 @@ func (c Color) override() object {
 	return override(c.Series, properties...)
 }
 
-// override changes the properties of one field.
+// override changes properties of one field.
 func override(field string, properties ...object) object {
 	return object{"matcher": object{"id": "byName", "options": field}, "properties": properties}
 }
@@ -115,16 +115,16 @@ func override(field string, properties ...object) object {
 func property(id string, value any) object { return object{"id": id, "value": value} }
 
 func (p Panel) overrides() []object {
-	return append(each(p.Colors, Color.override), each(p.Columns, Column.override)...)
+	return append(objects(p.Colors, Color.override), objects(p.Columns, Column.override)...)
 }
 
 // Target is one query of a panel.
 type Target struct {
 	Expr      string
-	Legend    string // may name labels as {{label}}
-	Instant   bool   // what is true now, not how it came to be
-	Exemplars bool   // traces as dots in the graph
-	Table     bool   // labels as columns
+	Legend    string // {{label}} is replaced
+	Instant   bool   // one value at the end of the time range
+	Exemplars bool   // shows traces as dots in the graph
+	Table     bool   // shows labels as columns
 }
 
 func (t Target) object(refID string) object {
@@ -138,14 +138,14 @@ func (t Target) object(refID string) object {
 	}
 }
 
-// refID returns the name of a panel's query: A to Z.
+// refID returns the id of the i-th query of a panel: A to Z.
 func refID(i int) string { return string(rune('A' + i)) }
 
-// DatasourceVariable is the name of the variable that says which Prometheus is asked. Everything asks it: a dashboard that names a data
-// source of its own is blank everywhere else.
+// DatasourceVariable is the name of the variable for the Prometheus data source. All queries use
+// it: a dashboard with a fixed data source is empty in every other Grafana.
 const DatasourceVariable = "datasource"
 
-// prometheus is the data source of all queries.
+// prometheus returns the data source of all queries.
 func prometheus() object {
 	return object{"type": "prometheus", "uid": "${" + DatasourceVariable + "}"}
 }

@@ -19,7 +19,7 @@ func (s Stat) options() object {
 	}
 }
 
-// lastValue makes one number of a series: the last one.
+// lastValue reduces a series to its last value.
 func lastValue() object {
 	return object{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}
 }
@@ -38,10 +38,10 @@ func (Bars) options() object {
 	}
 }
 
-// Graph shows how values came to be.
+// Graph shows values over time.
 type Graph struct {
 	Stacked    bool
-	Thresholds bool // the steps are drawn as lines
+	Thresholds bool // draws the steps as lines
 }
 
 func (Graph) kind() string { return "timeseries" }
@@ -74,21 +74,22 @@ func (g Graph) custom() object {
 	}
 }
 
-// Table shows a line for each set of labels, and a column for each label and each query.
+// Table shows a row for each set of labels, and a column for each label and each query.
 type Table struct {
-	SortBy    string // the title of a column; the largest come first
-	Ascending bool   // or the smallest
+	SortBy    string // title of a column; largest first
+	Ascending bool   // smallest first
 }
 
-// Column is a column of a table: a label, or a query's value, which is called "Value #A" for the first of several.
+// Column is a column of a table: a label or the value of a query. With several queries their fields
+// are "Value #A", "Value #B" and so on.
 type Column struct {
 	Field  string
 	Title  string
 	Unit   string
-	Width  int    // in pixels; 0 is what is left
-	Steps  []Step // the color of a cell's ground
+	Width  int    // in pixels; 0: the space that is left
+	Steps  []Step // background color of a cell
 	Hidden bool
-	Links  []Link // on each cell
+	Links  []Link // of each cell
 }
 
 func (Table) kind() string { return "table" }
@@ -117,12 +118,13 @@ func (c Column) override() object {
 			property("custom.cellOptions", object{"type": "color-background", "mode": "basic"}))
 	}
 	if len(c.Links) > 0 {
-		properties = append(properties, property("links", each(c.Links, Link.small)))
+		properties = append(properties, property("links", objects(c.Links, Link.panelLink)))
 	}
 	return override(c.Field, properties...)
 }
 
-// transformations make one table of the answers to all queries, with the columns in the order in which they are described.
+// transformations merges the results of all queries into one table, with the columns in the order
+// of p.Columns.
 func (p Panel) transformations() []object {
 	if _, ok := p.View.(Table); !ok {
 		return nil
