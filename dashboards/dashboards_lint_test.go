@@ -62,7 +62,7 @@ func TestUIDsDiffer(t *testing.T) {
 	}
 }
 
-// TestExceptions: each is needed, and Grafana's own linter is told of it.
+// TestExceptions checks that each exception is needed, and is in .lint for Grafana's linter too.
 func TestExceptions(t *testing.T) {
 	for name, titles := range exceptions() {
 		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == name })

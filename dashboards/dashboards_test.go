@@ -26,7 +26,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// lintFile returns what Grafana's own linter is told. It is not embedded: nobody but us needs it.
+// lintFile returns .lint, the exceptions for Grafana's linter. It is not embedded.
 func lintFile(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(".lint")
@@ -36,8 +36,8 @@ func lintFile(t *testing.T) string {
 	return string(text)
 }
 
-// TestEverythingIsEmbedded: whoever has the package has all files, but for those that only we need. Prometheus would take the tests of
-// the rules for rules.
+// TestEverythingIsEmbedded checks that all files are embedded, except those for development. The
+// tests of the rules are not, because Prometheus would load them as rules.
 func TestEverythingIsEmbedded(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.ToSlash(path)
@@ -115,8 +115,8 @@ func (silent) Take(context.Context, store.Request) (bucket.Decision, error) {
 	return bucket.Decision{}, faults.Unavailable(0)
 }
 
-// TestNobodyNamesAMetricThatIsNotThere: no dashboard and no rule names a metric or a label of ours that is not there.
-func TestNobodyNamesAMetricThatIsNotThere(t *testing.T) {
+// TestMetricsExist checks that dashboards and rules use only metrics and labels that are exported.
+func TestMetricsExist(t *testing.T) {
 	known := exposed(t)
 	name := regexp.MustCompile(`\b(?:throttle_|error_type)\w*`)
 	err := fs.WalkDir(dashboards.FS, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -137,7 +137,7 @@ func TestNobodyNamesAMetricThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestRunbooksNamePanels: whoever is sent to a panel finds it.
+// TestRunbooksNamePanels checks that the panels that the runbooks name exist.
 func TestRunbooksNamePanels(t *testing.T) {
 	titles := map[string][]string{}
 	for _, b := range boards(t) {
@@ -161,7 +161,8 @@ func TestRunbooksNamePanels(t *testing.T) {
 	}
 }
 
-// TestRunbooksHaveAnAnchorPerAlert: dashboards link by the alert's name as it is, alerts by the heading.
+// TestRunbooksHaveAnAnchorPerAlert checks both anchors of a section: dashboards link by the name of
+// the alert, alerts by the heading.
 func TestRunbooksHaveAnAnchorPerAlert(t *testing.T) {
 	text := string(readFile(t, "runbooks.md"))
 	alerts := regexp.MustCompile(`(?m)^\s+- alert: (\w+)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1)

@@ -136,7 +136,7 @@ func (b board) panels() []panel {
 	return all
 }
 
-// links returns all links, wherever they stand.
+// links returns all links of the dashboard, its panels and its cells.
 func (b board) links() []link {
 	all := append([]link(nil), b.Links...)
 	for _, p := range b.panels() {

@@ -175,7 +175,7 @@ func checkPlaces(b board) []string {
 	return found
 }
 
-// occupy takes the cells of a panel, and returns who has one of them already.
+// occupy marks the cells of a panel. It returns the title of a panel that has one of them already.
 func occupy(taken map[[2]int]string, p panel) (other string) {
 	for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 		for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {

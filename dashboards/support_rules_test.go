@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A rule looks at one dashboard and returns what is wrong with it. Those with a name that Grafana's dashboard-linter knows check the
-// same, or more.
+// A rule checks one dashboard and returns its faults. A rule with the name of a rule of Grafana's
+// dashboard-linter checks the same, or more.
 type rule struct {
 	name  string
 	check func(board) []string
@@ -42,12 +42,13 @@ func rules() []rule {
 	}
 }
 
-// exceptions are what may be, and why. The file .lint tells the same to Grafana's own linter.
+// exceptions returns the panels that may break a rule. The file .lint has the same for Grafana's
+// linter.
 func exceptions() map[string][]string {
 	return map[string][]string{
-		// An objective is about the time shown, and its alerts about fixed windows.
+		// Panels about an objective use the time shown, and those about its alerts fixed windows.
 		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, last hour", "Burn rate", "Burn rate by window"},
-		// Alerts about a whole service bear no instance.
+		// Alerts about a whole service have no label instance.
 		"target-job-instance": {"Alerts firing", "Alerts"},
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// TestNothingHasDrifted: what lies in the folder is what the program writes.
+// TestNothingHasDrifted checks that the files in the folder are those that the program writes.
 func TestNothingHasDrifted(t *testing.T) {
 	folder := os.DirFS("..")
 	files, err := generate(folder)
@@ -35,7 +35,7 @@ func TestNothingHasDrifted(t *testing.T) {
 	}
 }
 
-// TestWritingTwiceGivesTheSame writes everything anew, twice, and gets the same.
+// TestWritingTwiceGivesTheSame writes all files twice and compares them.
 func TestWritingTwiceGivesTheSame(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(filepath.Join(folder, "rules"), os.DirFS("../rules")); err != nil {
