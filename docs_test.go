@@ -158,7 +158,7 @@ func withoutComments(yaml string) string {
 	return regexp.MustCompile(`(?m)(^|\s)#.*$`).ReplaceAllString(yaml, "")
 }
 
-// checkCommands wants the folders, make targets and tests that the commands name.
+// checkCommands returns a complaint if a folder, make target or test that a command names does not exist.
 func checkCommands(b block) string {
 	for line := range strings.Lines(b.text) {
 		line, _, _ = strings.Cut(" "+line, " #")

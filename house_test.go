@@ -1,5 +1,5 @@
-// Package spillway_test checks the rules of the repository that no linter knows: what each folder may
-// import, what the library must never do, where tests are found, and that documentation and code agree.
+// Package spillway_test checks the rules of the repository that no linter has: the imports of each folder,
+// what the library must never do, the names of test files, and that documentation and code agree.
 //
 // The rules parse the files. A test that asks the go command is served from the test cache and misses a
 // new violation.
@@ -279,7 +279,7 @@ func isEmbed(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
 }
 
-// checkExamples wants an Example with an Output comment in each package that users can import.
+// checkExamples reports packages that users can import and that have no Example with an Output comment.
 func checkExamples(folder []source) []string {
 	var tests []*ast.File
 	public := false
@@ -296,8 +296,8 @@ func checkExamples(folder []source) []string {
 	return []string{path.Dir(folder[0].path) + ": no Example with an // Output: comment"}
 }
 
-// checkTestFiles wants each test file named after what it tests: a file of its folder or the package,
-// with the aspect after an underscore. Some names say themselves what is in the file.
+// checkTestFiles reports test files that are not named after what they test: a file of the folder or the
+// package, with the aspect after an underscore. Some names, such as example_test.go, need no such file.
 func checkTestFiles(folder []source) (found []string) {
 	dir := path.Dir(folder[0].path)
 	known := []string{"example", "recipes", "guide", "bench", "alloc", "fuzz", "support", "security", "main", "race", "norace", path.Base(dir)}
