@@ -57,6 +57,7 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 	v := c.view()
 	if v.entry == nil {
 		c.manager.count(Closed, admitted)
+		c.manager.wantRound()
 		return nil
 	}
 	_, err := c.manager.decide(ctx, c.key, v.entry)
@@ -126,6 +127,7 @@ func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	e := c.view().entry
 	if e == nil {
 		c.manager.count(Closed, admitted)
+		c.manager.wantRound()
 		return Closed, 0, nil
 	}
 	state, err := c.manager.decide(ctx, c.key, e)

@@ -15,6 +15,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	v := m.look(k)
 	if v.entry == nil {
 		m.count(Closed, admitted)
+		m.wantRound()
 		return nil
 	}
 	_, err := m.decide(ctx, k, v.entry)
@@ -23,6 +24,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 
 // decide decides about a call to a circuit of which something is known, and returns the state that it is in.
 func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
+	m.wantRound()
 	state, refusal := m.judge(k, e)
 	if refusal == nil {
 		m.count(state, admitted)

@@ -114,7 +114,6 @@ type counters struct {
 // count counts one call.
 func (m *Manager) count(s State, column int) {
 	m.tally.Row(m.tally.Pick(), int(s))[column].Add(1)
-	m.wantRound()
 }
 
 // fail counts an error and calls Hooks.Failed.
@@ -159,7 +158,7 @@ func (m *Manager) Stats() Stats {
 	if l := m.lease.Load(); l != nil {
 		s.Leader, s.Term = l.Owner, l.Term
 	}
-	if m.lazy.active.Load() {
+	if m.lazy.active.Load() && m.makesLazyRounds() {
 		s.SnapshotAge, s.Leads = 0, s.Leader == m.owner
 	}
 	for state := range s.Calls {

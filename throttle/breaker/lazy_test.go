@@ -1,0 +1,302 @@
+package breaker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// fails makes n calls that fail, or are shed.
+func fails(t *testing.T, m *breaker.Manager, k breaker.Key, n int) {
+	t.Helper()
+	for range n {
+		_ = m.Circuit(k).Do(t.Context(), failing)
+	}
+}
+
+// TestWithoutRunACircuitOpensAndCloses on the manager's own store, and on one that several managers of the process share.
+func TestWithoutRunACircuitOpensAndCloses(t *testing.T) {
+	for name, s := range map[string]*breaker.MemoryStore{"own store": nil, "given store": breaker.NewMemoryStore()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := breaker.Config{Name: "lazy"}
+				if s != nil {
+					c.Store = breaker.NewMemoryStore()
+				}
+				m, k := breaker.Must(breaker.New(c)), breaker.Key{ID: "k"}
+				defer m.Close()
+				if s := m.Stats(); s.NotRunning || s.Running {
+					t.Errorf("got NotRunning %v, Running %v, want false", s.NotRunning, s.Running)
+				}
+				fails(t, m, k, 10)
+				time.Sleep(5*time.Second + 1)
+				if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
+					t.Fatalf("after one SampleRate: got %v, want ErrOpen", err)
+				}
+				if s := m.Stats(); !s.Leads || s.SnapshotAge != 0 || s.Errors != (breaker.ErrorCounts{}) {
+					t.Errorf("got leads %v, age %v, errors %v, want true, 0 and none", s.Leads, s.SnapshotAge, s.Errors)
+				}
+				time.Sleep(30 * time.Second)
+				for i := range 10 {
+					if err := m.Circuit(k).Do(t.Context(), succeeding); err != nil {
+						t.Fatalf("probe %d after BreakerTimeout: got %v, want nil", i, err)
+					}
+				}
+				if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrTooManyRequests) {
+					t.Errorf("beyond the budget of probes: got %v, want ErrTooManyRequests", err)
+				}
+				time.Sleep(5*time.Second + 1)
+				if s := m.Status(k); s.State != breaker.Closed {
+					t.Errorf("after the probes: got %v, want closed", s.State)
+				}
+			})
+		})
+	}
+}
+
+// TestWithoutRunADeadEndpointIsProbedAndDisabled at one call per second.
+func TestWithoutRunADeadEndpointIsProbedAndDisabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changes []string
+		m := agent(t, breaker.Config{ConsecutiveFailureThreshold: 3, Hooks: breaker.Hooks{
+			Changed: func(e breaker.Event) { changes = append(changes, fmt.Sprintf("%v to %v", e.From, e.To)) },
+		}})
+		defer m.Close()
+		k := breaker.Key{ID: "dead"}
+		for range 200 {
+			_ = m.Circuit(k).Do(t.Context(), failing)
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		want := "closed to open, open to half_open, half_open to open, open to half_open, half_open to disabled"
+		if got := strings.Join(changes, ", "); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// TestWithoutCallsThereAreNoRounds counts the polls of a manager that is called once in a minute, or all the time.
+func TestWithoutCallsThereAreNoRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var polls atomic.Int64
+		m := agent(t, breaker.Config{Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			polls.Add(1)
+			return nil, nil
+		}})
+		defer m.Close()
+		want := func(what string, n int64) {
+			t.Helper()
+			synctest.Wait()
+			if got := polls.Swap(0); got != n {
+				t.Errorf("%s: got %d polls, want %d", what, got, n)
+			}
+		}
+		time.Sleep(time.Hour)
+		want("after New", 1)
+		for range 3 {
+			_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+			time.Sleep(time.Minute)
+		}
+		want("a call per minute", 3)
+		for range 600 {
+			_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+			time.Sleep(100 * time.Millisecond)
+		}
+		_ = m.Close()
+		synctest.Wait()
+		if got := polls.Swap(0); got < 11 || got > 13 {
+			t.Errorf("ten calls per second for a minute: got %d polls, want about 12", got)
+		}
+		_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+		time.Sleep(time.Minute)
+		want("after Close", 0)
+	})
+}
+
+// TestALateFailureIsPolledWithoutAnotherCall: it may be the last call for a long time.
+func TestALateFailureIsPolledWithoutAnotherCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
+		defer m.Close()
+		var calls sync.WaitGroup
+		for range 10 {
+			calls.Go(func() {
+				_ = m.Circuit(k).Do(t.Context(), func(context.Context) error { time.Sleep(time.Minute); return errBoom })
+			})
+		}
+		calls.Wait()
+		time.Sleep(5*time.Second + 1)
+		if s := m.Status(k); s.State != breaker.Open {
+			t.Errorf("got %v, want open", s.State)
+		}
+	})
+}
+
+// TestRunTakesOver from the calls, and gives back.
+func TestRunTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{}), breaker.Key{ID: "k"}
+		defer m.Close()
+		time.Sleep(3 * time.Second)
+		stop := running(t, m)
+		time.Sleep(time.Second)
+		if s := m.Stats(); !s.Running || !s.Leads || s.SnapshotAge < 0 {
+			t.Errorf("got running %v, leads %v, age %v", s.Running, s.Leads, s.SnapshotAge)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		fails(t, m, k, 10)
+		time.Sleep(5*time.Second + 1)
+		if s := m.Status(k); s.State != breaker.Open {
+			t.Errorf("after Run has ended: got %v, want open", s.State)
+		}
+	})
+}
+
+// TestOneOfTheManagersOfAProcessLeads, and the others read what it decides.
+func TestOneOfTheManagersOfAProcessLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := breaker.NewMemoryStore()
+		all, k := agents(t, 3, breaker.Config{Store: s}), breaker.Key{ID: "k"}
+		for range 60 {
+			for _, m := range all {
+				_ = m.Circuit(k).Do(t.Context(), failing)
+			}
+			time.Sleep(time.Second)
+		}
+		leaders := 0
+		for i, m := range all {
+			if m.Stats().Leads {
+				leaders++
+			}
+			if state := m.Status(k).State; state == breaker.Closed {
+				t.Errorf("manager %d: got closed", i)
+			}
+			_ = m.Close()
+		}
+		if leaders != 1 {
+			t.Errorf("got %d leaders, want 1", leaders)
+		}
+	})
+}
+
+func TestWithoutRunFailClosedWaitsForTheFirstReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{OnStale: breaker.FailClosed}), breaker.Key{ID: "k"}
+		defer m.Close()
+		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrStale) {
+			t.Errorf("first call: got %v, want ErrStale", err)
+		}
+		time.Sleep(time.Millisecond)
+		if err := m.CanExecute(t.Context(), k); err != nil {
+			t.Errorf("second call: got %v, want nil", err)
+		}
+		time.Sleep(time.Hour) // longer than MaxStale, without calls
+		if err := m.CanExecute(t.Context(), k); err != nil {
+			t.Errorf("an hour later: got %v, want nil", err)
+		}
+	})
+}
+
+func TestWithoutRunANotificationIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		m := agent(t, breaker.Config{Notify: func(_ context.Context, e breaker.Event) error {
+			if ids = append(ids, e.ID()); len(ids) < 3 {
+				return errBoom
+			}
+			return nil
+		}})
+		defer m.Close()
+		fails(t, m, breaker.Key{ID: "k"}, 10)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(ids) != 3 || ids[0] != ids[2] {
+			t.Errorf("got notifications %q, want one event three times", ids)
+		}
+	})
+}
+
+func TestWithoutRunManyCallers(t *testing.T) {
+	m := agent(t, breaker.Config{SampleRate: time.Millisecond, BreakerTimeout: 2 * time.Millisecond, StoreTimeout: time.Minute})
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for n := range 2000 {
+				k := breaker.Key{ID: fmt.Sprint(n % 4)}
+				if i%2 == 0 {
+					_ = m.CanExecute(t.Context(), k)
+				} else {
+					_ = m.Circuit(k).Do(t.Context(), failing)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	eventually(t, 10*time.Second, "a circuit opens", func() bool {
+		fails(t, m, breaker.Key{ID: "0"}, 20)
+		return m.Status(breaker.Key{ID: "0"}).State != breaker.Closed
+	})
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNotRunningIsReportedOnce of a manager on a shared store.
+func TestNotRunningIsReportedOnce(t *testing.T) {
+	tests := []struct {
+		name  string
+		drive func(*testing.T, *breaker.Manager)
+		mode  throttle.Mode
+		want  uint64
+	}{
+		{"never run", nil, throttle.ModeEnforce, 1},
+		{"never run, in shadow", nil, throttle.ModeShadow, 1},
+		{"off", nil, throttle.ModeOff, 0},
+		{"run", func(t *testing.T, m *breaker.Manager) { running(t, m)() }, throttle.ModeEnforce, 0},
+		{"sampled", sampleOnce, throttle.ModeEnforce, 0},
+		{"refreshed", func(t *testing.T, m *breaker.Manager) { _ = m.Refresh(t.Context()) }, throttle.ModeEnforce, 0},
+		{"closed", func(_ *testing.T, m *breaker.Manager) { _ = m.Close() }, throttle.ModeEnforce, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				m := agent(t, breaker.Config{
+					Store: newMeddler(breaker.NewMemoryStore()), Mode: tt.mode, Hooks: breaker.LogHooks(slog.New(slog.NewTextHandler(&out, nil))),
+				})
+				for i := range 60 {
+					_ = m.CanExecute(t.Context(), breaker.Key{ID: "k"})
+					if i == 9 && m.Stats().Errors.Of(breaker.NotRunning) > 0 {
+						t.Error("reported before two SampleRates")
+					}
+					if i == 5 && tt.drive != nil {
+						tt.drive(t, m)
+					}
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				s := m.Stats()
+				if got := s.Errors.Of(breaker.NotRunning); got != tt.want || !s.NotRunning {
+					t.Errorf("got %d errors, NotRunning %v, want %d and true", got, s.NotRunning, tt.want)
+				}
+				if got := strings.Count(out.String(), "failure=not_running"); got != int(tt.want) {
+					t.Errorf("got %d lines, want %d, in\n%s", got, tt.want, out.String())
+				}
+			})
+		})
+	}
+}
+
+func sampleOnce(t *testing.T, m *breaker.Manager) { sample(t, m) }
