@@ -23,8 +23,8 @@ type keyState struct {
 	lease    lease
 }
 
-// batch is a set of requests that share one store call. Each request has a slot: its index in order
-// of arrival.
+// batch is a set of requests that share one store call. Each request has a slot: its index in
+// order of arrival.
 type batch struct {
 	limit  *Limit
 	size   int
@@ -112,8 +112,8 @@ func (b *batcher) leave(current *batch, slot int) bool {
 	return !current.ended
 }
 
-// callFirst calls the store for a batch of one, on the goroutine and with the context of its caller. A
-// new goroutine calls for the batches after it.
+// callFirst calls the store for a batch of one, on the goroutine and with the context of its
+// caller. A new goroutine calls for the batches after it.
 func (b *batcher) callFirst(ctx context.Context, l *Limiter, key string, s *keyState, first *batch) {
 	defer func() { // also if a hook panics
 		if next := b.end(l, key, s, first); next != nil {
@@ -155,8 +155,8 @@ func (b *batch) position(slot int) int64 {
 	return int64(slot - before)
 }
 
-// end wakes the callers of a batch, and returns the next batch. Tokens without a caller are put into
-// the lease or given back.
+// end wakes the callers of a batch, and returns the next batch. Tokens without a caller are put
+// into the lease or given back.
 func (b *batcher) end(l *Limiter, key string, s *keyState, current *batch) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()

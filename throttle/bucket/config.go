@@ -26,9 +26,10 @@ const (
 	FailOpen FailurePolicy = iota
 	// FailClosed denies each request with [ErrStore].
 	FailClosed
-	// LocalShare decides by buckets in memory, which have 1 / Config.Replicas of the limit. A request
-	// for more tokens than available is denied as usual. A request for more than the capacity of the
-	// share fails with [ErrStore]. [NewMemoryStore] documents the memory that these buckets use.
+	// LocalShare decides by buckets in memory, which have 1 / Config.Replicas of the limit. A
+	// request for more tokens than available is denied as usual. A request for more than the
+	// capacity of the share fails with [ErrStore]. [NewMemoryStore] documents the memory that
+	// these buckets use.
 	LocalShare
 
 	numPolicies = iota
@@ -42,13 +43,14 @@ func (p FailurePolicy) String() string {
 // MarshalText returns the name of the policy, or an error if p is not a valid policy.
 func (p FailurePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, LocalShare) }
 
-// UnmarshalText sets p to the policy with that name. Any other text is an error and does not change p.
+// UnmarshalText sets p to the policy with that name. Any other text is an error and does not
+// change p.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(p, text, FailOpen, LocalShare)
 }
 
-// Config is the configuration of a limiter. Name and Limit are required. For all other fields, zero
-// means the default. [New] copies it.
+// Config is the configuration of a limiter. Name and Limit are required. For all other fields,
+// zero means the default. [New] copies it.
 type Config struct {
 	// Name labels all telemetry. Required, at most 255 bytes.
 	Name string
@@ -63,29 +65,30 @@ type Config struct {
 	Store store.Store
 	// OnFailure is the policy while the store gives no answer. Default FailOpen.
 	OnFailure FailurePolicy
-	// Replicas is the number of processes that share the limit, 1 to 1e6. LocalShare and Lease use it.
-	// Default 1.
+	// Replicas is the number of processes that share the limit, 1 to 1e6. LocalShare and Lease use
+	// it. Default 1.
 	Replicas int
 	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. A request that
 	// shares a store call may wait twice as long: for the call in flight, and for its own.
 	//
-	// After three failures in a row the store is not called for 250 ms, and after more failures for up
-	// to 1 s. OnFailure then decides at once.
+	// After three failures in a row the store is not called for 250 ms, and after more failures
+	// for up to 1 s. OnFailure then decides at once.
 	StoreTimeout time.Duration
-	// OneByOne makes a store call for each request. By default, requests for one token of a key share
-	// a store call while another one is in flight. That does not change the decisions.
+	// OneByOne makes a store call for each request. By default, requests for one token of a key
+	// share a store call while another one is in flight. That does not change the decisions.
 	OneByOne bool
-	// Lease is the number of tokens per key that are fetched ahead, 0 to 1e9. They serve requests for
-	// one token without a store call. Use it for keys that are requested more often than the store can
-	// answer. A lease is at most the tokens refilled in 10 ms (or one token), and at most a quarter of
-	// Capacity / Replicas. Default 0: no lease.
+	// Lease is the number of tokens per key that are fetched ahead, 0 to 1e9. They serve requests
+	// for one token without a store call. Use it for keys that are requested more often than the
+	// store can answer. A lease is at most the tokens refilled in 10 ms (or one token), and at
+	// most a quarter of Capacity / Replicas. Default 0: no lease.
 	//
-	// Leased tokens are used later than the store granted them. In any period all processes together
-	// use at most Replicas * Lease tokens more than the algorithm grants, and up to twice that while
-	// unused tokens are given back.
+	// Leased tokens are used later than the store granted them. In any period all processes
+	// together use at most Replicas * Lease tokens more than the algorithm grants. While unused
+	// tokens are given back it is up to twice that.
 	Lease int64
-	// LeaseFor is how long leased tokens are kept before unused ones are given back, 1 ms to 100 ms. It
-	// also is the longest time for which a denial is cached if Lease is set. Default 100 ms.
+	// LeaseFor is how long leased tokens are kept before unused ones are given back. It also is
+	// the longest time for which a denial is cached if Lease is set. 1 ms to 100 ms, default 100
+	// ms.
 	LeaseFor time.Duration
 	// Hooks observe the limiter. Default: the hooks of [SetDefaultHooks] when New is called.
 	Hooks Hooks
@@ -103,8 +106,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate returns an error that names each invalid field, its value and its range. The zero value of
-// a field with a default is valid.
+// validate returns an error that names each invalid field, its value and its range. The zero value
+// of a field with a default is valid.
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "bucket: Config"}
 	e.Name("Name", c.Name)

@@ -1,5 +1,5 @@
-// Package bucket limits how often events happen, by token buckets: one bucket per key, in one process or
-// shared by many.
+// Package bucket limits how often events happen, by token buckets: one bucket per key, in one
+// process or shared by many.
 //
 //	l, err := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50)})
 //	...
@@ -8,40 +8,42 @@
 //	}
 //	// call the geocoder
 //
-// [Limiter.Take] and [Limiter.Wait] return a denial as an error, which is [ErrDenied]. [Limiter.Allow]
-// returns a bool. [Limiter.Decide], DecideN and DecideAtMost return a [Decision]; to them a denial is not
-// an error. A request for more tokens than the bucket holds fails at once with [ErrExceedsCapacity].
+// [Limiter.Take] and [Limiter.Wait] return a denial as an error, which is [ErrDenied].
+// [Limiter.Allow] returns a bool. [Limiter.Decide], DecideN and DecideAtMost return a [Decision];
+// to them a denial is not an error. A request for more tokens than the bucket holds fails at once
+// with [ErrExceedsCapacity].
 //
-// A denied caller should retry after RetryAfter. If no other caller takes the tokens first, they are
-// available then. RetryAfter is exact, up to one tick of the store's clock.
+// A denied caller should retry after RetryAfter. If no other caller takes the tokens first, they
+// are available then. RetryAfter is too long by at most one tick of the store's clock.
 //
 // # Algorithms
 //
-// A [Continuous] bucket is refilled evenly. In any time t it grants at most
-// Capacity + t * Refill / Period tokens. Its state is one integer: the time at which it will be full.
+// A [Continuous] bucket is refilled evenly. In any time t it grants at most Capacity +
+// t*Refill/Period tokens. Its state is one integer: the time at which it will be full.
 //
-// A [Fixed] bucket is filled at the start of each period and drops the tokens that were left. It can
-// grant up to twice its capacity in a short time around the start of a period.
+// A [Fixed] bucket is filled at the start of each period and drops the tokens that were left. It
+// can grant up to twice its capacity in a short time around the start of a period.
 //
-// If the store's clock steps back, no tokens are added. If the clock was far ahead and steps back, or if
-// a limit becomes much faster, the first denied request resets the bucket to empty. Callers do not
-// wait longer than for an empty bucket.
+// If the store's clock steps back, no tokens are added. If the clock was far ahead and steps back,
+// or if a limit becomes much faster, the first denied request resets the bucket to empty. Callers
+// do not wait longer than for an empty bucket.
 //
 // # Stores
 //
-// A store decides each request in one atomic step, by its own clock. [NewMemoryStore] is for one process.
-// sqlstore.NewBucket and redisstore.NewBucket are for several. Package bucket/store documents how to
-// write another one.
+// A store decides each request in one atomic step, by its own clock. [NewMemoryStore] is for one
+// process. sqlstore.NewBucket and redisstore.NewBucket are for several. Package bucket/store
+// documents how to write another one.
 //
-// For a remote store, requests share store calls. Requests for one token of a key wait while a call for
-// that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one queue per key: one
-// store call serves up to 4096 of them.
+// For a remote store, requests share store calls. Requests for one token of a key wait while a
+// call for that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one
+// queue per key: one store call serves up to 4096 of them.
 //
-// If the store gives no answer within Config.StoreTimeout, Config.OnFailure decides. [Decision].Source is
-// then [SourcePolicy]. A store that fails several times in a row is not called for up to a second.
+// If the store gives no answer within Config.StoreTimeout, Config.OnFailure decides.
+// [Decision].Source is then [SourcePolicy]. A store that fails several times in a row is not
+// called for up to a second.
 //
-// Config.Lease fetches tokens ahead, for keys that are requested more often than a store can answer.
-// Leased tokens are used slightly later than they were granted, within the bound documented there. All
-// other decisions are exact, with one exception: tokens that are given back to a [Fixed] bucket in a
-// later period than they were taken in.
+// Config.Lease fetches tokens ahead, for keys that are requested more often than a store can
+// answer. Leased tokens are used slightly later than they were granted, within the bound
+// documented there. All other decisions are exact, with one exception: tokens that are given back
+// to a [Fixed] bucket in a later period than they were taken in.
 package bucket

@@ -17,8 +17,8 @@ import (
 var (
 	// ErrDenied means that too few tokens are available now. The error is a *[DeniedError].
 	ErrDenied error = &shedError{"bucket: not enough tokens"}
-	// ErrExceedsCapacity means that the request is for more tokens than the bucket holds. Waiting does
-	// not help.
+	// ErrExceedsCapacity means that the request is for more tokens than the bucket holds. Waiting
+	// does not help.
 	ErrExceedsCapacity = errors.New("bucket: more tokens than the bucket holds")
 	// ErrNegative means that the request is for a negative number of tokens.
 	ErrNegative = errors.New("bucket: a negative number of tokens")

@@ -11,12 +11,12 @@ import (
 
 // Hooks are functions that a limiter calls. Any field may be nil. A nil field costs nothing.
 //
-// Hooks are called synchronously, with no lock held, and must not block. Several goroutines may call a
-// hook at the same time. Most hooks are called on the goroutine of the caller. If such a hook panics,
-// the panic propagates to the caller; the limiter's state is already consistent.
+// Hooks are called synchronously, with no lock held, and must not block. Several goroutines may
+// call a hook at the same time. Most hooks are called on the goroutine of the caller. If such a
+// hook panics, the panic propagates to the caller; the limiter's state is already consistent.
 //
-// Asked is also called on goroutines of the limiter, for requests that share a store call. A panic there
-// is counted in [Stats].HookPanics and does not change the decisions.
+// Asked is also called on goroutines of the limiter, for requests that share a store call. A panic
+// there is counted in [Stats].HookPanics and does not change the decisions.
 //
 // Hooks may call the limiter. Asked must not request tokens: that may wait for the hook itself.
 type Hooks struct {
@@ -26,21 +26,23 @@ type Hooks struct {
 	Created func(*Limiter)
 	// Closed is called once, by [Limiter.Close].
 	Closed func(*Limiter)
-	// Asked is called at the end of each call to a remote store, and when a store gives no answer in
-	// time. The context is the caller's, or context.Background if several requests share the call.
+	// Asked is called at the end of each call to a remote store, and when a store gives no answer
+	// in time. The context is the caller's, or context.Background if several requests may share
+	// the call.
 	Asked func(context.Context, StoreEvent)
 	// Denied is called for each denied request, with the caller's context.
 	Denied func(context.Context, DenialEvent)
-	// Waited is called at the end of each [Limiter.Wait] that was queued, with the caller's context.
+	// Waited is called at the end of each [Limiter.Wait] that was queued, with the caller's
+	// context.
 	Waited func(context.Context, WaitEvent)
 }
 
 // defaultHooks is the only package-level state of bucket.
 var defaultHooks hook.Default[Hooks]
 
-// SetDefaultHooks sets the hooks of every limiter that is created later with a Config without Hooks,
-// like [slog.SetDefault]. A limiter that a library creates is then observed too. Call it before
-// limiters are created: it does not change existing limiters.
+// SetDefaultHooks sets the hooks of every limiter that is created later with a Config without
+// Hooks, like [slog.SetDefault]. A limiter that a library creates is then observed too. Call it
+// before limiters are created: it does not change existing limiters.
 //
 // A Config with Hooks does not use the default hooks. To use both, join them:
 //

@@ -8,7 +8,8 @@ import (
 // maxLeaseSpan limits a lease to the tokens that are refilled in this time.
 const maxLeaseSpan = 10 * time.Millisecond
 
-// lease is the tokens of one key that were fetched ahead, or a cached denial. batcher.mu guards it.
+// lease is the tokens of one key that were fetched ahead, or a cached denial. batcher.mu guards
+// it.
 type lease struct {
 	tokens    int64     // fetched ahead
 	retryAt   time.Time // until then a denial is cached
@@ -17,8 +18,8 @@ type lease struct {
 	active    bool      // a timer will expire it
 }
 
-// leaseSize returns the largest lease of a bucket: the tokens that are refilled in 10 ms, but at most a
-// quarter of this process's share of the capacity, so that other processes find tokens too.
+// leaseSize returns the largest lease of a bucket: the tokens that are refilled in 10 ms, but at
+// most a quarter of this process's share of the capacity. The rest is for other processes.
 func (c *Config) leaseSize(limit *Limit) int64 {
 	if c.Lease == 0 {
 		return 0
@@ -67,8 +68,8 @@ func (b *batcher) extendLease(l *Limiter, key string, s *keyState, limit *Limit,
 	return unused - kept
 }
 
-// cacheDenial caches a denial until half a lease will be refilled. It saves store calls for a bucket
-// that is requested often.
+// cacheDenial caches a denial until half a lease will be refilled. It saves store calls for a
+// bucket that is requested often.
 func (b *batcher) cacheDenial(l *Limiter, key string, s *keyState, current *batch) {
 	size := l.config.leaseSize(current.limit)
 	granted := current.answer.Granted >= int64(current.size-len(current.early))
@@ -117,8 +118,8 @@ func (b *batcher) expire(l *Limiter, key string, s *keyState) {
 	l.giveBack(context.Background(), key, unused)
 }
 
-// close gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched ahead
-// afterwards.
+// close gives back the tokens of all leases, within Config.StoreTimeout. No tokens are fetched
+// ahead afterwards.
 func (b *batcher) close(l *Limiter) {
 	unused := map[string]int64{}
 	b.mu.Lock()

@@ -10,15 +10,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// Limiter limits how often events happen, per key. Each key has a bucket of tokens, and each event takes
-// tokens from it. Make it with [New].
+// Limiter limits how often events happen, per key. Each key has a bucket of tokens, and each event
+// takes tokens from it. Make it with [New].
 //
-// Most callers should use [Limiter.Take], which does not wait, or [Limiter.Wait]. Both return a denial as
-// an error. Use [Limiter.Decide] for RetryAfter and the tokens that are left, and [Limiter.Allow] for a
-// plain bool.
+// Most callers should use [Limiter.Take], which does not wait, or [Limiter.Wait]. Both return a
+// denial as an error. Use [Limiter.Decide] for RetryAfter and the tokens that are left, and
+// [Limiter.Allow] for a plain bool.
 //
-// All methods are safe for concurrent use. A nil context is context.Background(). Methods of a nil or
-// zero Limiter return an error or a zero value.
+// All methods are safe for concurrent use. A nil context is context.Background(). Methods of a nil
+// or zero Limiter return an error or a zero value.
 type Limiter struct {
 	config  Config
 	memory  *MemoryStore          // the store, if it is in memory: it needs no timeout and no batches
@@ -35,8 +35,8 @@ type Limiter struct {
 	closing atomic.Bool
 }
 
-// New returns a limiter, or an error that names each invalid field and its range. It does not call the
-// store.
+// New returns a limiter, or an error that names each invalid field and its range. It does not call
+// the store.
 func New(c Config) (*Limiter, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func New(c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Must returns the limiter, or panics if err is not nil. Use it for limiters that are created when the
-// program starts: bucket.Must(bucket.New(c)).
+// Must returns the limiter, or panics if err is not nil. Use it for limiters that are created when
+// the program starts: bucket.Must(bucket.New(c)).
 func Must(l *Limiter, err error) *Limiter {
 	if err != nil {
 		panic(err)
@@ -91,11 +91,11 @@ func (l *Limiter) Name() string {
 	return l.config.Name
 }
 
-// SetLimit changes the limit of all keys for which Config.LimitFor has no other. It returns an error if
-// the limit is invalid.
+// SetLimit changes the limit of all keys for which Config.LimitFor has no other. It returns an
+// error if the limit is invalid.
 //
-// A bucket that is not full keeps the time at which it will be full, but no later than an empty bucket of
-// the new limit. If the algorithm changes, the bucket starts full.
+// A bucket keeps the time at which it will be full. If an empty bucket of the new limit fills
+// earlier, that earlier time applies. If the algorithm changes, the bucket starts full.
 func (l *Limiter) SetLimit(limit Limit) error {
 	if !l.valid() {
 		return errNil
@@ -138,15 +138,17 @@ func (l *Limiter) recoverLimitOf(key string) (limit *Limit, err error) {
 	return l.limitOf(key), nil
 }
 
-// limitPanicError is a panic of LimitFor on a goroutine of the limiter. Wait panics with its value.
+// limitPanicError is a panic of LimitFor on a goroutine of the limiter. Wait panics with its
+// value.
 type limitPanicError struct{ value any }
 
 func (p *limitPanicError) Error() string {
 	return fmt.Sprintf("bucket: panic of Config.LimitFor: %v", p.value)
 }
 
-// Close ends all calls of [Limiter.Wait] with [ErrClosed], gives back tokens that were fetched ahead, and
-// calls Hooks.Closed. Other methods work as before. It is idempotent. It does not close the store.
+// Close ends all calls of [Limiter.Wait] with [ErrClosed], gives back tokens that were fetched
+// ahead, and calls Hooks.Closed. Other methods work as before. Later calls do nothing. It does not
+// close the store.
 func (l *Limiter) Close() error {
 	if !l.valid() || l.closing.Swap(true) {
 		return nil

@@ -11,9 +11,9 @@ import (
 // logInterval is the shortest time between two log records about the store of one limiter.
 const logInterval = time.Minute
 
-// LogHooks returns hooks that log a failure of the store, at most once a minute per limiter. The record
-// has the number of failures that were not logged since the last one. Denials are not logged: they
-// are normal. If logger is nil, it uses slog.Default.
+// LogHooks returns hooks that log a failure of the store, at most once a minute per limiter. The
+// record has the number of failures that were not logged since the last one. Denials are not
+// logged: they are normal. If logger is nil, it uses slog.Default.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()

@@ -20,8 +20,8 @@ const (
 	keyPrefix = maxKey + 1 - sha256.Size // bytes of a longer key that are kept before its hash
 )
 
-// MemoryStore is a [store.Store] in memory, for one process. Full buckets use no memory for long. Make
-// it with [NewMemoryStore].
+// MemoryStore is a [store.Store] in memory, for one process. It removes full buckets. Make it with
+// [NewMemoryStore].
 type MemoryStore struct {
 	start     time.Time
 	startNano int64 // start, in nanoseconds since 1970
@@ -38,9 +38,9 @@ type memoryShard struct {
 	_       [32]byte
 }
 
-// advance returns the time of a request whose caller read the clock before it got the lock. Requests of
-// other callers may be later. If time went back, an empty bucket would look too far in the future and
-// be corrected, and the difference could be spent twice.
+// advance returns the time of a request whose caller read the clock before it got the lock.
+// Requests of other callers may be later. If time went back, an empty bucket would look too far in
+// the future and be corrected, and the difference could be spent twice.
 func (p *memoryShard) advance(read int64) int64 {
 	p.latest = max(p.latest, read)
 	return p.latest
@@ -55,12 +55,12 @@ type memoryBucket struct {
 
 // NewMemoryStore returns an empty store.
 //
-// A bucket uses about 150 bytes and its key. A key of more than 128 bytes is stored as its first 97 bytes
-// and its SHA-256, so that a bucket uses at most about 300 bytes. Full buckets are removed when new ones
-// are added and the number of buckets has doubled since the last removal.
+// A bucket uses about 150 bytes and its key. A key of more than 128 bytes is stored as its first
+// 97 bytes and its SHA-256: a bucket uses at most about 300 bytes. Full buckets are removed when
+// new ones are added and the number of buckets has doubled since the last removal.
 //
-// The number of buckets has no limit. If untrusted callers choose the keys, it is up to twice the number
-// of keys that they use in the time in which a bucket fills.
+// The number of buckets has no limit. If untrusted callers choose the keys, it is up to twice the
+// number of keys that they use while a bucket fills.
 func NewMemoryStore() *MemoryStore {
 	s := &MemoryStore{start: time.Now(), seed: maphash.MakeSeed()}
 	s.startNano = s.start.UnixNano()
@@ -77,8 +77,8 @@ func (s *MemoryStore) shard(key string) *memoryShard {
 	return &s.shards[maphash.String(s.seed, key)%memoryShards]
 }
 
-// bucketID returns the stored form of a key. A hashed key is longer than any other stored key, so that
-// the two cannot be confused.
+// bucketID returns the stored form of a key. A hashed key is longer than any other stored key, so
+// that the two cannot be confused.
 func bucketID(key string) string {
 	if len(key) <= maxKey {
 		return key
@@ -127,7 +127,8 @@ func rateOf(l Limit) refill.Rate {
 	return refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)
 }
 
-// add adds a full bucket. It copies the key, which may be part of a larger string such as a request.
+// add adds a full bucket. It copies the key, which may be part of a larger string such as a
+// request.
 func (p *memoryShard) add(key string, now int64) *memoryBucket {
 	p.removeFull(now)
 	b := &memoryBucket{}

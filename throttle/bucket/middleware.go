@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// MiddlewareConfig is the configuration of [Middleware]. The zero value limits all requests by one bucket.
+// MiddlewareConfig is the configuration of [Middleware]. The zero value limits all requests by one
+// bucket.
 type MiddlewareConfig struct {
-	// Key returns the bucket of a request. Default: one bucket for all requests. If clients choose the
-	// key, for example in a header, they choose the number of buckets.
+	// Key returns the bucket of a request. Default: one bucket for all requests. If clients choose
+	// the key, for example in a header, they choose the number of buckets.
 	Key func(*http.Request) string
 	// Cost returns the number of tokens that a request takes. Default: one.
 	Cost func(*http.Request) int64
@@ -26,15 +27,15 @@ type MiddlewareConfig struct {
 //   - 503 Service Unavailable if the store gave no answer and Config.OnFailure denies the request;
 //   - 413 Content Too Large if the cost is more than the capacity of the bucket.
 //
-// The body is a short problem in JSON. If the store answered, responses have the fields RateLimit and
-// RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
+// The body is a short problem in JSON. If the store answered, responses have the fields RateLimit
+// and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
 //
-// Middleware panics if l is nil or did not come from [New]. The returned function panics if its handler
-// is nil.
+// Middleware panics if l is nil or did not come from [New]. The returned function panics if its
+// handler is nil.
 //
-// It may be outside or inside a throttle's middleware, such as httpthrottle's; outside is faster. Each
-// enclosing ResponseWriter with a method Tell(error) gets the error of a denied request, so that a
-// throttle does not count the 429 as a rejection by the backend.
+// It may be outside or inside a throttle's middleware, such as httpthrottle's; outside is faster.
+// Middleware calls the method Tell(error) of each enclosing ResponseWriter that has one. A
+// throttle then does not count the 429 as a rejection by the backend.
 func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler {
 	if !l.valid() {
 		panic("bucket: Middleware needs a Limiter")
@@ -113,7 +114,8 @@ func wholeSeconds(d time.Duration) int64 {
 	return int64((max(0, d) + time.Second - 1) / time.Second)
 }
 
-// explain reports the error of a denied request to all enclosing ResponseWriters with a method Tell.
+// explain reports the error of a denied request to all enclosing ResponseWriters with a method
+// Tell.
 func explain(w http.ResponseWriter, err error) {
 	for {
 		if t, ok := w.(interface{ Tell(err error) }); ok {

@@ -16,15 +16,16 @@ const (
 	maxPause = time.Minute // between two store calls for a queue
 )
 
-// queues are the calls of Wait, by key. Each key has one queue, and one goroutine that calls the store
-// for all its waiters.
+// queues are the calls of Wait, by key. Each key has one queue, and one goroutine that calls the
+// store for all its waiters.
 type queues struct {
 	mu    sync.Mutex
 	byKey map[string]*queue
 }
 
-// queue is the waiters for the tokens of one bucket, in order of arrival. queues.mu guards it. Only the
-// goroutine of the queue writes its times, so that this goroutine reads retryAt without the lock.
+// queue is the waiters for the tokens of one bucket, in order of arrival. queues.mu guards it.
+// Only the goroutine of the queue writes its times, so that this goroutine reads retryAt without
+// the lock.
 type queue struct {
 	waiters []*waiter
 	tokenAt time.Time     // the queue cannot have enough tokens earlier; zero if unknown
@@ -105,8 +106,8 @@ func (q *queue) wake() {
 	}
 }
 
-// denyLate denies a waiter if it will miss its deadline, and reports whether it did. Total is the tokens
-// of the waiter and of those before it.
+// denyLate denies a waiter if it will miss its deadline, and reports whether it did. Total is the
+// tokens of the waiter and of those before it.
 func (q *queue) denyLate(name, key string, limit *Limit, w *waiter, total int64, now time.Time) bool {
 	if !w.hasDeadline || w.left {
 		return false
@@ -205,8 +206,8 @@ func (l *Limiter) demand(key string, q *queue) (d demand) {
 	return d
 }
 
-// dropLeft removes the waiters that have left. If the new first waiter needs fewer tokens, the store
-// is called at once.
+// dropLeft removes the waiters that have left. If the new first waiter needs fewer tokens, the
+// store is called at once.
 func (q *queue) dropLeft() {
 	stay := q.waiters[:0]
 	for _, w := range q.waiters {
@@ -242,9 +243,9 @@ func (q *queue) sleep(d time.Duration) {
 	}
 }
 
-// grant gives n tokens to the first waiters of a queue, and returns the tokens that are left. If err is
-// not nil, the first waiter gets the error. First is the demand of the first waiter at the time of
-// the store call; that waiter may have left since.
+// grant gives n tokens to the first waiters of a queue, and returns the tokens that are left. If
+// err is not nil, the first waiter gets the error. First is the demand of the first waiter at the
+// time of the store call; that waiter may have left since.
 func (l *Limiter) grant(key string, q *queue, limit *Limit, first, n int64, d Decision, err error) int64 {
 	l.queues.mu.Lock()
 	defer l.queues.mu.Unlock()
@@ -269,8 +270,8 @@ func (l *Limiter) grant(key string, q *queue, limit *Limit, first, n int64, d De
 	return n
 }
 
-// schedule sets the time of the next store call, and denies the waiters that will miss their deadline.
-// A decision of a policy holds only until the next store call, which is soon.
+// schedule sets the time of the next store call, and denies the waiters that will miss their
+// deadline. A decision of a policy holds only until the next store call, which is soon.
 func (q *queue) schedule(name, key string, limit *Limit, d Decision, now time.Time) {
 	if d.Source == SourcePolicy {
 		q.retryAt = now.Add(min(d.RetryAfter, remote.LongestRest))

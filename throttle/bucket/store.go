@@ -52,8 +52,8 @@ func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, erro
 	return l.applyPolicy(ctx, r, q.ahead, err)
 }
 
-// takeChecked calls Store.Take and checks the decision. A denial without RetryAfter would make callers
-// retry at once, without end.
+// takeChecked calls Store.Take and checks the decision. A denial without RetryAfter would make
+// callers retry at once, without end.
 func (l *Limiter) takeChecked(ctx context.Context, r store.Request) (Decision, error) {
 	d, err := l.config.Store.Take(ctx, r)
 	if err == nil && !isValid(&d, r.Min, r.Max) {
@@ -70,8 +70,9 @@ func isValid(d *Decision, atLeast, atMost int64) bool {
 	return d.Granted >= atLeast && d.Granted <= atMost
 }
 
-// callAsked calls Hooks.Asked. If the hook panics on a goroutine of the limiter, where other callers
-// wait, the panic is counted. Otherwise it propagates, and the granted tokens are given back.
+// callAsked calls Hooks.Asked. If the hook panics on a goroutine of the limiter, where other
+// callers wait, the panic is counted. Otherwise it propagates, and the granted tokens are given
+// back.
 func (l *Limiter) callAsked(ctx context.Context, q *storeRequest, granted int64, e StoreEvent) {
 	returned := false
 	defer func() {
@@ -106,8 +107,8 @@ func (l *Limiter) applyPolicy(ctx context.Context, r store.Request, ahead int64,
 	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
 }
 
-// shareOf returns the limit of one of n processes that share it: at least one token of capacity, and
-// one token per longest period.
+// shareOf returns the limit of one of n processes that share it: at least one token of capacity,
+// and one token per longest period.
 func shareOf(l Limit, n int) Limit {
 	l.Capacity = max(1, l.Capacity/int64(n))
 	if l.Algorithm == Continuous {
@@ -120,8 +121,8 @@ func shareOf(l Limit, n int) Limit {
 	return l.WithDefaults()
 }
 
-// Return gives back n tokens that were not used. It makes one attempt. A [Fixed] bucket gets them in
-// its current period, even if they were taken in an earlier one.
+// Return gives back n tokens that were not used. It makes one attempt. A [Fixed] bucket gets them
+// in its current period, even if they were taken in an earlier one.
 func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {
@@ -142,8 +143,8 @@ func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64
 	return l.updateStore(ctx, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
 }
 
-// Reset fills the bucket of a key. With a remote store it fills the bucket for all processes, and this
-// process's bucket for [LocalShare]. It does not drop tokens that were fetched ahead.
+// Reset fills the bucket of a key. With a remote store it fills the bucket for all processes, and
+// this process's bucket for [LocalShare]. It does not drop tokens that were fetched ahead.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	return err
 }
 
-// updateStore calls a method of the store for which no policy can stand in.
+// updateStore calls a method of the store that no policy can replace.
 func (l *Limiter) updateStore(ctx context.Context, update func(context.Context) error) error {
 	_, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (struct{}, error) { return struct{}{}, update(ctx) }, nil)
 	if err != nil && ctx.Err() == nil {
@@ -170,7 +171,7 @@ func (l *Limiter) updateStore(ctx context.Context, update func(context.Context) 
 	return err
 }
 
-// giveBack returns tokens that no caller uses. It has no caller to panic in, so that a panic of LimitFor
+// giveBack returns tokens that no caller uses. No caller waits for it, so that a panic of LimitFor
 // is only counted.
 func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
 	if n <= 0 {

@@ -14,7 +14,7 @@ import (
 //	Granted    int64         // tokens granted; 0 if Allowed is false
 //	Remaining  int64         // tokens left
 //	Limit      int64         // capacity of the bucket
-//	RetryAfter time.Duration // time until the denied tokens are available, if no other caller takes them
+//	RetryAfter time.Duration // time until the denied tokens are available
 //	ResetAfter time.Duration // time until the bucket is full, if no more tokens are taken
 //	Source     Source        // where the decision was made
 type Decision = store.Decision
@@ -38,8 +38,8 @@ const (
 //   - the limiter did not come from [New];
 //   - the store gave no answer, and Config.OnFailure denies the request.
 //
-// If the store gives no answer and Config.OnFailure is [FailOpen], it returns true. To get the error
-// use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
+// If the store gives no answer and Config.OnFailure is [FailOpen], it returns true. To get the
+// error use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
 func (l *Limiter) Allow(ctx context.Context, key string) bool {
 	var d Decision
 	return l.takeAll(ctx, key, 1, &d) == nil && d.Allowed
@@ -48,7 +48,8 @@ func (l *Limiter) Allow(ctx context.Context, key string) bool {
 // Take takes n tokens or none. It returns nil only if they were granted. Otherwise it returns
 //
 //   - a *[DeniedError] if fewer than n tokens are available;
-//   - an error that is [ErrStore] if the store gave no answer and Config.OnFailure denies the request;
+//   - an error that is [ErrStore] if the store gave no answer and Config.OnFailure denies the
+//     request;
 //   - an error for an invalid request, such as [ErrExceedsCapacity];
 //   - the error of ctx.
 func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
@@ -73,8 +74,8 @@ func (l *Limiter) DecideN(ctx context.Context, key string, n int64) (d Decision,
 	return d, err
 }
 
-// DecideAtMost takes 1 to n tokens, as many as are available, and returns the decision. A denial is
-// not an error, as with [Limiter.Decide].
+// DecideAtMost takes 1 to n tokens, as many as are available, and returns the decision. A denial
+// is not an error, as with [Limiter.Decide].
 func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if ctx, err = l.checkArgs(ctx); err != nil {
 		return d, err
@@ -103,8 +104,8 @@ func checkTokens(limit *Limit, n int64) error {
 	return nil
 }
 
-// takeAll takes n tokens or none. The decision is written in place, because copying it at each return
-// takes longer than the arithmetic.
+// takeAll takes n tokens or none. The decision is written in place, because copying it at each
+// return takes longer than the arithmetic.
 func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision) (err error) {
 	if ctx, err = l.checkArgs(ctx); err != nil {
 		return err
@@ -190,8 +191,8 @@ func (r requester) RequestToken(ctx context.Context) error {
 	return r.limiter.Take(ctx, r.key, 1)
 }
 
-// Guard returns a function that takes a token and then calls f with the context of its caller. If no
-// token is granted, it returns the error of RequestToken and does not call f.
+// Guard returns a function that takes a token and then calls f with the context of its caller. If
+// no token is granted, it returns the error of RequestToken and does not call f.
 func Guard[T any](r TokenRequester, f func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		if err := r.RequestToken(ctx); err != nil {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Wait takes n tokens as soon as they are available. Calls of one key are served in order of arrival.
-// It returns
+// Wait takes n tokens as soon as they are available. Calls of one key are served in order of
+// arrival. It returns
 //
 //   - a *[DeniedError] if ctx has a deadline and the tokens cannot be available before it. Wait
-//     returns at once if that is known. It is known at most a second ahead while the store gives no
-//     answer and [LocalShare] decides, because the store may answer again;
+//     returns at once if that is known. It is known at most a second ahead while the store gives
+//     no answer and [LocalShare] decides, because the store may answer again;
 //   - the error of ctx if ctx ends;
 //   - [ErrClosed] if the limiter is or becomes closed.
 //
 // Tokens granted at the moment when ctx ends are given back.
 //
-// Requests that do not wait, such as Take, are not queued. If they always take each refilled token, a
-// Wait for several tokens never ends.
+// Requests that do not wait, such as Take, are not queued. If they always take each refilled
+// token, a Wait for several tokens never ends.
 func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {

@@ -27,7 +27,8 @@ func (s Source) String() string {
 // MarshalText returns the name of the source, or an error if s is not a valid source.
 func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceStore, SourceLease) }
 
-// UnmarshalText sets s to the source with that name. Any other text is an error and does not change s.
+// UnmarshalText sets s to the source with that name. Any other text is an error and does not
+// change s.
 func (s *Source) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(s, text, SourceStore, SourceLease)
 }

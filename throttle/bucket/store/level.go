@@ -16,9 +16,9 @@ type Level struct {
 	Used int64
 }
 
-// Take takes at least atLeast and at most atMost tokens, or none, at a time in nanoseconds since 1970.
-// It returns the new level and the decision. The limit must be valid, and atLeast must be at most
-// its capacity.
+// Take takes at least atLeast and at most atMost tokens, or none, at a time in nanoseconds since
+// 1970. It returns the new level and the decision. The limit must be valid, and atLeast must be at
+// most its capacity.
 //
 // A clock that steps back adds no tokens. If the level is further in the future than an empty
 // bucket's, it counts as empty, and the first denial stores it as empty. That happens if the clock

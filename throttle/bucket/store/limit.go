@@ -15,12 +15,12 @@ import (
 type Algorithm uint8
 
 const (
-	// Continuous refills a bucket evenly. In any time t it grants at most
-	// Capacity + t * Refill / Period tokens. The default.
+	// Continuous refills a bucket evenly. In any time t it grants at most Capacity +
+	// t*Refill/Period tokens. The default.
 	Continuous Algorithm = iota
-	// Fixed fills a bucket at the start of each period and drops the tokens that were left. Periods
-	// are aligned to 1970-01-01 UTC. It grants at most Capacity in one period, but up to twice
-	// Capacity in a short time around the start of a period.
+	// Fixed fills a bucket at the start of each period and drops the tokens that were left.
+	// Periods are aligned to 1970-01-01 UTC. It grants at most Capacity in one period, but up to
+	// twice Capacity in a short time around the start of a period.
 	Fixed
 
 	numAlgorithms = iota
@@ -34,7 +34,8 @@ func (a Algorithm) String() string {
 // MarshalText returns the name of the algorithm, or an error if a is not a valid algorithm.
 func (a Algorithm) MarshalText() ([]byte, error) { return enum.Marshal(a, Continuous, Fixed) }
 
-// UnmarshalText sets a to the algorithm with that name. Any other text is an error and does not change a.
+// UnmarshalText sets a to the algorithm with that name. Any other text is an error and does not
+// change a.
 func (a *Algorithm) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(a, text, Continuous, Fixed)
 }
@@ -45,7 +46,7 @@ const maxFill = 10 * refill.MaxPeriod
 // Limit is the rate and the capacity of a bucket. Make it with bucket.PerSecond, bucket.Per or
 // bucket.Every, or as a literal.
 type Limit struct {
-	// Capacity is how many tokens the bucket holds, and so how many can be taken at once. At least 1.
+	// Capacity is how many tokens the bucket holds and can grant at once. At least 1.
 	Capacity int64
 	// Refill is how many tokens are added per Period. Default Capacity. A Fixed bucket ignores it.
 	Refill int64
@@ -133,8 +134,8 @@ func wantSet[T ~int64](e *check.Errors, field string, value T, ok bool, want str
 	e.Want(ok, field, value, want)
 }
 
-// Interval returns the time per token, rounded up to a nanosecond: a bucket never grants too much. A
-// million tokens per second are exact. Three million per second become 2,994,012.
+// Interval returns the time per token, rounded up to a nanosecond: a bucket never grants too much.
+// A million tokens per second are exact. Three million per second become 2,994,012.
 func (l Limit) Interval() time.Duration {
 	l = l.WithDefaults()
 	if l.Refill <= 0 || l.Period <= 0 {
@@ -146,7 +147,8 @@ func (l Limit) Interval() time.Duration {
 // interval is Interval of a valid limit with defaults filled in.
 func (l *Limit) interval() time.Duration { return time.Duration((int64(l.Period)-1)/l.Refill + 1) }
 
-// String returns the limit in one line, such as "50 per 1s, burst 100" or "1000 per 1h0m0s, fixed".
+// String returns the limit in one line, such as "50 per 1s, burst 100" or "1000 per 1h0m0s,
+// fixed".
 func (l Limit) String() string {
 	if l == (Limit{}) {
 		return "no limit set"

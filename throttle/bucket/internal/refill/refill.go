@@ -41,9 +41,9 @@ type State struct {
 	Used int64 // fixed: tokens granted in that period
 }
 
-// Take takes at least atLeast and at most atMost tokens, or none, and updates the state. AtLeast must
-// be at most the capacity. Results are scalars because Go returns them in registers: a struct of
-// this size is copied at each return, which takes longer than the arithmetic.
+// Take takes at least atLeast and at most atMost tokens, or none, and updates the state. AtLeast
+// must be at most the capacity. Results are scalars because Go returns them in registers: a struct
+// of this size is copied at each return, which takes longer than the arithmetic.
 func (r *Rate) Take(s *State, now, atLeast, atMost int64) (allowed bool, granted, remaining, retryAfter, resetAfter int64) {
 	if r.fixed {
 		return r.takeFixed(s, now, atLeast, atMost)
