@@ -1,6 +1,6 @@
 //go:build !race
 
-// Under the race detector a sync.Pool throws away some of what it is given: allocations are counted without it.
+// Under the race detector a sync.Pool drops some of its values, so allocations are counted without it.
 
 package grpcthrottle_test
 
@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// The ends of the chains that gRPC makes of interceptors, without gRPC.
+// The functions that gRPC calls after the last interceptor, without gRPC.
 func invoked(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 	return nil
 }
@@ -61,9 +61,9 @@ func subjects(tb testing.TB) map[string]func() {
 	spoil(tb, member(tb, shedding.Group(), ""), throttle.Low)
 	shedUnary := shedding.UnaryInterceptor()
 	opts := []grpc.CallOption{grpc.StaticMethod()}
-	believing := newServer(tb, grpcthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}})
-	toldUnary := believing.UnaryInterceptor()
-	told := metadata.NewIncomingContext(context.Background(), metadata.Pairs("user-agent", "test", grpcthrottle.PriorityKey, "low"))
+	trusting := newServer(tb, grpcthrottle.ServerConfig{Trust: throttle.Trust{Peer: func(context.Context) bool { return true }}})
+	trustedUnary := trusting.UnaryInterceptor()
+	named := metadata.NewIncomingContext(context.Background(), metadata.Pairs("user-agent", "test", grpcthrottle.PriorityKey, "low"))
 	return map[string]func(){
 		"client unary": func() { _ = clientUnary(context.Background(), buy, nil, nil, nil, invoked, opts...) },
 		"client shed":  func() { _ = shedUnary(low, buy, nil, nil, nil, invoked, opts...) },
@@ -72,17 +72,17 @@ func subjects(tb testing.TB) map[string]func() {
 			_ = s.RecvMsg(nil)
 			_ = s.RecvMsg(s)
 		},
-		"server told":   func() { _, _ = toldUnary(told, nil, unaryInfo, handled) },
-		"server unary":  func() { _, _ = serverUnary(ctx, nil, unaryInfo, handled) },
-		"server stream": func() { _ = serverStream(nil, ss, streamInfo, listened) },
+		"server trusted": func() { _, _ = trustedUnary(named, nil, unaryInfo, handled) },
+		"server unary":   func() { _, _ = serverUnary(ctx, nil, unaryInfo, handled) },
+		"server stream":  func() { _ = serverStream(nil, ss, streamInfo, listened) },
 	}
 }
 
-// callsPerRun is how many calls are one run of AllocsPerRun, which rounds down.
+// callsPerRun is the number of calls in one run of AllocsPerRun, which rounds down.
 const callsPerRun = 64
 
 func TestAllocations(t *testing.T) {
-	want := map[string]float64{"client unary": 0, "client shed": 1, "client stream": 2, "server unary": 1, "server told": 2, "server stream": 2}
+	want := map[string]float64{"client unary": 0, "client shed": 1, "client stream": 2, "server unary": 1, "server trusted": 2, "server stream": 2}
 	for name, call := range subjects(t) {
 		got := testing.AllocsPerRun(100, func() {
 			for range callsPerRun {

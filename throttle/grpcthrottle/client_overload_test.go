@@ -21,7 +21,7 @@ const (
 )
 
 // crowd makes calls. Each call advances its clock, which is the backend's and the throttle's too:
-// the speed of the machine changes nothing.
+// the result does not depend on the speed of the machine.
 type crowd struct {
 	steps         atomic.Int64
 	made, success [throttle.StandardPriorities]atomic.Int64
@@ -32,7 +32,7 @@ func (c *crowd) now() time.Time {
 	return time.Unix(0, c.steps.Load()*int64(time.Second)/(capacity*timesTooMany))
 }
 
-// share returns what part of the calls of a priority succeeded.
+// share returns the share of the calls of a priority that succeeded.
 func (c *crowd) share(p throttle.Priority) float64 {
 	return float64(c.success[p].Load()) / float64(c.made[p].Load())
 }

@@ -87,7 +87,7 @@ func TestRetryPolicyOfGRPC(t *testing.T) {
 	}
 }
 
-// TestRetryPolicySucceeds has a call whose third attempt is served: one accepted call, as far as the throttle is concerned.
+// A call whose third attempt succeeds is one accepted call.
 func TestRetryPolicySucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempts := 0

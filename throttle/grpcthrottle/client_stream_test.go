@@ -55,7 +55,7 @@ func TestStreamAnsweredWithFirstMessage(t *testing.T) {
 	})
 }
 
-// TestStreamEnds ends streams in each of the ways there are, before and after their first message.
+// Streams end in every possible way, before and after their first message.
 func TestStreamEnds(t *testing.T) {
 	ends := []struct {
 		name       string
@@ -110,7 +110,7 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// obey is a stream that does what it is told.
+// obey is a stream that returns the given errors.
 func obey(_ string, ss grpc.ServerStream) error {
 	for {
 		m := new(text)
@@ -129,7 +129,7 @@ func obey(_ string, ss grpc.ServerStream) error {
 	}
 }
 
-// TestStreamNeverRead is the leak that gRPC warns of, which shows as a call in flight.
+// A stream that is never read leaks, as gRPC documents. It stays in flight.
 func TestStreamNeverRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, grpcthrottle.ClientConfig{})
@@ -137,11 +137,11 @@ func TestStreamNeverRead(t *testing.T) {
 		_, err := p.stream(t.Context(), talk)
 		must(t, err)
 		synctest.Wait()
-		wants(t, "over, and nobody knows", member(t, client.Group(), target), tally{inFlight: 1})
+		wants(t, "ended, but not read", member(t, client.Group(), target), tally{inFlight: 1})
 	})
 }
 
-// TestStreamWithoutFinish has an interceptor inside that keeps gRPC from telling the end.
+// The call ends even if an inner interceptor removes OnFinish.
 func TestStreamWithoutFinish(t *testing.T) {
 	for _, last := range []string{"EOF", "error", "mistake"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestStreamWithoutFinish(t *testing.T) {
 	}
 }
 
-// TestStreamSendAfterEnd wants the outcome to come from the status, not from the EOF that sending meets.
+// The outcome comes from the status, not from the EOF of SendMsg.
 func TestStreamSendAfterEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, grpcthrottle.ClientConfig{})

@@ -88,10 +88,10 @@ func TestClientClosed(t *testing.T) {
 			t.Error("got no end of the stream")
 		}
 		if got, want := rec.Count(throttletest.KindStarted), 2; got != want {
-			t.Errorf("got %d calls told want %d", got, want)
+			t.Errorf("got %d calls of Started want %d", got, want)
 		}
 		if got, want := rec.Count(throttletest.KindFinished), 2; got != want {
-			t.Errorf("got %d ends told want %d", got, want)
+			t.Errorf("got %d calls of Finished want %d", got, want)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestClientHookContext(t *testing.T) {
 		})
 }
 
-// TestInterceptorsBeforeAndAfter sees that those before count a shed, and that those after are spared.
+// Interceptors before the throttle see a shed call, those after it do not.
 func TestInterceptorsBeforeAndAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string

@@ -85,7 +85,7 @@ func TestClientSheds(t *testing.T) {
 	})
 }
 
-// With a Key of the caller's own, that is the Key of the error.
+// The Key of the error is that of the config's Key function.
 func TestClientSheds_OwnKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, grpcthrottle.ClientConfig{

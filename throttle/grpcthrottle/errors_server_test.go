@@ -59,7 +59,7 @@ func wantPushback(t *testing.T, what string, trailer metadata.MD, want ...string
 	}
 }
 
-// TestServerShedWithin has a server whose handlers call a backend through a throttle, which sheds.
+// The handlers of a server call a backend through a throttle, which sheds.
 func TestServerShedWithin(t *testing.T) {
 	shed := throttle.Must(throttle.New(throttle.Config{Name: "backend", Rand: always}))
 	client := newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backend", Rand: always}})

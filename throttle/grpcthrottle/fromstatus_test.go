@@ -32,7 +32,7 @@ func detailed(t testing.TB, code codes.Code, details ...protoadapt.MessageV1) er
 	return s.Err()
 }
 
-func TestFromStatusKeepsWhatIsNoFault(t *testing.T) {
+func TestFromStatus_Unchanged(t *testing.T) {
 	for _, err := range []error{
 		nil, io.EOF, context.Canceled, errors.New("plain"), status.Error(codes.Internal, "a"), status.Error(codes.Unknown, "a"),
 		status.Error(codes.DataLoss, "a"), status.Error(77, "a"),

@@ -64,7 +64,7 @@ func TestConfigErrors(t *testing.T) {
 	created := 0
 	newClient(t, grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "a", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }}}})
 	if created != 0 {
-		t.Errorf("got %d throttles told before the first call want 0", created)
+		t.Errorf("got %d throttles created before the first call want 0", created)
 	}
 }
 

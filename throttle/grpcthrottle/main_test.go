@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, and then looks for goroutines that they left behind.
+// TestMain runs the tests, and then checks for leaked goroutines.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

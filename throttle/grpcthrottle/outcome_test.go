@@ -51,7 +51,7 @@ func TestClientOutcomeOfCodes(t *testing.T) {
 	}
 }
 
-// oneCode makes one call that ends with a code, and looks how client and server count it.
+// oneCode makes one call that ends with a code, and checks how client and server count it.
 func oneCode(t *testing.T, kind string, code codes.Code, outcome throttle.Outcome, fault throttle.Fault) {
 	client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
 	p := open(t, &shop{
@@ -143,7 +143,7 @@ func TestClientMessageTooLarge(t *testing.T) {
 	})
 }
 
-// late has attempts begin to send their messages when the server has refused them already, if it does.
+// late delays the messages of an attempt until the server has refused it.
 type late struct{}
 
 func (late) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
@@ -156,24 +156,24 @@ func (late) HandleRPC(_ context.Context, s stats.RPCStats) {
 	}
 }
 
-// TestRetriesThatEndWhileTheySend end with an EOF inside of an error without a status, though the server has refused each attempt.
-func TestRetriesThatEndWhileTheySend(t *testing.T) {
+// If the last retry ends while sending, gRPC returns a wrapped EOF without a status. The server has refused every attempt.
+func TestOutcome_RetriesEndWhileSending(t *testing.T) {
 	down := status.Error(codes.Unavailable, "down")
-	for _, kind := range []string{"unary", "stream, told by SendMsg", "stream, told by RecvMsg"} {
-		for _, finish := range []bool{true, false} { // whether gRPC tells the end, or an interceptor inside keeps it from telling
+	for _, kind := range []string{"unary", "stream, ended by SendMsg", "stream, ended by RecvMsg"} {
+		for _, finish := range []bool{true, false} { // whether gRPC calls OnFinish, or an inner interceptor removes it
 			t.Run(fmt.Sprintf("%s, finish %v", kind, finish), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					attempts := 0
 					client := newClient(t, grpcthrottle.ClientConfig{})
 					options := append(client.DialOptions(), grpc.WithDefaultServiceConfig(retries), grpc.WithStatsHandler(late{}))
 					if !finish {
-						options = append(options, grpc.WithChainStreamInterceptor(untold))
+						options = append(options, grpc.WithChainStreamInterceptor(withoutOnFinish))
 					}
 					p := open(t, &shop{stream: func(_ string, ss grpc.ServerStream) error {
 						must(t, ss.RecvMsg(new(text)))
 						return down
 					}}, []grpc.ServerOption{grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-						if attempts++; attempts == 1 && kind == "stream, told by RecvMsg" {
+						if attempts++; attempts == 1 && kind == "stream, ended by RecvMsg" {
 							return ctx, nil
 						}
 						return nil, down
@@ -198,15 +198,15 @@ func TestRetriesThatEndWhileTheySend(t *testing.T) {
 	}
 }
 
-// untold keeps gRPC from telling the end of a stream.
-func untold(
+// withoutOnFinish removes OnFinish from the options of a stream.
+func withoutOnFinish(
 	ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, _ ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	return streamer(ctx, d, cc, method)
 }
 
-// TestAnEndWithAStatusInsideIsThat of the status, whatever is around it.
-func TestAnEndWithAStatusInsideIsThat(t *testing.T) {
+// A stream that ends with a wrapped status has the outcome of the status.
+func TestOutcome_WrappedStatus(t *testing.T) {
 	for code, want := range map[codes.Code]tally{
 		codes.NotFound: {accepted: 1}, codes.ResourceExhausted: {rejected: 1}, codes.Canceled: {ignored: 1},
 	} {

@@ -20,7 +20,7 @@ func TestPriorityReceived(t *testing.T) {
 		p, ok := peer.FromContext(ctx)
 		return ok && p.Addr.Network() == "bufconn"
 	}
-	stranger := func(context.Context) bool { return false }
+	untrusted := func(context.Context) bool { return false }
 	chosen := func(context.Context, grpcthrottle.RPC) throttle.Priority { return throttle.Medium }
 	tests := []struct {
 		name   string
@@ -36,10 +36,10 @@ func TestPriorityReceived(t *testing.T) {
 		{"trusted before chosen", []string{"low"}, trusted, chosen, throttle.Low, []string{"low"}},
 		{"trusted at the ceiling", []string{"important"}, trusted, nil, throttle.Important, []string{"important"}},
 		{"trusted above the ceiling", []string{"high"}, trusted, nil, throttle.Important, []string{"important"}},
-		{"stranger", []string{"medium"}, stranger, nil, throttle.Low, nil},
-		{"stranger, chosen", []string{"high"}, stranger, chosen, throttle.Medium, nil},
-		{"stranger says the default", []string{"low"}, stranger, nil, throttle.Low, nil},
-		{"nobody asked", []string{"medium"}, nil, nil, throttle.Low, nil},
+		{"untrusted", []string{"medium"}, untrusted, nil, throttle.Low, nil},
+		{"untrusted, chosen", []string{"high"}, untrusted, chosen, throttle.Medium, nil},
+		{"untrusted, names the default", []string{"low"}, untrusted, nil, throttle.Low, nil},
+		{"no Peer", []string{"medium"}, nil, nil, throttle.Low, nil},
 		{"twice", []string{"medium", "medium"}, trusted, nil, throttle.Low, nil},
 		{"twice, chosen", []string{"high", "low"}, trusted, chosen, throttle.Medium, nil},
 		{"other case", []string{"High"}, trusted, nil, throttle.Low, nil},
@@ -94,7 +94,7 @@ func TestPriorityReceived(t *testing.T) {
 	}
 }
 
-// TestPriorityOfContextFirst has an interceptor in front that knows the priority already.
+// The priority in the context, from an earlier interceptor, takes precedence.
 func TestPriorityOfContextFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := throttletest.NewRecorder()
@@ -119,10 +119,10 @@ func TestPriorityOfContextFirst(t *testing.T) {
 
 // Without a Default, an untrusted call gets Medium, at most the Ceiling.
 func TestPriority_ZeroTrustDefault(t *testing.T) {
-	stranger := func(context.Context) bool { return false }
+	untrusted := func(context.Context) bool { return false }
 	for _, ceiling := range []throttle.Priority{throttle.High, throttle.Important, throttle.Low} {
 		server := newServer(t, grpcthrottle.ServerConfig{
-			Throttle: throttle.Config{Name: "server"}, Trust: throttle.Trust{Peer: stranger, Ceiling: ceiling},
+			Throttle: throttle.Config{Name: "server"}, Trust: throttle.Trust{Peer: untrusted, Ceiling: ceiling},
 		})
 		for _, said := range [][]string{nil, {"high"}, {"high", "high"}, {"urgent"}} {
 			ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{grpcthrottle.PriorityKey: said})
@@ -153,16 +153,16 @@ func TestPrioritySent(t *testing.T) {
 		{"carried", yes, low, []throttle.Priority{throttle.High}, nil, []string{"high"}},
 		{"to this target", here, nil, []throttle.Priority{throttle.Medium}, nil, []string{"medium"}},
 		{"chosen", yes, low, nil, nil, []string{"low"}},
-		{"nobody said", yes, nil, nil, nil, nil},
+		{"not set", yes, nil, nil, nil, nil},
 		{"not to this one", no, low, []throttle.Priority{throttle.High}, nil, nil},
-		{"to nobody", nil, low, []throttle.Priority{throttle.High}, nil, nil},
+		{"no Send", nil, low, []throttle.Priority{throttle.High}, nil, nil},
 		{"too low", yes, nil, []throttle.Priority{100}, nil, []string{"p15"}},
 		{"negative", yes, nil, []throttle.Priority{-1}, nil, []string{"p15"}},
 		{"said already", yes, nil, []throttle.Priority{throttle.Low}, []string{"low"}, []string{"low"}},
 		{"copied, replaced", yes, nil, []throttle.Priority{throttle.Low}, []string{"high"}, []string{"low"}},
 		{"copied twice, replaced", yes, nil, []throttle.Priority{throttle.Low}, []string{"low", "low"}, []string{"low"}},
 		{"copied, taken out", nil, nil, []throttle.Priority{throttle.Low}, []string{"low"}, nil},
-		{"copied, nobody said", yes, nil, nil, []string{"high"}, nil},
+		{"copied, not set", yes, nil, nil, []string{"high"}, nil},
 	}
 	for _, tt := range tests {
 		for _, closed := range []bool{false, true} {

@@ -61,7 +61,7 @@ func TestServerAnswers(t *testing.T) {
 	})
 }
 
-// TestServerSendFails has a handler whose first message cannot be sent. That is no answer: gRPC has broken the stream off.
+// If the first message cannot be sent, it does not count as an answer: gRPC has ended the stream.
 func TestServerSendFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, grpcthrottle.ServerConfig{})
@@ -79,8 +79,8 @@ func TestServerSendFails(t *testing.T) {
 	})
 }
 
-// TestServerLeft has callers leave while their handlers are at work. Whatever these return then is ignored.
-func TestServerLeft(t *testing.T) {
+// If the caller disconnects, the error of the handler is ignored.
+func TestServer_Disconnect(t *testing.T) {
 	for _, own := range []error{
 		context.Canceled, status.Error(codes.Unavailable, "cut off"), faults.Unavailable(0), errors.New("cut off"), nil,
 	} {
@@ -119,7 +119,7 @@ func TestServerLeft(t *testing.T) {
 	}
 }
 
-func TestADeadlineIsNoSuccessOnEitherSide(t *testing.T) {
+func TestServer_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := newClient(t, grpcthrottle.ClientConfig{}), newServer(t, grpcthrottle.ServerConfig{})
 		p := open(t, &shop{
@@ -184,7 +184,7 @@ func TestServerPanic(t *testing.T) {
 	})
 }
 
-// TestServerUnknownMethods calls methods that do not exist, on a server that proxies what it does not know.
+// Calls of unknown methods on a server that proxies them.
 func TestServerUnknownMethods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, grpcthrottle.ServerConfig{Group: throttle.GroupConfig{Max: 20}})

@@ -29,7 +29,7 @@ func recovered(f func()) (panicked any) {
 	return nil
 }
 
-// wantShed checks the error of a shed call as its caller has it.
+// wantShed checks the error that the caller of a shed call gets.
 func wantShed(t *testing.T, what string, err error, message string) {
 	t.Helper()
 	if !errors.Is(err, throttle.ErrShed) {
@@ -38,7 +38,7 @@ func wantShed(t *testing.T, what string, err error, message string) {
 	wantUnavailable(t, what, err, message, time.Second)
 }
 
-// wantUnavailable checks what the status of a shed call says.
+// wantUnavailable checks the status of a shed call.
 func wantUnavailable(t *testing.T, what string, err error, message string, delay time.Duration) {
 	t.Helper()
 	s, ok := status.FromError(err)
@@ -136,7 +136,7 @@ func (s *shop) register(server *grpc.Server) {
 	server.RegisterService(&desc, s)
 }
 
-// unary is what protoc would have made of a unary method.
+// unary returns the handler that protoc generates for a unary method.
 func (s *shop) unary(method string) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
 	handler := func(ctx context.Context, req any) (any, error) {
 		if s.buy == nil {
@@ -240,7 +240,7 @@ func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
 	return th
 }
 
-// tally is what a test wants of a throttle's numbers.
+// tally is the expected counters of a throttle.
 type tally struct {
 	accepted, rejected, ignored, shed uint64
 	inFlight                          int64
@@ -273,13 +273,13 @@ func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n ui
 	return n
 }
 
-// always draws what sheds every call that may be shed.
+// always is a Rand that sheds every call which may be shed.
 func always() float64 { return 0 }
 
-// never draws what sheds none.
+// never is a Rand that sheds no call.
 func never() float64 { return math.Nextafter(1, 0) }
 
-// settled returns c with a name, and draws that leave nothing to chance.
+// settled returns c with a name and a deterministic Rand.
 func settled(c throttle.Config, name string) throttle.Config {
 	if c.Name == "" {
 		c.Name = name
@@ -306,7 +306,7 @@ func newServer(t testing.TB, c grpcthrottle.ServerConfig) *grpcthrottle.Server {
 	return server
 }
 
-// spoil makes a throttle shed: with draws of 0, all calls of the priority but the few that the minimum rate lets through.
+// spoil makes a throttle reject calls until it sheds. With draws of 0, only the minimum rate gets through.
 func spoil(t testing.TB, th *throttle.Throttle, p throttle.Priority) {
 	t.Helper()
 	for range 200 {

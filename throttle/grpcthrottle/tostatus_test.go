@@ -20,8 +20,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// TestFaultsAreTheSameAfterAStatusAndBack sends faults with all that they say to a status and back.
-func TestFaultsAreTheSameAfterAStatusAndBack(t *testing.T) {
+// A fault converted to a status and back has the same details.
+func TestToStatus_RoundTrip(t *testing.T) {
 	for _, tt := range []struct {
 		fault error
 		code  codes.Code
@@ -60,7 +60,7 @@ func TestFaultsAreTheSameAfterAStatusAndBack(t *testing.T) {
 	}
 }
 
-// said returns what a fault says beyond its kind, conflicts excepted, which have no message in gRPC's vocabulary.
+// said returns the details of a fault. Conflicts have no message in gRPC.
 func said(err error) string {
 	var all []any
 	if f, ok := faults.AsUnavailable(err); ok {
@@ -163,7 +163,7 @@ func TestToStatusGarbage(t *testing.T) {
 	}
 }
 
-// boaster claims to be a failure that it has not got.
+// boaster is an error whose As claims a failure that it does not have.
 type boaster struct{ code codes.Code }
 
 func (b boaster) Error() string { return "boaster" }

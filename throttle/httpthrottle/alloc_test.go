@@ -1,6 +1,6 @@
 //go:build !race
 
-// Under the race detector a sync.Pool throws away some of what it is given: allocations are counted without it.
+// Under the race detector a sync.Pool drops some of its values, so allocations are counted without it.
 
 package httpthrottle_test
 
@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// BenchmarkPaths is what the package costs by itself.
+// BenchmarkPaths compares requests with and without the package.
 func BenchmarkPaths(b *testing.B) {
 	for _, p := range paths(b) {
 		for name, run := range map[string]func(){"bare": p.bare, "throttled": p.ours} {
@@ -29,7 +29,7 @@ func BenchmarkPaths(b *testing.B) {
 	}
 }
 
-// A path is one way of a request through the package, and what it costs beyond the way around it.
+// A path is one kind of request, with the allocations that the package adds to it.
 type path struct {
 	name       string
 	allocs     float64

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestAnswersAreToldAtTheHeader(t *testing.T) {
+func TestBody_OutcomeAtTheHeader(t *testing.T) {
 	for status, want := range map[int]string{
 		200: "accepted/none", 301: "accepted/none", 404: "accepted/missing", 429: "rejected/quota", 500: "accepted/other",
 		503: "rejected/availability", 504: "rejected/timeout",
@@ -36,13 +36,13 @@ func TestAnswersAreToldAtTheHeader(t *testing.T) {
 	}
 }
 
-// broken is a body that breaks.
+// broken is a body whose Read and Close fail.
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func (b broken) Close() error             { return b.err }
 
-func TestABodyEndsTheCall(t *testing.T) {
+func TestBody_EndsTheCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		body io.ReadCloser
 		do   func(io.ReadCloser)
@@ -74,7 +74,7 @@ func TestABodyEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestNoBodyEndsAtOnce(t *testing.T) {
+func TestBody_None(t *testing.T) {
 	open := io.NopCloser(strings.NewReader(""))
 	for name, c := range map[string]struct {
 		method string
@@ -105,7 +105,7 @@ type halfStream struct{ stream }
 
 func (s *halfStream) CloseWrite() error { s.shut++; return errPlain }
 
-func TestBodiesStayWritable(t *testing.T) {
+func TestBody_Writable(t *testing.T) {
 	plain, duplex, half := io.NopCloser(strings.NewReader("in")), &stream{Reader: strings.NewReader("in")}, &halfStream{stream{Reader: strings.NewReader("in")}}
 	for name, c := range map[string]struct {
 		body                 io.ReadCloser

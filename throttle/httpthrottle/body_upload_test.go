@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// An upload that breaks off is the caller's fault, whether the server has read of it or not.
-func TestUploadsThatFail(t *testing.T) {
+// An upload that breaks off is the caller's fault, even if the server has read a part of it.
+func TestBody_FailedUpload(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}))
@@ -54,8 +54,8 @@ type closedBody struct{ err error }
 func (b *closedBody) Read([]byte) (int, error) { return 0, b.err }
 func (b *closedBody) Close() error             { return nil }
 
-// Only bodies that may fail are watched, for the others may be sent in ways of their own.
-func TestWhichBodiesAreWatched(t *testing.T) {
+// Only bodies that may fail are wrapped. net/http sends the others in faster ways.
+func TestBody_WrappedUploads(t *testing.T) {
 	file, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

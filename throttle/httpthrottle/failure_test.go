@@ -23,7 +23,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// send sends a request through a new transport and returns what the throttle made of it, and the error.
+// send sends a request through a new transport. It returns the outcome in the throttle, and the error.
 func send(t *testing.T, base http.RoundTripper, r *http.Request) (string, error) {
 	t.Helper()
 	transport := newTransport(t, base, httpthrottle.TransportConfig{Key: func(*http.Request) string { return "" }})
@@ -34,7 +34,7 @@ func send(t *testing.T, base http.RoundTripper, r *http.Request) (string, error)
 	return books(throttleOf(t, transport, "")), err
 }
 
-func TestErrorsOfTheBase(t *testing.T) {
+func TestFailure_ErrorsOfTheBase(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -56,8 +56,8 @@ func TestErrorsOfTheBase(t *testing.T) {
 	}
 }
 
-// The base may say anything about a request that was given up.
-func TestErrorsOfRequestsThatAreOver(t *testing.T) {
+// The base may return any error for a canceled request.
+func TestFailure_CanceledRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
 			cause error
@@ -83,8 +83,8 @@ func TestErrorsOfRequestsThatAreOver(t *testing.T) {
 	})
 }
 
-// What the throttle is told says what the caller's error says.
-func TestToldErrorsKeepTheirText(t *testing.T) {
+// The error that the throttle records has the text of the caller's error.
+func TestFailure_KeepsTheText(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"own fault": func(r *http.Request) { r.URL.Scheme = "gopher" },
 		"given up":  func(r *http.Request) { *r = *r.WithContext(late{t.Context()}) },
@@ -100,7 +100,7 @@ func TestToldErrorsKeepTheirText(t *testing.T) {
 	}
 }
 
-// late is a context whose deadline has passed without its knowledge, as for http.Client, whose own timer is faster.
+// late is a context that does not report its passed deadline yet. http.Client has a timer of its own that may be faster.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now(), true }
@@ -140,8 +140,8 @@ func TestTimeoutOfTheClient(t *testing.T) {
 	})
 }
 
-// A request that nobody could send says nothing about its server.
-func TestMalformedRequests(t *testing.T) {
+// A request that no client could send does not count against its server.
+func TestFailure_MalformedRequests(t *testing.T) {
 	base := dialer(func() (net.Conn, error) {
 		t.Error("got a connection asked for, want the request refused")
 		return nil, errPlain
@@ -178,8 +178,8 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-// What is well-formed is not held for malformed.
-func TestSoundRequestsThatFail(t *testing.T) {
+// A failed request that is well-formed counts against the server.
+func TestFailure_WellFormedRequests(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"plain":       func(*http.Request) {},
 		"no method":   func(r *http.Request) { r.Method = "" },
@@ -202,12 +202,12 @@ func TestSoundRequestsThatFail(t *testing.T) {
 	}
 }
 
-// dialer is a base that gets no further than to what dial says.
+// dialer is a base whose connections come from dial.
 func dialer(dial func() (net.Conn, error)) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() }}
 }
 
-// serveRaw runs a server that does with each connection as f says.
+// serveRaw runs a server that calls f with each connection.
 func serveRaw(t *testing.T, f func(net.Conn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -271,7 +271,7 @@ func TestServersThatHang(t *testing.T) {
 	equal(t, "fails", err != nil, true)
 }
 
-// swallow is a server that reads all of a request, and none whose header is long.
+// swallow is a server that reads a whole request, but none with a long header.
 func swallow(t *testing.T, http2 bool) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -283,8 +283,8 @@ func swallow(t *testing.T, http2 bool) *httptest.Server {
 	return server
 }
 
-// What net/http finds out when it has a connection already says no more about the server than what it finds out before.
-func TestRequestsThatCannotBeSent(t *testing.T) {
+// An invalid request does not count against the server, even if net/http detects it after it has connected.
+func TestFailure_UnsendableRequests(t *testing.T) {
 	short := func(r *http.Request) {
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte("abc"))), nil }
 		r.Body, _ = r.GetBody()
@@ -329,7 +329,7 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// greet has the client of a server know what the server accepts.
+// greet lets a client learn the settings of a server.
 func greet(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	response, err := server.Client().Get(server.URL)
@@ -339,8 +339,8 @@ func greet(t *testing.T, server *httptest.Server) {
 	_ = response.Body.Close()
 }
 
-// A server that says what net/http says of requests is as broken as any.
-func TestServersCannotPassOffTheirErrors(t *testing.T) {
+// A server cannot imitate the errors that net/http returns for invalid requests.
+func TestFailure_ServersCannotImitateErrors(t *testing.T) {
 	for _, text := range []string{"http2: invalid Host header", "idna: invalid label"} {
 		r := get(t.Context())
 		r.URL.Host = serveRaw(t, answering("HTTP/1.1 200 OK\r\nContent-Length: "+text+"\r\n\r\n"))

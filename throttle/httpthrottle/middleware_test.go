@@ -23,8 +23,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-// What handlers answer, and what the throttle makes of it: at the header, and in the end.
-func TestWhatHandlersAnswer(t *testing.T) {
+// The outcome is recorded at the header, and stays the same to the end.
+func TestMiddleware_Outcomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler func(w http.ResponseWriter, atHeader func())
 		want    string
@@ -62,8 +62,8 @@ func TestWhatHandlersAnswer(t *testing.T) {
 	}
 }
 
-// 101 is final, though it is a 1xx. A recorder does not know that.
-func TestSwitchingProtocolsIsFinal(t *testing.T) {
+// 101 is final, although it is a 1xx. httptest.ResponseRecorder ignores that.
+func TestMiddleware_SwitchingProtocols(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusSwitchingProtocols)
@@ -72,17 +72,17 @@ func TestSwitchingProtocolsIsFinal(t *testing.T) {
 }
 
 func TestRetryAfterOfHandlersIsKnown(t *testing.T) {
-	var told error
-	th := newThrottle(t, throttle.Config{Classify: func(_ context.Context, err error) (throttle.Outcome, bool) { told = err; return 0, false }})
+	var classified error
+	th := newThrottle(t, throttle.Config{Classify: func(_ context.Context, err error) (throttle.Outcome, bool) { classified = err; return 0, false }})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(503)
 	})
-	failure, _ := faults.AsUnavailable(told)
+	failure, _ := faults.AsUnavailable(classified)
 	equal(t, "delay", failure.RetryInfo.RetryDelay.String(), "7s")
 }
 
-func TestStatusesThatAreNone(t *testing.T) {
+func TestMiddleware_InvalidStatus(t *testing.T) {
 	for _, status := range []int{-1, 0, 99, 1000, 100_000} {
 		rec := throttletest.NewRecorder()
 		th := newThrottle(t, throttle.Config{Hooks: rec.Hooks()})
@@ -96,7 +96,7 @@ func TestStatusesThatAreNone(t *testing.T) {
 	}
 }
 
-func TestHandlersThatPanic(t *testing.T) {
+func TestMiddleware_Panic(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		want    string
@@ -124,7 +124,7 @@ func TestHandlersThatPanic(t *testing.T) {
 	equal(t, "Goexit", books(th), "1 medium ignored/panic")
 }
 
-func TestClientsThatGoAway(t *testing.T) {
+func TestMiddleware_Disconnects(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter)
 		want   string
@@ -181,7 +181,7 @@ func TestGroups(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/b/7", nil)
 	around.ServeHTTP(httptest.NewRecorder(), r)
 	equal(t, "around a mux", stats(""), "1 medium accepted/none")
-	equal(t, "pattern handed back", r.Pattern, "GET /b/{id}")
+	equal(t, "pattern copied", r.Pattern, "GET /b/{id}")
 
 	byTenant := httpthrottle.MiddlewareConfig{Group: group, Key: func(r *http.Request) string { return r.Header.Get("Tenant") }}
 	r = incoming(t.Context())
@@ -195,13 +195,13 @@ func TestGroups(t *testing.T) {
 	equal(t, "Retry-After after Close", w.Header().Get("Retry-After"), "")
 }
 
-func TestMultipartFormsAreHandedBack(t *testing.T) {
+func TestMiddleware_MultipartForm(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n"))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 	served(newThrottle(t, throttle.Config{}), httpthrottle.MiddlewareConfig{}, r, func(_ http.ResponseWriter, r *http.Request) {
 		equal(t, "value", r.FormValue("a"), "1")
 	})
-	equal(t, "form handed back", r.MultipartForm != nil, true)
+	equal(t, "form copied", r.MultipartForm != nil, true)
 }
 
 func TestContextOfStartedOnTheServer(t *testing.T) {
@@ -232,7 +232,7 @@ func TestMiddleware_Arguments(t *testing.T) {
 	}
 }
 
-// behind is a handler that reports what its server can do, and uses it.
+// behind is a handler that reports the abilities of its server, and uses them.
 func behind(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	switch r.URL.Path {
@@ -273,7 +273,7 @@ func behind(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A handler works behind the middleware as without it, over either protocol.
+// A handler works in the same way with the middleware as without it, over either protocol.
 func TestMiddleware_SameAsWithout(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		rec := throttletest.NewRecorder()
@@ -313,7 +313,7 @@ func serve(handler http.Handler, http2 bool) *httptest.Server {
 	return server
 }
 
-// duplex talks to a server that answers while it is being talked to.
+// duplex exchanges lines with a server that answers before the request has ended.
 func duplex(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	in, out := io.Pipe()
@@ -369,14 +369,14 @@ func newChain(t *testing.T, backend http.HandlerFunc) *chain {
 }
 
 // A proxy replaces the priority that an untrusted browser sends, so that a backend which trusts the
-// proxy does not believe it.
+// proxy does not accept it.
 func TestMiddleware_ProxyForwardsItsOwnPriority(t *testing.T) {
 	c := newChain(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header[httpthrottle.PriorityHeader])
 	})
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.proxy.URL, http.NoBody)
 	r.Header[httpthrottle.PriorityHeader] = []string{"high", "high"}
-	equal(t, "the backend is told", read(t, c.proxy.Client().Transport, r), "[low]")
+	equal(t, "the backend receives", read(t, c.proxy.Client().Transport, r), "[low]")
 	c.end()
 	equal(t, "proxy", books(c.own), "1 low accepted/none")
 	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
@@ -406,7 +406,7 @@ func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
 
 // A shed call to one backend must not count against the proxy, if its ErrorHandler calls
 // WriteError.
-func TestMiddleware_ProxyWhoseTransportSheds(t *testing.T) {
+func TestMiddleware_ProxyTransportSheds(t *testing.T) {
 	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, transport, host))
 	for name, c := range map[string]struct {
@@ -426,7 +426,7 @@ func TestMiddleware_ProxyWhoseTransportSheds(t *testing.T) {
 	}
 }
 
-// end waits until the proxy has served its requests, those of clients that went away among them.
+// end waits until the proxy has served its requests, also those of disconnected clients.
 func (c *chain) end() {
 	c.proxy.Close()
 	c.requests.Wait()

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-func TestPriorityOfIncomingRequests(t *testing.T) {
+func TestPriority_Incoming(t *testing.T) {
 	trusts := httpthrottle.PeerFunc(func(*http.Request) bool { return true })
 	distrusts := func(context.Context) bool { return false }
 	medium := func(*http.Request) throttle.Priority { return throttle.Medium }
@@ -49,10 +49,10 @@ func TestPriorityOfIncomingRequests(t *testing.T) {
 		"trusted, a long word":     {plain, trusting, []string{strings.Repeat("high", 100_000)}, throttle.Low, "[]"},
 		"untrusted":                {plain, wary, []string{"high"}, throttle.Low, "[]"},
 		"untrusted, asks for less": {plain, wary, []string{"low"}, throttle.Low, "[]"},
-		"nobody is trusted":        {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, []string{"high"}, throttle.Low, "[]"},
+		"no Peer":                  {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Default: throttle.Low}}, []string{"high"}, throttle.Low, "[]"},
 		"no Default, untrusted":    {plain, forgetful, []string{"high"}, throttle.Medium, "[]"},
 		"no Default, silent":       {plain, forgetful, nil, throttle.Medium, "[]"},
-		"no Default, nobody":       {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}}, nil, throttle.Low, "[]"},
+		"no Default, no Peer":      {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Ceiling: throttle.Low}}, nil, throttle.Low, "[]"},
 		"wrong Default, untrusted": {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: distrusts, Default: -1}}, []string{"high"}, throttle.Low, "[]"},
 		"wrong Default, silent":    {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, nil, throttle.Low, "[]"},
 		"wrong Default, trusted":   {plain, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: trusts, Default: -1}}, []string{"high"}, throttle.High, "[high]"},

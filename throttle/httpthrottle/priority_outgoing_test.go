@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// sent returns what a transport sends of a request with header values.
+// sent returns the PriorityHeader that a transport sends for a request with header values.
 func sent(t *testing.T, ctx context.Context, c httpthrottle.TransportConfig, values ...string) (said []string, th *throttle.Throttle) {
 	t.Helper()
 	asked := 0
@@ -38,7 +38,7 @@ func sent(t *testing.T, ctx context.Context, c httpthrottle.TransportConfig, val
 	return said, throttleOf(t, transport, host)
 }
 
-func TestPriorityOfRequests(t *testing.T) {
+func TestPriority_Outgoing(t *testing.T) {
 	low := func(*http.Request) throttle.Priority { return throttle.Low }
 	everywhere := func(*http.Request) bool { return true }
 	nowhere := func(*http.Request) bool { return false }
@@ -78,8 +78,8 @@ func TestPriorityOfRequests(t *testing.T) {
 	}
 }
 
-// Without anything to say the caller's own request is sent.
-func TestRequestsAreSentAsTheyAre(t *testing.T) {
+// If nothing has to change, the transport sends the caller's own request.
+func TestPriority_RequestUnchanged(t *testing.T) {
 	for name, send := range map[string]func(*http.Request) bool{"never": nil, "said already": func(*http.Request) bool { return true }} {
 		r := get(throttle.WithPriority(t.Context(), throttle.Medium))
 		if send != nil {
@@ -93,7 +93,7 @@ func TestRequestsAreSentAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestNilHeaderStaysNil(t *testing.T) {
+func TestPriority_NilHeader(t *testing.T) {
 	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		equal(t, "header is nil", r.Header == nil, true)
 		return answers(200, "")(r)

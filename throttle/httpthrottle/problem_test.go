@@ -20,7 +20,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
-func TestWriteErrorAfterTheHeader(t *testing.T) {
+func TestWriteError_AfterTheHeader(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
 	w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "text")
@@ -31,7 +31,7 @@ func TestWriteErrorAfterTheHeader(t *testing.T) {
 	equal(t, "books", books(th), "1 medium accepted/none")
 }
 
-// holding is a writer of somebody who sends nothing before the handler returns.
+// holding is a writer that sends nothing before the handler returns.
 type holding struct {
 	wrapped
 	statuses *[]int
@@ -40,7 +40,7 @@ type holding struct {
 func (h holding) WriteHeader(status int)      { *h.statuses = append(*h.statuses, status) }
 func (h holding) Write(p []byte) (int, error) { return len(p), nil }
 
-func TestWriteErrorAnswersOnce(t *testing.T) {
+func TestWriteError_Once(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
 	var statuses []int
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +103,7 @@ func TestProblem(t *testing.T) {
 }
 
 // Requests that are neither shed nor served.
-func TestRequestsThatAreRefused(t *testing.T) {
+func TestProblem_NotShed(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	picky := throttle.Config{InvalidPriority: throttle.RejectPriority}

@@ -46,8 +46,8 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// A date is understood by the clock that it was written by.
-func TestRetryAfterOfAServerWhoseClockIsWrong(t *testing.T) {
+// A date is relative to the sender's clock.
+func TestRetryAfter_WrongClock(t *testing.T) {
 	h := http.Header{"Date": {"Mon, 02 Jan 2006 15:04:05 GMT"}, "Retry-After": {"Mon, 02 Jan 2006 15:04:35 GMT"}}
 	failure, _ := faults.AsUnavailable(httpthrottle.StatusError(&http.Response{StatusCode: 503, Header: h}))
 	equal(t, "delay", failure.RetryInfo.RetryDelay, 30*time.Second)

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// TestRedirectsAskSendAgain has a server of ours, which redirects the client to a stranger's.
-func TestRedirectsAskSendAgain(t *testing.T) {
+// Send is called again after a redirect, here from our server to another company's.
+func TestSecurity_SendAfterRedirect(t *testing.T) {
 	got := map[string]string{}
 	transport := newTransport(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		got[r.URL.Host] = fmt.Sprint(r.Header[httpthrottle.PriorityHeader])
@@ -21,7 +21,7 @@ func TestRedirectsAskSendAgain(t *testing.T) {
 		if r.URL.Host != host {
 			response.StatusCode = http.StatusOK
 		}
-		response.Header.Set("Location", "http://stranger.example/")
+		response.Header.Set("Location", "http://other.example/")
 		return response, err
 	}), httpthrottle.TransportConfig{Send: func(r *http.Request) bool { return r.URL.Host == host }})
 	r := get(throttle.WithPriority(t.Context(), throttle.High))
@@ -31,12 +31,11 @@ func TestRedirectsAskSendAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	equal(t, "sent", fmt.Sprint(got), "map["+host+":[high] stranger.example:[]]")
+	equal(t, "sent", fmt.Sprint(got), "map["+host+":[high] other.example:[]]")
 }
 
-// TestABackendCannotTouchAnothersThrottle has one host that rejects everything, until its throttle
-// sheds.
-func TestABackendCannotTouchAnothersThrottle(t *testing.T) {
+// A host that rejects every request does not change the throttle of another host.
+func TestSecurity_HostsAreIsolated(t *testing.T) {
 	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, transport, "sick.example"))
 	for range 100 {
@@ -45,16 +44,15 @@ func TestABackendCannotTouchAnothersThrottle(t *testing.T) {
 	equal(t, "books of the other host", books(throttleOf(t, transport, host)), "100 medium accepted/none")
 }
 
-// TestStrangersLearnNoPriorityHoweverItIsSpelt: whoever fills the map of a header by hand may write a name that is not canonical, and
-// net/http sends it.
-func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
+// The transport removes the header in any spelling: net/http sends names that are not canonical.
+func TestSecurity_HeaderSpelling(t *testing.T) {
 	var heard http.Header
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard = r.Header }))
 	defer server.Close()
 	for name, c := range map[string]struct {
 		send bool
 		want string
-	}{"a stranger": {false, "[]"}, "a friend": {true, "[low]"}} {
+	}{"not allowed": {false, "[]"}, "allowed": {true, "[low]"}} {
 		transport := newTransport(t, &http.Transport{DisableKeepAlives: true}, httpthrottle.TransportConfig{
 			Send: func(*http.Request) bool { return c.send },
 		})
@@ -72,8 +70,8 @@ func TestStrangersLearnNoPriorityHoweverItIsSpelt(t *testing.T) {
 	}
 }
 
-// TestAStrangersHeadersChooseNoPriority tries every header that some proxy or library has ever read a priority from.
-func TestAStrangersHeadersChooseNoPriority(t *testing.T) {
+// No header of an untrusted sender sets the priority.
+func TestSecurity_UntrustedHeaders(t *testing.T) {
 	peer := func(context.Context) bool { return false }
 	th := newThrottle(t, throttle.Config{})
 	handler := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{Trust: throttle.Trust{Peer: peer, Default: throttle.Low}})(
@@ -101,9 +99,8 @@ func TestAStrangersHeadersChooseNoPriority(t *testing.T) {
 	equal(t, "books", books(th), "10 low accepted/none")
 }
 
-// TestNoShedAnswerTellsAboutTheInside has a throttle with a name that nobody outside should read, and a request that would like to be
-// in the answer.
-func TestNoShedAnswerTellsAboutTheInside(t *testing.T) {
+// The answer to a shed request names neither the throttle nor the key, and repeats no part of the request.
+func TestSecurity_ShedAnswer(t *testing.T) {
 	group, err := throttle.NewGroup(func(string) throttle.Config {
 		return throttle.Config{Name: "secret-backend", Rand: unlucky}
 	}, throttle.GroupConfig{})

@@ -41,7 +41,7 @@ func TestStatusError(t *testing.T) {
 	}
 }
 
-func TestStatusErrorSaysTheStatus(t *testing.T) {
+func TestStatusError_Text(t *testing.T) {
 	for status, want := range map[int]string{
 		404: "httpthrottle: 404 Not Found",
 		429: "httpthrottle: 429 Too Many Requests",
@@ -54,7 +54,7 @@ func TestStatusErrorSaysTheStatus(t *testing.T) {
 	}
 }
 
-func TestOtherStatusesHaveNoDelay(t *testing.T) {
+func TestStatusError_NoDelay(t *testing.T) {
 	h := http.Header{"Retry-After": {"7"}}
 	for _, status := range []int{400, 404, 413, 500, 501, 505} {
 		if faults.IsUnavailable(httpthrottle.StatusError(&http.Response{StatusCode: status, Header: h})) {

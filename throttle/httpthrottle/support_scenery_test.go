@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// scenery is what the server can do.
+// scenery is a server with many kinds of responses.
 func scenery() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", echo)
@@ -78,7 +78,7 @@ func scenery() http.Handler {
 	return mux
 }
 
-// echo says all about the request.
+// echo answers with a description of the request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s %s, length %d, %v, %x, error %v\n", r.Method, r.URL, r.Proto, r.ContentLength, r.TransferEncoding, sha256.Sum256(text), err)
@@ -89,7 +89,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// upgrade switches protocols, to one that says everything back in upper case.
+// upgrade switches to a protocol that repeats each line in upper case.
 func upgrade(w http.ResponseWriter, _ *http.Request) {
 	conn, rw, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -113,7 +113,7 @@ func lines(r *bufio.Reader) func(func(string) bool) {
 	}
 }
 
-// transcript is all that a client gets to know of an exchange, but for the time and the numbers of ports and streams.
+// transcript is all that a client sees of an exchange, without times and the numbers of ports and streams.
 type transcript struct {
 	strings.Builder
 }

@@ -31,7 +31,7 @@ func TestNewTransportRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-// Nobody hears of a throttle before there is a request.
+// No hook is called for a throttle before its first request.
 func TestNewTransportMakesNoThrottle(t *testing.T) {
 	made := 0
 	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{
@@ -99,7 +99,7 @@ func TestAfterClose(t *testing.T) {
 	response = ask(t, transport, r)
 	text, _ = io.ReadAll(response.Body)
 	equal(t, "text after Close", string(text), "text")
-	equal(t, "the header of a stranger after Close", len(response.Request.Header), 0)
+	equal(t, "the untrusted header after Close", len(response.Request.Header), 0)
 	equal(t, "the caller's own header", len(r.Header), 1)
 }
 

@@ -141,7 +141,7 @@ func TestInterfacesAreKept(t *testing.T) {
 				want = append(want, "push")
 				equal(t, "error of Push", v.Push("/", nil), errPlain)
 			}
-			equal(t, "told by then", books(th), "1 medium in flight")
+			equal(t, "recorded by then", books(th), "1 medium in flight")
 			if v, ok := w.(io.ReaderFrom); ok {
 				want = append(want, "read from")
 				n, err := v.ReadFrom(strings.NewReader("text"))
@@ -157,7 +157,7 @@ func TestInterfacesAreKept(t *testing.T) {
 				_, _, err := v.Hijack()
 				equal(t, "error of Hijack", err, nil)
 			}
-			equal(t, "told", strings.Contains(books(th), "accepted"), abilities(server) != abilities(p) && len(want) > 0 && want[len(want)-1] != "push")
+			equal(t, "recorded", strings.Contains(books(th), "accepted"), abilities(server) != abilities(p) && len(want) > 0 && want[len(want)-1] != "push")
 			equal(t, "Unwrap", w.(interface{ Unwrap() http.ResponseWriter }).Unwrap(), server)
 		})).ServeHTTP(server, incoming(t.Context()))
 		equal(t, "done", fmt.Sprint(done), fmt.Sprint(want))

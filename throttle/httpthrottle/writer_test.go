@@ -128,7 +128,7 @@ func TestFlushesThroughAWrapperAreTold(t *testing.T) {
 		serveOn(t, server, th, func(w http.ResponseWriter, r *http.Request) {
 			equal(t, name+": abilities", abilities(w), abilities(server))
 			equal(t, name+": error", http.NewResponseController(w).Flush(), nil)
-			equal(t, name+": reported", books(th), "1 medium accepted/none, 1 medium in flight")
+			equal(t, name+": recorded", books(th), "1 medium accepted/none, 1 medium in flight")
 			equal(t, name+": WriteError", httpthrottle.WriteError(w, r, throttle.ErrShed), true)
 			w.WriteHeader(http.StatusServiceUnavailable) // too late
 		})
@@ -148,12 +148,12 @@ func (nowhereAtAll) Header() http.Header         { return http.Header{} }
 func (nowhereAtAll) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhereAtAll) WriteHeader(int)             {}
 
-// A flush that nobody can do sends no header, in a middleware within another one too.
-func TestFlushesThatNobodyCanDo(t *testing.T) {
+// A flush that no writer supports sends no header, also in nested middlewares.
+func TestWriter_UnsupportedFlush(t *testing.T) {
 	outer, inner := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
 	handler := httpthrottle.Middleware(inner, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		equal(t, "not supported", errors.Is(http.NewResponseController(w).Flush(), http.ErrNotSupported), true)
-		equal(t, "not told", books(inner)+books(outer), "1 medium in flight1 medium in flight")
+		equal(t, "not recorded", books(inner)+books(outer), "1 medium in flight1 medium in flight")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	httpthrottle.Middleware(outer, httpthrottle.MiddlewareConfig{})(handler).ServeHTTP(plain{nowhereAtAll{}}, incoming(t.Context()))
@@ -204,7 +204,7 @@ func TestWriter_Tell(t *testing.T) {
 		}, "ignored/shed", 503},
 		"through wrappers": {func(w http.ResponseWriter, r *http.Request) { after(refusal{}, 429)(wrapped{wrapped{w}}, r) }, "ignored/shed", 429},
 		"behind a wrapper without Unwrap": {func(w http.ResponseWriter, _ *http.Request) {
-			equal(t, "is told", callTell(struct{ http.ResponseWriter }{w}, refusal{}), false)
+			equal(t, "has Tell", callTell(struct{ http.ResponseWriter }{w}, refusal{}), false)
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "rejected/quota", 429},
 	} {
@@ -220,7 +220,7 @@ func TestWriter_Tell(t *testing.T) {
 	}
 }
 
-// Config.Classify classifies what a handler tells, too.
+// Config.Classify is called for the error of Tell, too.
 func TestWriter_TellIsClassified(t *testing.T) {
 	th := newThrottle(t, throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errPlain) })})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) { callTell(w, errPlain) })
@@ -230,10 +230,10 @@ func TestWriter_TellIsClassified(t *testing.T) {
 // A limiter within the middleware answers 429 to one greedy caller. The other callers are served if
 // the limiter tells, and else are not.
 func TestWriter_TellOfAGreedyCaller(t *testing.T) {
-	for tells, want := range map[bool]int{true: 40, false: 0} {
+	for reports, want := range map[bool]int{true: 40, false: 0} {
 		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
 		limited := func(w http.ResponseWriter, _ *http.Request) {
-			if tells {
+			if reports {
 				callTell(w, refusal{})
 			}
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -247,11 +247,11 @@ func TestWriter_TellOfAGreedyCaller(t *testing.T) {
 				ok++
 			}
 		}
-		equal(t, fmt.Sprintf("other callers served if the limiter tells: %v", tells), ok, want)
+		equal(t, fmt.Sprintf("other callers served if the limiter calls Tell: %v", reports), ok, want)
 	}
 }
 
-// What a handler tells, and what an inner middleware sheds, is no lack of capacity for the outer
+// An error given to Tell, or a shed of an inner middleware, is not a lack of capacity for the outer
 // middleware. A status is.
 func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -259,7 +259,7 @@ func TestWriter_TellTheOuterMiddleware(t *testing.T) {
 		handler      http.HandlerFunc
 		outer, means string // empty: does not matter
 	}{
-		"told": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
+		"Tell": {newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) {
 			callTell(w, refusal{})
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "1 medium ignored/shed", "1 medium ignored/shed"},

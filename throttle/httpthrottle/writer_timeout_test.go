@@ -13,9 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// http.TimeoutHandler gives its handler a writer of its own, which says nothing of the one that it came from. What a status means is known
-// all the same.
-func TestWhatAStatusMeansIsKnownThroughATimeoutHandler(t *testing.T) {
+// http.TimeoutHandler hides the writer of the middleware from its handler. The error of WriteError and Tell is recorded anyway.
+func TestWriter_TimeoutHandler(t *testing.T) {
 	shed := func(w http.ResponseWriter, r *http.Request) {
 		httpthrottle.WriteError(w, r, fmt.Errorf("calling a friend: %w", throttle.ErrShed))
 	}
@@ -27,14 +26,14 @@ func TestWhatAStatusMeansIsKnownThroughATimeoutHandler(t *testing.T) {
 		want    string
 		status  int
 	}{
-		"WriteError":                      {shed, "ignored/shed", 503},
-		"unavailable":                     {func(w http.ResponseWriter, r *http.Request) { httpthrottle.WriteError(w, r, faults.Unavailable(0)) }, "rejected/availability", 503},
-		"503":                             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "rejected/availability", 503},
-		"a middleware that sheds":         {within(shedding(t, throttle.Config{}), never(t)), "ignored/shed", 503},
-		"WriteError within a middleware":  {within(newThrottle(t, throttle.Config{}), shed), "ignored/shed", 503},
-		"told to a middleware":            {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}); w.WriteHeader(429) }), "ignored/shed", 429},
-		"told, and found another way out": {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}) }), "accepted/none", 200},
-		"a second TimeoutHandler":         {http.TimeoutHandler(http.HandlerFunc(shed), time.Minute, "").ServeHTTP, "ignored/shed", 503},
+		"WriteError":                     {shed, "ignored/shed", 503},
+		"unavailable":                    {func(w http.ResponseWriter, r *http.Request) { httpthrottle.WriteError(w, r, faults.Unavailable(0)) }, "rejected/availability", 503},
+		"503":                            {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "rejected/availability", 503},
+		"a middleware that sheds":        {within(shedding(t, throttle.Config{}), never(t)), "ignored/shed", 503},
+		"WriteError within a middleware": {within(newThrottle(t, throttle.Config{}), shed), "ignored/shed", 503},
+		"Tell within a middleware":       {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}); w.WriteHeader(429) }), "ignored/shed", 429},
+		"Tell, then success":             {within(newThrottle(t, throttle.Config{}), func(w http.ResponseWriter, _ *http.Request) { callTell(w, refusal{}) }), "accepted/none", 200},
+		"a second TimeoutHandler":        {http.TimeoutHandler(http.HandlerFunc(shed), time.Minute, "").ServeHTTP, "ignored/shed", 503},
 	} {
 		outermost, th := newThrottle(t, throttle.Config{}), newThrottle(t, throttle.Config{})
 		timed := http.TimeoutHandler(c.handler, time.Minute, "")
@@ -46,8 +45,8 @@ func TestWhatAStatusMeansIsKnownThroughATimeoutHandler(t *testing.T) {
 	}
 }
 
-// A handler that serves several requests of its own for one that it got, and is refused one of them, has answered all the same.
-func TestAnswersOfPartsAreNotThoseOfTheWhole(t *testing.T) {
+// If one of several requests inside a handler is refused, and the handler answers with success, that counts as accepted.
+func TestWriter_SuccessInSpiteOfWriteError(t *testing.T) {
 	th := newThrottle(t, throttle.Config{})
 	w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
 		for range 2 {
