@@ -228,7 +228,7 @@ func TestWriter_TellIsClassified(t *testing.T) {
 }
 
 // A limiter within the middleware answers 429 to one greedy caller. The other callers are served if
-// the limiter tells, and else are not.
+// the limiter calls Tell, and otherwise shed.
 func TestWriter_TellOfAGreedyCaller(t *testing.T) {
 	for reports, want := range map[bool]int{true: 40, false: 0} {
 		th := newThrottle(t, throttle.Config{Rand: unlucky}) // sheds whatever may be shed
