@@ -6,7 +6,7 @@ import "context"
 // metadata or in baggage; Trust accepts or replaces it. The zero Trust trusts no sender: every call
 // gets Medium.
 //
-// Accept never gives High to a call without a trusted word. If your code knows that such a call
+// Accept never gives High to a call without a trusted word. If your code decides that such a call
 // matters most, set its priority there: with [WithPriority] after Accept, or with the Priority
 // function of httpthrottle.MiddlewareConfig or grpcthrottle.ServerConfig.
 type Trust struct {

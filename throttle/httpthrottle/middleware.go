@@ -62,12 +62,12 @@ type MiddlewareConfig struct {
 // is, and [http.ResponseController] works. The handler's request has a context with the priority.
 // Its PriorityHeader has at most the priority that was accepted.
 //
-// A status may mean something else than [StatusError] says. For example, 429 to one caller over a
-// limit of its own is not a lack of capacity. The ResponseWriter has a method Tell(err error) for
-// that; call it before you write. The throttle classifies err as [throttle.Throttle.Do] does: nil
-// is Accepted, and an error for which errors.Is(err, throttle.ErrShed) holds is Ignored. A
-// middleware inside this one calls Tell for every request that it sheds. If another handler may
-// have wrapped the writer, look for the method through Unwrap, as [http.ResponseController] does.
+// [StatusError] may be wrong about a status. For example, 429 to one caller over a limit of its own
+// is not a lack of capacity. The ResponseWriter has a method Tell(err error) for that; call it
+// before you write. The throttle classifies err as [throttle.Throttle.Do] does: nil is Accepted,
+// and an error for which errors.Is(err, throttle.ErrShed) holds is Ignored. A middleware inside
+// this one calls Tell for every request that it sheds. If another handler may have wrapped the
+// writer, look for the method through Unwrap, as [http.ResponseController] does.
 func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) http.Handler {
 	switch {
 	case t != nil && c.Group != nil:

@@ -16,8 +16,8 @@ import (
 // WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
 // does, if err is about a lack of capacity:
 //
-//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker or bucket refused a call on behalf
-//     of the request,
+//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker or bucket refused a call for the
+//     request,
 //   - a backend was unavailable (a faults.AvailabilityFailure). Its delay becomes Retry-After.
 //
 // For any other err it returns false and writes nothing. If the header is already written, it

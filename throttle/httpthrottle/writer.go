@@ -89,8 +89,8 @@ func (w *writer) Tell(err error) {
 	reportOutside(w.ctx, w.ResponseWriter, err)
 }
 
-// reportOutside calls the Tell method of the first writer that w wraps and that has one. If there
-// is none, it calls setMeaning for the middlewares around ctx.
+// reportOutside calls the Tell method of the first writer below w that has one. Without such a
+// writer, it calls setMeaning for the middlewares around ctx.
 func reportOutside(ctx context.Context, w http.ResponseWriter, err error) {
 	for {
 		switch v := w.(type) {
