@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// BackoffHooks returns the hooks for a Responsive's Config. Several may share them. They cost a call
-// that does not wait nothing.
+// BackoffHooks returns the hooks for a Responsive's Config. Several may share them. They cost a
+// call that does not wait nothing.
 func (tel *Telemetry) BackoffHooks() backoff.Hooks {
 	if !tel.valid() {
 		return backoff.Hooks{}
@@ -28,8 +28,8 @@ func (tel *Telemetry) BackoffHooks() backoff.Hooks {
 	return h
 }
 
-// slept records the duration of a wait in the context of the caller, so that the exemplar leads to its
-// span. It adds an event to that span, if it is recording.
+// slept records the duration of a wait in the context of the caller, so that the exemplar leads to
+// its span. It adds an event to that span, if it is recording.
 func (tel *Telemetry) slept(ctx context.Context, e backoff.SleepEvent) {
 	if tel.ended.Load() {
 		return
@@ -105,8 +105,8 @@ type backoffInstruments struct {
 
 // sleepBounds returns the bounds of waits, from 1 ms to the longest delay by default. The default
 // limits of the delay are bounds: 30 s in the mode Pace, 0.5 s and 15 min in the mode Sleep. A wait
-// beyond 30 s in the mode Pace is longer than one turn. Steps change the delay by a quarter or a half,
-// and jitter by as much, so that two or three bounds per decade are enough.
+// beyond 30 s in the mode Pace is longer than one turn. Steps change the delay by a quarter or a
+// half, and jitter by as much, so that two or three bounds per decade are enough.
 func sleepBounds() []float64 {
 	return []float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// BreakerHooks returns the hooks for a breaker's Config. Several managers may share them. They cost an
-// admitted call nothing.
+// BreakerHooks returns the hooks for a breaker's Config. Several managers may share them. They cost
+// an admitted call nothing.
 func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 	if !tel.valid() {
 		return breaker.Hooks{}
@@ -28,8 +28,8 @@ func (tel *Telemetry) BreakerHooks() breaker.Hooks {
 	return h
 }
 
-// shedByBreaker adds an event to the caller's span, if it is recording. The event has the key only if
-// metrics have keys.
+// shedByBreaker adds an event to the caller's span, if it is recording. The event has the key only
+// if metrics have keys.
 func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 	span := trace.SpanFromContext(ctx)
 	if e.Shadow || !span.IsRecording() || tel.ended.Load() {
@@ -47,8 +47,8 @@ func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 // breakerRegistry holds the managers by name.
 type breakerRegistry = byname.Registry[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]
 
-// newBreakerRegistry returns a registry whose series have the common attributes too. It reads circuits
-// only if detail is above 0.
+// newBreakerRegistry returns a registry whose series have the common attributes too. It reads
+// circuits only if detail is above 0.
 func newBreakerRegistry(common []attribute.KeyValue, detail int) *breakerRegistry {
 	return byname.New(byname.Kind[*breaker.Manager, breakerSnapshot, breakerSum, *breakerAttributes]{
 		Name: func(m *breaker.Manager) string { return validName(m.Name()) },
@@ -90,8 +90,8 @@ type breakerSum struct {
 
 // add adds one manager to the sum. A closed one adds its counters only.
 //
-// Each manager sees the circuits of the whole fleet. The number of circuits is therefore the highest
-// that one of them sees: a sum would count each circuit once per manager.
+// Each manager sees the circuits of the whole fleet. The number of circuits is therefore the
+// highest that one of them sees: a sum would count each circuit once per manager.
 func (s breakerSum) add(m *breakerSnapshot, open bool) breakerSum {
 	for state := range s.calls {
 		s.calls[state].Admitted += m.Calls[state].Admitted
@@ -118,8 +118,8 @@ func (s breakerSum) add(m *breakerSnapshot, open bool) breakerSum {
 }
 
 // worstCircuits returns up to limit circuits that are not closed. Disabled ones come first, because
-// they stay so until an operator acts, then open and half-open ones. In each group the latest change
-// comes first. Each manager of a name has one list.
+// they stay so until an operator acts, then open and half-open ones. In each group the latest
+// change comes first. Each manager of a name has one list.
 func worstCircuits(lists [][]breaker.Status, limit int) []breaker.Status {
 	all := slices.DeleteFunc(mergeCircuits(lists), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortFunc(all, func(a, b breaker.Status) int {

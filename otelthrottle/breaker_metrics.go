@@ -47,8 +47,8 @@ func (i *breakerInstruments) observed() []metric.Observable {
 	return []metric.Observable{i.circuits, i.circuit, i.transitions, i.calls, i.age, i.leader, i.failures}
 }
 
-// breakerAttributes caches the attributes of the series of one source of managers. Those of circuits
-// are not cached, because circuits come and go.
+// breakerAttributes caches the attributes of the series of one source of managers. Those of
+// circuits are not cached, because circuits come and go.
 type breakerAttributes struct {
 	name   string
 	common []attribute.KeyValue
@@ -110,8 +110,8 @@ func (r *breakerReport) report(sum *breakerSum) {
 	}
 }
 
-// reportCalls reports a number of calls. If always is false, the series starts with the first call: it
-// is one that most breakers never have.
+// reportCalls reports a number of calls. If always is false, the series starts with the first call:
+// it is one that most breakers never have.
 func (r *breakerReport) reportCalls(n uint64, always bool, options []metric.ObserveOption) {
 	if n > 0 || always {
 		r.to.ObserveInt64(r.instruments.calls, int64(n), options...)

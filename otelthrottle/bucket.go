@@ -16,8 +16,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// BucketHooks returns the hooks for a limiter's Config. Several limiters may share them. With a store
-// in memory, they cost a request nothing, unless it is denied or waits under a recording span.
+// BucketHooks returns the hooks for a limiter's Config. Several limiters may share them. With a
+// store in memory, they cost a request nothing, unless it is denied or waits under a recording
+// span.
 func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	if !tel.valid() {
 		return bucket.Hooks{}
@@ -33,8 +34,8 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	return h
 }
 
-// asked records the duration of a store call in the context of the request, so that the exemplar leads
-// to its span.
+// asked records the duration of a store call in the context of the request, so that the exemplar
+// leads to its span.
 func (tel *Telemetry) asked(ctx context.Context, e bucket.StoreEvent) {
 	s := tel.buckets.Of(e.Limiter)
 	if s == nil || tel.ended.Load() {
@@ -69,8 +70,8 @@ func (tel *Telemetry) waited(ctx context.Context, e bucket.WaitEvent) {
 	addEvent(span, EventBucketWaited, kv...)
 }
 
-// bucketFault returns the fault of a limiter's error. If the store failed, it is that of the store's
-// error.
+// bucketFault returns the fault of a limiter's error. If the store failed, it is that of the
+// store's error.
 func bucketFault(err error) throttle.Fault {
 	if cause := errors.Unwrap(err); cause != nil && errors.Is(err, bucket.ErrStore) {
 		err = cause
@@ -210,8 +211,8 @@ func (r *bucketReport) report(sum *bucketSum) {
 	r.to.ObserveInt64(i.waiting, int64(sum.waiting), a.source...)
 }
 
-// observe reports a counter. A bucket may hold as many tokens as an int64 can count, so that a sum may
-// exceed it.
+// observe reports a counter. A bucket may hold as many tokens as an int64 can count, so that a sum
+// may exceed it.
 func (r *bucketReport) observe(instrument metric.Int64Observable, n uint64, options []metric.ObserveOption) {
 	r.to.ObserveInt64(instrument, int64(min(n, math.MaxInt64)), options...)
 }

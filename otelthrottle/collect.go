@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-go/spillway/internal/byname"
 )
 
-// collect reports all sources. It is the callback of the meter, and holds no lock of its own while it
-// runs.
+// collect reports all sources. It is the callback of the meter, and holds no lock of its own while
+// it runs.
 func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 	if tel.ended.Load() {
 		return nil

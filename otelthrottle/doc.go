@@ -1,11 +1,11 @@
 // Package otelthrottle reports what throttles, breakers, buckets and backoffs do as OpenTelemetry
 // metrics and spans. It counts every decision by priority. It reports the probability of shedding,
-// the durations of calls with exemplars, the states of circuits, the results of requests for tokens,
-// and how long callers wait.
+// the durations of calls with exemplars, the states of circuits, the results of requests for
+// tokens, and how long callers wait.
 //
-// Make one [Telemetry] per process. Hand its Hooks to every throttle, BreakerHooks to every breaker,
-// BucketHooks to every limiter and BackoffHooks to every Responsive. The package imports the
-// OpenTelemetry API only. The application selects SDK and exporters. For Prometheus:
+// Make one [Telemetry] per process. Hand its Hooks to every throttle, BreakerHooks to every
+// breaker, BucketHooks to every limiter and BackoffHooks to every Responsive. The package imports
+// the OpenTelemetry API only. The application selects SDK and exporters. For Prometheus:
 //
 //	exporter, err := otelprometheus.New()
 //	if err != nil {
@@ -48,14 +48,15 @@
 //  2. throttles, breakers, limiters and backoffs,
 //  3. the providers.
 //
-// The series of a throttle end when it is closed. If it is closed earlier, what it counted since the
-// last collection is lost. Deferred calls run in reverse order. A program that defers Close where it
-// makes a throttle must call Shutdown, or ForceFlush of the MeterProvider, before it returns.
+// The series of a throttle end when it is closed. If it is closed earlier, what it counted since
+// the last collection is lost. Deferred calls run in reverse order. A program that defers Close
+// where it makes a throttle must call Shutdown, or ForceFlush of the MeterProvider, before it
+// returns.
 //
 // # Metrics of throttles
 //
-// All have the attribute throttle.name. All except throttle.priority.clamped have throttle.priority.
-// With [WithGroupDetail], those of a group's members have throttle.key.
+// All have the attribute throttle.name. All except throttle.priority.clamped have
+// throttle.priority. With [WithGroupDetail], those of a group's members have throttle.key.
 //
 //	metric                         instrument       unit       further attributes
 //	throttle.calls                 counter          {call}     throttle.decision, throttle.outcome, error.type, throttle.cause
@@ -75,16 +76,16 @@
 //	throttle.cause      own, above: the priority whose rejections caused it; for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
-// For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback. The
-// histogram has admitted calls only. The series of accepted and of shed calls, with both causes, start
-// at 0 for every priority, so that a rate includes the first call. Other series start with their first
-// call.
+// For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
+// The histogram has admitted calls only. The series of accepted and of shed calls, with both
+// causes, start at 0 for every priority, so that a rate includes the first call. Other series start
+// with their first call.
 //
 // # Metrics of breakers
 //
 // All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
-// failure, with two exceptions. Calls that are admitted in a dry run (shadow_shed) start with the first
-// one. The age starts when the store was first read.
+// failure, with two exceptions. Calls that ModeShadow admits (shadow_shed) start with the
+// first one. The age starts when the store was first read.
 //
 //	metric                         instrument       unit          further attributes
 //	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state
@@ -99,14 +100,15 @@
 //	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running
 //
 // Every process of a fleet sees all circuits: query max by (throttle_breaker_name,
-// throttle_breaker_state) of throttle.breaker.circuits. Query the sum of the other metrics, because one
-// process makes a transition and counts it. A breaker with a store in memory has a fleet of one in each
-// process.
+// throttle_breaker_state) of throttle.breaker.circuits. Query the sum of the other metrics, because
+// one process makes a transition and counts it. A breaker with a store in memory has a fleet of one
+// in each process.
 //
 // The gauge throttle.breaker.circuit exists only with [WithBreakerDetail]. It has a series with the
-// value 1 for each circuit that is not closed, up to the limit. Disabled circuits come first, then open
-// and half-open ones, in each group the latest change first. In a tenant or a key, bytes that are not
-// UTF-8 are replaced, and what is longer than 128 bytes is cut. A changed one ends with a hash.
+// value 1 for each circuit that is not closed, up to the limit. Disabled circuits come first, then
+// open and half-open ones, in each group the latest change first. In a tenant or a key, bytes that
+// are not UTF-8 are replaced, and what is longer than 128 bytes is cut. A changed one ends with a
+// hash.
 //
 // # Metrics of buckets
 //
@@ -121,8 +123,8 @@
 //
 //	throttle.bucket.result  granted, denied, failed_open, failed_closed: the last two if the store failed and the policy decided
 //
-// All series except the histogram start at 0. One store call may be for several requests, so that the
-// count of the histogram is the number of store calls. The number of requests is
+// All series except the histogram start at 0. One store call may be for several requests, so that
+// the count of the histogram is the number of store calls. The number of requests is
 // throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
 // throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
 // 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. 50 ms, the default of
@@ -133,8 +135,8 @@
 //
 // # Metrics of backoffs
 //
-// All have the attribute throttle.backoff.name, which is the name of the Responsive. All series except
-// the histogram start at 0.
+// All have the attribute throttle.backoff.name, which is the name of the Responsive. All series
+// except the histogram start at 0.
 //
 //	metric                           instrument       unit    further attributes
 //	throttle.backoff.delay           gauge            s
@@ -146,23 +148,23 @@
 //	throttle.backoff.direction  up, down: up also counts steps while the delay is at its maximum
 //	throttle.backoff.outcome    success, throttled, ignored: what the caller reported
 //
-// In the mode Pace, the delay is the time between two calls of all workers. In the mode Sleep, it is
-// the time that each worker sleeps. For several backoffs of one name in a process, the highest delay is
-// reported. Each process has a delay of its own: query max.
+// In the mode Pace, the delay is the time between two calls of all workers. In the mode Sleep, it
+// is the time that each worker sleeps. For several backoffs of one name in a process, the highest
+// delay is reported. Each process has a delay of its own: query max.
 //
-// The histogram has only calls that waited, including those whose caller gave up. In the mode Pace, a
-// wait is the time in the queue, which is longer than the delay. The bounds are 1 ms, 2.5, 10, 25, 100,
-// 250 and 500 ms, 1 s, 2.5, 5, 10, 30 and 60 s, 5 min and 15 min. The longest default delays of both
-// modes are bounds.
+// The histogram has only calls that waited, including those whose caller gave up. In the mode Pace,
+// a wait is the time in the queue, which is longer than the delay. The bounds are 1 ms, 2.5, 10,
+// 25, 100, 250 and 500 ms, 1 s, 2.5, 5, 10, 30 and 60 s, 5 min and 15 min. The longest default
+// delays of both modes are bounds.
 //
 // A permit without Done is not counted. After Close, calls in flight are counted only while another
 // caller still waits.
 //
 // # Series in Prometheus
 //
-// Prometheus shows these series, and attributes with underscores instead of dots. Leave the exporter's
-// defaults. With another translation strategy, WithoutUnits, WithoutCounterSuffixes or WithNamespace,
-// the names change and the dashboards are empty.
+// Prometheus shows these series, and attributes with underscores instead of dots. Leave the
+// exporter's defaults. With another translation strategy, WithoutUnits, WithoutCounterSuffixes or
+// WithNamespace, the names change and the dashboards are empty.
 //
 //	throttle_calls_total
 //	throttle_call_duration_seconds
@@ -189,34 +191,36 @@
 //	throttle_backoff_waiting
 //	throttle_backoff_sleep_duration_seconds
 //
-// The label otel_scope_version changes with releases of this package. Aggregate it away, as in
-// sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m])).
+// The label otel_scope_version changes with releases of this package. Aggregate it away:
+//
+//	sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m]))
 //
 // All throttles of one name, such as the members of a Group, are reported as one:
 //
 //   - Counters are summed up. They include those of closed throttles, so that they never decrease.
 //   - The probability is the highest one. Window and active calls are sums.
-//   - When the last throttle is closed, the series end. Only those of the histogram remain, because the
-//     SDK keeps them until the MeterProvider is shut down.
+//   - When the last throttle is closed, the series end. Only those of the histogram remain, because
+//     the SDK keeps them until the MeterProvider is shut down.
 //   - If the name returns, its counters resume. Calls that start after Close are not counted.
 //
-// The same holds for managers, limiters and backoffs of one name. Of the circuits by state, the age of
-// the snapshot, and the delay of backoffs, the highest value is reported.
+// The same holds for managers, limiters and backoffs of one name. Of the circuits by state, the age
+// of the snapshot, and the delay of backoffs, the highest value is reported.
 //
-// If a Config.Now panics, the collection leaves out all throttles of that name, because a sum without
-// one of them would decrease. otel.Handle gets the error. The rest of the collection is complete.
+// If a Config.Now panics, the collection leaves out all throttles of that name, because a sum
+// without one of them would decrease. otel.Handle gets the error. The rest of the collection is
+// complete.
 //
 // # Spans
 //
-// An admitted call has a span if its context has a recording span; with [WithRootSpans], always. It is
-// INTERNAL and named "throttle {name}". It starts with throttle.name, throttle.priority,
-// throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a member
-// of a Group, it has throttle.key. It ends with throttle.outcome and error.type. Its status is Error if
-// the caller gets an error. If a fallback succeeds, the status is unset. The exemplars of the histogram
-// lead to these spans.
+// An admitted call has a span if its context has a recording span; with [WithRootSpans], always. It
+// is INTERNAL and named "throttle {name}". It starts with throttle.name, throttle.priority,
+// throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a
+// member of a Group, it has throttle.key. It ends with throttle.outcome and error.type. Its status
+// is Error if the caller gets an error. If a fallback succeeds, the status is unset. The exemplars
+// of the histogram lead to these spans.
 //
-// A shed call has no span, because there would be too many of them during an overload. These events are
-// added to the caller's span, if it is recording:
+// A shed call has no span, because there would be too many of them during an overload. These events
+// are added to the caller's span, if it is recording:
 //
 //   - throttle.shed, if a throttle sheds a call: throttle.name, throttle.priority, throttle.cause,
 //     throttle.rejection_probability, and throttle.key for a member of a Group.
@@ -249,39 +253,40 @@
 //
 // # How many series
 //
-// The name of a throttle starts with 7 series per priority and one more: 29 with four priorities. More
-// series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
-// throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With the default
-// classification, calls have about 15 ways to end, and most backends use few of them. Keep the number
-// of names small. The SDK has a limit of 2000 sets of attributes per instrument, and sums up the others
-// as otel.metric.overflow.
+// The name of a throttle starts with 7 series per priority and one more: 29 with four priorities.
+// More series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
+// throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With the
+// default classification, calls have about 15 ways to end, and most backends use few of them. Keep
+// the number of names small. The SDK has a limit of 2000 sets of attributes per instrument, and
+// sums up the others as otel.metric.overflow.
 //
-// A Group has one name, and therefore the series of one throttle. [WithGroupDetail] multiplies them by
-// the number of keys, up to its limit and one more.
+// A Group has one name, and therefore the series of one throttle. [WithGroupDetail] multiplies them
+// by the number of keys, up to its limit and one more.
 //
-// A breaker has 27 series for any number of circuits, one more with FailClosed, and at most three more
-// in a dry run. [WithBreakerDetail] adds up to its limit in each process, and starts new ones when other
-// circuits open. With a limit of 20 and ten processes, that is 200 at a time, and in a day ten for each
-// circuit that was not closed for a while. Prometheus keeps them all.
+// A breaker has 27 series for any number of circuits, one more with FailClosed, and at most three
+// more in ModeShadow. [WithBreakerDetail] adds up to its limit in each process, and starts new ones
+// when other circuits open. With a limit of 20 and ten processes, that is 200 at a time, and in a
+// day ten for each circuit that was not closed for a while. Prometheus keeps them all.
 //
 // A limiter has 6 series for any number of keys. If its store is not in memory, it has one more of
-// throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which stores
-// have few. Each is 18 series in Prometheus.
+// throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which
+// stores have few. Each is 18 series in Prometheus.
 //
-// A Responsive has 7 series, and after the first wait one of throttle.backoff.sleep.duration, which is
-// 18 in Prometheus.
+// A Responsive has 7 series, and after the first wait one of throttle.backoff.sleep.duration, which
+// is 18 in Prometheus.
 //
 // # Views
 //
-// A View of the MeterProvider drops or renames metrics and attributes. These two have fewer series of
-// durations, and no fallbacks:
+// A View of the MeterProvider drops or renames metrics and attributes. These two have fewer series
+// of durations, and no fallbacks:
 //
 //	metric.NewView(metric.Instrument{Name: otelthrottle.MetricCallDuration}, metric.Stream{
 //		AttributeFilter: attribute.NewDenyKeysFilter(otelthrottle.KeyErrorType),
 //	})
 //	metric.NewView(metric.Instrument{Name: otelthrottle.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
 //
-// [WithoutDuration] is better than a View that drops the histogram, because calls do not record then.
+// [WithoutDuration] is better than a View that drops the histogram, because calls do not record
+// then.
 //
 //   - An attribute that a View drops from the histogram becomes a label of exemplars. OpenMetrics limits
 //     those to 128 runes, of which trace and span take half. There is space for error.type, but not for

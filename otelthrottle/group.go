@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// maxGroupDetail is the highest limit of WithGroupDetail. A throttle with four priorities starts with
-// 12 series of throttle.calls, and the SDK keeps 2000 series of an instrument.
+// maxGroupDetail is the highest limit of WithGroupDetail. A throttle with four priorities starts
+// with 12 series of throttle.calls, and the SDK keeps 2000 series of an instrument.
 const maxGroupDetail = 100
 
 // groupKeys selects the keys of groups that metrics have: the first max keys of each name.
@@ -49,8 +49,8 @@ func (g *groupKeys) metricKey(t *throttle.Throttle) string {
 	return k.key
 }
 
-// sourceName returns the name under which a throttle is registered. Throttles of one source name share
-// their series.
+// sourceName returns the name under which a throttle is registered. Throttles of one source name
+// share their series.
 func (g *groupKeys) sourceName(t *throttle.Throttle) string {
 	name := validName(t.Name())
 	if key := g.metricKey(t); key != "" {
@@ -59,8 +59,8 @@ func (g *groupKeys) sourceName(t *throttle.Throttle) string {
 	return name
 }
 
-// groupKeyAttribute returns the attribute throttle.key of a span or event, if the throttle is a member
-// of a group.
+// groupKeyAttribute returns the attribute throttle.key of a span or event, if the throttle is a
+// member of a group.
 func groupKeyAttribute(t *throttle.Throttle) (kv attribute.KeyValue, ok bool) {
 	if t.Key() == "" {
 		return kv, false

@@ -72,8 +72,8 @@ const (
 	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
 )
 
-// ownKeys returns all of these attributes. WithAttributes leaves them out: with an error.type of the
-// user, for example, successes would have one too.
+// ownKeys returns all of these attributes. WithAttributes leaves them out: with an error.type of
+// the user, for example, successes would have one too.
 func ownKeys() []attribute.Key {
 	return []attribute.Key{
 		KeyName, KeyGroupKey, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability,

@@ -113,8 +113,8 @@ func WithAttributes(attributes ...attribute.KeyValue) Option {
 	return option(func(c *config) { c.attributes = append(c.attributes, attributes...) })
 }
 
-// WithRootSpans starts a span for every admitted call. By default, only a call under a recording span
-// has one.
+// WithRootSpans starts a span for every admitted call. By default, only a call under a recording
+// span has one.
 func WithRootSpans() Option {
 	return option(func(c *config) { c.rootSpans = true })
 }
@@ -124,14 +124,14 @@ func WithoutSpans() Option {
 	return option(func(c *config) { c.withoutSpans = true })
 }
 
-// WithoutDuration leaves out the histograms: durations of calls, of store calls and of waits. They are
-// the only metrics that cost time on a call.
+// WithoutDuration leaves out the histograms: durations of calls, of store calls and of waits. They
+// are the only metrics that cost time on a call.
 func WithoutDuration() Option {
 	return option(func(c *config) { c.withoutDuration = true })
 }
 
-// WithSpanNameFormatter sets the names of spans. The default is "throttle {name}". Keep the number of
-// different names small. Nil changes nothing.
+// WithSpanNameFormatter sets the names of spans. The default is "throttle {name}". Keep the number
+// of different names small. Nil changes nothing.
 func WithSpanNameFormatter(format func(name string, p throttle.Priority) string) Option {
 	return option(func(c *config) {
 		if format != nil {
@@ -141,8 +141,8 @@ func WithSpanNameFormatter(format func(name string, p throttle.Priority) string)
 }
 
 // WithFilter starts spans, and adds events for shed calls, only if keep returns true. Metrics count
-// all calls. The filter does not apply to the events of breakers, buckets and backoffs, which have no
-// priority. Nil changes nothing.
+// all calls. The filter does not apply to the events of breakers, buckets and backoffs, which have
+// no priority. Nil changes nothing.
 func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority) bool) Option {
 	return option(func(c *config) {
 		if keep != nil {
@@ -155,18 +155,18 @@ func WithFilter(keep func(ctx context.Context, name string, p throttle.Priority)
 // gauge throttle.breaker.circuit. It also adds tenant and key to the events throttle.breaker.shed.
 //
 // It is off by default. Keys may be data of your users, which then go wherever your telemetry goes,
-// and each circuit that opens is a new series. The package comment has the number of series. Limit is
-// at most 1000; 0 is no detail.
+// and each circuit that opens is a new series. The package comment has the number of series. Limit
+// is at most 1000; 0 is no detail.
 func WithBreakerDetail(limit int) Option {
 	return option(func(c *config) { c.breakerDetail = limit })
 }
 
 // WithGroupDetail adds the attribute throttle.key to the metrics of throttles that are members of a
-// [throttle.Group]. The first limit keys of each name have series of their own, as long as the process
-// runs. All other members of the name are summed up with the key _OTHER.
+// [throttle.Group]. The first limit keys of each name have series of their own, as long as the
+// process runs. All other members of the name are summed up with the key _OTHER.
 //
-// It is off by default, because it multiplies the series of a throttle by the number of keys. Spans and
-// events have the key without it. Limit is at most 100; 0 is no detail.
+// It is off by default, because it multiplies the series of a throttle by the number of keys. Spans
+// and events have the key without it. Limit is at most 100; 0 is no detail.
 func WithGroupDetail(limit int) Option {
 	return option(func(c *config) { c.groupDetail = limit })
 }

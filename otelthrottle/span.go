@@ -12,9 +12,9 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ownSpan is the context of a call for which this package started a span. Its key is the binding. The
-// current span of the context is no substitute: if none was started, it is the caller's. A key that
-// bindings share would let one Telemetry end the span of another.
+// ownSpan is the context of a call for which this package started a span. Its key is the binding.
+// The current span of the context is no substitute: if none was started, it is the caller's. A key
+// that bindings share would let one Telemetry end the span of another.
 type ownSpan struct {
 	context.Context // in which span is the current one
 	binding         *binding
@@ -63,8 +63,8 @@ func (b *binding) withoutOwnSpan(ctx context.Context) context.Context {
 	return ctx
 }
 
-// finished ends the span of the call. It records the duration in the context of that span, so that the
-// exemplar leads to it.
+// finished ends the span of the call. It records the duration in the context of that span, so that
+// the exemplar leads to it.
 func (b *binding) finished(ctx context.Context, e throttle.FinishEvent) {
 	a := b.attributesOf(e.Throttle)
 	own, _ := ctx.Value(b).(*ownSpan)
@@ -79,8 +79,8 @@ func (b *binding) finished(ctx context.Context, e throttle.FinishEvent) {
 	}
 }
 
-// end ends the span. Its status is Error only if the caller gets an error. If a fallback succeeds, the
-// status stays unset.
+// end ends the span. Its status is Error only if the caller gets an error. If a fallback succeeds,
+// the status stays unset.
 func (o *ownSpan) end(a *throttleAttributes, e throttle.FinishEvent) {
 	if o.span.IsRecording() {
 		if a != nil {

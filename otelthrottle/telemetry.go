@@ -14,9 +14,9 @@ import (
 )
 
 // Telemetry reports what throttles, breakers, buckets and backoffs do as OpenTelemetry metrics and
-// spans. Make one per process with [New] or [Install]. Hand its Hooks to every throttle, BreakerHooks
-// to every breaker, BucketHooks to every limiter and BackoffHooks to every Responsive. All methods are
-// safe for concurrent use. The hooks of a nil or zero Telemetry are empty.
+// spans. Make one per process with [New] or [Install]. Hand its Hooks to every throttle,
+// BreakerHooks to every breaker, BucketHooks to every limiter and BackoffHooks to every Responsive.
+// All methods are safe for concurrent use. The hooks of a nil or zero Telemetry are empty.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
@@ -70,13 +70,13 @@ func join[M comparable, S, R, A any](tel *Telemetry, r *byname.Registry[M, S, R,
 	}
 }
 
-// Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it ends
-// the telemetry, also if the flush failed: the next collection has no series, and all hooks do
-// nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the flush.
-// Calls after the first do nothing and return nil.
+// Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it
+// ends the telemetry, also if the flush failed: the next collection has no series, and all hooks do
+// nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the
+// flush. Calls after the first do nothing and return nil.
 //
-// Close throttles, breakers, limiters and backoffs after Shutdown, because closed ones have no series.
-// Shut down the providers last. Shutdown leaves them to the caller.
+// Close throttles, breakers, limiters and backoffs after Shutdown, because closed ones have no
+// series. Shut down the providers last. Shutdown leaves them to the caller.
 func (tel *Telemetry) Shutdown(ctx context.Context) error {
 	if !tel.valid() || tel.shuttingDown.Swap(true) {
 		return nil
@@ -89,8 +89,8 @@ func (tel *Telemetry) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// flush makes the MeterProvider send what was counted since it last did. A provider with pull readers
-// only, such as the Prometheus exporter, sends nothing.
+// flush makes the MeterProvider send what was counted since it last did. A provider with pull
+// readers only, such as the Prometheus exporter, sends nothing.
 func (tel *Telemetry) flush(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()

@@ -32,8 +32,8 @@ func (tel *Telemetry) Hooks() throttle.Hooks {
 	return h
 }
 
-// binding is one set of hooks. It caches the attributes of the first throttle, which is often the only
-// one.
+// binding is one set of hooks. It caches the attributes of the first throttle, which is often the
+// only one.
 type binding struct {
 	telemetry *Telemetry
 	duration  metric.Float64Histogram // nil without durations
@@ -54,8 +54,9 @@ func (b *binding) created(t *throttle.Throttle) {
 	}
 }
 
-// attributesOf returns the attributes of a throttle, or nil if the hooks were never called with it as
-// Created. A call may end long after its throttle was closed: the attributes are then found by name.
+// attributesOf returns the attributes of a throttle, or nil if the hooks were never called with it
+// as Created. A call may end long after its throttle was closed: the attributes are then found by
+// name.
 func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
 	if c := b.first.Load(); c != nil && c.throttle == t {
 		return c.attributes
@@ -69,8 +70,8 @@ func (b *binding) attributesOf(t *throttle.Throttle) *throttleAttributes {
 // throttleRegistry holds the throttles by name.
 type throttleRegistry = byname.Registry[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]
 
-// newThrottleRegistry returns a registry whose series have the common attributes too, and the keys of
-// up to groupDetail members of each group.
+// newThrottleRegistry returns a registry whose series have the common attributes too, and the keys
+// of up to groupDetail members of each group.
 func newThrottleRegistry(common []attribute.KeyValue, groupDetail int) *throttleRegistry {
 	keys := newGroupKeys(groupDetail)
 	return byname.New(byname.Kind[*throttle.Throttle, throttle.Stats, throttleSum, *throttleAttributes]{

@@ -37,8 +37,8 @@ type seriesKey struct {
 	cause    throttle.Cause
 }
 
-// seriesKind selects which fields of a seriesKey become attributes. Each kind has those of the kinds
-// before it.
+// seriesKind selects which fields of a seriesKey become attributes. Each kind has those of the
+// kinds before it.
 type seriesKind uint8
 
 const (
@@ -53,8 +53,8 @@ func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throt
 	return &throttleAttributes{name: name, key: key, common: common, observe: map[seriesKey][]metric.ObserveOption{}}
 }
 
-// validName replaces what is not UTF-8 in a name. Some exporters refuse a whole collection because of
-// one invalid string.
+// validName replaces what is not UTF-8 in a name. Some exporters refuse a whole collection because
+// of one invalid string.
 func validName(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // errorType returns the error.type of a fault, empty for none.

@@ -21,8 +21,8 @@ type throttleInstruments struct {
 	duration metric.Float64Histogram // nil without durations
 }
 
-// durationBounds returns the bounds of the semantic conventions for durations of calls, with two more
-// below 5 ms.
+// durationBounds returns the bounds of the semantic conventions for durations of calls, with two
+// more below 5 ms.
 func durationBounds() []float64 {
 	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10}
 }
@@ -85,8 +85,8 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 	r.to.ObserveInt64(r.instruments.active, s.active, options...)
 }
 
-// reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls start
-// at 0, so that rates include the first call.
+// reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls
+// start at 0, so that rates include the first call.
 func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum) {
 	k := seriesKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
@@ -104,7 +104,8 @@ func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum) {
 	}
 }
 
-// observeTotals reports each count that is not 0 as a series like k, with its own outcome and fault.
+// observeTotals reports each count that is not 0 as a series like k, with its own outcome and
+// fault.
 func (r *throttleReport) observeTotals(instrument metric.Int64Observable, totals throttle.Totals, k seriesKey) {
 	for total := range totals.All() {
 		k.outcome, k.fault = total.Outcome, total.Fault

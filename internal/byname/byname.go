@@ -27,13 +27,13 @@ type Kind[M comparable, S, R, D any] struct {
 	Add func(sum R, s *S, open bool) R
 	// Clone returns a copy of a sum that Add can change.
 	Clone func(R) R
-	// Forget drops a name when its last open member leaves. If false, the counters are kept, and the
-	// sum resumes from them if the name returns.
+	// Forget drops a name when its last open member leaves. If false, the counters are kept, and
+	// the sum resumes from them if the name returns.
 	Forget bool
 }
 
-// Registry holds the members that are open, by name, and the counters of closed ones. The caller sets
-// Kind before the first use. All methods are safe for concurrent use.
+// Registry holds the members that are open, by name, and the counters of closed ones. The caller
+// sets Kind before the first use. All methods are safe for concurrent use.
 type Registry[M comparable, S, R, D any] struct {
 	Kind Kind[M, S, R, D]
 
@@ -90,7 +90,8 @@ func (r *Registry[M, S, R, D]) Join(m M) {
 	r.open.Store(m, s)
 }
 
-// Leave removes a closed member from its source. It ignores a member that has not joined or has left.
+// Leave removes a closed member from its source. It ignores a member that has not joined or has
+// left.
 func (r *Registry[M, S, R, D]) Leave(m M) {
 	r.mu.Lock()
 	s, joined := r.lookup(m)
@@ -131,7 +132,8 @@ func (r *Registry[M, S, R, D]) lookup(m M) (*Source[M, S, R, D], bool) {
 	return s.(*Source[M, S, R, D]), true
 }
 
-// Len returns how many members a source holds: open ones, and closed ones whose calls have not ended.
+// Len returns how many members a source holds: open ones, and closed ones whose calls have not
+// ended.
 func (s *Source[M, S, R, D]) Len() (open, draining int) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
@@ -210,9 +212,9 @@ func (s *Source[M, S, R, D]) snapshot(m M) (snapshot S, err error) {
 	return s.registry.Kind.Read(m), nil
 }
 
-// retire adds the counters of closed members to the retired ones, if their calls have ended. It does
-// nothing while a Read is in progress: a closed member that is still used may count a call after the
-// snapshot taken here. If a Read saw that call, the next Read would return less.
+// retire adds the counters of closed members to the retired ones, if their calls have ended. It
+// does nothing while a Read is in progress: a closed member that is still used may count a call
+// after the snapshot taken here. If a Read saw that call, the next Read would return less.
 func (s *Source[M, S, R, D]) retire() {
 	r := s.registry
 	r.mu.Lock()

@@ -8,27 +8,33 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Accept returns a copy of ctx with the priority that trust grants to what the baggage of ctx says. It replaces a priority
-// that ctx has already. Baggage without the member gets the Default of trust, up to its Ceiling.
+// Accept returns a copy of ctx with the priority that trust grants to the baggage of ctx. It
+// replaces a priority that ctx already has. Baggage without the member gets the Default of trust,
+// or its Ceiling if that is lower.
 //
-// The baggage of the returned context says no more than was accepted. A trusted peer's word stays as it is, with its
-// properties; one above the Ceiling is replaced by what it was lowered to. Any other word is taken out: that of an
-// untrusted peer, even if it is the Default, and one that is no priority. Other members are left as they are. Trust.Peer
-// is asked at most once, and only about a word that is a priority.
+// The baggage of the returned context has the accepted priority only:
 //
-// Accept cannot see that a header had the member twice, since propagators keep the last one. [Middleware] does.
+//   - If the sender is trusted, the member stays as it is, with its properties.
+//   - If it is above the Ceiling, its value becomes the Ceiling.
+//   - Any other member is removed: that of an untrusted sender, even if it names the Default, and one
+//     that is not a valid priority.
+//
+// Other members stay as they are. Trust.Peer is called at most once, and only for a valid priority.
+//
+// Propagators keep only the last of two equal members, so Accept cannot detect that a header had
+// the member twice. [Middleware] does.
 func Accept(ctx context.Context, trust throttle.Trust) context.Context {
-	believed, peer := false, trust.Peer
+	trusted, peer := false, trust.Peer
 	trust.Peer = func(ctx context.Context) bool {
-		believed = peer != nil && peer(ctx)
-		return believed
+		trusted = peer != nil && peer(ctx)
+		return trusted
 	}
 	p := trust.Accept(ctx, baggage.FromContext(ctx).Member(BaggageKey).Value())
 
-	onward := ""
-	if believed {
-		onward = wordFor(p)
+	value := ""
+	if trusted {
+		value = valueFor(p)
 	}
-	ctx, _ = say(ctx, onward)
+	ctx, _ = setMember(ctx, value)
 	return throttle.WithPriority(ctx, p)
 }

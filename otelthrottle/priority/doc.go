@@ -1,49 +1,60 @@
-// Package priority carries the priority of a call from process to process, in the W3C baggage member throttle.priority.
+// Package priority carries the priority of a call from process to process, in the W3C baggage
+// member throttle.priority.
 //
-// The process that meets the user knows best how much a request matters, while the backend that runs out of capacity is
-// two calls away. So the word travels along, next to the trace:
+// Only the process that serves the user can decide how important a request is. The backend that
+// runs out of capacity may be two calls away. So the priority travels with the call, next to the
+// trace:
 //
 //	browser               frontend                           backend
-//	GET /checkout  --->   believes nobody;          --->     believes the frontends,
+//	GET /checkout  --->   trusts no sender;         --->     trusts the frontends,
 //	                      a checkout is high                 up to important: important
 //
 // # Receiving
 //
-// [Middleware] decides what the priority of a request is, by a [throttle.Trust], and puts it into the request's context,
-// where every throttle finds it. [Accept] does the same for other transports, once the baggage is in the context.
+// [Middleware] sets the priority of a request by a [throttle.Trust], and puts it into the request's
+// context. Every throttle reads it from there. [Accept] does the same for other transports, after
+// the baggage was extracted into the context.
 //
-//	// Open to the world: whatever a request says about itself, it is medium until a handler knows better.
-//	public := priority.Middleware(throttle.Trust{})
+//	// Open to the world: every request is medium, until a handler sets another priority.
+//	public := priority.Middleware(throttle.Trust{Default: throttle.Medium})
 //
-//	// Behind the frontends: what they say counts, up to important.
+//	// Behind the frontends: they name the priority, up to important.
 //	private := priority.Middleware(throttle.Trust{Peer: frontend, Ceiling: throttle.Important, Default: throttle.Low})
 //
-// Strangers are not believed, because whoever may name his own priority names the highest, and anyone can write a
-// baggage header. Trust.Peer has to judge by what the sender cannot make up, and it sees nothing but the context. Put there
-// what it needs: with the BaseContext of an [http.Server] the listener that the request came in by, or with a middleware
-// in front what its TLS connection proved.
+// Do not trust unknown senders: every client can write a baggage header that names the highest
+// priority. Trust.Peer must decide by a property that the sender cannot forge, and it gets only the
+// context. Put the property there: the listener of the request with the BaseContext of an
+// [http.Server], or the identity of a TLS client with a middleware in front.
 //
-// What was not accepted does not travel on. The member is taken out of the context's baggage, and out of the request's
-// header, where a reverse proxy or a second extraction would find it. If a trusted peer asked for more than the ceiling,
-// the member says from then on what it got. Members whose key is ours in disguise, such as throttle%2Epriority, go
-// as well: for Go they are someone else's, but the propagators for Python and JavaScript decode them, and a backend behind
-// those would believe what comes out. All other members stay as they are.
+// A priority that was not accepted is not forwarded. The member is removed from the context's
+// baggage. It is also removed from the request's header, where a reverse proxy or a second
+// extraction would find it. If a trusted sender asked for more than the Ceiling, the member has the
+// Ceiling from then on.
 //
-// A request whose header names the priority twice, or is beyond the limits of baggage (64 members, 8192 bytes), has the
-// Default priority, since receivers do not agree on what it says. Nothing in a header is ever an error to the client.
+// Members with an encoded key, such as throttle%2Epriority, are removed too. In Go they are
+// different keys, but the propagators for Python and JavaScript decode them. All other members stay
+// as they are.
+//
+// Receivers do not agree on a header that names the priority twice, or that exceeds the limits of
+// baggage (64 members, 8192 bytes). Such a request gets the Default priority. No header is ever an
+// error to the client.
 //
 // # Sending
 //
-// [Inject] puts the context's priority into its baggage, from where a propagator takes it into an outbound call.
-// [NewTransport] sends it with HTTP requests to the hosts that you allow, and keeps it from all others. Both are explicit,
-// because propagators are not: they send all baggage to whomever a request goes to, third parties included.
+// [Inject] puts the context's priority into its baggage. A propagator sends it with an outbound
+// call. [NewTransport] sends it with HTTP requests to the hosts that you allow, and removes it from
+// all others. Both are explicit, because propagators are not: they send all baggage to every host,
+// those of third parties included.
 //
-// # Beside otelhttp
+// # With otelhttp
 //
-// Put Middleware inside the handler of otelhttp. It then uses the baggage that otelhttp has extracted, and costs three
-// allocations. Alone, or if otelhttp has no baggage propagator, it extracts the baggage itself, for another dozen with
-// each request that has some. Note that otelhttp relays a client's baggage to the next hop, from public endpoints
-// too: a Middleware belongs wherever strangers' requests come in, even if nothing there looks at the priority.
+// Put Middleware inside the handler of otelhttp. It then uses the baggage that otelhttp has
+// extracted, and costs three allocations. Alone, or if otelhttp has no baggage propagator, it
+// extracts the baggage itself, which costs about twelve more for each request with baggage.
 //
-// NewTransport works on either side of the transport of otelhttp. Around it or as its base, it has the last word.
+// Note that otelhttp forwards the baggage of clients to the next hop, also from public endpoints.
+// Use Middleware wherever requests of untrusted clients arrive, even if no throttle there reads the
+// priority.
+//
+// NewTransport works on either side of the transport of otelhttp: around it, or as its base.
 package priority

@@ -18,8 +18,8 @@ import (
 // frontends is the key of the mark on requests that came in where only frontends can call.
 type frontends struct{}
 
-// A browser calls a frontend, which calls a backend. The frontend believes nobody and decides for itself, the backend
-// believes the frontends, up to important.
+// A browser calls a frontend, which calls a backend. The frontend trusts no sender and decides for itself, the backend
+// trusts the frontends, up to important.
 func Example() {
 	backend := httptest.NewUnstartedServer(priority.Middleware(throttle.Trust{
 		Peer:    func(ctx context.Context) bool { return ctx.Value(frontends{}) != nil },
@@ -35,7 +35,7 @@ func Example() {
 	defer backend.Close()
 
 	client := &http.Client{Transport: priority.NewTransport(nil, func(r *http.Request) bool {
-		return "http://"+r.URL.Host == backend.URL // nobody else learns how much our calls matter
+		return "http://"+r.URL.Host == backend.URL // no other host learns the priority of our calls
 	})}
 	public := priority.Middleware(throttle.Trust{})
 	frontend := httptest.NewServer(public(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func Example() {
 	// backend: important
 }
 
-// fetch returns what a server says.
+// fetch returns the body of a response.
 func fetch(ctx context.Context, client *http.Client, address, baggage string) string {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -77,10 +77,10 @@ func fetch(ctx context.Context, client *http.Client, address, baggage string) st
 	return text.String()
 }
 
-// Transports other than HTTP have their baggage extracted by a propagator, and call Accept and Inject themselves.
+// For transports other than HTTP, a propagator extracts the baggage, and the code calls Accept and Inject.
 func ExampleAccept() {
 	trust := throttle.Trust{
-		Peer:    func(context.Context) bool { return true }, // a client certificate of ours, say
+		Peer:    func(context.Context) bool { return true }, // for example, a client certificate of ours
 		Ceiling: throttle.Important,
 		Default: throttle.Low,
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// headerName is the name of the header that carries baggage.
+// headerName is the name of the header with the baggage.
 const headerName = "Baggage"
 
-// A header is the lines of a baggage header as they stand. It is edited as text, so that other people's members stay as
-// they are and where they are, even those that our propagator would not understand.
+// header is the lines of a baggage header. It is edited as text. Other members then stay unchanged,
+// in their places, even those that our propagator cannot parse.
 type header []string
 
 // members yields the key and the text of each member, in order.
@@ -34,9 +34,9 @@ func split(member string) (key, value string) {
 	return strings.TrimSpace(key), strings.TrimSpace(value)
 }
 
-// garbled reports whether receivers may disagree on what the header says: it names the priority more than once, or is
-// beyond the limits.
-func (h header) garbled() bool {
+// ambiguous reports whether receivers may read different priorities from the header: it names the
+// priority more than once, or exceeds the limits.
+func (h header) ambiguous() bool {
 	size, members := len(h)-1, 0
 	for _, line := range h {
 		size += len(line)
@@ -47,29 +47,30 @@ func (h header) garbled() bool {
 	for range h.members() {
 		members++
 	}
-	_, times := h.word()
-	return members > maxMembers || times > 1
+	_, count := h.priority()
+	return members > maxMembers || count > 1
 }
 
-// word returns what the header says about the priority, and how many times. A key in disguise says nothing, but counts.
-func (h header) word() (word string, times int) {
+// priority returns the value of the last priority member, and the number of them. A member with an
+// encoded key counts, but its value is empty.
+func (h header) priority() (value string, count int) {
 	for key, member := range h.members() {
 		if !isPriority(key) {
 			continue
 		}
-		times++
-		if word = ""; key == BaggageKey {
-			_, word = split(member)
+		count++
+		if value = ""; key == BaggageKey {
+			_, value = split(member)
 		}
 	}
-	return word, times
+	return value, count
 }
 
-// say returns the header as one line that says word about the priority, or nothing if word is empty or does not fit, and
-// whether that took a change. Without one there is no line.
-func (h header) say(word string) (line string, changed bool) {
-	said, times := h.word()
-	if times == 0 && word == "" || times == 1 && word != "" && said == word {
+// with returns the header as one line that has value as its only priority. If value is empty, or
+// does not fit, the line has no priority. If changed is false, the header is already so.
+func (h header) with(value string) (line string, changed bool) {
+	current, count := h.priority()
+	if count == 0 && value == "" || count == 1 && value != "" && current == value {
 		return "", false
 	}
 	var others []string
@@ -79,20 +80,20 @@ func (h header) say(word string) (line string, changed bool) {
 		}
 	}
 	line = strings.Join(others, ",")
-	if word == "" {
+	if value == "" {
 		return line, true
 	}
-	with := strings.Join(append(others, BaggageKey+"="+word), ",")
+	with := strings.Join(append(others, BaggageKey+"="+value), ",")
 	if len(others) < maxMembers && len(with) <= maxBytes {
 		return with, true
 	}
-	return line, times > 0
+	return line, count > 0
 }
 
-// tell returns r with a baggage header that says word about the priority: r itself if it does so already, else a copy with a
-// header of its own.
-func tell(r *http.Request, word string) *http.Request {
-	line, changed := header(r.Header.Values(headerName)).say(word)
+// setHeader returns r with a baggage header whose only priority is value. It returns r itself if
+// its header is already so, else a copy with a header of its own.
+func setHeader(r *http.Request, value string) *http.Request {
+	line, changed := header(r.Header.Values(headerName)).with(value)
 	if !changed {
 		return r
 	}

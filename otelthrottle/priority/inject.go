@@ -6,22 +6,23 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Inject returns a copy of ctx whose baggage says the priority of ctx, for an outbound call; a propagator takes it from
-// there. Call it for the single call to a service of your own: baggage goes to every host that is called with its context.
+// Inject returns a copy of ctx whose baggage has the priority of ctx. A propagator sends it with an
+// outbound call. Call it for each single call to a service of your own: baggage is sent to every
+// host that is called with its context.
 //
-// If ctx carries no priority, its baggage loses the member: nobody accepted what it says, so it does not travel on. If the
-// baggage is full, at 64 members or 8192 bytes, the priority stays behind too, because receivers would drop someone else's
-// members for it. Other members are left as they are.
+// If ctx has no priority, the member is removed from its baggage, because its value was not
+// accepted. If the baggage is full, at 64 members or 8192 bytes, the priority is left out:
+// receivers would drop other members for it. Other members stay as they are.
 func Inject(ctx context.Context) context.Context {
-	ctx, _ = say(ctx, wordOf(ctx))
+	ctx, _ = setMember(ctx, valueOf(ctx))
 	return ctx
 }
 
-// wordOf returns the word for the priority that ctx carries, or nothing if it carries none.
-func wordOf(ctx context.Context) string {
+// valueOf returns the baggage value of the priority of ctx, or "" if it has none.
+func valueOf(ctx context.Context) string {
 	p := throttle.PriorityFromContext(ctx, throttle.High)
 	if p != throttle.PriorityFromContext(ctx, throttle.Low) {
-		return "" // each default came back
+		return "" // the result depends on the default: ctx has no priority
 	}
-	return wordFor(p)
+	return valueFor(p)
 }

@@ -10,50 +10,52 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// BaggageKey is the key of the baggage member that carries the priority. The value is the priority's word, never a number.
+// BaggageKey is the key of the baggage member with the priority. Its value is the word of the
+// priority, such as "high", and never a number.
 const BaggageKey = "throttle.priority"
 
-// The limits of W3C baggage. Beyond them a receiver drops members, or all of it.
+// The limits of W3C baggage. Beyond them a receiver drops members, or all of them.
 const (
 	maxMembers = 64
 	maxBytes   = 8192
 )
 
-// wordFor returns the word that stands for p on the wire. A priority that has none is a mistake and becomes the lowest, as
-// it does in a throttle: who gets his priority wrong is never promoted.
-func wordFor(p throttle.Priority) string {
+// valueFor returns the baggage value of p. A priority out of range becomes the lowest one, as it
+// does in a throttle: a mistake never promotes a call.
+func valueFor(p throttle.Priority) string {
 	p, _ = throttle.ClampPriority(p, throttle.MaxPriorities)
 	return p.String()
 }
 
-// isPriority reports whether a receiver might take key for BaggageKey. Keys are not encoded, says the specification, but the
-// propagators for Python and JavaScript decode them; and what is trimmed off a key differs between languages.
+// isPriority reports whether a receiver may read key as BaggageKey. By the specification, keys are
+// not encoded. But the propagators for Python and JavaScript decode them, and languages differ in
+// the characters that they trim.
 func isPriority(key string) bool {
 	if strings.ContainsAny(key, "%+") {
-		key, _ = url.QueryUnescape(key) // empty, hence not ours, if it cannot be decoded
+		key, _ = url.QueryUnescape(key) // empty on failure, which is not BaggageKey
 	}
-	return strings.TrimFunc(key, isHidden) == BaggageKey
+	return strings.TrimFunc(key, isInvisible) == BaggageKey
 }
 
-// isHidden reports whether r is anything but a visible ASCII character.
-func isHidden(r rune) bool { return r <= ' ' || r > '~' }
+// isInvisible reports whether r is not a visible ASCII character.
+func isInvisible(r rune) bool { return r <= ' ' || r > '~' }
 
-// say returns ctx with baggage that says word about the priority, or nothing if word is empty, and whether that took a
-// change. A member that says so already keeps its properties.
-func say(ctx context.Context, word string) (said context.Context, changed bool) {
-	bag, right := baggage.FromContext(ctx), false
+// setMember returns ctx with baggage whose only priority is value, or with none if value is empty,
+// and whether that was a change. A member that has the value already keeps its properties.
+func setMember(ctx context.Context, value string) (result context.Context, changed bool) {
+	bag, present := baggage.FromContext(ctx), false
 	for _, m := range bag.Members() {
 		switch {
 		case !isPriority(m.Key()):
-		case m.Key() == BaggageKey && m.Value() == word && word != "":
-			right = true
+		case m.Key() == BaggageKey && m.Value() == value && value != "":
+			present = true
 		default:
 			bag, changed = bag.DeleteMember(m.Key()), true
 		}
 	}
-	if word != "" && !right {
-		bag, right = add(bag, word)
-		changed = changed || right
+	if value != "" && !present {
+		bag, present = addMember(bag, value)
+		changed = changed || present
 	}
 	if !changed {
 		return ctx, false
@@ -61,9 +63,9 @@ func say(ctx context.Context, word string) (said context.Context, changed bool) 
 	return baggage.ContextWithBaggage(ctx, bag), true
 }
 
-// add returns bag with the priority's member, if there is room, and whether there was.
-func add(bag baggage.Baggage, word string) (baggage.Baggage, bool) {
-	member, err := baggage.NewMemberRaw(BaggageKey, word)
+// addMember returns bag with the priority member, and whether it fits. If not, bag is unchanged.
+func addMember(bag baggage.Baggage, value string) (baggage.Baggage, bool) {
+	member, err := baggage.NewMemberRaw(BaggageKey, value)
 	if err != nil {
 		return bag, false
 	}

@@ -8,14 +8,16 @@ type transport struct {
 	allow func(*http.Request) bool
 }
 
-// NewTransport returns a transport that sends the priority of a request's context with the request, in the baggage header,
-// if allow says so. Otherwise it sends none, and takes out one that is in the header or in the context's baggage. A nil
-// allow allows no request: that you call a host does not make it yours. Allow is asked about each request, redirected ones
-// included; it must be safe for concurrent use, and leave the request as it is.
+// NewTransport returns a transport that sends the priority of a request's context in the baggage
+// header, if allow returns true. Otherwise it sends none, and removes one that is in the header or
+// in the context's baggage. A nil allow allows no request.
 //
-// Other members of the header are kept. What the header says about the priority is replaced by what the context says, or
-// taken out if that says nothing, as by [Inject]. The rest of the context's baggage is left to propagators. The
-// caller's request is never changed. A nil base is [http.DefaultTransport].
+// Allow is called for each request, redirected ones included. It must be safe for concurrent use,
+// and must not change the request.
+//
+// Other members of the header are kept. The priority of the header is replaced by that of the
+// context, or removed if the context has none, as by [Inject]. Propagators send the rest of the
+// context's baggage. The caller's request is never changed. A nil base is [http.DefaultTransport].
 func NewTransport(base http.RoundTripper, allow func(*http.Request) bool) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -23,20 +25,21 @@ func NewTransport(base http.RoundTripper, allow func(*http.Request) bool) http.R
 	return &transport{base: base, allow: allow}
 }
 
-// RoundTrip sends a copy of r that says the priority, or r itself if there is nothing to change.
+// RoundTrip sends a copy of r with the priority, or r itself if there is nothing to change.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	word := ""
+	value := ""
 	if t.allow != nil && t.allow(r) {
-		word = wordOf(r.Context())
+		value = valueOf(r.Context())
 	}
-	// In the context as well: a propagator that comes after us takes the header from there.
-	if ctx, changed := say(r.Context(), word); changed {
+	// Also in the context: a later propagator writes the header from it.
+	if ctx, changed := setMember(r.Context(), value); changed {
 		r = r.WithContext(ctx)
 	}
-	return t.base.RoundTrip(tell(r, word))
+	return t.base.RoundTrip(setHeader(r, value))
 }
 
-// CloseIdleConnections closes the idle connections of the base, as [http.Client.CloseIdleConnections] asks.
+// CloseIdleConnections closes the idle connections of the base, if it has such a method.
+// [http.Client.CloseIdleConnections] calls it.
 func (t *transport) CloseIdleConnections() {
 	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()

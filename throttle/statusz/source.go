@@ -6,11 +6,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Source is something other than a throttle that the page shows: a circuit breaker, a token bucket, a backoff.
+// Source is something other than a throttle that the page shows, such as a circuit breaker, a token
+// bucket or a backoff. Package sources has those of Spillway.
 type Source interface {
-	// Status tells how the source is now. The page asks about once per second while somebody looks, with no lock held and not again
-	// before it has an answer. A Status that panics or does not return is shown as such, and the rest of the page goes on; but
-	// one that never returns keeps its goroutine for good.
+	// Status returns the present status. The page calls it about once per second while it is open,
+	// with no lock held, and never while an earlier call runs. If Status panics or does not return,
+	// the page shows that, and everything else as usual. A call that never returns keeps its
+	// goroutine forever.
 	Status() Status
 }
 
@@ -20,25 +22,26 @@ type SourceFunc func() Status
 // Status calls f.
 func (f SourceFunc) Status() Status { return f() }
 
-// Status is how a [Source] is at one instant. Of figures the page shows the first 24, of transitions the last 10.
+// Status is a [Source] at one time. The page shows the first 24 figures and the last 10
+// transitions.
 type Status struct {
-	// Kind is what the source is, in a word: "breaker", "bucket", "backoff".
+	// Kind is what the source is, in one word: "breaker", "bucket", "backoff".
 	Kind string
-	// Name is which one it is.
+	// Name identifies the source among those of its kind.
 	Name string
-	// State is how it is, in a word: "closed", "open", "half-open", "waiting".
+	// State is the present state, in one word: "closed", "open", "half-open", "waiting".
 	State string
-	// Level says whether that is good. It colours the state, which says the same in words.
+	// Level is how good the state is. It selects the colour of the state.
 	Level Level
-	// Figures are what is worth a number, the most important first.
+	// Figures are numbers, the most important first.
 	Figures []Figure
-	// Transitions are the last changes of state, the newest last.
+	// Transitions are the last changes of the state, the newest last.
 	Transitions []Transition
 
 	_ struct{} // keyed literals only: fields will be added
 }
 
-// Figure is a number with a name. One that is not finite is shown as missing.
+// Figure is a number with a name. The page shows NaN and infinities as missing.
 type Figure struct {
 	Name  string  // "tokens left"
 	Value float64 // 12.5
@@ -52,27 +55,28 @@ type Transition struct {
 	To   string
 }
 
-// Level says whether a state is good. The page shows any but these as Bad.
+// Level is how good a state is. The page shows undefined levels as Bad.
 type Level uint8
 
 const (
-	// OK is how it should be.
+	// OK is the normal state.
 	OK Level = iota
-	// Warn is worth a look: half-open, say.
+	// Warn is a state to look at, such as half-open.
 	Warn
-	// Bad means that calls are failing or refused because of it.
+	// Bad means that calls fail or are refused.
 	Bad
 )
 
-// String returns the level's word: "ok", "warn" or "bad".
+// String returns the word of the level: "ok", "warn" or "bad".
 func (l Level) String() string {
 	return enum.Name("level", l, "ok warn bad")
 }
 
-// MarshalText returns the level's word, and an error if it has none.
+// MarshalText returns the word of the level, or an error if it has none.
 func (l Level) MarshalText() ([]byte, error) { return enum.Marshal(l, OK, Bad) }
 
-// UnmarshalText takes the level's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText reads the word of a level, exactly as String writes it. For any other text it
+// returns an error that lists the words, and l is unchanged.
 func (l *Level) UnmarshalText(text []byte) error { return enum.Unmarshal(l, text, OK, Bad) }
 
 const (

@@ -8,12 +8,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// Backoff returns a source that shows a backoff: its delay and the steps of it, calls by outcome, and
-// waiting callers.
+// Backoff returns a source that shows a backoff: its delay and the steps of it, calls by outcome,
+// and waiting callers.
 //
-// State and rates are those of the last ten seconds. A page that was not open in that time shows them
-// from its second sample on. With a long delay calls are rare: while there is a delay, the state is
-// that of the last calls, however long ago.
+// State and rates are those of the last ten seconds. A page that was not open in that time shows
+// them from its second sample on. With a long delay calls are rare: while there is a delay, the
+// state is that of the last calls, however long ago.
 func Backoff(r *backoff.Responsive) statusz.Source {
 	var h backoffHistory
 	h.read(r.Stats)
@@ -71,9 +71,9 @@ func (h *backoffHistory) read(read func() backoff.Stats) backoffView {
 // hasRate reports whether the recent traffic is of a time long enough for a rate.
 func (v *backoffView) hasRate() bool { return v.recent.over >= spacing }
 
-// state returns the state of a backoff. It exists to hold calls back, and has some of them throttled
-// to find the limit. It is a warning only if the service throttles most calls, so that no delay has
-// helped yet.
+// state returns the state of a backoff. It exists to hold calls back, and has some of them
+// throttled to find the limit. It is a warning only if the service throttles most calls, so that no
+// delay has helped yet.
 func (v *backoffView) state() (state string, level statusz.Level) {
 	last := &v.recent
 	if !last.hasEvidence() && v.now.Delay > 0 {
@@ -124,7 +124,7 @@ func readableDelay(d time.Duration) (value float64, unit string) {
 	return d.Seconds(), "s"
 }
 
-// scope says whether the workers share a delay or each have it for themselves.
+// scope returns the mode, and whether all workers share the delay or each of them sleeps it.
 func scope(m backoff.Mode) string {
 	switch m {
 	case backoff.Pace:

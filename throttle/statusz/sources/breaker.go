@@ -18,10 +18,10 @@ const (
 	maxKeyPart     = 60 // bytes of a tenant or an ID
 )
 
-// Breaker returns a source that shows a manager: circuits by state, calls by decision, the age of the
-// snapshot, the leader, failures, the worst circuits and the latest transitions. It shows keys, so do
-// not serve the page on a public listener. It reads [breaker.Manager.Stats] and [breaker.Manager.List]
-// and never calls the store.
+// Breaker returns a source that shows a manager: circuits by state, calls by decision, the age of
+// the snapshot, the leader, failures, the worst circuits and the latest transitions. It shows keys,
+// so do not serve the page on a public listener. It reads [breaker.Manager.Stats] and
+// [breaker.Manager.List] and never calls the store.
 //
 // The state is "not running: nothing opens" if the store is shared and [breaker.Manager.Run] does not
 // run. This includes a manager whose rounds are made with [breaker.Manager.Sample].
@@ -75,8 +75,8 @@ func breakerState(s *breaker.Stats) (state string, level statusz.Level) {
 	return state, level
 }
 
-// notRunning returns the state of a manager that is not running. It replaces every other state, except
-// one in which the manager sheds calls: a manager that is not running sheds them too.
+// notRunning returns the state of a manager that is not running. It replaces every other state,
+// except one in which the manager sheds calls: a manager that is not running sheds them too.
 func notRunning(state string, level statusz.Level) (string, statusz.Level) {
 	const text = "not running: nothing opens"
 	if level == statusz.Bad {
@@ -85,8 +85,8 @@ func notRunning(state string, level statusz.Level) (string, statusz.Level) {
 	return text, statusz.Warn
 }
 
-// breakerFigures returns the numbers of a manager, the most important first. Those that are usually 0
-// are shown only if they are not.
+// breakerFigures returns the numbers of a manager, the most important first. Those that are usually
+// 0 are shown only if they are not.
 func breakerFigures(s *breaker.Stats) []statusz.Figure {
 	number := func(name string, n uint64) statusz.Figure { return statusz.Figure{Name: name, Value: float64(n)} }
 	var calls breaker.CallStats
@@ -118,7 +118,8 @@ func breakerFigures(s *breaker.Stats) []statusz.Figure {
 	return all
 }
 
-// leaderFigure is 1 if the manager leads. Its name has the term and the leader, which are not numbers.
+// leaderFigure is 1 if the manager leads. Its name has the term and the leader, which are not
+// numbers.
 func leaderFigure(s *breaker.Stats) statusz.Figure {
 	f := statusz.Figure{Name: "leads"}
 	if s.Leader != "" {
@@ -130,9 +131,9 @@ func leaderFigure(s *breaker.Stats) statusz.Figure {
 	return f
 }
 
-// circuitFigures names the worst circuits that are not closed, with the share of failed calls at their
-// last change. Disabled circuits come first, because they stay so until an operator acts; then open and
-// half-open ones. In each group the latest change comes first.
+// circuitFigures names the worst circuits that are not closed, with the share of failed calls at
+// their last change. Disabled circuits come first, because they stay so until an operator acts;
+// then open and half-open ones. In each group the latest change comes first.
 func circuitFigures(list []breaker.Status) []statusz.Figure {
 	bad := slices.DeleteFunc(slices.Clone(list), func(s breaker.Status) bool { return s.State == breaker.Closed })
 	slices.SortStableFunc(bad, func(a, b breaker.Status) int {
@@ -140,7 +141,8 @@ func circuitFigures(list []breaker.Status) []statusz.Figure {
 	})
 	var all []statusz.Figure
 	for _, s := range bad[:min(maxCircuits, len(bad))] {
-		// A circuit that was changed by hand may have no counts. 0/0 is NaN, which the page shows as missing.
+		// A circuit that was changed by hand may have no counts. 0/0 is NaN, which the page shows
+		// as missing.
 		all = append(all, statusz.Figure{
 			Name: fmt.Sprintf("%s %s, failed", s.State, shortKey(s.Key)), Value: 100 * s.Failures / (s.Failures + s.Successes), Unit: "%",
 		})
@@ -148,8 +150,8 @@ func circuitFigures(list []breaker.Status) []statusz.Figure {
 	return all
 }
 
-// transitions returns the latest transitions, the newest last, with state, key and reason. The state
-// before is not known.
+// transitions returns the latest transitions, the newest last, with state, key and reason. The
+// state before is not known.
 func transitions(list []breaker.Status) []statusz.Transition {
 	changed := slices.Clone(list)
 	slices.SortStableFunc(changed, func(a, b breaker.Status) int { return a.ChangedAt.Compare(b.ChangedAt) })

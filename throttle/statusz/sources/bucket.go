@@ -13,8 +13,8 @@ import (
 // waiting callers, and the limit of keys without a limit of their own. It shows no keys. It reads
 // [bucket.Limiter.Stats] and never calls the store.
 //
-// State and rates are those of the last ten seconds. A page that was not open in that time shows them
-// from its second sample on.
+// State and rates are those of the last ten seconds. A page that was not open in that time shows
+// them from its second sample on.
 func Bucket(l *bucket.Limiter) statusz.Source {
 	var seen recent[bucket.Stats]
 	readBucket(&seen, l.Stats)

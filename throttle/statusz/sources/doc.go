@@ -1,4 +1,5 @@
-// Package sources shows circuit breakers, token buckets and backoffs on the page of package statusz:
+// Package sources shows circuit breakers, token buckets and backoffs on the page of package
+// statusz:
 //
 //	page.Add(sources.Breaker(manager))
 //	page.Add(sources.Bucket(limiter))

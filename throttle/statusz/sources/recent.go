@@ -26,8 +26,8 @@ type recent[S any] struct {
 	snapshots []snapshot[S] // oldest first
 }
 
-// compare reads the Stats and compares them with those of an earlier snapshot: the oldest of the last
-// ten seconds, or the last one if all are older. Without an earlier snapshot, it does not call
+// compare reads the Stats and compares them with those of an earlier snapshot: the oldest of the
+// last ten seconds, or the last one if all are older. Without an earlier snapshot, it does not call
 // difference. The lock is held meanwhile, so that snapshots are in order.
 func (r *recent[S]) compare(read func() S, difference func(before, now *S, over time.Duration)) S {
 	r.mu.Lock()
