@@ -84,8 +84,8 @@
 // # Metrics of breakers
 //
 // All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
-// failure, with two exceptions. Calls that ModeShadow admits (shadow_shed) start with the
-// first one. The age starts when the store was first read.
+// failure, with two exceptions. Calls that ModeShadow admits (shadow_shed) start with the first
+// one. The age starts when the store was first read.
 //
 //	metric                         instrument       unit          further attributes
 //	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state

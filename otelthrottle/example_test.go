@@ -11,8 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
@@ -54,4 +56,40 @@ func Example() {
 	// throttle_calls_total{throttle_decision="admitted",throttle_name="recommendations",throttle_outcome="accepted",throttle_priority="high"} 1
 	// throttle_calls_total{error_type="shed",throttle_cause="above",throttle_decision="shed",throttle_name="recommendations",throttle_outcome="shed",throttle_priority="high"} 0
 	// throttle_calls_total{error_type="shed",throttle_cause="own",throttle_decision="shed",throttle_name="recommendations",throttle_outcome="shed",throttle_priority="high"} 0
+}
+
+// Install reports a throttle that was made without Hooks, for example in a library.
+func ExampleInstall() {
+	reader := metric.NewManualReader()
+	meters := metric.NewMeterProvider(metric.WithReader(reader))
+	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(meters))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	th, err := throttle.New(throttle.Config{Name: "in-a-library"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
+
+	var collected metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &collected); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range collected.ScopeMetrics[0].Metrics {
+		if window, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == otelthrottle.MetricWindowAccepts {
+			for _, p := range window.DataPoints {
+				if p.Value > 0 {
+					fmt.Println(p.Attributes.Encoded(attribute.DefaultEncoder()), p.Value)
+				}
+			}
+		}
+	}
+
+	_ = tel.Shutdown(context.Background())
+	_ = th.Close()
+	_ = meters.Shutdown(context.Background())
+	// Output:
+	// throttle.name=in-a-library,throttle.priority=high 1
 }

@@ -23,8 +23,8 @@ const (
 // so do not serve the page on a public listener. It reads [breaker.Manager.Stats] and
 // [breaker.Manager.List] and never calls the store.
 //
-// The state is "not running: nothing opens" if the store is shared and [breaker.Manager.Run] does not
-// run. This includes a manager whose rounds are made with [breaker.Manager.Sample].
+// The state is "not running: nothing opens" if the store is shared and [breaker.Manager.Run] does
+// not run. This includes a manager whose rounds are made with [breaker.Manager.Sample].
 func Breaker(m *breaker.Manager) statusz.Source {
 	return statusz.SourceFunc(func() statusz.Status {
 		stats := m.Stats()
@@ -66,11 +66,8 @@ func breakerState(s *breaker.Stats) (state string, level statusz.Level) {
 	if s.NotRunning {
 		state, level = notRunning(state, level)
 	}
-	switch s.Mode {
-	case throttle.ModeShadow:
-		state += ", dry run"
-	case throttle.ModeOff:
-		state += ", off"
+	if s.Mode != throttle.ModeEnforce {
+		state += ", " + s.Mode.String()
 	}
 	return state, level
 }

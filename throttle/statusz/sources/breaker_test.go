@@ -43,18 +43,18 @@ func TestBreaker_states(t *testing.T) {
 		{"half-open", in(breaker.Closed, breaker.HalfOpen), "half_open", statusz.Warn},
 		{"open", in(breaker.HalfOpen, breaker.Open), "open", statusz.Bad},
 		{"disabled", in(breaker.HalfOpen, breaker.Open, breaker.Disabled), "disabled", statusz.Bad},
-		{"open in shadow", with(in(breaker.Open), dry), "open, dry run", statusz.Warn},
+		{"open in shadow", with(in(breaker.Open), dry), "open, shadow", statusz.Warn},
 		{"stale", with(in(breaker.Disabled), func(s *breaker.Stats) { s.Stale = true }), "stale", statusz.Warn},
 		{"never read", with(in(), func(s *breaker.Stats) { s.SnapshotAge = -1 }), "never read", statusz.Warn},
 		{"stale and closed to all", with(in(), func(s *breaker.Stats) { s.Stale, s.OnStale = true, breaker.FailClosed }), "stale", statusz.Bad},
 		{"never read, closed to all, in shadow", with(in(), func(s *breaker.Stats) {
 			s.SnapshotAge, s.OnStale, s.Mode = -1, breaker.FailClosed, throttle.ModeShadow
-		}), "never read, dry run", statusz.Warn},
+		}), "never read, shadow", statusz.Warn},
 		{"not running", with(in(), idle), "not running: nothing opens", statusz.Warn},
 		{"half-open, not running", with(in(breaker.HalfOpen), idle), "not running: nothing opens", statusz.Warn},
 		{"never read, not running", with(in(), func(s *breaker.Stats) { s.SnapshotAge, s.NotRunning = -1, true }), "not running: nothing opens", statusz.Warn},
 		{"disabled, not running", with(in(breaker.Disabled), idle), "disabled, not running: nothing opens", statusz.Bad},
-		{"open in shadow, not running", with(with(in(breaker.Open), dry), idle), "not running: nothing opens, dry run", statusz.Warn},
+		{"open in shadow, not running", with(with(in(breaker.Open), dry), idle), "not running: nothing opens, shadow", statusz.Warn},
 		{"never read, closed to all, not running", with(in(), func(s *breaker.Stats) {
 			s.SnapshotAge, s.OnStale, s.NotRunning = -1, breaker.FailClosed, true
 		}), "never read, not running: nothing opens", statusz.Bad},

@@ -1,0 +1,33 @@
+package otelthrottle
+
+import (
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// Install returns a Telemetry as [New] does, and sets its hooks as the default hooks of the
+// packages throttle, breaker, bucket and backoff. A throttle that a library makes without Hooks is
+// then reported too. Call Install once, at the start of the application, before it makes throttles.
+//
+// The default hooks apply to a Config without Hooks, and to those that are made later. They replace
+// the default hooks that were set before. To keep other hooks, join them after Install:
+//
+//	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), throttle.LogHooks(logger)))
+//
+// A Telemetry keeps each throttle in memory until it is closed. This includes those of libraries.
+//
+// [Telemetry.Shutdown] leaves the default hooks set. They do nothing from then on. If New fails,
+// the default hooks stay as they are.
+func Install(options ...Option) (*Telemetry, error) {
+	tel, err := New(options...)
+	if err != nil {
+		return nil, err
+	}
+	throttle.SetDefaultHooks(tel.Hooks())
+	breaker.SetDefaultHooks(tel.BreakerHooks())
+	bucket.SetDefaultHooks(tel.BucketHooks())
+	backoff.SetDefaultHooks(tel.BackoffHooks())
+	return tel, nil
+}
