@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// document is what ?format=json shows. Its field names are a promise: the package comment tells them.
+// document is the body of ?format=json. Its field names are API and documented in the package comment.
 type document struct {
 	Time         string             `json:"time"`
 	Process      process            `json:"process"`
@@ -18,13 +18,13 @@ type document struct {
 	Sources      []sourceDocument   `json:"sources"`
 }
 
-// process is which process this is.
+// process describes the process.
 type process struct {
 	Command string `json:"command"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	Go      string `json:"go"`
-	Started string `json:"started"` // when the page was made
+	Started string `json:"started"` // when New was called
 }
 
 type throttleDocument struct {
@@ -51,8 +51,8 @@ type priorityDocument struct {
 	Shed        causeDocument    `json:"shed"`
 	WouldShed   causeDocument    `json:"would_shed"`
 	Window      windowDocument   `json:"window"`
-	Ended       []tally          `json:"ended"`
-	Fallbacks   []tally          `json:"fallbacks"`
+	Ended       []countDocument  `json:"ended"`
+	Fallbacks   []countDocument  `json:"fallbacks"`
 	Clamped     uint64           `json:"clamped"`
 	Rates       *rates           `json:"rates"`
 	History     *historyDocument `json:"history,omitempty"`
@@ -71,8 +71,8 @@ type windowDocument struct {
 	Shed     uint64 `json:"shed"`
 }
 
-// tally is how many calls ended with one outcome and one fault.
-type tally struct {
+// countDocument counts calls by outcome and fault.
+type countDocument struct {
 	outcome throttle.Outcome
 	fault   throttle.Fault
 	Outcome string `json:"outcome"`
@@ -80,14 +80,14 @@ type tally struct {
 	Calls   uint64 `json:"calls"`
 }
 
-// rates are calls per second, over the last sample.
+// rates are calls per second since the previous sample.
 type rates struct {
 	Admitted  float32 `json:"admitted"`
 	Shed      float32 `json:"shed"`
 	WouldShed float32 `json:"would_shed"`
 }
 
-// historyDocument has one number per second, the newest last.
+// historyDocument has one value per second, newest last.
 type historyDocument struct {
 	Admitted    series `json:"admitted"`
 	Shed        series `json:"shed"`
@@ -108,7 +108,7 @@ type sourceDocument struct {
 
 type figureDocument struct {
 	Name  string   `json:"name"`
-	Value *float64 `json:"value"` // null if there is none
+	Value *float64 `json:"value"` // null if it is not finite
 	Unit  string   `json:"unit"`
 }
 
@@ -118,8 +118,8 @@ type transitionDocument struct {
 	To   string `json:"to"`
 }
 
-// documentOf turns a reading into what is shown of it, but for the rates.
-func documentOf(r *reading) throttleDocument {
+// documentOf returns the document of a row, without rates and history.
+func documentOf(r *rowStats) throttleDocument {
 	doc := throttleDocument{
 		id: r.id, Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
 		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
@@ -132,7 +132,7 @@ func documentOf(r *reading) throttleDocument {
 	return doc
 }
 
-func (s *sums) document() priorityDocument {
+func (s *prioritySums) document() priorityDocument {
 	ended := s.Ended
 	for _, shadow := range s.ShadowShed.All() {
 		ended.Merge(shadow)
@@ -147,36 +147,36 @@ func (s *sums) document() priorityDocument {
 		Shed:        causeDocument{Own: s.Shed.Count(throttle.CauseOwn), Above: s.Shed.Count(throttle.CauseAbove)},
 		WouldShed:   causeDocument{Own: s.ShadowShed.Cause(throttle.CauseOwn).Sum(), Above: s.ShadowShed.Cause(throttle.CauseAbove).Sum()},
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
-		Ended:       talliesOf(&ended),
-		Fallbacks:   talliesOf(&s.Fallbacks),
+		Ended:       countsOf(&ended),
+		Fallbacks:   countsOf(&s.Fallbacks),
 		Clamped:     s.Clamped,
 	}
 }
 
-// talliesOf returns the counts that are not 0.
-func talliesOf(totals *throttle.Totals) []tally {
-	tallies := []tally{}
+// countsOf returns the counts above 0.
+func countsOf(totals *throttle.Totals) []countDocument {
+	counts := []countDocument{}
 	for t := range totals.All() {
-		tallies = append(tallies, tally{t.Outcome, t.Fault, t.Outcome.String(), t.Fault.String(), t.Calls})
+		counts = append(counts, countDocument{t.Outcome, t.Fault, t.Outcome.String(), t.Fault.String(), t.Calls})
 	}
-	return tallies
+	return counts
 }
 
-// describe turns what a source says into what is shown of it.
-func describe(s Status) sourceDocument {
+// sourceDocumentOf returns the document of a Status, with long texts and lists cut.
+func sourceDocumentOf(s Status) sourceDocument {
 	doc := sourceDocument{
-		Kind: cmp.Or(clip(s.Kind, 200), "source"), Name: clip(s.Name, 2000), State: clip(s.State, 200), Level: min(s.Level, Bad).String(),
+		Kind: cmp.Or(truncate(s.Kind, 200), "source"), Name: truncate(s.Name, 2000), State: truncate(s.State, 200), Level: min(s.Level, Bad).String(),
 		Figures: []figureDocument{}, Transitions: []transitionDocument{},
 	}
 	for _, f := range s.Figures[:min(len(s.Figures), maxFigures)] {
-		shown := figureDocument{Name: clip(f.Name, 200), Unit: clip(f.Unit, 40)}
+		shown := figureDocument{Name: truncate(f.Name, 200), Unit: truncate(f.Unit, 40)}
 		if v := f.Value; finite(v) == v {
 			shown.Value = &v
 		}
 		doc.Figures = append(doc.Figures, shown)
 	}
 	for _, t := range s.Transitions[max(0, len(s.Transitions)-maxTransitions):] {
-		doc.Transitions = append(doc.Transitions, transitionDocument{timestamp(t.Time), clip(t.From, 200), clip(t.To, 200)})
+		doc.Transitions = append(doc.Transitions, transitionDocument{timestamp(t.Time), truncate(t.From, 200), truncate(t.To, 200)})
 	}
 	return doc
 }
@@ -185,7 +185,8 @@ func compareSources(a, b sourceDocument) int {
 	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), cmp.Compare(a.id, b.id))
 }
 
-// timestamp is t as RFC 3339 has it, to the millisecond; empty if it has no word for it.
+// timestamp formats t as RFC 3339 with milliseconds. It returns "" if t is zero or RFC 3339 has no
+// form for its year.
 func timestamp(t time.Time) string {
 	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
 		return ""
@@ -193,8 +194,8 @@ func timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// clip cuts what is too long to be a name.
-func clip(s string, bytes int) string {
+// truncate cuts s to at most that many bytes, at the start of a rune, and appends an ellipsis.
+func truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s
 	}

@@ -32,11 +32,11 @@ func TestGolden(t *testing.T) {
 		}))
 		p.Add(SourceFunc(func() Status { panic("no store") }))
 		show(t, p)
-		time.Sleep(period / 2)
+		time.Sleep(sampleInterval / 2)
 		call(orders, throttle.High, 20, nil)
 		call(orders, 7, 120, down())
 		call(shadow, throttle.High, 30, down())
-		time.Sleep(period) // and a new look at the window
+		time.Sleep(sampleInterval) // and a new look at the window
 		call(orders, 7, 5, nil)
 		call(shadow, throttle.High, 10, nil)
 		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return down() },

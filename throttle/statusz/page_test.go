@@ -37,7 +37,7 @@ func TestEveryAnswerHasTheHeadersThatGuardIt(t *testing.T) {
 		h := request(p, http.MethodGet, target).Header()
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept", "Content-Security-Policy": p.policy,
+			"Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept", "Content-Security-Policy": p.csp,
 		} {
 			if got := h.Get(name); got != want {
 				t.Errorf("%s: got %s %q want %q", target, name, got, want)
@@ -194,7 +194,7 @@ func (s *site) answerTo(t testing.TB, method, query string) (answer *http.Respon
 }
 
 func TestHEADIsAnsweredAsGETWithoutTheBody(t *testing.T) {
-	full := func(p *Page) { p.audience.streams, p.audience.answers = maxStreams, maxAnswers }
+	full := func(p *Page) { p.subscribers.streams, p.subscribers.responses = maxStreams, maxResponses }
 	closed := func(p *Page) { _ = p.Close() }
 	for _, tt := range []struct {
 		name, query string
@@ -228,7 +228,7 @@ func TestHEADIsAnsweredAsGETWithoutTheBody(t *testing.T) {
 				if head.StatusCode != tt.want || len(body) > 0 || err != nil {
 					t.Errorf("HEAD: got status %d, %d bytes, %v want %d, none, nil", head.StatusCode, len(body), err, tt.want)
 				}
-				if p.audience.sampler != nil {
+				if p.subscribers.sampler != nil {
 					t.Error("HEAD has started a sampler")
 				}
 				get, want := s.answerTo(t, http.MethodGet, tt.query)

@@ -12,7 +12,7 @@ import (
 // registry holds the throttles and the sources of the page. Its locks are not held while a function
 // of the user runs. Throttle.Stats runs one: it calls Config.Now.
 type registry struct {
-	throttles byname.Registry[*throttle.Throttle, snapshot, reading, uint64]
+	throttles byname.Registry[*throttle.Throttle, memberStats, rowStats, uint64]
 
 	mu      sync.Mutex
 	ended   bool
@@ -20,21 +20,21 @@ type registry struct {
 	sources []*source // in order of arrival
 }
 
-// snapshot is the Stats of one throttle, or ok is false if Stats panicked.
-type snapshot struct {
+// memberStats is the Stats of one throttle. ok is false if Stats panicked.
+type memberStats struct {
 	stats throttle.Stats
 	ok    bool
 }
 
 // setUp lets throttles join. They are one row per name, which goes with its last open throttle.
 func (g *registry) setUp() {
-	g.throttles.Kind = byname.Kind[*throttle.Throttle, snapshot, reading, uint64]{
+	g.throttles.Kind = byname.Kind[*throttle.Throttle, memberStats, rowStats, uint64]{
 		Name:   (*throttle.Throttle).Name,
 		Data:   func(*throttle.Throttle) uint64 { return g.newID() },
-		Read:   look,
-		Busy:   func(s *snapshot) bool { return !s.ok || slices.ContainsFunc(s.stats.Priorities, isInFlight) },
-		Add:    reading.with,
-		Clone:  func(r reading) reading { r.priorities = slices.Clone(r.priorities); return r },
+		Read:   readMember,
+		Busy:   func(m *memberStats) bool { return !m.ok || slices.ContainsFunc(m.stats.Priorities, isInFlight) },
+		Add:    rowStats.with,
+		Clone:  func(r rowStats) rowStats { r.priorities = slices.Clone(r.priorities); return r },
 		Forget: true,
 	}
 }
@@ -64,38 +64,22 @@ func (g *registry) end() {
 	g.sources = nil
 }
 
-// read returns a reading of every row, ordered by name.
-func (g *registry) read() []reading {
+// read returns the stats of every row, ordered by name.
+func (g *registry) read() []rowStats {
 	sources := g.throttles.Sources()
-	readings := make([]reading, 0, len(sources))
+	rows := make([]rowStats, 0, len(sources))
 	for _, s := range sources {
-		if r, open, _ := s.Read(); open { // there is no error: look recovers panics
+		if r, open, _ := s.Read(); open { // there is no error: readMember recovers panics
 			r.id, r.name = s.Data, s.Name
-			readings = append(readings, r)
+			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(readings, func(a, b reading) int { return strings.Compare(a.name, b.name) })
-	return readings
+	slices.SortFunc(rows, func(a, b rowStats) int { return strings.Compare(a.name, b.name) })
+	return rows
 }
 
-// look returns a snapshot of a throttle. A panic of Config.Now must not end the process.
-func look(t *throttle.Throttle) (s snapshot) {
-	defer func() { s.ok = recover() == nil }()
-	return snapshot{stats: t.Stats()}
-}
-
-// with adds a throttle to the reading. One that is closed adds its counters only. One whose Stats
-// panicked adds to the number of instances only.
-func (r reading) with(s *snapshot, open bool) reading {
-	if open {
-		r.instances++
-	}
-	if !s.ok {
-		return r
-	}
-	if open {
-		r.settle(settingsOf(&s.stats), r.settings == settings{})
-	}
-	r.priorities = addAll(r.priorities, &s.stats, open)
-	return r
+// readMember reads one throttle. A panic of the user's Config.Now must not end the process.
+func readMember(t *throttle.Throttle) (m memberStats) {
+	defer func() { m.ok = recover() == nil }()
+	return memberStats{stats: t.Stats()}
 }

@@ -39,9 +39,9 @@ func TestCallsInFlightAtCloseAreCountedWhenTheyEnd(t *testing.T) {
 		answered.Done(nil)
 		tick() // for the sampler, which wakes at the same moment
 		for _, priority := range []throttle.Priority{throttle.High, throttle.Low} {
-			ended := []tally{{Outcome: "rejected", Fault: "availability", Calls: 1}}
+			ended := []countDocument{{Outcome: "rejected", Fault: "availability", Calls: 1}}
 			if priority == throttle.Low {
-				ended = []tally{{Outcome: "accepted", Fault: "none", Calls: 1}}
+				ended = []countDocument{{Outcome: "accepted", Fault: "none", Calls: 1}}
 			}
 			got := find(t, show(t, p), "hosts").Priorities[priority]
 			if got.Admitted != 1 || got.InFlight != 0 || !slices.Equal(got.Ended, ended) {

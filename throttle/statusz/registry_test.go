@@ -154,7 +154,7 @@ func TestClosedPageKeepsNothing(t *testing.T) {
 	show(t, p)
 	kept := weak.Make(th)
 	_ = p.Close()
-	if _, _, err := p.audience.enter(true, p.newSampler, p.done); !errors.Is(err, errClosed) {
+	if _, _, err := p.subscribers.subscribe(true, p.newSampler, p.done); !errors.Is(err, errClosed) {
 		t.Errorf("a request that came in just before: got error %v want %v", err, errClosed)
 	}
 	runtime.KeepAlive(th)

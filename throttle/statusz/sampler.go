@@ -1,42 +1,70 @@
 package statusz
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// period is the time between two samples.
-	period = time.Second
-	// memory is for how long sampling goes on when nobody looks any more.
-	memory = 5 * time.Minute
-	// maxLag is how many events a client may be behind. They are kept for the slowest.
+	// sampleInterval is the time between two samples.
+	sampleInterval = time.Second
+	// maxLag is how many events a client may lag behind. Events are kept for the slowest client.
 	maxLag = 60
 )
 
-// sampler looks at everything once per second. But for latest, all of it belongs to its goroutine.
+// sampler reads all throttles and sources once per second. All fields except latest belong to its
+// goroutine.
 type sampler struct {
 	registry *registry
 	process  process
-	since    time.Time
-	last     time.Time // of the samples
-	times    []int64   // of the history
-	tracks   map[uint64]*track
-	sources  map[uint64][]byte // as the stream has them
+	since    time.Time // when it started
+	last     time.Time // when it took the latest sample
+	times    []int64   // of the samples in the history, Unix milliseconds
+	rows     map[uint64]*rowState
+	sources  map[uint64][]byte // by id, as the stream encodes them
 
 	latest atomic.Pointer[sample]
 }
 
-// newSampler returns a sampler with a first event, which says nothing but waits for the next.
+// sample is one published state of everything. It is immutable. Each encoding is made once, by the
+// first client that needs it.
+type sample struct {
+	event    *event
+	document func() []byte // for ?format=json
+	history  func() []byte // the same with the history
+	snapshot func() []byte // the first event of a stream
+}
+
+// event is what changed with one sample, encoded for the stream. Events form a linked list, so a
+// slow client keeps only the events after its own.
+type event struct {
+	number uint64
+	data   []byte
+	ready  chan struct{} // closed when next is set
+	next   *event
+}
+
+func newEvent(number uint64, data []byte) *event {
+	return &event{number: number, data: data, ready: make(chan struct{})}
+}
+
+// setNext publishes the next event to the clients that wait on ready.
+func (e *event) setNext(next *event) {
+	e.next = next
+	close(e.ready)
+}
+
+// newSampler returns a sampler whose first event is empty, so that clients can wait for the next.
 func newSampler(g *registry, p process) *sampler {
-	s := &sampler{registry: g, process: p, tracks: map[uint64]*track{}}
+	s := &sampler{registry: g, process: p, rows: map[uint64]*rowState{}}
 	s.latest.Store(&sample{event: newEvent(0, nil)})
 	return s
 }
 
-// run samples until the page is done, or over says that nobody has looked for long.
-func (s *sampler) run(done <-chan struct{}, over func(now time.Time) bool) {
-	ticker := time.NewTicker(period)
+// run samples until done is closed or idle returns true.
+func (s *sampler) run(done <-chan struct{}, idle func(now time.Time) bool) {
+	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
 	s.since = time.Now()
 	for {
@@ -46,7 +74,7 @@ func (s *sampler) run(done <-chan struct{}, over func(now time.Time) bool) {
 		case <-done:
 			return
 		}
-		if over(time.Now()) {
+		if idle(time.Now()) {
 			return
 		}
 	}
@@ -55,61 +83,67 @@ func (s *sampler) run(done <-chan struct{}, over func(now time.Time) bool) {
 // sample takes one sample and publishes it.
 func (s *sampler) sample() {
 	now := time.Now()
-	answers := s.registry.ask(now)
-	readings := s.registry.read()
+	wait := s.registry.poll(now)
+	stats := s.registry.read()
 	seconds := 0.0
 	if !s.last.IsZero() {
 		seconds = now.Sub(s.last).Seconds()
 		s.times = append(s.times[max(0, len(s.times)-historyLength+1):len(s.times):len(s.times)], now.UnixMilli())
 	}
 	s.last = now
-	p := &picture{at: now, times: s.times, document: document{
+	snap := &snapshot{at: now, times: s.times, document: document{
 		Time: timestamp(now), Process: s.process, SampledSince: timestamp(s.since),
-		Throttles: make([]throttleDocument, len(readings)),
+		Throttles: make([]throttleDocument, len(stats)),
 	}}
-	var c change
-	p.tracks = s.follow(readings, p.document.Throttles, seconds, &c)
-	p.document.Sources = append([]sourceDocument{}, answers()...)
-	s.sources = c.followSources(p.document.Sources, s.sources)
+	var d delta
+	snap.rows = s.updateRows(stats, snap.document.Throttles, seconds, &d)
+	snap.document.Sources = append([]sourceDocument{}, wait()...)
+	s.sources = d.updateSources(snap.document.Sources, s.sources)
 	before := s.latest.Load().event
-	next := newEvent(before.number+1, c.encode(now))
-	s.latest.Store(newSample(p, next))
-	before.lead(next)
+	next := newEvent(before.number+1, d.encode(now))
+	s.latest.Store(&sample{
+		event:    next,
+		document: sync.OnceValue(func() []byte { return encode(&snap.document) }),
+		history:  sync.OnceValue(snap.encodeHistory),
+		snapshot: sync.OnceValue(snap.encodeStream),
+	})
+	before.setNext(next)
 }
 
-// follow takes down every row, forgets those that are gone, and returns pictures of all.
-func (s *sampler) follow(readings []reading, docs []throttleDocument, seconds float64, c *change) []track {
-	tracks := make([]track, len(readings))
-	for i := range readings {
-		docs[i] = documentOf(&readings[i])
-		tr, known := s.tracks[docs[i].id]
-		if !known {
-			tr = &track{id: docs[i].id}
-			s.tracks[tr.id] = tr
+// updateRows fills docs, adds the sample to the history of every row, drops the history of removed
+// rows, and returns a copy of all.
+func (s *sampler) updateRows(stats []rowStats, docs []throttleDocument, seconds float64, d *delta) []rowState {
+	rows := make([]rowState, len(stats))
+	for i := range stats {
+		docs[i] = documentOf(&stats[i])
+		r, ok := s.rows[docs[i].id]
+		if !ok {
+			r = &rowState{id: docs[i].id}
+			s.rows[r.id] = r
 		}
-		tr.follow(&docs[i], seconds)
-		tr.encode(&docs[i], c)
-		tracks[i] = tr.picture()
+		r.update(&docs[i], seconds)
+		r.appendChanges(&docs[i], d)
+		rows[i] = r.clone()
 	}
-	if len(s.tracks) > len(readings) {
-		s.forget(tracks, c)
+	if len(s.rows) > len(stats) {
+		s.removeRows(rows, d)
 	}
-	return tracks
+	return rows
 }
 
-// forget drops the tracks that are not among the current ones.
-func (s *sampler) forget(current []track, c *change) {
-	still := make(map[uint64]bool, len(current))
+// removeRows drops the rows that are not in current.
+func (s *sampler) removeRows(current []rowState, d *delta) {
+	present := make(map[uint64]bool, len(current))
 	for i := range current {
-		still[current[i].id] = true
+		present[current[i].id] = true
 	}
-	for id := range s.tracks {
-		if !still[id] {
-			delete(s.tracks, id)
-			c.leave(id)
+	for id := range s.rows {
+		if !present[id] {
+			delete(s.rows, id)
+			d.removeRow(id)
 		}
 	}
 }
 
-// isAhead reports whether there are too many events since the one with a number.
-func (s *sampler) isAhead(of uint64) bool { return s.latest.Load().event.number-of > maxLag }
+// lagsBehind reports whether event number of is more than maxLag events old.
+func (s *sampler) lagsBehind(of uint64) bool { return s.latest.Load().event.number-of > maxLag }

@@ -40,12 +40,12 @@ func TestNothingHappensWhileNobodyLooks(t *testing.T) {
 
 		show(t, p)
 		expect("at once", 1)
-		time.Sleep(10*time.Second + period/2)
+		time.Sleep(10*time.Second + sampleInterval/2)
 		expect("10 seconds later", 11)
 
 		show(t, p)
 		expect("with a viewer who finds a sample", 11)
-		time.Sleep(memory - time.Second)
+		time.Sleep(idleTimeout - time.Second)
 		expect("almost 5 minutes after the last viewer", 11+299)
 		time.Sleep(time.Hour)
 		expect("an hour later", 11+300)
@@ -55,7 +55,7 @@ func TestNothingHappensWhileNobodyLooks(t *testing.T) {
 		if h := find(t, doc, "watched").Priorities[0].History; len(h.Probability) != 0 {
 			t.Errorf("a new history: got %d samples want none", len(h.Probability))
 		}
-		time.Sleep(2 * memory)
+		time.Sleep(2 * idleTimeout)
 	})
 }
 
@@ -82,7 +82,7 @@ func TestStreamKeepsTheHistory(t *testing.T) {
 			t.Errorf("got %d samples of history want %d", got, historyLength)
 		}
 		viewer.leave()
-		time.Sleep(2 * memory)
+		time.Sleep(2 * idleTimeout)
 		before := reads.Load()
 		time.Sleep(time.Hour)
 		if after := reads.Load(); after != before {
@@ -101,13 +101,13 @@ func TestRatesAndHistory(t *testing.T) {
 		if first := find(t, show(t, p), "orders").Priorities[0]; first.Rates != nil || first.Admitted != 1000 {
 			t.Errorf("first sample: got rates %v, %d admitted, want none, 1000", first.Rates, first.Admitted)
 		}
-		time.Sleep(period / 2) // between the samples
+		time.Sleep(sampleInterval / 2) // between the samples
 		for second := range 400 {
 			if second%100 == 0 {
 				show(t, p) // somebody looks
 			}
 			call(th, throttle.High, second%50, nil)
-			time.Sleep(period)
+			time.Sleep(sampleInterval)
 		}
 		synctest.Wait()
 		late := newThrottle(t, p, throttle.Config{Name: "late"})

@@ -57,7 +57,7 @@ func TestFiguresAreCleaned(t *testing.T) {
 	}
 	changes[98].Time = time.Time{}
 	changes[99].Time = time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)
-	doc := describe(Status{Name: strings.Repeat("é", 5000), Level: 77, Figures: many, Transitions: changes})
+	doc := sourceDocumentOf(Status{Name: strings.Repeat("é", 5000), Level: 77, Figures: many, Transitions: changes})
 	if len(doc.Figures) != maxFigures || *doc.Figures[0].Value != 0 || *doc.Figures[4].Value != 4 {
 		t.Errorf("got %d figures want the first %d", len(doc.Figures), maxFigures)
 	}
@@ -151,9 +151,9 @@ func TestSourceThatBlocks(t *testing.T) {
 			if _, _, err := viewer.next(); err != nil {
 				t.Fatalf("event %d: %v", i, err)
 			}
-			want := time.Duration(i) * period
+			want := time.Duration(i) * sampleInterval
 			if i == 0 {
-				want = patience // it may yet answer
+				want = pollTimeout // it may yet answer
 			}
 			if took := time.Since(started); took != want {
 				t.Errorf("event %d: got it after %v want %v", i, took, want)
@@ -164,11 +164,11 @@ func TestSourceThatBlocks(t *testing.T) {
 			t.Errorf("got %d questions to a source that has not answered the first, want 1", got)
 		}
 		sources := show(t, p).Sources
-		if len(sources) != 2 || sources[0].Name != "quick" || sources[1].Error != "has not answered since 00:00:00 UTC" {
+		if len(sources) != 2 || sources[0].Name != "quick" || sources[1].Error != "has not returned since 00:00:00 UTC" {
 			t.Errorf("got %v", sources)
 		}
 		close(answer)
-		time.Sleep(2 * period)
+		time.Sleep(2 * sampleInterval)
 		synctest.Wait()
 		if got := show(t, p).Sources[0]; got.Name != "slow" || got.Error != "" || got.State != "closed" {
 			t.Errorf("after the answer: got %v", got)
@@ -222,7 +222,7 @@ func TestClockThatBlocksOrPanics(t *testing.T) {
 		}
 		panics.Store(false)
 		blocks.Store(true)
-		time.Sleep(2 * period)
+		time.Sleep(2 * sampleInterval)
 		synctest.Wait()
 		call(healthy, throttle.High, 10, nil)
 		_ = healthy.Close()

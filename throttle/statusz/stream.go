@@ -7,25 +7,76 @@ import (
 	"time"
 )
 
-// stream is one client that is told of every sample.
-type stream struct {
-	delivery
+const (
+	// writeTimeout is the time in which a client must take one chunk.
+	writeTimeout = 10 * time.Second
+	// chunkSize is the most that is written under one deadline, so that a slow connection is not
+	// taken for a dead one.
+	chunkSize = 64 << 10
+)
 
-	sampler *sampler
-	at      *event // sent last
+// chunkWriter writes to a client that may read slowly or not at all.
+type chunkWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	done    <-chan struct{} // closed with the page
 }
 
-// serveStream sends a snapshot and then an event per sample, until the request or the page ends or the client does not
-// keep up.
+func (p *Page) newChunkWriter(w http.ResponseWriter) chunkWriter {
+	return chunkWriter{w: w, control: http.NewResponseController(w), done: p.done}
+}
+
+// write writes data in chunks. It returns an error if the client does not take a chunk in time, if
+// the page is closed, or if late returns true. Late is called before each chunk; nil means never
+// late.
+func (c chunkWriter) write(data []byte, late func() bool) error {
+	for len(data) > 0 {
+		chunk := data[:min(len(data), chunkSize)]
+		data = data[len(chunk):]
+		if err := c.check(late); err != nil {
+			return err
+		}
+		// Writers without deadlines return an error here. Their server's timeouts apply.
+		_ = c.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := c.w.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check returns an error if nothing more may be written.
+func (c chunkWriter) check(late func() bool) error {
+	select {
+	case <-c.done:
+		return errClosed
+	default:
+	}
+	if late != nil && late() {
+		return errTooSlow
+	}
+	return nil
+}
+
+// stream is one client of the event stream.
+type stream struct {
+	chunkWriter
+
+	sampler *sampler
+	last    *event // sent last
+}
+
+// serveStream sends a snapshot and then one event per sample. It returns when the request or the
+// page ends, or when the client reads too slowly.
 func (p *Page) serveStream(w http.ResponseWriter, r *http.Request) {
-	s, leave, err := p.audience.enter(true, p.newSampler, p.done)
+	s, unsubscribe, err := p.subscribers.subscribe(true, p.newSampler, p.done)
 	if err != nil {
-		p.refuse(w, err)
+		unavailable(w, err)
 		return
 	}
-	defer leave()
+	defer unsubscribe()
 	setStreamHeader(w.Header(), r)
-	st := &stream{delivery: p.deliveryTo(w), sampler: s}
+	st := &stream{chunkWriter: p.newChunkWriter(w), sampler: s}
 	if err := st.open(); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -33,51 +84,52 @@ func (p *Page) serveStream(w http.ResponseWriter, r *http.Request) {
 	st.run(r.Context(), p)
 }
 
-// setStreamHeader sets what is special about the header of a stream.
+// setStreamHeader sets the headers that only streams have.
 func setStreamHeader(h http.Header, r *http.Request) {
-	h.Set("X-Accel-Buffering", "no") // nginx would keep the events to itself
+	h.Set("X-Accel-Buffering", "no") // or nginx buffers the events
 	if r.ProtoMajor == 1 {
-		h.Set("Connection", "close") // its deadline is not for the requests that would follow
+		h.Set("Connection", "close") // the write deadlines must not apply to a later request
 	}
 }
 
-// open sends the header. Only a ResponseWriter that cannot flush is an error: others will say so when they are written to.
+// open sends the header. It returns an error only if the ResponseWriter cannot flush. Other errors
+// return with the first write.
 func (st *stream) open() error {
 	_ = st.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err := st.control.Flush(); errors.Is(err, http.ErrNotSupported) {
-		return errUnsupported
+		return errNoFlush
 	}
 	return nil
 }
 
 func (st *stream) run(ctx context.Context, p *Page) {
-	latest := p.first(ctx, st.sampler)
+	latest := p.firstSample(ctx, st.sampler)
 	if latest == nil {
 		return
 	}
-	st.at = latest.event
+	st.last = latest.event
 	if st.send(latest.snapshot()) != nil {
 		return
 	}
-	latest = nil // it holds everything; the events hold little
+	latest = nil // frees the snapshot, which is much larger than an event
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.done:
 			return
-		case <-st.at.ready:
-			st.at = st.at.next
-			if st.send(st.at.data) != nil {
+		case <-st.last.ready:
+			st.last = st.last.next
+			if st.send(st.last.data) != nil {
 				return
 			}
 		}
 	}
 }
 
-// send writes data at once.
+// send writes and flushes data.
 func (st *stream) send(data []byte) error {
-	if err := st.write(data, func() bool { return st.sampler.isAhead(st.at.number) }); err != nil {
+	if err := st.write(data, func() bool { return st.sampler.lagsBehind(st.last.number) }); err != nil {
 		return err
 	}
 	return st.control.Flush()

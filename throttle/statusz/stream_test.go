@@ -167,13 +167,13 @@ func TestDeadClientIsDropped(t *testing.T) {
 				t.Fatalf("event %d of the one who reads: %v", i, err)
 			}
 		}
-		if took := time.Since(started); took != 59*period {
+		if took := time.Since(started); took != 59*sampleInterval {
 			t.Errorf("got 60 events in %v, want 59s: the dead client is in the way", took)
 		}
-		p.audience.mu.Lock()
-		defer p.audience.mu.Unlock()
-		if p.audience.streams != 1 {
-			t.Errorf("got %d streams want 1: the dead client is still there", p.audience.streams)
+		p.subscribers.mu.Lock()
+		defer p.subscribers.mu.Unlock()
+		if p.subscribers.streams != 1 {
+			t.Errorf("got %d streams want 1: the dead client is still there", p.subscribers.streams)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestSlowClientIsDropped(t *testing.T) {
 	s := newSampler(&registry{}, process{})
 	at := s.latest.Load().event
 	for lag := range maxLag + 2 {
-		st := &stream{delivery: delivery{w: discard{}, control: http.NewResponseController(discard{})}, sampler: s, at: at}
+		st := &stream{chunkWriter: chunkWriter{w: discard{}, control: http.NewResponseController(discard{})}, sampler: s, last: at}
 		err := st.send([]byte("data"))
 		if want := lag > maxLag; errors.Is(err, errTooSlow) != want {
 			t.Errorf("%d events behind: got error %v, want too slow: %v", lag, err, want)
@@ -207,7 +207,7 @@ func TestSlowClientIsDropped(t *testing.T) {
 		last := s.latest.Load().event
 		next := newEvent(last.number+1, nil)
 		s.latest.Store(&sample{event: next})
-		last.lead(next)
+		last.setNext(next)
 	}
 }
 

@@ -42,7 +42,7 @@ func down() error { return faults.Unavailable(0) }
 
 // tick waits for the next sample.
 func tick() {
-	time.Sleep(period)
+	time.Sleep(sampleInterval)
 	synctest.Wait()
 }
 
@@ -85,11 +85,11 @@ func find(t testing.TB, doc document, name string) throttleDocument {
 
 // site is a server without a network, so that synctest can govern its deadlines.
 type site struct {
-	conns  chan net.Conn
-	ended  chan struct{}
-	ending sync.Once
-	server *http.Server
-	client *http.Client
+	conns     chan net.Conn
+	ended     chan struct{}
+	closeOnce sync.Once
+	server    *http.Server
+	client    *http.Client
 }
 
 // host serves h until the test ends.
@@ -128,7 +128,7 @@ func (s *site) Accept() (net.Conn, error) {
 }
 
 func (s *site) Close() error {
-	s.ending.Do(func() { close(s.ended) })
+	s.closeOnce.Do(func() { close(s.ended) })
 	return nil
 }
 

@@ -117,8 +117,8 @@ func TestRate(t *testing.T) {
 		}
 	}
 	for v, want := range map[float64]float32{0: 0, 0.04: 0, 4.99: 5, 12.34: 12.3, 999.96: 1000, 12345.6: 12346} {
-		if got := short(v); got != want {
-			t.Errorf("short(%v): got %v want %v", v, got, want)
+		if got := roundRate(v); got != want {
+			t.Errorf("roundRate(%v): got %v want %v", v, got, want)
 		}
 	}
 }

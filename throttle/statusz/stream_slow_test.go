@@ -68,14 +68,14 @@ func TestDeadClientsAreDropped(t *testing.T) {
 			s, answering := audited(t, p)
 			for range 10 {
 				defer s.ask(t, target).Close()
-				time.Sleep(period)
+				time.Sleep(sampleInterval)
 			}
 			time.Sleep(writeTimeout)
 			synctest.Wait()
 			if got := answering.Load(); got > 0 {
 				t.Errorf("GET %s: %d answers are still being written to clients that have read nothing for ten seconds", target, got)
 			}
-			time.Sleep(2 * memory)
+			time.Sleep(2 * idleTimeout)
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestDeadClientsAreDropped(t *testing.T) {
 // drip reads a piece of an answer at intervals, and returns how much there was until it ended.
 func drip(conn net.Conn, every time.Duration) (bytes int64) {
 	for {
-		n, err := io.CopyN(io.Discard, conn, pieceSize)
+		n, err := io.CopyN(io.Discard, conn, chunkSize)
 		bytes += n
 		if err != nil {
 			return bytes
@@ -108,7 +108,7 @@ func TestSlowClientsHaveAMinute(t *testing.T) {
 			fill(p, 16)
 			s, answering := audited(t, p)
 			size := int64(request(p, http.MethodGet, "/?format=json").Body.Len())
-			if pieces := size / pieceSize; pieces < 8 || pieces > 18 {
+			if pieces := size / chunkSize; pieces < 8 || pieces > 18 {
 				t.Fatalf("got %d pieces want 8 to 18, which take a minute at 9 s each and not at 3 s", pieces)
 			}
 			if got := drip(s.ask(t, "/?format=json"), tt.every); got > size != tt.all {
@@ -150,7 +150,7 @@ func TestTooManyAnswers(t *testing.T) {
 		defer p.Close()
 		fill(p, 1)
 		s, _ := audited(t, p)
-		for i := range maxAnswers {
+		for i := range maxResponses {
 			defer s.ask(t, answers()[i%3]).Close()
 		}
 		synctest.Wait()

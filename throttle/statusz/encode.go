@@ -1,0 +1,291 @@
+package statusz
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// snapshot holds all that the encodings of a sample need.
+type snapshot struct {
+	document document
+	at       time.Time
+	times    []int64    // of the samples in the history, Unix milliseconds
+	rows     []rowState // one per document.Throttles, in the same order
+}
+
+func encode(doc *document) []byte {
+	b, err := json.Marshal(doc)
+	if err != nil { // unreachable: every number is finite, and times are strings
+		return nil
+	}
+	return append(b, '\n')
+}
+
+// encodeHistory encodes the document with the history of each priority.
+func (s *snapshot) encodeHistory() []byte {
+	doc := s.document
+	doc.Throttles = append([]throttleDocument{}, doc.Throttles...)
+	for i := range doc.Throttles {
+		t, row := &doc.Throttles[i], &s.rows[i]
+		t.Priorities = append([]priorityDocument{}, t.Priorities...)
+		for p := range t.Priorities {
+			t.Priorities[p].History = row.priorities[p].full(row.samples)
+		}
+	}
+	return encode(&doc)
+}
+
+// encodeStream encodes the first event of a stream. It may have several megabytes, so numbers are
+// not encoded by reflection.
+func (s *snapshot) encodeStream() []byte {
+	b := appendTime([]byte("event: snapshot\ndata: {"), s.at)
+	b = appendJSON(append(b, `,"process":`...), &s.document.Process)
+	b = appendJSON(append(b, `,"outcomes":`...), outcomeNames())
+	b = appendJSON(append(b, `,"faults":`...), faultNames())
+	b = appendJSON(append(b, `,"causes":`...), []string{throttle.CauseOwn.String(), throttle.CauseAbove.String()})
+	b = append(b, `,"times":[`...)
+	for i, t := range s.times {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, t, 10)
+	}
+	b = append(b, `],"throttles":[`...)
+	for i := range s.rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = s.rows[i].appendTo(b)
+	}
+	b = append(b, `],"sources":[`...)
+	for i := range s.document.Sources {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, encodeSource(&s.document.Sources[i])...)
+	}
+	return append(b, "]}\n\n"...)
+}
+
+// appendTo appends the row with its current figures and its history.
+func (r *rowState) appendTo(b []byte) []byte {
+	b = append(append(append(b, '{'), r.head...), `,"figures":[`...)
+	for p := range r.priorities {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '['), r.priorities[p].figures...), ']')
+	}
+	b = append(b, `],"history":[`...)
+	for p := range r.priorities {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		h := r.priorities[p].recent()
+		b = appendSeries(append(b, '['), h.Admitted)
+		b = appendSeries(append(b, ','), h.Shed)
+		b = appendSeries(append(b, ','), h.WouldShed)
+		b = append(appendSeries(append(b, ','), h.Probability), ']')
+	}
+	return append(append(append(b, `],"samples":`...), strconv.Itoa(r.samples)...), '}')
+}
+
+// appendSeries appends a series as a JSON array, or 0 for a series of zeros.
+func appendSeries(b []byte, s series) []byte {
+	if s == nil {
+		return append(b, '0')
+	}
+	b = append(b, '[')
+	for i, v := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumber(b, float64(v))
+	}
+	return append(b, ']')
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	return strconv.AppendInt(append(b, `"time":`...), t.UnixMilli(), 10)
+}
+
+func appendJSON(b []byte, v any) []byte {
+	encoded, err := json.Marshal(v)
+	if err != nil { // unreachable, as in encode
+		return append(b, "null"...)
+	}
+	return append(b, encoded...)
+}
+
+func outcomeNames() []string {
+	names := make([]string, throttle.NumOutcomes)
+	for o := range names {
+		names[o] = throttle.Outcome(o).String()
+	}
+	return names
+}
+
+func faultNames() []string {
+	names := make([]string, throttle.NumFaults)
+	for f := range names {
+		names[f] = throttle.Fault(f).String()
+	}
+	return names
+}
+
+// delta is what changed since the previous sample. Each field holds the elements of a JSON array
+// without its brackets.
+type delta struct {
+	rows        []byte // heads of new and changed rows
+	figures     []byte // [id, priority, figures...]
+	gone        []byte // ids of removed rows
+	sources     []byte
+	goneSources []byte // ids
+}
+
+// encode returns the delta as an event of the stream.
+func (d *delta) encode(at time.Time) []byte {
+	b := appendTime([]byte("event: sample\ndata: {"), at)
+	for _, part := range []struct {
+		name     string
+		elements []byte
+	}{
+		{"rows", d.rows},
+		{"figures", d.figures},
+		{"gone", d.gone},
+		{"sources", d.sources},
+		{"gone_sources", d.goneSources},
+	} {
+		if len(part.elements) > 0 {
+			b = append(append(append(b, `,"`...), part.name...), `":[`...)
+			b = append(append(b, part.elements...), ']')
+		}
+	}
+	return append(b, "}\n\n"...)
+}
+
+func (d *delta) removeRow(id uint64) { d.gone = appendID(d.gone, id) }
+
+// updateSources compares docs with the encodings of the previous sample and adds what changed. It
+// returns the current encodings.
+func (d *delta) updateSources(docs []sourceDocument, before map[uint64][]byte) map[uint64][]byte {
+	now := make(map[uint64][]byte, len(docs))
+	for i := range docs {
+		encoded := encodeSource(&docs[i])
+		now[docs[i].id] = encoded
+		if !bytes.Equal(encoded, before[docs[i].id]) {
+			d.sources = appendItem(d.sources, func(b []byte) []byte { return append(b, encoded...) })
+		}
+	}
+	for id := range before {
+		if _, ok := now[id]; !ok {
+			d.goneSources = appendID(d.goneSources, id)
+		}
+	}
+	return now
+}
+
+// encodeSource encodes a source with its id as the first field.
+func encodeSource(doc *sourceDocument) []byte {
+	b := strconv.AppendUint([]byte(`{"id":`), doc.id, 10)
+	return append(append(b, ','), appendJSON(nil, doc)[1:]...)
+}
+
+// appendChanges adds the row's head and the figures of its priorities to d if they have changed.
+func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
+	if head := encodeHead(doc); !bytes.Equal(head, r.head) {
+		r.head = head
+		d.rows = appendItem(d.rows, func(b []byte) []byte { return append(append(append(b, '{'), head...), '}') })
+	}
+	for p := range doc.Priorities {
+		figures := appendFigures(nil, &doc.Priorities[p])
+		if bytes.Equal(figures, r.priorities[p].figures) {
+			continue
+		}
+		r.priorities[p].figures = figures
+		d.figures = appendItem(d.figures, func(b []byte) []byte {
+			b = append(strconv.AppendUint(append(b, '['), r.id, 10), ',')
+			b = append(strconv.AppendInt(b, int64(p), 10), ',')
+			return append(append(b, figures...), ']')
+		})
+	}
+}
+
+// encodeHead encodes the settings of a row as the fields of a JSON object, without braces.
+func encodeHead(doc *throttleDocument) []byte {
+	names := make([]string, len(doc.Priorities))
+	for p := range doc.Priorities {
+		names[p] = doc.Priorities[p].Priority
+	}
+	head, err := json.Marshal(struct {
+		ID         uint64   `json:"id"`
+		Name       string   `json:"name"`
+		Policy     string   `json:"policy"`
+		Mode       string   `json:"mode"`
+		Instances  int      `json:"instances"`
+		Mixed      bool     `json:"mixed"`
+		Ratio      float64  `json:"ratio"`
+		Minimum    float64  `json:"minimum_rate"`
+		Rejection  float64  `json:"target_rejection"`
+		Window     float64  `json:"window_seconds"`
+		Priorities []string `json:"priorities"`
+	}{
+		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
+		doc.TargetRejection, doc.WindowSeconds, names,
+	})
+	if err != nil { // unreachable, as in encode
+		return nil
+	}
+	return head[1 : len(head)-1]
+}
+
+// appendFigures appends the figures of a priority without names and brackets. page/model.js reads
+// them in this order.
+func appendFigures(b []byte, doc *priorityDocument) []byte {
+	for _, n := range []uint64{doc.Admitted, doc.Shed.Own, doc.Shed.Above, doc.WouldShed.Own, doc.WouldShed.Above} {
+		b = append(strconv.AppendUint(b, n, 10), ',')
+	}
+	b = append(appendNumber(b, doc.Probability), ',')
+	b = append(strconv.AppendUint(b, uint64(doc.cause), 10), ',')
+	for _, n := range []uint64{doc.Window.Accepted, doc.Window.Rejected, doc.Window.Shed} {
+		b = append(strconv.AppendUint(b, n, 10), ',')
+	}
+	b = append(strconv.AppendInt(b, doc.InFlight, 10), ',')
+	b = append(strconv.AppendUint(b, doc.Clamped, 10), ',')
+	b = appendCounts(b, doc.Ended)
+	if len(doc.Fallbacks) == 0 {
+		return b
+	}
+	return appendCounts(append(b, ','), doc.Fallbacks)
+}
+
+// appendCounts appends [outcome, fault, calls, outcome, fault, calls...]. Outcomes and faults are
+// their index.
+func appendCounts(b []byte, counts []countDocument) []byte {
+	b = append(b, '[')
+	for i, c := range counts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendUint(b, uint64(c.outcome), 10), ',')
+		b = append(strconv.AppendUint(b, uint64(c.fault), 10), ',')
+		b = strconv.AppendUint(b, c.Calls, 10)
+	}
+	return append(b, ']')
+}
+
+// appendItem appends an element of a JSON array, with a comma before all but the first.
+func appendItem(b []byte, item func([]byte) []byte) []byte {
+	if len(b) > 0 {
+		b = append(b, ',')
+	}
+	return item(b)
+}
+
+func appendID(b []byte, id uint64) []byte {
+	return appendItem(b, func(b []byte) []byte { return strconv.AppendUint(b, id, 10) })
+}
