@@ -1,18 +1,18 @@
-// A card is what the page shows of one throttle. Its lines are made when it comes into view, and let go when it leaves.
+// A card shows one row: the throttles of one name. Its lines exist only while it is in view.
 
 const stateWords = { shedding: "sheds", would: "would shed", admitting: "admits all", idle: "idle" };
 
-// The columns of the lines, each with the class of its cells, its heading and what it means.
+// The columns of the lines: class of the cells, heading, tooltip of the heading.
 const columns = [
-  ["priority", "Priority", "of the calls"],
-  ["rate", "Admitted /s", "calls let through, per second"],
-  ["rate", "Shed /s", "calls refused by the throttle, per second"],
-  ["chart", "Calls, 5 min", "admitted and shed"],
-  ["chance", "Probability", "of shedding the next call"],
-  ["chart small", "Probability, 5 min", "from 0 to 100 %"],
-  ["cause", "Cause", "whose rejections are the reason: the priority's own, or those of the priorities above it"],
-  ["flight", "In flight", "admitted calls that have not ended"],
-  ["window", "Accepted, rejected, shed", "what the throttle remembers: its window"],
+  ["priority", "Priority", "Priority of the calls"],
+  ["rate", "Admitted /s", "Calls admitted per second, mean of 5 seconds"],
+  ["rate", "Shed /s", "Calls shed by the throttle per second, mean of 5 seconds"],
+  ["chart", "Calls, 5 min", "Calls admitted and shed per second, last 5 minutes"],
+  ["chance", "Probability", "Probability that the next call is shed"],
+  ["chart small", "Probability, 5 min", "Probability in the last 5 minutes, from 0 to 100 %"],
+  ["cause", "Cause", "Cause of the probability: rejections of this priority (own) or of higher priorities (above)"],
+  ["flight", "In flight", "Calls admitted and not yet ended"],
+  ["window", "Accepted, rejected, shed", "Calls in the throttle's window, by outcome"],
 ];
 
 function classOf(kind) { return "c-" + kind.split(" ").join(" c-"); }
@@ -26,9 +26,9 @@ function headingRow() {
   return element("tr", { role: "row" }, ...cells);
 }
 
-// Line is one priority in a card.
+// Line shows one priority in a card.
 class Line {
-  constructor(lane, readout, moment) {
+  constructor(priority, tooltip, describe) {
     const cell = (kind, label, ...children) => element("td", { class: classOf(kind), role: "cell", "data-label": label }, ...children);
     this.admitted = element("span", { class: "figure" });
     this.shed = element("span", { class: "figure" });
@@ -41,10 +41,10 @@ class Line {
     this.parts = ["accepted", "rejected", "shed"].map((word) => element("i", { class: word }));
     this.calls = new CallsChart(3);
     this.chances = new ProbabilityChart(3);
-    readout.explain(this.calls.node, moment);
-    readout.explain(this.chances.node, moment);
+    tooltip.attach(this.calls.node, describe);
+    tooltip.attach(this.chances.node, describe);
     this.node = element("tr", { role: "row" },
-      element("th", { class: "c-priority", scope: "row", role: "rowheader" }, lane.word),
+      element("th", { class: "c-priority", scope: "row", role: "rowheader" }, priority.name),
       cell("rate admitted", "admitted /s", this.admitted),
       cell("rate shed", "shed /s", this.would, this.shed),
       cell("chart", "calls, 5 min", this.calls.node),
@@ -57,23 +57,23 @@ class Line {
     );
   }
 
-  update(lane, { times, time, causes }) {
-    const shed = lane.shedRate(), would = lane.wouldShedRate(), inShadow = would > 0 && !(shed > 0);
+  update(priority, { times, time, causes }) {
+    const shed = priority.shedRate(), would = priority.wouldShedRate(), inShadow = would > 0 && !(shed > 0);
     const shown = inShadow ? would : shed;
-    setAttribute(this.node, "class", lane.used() ? "" : "unused");
-    this.figure(this.admitted, rateText(lane.admittedRate()));
+    setAttribute(this.node, "class", priority.used() ? "" : "unused");
+    this.figure(this.admitted, rateText(priority.admittedRate()));
     this.figure(this.shed, rateText(shown), shown > 0 ? (inShadow ? "would" : "shed") : "");
     this.would.hidden = !inShadow;
-    this.fill.style.width = 100 * lane.probability + "%";
-    this.figure(this.chance, shareText(lane.probability));
-    setText(this.cause, lane.probability > 0 ? causes[lane.cause] : "");
-    this.figure(this.flight, countText(lane.inFlight));
-    this.drawWindow(lane.window);
-    this.calls.draw(times, time, lane);
-    this.chances.draw(times, time, lane);
+    this.fill.style.width = 100 * priority.probability + "%";
+    this.figure(this.chance, percentText(priority.probability));
+    setText(this.cause, priority.probability > 0 ? causes[priority.cause] : "");
+    this.figure(this.flight, countText(priority.inFlight));
+    this.drawWindow(priority.window);
+    this.calls.draw(times, time, priority);
+    this.chances.draw(times, time, priority);
   }
 
-  // figure sets a number: nothing to see is grey.
+  // figure sets a number. Zero is grey.
   figure(node, text, kind = "") {
     setText(node, text);
     setAttribute(node, "class", ("figure " + (/^(0|0 %|–)$/.test(text) ? "nil" : kind)).trim());
@@ -106,31 +106,31 @@ class Card {
     this.table = element("table", { class: "lines", role: "table", "aria-labelledby": id }, columnGroup(),
       element("thead", { class: "hidden", role: "rowgroup" }, headingRow()), this.body);
     this.node = element("article", { class: "card", "aria-labelledby": id },
-      element("div", { class: "who" }, this.name, element("p", { class: "now" }, this.state, this.sum),
+      element("div", { class: "title" }, this.name, element("p", { class: "now" }, this.state, this.sum),
         element("div", { class: "foot" }, this.badges, this.more)),
       element("div", { class: "hold" }));
     this.hold = this.node.lastChild;
-    this.settle();
+    this.drawHead();
   }
 
-  // settle shows what seldom changes, and keeps the room that the lines need.
-  settle() {
+  // drawHead draws the name and the badges, and reserves the height of the lines.
+  drawHead() {
     const row = this.row;
-    this.head = row.settled;
-    setText(this.name.firstChild, row.shown);
-    setAttribute(this.name, "title", row.shown);
-    setAttribute(this.more, "aria-label", "Details of " + row.shown.slice(0, 80));
+    this.head = row.head;
+    setText(this.name.firstChild, row.label);
+    setAttribute(this.name, "title", row.label);
+    setAttribute(this.more, "aria-label", "Details of " + row.label.slice(0, 80));
     const badges = [badge(row.mode, row.mode), badge(row.policy, "policy")];
     if (row.instances > 1) badges.push(badge(plural(row.instances, "instance"), "instances"));
     if (row.mixed) badges.push(badge("settings differ", "mixed"));
     this.badges.replaceChildren(...badges);
-    this.node.style.setProperty("--lines", row.lanes.length);
-    if (this.lines && this.lines.length !== row.lanes.length) this.show();
+    this.node.style.setProperty("--lines", row.priorities.length);
+    if (this.lines && this.lines.length !== row.priorities.length) this.drawLines();
   }
 
-  // show makes the lines.
-  show() {
-    this.lines = this.row.lanes.map((lane, p) => new Line(lane, this.page.readout, (age) => momentOf(this.page.model, this.row.lanes[p], age)));
+  // drawLines creates the lines.
+  drawLines() {
+    this.lines = this.row.priorities.map((priority, p) => new Line(priority, this.page.tooltip, (age) => valuesAt(this.page.model, this.row.priorities[p], age)));
     this.body.replaceChildren(...this.lines.map((line) => line.node));
     this.hold.replaceChildren(this.table);
   }
@@ -145,13 +145,13 @@ class Card {
   update() {
     if (!this.visible) return;
     const { row, page: { model } } = this;
-    if (this.head !== row.settled) this.settle();
-    if (!this.lines) this.show();
+    if (this.head !== row.head) this.drawHead();
+    if (!this.lines) this.drawLines();
     const state = row.state();
     setAttribute(this.node, "data-state", state);
     setText(this.state, stateWords[state]);
     setText(this.sum, this.sumText(state));
-    row.lanes.forEach((lane, p) => this.lines[p].update(lane, model));
+    row.priorities.forEach((priority, p) => this.lines[p].update(priority, model));
     this.details?.update(row);
   }
 
@@ -159,7 +159,7 @@ class Card {
     const calls = this.row.calls();
     if (state === "idle") return "";
     const share = state === "shedding" ? this.row.shed() / calls : state === "would" ? this.row.wouldShed() / calls : null;
-    return (share === null ? "of " : shareText(share) + " of ") + rateText(calls) + " /s";
+    return (share === null ? "of " : percentText(share) + " of ") + rateText(calls) + " /s";
   }
 
   toggle() {

@@ -1,4 +1,4 @@
-// Making and changing nodes. Whatever comes from the process becomes text, never markup.
+// Creates and changes nodes. Data from the process always becomes text, never markup.
 
 function byId(id) { return document.getElementById(id); }
 
@@ -16,10 +16,10 @@ function svgElement(tag, attributes = {}, ...children) {
   return node;
 }
 
-// hidden is text for those who listen to the page.
+// hidden returns text that only screen readers show.
 function hidden(text) { return element("span", { class: "hidden" }, text); }
 
-// setText changes a node's text if it is another one: what does not change is not drawn.
+// setText sets a node's text if it differs, so that unchanged nodes are not drawn again.
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

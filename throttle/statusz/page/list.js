@@ -1,4 +1,4 @@
-// The list of cards: which are shown, and in which order.
+// The list of cards, with filter and order.
 
 function compare(a, b) { return a < b ? -1 : a > b ? 1 : 0; }
 
@@ -15,21 +15,21 @@ class List {
     this.count = byId("count");
     this.empty = element("div", { class: "empty" });
     this.cards = new Map();
-    this.wanted = "";
+    this.filter = "";
     this.order = "shed";
-    this.touched = 0;
-    this.sorted = 0;
-    this.watcher = new IntersectionObserver((entries) => {
+    this.lastPointerAt = 0;
+    this.sortedAt = 0;
+    this.observer = new IntersectionObserver((entries) => {
       for (const entry of entries) this.cards.get(Number(entry.target.dataset.id))?.setVisible(entry.isIntersecting);
     }, { rootMargin: "400px 0px" });
     for (const kind of ["pointermove", "wheel", "touchmove"]) {
-      this.root.addEventListener(kind, () => { this.touched = performance.now(); }, { passive: true });
+      this.root.addEventListener(kind, () => { this.lastPointerAt = performance.now(); }, { passive: true });
     }
   }
 
-  // reset forgets the cards: another process has other throttles.
+  // reset removes all cards. The page calls it if the process has been restarted.
   reset() {
-    this.watcher.disconnect();
+    this.observer.disconnect();
     this.cards.clear();
     this.root.replaceChildren();
   }
@@ -48,9 +48,9 @@ class List {
         fresh = true;
       }
     }
-    const early = model.times.length <= smoothing; // there was nothing to go by yet
-    if (fresh || early || this.mayMove()) this.arrange();
-    else this.tell();
+    const early = model.times.length <= rateSamples; // rates are not stable yet
+    if (fresh || early || this.mayReorder()) this.reorder();
+    else this.showCount();
     for (const card of this.cards.values()) card.update();
   }
 
@@ -58,29 +58,30 @@ class List {
     const card = new Card(row, this.page);
     card.node.dataset.id = row.id;
     this.cards.set(row.id, card);
-    this.watcher.observe(card.node);
+    this.observer.observe(card.node);
   }
 
   drop(id, card) {
-    this.watcher.unobserve(card.node);
+    this.observer.unobserve(card.node);
     card.node.remove();
     this.cards.delete(id);
   }
 
-  // mayMove tells whether it is time to put the cards in order: every few seconds, and not under somebody's hand.
-  mayMove() {
+  // mayReorder reports whether the cards may be reordered: every few seconds, and not while the
+  // pointer or the focus is on one.
+  mayReorder() {
     const now = performance.now(), held = this.root.contains(document.activeElement) && this.root !== document.activeElement;
-    return now - this.sorted > 4500 && now - this.touched > 4000 && !held;
+    return now - this.sortedAt > 4500 && now - this.lastPointerAt > 4000 && !held;
   }
 
-  // arrange puts the cards that are wanted in order. It moves as few as it can.
-  arrange() {
-    this.sorted = performance.now();
+  // reorder applies filter and order. It moves as few cards as possible.
+  reorder() {
+    this.sortedAt = performance.now();
     const cards = [...this.cards.values()];
     for (const card of cards) {
-      card.rank = Math.round(10 * card.row.shed(calm)) + Math.min(0.9, card.row.wouldShed(calm) / 1e6); // shadow comes after all that sheds
-      card.traffic = Math.round(card.row.calls(calm));
-      card.node.hidden = !card.row.sought.includes(this.wanted);
+      card.rank = Math.round(10 * card.row.shed(sortSamples)) + Math.min(0.9, card.row.wouldShed(sortSamples) / 1e6); // shadow sorts below every throttle that sheds
+      card.traffic = Math.round(card.row.calls(sortSamples));
+      card.node.hidden = !card.row.searchText.includes(this.filter);
     }
     cards.sort(orders[this.order]);
     let at = this.root.firstChild;
@@ -89,18 +90,18 @@ class List {
       if (node === at) at = at.nextSibling;
       else this.root.insertBefore(node, at);
     }
-    this.tell();
+    this.showCount();
   }
 
-  // tell says how many there are, and what to do if there are none.
-  tell() {
+  // showCount shows the number of throttles, and a hint if there are none.
+  showCount() {
     const all = this.cards.size, shown = [...this.cards.values()].filter((c) => !c.node.hidden).length;
-    setText(this.count, this.wanted === "" ? plural(all, "throttle") : `${grouped.format(shown)} of ${plural(all, "throttle")}`);
+    setText(this.count, this.filter === "" ? plural(all, "throttle") : `${grouped.format(shown)} of ${plural(all, "throttle")}`);
     byId("columns").hidden = shown === 0;
     byId("tools").hidden = all === 0;
     if (shown > 0) return this.empty.remove();
-    if (all > 0) this.empty.replaceChildren(element("p", {}, "No name contains ", element("b", {}, element("bdi", {}, visible(this.wanted))), "."));
-    else this.empty.replaceChildren(element("p", {}, "No throttle is attached yet. Give each one the page's hooks:"),
+    if (all > 0) this.empty.replaceChildren(element("p", {}, "No throttle name contains ", element("b", {}, element("bdi", {}, printable(this.filter))), "."));
+    else this.empty.replaceChildren(element("p", {}, "No throttles yet. Add the page's hooks to the Config of each throttle:"),
       element("pre", {}, element("code", {}, 'throttle.New(throttle.Config{Name: "orders", Hooks: page.Hooks()})')));
     if (!this.empty.isConnected) this.root.append(this.empty);
   }

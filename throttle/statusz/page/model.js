@@ -1,10 +1,10 @@
-// What the stream tells: a model is replaced by each snapshot and changed by each sample.
+// The data of the page. Each snapshot replaces the model, each sample updates it.
 
 const historyLength = 300;
-const smoothing = 5; // samples behind a rate that is shown
-const calm = 15; // samples behind the order of the list
+const rateSamples = 5; // samples in the mean of a displayed rate
+const sortSamples = 15; // samples in the mean by which cards are sorted
 
-// A series has one number per sample, the newest last; null stands for nothing but zeros.
+// A series has one number per sample, newest last. null means all zeros.
 function pushTo(series, value, before) {
   if (series === null) {
     if (value === 0) return null;
@@ -24,17 +24,17 @@ function meanOf(series, samples, last) {
   return sum / n;
 }
 
-// Lane is one priority of a throttle.
-class Lane {
-  constructor(word) {
-    this.word = word;
+// Priority is one priority of a row.
+class Priority {
+  constructor(name) {
+    this.name = name;
     this.samples = 0;
     this.admitted = this.shed = this.wouldShed = this.probabilities = null;
-    this.read([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
+    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
   }
 
-  // read takes the figures in the order in which track.go writes them.
-  read(figures) {
+  // setFigures sets the current figures. appendFigures in encode.go writes them in this order.
+  setFigures(figures) {
     const [admitted, shedOwn, shedAbove, wouldOwn, wouldAbove, probability, cause, accepted, rejected, shed, inFlight, clamped,
       ended, fallbacks = []] = figures;
     this.total = { admitted, shedOwn, shedAbove, wouldOwn, wouldAbove, clamped, ended, fallbacks };
@@ -42,7 +42,7 @@ class Lane {
     Object.assign(this, { probability, cause, inFlight });
   }
 
-  recall([admitted, shed, wouldShed, probabilities], samples) {
+  setHistory([admitted, shed, wouldShed, probabilities], samples) {
     const series = (s) => (s === 0 ? null : s);
     this.samples = samples;
     this.admitted = series(admitted);
@@ -51,10 +51,10 @@ class Lane {
     this.probabilities = series(probabilities);
   }
 
-  // follow takes one sample: figures are undefined if nothing has changed.
-  follow(figures, seconds) {
+  // addSample adds one sample. figures is undefined if nothing has changed.
+  addSample(figures, seconds) {
     const before = this.total;
-    if (figures) this.read(figures);
+    if (figures) this.setFigures(figures);
     const now = this.total;
     const rate = (a, b) => Math.max(0, b - a) / seconds;
     const n = this.samples;
@@ -65,11 +65,11 @@ class Lane {
     this.samples = Math.min(n + 1, historyLength);
   }
 
-  admittedRate(last = smoothing) { return meanOf(this.admitted, this.samples, last); }
-  shedRate(last = smoothing) { return meanOf(this.shed, this.samples, last); }
-  wouldShedRate(last = smoothing) { return meanOf(this.wouldShed, this.samples, last); }
+  admittedRate(last = rateSamples) { return meanOf(this.admitted, this.samples, last); }
+  shedRate(last = rateSamples) { return meanOf(this.shed, this.samples, last); }
+  wouldShedRate(last = rateSamples) { return meanOf(this.wouldShed, this.samples, last); }
 
-  // used tells whether there has ever been a call.
+  // used reports whether there has been any call.
   used() {
     const t = this.total;
     return t.admitted + t.shedOwn + t.shedAbove > 0;
@@ -79,21 +79,23 @@ class Lane {
 // Row is all throttles of one name.
 class Row {
   constructor(head) {
-    this.lanes = [];
-    this.settle(head);
+    this.priorities = [];
+    this.setHead(head);
   }
 
-  settle(head) {
-    Object.assign(this, head);
-    this.shown = visible(head.name);
-    this.sought = head.name.toLowerCase();
-    this.settled = head;
-    for (const word of head.priorities.slice(this.lanes.length)) this.lanes.push(new Lane(word));
+  // setHead sets the name and the settings.
+  setHead(head) {
+    const { priorities: names, ...settings } = head;
+    Object.assign(this, settings);
+    this.label = printable(head.name);
+    this.searchText = head.name.toLowerCase();
+    this.head = head;
+    for (const name of names.slice(this.priorities.length)) this.priorities.push(new Priority(name));
   }
 
   sum(of) {
     let sum = 0;
-    for (const lane of this.lanes) sum += of(lane) ?? 0;
+    for (const priority of this.priorities) sum += of(priority) ?? 0;
     return sum;
   }
 
@@ -101,7 +103,7 @@ class Row {
   shed(last) { return this.sum((l) => l.shedRate(last)); }
   wouldShed(last) { return this.sum((l) => l.wouldShedRate(last)); }
 
-  // state is in a word how the throttle is.
+  // state returns shedding, would, admitting or idle.
   state() {
     if (this.shed() > 0) return "shedding";
     if (this.wouldShed() > 0) return "would";
@@ -121,23 +123,23 @@ class Model {
     this.sources = new Map(snapshot.sources.map((s) => [s.id, s]));
     for (const { figures, history, samples, ...head } of snapshot.throttles) {
       const row = new Row(head);
-      row.lanes.forEach((lane, p) => {
-        if (figures[p]) lane.read(figures[p]);
-        if (history[p]) lane.recall(history[p], samples);
+      row.priorities.forEach((priority, p) => {
+        if (figures[p]) priority.setFigures(figures[p]);
+        if (history[p]) priority.setHistory(history[p], samples);
       });
       this.rows.set(row.id, row);
     }
-    this.overall = this.addUp();
+    this.overall = this.sumHistory();
   }
 
-  // addUp returns the history of all throttles together. One that has closed since stays in it.
-  addUp() {
-    const overall = new Lane("");
+  // sumHistory returns the history summed over all throttles. Closed throttles stay in the sums.
+  sumHistory() {
+    const overall = new Priority("");
     overall.samples = this.times.length;
     for (const name of ["admitted", "shed", "wouldShed"]) {
       const sum = new Array(overall.samples).fill(0);
       for (const row of this.rows.values()) {
-        for (const { [name]: series } of row.lanes) {
+        for (const { [name]: series } of row.priorities) {
           series?.forEach((v, i) => { sum[i - series.length + sum.length] += v; });
         }
       }
@@ -150,13 +152,13 @@ class Model {
     const n = this.overall.samples;
     for (const [name, of] of [["admitted", "admittedRate"], ["shed", "shedRate"], ["wouldShed", "wouldShedRate"]]) {
       let sum = 0;
-      for (const row of this.rows.values()) sum += row.sum((lane) => lane[of](1));
+      for (const row of this.rows.values()) sum += row.sum((priority) => priority[of](1));
       this.overall[name] = pushTo(this.overall[name], sum, n);
     }
     this.overall.samples = Math.min(n + 1, historyLength);
   }
 
-  follow(sample) {
+  addSample(sample) {
     const seconds = Math.max(0.001, (sample.time - this.time) / 1000);
     this.time = sample.time;
     this.times.push(sample.time);
@@ -164,13 +166,13 @@ class Model {
     for (const id of sample.gone ?? []) this.rows.delete(id);
     for (const head of sample.rows ?? []) {
       const row = this.rows.get(head.id);
-      if (row) row.settle(head);
+      if (row) row.setHead(head);
       else this.rows.set(head.id, new Row(head));
     }
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
     for (const row of this.rows.values()) {
-      row.lanes.forEach((lane, p) => lane.follow(changed.get(row.id + "/" + p), seconds));
+      row.priorities.forEach((priority, p) => priority.addSample(changed.get(row.id + "/" + p), seconds));
     }
     this.extendOverall();
     for (const id of sample.gone_sources ?? []) this.sources.delete(id);

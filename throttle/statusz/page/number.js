@@ -1,9 +1,9 @@
-// Numbers and names as people read them.
+// Formats numbers and names.
 
 const grouped = new Intl.NumberFormat("en");
 const missing = "–";
 
-// rateText is a number of calls per second: 0.4, 37, 1,204, 12.3k.
+// rateText formats calls per second: 0.4, 37, 1,204, 123k.
 function rateText(v) {
   if (v === null) return missing;
   if (v === 0) return "0";
@@ -11,7 +11,7 @@ function rateText(v) {
   return countText(Math.round(v));
 }
 
-// countText is a number that has to fit: 98,304, 1.23M.
+// countText formats a count in few characters: 98,304, 1.23M.
 function countText(n) {
   if (n < 1e5) return grouped.format(n);
   for (const [unit, letter] of [[1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]]) {
@@ -21,8 +21,8 @@ function countText(n) {
   return n.toExponential(2);
 }
 
-// shareText is a share of 1 in percent. What is not quite nothing, or not quite all, does not look as if it were.
-function shareText(v) {
+// percentText formats a share of 1 in percent. Only exactly 0 and 1 show as 0 % and 100 %.
+function percentText(v) {
   if (v === null) return missing;
   if (v <= 0) return "0 %";
   if (v < 0.001) return "<0.1 %";
@@ -30,7 +30,7 @@ function shareText(v) {
   return (v * 100).toFixed(v < 1 ? 1 : 0) + " %";
 }
 
-// plainText is any other figure.
+// plainText formats any other number.
 function plainText(v) {
   if (v === null) return missing;
   const size = Math.abs(v);
@@ -39,7 +39,7 @@ function plainText(v) {
   return grouped.format(Number(v.toPrecision(size < 1 ? 2 : 4)));
 }
 
-// agoText is how long ago something was.
+// agoText formats a duration.
 function agoText(milliseconds) {
   const s = Math.max(0, Math.round(milliseconds / 1000));
   if (s < 120) return s + " s";
@@ -56,8 +56,8 @@ function plural(n, word) {
   return grouped.format(n) + " " + word + (n === 1 ? "" : "s");
 }
 
-// visible writes out what would not be seen in a name, or would turn the text around it.
-function visible(name) {
+// printable escapes control characters and characters that change the text direction.
+function printable(name) {
   return name.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }

@@ -1,31 +1,31 @@
-// The page puts the parts together: what the stream tells goes into the model, and once per sample the model is drawn.
+// Connects the parts: events of the stream update the model, and each sample draws it once.
 
 class Page {
   constructor() {
     this.model = null;
     this.paused = false;
-    this.held = []; // what came while paused
-    this.due = false;
-    this.readout = new Readout();
+    this.queue = []; // events received while paused; null if there were too many
+    this.frameRequested = false;
+    this.tooltip = new Tooltip();
     this.header = new Header(this);
     this.list = new List(this);
     this.sources = new Sources();
-    byId("columns").append(element("span", { class: "who" }, "Throttle"), element("table", { class: "lines" }, columnGroup(), element("thead", {}, headingRow())));
-    this.listen();
-    this.recall();
+    byId("columns").append(element("span", { class: "title" }, "Throttle"), element("table", { class: "lines" }, columnGroup(), element("thead", {}, headingRow())));
+    this.addListeners();
+    this.readQuery();
     this.stream = new Stream(this);
   }
 
-  listen() {
+  addListeners() {
     byId("pause").addEventListener("click", () => this.pause(!this.paused));
     byId("tools").addEventListener("submit", (e) => e.preventDefault());
-    byId("search").addEventListener("input", () => this.choose());
-    byId("sort").addEventListener("change", () => this.choose());
+    byId("search").addEventListener("input", () => this.applyFilter());
+    byId("sort").addEventListener("change", () => this.applyFilter());
     byId("search").addEventListener("keydown", (e) => {
       if (e.key !== "Escape") return;
       e.preventDefault();
       e.target.value === "" ? e.target.blur() : e.target.value = "";
-      this.choose();
+      this.applyFilter();
     });
     document.addEventListener("keydown", (e) => {
       const typing = e.target.closest?.("input, select, textarea");
@@ -37,16 +37,17 @@ class Page {
     document.addEventListener("visibilitychange", () => this.draw());
   }
 
-  // recall takes the choices from the address, so that a runbook can link to them: ?q=orders&sort=name.
-  recall() {
+  // readQuery reads filter and order from the address, so that runbooks can link to a view:
+  // ?q=orders&sort=name.
+  readQuery() {
     const query = new URLSearchParams(location.search);
     byId("search").value = query.get("q") ?? "";
     if (Object.hasOwn(orders, query.get("sort") ?? "")) byId("sort").value = query.get("sort");
-    this.choose();
+    this.applyFilter();
   }
 
-  choose() {
-    this.list.wanted = byId("search").value.trim().toLowerCase();
+  applyFilter() {
+    this.list.filter = byId("search").value.trim().toLowerCase();
     this.list.order = byId("sort").value;
     const query = new URLSearchParams(location.search);
     const keep = (name, value) => (value ? query.set(name, value) : query.delete(name));
@@ -54,58 +55,58 @@ class Page {
     keep("sort", this.list.order === "shed" ? "" : this.list.order);
     const search = query.toString();
     history.replaceState(null, "", location.pathname + (search ? "?" + search : "") + location.hash);
-    if (this.model) this.list.arrange();
+    if (this.model) this.list.reorder();
   }
 
   pause(paused) {
     this.paused = paused;
     setAttribute(byId("pause"), "aria-pressed", String(paused));
     setText(byId("pause"), paused ? "Resume" : "Pause");
-    this.connection();
-    if (!paused) this.catchUp();
+    this.showConnection();
+    if (!paused) this.replay();
     this.draw();
   }
 
-  connection() {
-    const [state, words] = this.stream ? this.stream.words() : ["connecting", "connecting"];
-    if (this.paused && state === "live") this.header.connection("paused", "paused");
-    else this.header.connection(state, words);
+  showConnection() {
+    const [state, words] = this.stream ? this.stream.status() : ["connecting", "connecting"];
+    if (this.paused && state === "live") this.header.setConnection("paused", "paused");
+    else this.header.setConnection(state, words);
   }
 
-  // hear takes what the stream tells, or keeps it until the pause is over: then all is as if there had been none. What comes in a
-  // pause longer than the history is dropped, and the stream begun anew.
-  hear(kind, message) {
+  // receive handles an event, or queues it while the page is paused. If a pause is longer than the
+  // history, the queue is dropped and the stream restarts after it.
+  receive(kind, message) {
     if (!this.paused) return this[kind](message);
-    if (kind === "begin") this.held = [];
-    if (this.held?.length === historyLength) this.held = null;
-    this.held?.push([kind, message]);
+    if (kind === "snapshot") this.queue = [];
+    if (this.queue?.length === historyLength) this.queue = null;
+    this.queue?.push([kind, message]);
   }
 
-  catchUp() {
-    const held = this.held;
-    this.held = [];
-    if (held === null) this.stream.restart();
-    else for (const [kind, message] of held) this[kind](message);
+  replay() {
+    const queue = this.queue;
+    this.queue = [];
+    if (queue === null) this.stream.restart();
+    else for (const [kind, message] of queue) this[kind](message);
   }
 
-  begin(snapshot) {
+  snapshot(snapshot) {
     const before = this.model?.process;
     this.model = new Model(snapshot);
     if (before && before.started + before.pid !== snapshot.process.started + snapshot.process.pid) this.list.reset();
     this.draw();
   }
 
-  follow(sample) {
-    this.model.follow(sample);
+  sample(sample) {
+    this.model.addSample(sample);
     this.draw();
   }
 
-  // draw draws the model before the next frame, unless nobody sees it.
+  // draw draws the model before the next frame, unless the page is hidden or paused.
   draw() {
-    if (this.due || this.paused || document.hidden || !this.model) return;
-    this.due = true;
+    if (this.frameRequested || this.paused || document.hidden || !this.model) return;
+    this.frameRequested = true;
     requestAnimationFrame(() => {
-      this.due = false;
+      this.frameRequested = false;
       byId("main").hidden = false;
       this.header.update(this.model);
       this.list.update();

@@ -1,4 +1,4 @@
-// The table of what is not a throttle.
+// The table of sources: breakers, buckets and backoffs.
 
 const levelMarks = { ok: "●", warn: "▲", bad: "■" };
 
@@ -8,7 +8,7 @@ class Sources {
     this.body = byId("sources-body");
     this.tile = byId("sources-tile");
     this.total = byId("sources-state");
-    this.lines = new Map(); // id to what was drawn and its node
+    this.lines = new Map(); // id to { node, drawn, ages }
   }
 
   update(model) {
@@ -28,7 +28,7 @@ class Sources {
       for (const { node, at } of line.ages) setText(node, agoText(model.time - at) + " ago");
     });
     const bad = sources.filter((s) => s.level === "bad").length, warn = sources.filter((s) => s.level === "warn").length;
-    setText(this.total, bad > 0 ? `${bad} bad` : warn > 0 ? `${warn} to watch` : "all well");
+    setText(this.total, bad > 0 ? `${bad} bad` : warn > 0 ? plural(warn, "warning") : "all OK");
     setAttribute(this.tile, "data-level", bad > 0 ? "bad" : warn > 0 ? "warn" : "ok");
   }
 
@@ -37,20 +37,20 @@ class Sources {
     line.ages = [];
     const cell = (label, ...children) => element("td", { "data-label": label }, ...children);
     const state = element("span", { class: "level " + source.level }, element("i", { "aria-hidden": "true" }, levelMarks[source.level] ?? "■"),
-      visible(source.error ? source.state || "no answer" : source.state || "unknown"));
-    const figures = source.figures.map((f) => element("span", { class: "pair" }, element("span", {}, visible(f.name) + " "),
-      element("b", {}, plainText(f.value)), f.unit && f.value !== null ? " " + visible(f.unit) : ""));
-    const complaint = source.error ? [element("span", { class: "complaint" }, visible(source.error))] : [];
+      printable(source.error ? source.state || "no status" : source.state || "unknown"));
+    const figures = source.figures.map((f) => element("span", { class: "pair" }, element("span", {}, printable(f.name) + " "),
+      element("b", {}, plainText(f.value)), f.unit && f.value !== null ? " " + printable(f.unit) : ""));
+    const error = source.error ? [element("span", { class: "error" }, printable(source.error))] : [];
     const changes = source.transitions.slice(-3).reverse().map((t) => this.change(line, t));
-    const name = element("bdi", {}, visible(source.name));
-    line.node.replaceChildren(cell("state", state), cell("kind", visible(source.kind)),
-      element("th", { scope: "row", "data-label": "name", title: visible(source.name) }, name), cell("figures", ...complaint, ...figures),
+    const name = element("bdi", {}, printable(source.name));
+    line.node.replaceChildren(cell("state", state), cell("kind", printable(source.kind)),
+      element("th", { scope: "row", "data-label": "name", title: printable(source.name) }, name), cell("figures", ...error, ...figures),
       cell("last", ...changes));
   }
 
   change(line, t) {
     const at = Date.parse(t.time), age = element("time", { class: "age", datetime: t.time });
     if (!Number.isNaN(at)) line.ages.push({ node: age, at });
-    return element("span", { class: "change" }, t.from ? visible(t.from) + " → " : "→ ", element("b", {}, visible(t.to)), " ", age);
+    return element("span", { class: "change" }, t.from ? printable(t.from) + " → " : "→ ", element("b", {}, printable(t.to)), " ", age);
   }
 }

@@ -1,9 +1,9 @@
-// Charts of the last five minutes, small enough to stand in a line.
+// Small charts of the last five minutes.
 
-const span = historyLength; // seconds, which are the units of x; y goes from 0 at the top to 100
+const span = historyLength; // seconds; one unit of x is one second, y runs from 0 at the top to 100
 
-// binned averages what happened at one time in several series, in steps that stay where they are while time goes on. It returns
-// [x, v, v...] per step.
+// binned averages several series in bins of a number of seconds, and returns [x, v, v...] per bin.
+// Bins are aligned to the clock, so they do not flicker from sample to sample.
 function binned(times, now, seconds, ...series) {
   const points = [];
   let bin = -1, n = 0, sums = series.map(() => 0);
@@ -24,7 +24,7 @@ function binned(times, now, seconds, ...series) {
 
 const px = (v) => v.toFixed(1);
 
-// band is the outline of what lies between two curves, where there is something between them.
+// band returns the outline of the area between two curves, without parts of zero height.
 function band(points, low, high, top) {
   const y = (v) => px(100 - 96 * v / top);
   let path = "";
@@ -43,7 +43,8 @@ function curve(points, of, top) {
   return points.length < 2 ? "" : "M" + points.map((p) => px(p[0]) + " " + px(100 - 96 * of(p) / top)).join("L");
 }
 
-// Chart is a drawing of calls per second: what was admitted, on it what was shed, in it what Enforce would have shed.
+// CallsChart draws calls per second: admitted, with shed stacked on top. The part of admitted that
+// Enforce would have shed has its own colour.
 class CallsChart {
   constructor(seconds) {
     this.seconds = seconds;
@@ -51,12 +52,12 @@ class CallsChart {
     this.node = svgElement("svg", { class: "spark", viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img" }, ...this.paths);
   }
 
-  draw(times, now, lane) {
-    const points = binned(times, now, this.seconds, lane.admitted, lane.shed, lane.wouldShed);
-    const zero = () => 0, admitted = (p) => p[1], all = (p) => p[1] + p[2], spared = (p) => Math.max(0, p[1] - p[3]);
+  draw(times, now, priority) {
+    const points = binned(times, now, this.seconds, priority.admitted, priority.shed, priority.wouldShed);
+    const zero = () => 0, admitted = (p) => p[1], all = (p) => p[1] + p[2], kept = (p) => Math.max(0, p[1] - p[3]);
     const top = points.reduce((most, p) => Math.max(most, all(p)), 0) || 1;
     setAttribute(this.paths[0], "d", band(points, zero, admitted, top));
-    setAttribute(this.paths[1], "d", band(points, spared, admitted, top));
+    setAttribute(this.paths[1], "d", band(points, kept, admitted, top));
     setAttribute(this.paths[2], "d", band(points, admitted, all, top));
     const mean = (i) => rateText(points.reduce((sum, p) => sum + p[i], 0) / (points.length || 1));
     const shed = points.some((p) => p[3] > 0) ? `would have shed ${mean(3)}` : `shed ${mean(2)}`;
@@ -65,7 +66,7 @@ class CallsChart {
   }
 }
 
-// ProbabilityChart is a drawing of a probability, from 0 to 1.
+// ProbabilityChart draws a probability from 0 to 1.
 class ProbabilityChart {
   constructor(seconds) {
     this.seconds = seconds;
@@ -74,11 +75,11 @@ class ProbabilityChart {
     this.node = svgElement("svg", { class: "spark", viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img" }, this.area, this.line);
   }
 
-  draw(times, now, lane) {
-    const points = binned(times, now, this.seconds, lane.probabilities);
+  draw(times, now, priority) {
+    const points = binned(times, now, this.seconds, priority.probabilities);
     const most = points.reduce((max, p) => Math.max(max, p[1]), 0);
     setAttribute(this.area, "d", band(points, () => 0, (p) => p[1], 1));
     setAttribute(this.line, "d", most > 0 ? curve(points, (p) => p[1], 1) : "");
-    setAttribute(this.node, "aria-label", `Probability in the last 5 minutes: at most ${shareText(most)}`);
+    setAttribute(this.node, "aria-label", `Probability in the last 5 minutes: at most ${percentText(most)}`);
   }
 }

@@ -1,45 +1,45 @@
-// The connection. It is made anew when it breaks, and when it says nothing for too long.
+// The event stream. It reconnects if the connection breaks or no event arrives in time.
 
-const silence = 6000; // milliseconds
-const longestStart = 120000; // for a snapshot of megabytes on a slow line
-const longestPause = 15; // seconds
+const eventTimeout = 6000; // milliseconds without an event
+const snapshotTimeout = 120000; // milliseconds for a snapshot, which may have megabytes
+const maxRetryDelay = 15; // seconds
 
 class Stream {
   constructor(page) {
     this.page = page;
     this.failures = 0;
     this.connect();
-    setInterval(() => this.watch(), 1000);
+    setInterval(() => this.check(), 1000);
     addEventListener("online", () => this.retryNow());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.retryNow(); });
   }
 
   connect() {
     this.retryAt = null;
-    this.heard = performance.now();
+    this.lastEventAt = performance.now();
     this.live = false;
     this.source = new EventSource(location.pathname + "?format=stream");
-    this.source.addEventListener("snapshot", (e) => this.hear(() => this.page.hear("begin", JSON.parse(e.data))));
-    this.source.addEventListener("sample", (e) => this.hear(() => this.page.hear("follow", JSON.parse(e.data))));
+    this.source.addEventListener("snapshot", (e) => this.receive(() => this.page.receive("snapshot", JSON.parse(e.data))));
+    this.source.addEventListener("sample", (e) => this.receive(() => this.page.receive("sample", JSON.parse(e.data))));
     this.source.addEventListener("error", () => this.fail());
-    this.page.connection();
+    this.page.showConnection();
   }
 
-  hear(then) {
-    this.heard = performance.now();
+  receive(handle) {
+    this.lastEventAt = performance.now();
     this.failures = 0;
     this.live = true;
-    then();
-    this.page.connection();
+    handle();
+    this.page.showConnection();
   }
 
   fail() {
     this.source.close();
     this.live = false;
     this.failures++;
-    const seconds = Math.min(longestPause, 2 ** (this.failures - 1)) * (0.75 + Math.random() / 2);
+    const seconds = Math.min(maxRetryDelay, 2 ** (this.failures - 1)) * (0.75 + Math.random() / 2);
     this.retryAt = performance.now() + seconds * 1000;
-    this.page.connection();
+    this.page.showConnection();
   }
 
   restart() {
@@ -49,16 +49,16 @@ class Stream {
 
   retryNow() { if (this.retryAt !== null) this.connect(); }
 
-  watch() {
+  check() {
     if (this.retryAt !== null && performance.now() >= this.retryAt) this.connect();
-    else if (this.retryAt === null && performance.now() - this.heard > (this.live ? silence : longestStart)) this.fail();
-    else this.page.connection();
+    else if (this.retryAt === null && performance.now() - this.lastEventAt > (this.live ? eventTimeout : snapshotTimeout)) this.fail();
+    else this.page.showConnection();
   }
 
-  // words say how the connection is.
-  words() {
+  // status returns the state of the connection and a text for it.
+  status() {
     if (this.live) return ["live", "live"];
     if (this.retryAt === null) return ["connecting", this.failures > 0 ? "reconnecting" : "connecting"];
-    return ["lost", "disconnected, next try in " + Math.max(1, Math.ceil((this.retryAt - performance.now()) / 1000)) + " s"];
+    return ["lost", "disconnected, retrying in " + Math.max(1, Math.ceil((this.retryAt - performance.now()) / 1000)) + " s"];
   }
 }

@@ -1,17 +1,17 @@
-// The box that tells what a chart shows under the pointer.
+// The box with the values of a chart under the pointer.
 
-class Readout {
+class Tooltip {
   constructor() {
-    this.box = byId("readout");
+    this.box = byId("tooltip");
     this.cursor = byId("cursor");
-    this.charts = new WeakMap(); // svg to a function that describes a moment
+    this.charts = new WeakMap(); // svg to a function from age to lines
     document.addEventListener("pointermove", (e) => this.move(e), { passive: true });
     document.addEventListener("scroll", () => this.hide(), { passive: true, capture: true });
     document.addEventListener("pointerleave", () => this.hide());
   }
 
-  // explain has the chart read out: of gives the moment of an age in seconds, as lines of name and value.
-  explain(svg, of) { this.charts.set(svg, of); }
+  // attach shows a tooltip for a chart. of returns the lines for an age in seconds: [name, value].
+  attach(svg, of) { this.charts.set(svg, of); }
 
   move(e) {
     const svg = e.target instanceof Element ? e.target.closest("svg.spark") : null;
@@ -39,8 +39,8 @@ class Readout {
   hide() { this.box.hidden = this.cursor.hidden = true; }
 }
 
-// momentOf returns what a lane did at some age, for the readout.
-function momentOf(model, lane, age) {
+// valuesAt returns the tooltip lines of a priority at an age in seconds.
+function valuesAt(model, priority, age) {
   const times = model.times, at = model.time - age * 1000;
   let i = times.length - 1;
   while (i > 0 && times[i - 1] >= at) i--;
@@ -48,10 +48,10 @@ function momentOf(model, lane, age) {
   const value = (s) => (s === null ? 0 : s[i - times.length + s.length] ?? 0);
   const lines = [
     [clockText(times[i]), "−" + agoText(model.time - times[i])],
-    ["admitted", rateText(value(lane.admitted)) + " /s"],
-    ["shed", rateText(value(lane.shed)) + " /s"],
+    ["admitted", rateText(value(priority.admitted)) + " /s"],
+    ["shed", rateText(value(priority.shed)) + " /s"],
   ];
-  if (lane.wouldShed !== null) lines.push(["would be shed", rateText(value(lane.wouldShed)) + " /s"]);
-  if (lane.probabilities !== undefined) lines.push(["probability", shareText(value(lane.probabilities))]);
+  if (priority.wouldShed !== null) lines.push(["would be shed", rateText(value(priority.wouldShed)) + " /s"]);
+  if (priority.probabilities !== undefined) lines.push(["probability", percentText(value(priority.probabilities))]);
   return lines;
 }
