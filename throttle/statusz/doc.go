@@ -12,7 +12,9 @@
 //   - the rates of admitted and shed calls, with a chart of the last five minutes;
 //   - the probability that the next call is shed, and its cause;
 //   - the calls in flight, and the counts in the window;
-//   - under Details, the settings, the totals, and the faults of calls and fallbacks.
+//   - for a [throttle.Group], the members that shed calls, worst first;
+//   - under Details, the settings, the totals, the faults of calls and fallbacks, and also members
+//     that shed no calls.
 //
 // The query selects what a link shows first: /debug/throttle?q=orders&sort=name. [Page.Add] adds
 // circuit breakers, token bucket limiters and backoffs; package statusz/sources makes sources of them.
@@ -51,6 +53,11 @@
 // is counted when it ends, if that is within ten minutes. When the last open throttle of a name is
 // closed, the row is removed. A later throttle of that name starts a new row at 0.
 //
+// The row of a Group lists its open members by key, at most ten: those with the highest probability,
+// then those with the most shed calls in the window. A member's probability is the highest of its
+// priorities; its window and calls in flight are sums over them. Keys longer than 255 bytes are cut.
+// The number of members adds nothing to the size of an event or of the JSON.
+//
 // # JSON
 //
 // ?format=json, or an Accept header that prefers application/json, returns the same data as JSON;
@@ -77,7 +84,12 @@
 //	      "clamped": 0,                                                 // calls whose priority was out of range
 //	      "rates": {"admitted": 21.5, "shed": 1, "would_shed": 0},      // per second since the previous sample; null in the first
 //	      "history": {"admitted": [], "shed": [], "would_shed": [], "probability": []}  // one value per second, newest last
-//	    }]
+//	    }],
+//	    "members": [{                                                   // of a Group: at most 10, worst first; else []
+//	      "key": "api-7.example.com", "probability": 0.6, "in_flight": 2,
+//	      "window": {"accepted": 20, "rejected": 30, "shed": 40}
+//	    }],
+//	    "members_omitted": 15                                           // members of the Group that are not listed
 //	  }],
 //	  "sources": [{
 //	    "kind": "breaker", "name": "payments", "state": "open", "level": "bad",

@@ -39,6 +39,8 @@ type throttleDocument struct {
 	TargetRejection float64            `json:"target_rejection"`
 	WindowSeconds   float64            `json:"window_seconds"`
 	Priorities      []priorityDocument `json:"priorities"`
+	Members         []memberDocument   `json:"members"`         // of a Group, worst first
+	MembersOmitted  int                `json:"members_omitted"` // members beyond those
 }
 
 type priorityDocument struct {
@@ -129,6 +131,7 @@ func documentOf(r *rowStats) throttleDocument {
 	for p := range r.priorities {
 		doc.Priorities[p] = r.priorities[p].document()
 	}
+	doc.Members, doc.MembersOmitted = r.members.documents()
 	return doc
 }
 

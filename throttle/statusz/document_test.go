@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"os"
@@ -25,6 +26,10 @@ func TestGolden(t *testing.T) {
 		shadow := newThrottle(t, p, throttle.Config{
 			Name: "<shadow>", Rand: dice, Priorities: 1, Mode: throttle.ModeShadow, Policy: throttle.Tiered, Window: 20 * time.Second,
 		})
+		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Rand: dice, Priorities: 1})
+		for i := range maxMembers + 2 {
+			call(throttle.Must(hosts.Get(fmt.Sprintf("host-%02d", i))), throttle.High, 5*i, nil)
+		}
 		p.Add(status(Status{
 			Kind: "breaker", Name: "payments", State: "open", Level: Bad,
 			Figures:     []Figure{{"failures", 96.2, "%"}, {"trips", math.Inf(1), ""}},
@@ -36,6 +41,7 @@ func TestGolden(t *testing.T) {
 		call(orders, throttle.High, 20, nil)
 		call(orders, 7, 120, down())
 		call(shadow, throttle.High, 30, down())
+		call(throttle.Must(hosts.Get("host-11")), throttle.High, 200, down())
 		time.Sleep(sampleInterval) // and a new look at the window
 		call(orders, 7, 5, nil)
 		call(shadow, throttle.High, 10, nil)

@@ -73,7 +73,11 @@ func (s *snapshot) encodeStream() []byte {
 
 // appendTo appends the row with its current figures and its history.
 func (r *rowState) appendTo(b []byte) []byte {
-	b = append(append(append(b, '{'), r.head...), `,"figures":[`...)
+	b = append(append(b, '{'), r.head...)
+	if r.members != nil {
+		b = append(append(b, ','), r.members...)
+	}
+	b = append(b, `,"figures":[`...)
 	for p := range r.priorities {
 		if p > 0 {
 			b = append(b, ',')
@@ -142,6 +146,7 @@ func faultNames() []string {
 type delta struct {
 	rows        []byte // heads of new and changed rows
 	figures     []byte // [id, priority, figures...]
+	members     []byte // of Groups, {"id", "members", "members_omitted"}
 	gone        []byte // ids of removed rows
 	sources     []byte
 	goneSources []byte // ids
@@ -156,6 +161,7 @@ func (d *delta) encode(at time.Time) []byte {
 	}{
 		{"rows", d.rows},
 		{"figures", d.figures},
+		{"members", d.members},
 		{"gone", d.gone},
 		{"sources", d.sources},
 		{"gone_sources", d.goneSources},
@@ -213,6 +219,7 @@ func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
 			return append(append(b, figures...), ']')
 		})
 	}
+	r.appendMembers(doc, d)
 }
 
 // encodeHead encodes the settings of a row as the fields of a JSON object, without braces.

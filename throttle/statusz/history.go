@@ -17,6 +17,7 @@ type rowState struct {
 	id         uint64
 	samples    int    // in the history, at most historyLength
 	head       []byte // as the stream has it
+	members    []byte // likewise; nil if the row has never been a Group
 	priorities []priorityState
 }
 

@@ -102,7 +102,7 @@ func (p *Page) closed() bool {
 func buildPage() (html []byte, csp string) {
 	style := readFiles("page.css")
 	script := "(() => {\n\"use strict\";\n" + readFiles(
-		"number.js", "model.js", "dom.js", "spark.js", "tooltip.js", "card.js", "details.js",
+		"number.js", "model.js", "dom.js", "spark.js", "tooltip.js", "card.js", "members.js", "details.js",
 		"sources.js", "list.js", "header.js", "stream.js", "page.js",
 	) + "})();\n"
 	page := strings.NewReplacer("{{page.css}}", style, "{{page.js}}", script).Replace(readFiles("page.html"))

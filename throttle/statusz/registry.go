@@ -22,6 +22,7 @@ type registry struct {
 
 // memberStats is the Stats of one throttle. ok is false if Stats panicked.
 type memberStats struct {
+	key   string
 	stats throttle.Stats
 	ok    bool
 }
@@ -81,5 +82,5 @@ func (g *registry) read() []rowStats {
 // readMember reads one throttle. A panic of the user's Config.Now must not end the process.
 func readMember(t *throttle.Throttle) (m memberStats) {
 	defer func() { m.ok = recover() == nil }()
-	return memberStats{stats: t.Stats()}
+	return memberStats{key: t.Key(), stats: t.Stats()}
 }

@@ -10,6 +10,7 @@ type rowStats struct {
 	settings   settings // of the oldest open member
 	mixed      bool     // members differ in their settings
 	priorities []prioritySums
+	members    worstMembers // throttles with a key; empty if there is no Group
 }
 
 // settings are the configured values of a throttle.
@@ -38,6 +39,9 @@ func (r rowStats) with(m *memberStats, open bool) rowStats {
 	}
 	if open {
 		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
+		if m.key != "" {
+			r.members.add(m.key, &m.stats)
+		}
 	}
 	r.priorities = addStats(r.priorities, &m.stats, open)
 	return r

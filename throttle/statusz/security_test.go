@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,12 +36,21 @@ func TestNoNameReachesBeyondItsLine(t *testing.T) {
 			}))
 		}
 		p.Add(SourceFunc(func() Status { panic(names[0]) }))
+		group := newGroup(t, p, throttle.Config{Name: "group", Priorities: 1})
+		for _, name := range names[:maxMembers] { // as keys
+			throttle.Must(group.Get(name))
+		}
 		doc := show(t, p)
-		if len(doc.Throttles) != len(names) || len(doc.Sources) != len(names)+1 {
-			t.Fatalf("JSON: got %d throttles and %d sources want %d and one more", len(doc.Throttles), len(doc.Sources), len(names))
+		if len(doc.Throttles) != len(names)+1 || len(doc.Sources) != len(names)+1 {
+			t.Fatalf("JSON: got %d throttles and %d sources want one more than %d each", len(doc.Throttles), len(doc.Sources), len(names))
 		}
 		for _, name := range names {
 			find(t, doc, string([]rune(name))) // which replaces what is not UTF-8, as JSON does
+		}
+		if members := find(t, doc, "group").Members; len(members) != maxMembers || !slices.ContainsFunc(members, func(m memberDocument) bool {
+			return m.Key == `<script>alert("x")</script>`
+		}) {
+			t.Errorf("JSON: got members %v", members)
 		}
 		for _, target := range []string{"/", "/?format=json"} {
 			body := request(p, http.MethodGet, target).Body.String()

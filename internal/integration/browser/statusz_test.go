@@ -100,6 +100,41 @@ func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
 	}
 }
 
+func TestStatuszShowsTheMembersOfAGroup(t *testing.T) {
+	p := newTab(t, 1200, 900)
+	page, url := debug(t)
+	group := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: page.Hooks()}
+	}, throttle.GroupConfig{}))
+	for i := range 50 {
+		throttle.Must(group.Get(fmt.Sprintf("host-%02d", i)))
+	}
+	sick := throttle.Must(group.Get(hostile))
+	for range 200 {
+		_ = sick.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })
+	}
+	p.open(url)
+	keys := `[...document.querySelectorAll(".members .c-key")].map((k) => k.textContent)`
+	p.eventually("the card lists the member that sheds",
+		live+` && JSON.stringify(`+keys+`) === JSON.stringify([`+fmt.Sprintf("%q", hostile)+`])`)
+	p.eventually("and the number of others", `document.querySelector(".members").textContent.includes("and 50 more without shed calls")`)
+	p.do("open the details", chromedp.Click(".card .more"))
+	p.eventually("the details list ten members", keys+`.length === 10 && `+keys+`[1] === "host-00" &&
+		document.querySelector(".members").textContent.includes("and 41 more")`)
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		for _, width := range []int{1600, 1000, 800, 375} {
+			p.fits(width)
+			if got := evaluate[string](p, cutOff(width)); got != "" {
+				t.Errorf("%s at %d px: %s is cut off", scheme, width, got)
+			}
+		}
+	}
+	if got := evaluate[int](p, `document.querySelectorAll("img").length`); got != 0 || evaluate[string](p, "document.title") == "owned" {
+		t.Error("a key became markup")
+	}
+}
+
 func TestStatuszByKeyboard(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)

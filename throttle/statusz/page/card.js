@@ -26,19 +26,61 @@ function headingRow() {
   return element("tr", { role: "row" }, ...cells);
 }
 
+// cell returns a cell of a line. The label is shown where there are no column headings.
+function cell(kind, label, ...children) {
+  return element("td", { class: classOf(kind), role: "cell", "data-label": label }, ...children);
+}
+
+const windowKinds = ["accepted", "rejected", "shed"];
+
+// Cells are the cells that the lines of priorities and of members share.
+class Cells {
+  constructor() {
+    this.fill = element("i", { class: "fill" });
+    this.chance = element("span", { class: "figure" });
+    this.flight = element("span", { class: "figure" });
+    this.window = windowKinds.map((kind) => element("span", { class: "figure " + kind }));
+    this.parts = windowKinds.map((kind) => element("i", { class: kind }));
+  }
+
+  probabilityCell() {
+    return cell("chance", "probability", element("span", { class: "bar", "aria-hidden": "true" }, this.fill), this.chance);
+  }
+
+  flightCell() { return cell("flight", "in flight", this.flight); }
+
+  windowCell() {
+    return cell("window", "window", ...this.window.flatMap((w, i) => [hidden(["accepted ", ", rejected ", ", shed "][i]), w]),
+      element("span", { class: "parts", "aria-hidden": "true" }, ...this.parts));
+  }
+
+  // drawCells draws the probability, the calls in flight and the window.
+  drawCells(probability, inFlight, window) {
+    this.fill.style.width = 100 * probability + "%";
+    this.figure(this.chance, percentText(probability));
+    this.figure(this.flight, countText(inFlight));
+    const all = window.accepted + window.rejected + window.shed;
+    windowKinds.forEach((kind, i) => {
+      this.figure(this.window[i], countText(window[kind]), kind);
+      this.parts[i].style.width = (all === 0 ? 0 : 100 * window[kind] / all) + "%";
+    });
+  }
+
+  // figure sets a number. Zero is grey.
+  figure(node, text, kind = "") {
+    setText(node, text);
+    setAttribute(node, "class", ("figure " + (/^(0|0 %|–)$/.test(text) ? "nil" : kind)).trim());
+  }
+}
+
 // Line shows one priority in a card.
-class Line {
+class Line extends Cells {
   constructor(priority, tooltip, describe) {
-    const cell = (kind, label, ...children) => element("td", { class: classOf(kind), role: "cell", "data-label": label }, ...children);
+    super();
     this.admitted = element("span", { class: "figure" });
     this.shed = element("span", { class: "figure" });
     this.would = element("span", { class: "tag" }, "would");
-    this.fill = element("i", { class: "fill" });
-    this.chance = element("span", { class: "figure" });
     this.cause = element("span");
-    this.flight = element("span", { class: "figure" });
-    this.window = ["accepted", "rejected", "shed"].map((word) => element("span", { class: "figure " + word }));
-    this.parts = ["accepted", "rejected", "shed"].map((word) => element("i", { class: word }));
     this.calls = new CallsChart(3);
     this.chances = new ProbabilityChart(3);
     tooltip.attach(this.calls.node, describe);
@@ -48,12 +90,11 @@ class Line {
       cell("rate admitted", "admitted /s", this.admitted),
       cell("rate shed", "shed /s", this.would, this.shed),
       cell("chart", "calls, 5 min", this.calls.node),
-      cell("chance", "probability", element("span", { class: "bar", "aria-hidden": "true" }, this.fill), this.chance),
+      this.probabilityCell(),
       cell("chart small", "probability, 5 min", this.chances.node),
       cell("cause", "cause", this.cause),
-      cell("flight", "in flight", this.flight),
-      cell("window", "window", ...this.window.flatMap((w, i) => [hidden(["accepted ", ", rejected ", ", shed "][i]), w]),
-        element("span", { class: "parts", "aria-hidden": "true" }, ...this.parts)),
+      this.flightCell(),
+      this.windowCell(),
     );
   }
 
@@ -64,27 +105,10 @@ class Line {
     this.figure(this.admitted, rateText(priority.admittedRate()));
     this.figure(this.shed, rateText(shown), shown > 0 ? (inShadow ? "would" : "shed") : "");
     this.would.hidden = !inShadow;
-    this.fill.style.width = 100 * priority.probability + "%";
-    this.figure(this.chance, percentText(priority.probability));
     setText(this.cause, priority.probability > 0 ? causes[priority.cause] : "");
-    this.figure(this.flight, countText(priority.inFlight));
-    this.drawWindow(priority.window);
+    this.drawCells(priority.probability, priority.inFlight, priority.window);
     this.calls.draw(times, time, priority);
     this.chances.draw(times, time, priority);
-  }
-
-  // figure sets a number. Zero is grey.
-  figure(node, text, kind = "") {
-    setText(node, text);
-    setAttribute(node, "class", ("figure " + (/^(0|0 %|–)$/.test(text) ? "nil" : kind)).trim());
-  }
-
-  drawWindow(w) {
-    const all = w.accepted + w.rejected + w.shed;
-    ["accepted", "rejected", "shed"].forEach((word, i) => {
-      this.figure(this.window[i], countText(w[word]), word);
-      this.parts[i].style.width = (all === 0 ? 0 : 100 * w[word] / all) + "%";
-    });
   }
 }
 
@@ -94,6 +118,7 @@ class Card {
     this.row = row;
     this.visible = false;
     this.lines = null;
+    this.members = null;
     this.details = null;
     const id = "t" + row.id;
     this.name = element("h2", { id, class: "name" }, element("bdi"));
@@ -132,13 +157,14 @@ class Card {
   drawLines() {
     this.lines = this.row.priorities.map((priority, p) => new Line(priority, this.page.tooltip, (age) => valuesAt(this.page.model, this.row.priorities[p], age)));
     this.body.replaceChildren(...this.lines.map((line) => line.node));
-    this.hold.replaceChildren(this.table);
+    this.members = new Members(this.row);
+    this.hold.replaceChildren(this.table, this.members.node);
   }
 
   setVisible(visible) {
     this.visible = visible;
     if (visible) return this.update();
-    this.lines = null;
+    this.lines = this.members = null;
     this.hold.replaceChildren();
   }
 
@@ -152,6 +178,7 @@ class Card {
     setText(this.state, stateWords[state]);
     setText(this.sum, this.sumText(state));
     row.priorities.forEach((priority, p) => this.lines[p].update(priority, model));
+    this.node.style.setProperty("--members-height", this.members.update(row, this.details !== null, model.time));
     this.details?.update(row);
   }
 
@@ -169,11 +196,11 @@ class Card {
     if (!open) {
       this.details.node.remove();
       this.details = null;
-      return;
+    } else {
+      this.details = new Details(this.row, this.page.model);
+      this.node.append(this.details.node);
     }
-    this.details = new Details(this.row, this.page.model);
-    this.node.append(this.details.node);
-    this.details.update(this.row);
+    this.update();
   }
 }
 

@@ -80,6 +80,7 @@ class Priority {
 class Row {
   constructor(head) {
     this.priorities = [];
+    this.setMembers({ members: [], members_omitted: 0 });
     this.setHead(head);
   }
 
@@ -92,6 +93,9 @@ class Row {
     this.head = head;
     for (const name of names.slice(this.priorities.length)) this.priorities.push(new Priority(name));
   }
+
+  // setMembers sets the worst members of a Group, and how many others it has.
+  setMembers({ members, members_omitted }) { Object.assign(this, { members, members_omitted }); }
 
   sum(of) {
     let sum = 0;
@@ -121,8 +125,9 @@ class Model {
     this.times = snapshot.times;
     this.rows = new Map();
     this.sources = new Map(snapshot.sources.map((s) => [s.id, s]));
-    for (const { figures, history, samples, ...head } of snapshot.throttles) {
+    for (const { figures, history, samples, members = [], members_omitted = 0, ...head } of snapshot.throttles) {
       const row = new Row(head);
+      row.setMembers({ members, members_omitted });
       row.priorities.forEach((priority, p) => {
         if (figures[p]) priority.setFigures(figures[p]);
         if (history[p]) priority.setHistory(history[p], samples);
@@ -169,6 +174,7 @@ class Model {
       if (row) row.setHead(head);
       else this.rows.set(head.id, new Row(head));
     }
+    for (const { id, ...members } of sample.members ?? []) this.rows.get(id)?.setMembers(members);
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
     for (const row of this.rows.values()) {
