@@ -84,3 +84,115 @@ func readMember(t *throttle.Throttle) (m memberStats) {
 	defer func() { m.ok = recover() == nil }()
 	return memberStats{key: t.Key(), stats: t.Stats()}
 }
+
+// rowStats is what a row shows at one instant.
+type rowStats struct {
+	id         uint64
+	name       string
+	instances  int
+	settings   settings // of the oldest open member
+	mixed      bool     // members differ in their settings
+	priorities []prioritySums
+	members    worstMembers // throttles with a key; empty if there is no Group
+}
+
+// settings are the configured values of a throttle.
+type settings struct {
+	policy    string
+	mode      string
+	ratio     float64
+	minimum   float64
+	rejection float64
+	window    float64 // in seconds
+}
+
+// prioritySums is one priority summed over the throttles of a row.
+type prioritySums struct {
+	throttle.PriorityStats
+}
+
+// with returns the row with one more throttle. A closed throttle adds only its counters. A throttle
+// whose Stats panicked adds only to the number of instances.
+func (r rowStats) with(m *memberStats, open bool) rowStats {
+	if open {
+		r.instances++
+	}
+	if !m.ok {
+		return r
+	}
+	if open {
+		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
+		if m.key != "" {
+			r.members.add(m.key, &m.stats)
+		}
+	}
+	r.priorities = addStats(r.priorities, &m.stats, open)
+	return r
+}
+
+// addSettings compares the settings of a member with those of the first one.
+func (r *rowStats) addSettings(s settings, first bool) {
+	switch {
+	case first:
+		r.settings = s
+	case s != r.settings:
+		r.mixed = true
+		r.settings.mode = sameOrMixed(r.settings.mode, s.mode)
+		r.settings.policy = sameOrMixed(r.settings.policy, s.policy)
+	}
+}
+
+// sameOrMixed returns a if it equals b, and else "mixed".
+func sameOrMixed(a, b string) string {
+	if a != b {
+		return "mixed"
+	}
+	return a
+}
+
+func settingsOf(s *throttle.Stats) settings {
+	return settings{
+		policy:    s.Policy.String(),
+		mode:      s.Mode.String(),
+		ratio:     s.Ratio,
+		minimum:   s.MinimumRate,
+		rejection: s.TargetRejection,
+		window:    s.Window.Seconds(),
+	}
+}
+
+// addStats adds the Stats of one throttle to the sums. The current values (probability, window,
+// calls in flight) are added only if the throttle is open.
+func addStats(to []prioritySums, stats *throttle.Stats, open bool) []prioritySums {
+	for p := range stats.Priorities {
+		from := &stats.Priorities[p]
+		if p == len(to) {
+			to = append(to, prioritySums{PriorityStats: throttle.PriorityStats{Priority: from.Priority}})
+		}
+		to[p].addTotals(from)
+		if open {
+			to[p].addCurrent(from)
+		}
+	}
+	return to
+}
+
+func (s *prioritySums) addTotals(from *throttle.PriorityStats) {
+	s.Admitted += from.Admitted
+	s.Ended.Merge(from.Ended)
+	s.Fallbacks.Merge(from.Fallbacks)
+	s.Shed.Merge(from.Shed)
+	s.ShadowShed.Merge(from.ShadowShed)
+	s.Clamped += from.Clamped
+}
+
+// addCurrent keeps the highest probability with its cause, and sums the rest.
+func (s *prioritySums) addCurrent(from *throttle.PriorityStats) {
+	if from.Probability > s.Probability {
+		s.Probability, s.Cause = from.Probability, from.Cause
+	}
+	s.Window.Accepted += from.Window.Accepted
+	s.Window.Rejected += from.Window.Rejected
+	s.Window.Shed += from.Window.Shed
+	s.InFlight += from.InFlight
+}

@@ -1,47 +1,48 @@
 package statusz
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Source is something other than a throttle that the page shows, such as a circuit breaker, a token
-// bucket or a backoff. Package sources has those of Spillway.
+// Source is anything besides a throttle that the page shows: a circuit breaker, a token bucket or a
+// backoff. Package statusz/sources has these three.
 type Source interface {
-	// Status returns the present status. The page calls it about once per second while it is open,
-	// with no lock held, and never while an earlier call runs. If Status panics or does not return,
-	// the page shows that, and everything else as usual. A call that never returns keeps its
-	// goroutine forever.
+	// Status returns the current status. The page calls it about once per second while the page is in
+	// use, with no lock held, and not again before it has returned. If Status panics or does not
+	// return within 250 ms, the page shows that and goes on. A call that never returns leaks its
+	// goroutine.
 	Status() Status
 }
 
-// SourceFunc is a function as a [Source].
+// SourceFunc makes a function a [Source].
 type SourceFunc func() Status
 
 // Status calls f.
 func (f SourceFunc) Status() Status { return f() }
 
-// Status is a [Source] at one time. The page shows the first 24 figures and the last 10
-// transitions.
+// Status is the status of a [Source] at one instant.
 type Status struct {
-	// Kind is what the source is, in one word: "breaker", "bucket", "backoff".
+	// Kind is the type of the source in one word: "breaker", "bucket", "backoff". Default "source".
 	Kind string
 	// Name identifies the source among those of its kind.
 	Name string
-	// State is the present state, in one word: "closed", "open", "half-open", "waiting".
+	// State is the state in one or a few words: "closed", "open", "half-open", "waiting".
 	State string
-	// Level is how good the state is. It selects the colour of the state.
+	// Level rates the state. The page colours the state by it. Default OK.
 	Level Level
-	// Figures are numbers, the most important first.
+	// Figures are the numbers to show, most important first. The page shows the first 24.
 	Figures []Figure
-	// Transitions are the last changes of the state, the newest last.
+	// Transitions are the latest changes of state, newest last. The page shows the last 10.
 	Transitions []Transition
 
 	_ struct{} // keyed literals only: fields will be added
 }
 
-// Figure is a number with a name. The page shows NaN and infinities as missing.
+// Figure is a named number. A value that is NaN or infinite shows as missing.
 type Figure struct {
 	Name  string  // "tokens left"
 	Value float64 // 12.5
@@ -55,31 +56,159 @@ type Transition struct {
 	To   string
 }
 
-// Level is how good a state is. The page shows undefined levels as Bad.
+// Level rates a state. The page shows any other value as Bad.
 type Level uint8
 
 const (
 	// OK is the normal state.
 	OK Level = iota
-	// Warn is a state to look at, such as half-open.
+	// Warn deserves attention, for example a half-open circuit.
 	Warn
-	// Bad means that calls fail or are refused.
+	// Bad means that calls fail or are refused because of this source.
 	Bad
 )
 
-// String returns the word of the level: "ok", "warn" or "bad".
+// String returns "ok", "warn" or "bad".
 func (l Level) String() string {
 	return enum.Name("level", l, "ok warn bad")
 }
 
-// MarshalText returns the word of the level, or an error if it has none.
+// MarshalText returns the text of String, and an error for any other Level.
 func (l Level) MarshalText() ([]byte, error) { return enum.Marshal(l, OK, Bad) }
 
-// UnmarshalText reads the word of a level, exactly as String writes it. For any other text it
-// returns an error that lists the words, and l is unchanged.
+// UnmarshalText sets l from "ok", "warn" or "bad". Any other text is an error and leaves l unchanged.
 func (l *Level) UnmarshalText(text []byte) error { return enum.Unmarshal(l, text, OK, Bad) }
 
 const (
 	maxFigures     = 24
 	maxTransitions = 10
+
+	// pollTimeout is how long a sample waits for the sources.
+	pollTimeout = 250 * time.Millisecond
 )
+
+// source is a Source that was added to the page.
+type source struct {
+	id uint64
+	Source
+
+	// The fields below belong to the sampling goroutine.
+	pending *poll // in flight; nil if there is none
+	last    sourceDocument
+}
+
+// poll is one call of Source.Status.
+type poll struct {
+	started time.Time
+	result  chan sourceDocument
+}
+
+// add registers s and returns the function that removes it.
+func (g *registry) add(s Source) (remove func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended {
+		return func() {}
+	}
+	g.ids++
+	added := &source{id: g.ids, Source: s}
+	g.sources = append(g.sources, added)
+	return func() { g.remove(added) }
+}
+
+func (g *registry) remove(added *source) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sources = slices.DeleteFunc(g.sources, func(s *source) bool { return s == added })
+}
+
+// poll starts a poll of every source, each on its own goroutine. A source whose previous poll is
+// still in flight is not polled again. The returned function waits for the results, at most
+// pollTimeout.
+func (g *registry) poll(now time.Time) (wait func() []sourceDocument) {
+	g.mu.Lock()
+	sources := slices.Clone(g.sources)
+	g.mu.Unlock()
+	if len(sources) == 0 {
+		return func() []sourceDocument { return nil }
+	}
+	for _, s := range sources {
+		if s.pending == nil {
+			s.pending = &poll{started: now, result: make(chan sourceDocument, 1)}
+			go s.pending.run(s.Source)
+		}
+	}
+	timeout := make(chan struct{})
+	timer := time.AfterFunc(pollTimeout, func() { close(timeout) })
+	return func() []sourceDocument {
+		defer timer.Stop()
+		documents := make([]sourceDocument, len(sources))
+		for i, s := range sources {
+			documents[i] = s.await(now, timeout)
+		}
+		slices.SortStableFunc(documents, compareSources)
+		return documents
+	}
+}
+
+// run calls Status and sends the result. It also sends one if Status panics or ends its goroutine.
+func (p *poll) run(s Source) {
+	doc := failedSource(s, "ended its goroutine")
+	defer func() {
+		if r := recover(); r != nil {
+			doc = failedSource(s, truncate(fmt.Sprintf("panicked: %v", r), 500))
+		}
+		p.result <- doc
+	}()
+	doc = sourceDocumentOf(s.Status())
+}
+
+// await returns the result of the pending poll. On timeout it returns the last known status with an
+// error. It does not wait for a poll of an earlier sample.
+func (s *source) await(now time.Time, timeout <-chan struct{}) sourceDocument {
+	p := s.pending
+	if now.After(p.started) {
+		timeout = closedChannel()
+	}
+	select {
+	case doc := <-p.result:
+		return s.receive(doc)
+	case <-timeout:
+	}
+	select { // prefer the result if both are ready
+	case doc := <-p.result:
+		return s.receive(doc)
+	default:
+	}
+	doc := s.last
+	if doc.Kind == "" {
+		doc = failedSource(s.Source, "")
+	}
+	doc.id, doc.Level = s.id, Bad.String()
+	doc.Error = fmt.Sprintf("has not returned since %s", p.started.UTC().Format(time.TimeOnly+" MST"))
+	return doc
+}
+
+// receive completes the pending poll. A failed poll keeps the kind and name of the last good one.
+func (s *source) receive(doc sourceDocument) sourceDocument {
+	s.pending = nil
+	doc.id = s.id
+	if doc.Error != "" && s.last.Kind != "" {
+		doc.Kind, doc.Name = s.last.Kind, s.last.Name
+	}
+	s.last = doc
+	return doc
+}
+
+// failedSource returns the document of a source whose Status failed.
+func failedSource(s Source, reason string) sourceDocument {
+	doc := sourceDocumentOf(Status{Name: fmt.Sprintf("%T", s), Level: Bad})
+	doc.Error = reason
+	return doc
+}
+
+func closedChannel() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
