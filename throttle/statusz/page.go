@@ -65,9 +65,13 @@ func (p *Page) Hooks() throttle.Hooks {
 	return throttle.Hooks{Created: p.registry.join, Closed: p.registry.leave}
 }
 
-// Add shows s until remove is called. Calling remove again does nothing. A nil s is not shown.
+// Add shows s until remove is called. Calling remove again does nothing. Add panics if s is nil or a
+// nil [SourceFunc].
 func (p *Page) Add(s Source) (remove func()) {
-	if !p.valid() || s == nil {
+	if f, ok := s.(SourceFunc); s == nil || ok && f == nil {
+		panic("statusz: Page.Add: Source is nil")
+	}
+	if !p.valid() {
 		return func() {}
 	}
 	return p.registry.add(s)

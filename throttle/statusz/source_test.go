@@ -41,8 +41,24 @@ func TestSourcesAreShownUntilRemoved(t *testing.T) {
 		if got, want := shown(), "breaker b open bad, bucket exports full ok, source   ok"; got != want {
 			t.Errorf("after remove: got %q want %q", got, want)
 		}
-		p.Add(nil)()
 	})
+}
+
+func TestAddPanicsForANilSource(t *testing.T) {
+	p := New()
+	defer p.Close()
+	for _, page := range []*Page{p, nil, {}} {
+		for _, s := range []Source{nil, SourceFunc(nil)} {
+			func() {
+				defer func() {
+					if got := recover(); got != "statusz: Page.Add: Source is nil" {
+						t.Errorf("Add(%T): got panic %v", s, got)
+					}
+				}()
+				page.Add(s)
+			}()
+		}
+	}
 }
 
 func TestFiguresAreCleaned(t *testing.T) {
