@@ -13,32 +13,33 @@
 //   - the probability that the next call is shed, and its cause;
 //   - the calls in flight, and the counts in the window;
 //   - for a [throttle.Group], the members that shed calls, worst first;
-//   - under Details, the settings, the totals, the faults of calls and fallbacks, and also members
-//     that shed no calls.
+//   - under Details, the settings, the totals, the faults of calls and fallbacks, and members that
+//     shed no calls.
 //
 // The query selects what a link shows first: /debug/throttle?q=orders&sort=name. [Page.Add] adds
-// circuit breakers, token bucket limiters and backoffs; package statusz/sources makes sources of them.
+// circuit breakers, token buckets and backoffs; package statusz/sources makes sources of them.
 //
-// Keep the page off public listeners, as you do with pprof. It shows names of backends, the host
-// name and the load to every client. It is read-only.
+// Keep the page off public listeners, as you do with pprof. It shows names of backends, keys of
+// Groups, the host name and the load to every client. It is read-only.
 //
 // # Cost
 //
 // A call costs the same with the page as without. The page's hooks run only when a throttle is made
-// or closed; everything else is read from counters that throttles keep anyway. Without viewers there
-// is no goroutine and no history. The first request for JSON or for the stream starts one goroutine,
-// which reads every throttle once per second. Each poll of a [Source] runs on a goroutine of its own.
-// All of them end, and the history is dropped, five minutes after the last viewer has left.
+// or closed; everything else is read from counters that throttles keep anyway. Without viewers
+// there is no goroutine and no history. The first request for JSON or for the stream starts one
+// goroutine, which reads every throttle once per second. Each poll of a [Source] runs on its own
+// goroutine. All of them end, and the history is dropped, five minutes after the last viewer has
+// left.
 //
 // The history holds the last 300 samples, with 4 bytes for each figure that is not always 0. A
-// priority that sheds takes 4 kB, a healthy one 1.3 kB, an idle one nothing. The worst case, 1,000
-// throttles of four priorities that all shed, takes 20 MB (16 MB of it history) and about 3 % of one
-// CPU core. Each event of its stream has 250 kB; the snapshot that starts a stream has 12 MB. Every
-// sample is encoded at most once, for all clients together.
+// priority that sheds takes 4 kB, a healthy one 1.3 kB, an idle one nothing. The worst case is
+// 1,000 throttles of four priorities that all shed. They take 20 MB, of which 16 MB are history,
+// and about 3 % of one CPU core. Each event of their stream has 250 kB; the snapshot that starts a
+// stream has 12 MB. Every sample is encoded at most once, for all clients together.
 //
 // At most 256 streams may be open and 256 other responses in flight; further requests get 503. A
-// client is disconnected if it takes no data for ten seconds or falls one minute behind. The page in
-// the browser reconnects by itself. [Page.Close] ends all streams.
+// client is disconnected if it takes no data for ten seconds or falls one minute behind. The page
+// in the browser reconnects by itself. [Page.Close] ends all streams.
 //
 // # One row per name
 //
@@ -49,58 +50,76 @@
 //   - The probability is the highest of all open throttles.
 //   - Windows and calls in flight are summed over all open throttles.
 //
-// A call in flight when its throttle is closed, for example because its Group evicted the throttle,
-// is counted when it ends, if that is within ten minutes. When the last open throttle of a name is
-// closed, the row is removed. A later throttle of that name starts a new row at 0.
+// A Group may close a throttle while calls are in flight. Such a call is counted when it ends, if
+// that is within ten minutes. When the last open throttle of a name is closed, the row is removed.
+// A later throttle of that name starts a new row at 0.
 //
-// The row of a Group lists its open members by key, at most ten: those with the highest probability,
-// then those with the most shed calls in the window. A member's probability is the highest of its
-// priorities; its window and calls in flight are sums over them. Keys longer than 255 bytes are cut.
-// The number of members adds nothing to the size of an event or of the JSON.
+// The row of a Group lists its open members by key, at most ten: those with the highest
+// probability, then those with the most shed calls in the window. A member's probability is the
+// highest of its priorities; its window and calls in flight are sums over them. Keys longer than
+// 255 bytes are cut. Events and JSON do not grow with the number of members.
 //
 // # JSON
 //
 // ?format=json, or an Accept header that prefers application/json, returns the same data as JSON;
-// history=1 adds the history. Throttles are ordered by name, sources by kind and name. Later versions
-// may add fields, but do not change these:
+// history=1 adds the history. Throttles are ordered by name, sources by kind and name. Later
+// versions may add fields, but do not change these:
 //
 //	{
 //	  "time": "2026-11-21T05:59:15.583Z",
-//	  "process": {"command": "shop", "host": "web-7", "pid": 4711, "go": "go1.26.8", "started": "2026-11-21T05:59:11.554Z"},
-//	  "sampled_since": "2026-11-21T05:59:15.583Z",   // start of the history
+//	  "process": {
+//	    "command": "shop", "host": "web-7", "pid": 4711, "go": "go1.26.8",
+//	    "started": "2026-11-21T05:59:11.554Z"
+//	  },
+//	  "sampled_since": "2026-11-21T05:59:15.583Z",  // start of the history
 //	  "throttles": [{
-//	    "name": "recommendations", "policy": "sre", "mode": "enforce",  // "mixed" if instances differ
-//	    "instances": 1, "mixed": false,                                 // mixed: settings differ; those of the oldest instance are shown
+//	    "name": "recommendations",
+//	    "policy": "sre", "mode": "enforce",         // "mixed" if instances differ
+//	    "instances": 1,                             // open throttles
+//	    "mixed": false,                             // settings differ; the oldest instance is shown
 //	    "ratio": 2, "minimum_rate": 1, "target_rejection": 0, "window_seconds": 60,
 //	    "priorities": [{
-//	      "priority": "high", "probability": 0.25, "cause": "own",      // of shedding the next call
-//	      "in_flight": 3,                                               // calls admitted by open throttles and not ended
-//	      "admitted": 1200,                                             // since the start, including calls in flight
-//	      "shed": {"own": 40, "above": 0},                              // by cause
-//	      "would_shed": {"own": 0, "above": 0},                         // admitted in Shadow; Enforce would have shed them
+//	      "priority": "high",
+//	      "probability": 0.25, "cause": "own",      // of shedding the next call
+//	      "in_flight": 3,                           // calls admitted and not ended
+//	      "admitted": 1200,                         // since the start, calls in flight included
+//	      "shed": {"own": 40, "above": 0},          // by cause
+//	      "would_shed": {"own": 0, "above": 0},     // admitted in Shadow; Enforce would shed them
 //	      "window": {"accepted": 500, "rejected": 30, "shed": 40},
-//	      "ended": [{"outcome": "accepted", "fault": "none", "calls": 1100}],   // admitted calls, without zero counts
-//	      "fallbacks": [{"outcome": "shed", "fault": "none", "calls": 40}],     // outcome of the call, fault of the fallback
-//	      "clamped": 0,                                                 // calls whose priority was out of range
-//	      "rates": {"admitted": 21.5, "shed": 1, "would_shed": 0},      // per second since the previous sample; null in the first
-//	      "history": {"admitted": [], "shed": [], "would_shed": [], "probability": []}  // one value per second, newest last
+//	      "ended": [                                // admitted calls by outcome, zero counts omitted
+//	        {"outcome": "accepted", "fault": "none", "calls": 1100}
+//	      ],
+//	      "fallbacks": [                            // by outcome of the call and own fault
+//	        {"outcome": "shed", "fault": "none", "calls": 40}
+//	      ],
+//	      "clamped": 0,                             // calls whose priority was out of range
+//	      "rates": {                                // per second; null in the first sample
+//	        "admitted": 21.5, "shed": 1, "would_shed": 0
+//	      },
+//	      "history": {                              // one value per second, newest last
+//	        "admitted": [], "shed": [], "would_shed": [], "probability": []
+//	      }
 //	    }],
-//	    "members": [{                                                   // of a Group: at most 10, worst first; else []
+//	    "members": [{                               // of a Group, worst first, at most 10
 //	      "key": "api-7.example.com", "probability": 0.6, "in_flight": 2,
 //	      "window": {"accepted": 20, "rejected": 30, "shed": 40}
 //	    }],
-//	    "members_omitted": 15                                           // members of the Group that are not listed
+//	    "members_omitted": 15                       // members that are not listed
 //	  }],
 //	  "sources": [{
 //	    "kind": "breaker", "name": "payments", "state": "open", "level": "bad",
-//	    "error": "panicked: ...",                                       // only if Status failed or has not returned
-//	    "figures": [{"name": "failures", "value": 96.2, "unit": "%"}],  // null if the value is not finite
-//	    "transitions": [{"time": "2026-11-21T05:57:02.120Z", "from": "closed", "to": "open"}]
+//	    "error": "panicked: ...",                   // only if Status panicked or has not returned
+//	    "figures": [
+//	      {"name": "failures", "value": 96.2, "unit": "%"}  // value is null if it is not finite
+//	    ],
+//	    "transitions": [
+//	      {"time": "2026-11-21T05:57:02.120Z", "from": "closed", "to": "open"}
+//	    ]
 //	  }]
 //	}
 //
 // ?format=stream, or an Accept header that prefers text/event-stream, returns the event stream that
-// the page reads: one event named snapshot with the current state and its history, then every second
-// one event named sample with the changes. Its format may change in any version; programs should
-// read the JSON.
+// the page reads. An event named snapshot has the current state and its history. Then an event
+// named sample follows every second with what has changed. Its format may change in any version;
+// programs should read the JSON.
 package statusz

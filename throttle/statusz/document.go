@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// document is the body of ?format=json. Its field names are API and documented in the package comment.
+// document is the body of ?format=json. Its field names are API, see the package comment.
 type document struct {
 	Time         string             `json:"time"`
 	Process      process            `json:"process"`

@@ -65,8 +65,8 @@ func (p *Page) Hooks() throttle.Hooks {
 	return throttle.Hooks{Created: p.registry.join, Closed: p.registry.leave}
 }
 
-// Add shows s until remove is called. Calling remove again does nothing. Add panics if s is nil or a
-// nil [SourceFunc].
+// Add shows s until remove is called. Calling remove again does nothing. Add panics if s is nil or
+// a nil [SourceFunc].
 func (p *Page) Add(s Source) (remove func()) {
 	if f, ok := s.(SourceFunc); s == nil || ok && f == nil {
 		panic("statusz: Page.Add: Source is nil")

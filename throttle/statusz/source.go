@@ -76,7 +76,7 @@ func (l Level) String() string {
 // MarshalText returns the text of String, and an error for any other Level.
 func (l Level) MarshalText() ([]byte, error) { return enum.Marshal(l, OK, Bad) }
 
-// UnmarshalText sets l from "ok", "warn" or "bad". Any other text is an error and leaves l unchanged.
+// UnmarshalText sets l from "ok", "warn" or "bad". Other texts are errors and leave l as it is.
 func (l *Level) UnmarshalText(text []byte) error { return enum.Unmarshal(l, text, OK, Bad) }
 
 const (

@@ -1,4 +1,4 @@
-// The members of a Group under its lines, worst first. A closed card lists only the members that shed.
+// The members of a Group, worst first. A closed card lists only the members that shed calls.
 
 const membersInterval = 3000; // milliseconds between two updates, so that rows do not change places all the time
 
