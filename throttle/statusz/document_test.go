@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestGolden compares all that can be shown with testdata/document.json, where the field names are a promise.
-func TestGolden(t *testing.T) {
+// TestDocument_golden compares the whole document with testdata/document.json, whose field names are API.
+func TestDocument_golden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSeriesIsBounded(t *testing.T) {
+func TestSeries_bounded(t *testing.T) {
 	var s series
 	for i := range 1000 {
 		before := s
@@ -34,7 +34,7 @@ func TestSeriesIsBounded(t *testing.T) {
 	}
 }
 
-func TestZerosCostNothing(t *testing.T) {
+func TestSeries_zeros(t *testing.T) {
 	var s series
 	for i := range 1000 {
 		s = s.push(0, min(i, historyLength))
@@ -81,7 +81,7 @@ func TestAppendNumber(t *testing.T) {
 	}
 }
 
-// FuzzAppendNumber holds it against strconv.
+// FuzzAppendNumber compares appendNumber with strconv.
 func FuzzAppendNumber(f *testing.F) {
 	for _, v := range []float64{0, 1, 0.1, 99.9999, 1e9, 1.5999998879233334e+11, -3, math.MaxFloat64, math.Inf(1)} {
 		f.Add(v)

@@ -31,7 +31,7 @@ func keys(members []memberDocument) string {
 	return strings.Join(all, " ")
 }
 
-func TestMembersOfAGroup(t *testing.T) {
+func TestMembers_ofAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -99,8 +99,8 @@ func TestWorstMembers(t *testing.T) {
 	}
 }
 
-// TestMembersOfALargeGroup: the cost of the list does not grow with the group.
-func TestMembersOfALargeGroup(t *testing.T) {
+// TestMembers_largeGroup checks that the cost of the list does not grow with the group.
+func TestMembers_largeGroup(t *testing.T) {
 	const size = 1000
 	p := New()
 	defer p.Close()
@@ -138,7 +138,7 @@ func TestMembersOfALargeGroup(t *testing.T) {
 	}
 }
 
-func TestStreamSendsMembersThatChanged(t *testing.T) {
+func TestMembers_stream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestOnlyGETAndHEADAreAnswered(t *testing.T) {
+func TestServe_methods(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
@@ -30,7 +30,7 @@ func TestOnlyGETAndHEADAreAnswered(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasTheHeadersThatGuardIt(t *testing.T) {
+func TestServe_securityHeaders(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, target := range []string{"/", "/?format=json", "/?format=xml"} {
@@ -46,7 +46,7 @@ func TestEveryAnswerHasTheHeadersThatGuardIt(t *testing.T) {
 	}
 }
 
-func TestTheFormatIsWhatWasAskedFor(t *testing.T) {
+func TestServe_format(t *testing.T) {
 	const (
 		html   = "text/html; charset=utf-8"
 		json   = "application/json; charset=utf-8"
@@ -84,7 +84,7 @@ func TestTheFormatIsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestBadQueries(t *testing.T) {
+func TestServe_badQueries(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for query, want := range map[string]string{
@@ -106,7 +106,7 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-func TestNilAndZeroPages(t *testing.T) {
+func TestPage_nilAndZero(t *testing.T) {
 	for name, p := range map[string]*Page{"nil": nil, "zero": {}} {
 		h := p.Hooks()
 		if h.Created != nil || h.Closed != nil {
@@ -124,8 +124,8 @@ func TestNilAndZeroPages(t *testing.T) {
 	}
 }
 
-// TestPolicyFitsThePage computes the hashes from what is served.
-func TestPolicyFitsThePage(t *testing.T) {
+// TestPage_contentSecurityPolicy computes the hashes from the served page.
+func TestPage_contentSecurityPolicy(t *testing.T) {
 	p := New()
 	defer p.Close()
 	w := request(p, http.MethodGet, "/any/where?q=x")
@@ -152,8 +152,8 @@ func TestPolicyFitsThePage(t *testing.T) {
 	}
 }
 
-// TestPageIsSelfContained looks for what would be fetched from elsewhere, or what the policy would refuse.
-func TestPageIsSelfContained(t *testing.T) {
+// TestPage_selfContained looks for anything that would be fetched from another server or that the policy blocks.
+func TestPage_selfContained(t *testing.T) {
 	p := New()
 	defer p.Close()
 	page := string(p.html)
@@ -193,7 +193,7 @@ func (s *site) answerTo(t testing.TB, method, query string) (answer *http.Respon
 	return answer, head
 }
 
-func TestHEADIsAnsweredAsGETWithoutTheBody(t *testing.T) {
+func TestServe_head(t *testing.T) {
 	full := func(p *Page) { p.subscribers.streams, p.subscribers.responses = maxStreams, maxResponses }
 	closed := func(p *Page) { _ = p.Close() }
 	for _, tt := range []struct {
@@ -242,8 +242,8 @@ func TestHEADIsAnsweredAsGETWithoutTheBody(t *testing.T) {
 	}
 }
 
-// TestHooksLeaveCallsAlone: only Created and Closed are told, so that calls cost what they cost without.
-func TestHooksLeaveCallsAlone(t *testing.T) {
+// TestHooks_onlyCreatedAndClosed checks that no hook runs during calls, so that calls cost the same as without.
+func TestHooks_onlyCreatedAndClosed(t *testing.T) {
 	p := New()
 	defer p.Close()
 	h := p.Hooks()
@@ -255,7 +255,7 @@ func TestHooksLeaveCallsAlone(t *testing.T) {
 	}
 }
 
-func TestCallsAllocateNothing(t *testing.T) {
+func TestHooks_callsAllocateNothing(t *testing.T) {
 	p := New()
 	defer p.Close()
 	th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Hooks: p.Hooks()}))
@@ -277,7 +277,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestCloseEndsEverything(t *testing.T) {
+func TestPage_close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		reads := watched(t, p)

@@ -12,8 +12,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// TestCallsInFlightAtCloseAreCountedWhenTheyEnd evicts a member of a Group while two of its calls are under way, one of them answered.
-func TestCallsInFlightAtCloseAreCountedWhenTheyEnd(t *testing.T) {
+// TestRegistry_callsInFlightAtEviction evicts a member of a Group with two calls in flight, one of them answered.
+func TestRegistry_callsInFlightAtEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -52,8 +52,8 @@ func TestCallsInFlightAtCloseAreCountedWhenTheyEnd(t *testing.T) {
 	})
 }
 
-// TestCallThatNeverEndsIsGivenUp leaves a call in flight at the close of its throttle, which is kept for it for ten minutes.
-func TestCallThatNeverEndsIsGivenUp(t *testing.T) {
+// TestRegistry_callThatNeverEnds leaves a call in flight at Close. The throttle is kept for ten minutes.
+func TestRegistry_callThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestThrottlesOfOneNameAreOneRow(t *testing.T) {
+func TestRegistry_oneRowPerName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -66,8 +66,8 @@ func TestThrottlesOfOneNameAreOneRow(t *testing.T) {
 	})
 }
 
-// TestCallsInFlightAtCloseStayAdmitted closes a throttle whose call has not ended.
-func TestCallsInFlightAtCloseStayAdmitted(t *testing.T) {
+// TestRegistry_callsInFlightAtClose closes a throttle with a call in flight.
+func TestRegistry_callsInFlightAtClose(t *testing.T) {
 	p := New()
 	defer p.Close()
 	a := newThrottle(t, p, throttle.Config{Name: "hooks"})
@@ -86,8 +86,8 @@ func TestCallsInFlightAtCloseStayAdmitted(t *testing.T) {
 	}
 }
 
-// TestNothingFalls has members come, work, be closed and even work on, while somebody reads all the time.
-func TestNothingFalls(t *testing.T) {
+// TestRegistry_countersNeverFall reads all the time while members are made, used, closed and used again.
+func TestRegistry_countersNeverFall(t *testing.T) {
 	p := New()
 	defer p.Close()
 	newThrottle(t, p, throttle.Config{Name: "group"})
@@ -128,7 +128,7 @@ func TestNothingFalls(t *testing.T) {
 	p.wantDraining(t, "group", 0)
 }
 
-func TestClosedThrottlesAreLetGo(t *testing.T) {
+func TestRegistry_releasesClosedThrottles(t *testing.T) {
 	p := New()
 	defer p.Close()
 	newThrottle(t, p, throttle.Config{Name: "group"})
@@ -147,8 +147,8 @@ func TestClosedThrottlesAreLetGo(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// TestClosedPageKeepsNothing lets go of the page alone: its throttles work on, and are not its any more.
-func TestClosedPageKeepsNothing(t *testing.T) {
+// TestPage_closeReleasesThrottles closes only the page. Its throttles go on and are not kept alive by it.
+func TestPage_closeReleasesThrottles(t *testing.T) {
 	p := New()
 	th := newThrottle(t, p, throttle.Config{Name: "orders"})
 	show(t, p)
@@ -168,7 +168,7 @@ func TestClosedPageKeepsNothing(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-func TestSameHooksTwiceCountOnce(t *testing.T) {
+func TestHooks_joinedTwice(t *testing.T) {
 	p := New()
 	defer p.Close()
 	th := newThrottle(t, p, throttle.Config{Name: "orders", Hooks: p.Hooks()})

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// watched returns a throttle that counts how often somebody reads it, which it does by its clock.
+// watched adds a throttle and returns how often its clock was read.
 func watched(t *testing.T, p *Page) (reads *atomic.Int64) {
 	reads = new(atomic.Int64)
 	newThrottle(t, p, throttle.Config{Name: "watched", Now: func() time.Time {
@@ -21,8 +21,8 @@ func watched(t *testing.T, p *Page) (reads *atomic.Int64) {
 	return reads
 }
 
-// TestNothingHappensWhileNobodyLooks never closes the page: at the end of the bubble no goroutine may be left.
-func TestNothingHappensWhileNobodyLooks(t *testing.T) {
+// TestSampler_idle never closes the page: at the end of the bubble no goroutine may be left.
+func TestSampler_idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		reads := watched(t, p)
@@ -59,7 +59,7 @@ func TestNothingHappensWhileNobodyLooks(t *testing.T) {
 	})
 }
 
-func TestStreamKeepsTheHistory(t *testing.T) {
+func TestSampler_streamKeepsTheHistory(t *testing.T) {
 	samples := 20 * 60
 	if testing.Short() {
 		samples = historyLength + 2*historySlack
@@ -91,8 +91,8 @@ func TestStreamKeepsTheHistory(t *testing.T) {
 	})
 }
 
-// TestRatesAndHistory follows a load that is known second by second.
-func TestRatesAndHistory(t *testing.T) {
+// TestSampler_ratesAndHistory follows a load that is known second by second.
+func TestSampler_ratesAndHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -104,7 +104,7 @@ func TestRatesAndHistory(t *testing.T) {
 		time.Sleep(sampleInterval / 2) // between the samples
 		for second := range 400 {
 			if second%100 == 0 {
-				show(t, p) // somebody looks
+				show(t, p)
 			}
 			call(th, throttle.High, second%50, nil)
 			time.Sleep(sampleInterval)

@@ -22,9 +22,9 @@ func hostileNames() []string {
 	}
 }
 
-// TestNoNameReachesBeyondItsLine reads JSON, the page and the bytes of the stream: a name is a part
-// of one line, and no markup.
-func TestNoNameReachesBeyondItsLine(t *testing.T) {
+// TestSecurity_hostileNames reads JSON, the page and the bytes of the stream. A name or key must be
+// part of one line and must not become markup.
+func TestSecurity_hostileNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -87,8 +87,8 @@ func wantLines(t *testing.T, stream io.Reader, events int) {
 	}
 }
 
-// TestNoOtherSiteIsLetIn asks as a page of another site would: the browser is told nothing that would let it read the answer.
-func TestNoOtherSiteIsLetIn(t *testing.T) {
+// TestSecurity_otherOrigins asks as a page of another site would. No header may let that page read the response.
+func TestSecurity_otherOrigins(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, target := range []string{"/", "/?format=json", "/?format=json&callback=owned", "/?format=nothing"} {
@@ -109,8 +109,8 @@ func TestNoOtherSiteIsLetIn(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheRequestIsEchoedAsMarkup has requests that would like to be read in the answer.
-func TestNothingOfTheRequestIsEchoedAsMarkup(t *testing.T) {
+// TestSecurity_requestIsNotEchoed sends markup in every part of the request.
+func TestSecurity_requestIsNotEchoed(t *testing.T) {
 	p := New()
 	defer p.Close()
 	const script = "%3Cscript%3Ealert(1)%3C/script%3E"

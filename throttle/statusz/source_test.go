@@ -16,7 +16,7 @@ import (
 // status returns a source that is always so.
 func status(s Status) Source { return SourceFunc(func() Status { return s }) }
 
-func TestSourcesAreShownUntilRemoved(t *testing.T) {
+func TestSource_addAndRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -44,7 +44,7 @@ func TestSourcesAreShownUntilRemoved(t *testing.T) {
 	})
 }
 
-func TestAddPanicsForANilSource(t *testing.T) {
+func TestSource_nil(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, page := range []*Page{p, nil, {}} {
@@ -61,7 +61,7 @@ func TestAddPanicsForANilSource(t *testing.T) {
 	}
 }
 
-func TestFiguresAreCleaned(t *testing.T) {
+func TestSource_limits(t *testing.T) {
 	many := make([]Figure, 100)
 	for i := range many {
 		many[i] = Figure{Name: fmt.Sprint(i), Value: float64(i)}
@@ -96,7 +96,7 @@ func TestFiguresAreCleaned(t *testing.T) {
 	}
 }
 
-func TestSourceThatFails(t *testing.T) {
+func TestSource_panic(t *testing.T) {
 	tests := []struct {
 		name string
 		fail func()
@@ -148,8 +148,8 @@ func TestSourceThatFails(t *testing.T) {
 	}
 }
 
-// TestSourceThatBlocks does not answer for a minute. All else goes on, and it is not asked again meanwhile.
-func TestSourceThatBlocks(t *testing.T) {
+// TestSource_blocks has a source that does not return for a minute. Other sources are polled meanwhile; it is not.
+func TestSource_blocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -192,8 +192,8 @@ func TestSourceThatBlocks(t *testing.T) {
 	})
 }
 
-// TestUserCodeRunsWithoutLocks has all that is the user's call back into the page.
-func TestUserCodeRunsWithoutLocks(t *testing.T) {
+// TestSource_noLockHeld calls back into the page from all functions of the user.
+func TestSource_noLockHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -216,8 +216,8 @@ func TestUserCodeRunsWithoutLocks(t *testing.T) {
 	})
 }
 
-// TestClockThatBlocksOrPanics has a Config.Now on which the sampling gets stuck. Calls, and other throttles, do not.
-func TestClockThatBlocksOrPanics(t *testing.T) {
+// TestRegistry_clockBlocksOrPanics has a Config.Now that blocks the sampling. Calls and other throttles go on.
+func TestRegistry_clockBlocksOrPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		var blocks, panics atomic.Bool

@@ -58,9 +58,9 @@ func fill(p *Page, sources int) {
 // answers is what is asked for that has an end.
 func answers() []string { return []string{"/?format=json", "/?format=json&history=1", "/"} }
 
-// TestDeadClientsAreDropped has clients that ask and never read. Each keeps the encoded answer of its second, and none of them may keep it
-// for good, nor have anything sampled.
-func TestDeadClientsAreDropped(t *testing.T) {
+// TestResponse_deadClients has clients that never read. Each holds an encoded document, which must be
+// freed, and sampling must end.
+func TestResponse_deadClients(t *testing.T) {
 	for _, target := range answers() {
 		synctest.Test(t, func(t *testing.T) {
 			p := New()                                             // not closed: at the end of the bubble no goroutine may be left
@@ -92,8 +92,8 @@ func drip(conn net.Conn, every time.Duration) (bytes int64) {
 	}
 }
 
-// TestSlowClientsHaveAMinute has clients that take each piece in time, of an answer of many pieces.
-func TestSlowClientsHaveAMinute(t *testing.T) {
+// TestResponse_slowClients has clients that take each chunk in time, of a response of many chunks.
+func TestResponse_slowClients(t *testing.T) {
 	for _, tt := range []struct {
 		every time.Duration
 		all   bool
@@ -122,8 +122,8 @@ func TestSlowClientsHaveAMinute(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAnswers closes the page while slow clients take their pieces, which no time would end: there are no events any more.
-func TestCloseEndsAnswers(t *testing.T) {
+// TestResponse_close closes the page while slow clients take their chunks. No event ends these responses.
+func TestResponse_close(t *testing.T) {
 	for _, target := range append(answers()[:2], "/?format=stream") {
 		synctest.Test(t, func(t *testing.T) {
 			p := New()
@@ -143,8 +143,8 @@ func TestCloseEndsAnswers(t *testing.T) {
 	}
 }
 
-// TestTooManyAnswers has as many dead clients as there may be, and one more.
-func TestTooManyAnswers(t *testing.T) {
+// TestResponse_tooMany has the maximum of dead clients, and one more.
+func TestResponse_tooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -173,8 +173,8 @@ func TestTooManyAnswers(t *testing.T) {
 	})
 }
 
-// TestDeadlinesEndWithTheirAnswer asks again on a connection whose deadline has passed meanwhile.
-func TestDeadlinesEndWithTheirAnswer(t *testing.T) {
+// TestResponse_deadlinesAreReset sends another request on a connection whose write deadline has passed.
+func TestResponse_deadlinesAreReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -200,8 +200,8 @@ func TestDeadlinesEndWithTheirAnswer(t *testing.T) {
 	})
 }
 
-// TestAnswersNeedNoDeadlines has a ResponseWriter that knows none, and cannot flush.
-func TestAnswersNeedNoDeadlines(t *testing.T) {
+// TestResponse_withoutDeadlines has a ResponseWriter without deadlines and Flush.
+func TestResponse_withoutDeadlines(t *testing.T) {
 	p := New()
 	defer p.Close()
 	for _, target := range answers() {

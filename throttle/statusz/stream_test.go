@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func TestStreamTellsWhatChanges(t *testing.T) {
+func TestStream_changes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -67,8 +67,8 @@ func TestStreamTellsWhatChanges(t *testing.T) {
 	})
 }
 
-// TestSnapshotHasTheHistory opens a second stream when there is something to remember.
-func TestSnapshotHasTheHistory(t *testing.T) {
+// TestStream_snapshotHasTheHistory opens a second stream after some samples.
+func TestStream_snapshotHasTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -92,7 +92,7 @@ func TestSnapshotHasTheHistory(t *testing.T) {
 	})
 }
 
-func TestManyStreams(t *testing.T) {
+func TestStream_many(t *testing.T) {
 	streams, events := 200, 60
 	if testing.Short() {
 		streams, events = 20, 20
@@ -120,7 +120,7 @@ func TestManyStreams(t *testing.T) {
 	})
 }
 
-func TestTooManyStreams(t *testing.T) {
+func TestStream_tooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -144,8 +144,8 @@ func TestTooManyStreams(t *testing.T) {
 	})
 }
 
-// TestDeadClientIsDropped has a client that asks for the stream and never reads a byte of it.
-func TestDeadClientIsDropped(t *testing.T) {
+// TestStream_deadClient has a client that requests the stream and never reads.
+func TestStream_deadClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -164,7 +164,7 @@ func TestDeadClientIsDropped(t *testing.T) {
 		started := time.Now()
 		for i := range 60 {
 			if _, _, err := viewer.next(); err != nil {
-				t.Fatalf("event %d of the one who reads: %v", i, err)
+				t.Fatalf("event %d of the other client: %v", i, err)
 			}
 		}
 		if took := time.Since(started); took != 59*sampleInterval {
@@ -178,8 +178,8 @@ func TestDeadClientIsDropped(t *testing.T) {
 	})
 }
 
-// TestServerTimeoutsDoNotEndStreams has a server whose timeouts are shorter than a stream.
-func TestServerTimeoutsDoNotEndStreams(t *testing.T) {
+// TestStream_serverTimeouts has a server whose timeouts are shorter than a stream.
+func TestStream_serverTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
@@ -194,8 +194,8 @@ func TestServerTimeoutsDoNotEndStreams(t *testing.T) {
 	})
 }
 
-// TestSlowClientIsDropped has one that is a minute behind, however small the pieces it takes.
-func TestSlowClientIsDropped(t *testing.T) {
+// TestStream_slowClient has a client that lags a minute behind and takes every chunk in time.
+func TestStream_slowClient(t *testing.T) {
 	s := newSampler(&registry{}, process{})
 	at := s.latest.Load().event
 	for lag := range maxLag + 2 {
@@ -230,7 +230,7 @@ func (m *mute) Header() http.Header         { return m.header }
 func (m *mute) Write(b []byte) (int, error) { return m.body.Write(b) }
 func (m *mute) WriteHeader(status int)      { m.status = status }
 
-func TestStreamNeedsFlush(t *testing.T) {
+func TestStream_needsFlush(t *testing.T) {
 	p := New()
 	defer p.Close()
 	w := &mute{header: http.Header{}}
@@ -247,8 +247,8 @@ func TestStreamNeedsFlush(t *testing.T) {
 	}
 }
 
-// TestEventSize measures what many throttles send per second.
-func TestEventSize(t *testing.T) {
+// TestStream_eventSize measures the events of many throttles.
+func TestStream_eventSize(t *testing.T) {
 	count := 1000
 	if testing.Short() {
 		count = 100

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// newThrottle returns a throttle that is told to the page.
+// newThrottle returns a throttle with the hooks of the page.
 func newThrottle(t testing.TB, p *Page, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	c.Hooks = throttle.JoinHooks(c.Hooks, p.Hooks())
