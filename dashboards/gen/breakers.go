@@ -108,14 +108,14 @@ func breakerCallPanels() []grafana.Panel {
 		{
 			Title: "Sent by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
 			Description: "Calls that were sent, by the state of their circuit. half_open are probes, few by " +
-				"design. open and disabled are calls that DryRun sent. With a stale snapshot, FailOpen treats " +
+				"design. open and disabled are calls that Shadow sent. With a stale snapshot, FailOpen treats " +
 				"all circuits as closed.",
 			Targets: []grafana.Target{{Expr: sum(rate(breakerCalls().ofBreaker(isSent())), state()), Legend: legend(state())}},
 		},
 		{
 			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(shadowSuffix), View: grafana.Graph{},
 			Description: "Calls that were shed, by the state of their circuit. closed are calls that FailClosed " +
-				"sheds while the snapshot is stale. Dashed lines are calls that DryRun sent. Callers that retry " +
+				"sheds while the snapshot is stale. Dashed lines are calls that Shadow sent. Callers that retry " +
 				"at once add to these: let them wait for RetryAfter.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShed())), state()), Legend: legend(state())},

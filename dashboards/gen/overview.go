@@ -119,7 +119,7 @@ func throttlesTable() grafana.Panel {
 // legend returns the name of a series by the value of a label.
 func legend(label string) string { return "{{" + label + "}}" }
 
-// shadowSuffix ends the name of a series of calls that only Shadow or DryRun let through.
+// shadowSuffix ends the name of a series of calls that only Shadow let through.
 const shadowSuffix = " in shadow"
 
 // callPanels returns the panels about calls that were sent and shed.
