@@ -34,8 +34,8 @@ type MiddlewareConfig struct {
 // handler is nil.
 //
 // It may be outside or inside a throttle's middleware, such as httpthrottle's; outside is faster.
-// Middleware calls the method Tell(error) of each enclosing ResponseWriter that has one. A
-// throttle then does not count the 429 as a rejection by the backend.
+// It reports the error of a denied request to each enclosing middleware of httpthrottle, so that a
+// throttle does not count the 429 as a rejection by the backend.
 func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler {
 	if !l.valid() {
 		panic("bucket: Middleware needs a Limiter")
@@ -114,8 +114,8 @@ func wholeSeconds(d time.Duration) int64 {
 	return int64((max(0, d) + time.Second - 1) / time.Second)
 }
 
-// explain reports the error of a denied request to all enclosing ResponseWriters with a method
-// Tell.
+// explain reports the error of a denied request to all enclosing ResponseWriters that take it: see
+// httpthrottle.Middleware.
 func explain(w http.ResponseWriter, err error) {
 	for {
 		if t, ok := w.(interface{ Tell(err error) }); ok {
