@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestAllocations wants none of a request to a bucket in memory, granted or denied; only a denial that is an error costs that.
+// TestAllocations checks that a request to a bucket in memory does not allocate, except for the
+// error of a denial.
 func TestAllocations(t *testing.T) {
 	ctx, none := context.Background(), context.Context(nil)
 	full := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1e9, Refill: 1e9}})

@@ -13,8 +13,9 @@ type elsewhere struct{ *MemoryStore }
 
 func (elsewhere) Cancelable() bool { return true }
 
-// TestKeysThatAreAskedForOnceAreForgotten by all that knows of keys, but for the store: with a lease as soon as it ends.
-func TestKeysThatAreAskedForOnceAreForgotten(t *testing.T) {
+// TestBatcher_ForgetsIdleKeys uses keys once. The limiter keeps nothing about them after their
+// leases end.
+func TestBatcher_ForgetsIdleKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lease := range []int64{0, 10} {
 			l := Must(New(Config{Name: "x", Store: elsewhere{NewMemoryStore()}, Limit: PerSecond(1000), Lease: lease}))

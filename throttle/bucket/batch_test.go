@@ -10,9 +10,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestRequestsAreAskedForTogether: requests that arrive while the store is asked share the next
-// question. The store's tokens go to them in the order of their arrival.
-func TestRequestsAreAskedForTogether(t *testing.T) {
+// TestBatcher_SharesStoreCalls sends requests while a store call is in flight. They share the next
+// call and get its tokens in order of arrival.
+func TestBatcher_SharesStoreCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests, capacity = 300, 180
 		store, gate := newRemote(), make(chan struct{})
@@ -44,10 +44,9 @@ func TestRequestsAreAskedForTogether(t *testing.T) {
 	})
 }
 
-// TestCallersThatLeave: a token of a caller whose context ends goes back to the store, and no
-// caller that stays loses one. The first caller is alone in the first question to the store. The
-// others share the second one.
-func TestCallersThatLeave(t *testing.T) {
+// TestBatcher_CallersLeave ends the contexts of callers. Their tokens go back to the store, and no
+// other caller loses one.
+func TestBatcher_CallersLeave(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		callers  string // s stays, b leaves before the second question, w while it is answered

@@ -7,8 +7,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// BenchmarkAllow is the price of one token, granted or denied, of a bucket in memory.
-func BenchmarkAllow(b *testing.B) {
+// BenchmarkTake measures one token, granted or denied, of a bucket in memory.
+func BenchmarkTake(b *testing.B) {
 	for name, limit := range map[string]bucket.Limit{"granted": {Capacity: 1e9, Refill: 1e9}, "denied": bucket.Every(1e15)} {
 		l := bucket.Must(bucket.New(bucket.Config{Name: "bench", Limit: limit}))
 		b.Run(name, func(b *testing.B) {

@@ -13,8 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// TestErrorsKnowEachOther: each is its own sentinel, and those of what was refused are a throttle's too.
-func TestErrorsKnowEachOther(t *testing.T) {
+// TestErrors checks which sentinels each error is, and how a throttle and a backoff classify it.
+func TestErrors(t *testing.T) {
 	store := gone{}
 	limit := bucket.Limit{Capacity: 6, Refill: 1, Period: time.Hour}
 	lost := limiter(t, bucket.Config{Store: store, Limit: limit, OnFailure: bucket.FailClosed, StoreTimeout: time.Minute})
@@ -31,7 +31,7 @@ func TestErrorsKnowEachOther(t *testing.T) {
 		shed bool
 	}{
 		{"denied", l.Take(t.Context(), "k", 1), bucket.ErrDenied, true},
-		{"denied, of nobody", (*bucket.DeniedError)(nil), bucket.ErrDenied, true},
+		{"denied, nil", (*bucket.DeniedError)(nil), bucket.ErrDenied, true},
 		{"denied, itself", bucket.ErrDenied, bucket.ErrDenied, true},
 		{"no answer", lost.Take(t.Context(), "k", 1), bucket.ErrStore, true},
 		{"no answer to Return", lost.Return(t.Context(), "k", 1), bucket.ErrStore, true},
@@ -75,8 +75,8 @@ func (gone) Return(context.Context, string, bucket.Limit, int64) error { return 
 
 func (gone) Reset(context.Context, string) error { return errDown }
 
-// TestDenialsOpenNoCircuit and are nothing to a throttle: they say nothing of what is behind the bucket.
-func TestDenialsOpenNoCircuit(t *testing.T) {
+// TestErrors_DoNotOpenACircuit checks that a breaker and a throttle ignore denials.
+func TestErrors_DoNotOpenACircuit(t *testing.T) {
 	store := newFailing()
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = empty.Take(t.Context(), "k", 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// Five calls at once, of which an hour has room for two.
+// Five calls of which the limit allows two per hour.
 func Example() {
 	ctx := context.Background()
 	l, err := bucket.New(bucket.Config{Name: "reports", Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}})
@@ -34,7 +34,7 @@ func Example() {
 	// false 0 <nil> 1h0m0s
 }
 
-// A denial as an error, for callers who have nothing to do then but to return.
+// Take returns a denial as an error.
 func ExampleLimiter_Take() {
 	l := bucket.Must(bucket.New(bucket.Config{Name: "reports", Limit: bucket.Per(2, time.Hour)}))
 	report := func(ctx context.Context, customer string) error {
@@ -53,7 +53,7 @@ func ExampleLimiter_Take() {
 	// true true
 }
 
-// Somebody has paid for more, and need not wait for it.
+// Reset fills the bucket of a customer that has bought more.
 func ExampleLimiter_Reset() {
 	ctx := context.Background()
 	l := bucket.Must(bucket.New(bucket.Config{Name: "reports", Limit: bucket.Every(time.Hour)}))
@@ -67,7 +67,7 @@ func ExampleLimiter_Reset() {
 	// <nil>
 }
 
-// Six hundred a minute, of which no more than twenty at once.
+// 600 per minute, but at most 20 at once.
 func ExampleLimit_WithBurst() {
 	limit := bucket.Per(600, time.Minute).WithBurst(20)
 	fmt.Println(limit.Capacity, "at once, then one in", limit.Interval())
@@ -75,7 +75,7 @@ func ExampleLimit_WithBurst() {
 	// 20 at once, then one in 100ms
 }
 
-// A function behind a bucket.
+// A function that takes a token for each call.
 func ExampleGuard() {
 	l := bucket.Must(bucket.New(bucket.Config{Name: "mail", Limit: bucket.Every(time.Hour)}))
 	send := bucket.Guard(l.Requester("ann"), func(context.Context) (string, error) { return "sent", nil })
@@ -88,7 +88,7 @@ func ExampleGuard() {
 	// "" true
 }
 
-// Two calls a second, and five callers each second, who all come at once.
+// Two calls per second, and five callers at the start of each second.
 func Example_twoCallsASecond() {
 	synctest.Test(new(testing.T), func(*testing.T) { // so that its seconds take no time
 		l := bucket.Must(bucket.New(bucket.Config{

@@ -13,7 +13,7 @@ import (
 
 // The code of docs/coming-from.md, and the test that runs it.
 
-// perCustomer is what becomes of a map of x/time/rate's limiters.
+// perCustomer replaces a map of x/time/rate limiters.
 func perCustomer(served http.Handler) http.Handler {
 	l := bucket.Must(bucket.New(bucket.Config{
 		Name:  "api",
@@ -30,7 +30,7 @@ func perCustomer(served http.Handler) http.Handler {
 	})
 }
 
-// customerOf stands for whatever a service knows its customers by.
+// customerOf returns the customer of a request. It stands for your authentication.
 func customerOf(r *http.Request) string { return r.URL.Query().Get("customer") }
 
 func TestEachCustomerHasABucket(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// heard writes down what hooks are told.
+// heard records the events of hooks.
 type heard struct {
 	created, closed int
 	asked           []bucket.StoreEvent
@@ -39,8 +39,9 @@ func (h *heard) hooks() bucket.Hooks {
 	}
 }
 
-// TestHooksAreTold: of each denial and each wait, with the context of whoever asked.
-func TestHooksAreTold(t *testing.T) {
+// TestHooks checks that hooks are called for each denial and each wait, with the context of the
+// caller.
+func TestHooks(t *testing.T) {
 	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -89,8 +90,8 @@ func TestHooksAreTold(t *testing.T) {
 	}
 }
 
-// TestJoinHooksTellsAll also those that are added later: each field of Hooks is joined.
-func TestJoinHooksTellsAll(t *testing.T) {
+// TestJoinHooks checks that each field of Hooks is joined, also fields that are added later.
+func TestJoinHooks(t *testing.T) {
 	var a, b heard
 	joined := bucket.JoinHooks(a.hooks(), bucket.Hooks{}, b.hooks())
 	v := reflect.ValueOf(joined)
@@ -114,8 +115,9 @@ func TestJoinHooksTellsAll(t *testing.T) {
 	}
 }
 
-// TestTheStoreIsAskedWithTheContextOfWhoeverIsAlone so that a measurement leads to his trace, and not with his deadline.
-func TestTheStoreIsAskedWithTheContextOfWhoeverIsAlone(t *testing.T) {
+// TestHooks_ContextOfAsked checks that Asked gets the values of the caller of a single request,
+// but not its deadline.
+func TestHooks_ContextOfAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
@@ -141,8 +143,8 @@ func TestTheStoreIsAskedWithTheContextOfWhoeverIsAlone(t *testing.T) {
 	})
 }
 
-// TestAShareThatIsUsedUpCountsAsThePolicys denial: the store has not denied it.
-func TestAShareThatIsUsedUpCountsAsThePolicys(t *testing.T) {
+// TestHooks_DenialOfALocalShare checks that a denial by a local share counts as one of the policy.
+func TestHooks_DenialOfALocalShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		var h heard
@@ -172,8 +174,9 @@ func caught(something func()) (value any) {
 	return nil
 }
 
-// TestAPanicOnTheLimitersOwnGoroutine is counted, and everybody gets what the store has granted: of those who are asked for together, and of those in line.
-func TestAPanicOnTheLimitersOwnGoroutine(t *testing.T) {
+// TestHooks_PanicOnAGoroutineOfTheLimiter checks that the panic is counted, and that all callers
+// get their tokens.
+func TestHooks_PanicOnAGoroutineOfTheLimiter(t *testing.T) {
 	for name, ask := range map[string]func(*bucket.Limiter) error{
 		"together": func(l *bucket.Limiter) error { return l.Take(context.Background(), "k", 1) },
 		"in line":  func(l *bucket.Limiter) error { return l.Wait(context.Background(), "k", 1) },
@@ -211,8 +214,9 @@ func TestAPanicOnTheLimitersOwnGoroutine(t *testing.T) {
 	}
 }
 
-// TestAPanicGoesUpToWhoeverAsked with the books in order: nobody is in line any more, and tokens that nobody got are in the bucket.
-func TestAPanicGoesUpToWhoeverAsked(t *testing.T) {
+// TestHooks_PanicPropagatesToTheCaller checks that the state is consistent afterwards: no caller
+// waits, and unused tokens are in the bucket.
+func TestHooks_PanicPropagatesToTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		remote := limiter(t, bucket.Config{Store: store, Limit: bucket.Per(5, time.Hour), Hooks: panicking()})
@@ -249,8 +253,9 @@ func TestAPanicGoesUpToWhoeverAsked(t *testing.T) {
 	})
 }
 
-// TestHooksMayCallBack what does not ask for tokens, and from Denied and Waited also that.
-func TestHooksMayCallBack(t *testing.T) {
+// TestHooks_CallTheLimiter checks that hooks may call the limiter, and that Denied and Waited may
+// request tokens.
+func TestHooks_CallTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int64
 		called := func(l *bucket.Limiter) {

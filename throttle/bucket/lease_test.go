@@ -27,7 +27,7 @@ func left(t *testing.T, l *bucket.Limiter) int64 {
 	return d.Remaining
 }
 
-func TestALeaseServesThoseWhoComeNext(t *testing.T) {
+func TestLease_ServesLaterRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := leasing(t, store)
@@ -49,8 +49,9 @@ func TestALeaseServesThoseWhoComeNext(t *testing.T) {
 	})
 }
 
-// TestALeaseGoesBack when its time is over, and when the limiter is closed.
-func TestALeaseGoesBack(t *testing.T) {
+// TestLease_IsGivenBack checks that unused tokens are given back when the lease ends and when the
+// limiter is closed.
+func TestLease_IsGivenBack(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"in time": 100 * time.Millisecond, "at the end": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestALeaseGoesBack(t *testing.T) {
 				for range 3 {
 					_, _ = l.Decide(t.Context(), "k")
 				}
-				if got := left(t, l); got != 996 { // the limit is so slow that a lease is of one token: two flights of two
+				if got := left(t, l); got != 996 { // the limit is so slow that a lease has one token: two batches of two
 					t.Errorf("%d left before, want 996", got)
 				}
 				if time.Sleep(wait); wait == 0 {
@@ -78,8 +79,8 @@ func TestALeaseGoesBack(t *testing.T) {
 	}
 }
 
-// TestAnEmptyBucketIsNotAskedForEachToken but again once half a lease will be there.
-func TestAnEmptyBucketIsNotAskedForEachToken(t *testing.T) {
+// TestLease_CachesADenial checks that the store is called again when half a lease is refilled.
+func TestLease_CachesADenial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := leasing(t, store)
@@ -107,8 +108,7 @@ func TestAnEmptyBucketIsNotAskedForEachToken(t *testing.T) {
 	})
 }
 
-// TestALeaseLeavesSomeToOthers: it is at most a quarter of a process's share.
-func TestALeaseLeavesSomeToOthers(t *testing.T) {
+func TestLease_IsAtMostAQuarterOfTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			limit          bucket.Limit
@@ -135,8 +135,8 @@ func TestALeaseLeavesSomeToOthers(t *testing.T) {
 	})
 }
 
-// TestNothingOfAPolicyIsKept: a store that fails grants no leases.
-func TestNothingOfAPolicyIsKept(t *testing.T) {
+// TestLease_HasNoTokensOfAPolicy checks that a store that fails grants no leases.
+func TestLease_HasNoTokensOfAPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		l := leasing(t, store)
@@ -151,8 +151,8 @@ func TestNothingOfAPolicyIsKept(t *testing.T) {
 	})
 }
 
-// TestALocalShareIsNotFetchedAhead: nothing of it is lost to leases that a policy does not make.
-func TestALocalShareIsNotFetchedAhead(t *testing.T) {
+// TestLease_DoesNotUseALocalShare checks that no token of a local share is fetched ahead.
+func TestLease_DoesNotUseALocalShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		l := limiter(t, bucket.Config{
@@ -167,8 +167,8 @@ func TestALocalShareIsNotFetchedAhead(t *testing.T) {
 	})
 }
 
-// TestALeasesAnswerDoesNotSayThatTheBucketIsFull: a lease's answer says that the bucket is full.
-func TestALeasesAnswerDoesNotSayThatTheBucketIsFull(t *testing.T) {
+// TestLease_ResetAfter checks that a decision of a lease does not report a full bucket.
+func TestLease_ResetAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leasing(t, newRemote())
 		_, _ = l.DecideN(t.Context(), "k", 900)
@@ -179,8 +179,9 @@ func TestALeasesAnswerDoesNotSayThatTheBucketIsFull(t *testing.T) {
 	})
 }
 
-// TestWhoComesWithAnEndedContextTakesNothing neither of the store, nor of a lease, nor a seat.
-func TestWhoComesWithAnEndedContextTakesNothing(t *testing.T) {
+// TestLease_EndedContext checks that a request with an ended context takes no token of the store
+// or of a lease, and no slot.
+func TestLease_EndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := leasing(t, store)
@@ -205,8 +206,8 @@ func TestWhoComesWithAnEndedContextTakesNothing(t *testing.T) {
 	})
 }
 
-// TestNothingIsFetchedAheadAfterClose nor kept of what was under way.
-func TestNothingIsFetchedAheadAfterClose(t *testing.T) {
+// TestLease_AfterClose checks that no tokens are fetched ahead or kept after Close.
+func TestLease_AfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		l := leasing(t, store)
@@ -227,8 +228,9 @@ func TestNothingIsFetchedAheadAfterClose(t *testing.T) {
 	})
 }
 
-// TestWhenToAskForAFixedBucketAgain is when the next period begins: half a lease more does not come by itself.
-func TestWhenToAskForAFixedBucketAgain(t *testing.T) {
+// TestLease_CachedDenialOfAFixedBucket checks that the store is called again when the next period
+// begins.
+func TestLease_CachedDenialOfAFixedBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1970 * time.Millisecond)))
 		store := newRemote()
@@ -246,8 +248,9 @@ func TestWhenToAskForAFixedBucketAgain(t *testing.T) {
 	})
 }
 
-// TestALeaseThatIsRenewedIsKeptFromThenOn and given back when that is over.
-func TestALeaseThatIsRenewedIsKeptFromThenOn(t *testing.T) {
+// TestLease_Renewed checks that a renewed lease is kept for LeaseFor from then on, and then given
+// back.
+func TestLease_Renewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leasing(t, newRemote())
 		begun := time.Now()

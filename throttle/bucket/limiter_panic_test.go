@@ -12,8 +12,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// TestAPanicOfLimitForGoesUpToWhoeverWaits in line, to each of them, and nobody else: the line goes on afterwards.
-func TestAPanicOfLimitForGoesUpToWhoeverWaits(t *testing.T) {
+// TestLimiter_PanicOfLimitForInWait checks that the panic propagates to each waiter, and that the
+// queue works afterwards.
+func TestLimiter_PanicOfLimitForInWait(t *testing.T) {
 	for name, store := range map[string]store.Store{"in memory": nil, "elsewhere": newRemote()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,8 +59,9 @@ func TestAPanicOfLimitForGoesUpToWhoeverWaits(t *testing.T) {
 	}
 }
 
-// TestAPanicOfLimitForWhereNobodyWaits is counted: of tokens that are given back because who wanted them has left.
-func TestAPanicOfLimitForWhereNobodyWaits(t *testing.T) {
+// TestLimiter_PanicOfLimitForWithoutACaller checks that the panic is counted if tokens are given
+// back for a caller that has left.
+func TestLimiter_PanicOfLimitForWithoutACaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan struct{})
@@ -84,8 +86,9 @@ func TestAPanicOfLimitForWhereNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestAPanicOfLimitForWhenTokensComeLate is counted, and the store is not to blame.
-func TestAPanicOfLimitForWhenTokensComeLate(t *testing.T) {
+// TestLimiter_PanicOfLimitForAfterALateAnswer checks that the panic is counted, and not as a
+// failure of the store.
+func TestLimiter_PanicOfLimitForAfterALateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hot, thaw := atomic.Bool{}, make(chan struct{})
 		l := limiter(t, bucket.Config{Store: slow{bucket.NewMemoryStore(), thaw}, Limit: bucket.Every(time.Minute), LimitFor: func(string) bucket.Limit {

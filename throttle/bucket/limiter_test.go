@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-func TestNewRefusesBadConfigs(t *testing.T) {
+func TestNew_Errors(t *testing.T) {
 	good := bucket.PerSecond(1)
 	tests := []struct {
 		name string
@@ -59,8 +59,9 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	}
 }
 
-// TestNewNamesMissingFieldsOnly: an empty Config has two errors, and none about fields with defaults.
-func TestNewNamesMissingFieldsOnly(t *testing.T) {
+// TestNew_NamesMissingFieldsOnly checks that an empty Config has two errors, and none about fields
+// with defaults.
+func TestNew_NamesMissingFieldsOnly(t *testing.T) {
 	_, err := bucket.New(bucket.Config{})
 	want := "bucket: Config.Name is missing: want 1 to 255 bytes\nbucket: Config.Limit is missing: want a rate, such as bucket.PerSecond(10)"
 	if err == nil || err.Error() != want {
@@ -72,7 +73,7 @@ func TestNewNamesMissingFieldsOnly(t *testing.T) {
 	}
 }
 
-func TestLimitsChange(t *testing.T) {
+func TestLimiter_ChangesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := map[string]bucket.Limit{"rich": bucket.PerSecond(100), "odd": {Capacity: -1}}
 		l := limiter(t, bucket.Config{Limit: bucket.PerSecond(2), LimitFor: func(key string) bucket.Limit { return own[key] }})
@@ -99,8 +100,9 @@ func TestLimitsChange(t *testing.T) {
 	})
 }
 
-// TestFasterLimitIsOfUseAtOnce: a bucket whose level is far ahead (a slower limit before, or a clock that was ahead) grants nothing until then.
-func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
+// TestLimiter_FasterLimit checks that a faster limit applies at once, although the stored level is
+// far ahead.
+func TestLimiter_FasterLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}})
 		_, _ = l.DecideN(t.Context(), "k", 1000)
@@ -110,7 +112,7 @@ func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
 		d, _ := l.Decide(t.Context(), "k")
 		time.Sleep(d.RetryAfter)
 		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
-			t.Errorf("told to come again after %v: %+v", d.RetryAfter, again)
+			t.Errorf("denied after the RetryAfter of %v: %+v", d.RetryAfter, again)
 		}
 		time.Sleep(24 * time.Hour)
 		if again, _ := l.Decide(t.Context(), "k"); !again.Allowed {
@@ -119,8 +121,8 @@ func TestFasterLimitIsOfUseAtOnce(t *testing.T) {
 	})
 }
 
-// TestLimitersThatNobodyMade answer with an error, also one that is there but did not come from New.
-func TestLimitersThatNobodyMade(t *testing.T) {
+// TestLimiter_NilOrZero checks that a nil or zero limiter returns errors.
+func TestLimiter_NilOrZero(t *testing.T) {
 	for name, l := range map[string]*bucket.Limiter{"nil": nil, "zero": {}} {
 		all := requests(l)
 		all["SetLimit"] = func(context.Context) error { return l.SetLimit(bucket.PerSecond(1)) }
@@ -143,8 +145,8 @@ func TestLimitersThatNobodyMade(t *testing.T) {
 	}
 }
 
-// TestClosedMayClose: a hook that closes.
-func TestClosedMayClose(t *testing.T) {
+// TestLimiter_CloseInHook calls Close from the hook Closed.
+func TestLimiter_CloseInHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bucket.Must(bucket.New(bucket.Config{Name: "x", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(l *bucket.Limiter) { _ = l.Close() }}}))
 		done := make(chan struct{})

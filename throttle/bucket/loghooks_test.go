@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-func TestLogHooksSpeakOnceAMinute(t *testing.T) {
+func TestLogHooks_OnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		store := newRemote()
@@ -37,8 +37,9 @@ func TestLogHooksSpeakOnceAMinute(t *testing.T) {
 	})
 }
 
-// TestLogHooksKeepNothingOfTheClosed also if they are asked still.
-func TestLogHooksKeepNothingOfTheClosed(t *testing.T) {
+// TestLogHooks_ForgetClosedLimiters checks that a closed limiter is collected, even if it is used
+// after Close.
+func TestLogHooks_ForgetClosedLimiters(t *testing.T) {
 	hooks := bucket.LogHooks(slog.New(slog.DiscardHandler))
 	closed := func() *bucket.Limiter {
 		store := newFailing()

@@ -21,8 +21,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLongKeysCostNoMore has strangers who choose long keys, or such as are a part of something long: a request, of which nothing else may be kept.
-func TestLongKeysCostNoMore(t *testing.T) {
+// TestMemoryStore_MemoryOfLongKeys uses long keys, and keys that are part of a longer string,
+// which must not be kept.
+func TestMemoryStore_MemoryOfLongKeys(t *testing.T) {
 	const keys, length, bound = 100, 64 << 10, 2 << 20
 	for name, part := range map[string]int{"long": length, "parts": 16} {
 		down := &moody{MemoryStore: NewMemoryStore(), err: errors.New("down")}
@@ -44,8 +45,9 @@ func TestLongKeysCostNoMore(t *testing.T) {
 	}
 }
 
-// TestBucketIDs wants keys that differ to stay apart, also from what a longer one is kept as.
-func TestBucketIDs(t *testing.T) {
+// TestMemoryStore_BucketIDs checks that different keys have different IDs, also if a key is the ID
+// of another.
+func TestMemoryStore_BucketIDs(t *testing.T) {
 	long := strings.Repeat("k", maxKey+1)
 	seen := map[string]string{}
 	for _, key := range []string{"", "k", long[1:], long, long + "k", bucketID(long), bucketID(bucketID(long)), bucketID(long)[keyPrefix:]} {
@@ -63,8 +65,8 @@ func TestBucketIDs(t *testing.T) {
 	}
 }
 
-// TestLongKeysAreFoundAgain does with one what can be done with a key.
-func TestLongKeysAreFoundAgain(t *testing.T) {
+// TestMemoryStore_LongKeys calls all methods with a long key.
+func TestMemoryStore_LongKeys(t *testing.T) {
 	s, key := NewMemoryStore(), strings.Repeat("k", 10_000)
 	left := func() int64 {
 		d, err := s.Take(t.Context(), store.Request{Key: key, Limit: daily().WithDefaults()})
@@ -85,8 +87,9 @@ func TestLongKeysAreFoundAgain(t *testing.T) {
 	}
 }
 
-// TestWhoWaitedForTheLockMintsNothing has buckets used by callers who read the clock before others used them: when it was earlier by an hour.
-func TestWhoWaitedForTheLockMintsNothing(t *testing.T) {
+// TestMemoryStore_ClockReadBeforeTheLock checks that a caller that read the clock before later
+// requests adds no tokens.
+func TestMemoryStore_ClockReadBeforeTheLock(t *testing.T) {
 	l := daily().WithDefaults()
 	for name, late := range map[string]func(*MemoryStore) error{
 		"take": func(s *MemoryStore) error {

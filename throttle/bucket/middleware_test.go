@@ -53,7 +53,7 @@ func TestMiddleware(t *testing.T) {
 	})
 }
 
-func TestMiddlewareWithoutTheStore(t *testing.T) {
+func TestMiddleware_WithoutTheStore(t *testing.T) {
 	store := newFailing()
 	l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed})
 	h := bucket.Middleware(l, bucket.MiddlewareConfig{Silent: true})(http.NotFoundHandler())
@@ -67,12 +67,13 @@ func TestMiddlewareWithoutTheStore(t *testing.T) {
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
 	if w.Body.Len() > 0 {
-		t.Errorf("somebody who has left was answered: %s", w.Body)
+		t.Errorf("responded to a client that is gone: %s", w.Body)
 	}
 }
 
-// TestADeadlineIsNoSuccess: a middleware whose context has a deadline of the server's answers 200.
-func TestADeadlineIsNoSuccess(t *testing.T) {
+// TestMiddleware_Deadline checks that a request whose context has passed its deadline does not get
+// a 200.
+func TestMiddleware_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		store.set(make(chan struct{}), nil)
@@ -89,9 +90,9 @@ func TestADeadlineIsNoSuccess(t *testing.T) {
 	})
 }
 
-// TestRateLimitFields: both fields have at most 15 digits per integer. Without an answer of the
-// store there are none.
-func TestRateLimitFields(t *testing.T) {
+// TestMiddleware_RateLimitFields checks that both fields have at most 15 digits per integer, and
+// that there are none without an answer of the store.
+func TestMiddleware_RateLimitFields(t *testing.T) {
 	down := newFailing()
 	for _, tt := range []struct {
 		name          string
@@ -111,8 +112,8 @@ func TestRateLimitFields(t *testing.T) {
 	}
 }
 
-// TestTwoLimitsTellOfBoth: two limits, as of a caller and of all.
-func TestTwoLimitsTellOfBoth(t *testing.T) {
+// TestMiddleware_TwoLimits checks that the responses have the fields of both limits.
+func TestMiddleware_TwoLimits(t *testing.T) {
 	all := limiter(t, bucket.Config{Name: "all", Limit: bucket.PerSecond(100)})
 	one := limiter(t, bucket.Config{Name: "one", Limit: bucket.PerSecond(10)})
 	h := bucket.Middleware(all, bucket.MiddlewareConfig{})(bucket.Middleware(one, bucket.MiddlewareConfig{})(http.NotFoundHandler()))
@@ -125,8 +126,8 @@ func TestTwoLimitsTellOfBoth(t *testing.T) {
 	}
 }
 
-// TestMiddlewareTellsThoseAround what a refusal means, however deep they are.
-func TestMiddlewareTellsThoseAround(t *testing.T) {
+// TestMiddleware_ReportsTheError checks that each enclosing ResponseWriter gets the error.
+func TestMiddleware_ReportsTheError(t *testing.T) {
 	store := newFailing()
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = empty.Take(t.Context(), "", 1)
@@ -162,7 +163,7 @@ func TestMiddlewareTellsThoseAround(t *testing.T) {
 	}
 }
 
-// listener is the writer of a middleware outside, which is told what an answer means.
+// listener is the ResponseWriter of an enclosing middleware.
 type listener struct {
 	http.ResponseWriter
 	told   []error
@@ -184,8 +185,8 @@ type wrapper struct{ http.ResponseWriter }
 
 func (w *wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// TestMiddlewarePanicsWhenItIsBuilt, not at the first request.
-func TestMiddlewarePanicsWhenItIsBuilt(t *testing.T) {
+// TestMiddleware_PanicsWhenItIsBuilt checks that there is no panic per request instead.
+func TestMiddleware_PanicsWhenItIsBuilt(t *testing.T) {
 	panics := func(name string, build func()) {
 		defer func() {
 			if recover() == nil {

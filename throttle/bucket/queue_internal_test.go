@@ -8,8 +8,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 )
 
-// TestTheEarliestTime at which those in line can be served, also of wishes that are more together than there are numbers for.
-func TestTheEarliestTime(t *testing.T) {
+// TestQueue_MinWait checks the shortest wait, also for totals above the largest int64.
+func TestQueue_MinWait(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	wide := Limit{Capacity: 10, Refill: 1, Period: refill.MaxPeriod}
 	for name, c := range map[string]struct {

@@ -11,8 +11,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestWhoeverIsTooLateIsToldSo as soon as the store has told when the first can be served, and not only when his time is over.
-func TestWhoeverIsTooLateIsToldSo(t *testing.T) {
+// TestWait_DeniesALateWaiterAtOnce checks that a waiter is denied as soon as it is known that its
+// deadline is too early.
+func TestWait_DeniesALateWaiterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Minute}})
 		_, _ = l.DecideN(t.Context(), "k", 2)
@@ -39,8 +40,9 @@ func TestWhoeverIsTooLateIsToldSo(t *testing.T) {
 	})
 }
 
-// TestWhoWantsLessNeedNotWaitForOneWhoLeft and wanted more.
-func TestWhoWantsLessNeedNotWaitForOneWhoLeft(t *testing.T) {
+// TestQueue_FirstWaiterLeaves checks that the next waiter, which needs fewer tokens, does not wait
+// for those of the first.
+func TestQueue_FirstWaiterLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
 		_, _ = l.DecideN(t.Context(), "k", 9)
@@ -57,8 +59,8 @@ func TestWhoWantsLessNeedNotWaitForOneWhoLeft(t *testing.T) {
 	})
 }
 
-// TestLinesOfHugeWishes: what all want together is more than there are numbers for.
-func TestLinesOfHugeWishes(t *testing.T) {
+// TestQueue_HugeRequests checks waiters whose total is above the largest int64.
+func TestQueue_HugeRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		huge := int64(3e17)
 		l := limiter(t, bucket.Config{Limit: bucket.Limit{Capacity: huge, Refill: 1e9}})
@@ -82,9 +84,9 @@ func TestLinesOfHugeWishes(t *testing.T) {
 	})
 }
 
-// TestDismissedWaitersAreForgotten: a waiter that was denied at once is not ahead of any other,
-// also after more of them than the line looks at.
-func TestDismissedWaitersAreForgotten(t *testing.T) {
+// TestQueue_ForgetsDeniedWaiters checks that a waiter that was denied at once does not delay
+// others, also after more than maxBatch of them.
+func TestQueue_ForgetsDeniedWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 		_, _ = l.Decide(t.Context(), "k")
@@ -102,14 +104,14 @@ func TestDismissedWaitersAreForgotten(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+time.Second)
 		defer cancel()
 		if err := l.Wait(ctx, "k", 1); err != nil || time.Since(begun) != 2*time.Hour {
-			t.Errorf("the next in line: got %v after %v want a token after 2h", err, time.Since(begun))
+			t.Errorf("the next waiter: got %v after %v want a token after 2h", err, time.Since(begun))
 		}
 	})
 }
 
-// TestWaitersThatAreGoneAreNotAhead: waiters that leave while the store is asked, or that its answer
-// dismisses, do not delay those behind them.
-func TestWaitersThatAreGoneAreNotAhead(t *testing.T) {
+// TestQueue_ForgetsWaitersThatLeft checks that waiters that leave or are denied during a store
+// call do not delay others.
+func TestQueue_ForgetsWaitersThatLeft(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		capacity int64         // of which one comes back each second
@@ -158,8 +160,9 @@ func TestWaitersThatAreGoneAreNotAhead(t *testing.T) {
 	}
 }
 
-// TestWhatThePolicyGrantedIsNotGivenToTheStore: tokens of a policy are given back to the store.
-func TestWhatThePolicyGrantedIsNotGivenToTheStore(t *testing.T) {
+// TestQueue_DoesNotReturnTokensOfAPolicy checks that no tokens of a policy are given back to the
+// store.
+func TestQueue_DoesNotReturnTokensOfAPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}})
@@ -185,8 +188,8 @@ func TestWhatThePolicyGrantedIsNotGivenToTheStore(t *testing.T) {
 	})
 }
 
-// TestWaitersLearnOfNewTokens: a waiter does not sleep on when a new limit or a Return brings tokens.
-func TestWaitersLearnOfNewTokens(t *testing.T) {
+// TestQueue_Rechecks checks that a waiter gets tokens at once after a new limit or a Return.
+func TestQueue_Rechecks(t *testing.T) {
 	for name, bring := range map[string]func(*bucket.Limiter) error{
 		"SetLimit": func(l *bucket.Limiter) error { return l.SetLimit(bucket.PerSecond(50)) },
 		"Return":   func(l *bucket.Limiter) error { return l.Return(t.Context(), "k", 1) },
@@ -207,8 +210,9 @@ func TestWaitersLearnOfNewTokens(t *testing.T) {
 	}
 }
 
-// TestWhoeverIsTooLateForAPolicyIsToldSo: the store may be back within a second, for which it is worth to wait; whoever has not so long need not.
-func TestWhoeverIsTooLateForAPolicyIsToldSo(t *testing.T) {
+// TestWait_DeniesALateWaiterOfAPolicy checks that a waiter is denied at once only if its deadline
+// is before the next store call.
+func TestWait_DeniesALateWaiterOfAPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.LocalShare})
@@ -229,10 +233,10 @@ func TestWhoeverIsTooLateForAPolicyIsToldSo(t *testing.T) {
 				t.Errorf("%v: got %v after %v want a denial after %v", tt.patience, err, after, tt.at)
 			}
 		}
-		go func() { _ = l.Wait(t.Context(), "k", 1) }() // who has all the time there is
+		go func() { _ = l.Wait(t.Context(), "k", 1) }() // without a deadline
 		synctest.Wait()
 		if after, err := wait(time.Millisecond); !errors.Is(err, bucket.ErrDenied) || after != 0 {
-			t.Errorf("behind somebody: got %v after %v", err, after)
+			t.Errorf("behind a waiter: got %v after %v", err, after)
 		}
 		if s := l.Stats(); s.FailedClosed != 4 || s.Denied != 0 || s.FailedOpen != 1 {
 			t.Errorf("stats: got %+v want the denials to be the policy's", s)
@@ -240,13 +244,14 @@ func TestWhoeverIsTooLateForAPolicyIsToldSo(t *testing.T) {
 		store.set(nil, nil)
 		time.Sleep(2 * time.Second) // a rest of the store's, and a look
 		if s := l.Stats(); s.Granted != 1 || s.Waiting != 0 {
-			t.Errorf("soon after the store is back: got %+v want him served", s)
+			t.Errorf("soon after the store is back: got %+v want the waiter served", s)
 		}
 	})
 }
 
-// TestWhatIsGrantedToOneWhoLeftTheLineGoesToTheNext without asking again, and back to the store if there is none.
-func TestWhatIsGrantedToOneWhoLeftTheLineGoesToTheNext(t *testing.T) {
+// TestQueue_TokensOfAWaiterThatLeft checks that its tokens go to the next waiter without a store
+// call, or back to the store.
+func TestQueue_TokensOfAWaiterThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
@@ -271,8 +276,9 @@ func TestWhatIsGrantedToOneWhoLeftTheLineGoesToTheNext(t *testing.T) {
 	})
 }
 
-// TestALimitThatBecomesLowerThanAWish ends that wish, and no other.
-func TestALimitThatBecomesLowerThanAWish(t *testing.T) {
+// TestQueue_LimitBelowARequest checks that a lower limit ends the requests that exceed it, and no
+// others.
+func TestQueue_LimitBelowARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: 9, Refill: 1, Period: time.Second}})
@@ -294,8 +300,9 @@ func TestALimitThatBecomesLowerThanAWish(t *testing.T) {
 	})
 }
 
-// TestALineTellsHowManyItAsksFor: those who come while the store is asked are all asked for at once, whoever was first.
-func TestALineTellsHowManyItAsksFor(t *testing.T) {
+// TestQueue_RequestsOfAStoreCall checks that StoreEvent.Requests counts all waiters of a store
+// call.
+func TestQueue_RequestsOfAStoreCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
@@ -315,9 +322,9 @@ func TestALineTellsHowManyItAsksFor(t *testing.T) {
 	})
 }
 
-// TestLeavingLosesNoTokens: waiters and requests with leases leave at the moment of the store's
-// answer. Each token is used, or back in the bucket when the lease is over.
-func TestLeavingLosesNoTokens(t *testing.T) {
+// TestQueue_LeavingLosesNoTokens checks waiters and requests that leave at the moment of the
+// store's answer. Each token is used, or back in the bucket when the lease is over.
+func TestQueue_LeavingLosesNoTokens(t *testing.T) {
 	rounds := 100
 	if testing.Short() {
 		rounds = 30

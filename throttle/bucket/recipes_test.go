@@ -59,7 +59,7 @@ func document(ctx context.Context, db *sql.DB, call func(context.Context) (strin
 	return limited(ctx)
 }
 
-func TestTheReadmesWait(t *testing.T) {
+func TestRecipe_Wait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		called := ""
@@ -74,8 +74,8 @@ func TestTheReadmesWait(t *testing.T) {
 	})
 }
 
-// TestTheReadmesFleetWithoutAStore: the database fails, so there is no schema, and nothing is granted by mistake.
-func TestTheReadmesFleetWithoutAStore(t *testing.T) {
+// TestRecipe_FleetWithoutAStore checks that nothing is granted if the schema cannot be created.
+func TestRecipe_FleetWithoutAStore(t *testing.T) {
 	db := sql.OpenDB(noDatabase{})
 	defer db.Close()
 	logger := slog.New(slog.DiscardHandler)
@@ -89,14 +89,14 @@ func TestTheReadmesFleetWithoutAStore(t *testing.T) {
 	}
 }
 
-// noDatabase is one to which nobody can connect.
+// noDatabase is a database that refuses all connections.
 type noDatabase struct{}
 
 func (noDatabase) Connect(context.Context) (driver.Conn, error) { return nil, errDown }
 
 func (noDatabase) Driver() driver.Driver { return nil }
 
-// Each customer has a bucket, and is told what is left in it. It runs in a bubble, in which no time passes.
+// Each customer has a bucket. Responses have the number of tokens left.
 func ExampleMiddleware() {
 	synctest.Test(new(testing.T), func(*testing.T) {
 		l := bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.Limit{Capacity: 2, Refill: 1, Period: time.Hour}}))

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// moody is a memory store that fails when it is told to.
+// moody is a memory store that fails if err is set.
 type moody struct {
 	*MemoryStore
 
@@ -29,8 +29,9 @@ func (s *moody) Take(ctx context.Context, r store.Request) (Decision, error) {
 	return s.MemoryStore.Take(ctx, r)
 }
 
-// TestNoAnswerTellsTheKey has a limiter whose name would like to be a header of its own, and keys that are nobody's business.
-func TestNoAnswerTellsTheKey(t *testing.T) {
+// TestMiddleware_DoesNotShowKeys uses a name that contains a header, and secret keys. No response
+// contains them.
+func TestMiddleware_DoesNotShowKeys(t *testing.T) {
 	backing := &moody{MemoryStore: NewMemoryStore()}
 	l, err := New(Config{
 		Name: "a\"b\\\r\nSet-Cookie: owned=1\r\n\r\n<script>\x00\xff", Store: backing, OnFailure: FailClosed, OneByOne: true,
@@ -69,8 +70,8 @@ func TestNoAnswerTellsTheKey(t *testing.T) {
 	}
 }
 
-// TestNoCostFillsABucket has requests whose cost somebody else has worked out.
-func TestNoCostFillsABucket(t *testing.T) {
+// TestMiddleware_Cost checks that no cost adds tokens, also a negative one.
+func TestMiddleware_Cost(t *testing.T) {
 	for _, cost := range []int64{-1, math.MinInt64, math.MaxInt64, math.MaxInt64 - 1} {
 		l, err := New(Config{Name: "x", Limit: Limit{Capacity: 2, Period: time.Hour}})
 		if err != nil {
@@ -92,9 +93,9 @@ func TestNoCostFillsABucket(t *testing.T) {
 	}
 }
 
-// TestKeysOfStrangersAreForgotten: the memory store forgets full buckets, though not before their
-// number has doubled. It keeps those that are not full.
-func TestKeysOfStrangersAreForgotten(t *testing.T) {
+// TestMemoryStore_ForgetsUnusedKeys checks that the memory store removes full buckets when their
+// number has doubled, and keeps the others.
+func TestMemoryStore_ForgetsUnusedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewMemoryStore()
 		take := func(key string, l Limit) bool {

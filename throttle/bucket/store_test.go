@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-func TestWhatHoldsWithoutTheStore(t *testing.T) {
+func TestPolicy(t *testing.T) {
 	for _, hang := range []bool{false, true} {
 		tests := []struct {
 			policy  bucket.FailurePolicy
@@ -55,8 +55,8 @@ func TestWhatHoldsWithoutTheStore(t *testing.T) {
 	}
 }
 
-// TestLocalShareOfALongPeriod: LocalShare overflows.
-func TestLocalShareOfALongPeriod(t *testing.T) {
+// TestLocalShare_LongPeriod checks that the period of a share does not overflow.
+func TestLocalShare_LongPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			limit    bucket.Limit
@@ -84,7 +84,7 @@ func TestLocalShareOfALongPeriod(t *testing.T) {
 	})
 }
 
-func TestLocalShareRefillsItsShare(t *testing.T) {
+func TestLocalShare_Refill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		limit := bucket.Limit{Capacity: 366, Refill: 366, Period: 366 * 24 * time.Hour} // one a day
@@ -97,8 +97,8 @@ func TestLocalShareRefillsItsShare(t *testing.T) {
 	})
 }
 
-// TestFailOpenGrantsNoMoreThanTheBucketHolds: FailOpen grants more than the bucket can ever hold.
-func TestFailOpenGrantsNoMoreThanTheBucketHolds(t *testing.T) {
+// TestFailOpen_Capacity checks that FailOpen grants no more than the capacity.
+func TestFailOpen_Capacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10)})
@@ -113,8 +113,9 @@ func TestFailOpenGrantsNoMoreThanTheBucketHolds(t *testing.T) {
 	})
 }
 
-// TestAStoreThatFailsIsLeftAlone for a while, in which the policy decides at once, and is asked again when it may be well.
-func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
+// TestStore_PausesAfterFailures checks that the policy decides at once during a pause, and that
+// the store is called after it.
+func TestStore_PausesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		store.set(make(chan struct{}), nil) // frozen
@@ -136,8 +137,9 @@ func TestAStoreThatFailsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// TestTheFirstRestIsTheShortest: callers at the same time make the first rest the longest.
-func TestTheFirstRestIsTheShortest(t *testing.T) {
+// TestStore_FirstPauseIsTheShortest checks that failures of concurrent calls do not extend the
+// first pause.
+func TestStore_FirstPauseIsTheShortest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		store.set(make(chan struct{}), nil)
@@ -169,7 +171,7 @@ func (d deaf) Take(context.Context, store.Request) (bucket.Decision, error) {
 	return bucket.Decision{}, nil
 }
 
-func TestAStoreThatIsDeafOrPanicsHoldsNobodyUp(t *testing.T) {
+func TestStore_HangsOrPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		defer close(gate)
@@ -197,8 +199,9 @@ func (s slow) Take(_ context.Context, r store.Request) (bucket.Decision, error) 
 	return s.Store.Take(context.Background(), r)
 }
 
-// TestWhatIsGrantedTooLateGoesBack also for requests that are not asked for together.
-func TestWhatIsGrantedTooLateGoesBack(t *testing.T) {
+// TestStore_LateTokensAreGivenBack checks tokens that are granted after the timeout, with and
+// without batches.
+func TestStore_LateTokensAreGivenBack(t *testing.T) {
 	for _, oneByOne := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			memory, gate := bucket.NewMemoryStore(), make(chan struct{})
@@ -221,8 +224,8 @@ type cancelable struct{ *remote }
 
 func (cancelable) Cancelable() bool { return true }
 
-// TestCancelableStoreIsCalledOnTheGoroutineOfTheCaller. It may panic.
-func TestCancelableStoreIsCalledOnTheGoroutineOfTheCaller(t *testing.T) {
+// TestStore_Cancelable checks that it is called on the goroutine of the caller, and may panic.
+func TestStore_Cancelable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newRemote()
 		l := limiter(t, bucket.Config{Store: cancelable{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
@@ -252,15 +255,16 @@ type mad struct {
 }
 
 func (s mad) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	if s.calls.Load() >= 1000 { // whoever asks without a pause would ask for ever
+	if s.calls.Load() >= 1000 { // a caller without a pause would retry without end
 		return s.remote.Take(ctx, r)
 	}
 	s.calls.Add(1)
 	return s.answer, nil
 }
 
-// TestAnAnswerThatMakesNoSenseIsNone: what the policy says holds, and the store is soon left alone.
-func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
+// TestStore_InvalidDecision checks that the policy decides, and that an invalid decision counts as
+// a failure.
+func TestStore_InvalidDecision(t *testing.T) {
 	for name, answer := range map[string]bucket.Decision{
 		"nothing at all":                     {},
 		"denied, and not for how long":       {Limit: 5},
@@ -299,8 +303,8 @@ func TestAnAnswerThatMakesNoSenseIsNone(t *testing.T) {
 	}
 }
 
-// TestReturnGivesBackNoMoreThanTheBucketHolds gives back what was taken, and never more than the bucket holds.
-func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
+// TestReturn_Capacity checks that a bucket never holds more than its capacity.
+func TestReturn_Capacity(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"memory": false, "elsewhere": true} {
 		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
 			synctest.Test(t, func(t *testing.T) {
@@ -328,8 +332,8 @@ func TestReturnGivesBackNoMoreThanTheBucketHolds(t *testing.T) {
 	}
 }
 
-// TestResetFillsABucket wherever it is, lets those in line have of it, and ends what was known of its being empty.
-func TestResetFillsABucket(t *testing.T) {
+// TestReset checks that Reset fills the bucket, wakes waiters and drops a cached denial.
+func TestReset(t *testing.T) {
 	down := newRemote()
 	for name, c := range map[string]bucket.Config{
 		"memory": {}, "remote": {Store: newRemote()}, "with leases": {Store: newRemote(), Lease: 10},
@@ -370,7 +374,7 @@ func TestResetFillsABucket(t *testing.T) {
 					t.Errorf("Reset: got %v want %v", err, want)
 				}
 				if err := <-served; err != nil || time.Since(begun) > 0 {
-					t.Errorf("somebody in line: got %v after %v", err, time.Since(begun))
+					t.Errorf("a waiter: got %v after %v", err, time.Since(begun))
 				}
 				over, cancel := context.WithCancel(t.Context())
 				cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-func TestOddNumbers(t *testing.T) {
+func TestTake_InvalidNumbers(t *testing.T) {
 	l := limiter(t, bucket.Config{Limit: bucket.Per(10, time.Hour)})
 	for n, want := range map[int64]error{-1: bucket.ErrNegative, math.MinInt64: bucket.ErrNegative, 11: bucket.ErrExceedsCapacity, math.MaxInt64: bucket.ErrExceedsCapacity} {
 		if d, err := l.DecideN(t.Context(), "k", n); !errors.Is(err, want) || d.Allowed {
@@ -40,7 +40,7 @@ func TestOddNumbers(t *testing.T) {
 	}
 }
 
-func TestKeysOfAnyBytes(t *testing.T) {
+func TestTake_KeysOfAnyBytes(t *testing.T) {
 	l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	for _, key := range []string{"", ":", "a:b", "\x00", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20+1)} {
 		for _, want := range []bool{true, false} {
@@ -51,8 +51,8 @@ func TestKeysOfAnyBytes(t *testing.T) {
 	}
 }
 
-// TestGuardKeepsTheContext: the function gets the context of its caller.
-func TestGuardKeepsTheContext(t *testing.T) {
+// TestGuard_PassesTheContext checks that the function gets the context of its caller.
+func TestGuard_PassesTheContext(t *testing.T) {
 	l := limiter(t, bucket.Config{Limit: bucket.PerSecond(1)})
 	value := bucket.Guard(l.Requester("k"), func(ctx context.Context) (any, error) { return ctx.Value(mark{}), nil })
 	if got, err := value(context.WithValue(t.Context(), mark{}, 7)); err != nil || got != 7 {
@@ -75,8 +75,8 @@ func requests(l *bucket.Limiter) map[string]func(context.Context) error {
 	}
 }
 
-// TestANilContextIsTheBackground whatever is asked for, and wherever the store is.
-func TestANilContextIsTheBackground(t *testing.T) {
+// TestTake_NilContext checks that a nil context works in all methods, with each kind of store.
+func TestTake_NilContext(t *testing.T) {
 	for name, store := range map[string]store.Store{"memory": nil, "remote": newRemote()} {
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute})
 		for request, ask := range requests(l) {
@@ -87,7 +87,8 @@ func TestANilContextIsTheBackground(t *testing.T) {
 	}
 }
 
-// TestAllow is true if a token was granted, also by the policy, and false for a denial and every error.
+// TestAllow checks that Allow is true if a token was granted, also by the policy, and false for a
+// denial and every error.
 func TestAllow(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

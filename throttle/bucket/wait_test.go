@@ -13,9 +13,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// TestWaitersAreServedInTurn: at the rate of the bucket and in the order of arrival, also a waiter
-// for one token that arrives while the first in line waits for more than there are.
-func TestWaitersAreServedInTurn(t *testing.T) {
+// TestWait_OrderOfArrival checks that waiters are served at the rate of the bucket, also a waiter
+// for one token behind one for more than available.
+func TestWait_OrderOfArrival(t *testing.T) {
 	for name, store := range map[string]func() store.Store{
 		"memory": func() store.Store { return nil }, "remote": func() store.Store { return newRemote() },
 	} {
@@ -52,8 +52,9 @@ func TestWaitersAreServedInTurn(t *testing.T) {
 	}
 }
 
-// TestManyWaitersLeaveAtOnce: their tokens are for those who come after, the store is asked for all together, and nothing stays behind.
-func TestManyWaitersLeaveAtOnce(t *testing.T) {
+// TestWait_ManyLeaveAtOnce checks that later waiters get their tokens, that store calls are
+// shared, and that no state remains.
+func TestWait_ManyLeaveAtOnce(t *testing.T) {
 	waiters := 10_000
 	if testing.Short() {
 		waiters = 2000
@@ -89,9 +90,9 @@ func TestManyWaitersLeaveAtOnce(t *testing.T) {
 	})
 }
 
-// TestCloseEndsWaits: waits end with ErrClosed, those under way and all later ones. Other requests
-// are answered.
-func TestCloseEndsWaits(t *testing.T) {
+// TestWait_Close checks that Close ends current and later waits with ErrClosed, and that other
+// requests work.
+func TestWait_Close(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 		_, _ = l.Decide(t.Context(), "k")
@@ -116,8 +117,8 @@ func TestCloseEndsWaits(t *testing.T) {
 	})
 }
 
-// TestWaitWithoutTheStore: the policy decides, and the statistics count it as the policy's.
-func TestWaitWithoutTheStore(t *testing.T) {
+// TestWait_WithoutTheStore checks that the policy decides and is counted.
+func TestWait_WithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
 		closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})

@@ -25,8 +25,9 @@ func (e *exact) advance(l Limit, now int64) {
 	e.at = now
 }
 
-// TestContinuousAgainstAnExactModel plays random requests, with steps of the clock ahead, and compares each answer.
-func TestContinuousAgainstAnExactModel(t *testing.T) {
+// TestLevel_ContinuousAgainstAnExactModel plays random requests with a clock that moves on, and
+// compares each decision.
+func TestLevel_ContinuousAgainstAnExactModel(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds = 40
@@ -63,7 +64,7 @@ func TestContinuousAgainstAnExactModel(t *testing.T) {
 	}
 }
 
-// checkRetry: what is told to who must wait is enough, and a nanosecond less is not.
+// checkRetry checks that RetryAfter is long enough, and that a nanosecond less is not.
 func checkRetry(t *testing.T, v Level, l Limit, now, n int64, d Decision) {
 	t.Helper()
 	if _, then := v.Take(l, now+int64(d.RetryAfter), n, n); !then.Allowed {
@@ -74,7 +75,7 @@ func checkRetry(t *testing.T, v Level, l Limit, now, n int64, d Decision) {
 	}
 }
 
-func TestAFixedBucketIsFullAgainEachPeriod(t *testing.T) {
+func TestLevel_Fixed(t *testing.T) {
 	l := Limit{Capacity: 3, Period: time.Second, Algorithm: Fixed}
 	second := int64(time.Second)
 	steps := []struct {
@@ -93,7 +94,7 @@ func TestAFixedBucketIsFullAgainEachPeriod(t *testing.T) {
 		{11*second + 5, 0, 0, 0, 1, true, 0, time.Second - 5},
 		{10*second + second/2, 1, 1, 1, 0, true, 0, 1500 * time.Millisecond}, // the clock has stepped back, and mints nothing
 		{10*second + second/2, 1, 1, 0, 0, false, 1500 * time.Millisecond, 1500 * time.Millisecond},
-		{5 * second, 1, 1, 0, 0, false, time.Second, time.Second}, // by so much that nobody is kept waiting for it
+		{5 * second, 1, 1, 0, 0, false, time.Second, time.Second}, // by so much that the bucket counts as empty
 	}
 	var v Level
 	for i, s := range steps {
@@ -106,8 +107,8 @@ func TestAFixedBucketIsFullAgainEachPeriod(t *testing.T) {
 	}
 }
 
-// TestNobodyUsesLessThanNothing of a Fixed bucket: a level that says so, which nobody can have written, is that of a full one.
-func TestNobodyUsesLessThanNothing(t *testing.T) {
+// TestLevel_NegativeUsed checks that a Fixed bucket with a negative Used is full.
+func TestLevel_NegativeUsed(t *testing.T) {
 	now := int64(1.8e18)
 	for _, used := range []int64{-1, -3, math.MinInt64} {
 		for _, capacity := range []int64{3, math.MaxInt64} {
@@ -124,7 +125,7 @@ func TestNobodyUsesLessThanNothing(t *testing.T) {
 	}
 }
 
-func TestClockFarAhead(t *testing.T) {
+func TestLevel_ClockFarAhead(t *testing.T) {
 	now := int64(1.8e18)
 	for _, l := range []Limit{{Capacity: 10, Refill: 10, Period: time.Second}, {Capacity: 10, Refill: 10, Period: time.Second, Algorithm: Fixed}} {
 		v, _ := Level{}.Take(l, now+10*int64(time.Hour), 10, 10) // the clock is ten hours ahead
@@ -137,7 +138,7 @@ func TestClockFarAhead(t *testing.T) {
 			at, waited = at+int64(d.RetryAfter), waited+d.RetryAfter
 		}
 		if waited > time.Second {
-			t.Errorf("%v: waited %v as told, and still denied; an empty bucket keeps nobody for more than 1s", l.Algorithm, waited)
+			t.Errorf("%v: waited RetryAfter, %v in all, and still denied; want at most 1s", l.Algorithm, waited)
 		}
 	}
 }

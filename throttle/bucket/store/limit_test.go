@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestLimitsAreSoundIfNothingIsWrong: the quick check of each request agrees with the explanation.
-func TestLimitsAreSoundIfNothingIsWrong(t *testing.T) {
+// TestLimit_Valid checks that valid and explain agree.
+func TestLimit_Valid(t *testing.T) {
 	odd := []int64{math.MinInt64, -1, 0, 1, 2, 1000, 1e9, 1e9 + 1, 3e17, math.MaxInt64}
 	sound := 0
 	for _, capacity := range odd {
