@@ -19,20 +19,20 @@ func batchCases() []testCase {
 
 func batchMixes(r *rig) {
 	const shard = 21
-	r.write(r.store, shard, put(shard, 1, "kept"), put(shard, 2, "old"), put(shard, 3, "deleted"))
-	r.write(r.handle(), shard, put(shard, 2, "new"), drop(shard, 3), put(shard, 4, "created"))
-	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "kept", 2: "new", 4: "created"}))
+	r.write(r.Store, shard, put(shard, 1, "kept"), put(shard, 2, "old"), put(shard, 3, "deleted"))
+	r.write(r.Handle(), shard, put(shard, 2, "new"), drop(shard, 3), put(shard, 4, "created"))
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "kept", 2: "new", 4: "created"}))
 }
 
 // batchDeletesNothing does not care whether that counts as a write, if only Apply tells the truth.
 func batchDeletesNothing(r *rig) {
 	const shard = 22
-	v := r.apply(r.store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
-	r.expectVersion(r.handle(), shard, v)
-	v = r.apply(r.store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, 1, "x")}})
-	v = r.apply(r.store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{drop(shard, 2), drop(shard, 3)}})
-	r.expectVersion(r.handle(), shard, v)
-	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "x"}))
+	v := r.apply(r.Store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
+	r.expectVersion(r.Handle(), shard, v)
+	v = r.apply(r.Store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{put(shard, 1, "x")}})
+	v = r.apply(r.Store, store.Batch{Shard: shard, Expect: v, Changes: []store.Change{drop(shard, 2), drop(shard, 3)}})
+	r.expectVersion(r.Handle(), shard, v)
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
 func batchIsLarge(r *rig) {
@@ -43,8 +43,8 @@ func batchIsLarge(r *rig) {
 		want[n] = fmt.Sprintf("record %d", n)
 		changes = append(changes, put(shard, n, want[n]))
 	}
-	first := r.write(r.store, shard, changes...)
-	r.expectRecords(r.shard(r.handle(), shard), texts(shard, want))
+	first := r.write(r.Store, shard, changes...)
+	r.expectRecords(r.shard(r.Handle(), shard), texts(shard, want))
 	for n := range size {
 		if n%3 == 0 {
 			want[n] = fmt.Sprintf("new record %d", n)
@@ -54,8 +54,8 @@ func batchIsLarge(r *rig) {
 			deletions = append(deletions, drop(shard, n))
 		}
 	}
-	second := r.write(r.store, shard, deletions...)
-	r.expectRecords(r.shard(r.handle(), shard), texts(shard, want))
+	second := r.write(r.Store, shard, deletions...)
+	r.expectRecords(r.shard(r.Handle(), shard), texts(shard, want))
 	if first.Number != 1 || second.Number != 2 {
 		r.Errorf("version numbers of two batches of %d changes: got %d and %d, want 1 and 2: a batch is one write", size, first.Number, second.Number)
 	}
@@ -67,29 +67,29 @@ func batchConflicts(r *rig) {
 	refuse := func(expect store.Version, why string) {
 		r.Helper()
 		for term := range uint64(2) {
-			r.refuse(r.store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
-			r.refuse(r.store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
+			r.refuse(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
+			r.refuse(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
 		}
 	}
 	refuse(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
-	first := r.write(r.store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
+	first := r.write(r.Store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
 	refuse(store.Version{}, "the shard has been written")
-	second := r.write(r.handle(), shard, put(shard, 1, "three"))
+	second := r.write(r.Handle(), shard, put(shard, 1, "three"))
 	refuse(first, "another handle has written since")
 	refuse(store.Version{}, "the shard has been written")
 	refuse(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
 	refuse(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
 	refuse(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
 	refuse(store.Version{Number: second.Number}, "the epoch is missing")
-	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "three", 2: "two"}))
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "three", 2: "two"}))
 }
 
 func conflictLeavesNoTerm(r *rig) {
 	const shard = 25
-	v := r.write(r.store, shard, put(shard, 1, "x"))
-	r.refuse(r.store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
+	v := r.write(r.Store, shard, put(shard, 1, "x"))
+	r.refuse(r.Store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
 		"the shard has been written")
-	if _, err := r.tryApply(r.store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
+	if _, err := r.tryApply(r.Store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
 		r.Errorf("Apply with term 100 after a batch with term 200 was a conflict: got error %v, want none: of a batch in conflict nothing is written, its term neither", err)
 	}
 }
@@ -97,8 +97,8 @@ func conflictLeavesNoTerm(r *rig) {
 func batchKeepsToShard(r *rig) {
 	versions := r.fill()
 	const shard = 26
-	versions[shard] = r.write(r.store, shard, put(shard, 1, "changed"), drop(shard, 2))
-	for i, s := range r.load(r.handle(), allShards()...) {
+	versions[shard] = r.write(r.Store, shard, put(shard, 1, "changed"), drop(shard, 2))
+	for i, s := range r.load(r.Handle(), allShards()...) {
 		want := map[int]string{1: fmt.Sprintf("one of %d", i), 2: fmt.Sprintf("two of %d", i)}
 		if i == shard {
 			want = map[int]string{1: "changed"}

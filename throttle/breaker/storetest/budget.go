@@ -21,11 +21,11 @@ func budgetCases() []testCase {
 // budgetIsExact lets the fleet ask for more than there is, at once.
 func budgetIsExact(r *rig) {
 	const workers, asks, budget = 32, 8, 100
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	q := r.halfOpen(1)
 	q.Budget = budget
 	var granted atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		for n := range asks {
 			ask := q
 			ask.Want = 1 + (i+n)%3
@@ -45,10 +45,10 @@ func budgetIsExact(r *rig) {
 // budgetInBatches has batches of the same records in many orders, of which some databases make a deadlock.
 func budgetInBatches(r *rig) {
 	const workers, asks, records, budget = 8, 6, 40, 10
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	base := r.halfOpen(0)
 	var granted [records]atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		random := rand.New(rand.NewPCG(8, uint64(i)))
 		for range asks {
 			order := random.Perm(records)
@@ -78,7 +78,7 @@ func budgetInBatches(r *rig) {
 // belongs to the same period as the answer to that, however slow the machine is.
 func budgetComesBack(r *rig) {
 	const every, budget, periods = 150 * time.Millisecond, 5, 4
-	stores := append(r.handles(2), r.store)
+	stores := append(r.Handles(2), r.Store)
 	q := r.halfOpen(1)
 	q.Every, q.Budget = every, budget
 	var end time.Time // of the period, at the earliest
@@ -102,13 +102,13 @@ func budgetComesBack(r *rig) {
 
 // budgetOldGeneration has an agent that is behind: its requests must not give the others a new budget.
 func budgetOldGeneration(r *rig) {
-	other := r.handle()
+	other := r.Handle()
 	behind := r.halfOpen(1)
 	ahead := behind
 	ahead.Generation++
 	behind.Want, ahead.Want = behind.Budget, ahead.Budget
 	r.take("the generation before", other, behind, behind.Budget)
-	r.take("the generation", r.store, ahead, ahead.Budget)
+	r.take("the generation", r.Store, ahead, ahead.Budget)
 	r.take("the generation before, whose budget is used", other, behind, 0)
-	r.take("the generation, after one who is behind has asked", r.store, ahead, 0)
+	r.take("the generation, after one who is behind has asked", r.Store, ahead, 0)
 }

@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 // campaign lets the owner campaign, and wants an answer.
 func (r *rig) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
 	r.Helper()
 	l, err := r.tryCampaign(s, owner, ttl)
-	r.must(err, "Campaign of %q for %v", owner, ttl)
+	r.Must(err, "Campaign of %q for %v", owner, ttl)
 	return l
 }
 
 func (r *rig) tryCampaign(s store.Store, owner string, ttl time.Duration) (l store.Lease, err error) {
-	err = r.within(func(ctx context.Context) (err error) {
+	err = r.Within(func(ctx context.Context) (err error) {
 		l, err = s.Campaign(ctx, store.Candidate{Owner: owner, TTL: ttl})
 		return err
 	})
@@ -31,11 +32,11 @@ func (r *rig) tryCampaign(s store.Store, owner string, ttl time.Duration) (l sto
 func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 	switch {
 	case l.Owner == "" || l.Term == 0:
-		return breach("got owner %q, term %d, want the lease that holds now, which has both", l.Owner, l.Term)
+		return kit.Breach("got owner %q, term %d, want the lease that holds now, which has both", l.Owner, l.Term)
 	case l.Remaining < 0:
-		return breach("got Remaining %v of the lease that holds now, want no negative time", l.Remaining)
+		return kit.Breach("got Remaining %v of the lease that holds now, want no negative time", l.Remaining)
 	case l.Owner == owner && l.Remaining > ttl+grain:
-		return breach("got Remaining %v, want at most the TTL", l.Remaining)
+		return kit.Breach("got Remaining %v, want at most the TTL", l.Remaining)
 	}
 	return nil
 }
@@ -43,20 +44,20 @@ func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 // resign ends a lease, and wants no error.
 func (r *rig) resign(s store.Store, l store.Lease) {
 	r.Helper()
-	err := r.within(func(ctx context.Context) error { return s.Resign(ctx, l) })
-	r.must(err, "Resign of %q, term %d", l.Owner, l.Term)
+	err := r.Within(func(ctx context.Context) error { return s.Resign(ctx, l) })
+	r.Must(err, "Resign of %q, term %d", l.Owner, l.Term)
 }
 
 // versions reads the versions of all shards, and wants no error.
 func (r *rig) versions(s store.Store) store.Versions {
 	r.Helper()
 	v, err := r.tryVersions(s)
-	r.must(err, "Versions")
+	r.Must(err, "Versions")
 	return v
 }
 
 func (r *rig) tryVersions(s store.Store) (v store.Versions, err error) {
-	err = r.within(func(ctx context.Context) (err error) {
+	err = r.Within(func(ctx context.Context) (err error) {
 		v, err = s.Versions(ctx)
 		return err
 	})
@@ -67,13 +68,13 @@ func (r *rig) tryVersions(s store.Store) (v store.Versions, err error) {
 func (r *rig) load(s store.Store, shards ...int) map[int]store.Shard {
 	r.Helper()
 	loaded, err := r.tryLoad(s, shards...)
-	r.must(err, "Load(%v)", shards)
+	r.Must(err, "Load(%v)", shards)
 	return loaded
 }
 
 func (r *rig) tryLoad(s store.Store, shards ...int) (map[int]store.Shard, error) {
 	var loaded []store.Shard
-	err := r.within(func(ctx context.Context) (err error) {
+	err := r.Within(func(ctx context.Context) (err error) {
 		loaded, err = s.Load(ctx, shards)
 		return err
 	})
@@ -93,12 +94,12 @@ func (r *rig) shard(s store.Store, i int) store.Shard {
 func (r *rig) apply(s store.Store, b store.Batch) store.Version {
 	r.Helper()
 	v, err := r.tryApply(s, b)
-	r.must(err, "Apply to shard %d, term %d, expecting %+v, %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
+	r.Must(err, "Apply to shard %d, term %d, expecting %+v, %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
 	return v
 }
 
 func (r *rig) tryApply(s store.Store, b store.Batch) (v store.Version, err error) {
-	err = r.within(func(ctx context.Context) (err error) {
+	err = r.Within(func(ctx context.Context) (err error) {
 		v, err = s.Apply(ctx, b)
 		return err
 	})
@@ -130,12 +131,12 @@ func (r *rig) refuse(s store.Store, b store.Batch, want error, why string) {
 func (r *rig) probes(s store.Store, requests ...store.ProbeRequest) []store.ProbeGrant {
 	r.Helper()
 	grants, err := r.tryProbes(s, requests...)
-	r.must(err, "Probe of %d requests", len(requests))
+	r.Must(err, "Probe of %d requests", len(requests))
 	return grants
 }
 
 func (r *rig) tryProbes(s store.Store, requests ...store.ProbeRequest) (grants []store.ProbeGrant, err error) {
-	err = r.within(func(ctx context.Context) (err error) {
+	err = r.Within(func(ctx context.Context) (err error) {
 		grants, err = s.Probe(ctx, requests)
 		return err
 	})

@@ -14,7 +14,7 @@ func clockCases() []testCase {
 // clockAboutRight finds wrong units rather than wrong clocks.
 func clockAboutRight(r *rig) {
 	const day = 24 * time.Hour
-	if off := time.Until(r.versions(r.store).Now); off.Abs() > day {
+	if off := time.Until(r.versions(r.Store).Now); off.Abs() > day {
 		r.Errorf("Versions().Now: it is %v from the local clock, want at most a day: is its unit right?", off)
 	}
 }
@@ -23,18 +23,18 @@ func clockAboutRight(r *rig) {
 func clockKeepsPace(r *rig) {
 	const span = 200 * time.Millisecond
 	asked1 := time.Now()
-	first := r.versions(r.store).Now
+	first := r.versions(r.Store).Now
 	told1 := time.Now()
-	r.pause(span)
+	r.Pause(span)
 	asked2 := time.Now()
-	second := r.versions(r.store).Now
+	second := r.versions(r.Store).Now
 	told2 := time.Now()
 	r.expectBetween("Versions().Now less that of the call before", second.Sub(first), asked2.Sub(told1)-span/2, told2.Sub(asked1)+span/2)
 }
 
 func clockAgrees(r *rig) {
-	stores := append(r.handles(2), r.store)
-	last := r.versions(r.store).Now
+	stores := append(r.Handles(2), r.Store)
+	last := r.versions(r.Store).Now
 	for i := range 30 {
 		now := r.versions(stores[i%len(stores)]).Now
 		if now.Before(last.Add(-grain)) {
@@ -46,10 +46,10 @@ func clockAgrees(r *rig) {
 
 func clockIsFine(r *rig) {
 	for range 8 {
-		if r.versions(r.store).Now.Nanosecond() != 0 {
+		if r.versions(r.Store).Now.Nanosecond() != 0 {
 			return
 		}
-		r.pause(7 * time.Millisecond)
+		r.Pause(7 * time.Millisecond)
 	}
 	r.Errorf("Versions().Now: 8 times in a row it was a whole second, want at least milliseconds")
 }

@@ -51,13 +51,13 @@ func dataComesBack(r *rig) {
 	for _, name := range slices.Sorted(maps.Keys(hard)) {
 		text := hard[name]
 		want := texts(shard, map[int]string{1: text, 2: "beside"})
-		r.write(r.store, shard, put(shard, 1, text), put(shard, 2, "beside"))
-		shardNow := r.shard(r.handle(), shard)
+		r.write(r.Store, shard, put(shard, 1, text), put(shard, 2, "beside"))
+		shardNow := r.shard(r.Handle(), shard)
 		if _, ok := contents(shardNow)[idIn(shard, 1)]; !ok {
 			r.Errorf("data: %s (%s): the record is gone: only nil Data deletes", name, excerpt([]byte(text)))
 		}
 		r.expectRecords(shardNow, want)
-		r.write(r.store, shard, put(shard, 1, "other"))
+		r.write(r.Store, shard, put(shard, 1, "other"))
 	}
 }
 
@@ -69,10 +69,10 @@ func dataIsLarge(r *rig) {
 		data[i] = byte(random.Uint32())
 	}
 	id := idIn(shard, 1)
-	r.write(r.store, shard, store.Change{ID: id, Data: data}, put(shard, 2, "small"))
+	r.write(r.Store, shard, store.Change{ID: id, Data: data}, put(shard, 2, "small"))
 	want := texts(shard, map[int]string{2: "small"})
 	want[id] = data
-	r.expectRecords(r.shard(r.handle(), shard), want)
+	r.expectRecords(r.shard(r.Handle(), shard), want)
 }
 
 // namesOfAnyBytes has names of 32 times the same byte, 0x00 to 0xFF, each in its shard.
@@ -88,9 +88,9 @@ func namesOfAnyBytes(r *rig) {
 			want[shard] = map[store.RecordID][]byte{}
 		}
 		want[shard][id] = []byte{byte(b)}
-		r.write(r.store, shard, store.Change{ID: id, Data: []byte{byte(b)}})
+		r.write(r.Store, shard, store.Change{ID: id, Data: []byte{byte(b)}})
 	}
-	for i, s := range r.load(r.handle(), allShards()...) {
+	for i, s := range r.load(r.Handle(), allShards()...) {
 		r.expectRecords(s, want[i])
 	}
 }
@@ -110,10 +110,10 @@ func namesDiffer(r *rig) {
 			}
 		}
 	}
-	r.write(r.store, shard, changes...)
-	r.expectRecords(r.shard(r.handle(), shard), want)
+	r.write(r.Store, shard, changes...)
+	r.expectRecords(r.shard(r.Handle(), shard), want)
 	id := store.RecordID{0, shard, 2: 'k', 31: 'a'}
 	delete(want, id)
-	r.write(r.store, shard, store.Change{ID: id})
-	r.expectRecords(r.shard(r.handle(), shard), want)
+	r.write(r.Store, shard, store.Change{ID: id})
+	r.expectRecords(r.shard(r.Handle(), shard), want)
 }

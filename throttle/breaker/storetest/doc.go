@@ -15,7 +15,7 @@
 //
 // Leases and probes live on the store's own clock, so the suite runs in real time against real servers. It takes a few
 // seconds, and no verdict needs a fast machine: what must not end during a case lasts an hour, what must end is waited for
-// with patience, and where something must not happen too early the bounds are those that hold however late an answer is. All
+// with kit.Patience, and where something must not happen too early the bounds are those that hold however late an answer is. All
 // that it asks of the machine is that the store's clock runs at the pace of the local one; they may be hours apart.
 //
 // # What it asks for

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func electionCases() []testCase {
@@ -22,11 +23,11 @@ const candidates = 16
 // oneWins lets all campaign at once, again and again: whatever the order, all must be told of the same lease.
 func oneWins(r *rig) {
 	const rounds = 20
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	var last store.Lease
 	for round := range rounds {
 		seen := make([]store.Lease, candidates)
-		r.together(candidates, func(i int) (err error) {
+		r.Together(candidates, func(i int) (err error) {
 			seen[i], err = r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), long)
 			return err
 		})
@@ -95,10 +96,10 @@ func (c *chronicle) add(l store.Lease, newestBefore uint64, from, to time.Time) 
 // neverTwo lets leases end and others follow, until there were a few leaders.
 func neverTwo(r *rig) {
 	const leaders = 8
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	c := &chronicle{reigns: map[uint64]reign{}}
-	end := time.Now().Add(patience)
-	r.together(candidates, func(i int) error {
+	end := time.Now().Add(kit.Patience)
+	r.Together(candidates, func(i int) error {
 		for {
 			newest, asked := c.newestTerm(), time.Now()
 			l, err := r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), brief)
@@ -112,12 +113,12 @@ func neverTwo(r *rig) {
 				return nil
 			}
 			if time.Now().After(end) {
-				return fmt.Errorf("only %d leases of %v followed each other in %v", c.leaders(), brief, patience)
+				return fmt.Errorf("only %d leases of %v followed each other in %v", c.leaders(), brief, kit.Patience)
 			}
 			if l.Owner == fmt.Sprintf("candidate-%d", i) {
-				r.pause(2 * brief) // let it end
+				r.Pause(2 * brief) // let it end
 			}
-			r.pause(grain)
+			r.Pause(grain)
 		}
 	})
 }
@@ -129,7 +130,7 @@ func (c *chronicle) leaders() int {
 }
 
 func termsRise(r *rig) {
-	stores := append(r.handles(2), r.store)
+	stores := append(r.Handles(2), r.Store)
 	var term uint64
 	for i := range 30 {
 		s := stores[i%len(stores)]
@@ -144,10 +145,10 @@ func termsRise(r *rig) {
 func termsRiseAfterLoss(r *rig) {
 	var l store.Lease
 	for range 10 {
-		l = r.wins(r.store, "a", long, l.Term, "nobody led")
-		r.resign(r.store, l)
+		l = r.wins(r.Store, "a", long, l.Term, "nobody led")
+		r.resign(r.Store, l)
 	}
-	r.untilStoreTime(r.versions(r.store).Now.Add(grain))
+	r.untilStoreTime(r.versions(r.Store).Now.Add(grain))
 	first := r.campaign(r.emptied(), "b", long)
 	if first.Term <= l.Term {
 		r.Errorf("first term of an empty storage: got %d, want more than %d, the last one of a storage that was made before: "+

@@ -45,14 +45,14 @@ func (r *rig) wins(s store.Store, owner string, ttl time.Duration, above uint64,
 }
 
 func firstLeads(r *rig) {
-	l := r.wins(r.store, "a", long, 0, "nobody led")
+	l := r.wins(r.Store, "a", long, 0, "nobody led")
 	r.expectBetween("Remaining of a new lease", l.Remaining, long-slack, long+grain)
 }
 
 func othersSee(r *rig) {
 	begin := time.Now()
-	a := r.wins(r.store, "a", long, 0, "nobody led")
-	for _, s := range []store.Store{r.store, r.handle()} {
+	a := r.wins(r.Store, "a", long, 0, "nobody led")
+	for _, s := range []store.Store{r.Store, r.Handle()} {
 		b := r.campaign(s, "b", long)
 		r.expectLease("Campaign of b while a leads", b, "a", a.Term)
 		r.expectBetween("Remaining of a's lease as b sees it", b.Remaining, long-time.Since(begin)-slack, a.Remaining+grain)
@@ -61,22 +61,22 @@ func othersSee(r *rig) {
 
 func losingChangesNothing(r *rig) {
 	begin := time.Now()
-	a := r.wins(r.store, "a", long, 0, "nobody led")
-	r.campaign(r.handle(), "b", 3*long)
-	c := r.campaign(r.handle(), "c", time.Minute)
+	a := r.wins(r.Store, "a", long, 0, "nobody led")
+	r.campaign(r.Handle(), "b", 3*long)
+	c := r.campaign(r.Handle(), "c", time.Minute)
 	r.expectLease("Campaign of c after b's attempt", c, "a", a.Term)
 	r.expectBetween("Remaining of a's lease, after b tried with a longer TTL and c with a shorter one", c.Remaining, long-time.Since(begin)-slack, long+grain)
-	r.resign(r.store, store.Lease{Owner: "b", Term: a.Term})
-	r.expectLease("Campaign of c after b, who does not lead, resigned", r.campaign(r.store, "c", long), "a", a.Term)
+	r.resign(r.Store, store.Lease{Owner: "b", Term: a.Term})
+	r.expectLease("Campaign of c after b, who does not lead, resigned", r.campaign(r.Store, "c", long), "a", a.Term)
 }
 
 func extensionKeepsTerm(r *rig) {
-	other := r.handle()
-	a := r.wins(r.store, "a", long, 0, "nobody led")
+	other := r.Handle()
+	a := r.wins(r.Store, "a", long, 0, "nobody led")
 	for _, tt := range []struct {
 		store store.Store
 		ttl   time.Duration
-	}{{r.store, 3 * long}, {other, 5 * long}, {r.store, long}, {other, time.Minute}} {
+	}{{r.Store, 3 * long}, {other, 5 * long}, {r.Store, long}, {other, time.Minute}} {
 		l := r.campaign(tt.store, "a", tt.ttl)
 		r.expectLease("Campaign of a, who leads", l, "a", a.Term)
 		r.expectBetween("Remaining of a lease extended to "+tt.ttl.String(), l.Remaining, tt.ttl-slack, tt.ttl+grain)
@@ -88,9 +88,9 @@ func extensionKeepsTerm(r *rig) {
 
 // leaseEnds measures from before the lease was given until after another one was: that is longer than the lease, however slow the machine is.
 func leaseEnds(r *rig) {
-	other := r.handle()
+	other := r.Handle()
 	begin := time.Now()
-	a := r.wins(r.store, "a", brief, 0, "nobody led")
+	a := r.wins(r.Store, "a", brief, 0, "nobody led")
 	least := time.Duration(1)
 	if time.Since(begin) >= brief { // it may be over already
 		least = 0
@@ -110,42 +110,42 @@ func leaseEnds(r *rig) {
 	if b.Term <= a.Term {
 		r.Errorf("b follows a: got term %d, want more than %d: every new lease has a higher term", b.Term, a.Term)
 	}
-	r.expectLease("Campaign of a, whose lease is over", r.campaign(r.store, "a", long), "b", b.Term)
+	r.expectLease("Campaign of a, whose lease is over", r.campaign(r.Store, "a", long), "b", b.Term)
 }
 
 func endedIsNotExtended(r *rig) {
-	a := r.wins(r.store, "a", brief, 0, "nobody led")
-	r.untilStoreTime(r.versions(r.store).Now.Add(2 * brief))
-	again := r.wins(r.store, "a", long, 0, "its lease was over and nobody else led")
+	a := r.wins(r.Store, "a", brief, 0, "nobody led")
+	r.untilStoreTime(r.versions(r.Store).Now.Add(2 * brief))
+	again := r.wins(r.Store, "a", long, 0, "its lease was over and nobody else led")
 	if again.Term <= a.Term {
 		r.Errorf("Campaign of a after its lease was over: got term %d, want more than %d: another leader may have come and gone", again.Term, a.Term)
 	}
 }
 
 func resigningLets(r *rig) {
-	other := r.handle()
-	a := r.wins(r.store, "a", long, 0, "nobody led")
-	r.resign(r.store, a)
+	other := r.Handle()
+	a := r.wins(r.Store, "a", long, 0, "nobody led")
+	r.resign(r.Store, a)
 	b := r.wins(other, "b", long, a.Term, "a has resigned")
-	r.resign(r.store, b) // any handle can: it is the lease that counts
+	r.resign(r.Store, b) // any handle can: it is the lease that counts
 	again := r.wins(other, "b", long, b.Term, "b has resigned, and may campaign again")
-	r.expectLease("Campaign of a", r.campaign(r.store, "a", long), "b", again.Term)
+	r.expectLease("Campaign of a", r.campaign(r.Store, "a", long), "b", again.Term)
 }
 
 func resigningOld(r *rig) {
-	other := r.handle()
-	first := r.wins(r.store, "a", long, 0, "nobody led")
-	r.resign(r.store, first)
-	r.resign(r.store, first) // twice is fine
-	second := r.wins(r.store, "a", long, first.Term, "a has resigned")
-	r.resign(r.store, first)
+	other := r.Handle()
+	first := r.wins(r.Store, "a", long, 0, "nobody led")
+	r.resign(r.Store, first)
+	r.resign(r.Store, first) // twice is fine
+	second := r.wins(r.Store, "a", long, first.Term, "a has resigned")
+	r.resign(r.Store, first)
 	r.expectLease("Campaign of b after a resigned its first lease again", r.campaign(other, "b", long), "a", second.Term)
 	r.resign(other, store.Lease{Owner: "b", Term: second.Term})
 	r.expectLease("Campaign of b after b resigned a's lease", r.campaign(other, "b", long), "a", second.Term)
-	r.resign(r.store, second)
+	r.resign(r.Store, second)
 	third := r.wins(other, "b", long, second.Term, "a has resigned")
-	r.resign(r.store, second)
-	r.expectLease("Campaign of a after it resigned when b led", r.campaign(r.store, "a", long), "b", third.Term)
+	r.resign(r.Store, second)
+	r.expectLease("Campaign of a after it resigned when b led", r.campaign(r.Store, "a", long), "b", third.Term)
 }
 
 // ownersCompared has pairs that some databases take for equal.
@@ -159,10 +159,10 @@ func ownersCompared(r *rig) {
 		{"7", "7.0"},
 		{"host-1:42/é \"quoted\" 'single' \\ %s {世界}", "host-1:42"},
 	} {
-		l := r.wins(r.store, pair[0], long, term, "nobody led")
-		r.expectLease("Campaign of "+pair[1]+" while "+pair[0]+" leads", r.campaign(r.store, pair[1], long), pair[0], l.Term)
-		r.expectLease("Campaign of "+pair[0]+", who leads", r.campaign(r.store, pair[0], long), pair[0], l.Term)
-		r.resign(r.store, l)
+		l := r.wins(r.Store, pair[0], long, term, "nobody led")
+		r.expectLease("Campaign of "+pair[1]+" while "+pair[0]+" leads", r.campaign(r.Store, pair[1], long), pair[0], l.Term)
+		r.expectLease("Campaign of "+pair[0]+", who leads", r.campaign(r.Store, pair[0], long), pair[0], l.Term)
+		r.resign(r.Store, l)
 		term = l.Term
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func probeCases() []testCase {
@@ -28,11 +29,11 @@ func probeCases() []testCase {
 // checkGrants wants an answer to every request, within its bounds.
 func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error {
 	if len(grants) != len(requests) {
-		return breach("got %[2]d grants for %[1]d requests, want one for each", len(requests), len(grants))
+		return kit.Breach("got %[2]d grants for %[1]d requests, want one for each", len(requests), len(grants))
 	}
 	for i, g := range grants {
 		if q := requests[i]; g.Granted < 0 || g.Granted > max(0, q.Want) || g.Granted > max(0, q.Budget) {
-			return breach("request %d with budget %d wants %d: got %d granted", i, q.Budget, q.Want, g.Granted)
+			return kit.Breach("request %d with budget %d wants %d: got %d granted", i, q.Budget, q.Want, g.Granted)
 		}
 	}
 	return nil
@@ -41,7 +42,7 @@ func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error
 // halfOpen is a request for one probe, of a circuit that has been half-open for a minute.
 func (r *rig) halfOpen(n int) store.ProbeRequest {
 	r.Helper()
-	since := r.versions(r.store).Now.Add(-time.Minute).Truncate(time.Microsecond)
+	since := r.versions(r.Store).Now.Add(-time.Minute).Truncate(time.Microsecond)
 	return store.ProbeRequest{ID: idIn(n%store.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
 }
 
@@ -59,13 +60,13 @@ func probeBeforeTime(r *rig) {
 	q := r.halfOpen(1)
 	begin := time.Now()
 	q.Since = q.Since.Add(time.Minute + long)
-	for _, s := range []store.Store{r.store, r.handle()} {
+	for _, s := range []store.Store{r.Store, r.Handle()} {
 		g := r.take("a circuit that will be half-open in an hour", s, q, 0)
 		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-slack, long+grain)
 	}
 	q.Since = q.Since.Add(-time.Minute - long)
 	q.Want = q.Budget
-	r.take("a circuit that has become half-open, after one who asked too early", r.store, q, q.Budget)
+	r.take("a circuit that has become half-open, after one who asked too early", r.Store, q, q.Budget)
 }
 
 // probeRemaining has budgets that began long ago, often.
@@ -80,7 +81,7 @@ func probeRemaining(r *rig) {
 		q := r.halfOpen(i)
 		q.Since, q.Every = q.Since.Add(time.Minute-tt.since), tt.every
 		begin := time.Now()
-		g := r.take(fmt.Sprintf("half-open since %v, a budget every %v", tt.since, tt.every), r.store, q, 1)
+		g := r.take(fmt.Sprintf("half-open since %v, a budget every %v", tt.since, tt.every), r.Store, q, 1)
 		low := tt.low
 		if low > 0 {
 			low -= time.Since(begin)
@@ -92,26 +93,26 @@ func probeRemaining(r *rig) {
 func probeWantsMore(r *rig) {
 	q := r.halfOpen(1)
 	q.Want = 25
-	g := r.take("first", r.store, q, 10)
+	g := r.take("first", r.Store, q, 10)
 	r.expectBetween("Remaining when all is granted", g.Remaining, 1, long-time.Minute+grain)
-	g = r.take("second", r.handle(), q, 0)
+	g = r.take("second", r.Handle(), q, 0)
 	r.expectBetween("Remaining when nothing is left", g.Remaining, 1, long-time.Minute+grain)
 	q = r.halfOpen(2)
 	q.Want = 7
-	r.take("7 of 10", r.store, q, 7)
-	r.take("7 more of 10", r.handle(), q, 3)
-	r.take("7 more of 10", r.store, q, 0)
+	r.take("7 of 10", r.Store, q, 7)
+	r.take("7 more of 10", r.Handle(), q, 3)
+	r.take("7 more of 10", r.Store, q, 0)
 }
 
 func probeWantsNone(r *rig) {
 	q := r.halfOpen(1)
 	q.Want = 0
-	g := r.take("one who wants none", r.store, q, 0)
+	g := r.take("one who wants none", r.Store, q, 0)
 	r.expectBetween("Remaining for one who wants none", g.Remaining, 1, long-time.Minute+grain)
 	q.Want = 10
-	r.take("one who wants all, after one who wanted none", r.store, q, 10)
+	r.take("one who wants all, after one who wanted none", r.Store, q, 10)
 	q.Want, q.Budget, q.Generation = 1, 0, 2
-	r.take("one without a budget", r.store, q, 0)
+	r.take("one without a budget", r.Store, q, 0)
 }
 
 // probeBudgetChanges has agents whose configurations differ for a while.
@@ -128,16 +129,16 @@ func probeBudgetChanges(r *rig) {
 		{12, 1, 0},
 	} {
 		q.Budget, q.Want = tt.budget, tt.want
-		r.take(fmt.Sprintf("step %d", i), r.store, q, tt.granted)
+		r.take(fmt.Sprintf("step %d", i), r.Store, q, tt.granted)
 	}
 }
 
 func probeGenerations(r *rig) {
 	q := r.halfOpen(1)
 	q.Want = q.Budget
-	other := r.handle()
+	other := r.Handle()
 	for _, q.Generation = range []uint64{1, 1<<32 + 1, 2, 1 << 31, 1 << 40} {
-		r.take(fmt.Sprintf("generation %d", q.Generation), r.store, q, q.Budget)
+		r.take(fmt.Sprintf("generation %d", q.Generation), r.Store, q, q.Budget)
 		r.take(fmt.Sprintf("generation %d again", q.Generation), other, q, 0)
 	}
 }
@@ -146,15 +147,15 @@ func probeRecords(r *rig) {
 	a, b := r.halfOpen(1), r.halfOpen(1)
 	b.ID[len(b.ID)-1] ^= 0xff
 	a.Want, b.Want = a.Budget, b.Budget
-	r.take("record a", r.store, a, a.Budget)
-	r.take("record b, whose name differs in the last byte", r.store, b, b.Budget)
-	r.take("record a again", r.store, a, 0)
+	r.take("record a", r.Store, a, a.Budget)
+	r.take("record b, whose name differs in the last byte", r.Store, b, b.Budget)
+	r.take("record a again", r.Store, a, 0)
 	for _, first := range []byte{0x00, 0x01, 0x80, 0xff} {
 		c := r.halfOpen(0)
 		c.ID[0], c.ID[15] = first, 0xff^first
 		c.Want = c.Budget
-		r.take(fmt.Sprintf("record %x", c.ID), r.store, c, c.Budget)
-		r.take(fmt.Sprintf("record %x again", c.ID), r.store, c, 0)
+		r.take(fmt.Sprintf("record %x", c.ID), r.Store, c, c.Budget)
+		r.take(fmt.Sprintf("record %x again", c.ID), r.Store, c, 0)
 	}
 }
 
@@ -166,7 +167,7 @@ func probeOrder(r *rig) {
 		q.ID, q.Want = idIn(n*7, n), n
 		requests = append(requests, q)
 	}
-	for i, g := range r.probes(r.store, requests...) {
+	for i, g := range r.probes(r.Store, requests...) {
 		if want := requests[i].Want; g.Granted != want {
 			r.Errorf("grant %d: got %d, want %d: grants are in the order of the requests", i, g.Granted, want)
 		}
@@ -181,12 +182,12 @@ func probeMany(r *rig) {
 		requests[i] = base
 		requests[i].ID, requests[i].Budget, requests[i].Want = idIn(i%store.NumShards, i), 1+i%7, i%11
 	}
-	for i, g := range r.probes(r.store, requests...) {
+	for i, g := range r.probes(r.Store, requests...) {
 		if want := min(requests[i].Budget, requests[i].Want); g.Granted != want {
 			r.Errorf("request %d of %d: with budget %d wants %d: got %d granted, want %d", i, many, requests[i].Budget, requests[i].Want, g.Granted, want)
 		}
 	}
-	for i, g := range r.probes(r.handle(), requests...) {
+	for i, g := range r.probes(r.Handle(), requests...) {
 		want := min(requests[i].Want, requests[i].Budget-min(requests[i].Budget, requests[i].Want))
 		if g.Granted != want {
 			r.Errorf("request %d of %d, second time: got %d granted, want %d", i, many, g.Granted, want)
@@ -196,34 +197,34 @@ func probeMany(r *rig) {
 
 func probeNone(r *rig) {
 	for _, none := range [][]store.ProbeRequest{nil, {}} {
-		err := r.within(func(ctx context.Context) error {
-			grants, err := r.store.Probe(ctx, none)
+		err := r.Within(func(ctx context.Context) error {
+			grants, err := r.Store.Probe(ctx, none)
 			if len(grants) != 0 {
 				r.Errorf("Probe(%#v): got %d grants, want none", none, len(grants))
 			}
 			return err
 		})
-		r.must(err, "Probe(%#v)", none)
+		r.Must(err, "Probe(%#v)", none)
 	}
 }
 
 func probeTwice(r *rig) {
 	q := r.halfOpen(1)
 	q.Want = 6
-	grants := r.probes(r.store, q, r.halfOpen(2), q)
+	grants := r.probes(r.Store, q, r.halfOpen(2), q)
 	if sum := grants[0].Granted + grants[2].Granted; sum != q.Budget {
 		r.Errorf("two requests for one record in one batch, each wants 6 of 10: got %d and %d granted, want 10 together", grants[0].Granted, grants[2].Granted)
 	}
-	r.take("the same record again", r.store, q, 0)
+	r.take("the same record again", r.Store, q, 0)
 }
 
 func probeChangesNoShard(r *rig) {
-	v := r.write(r.store, 1, put(1, 1, "x"))
+	v := r.write(r.Store, 1, put(1, 1, "x"))
 	q := r.halfOpen(1)
-	r.take("a record that is stored", r.store, q, 1)
-	r.expectVersion(r.store, 1, v)
-	r.expectRecords(r.shard(r.store, 1), texts(1, map[int]string{1: "x"}))
-	r.take("a record that is not stored", r.store, r.halfOpen(2), 1)
-	r.expectVersion(r.store, 2, store.Version{})
-	r.expectRecords(r.shard(r.store, 2), nil)
+	r.take("a record that is stored", r.Store, q, 1)
+	r.expectVersion(r.Store, 1, v)
+	r.expectRecords(r.shard(r.Store, 1), texts(1, map[int]string{1: "x"}))
+	r.take("a record that is not stored", r.Store, r.halfOpen(2), 1)
+	r.expectVersion(r.Store, 2, store.Version{})
+	r.expectRecords(r.shard(r.Store, 2), nil)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 // idIn returns the nth name of a record that lies in the shard.
@@ -84,13 +85,13 @@ func byIndex(asked []int, loaded []store.Shard) (map[int]store.Shard, error) {
 	shards := map[int]store.Shard{}
 	for _, s := range loaded {
 		if left[s.Index]--; left[s.Index] < 0 {
-			return nil, breach("got shard %d more often than it was asked for, in %v", s.Index, asked)
+			return nil, kit.Breach("got shard %d more often than it was asked for, in %v", s.Index, asked)
 		}
 		shards[s.Index] = s
 	}
 	for i := range left {
 		if _, ok := shards[i]; !ok {
-			return nil, breach("got no shard %d, which is among %v: one that holds nothing is returned too", i, asked)
+			return nil, kit.Breach("got no shard %d, which is among %v: one that holds nothing is returned too", i, asked)
 		}
 	}
 	return shards, nil

@@ -58,9 +58,9 @@ func checkFlip(s store.Shard, records int) error {
 
 func snapshotOfInstant(r *rig) {
 	const shards, readers, records = 2, 4, 8
-	stores := r.handles(shards + readers)
+	stores := r.Handles(shards + readers)
 	var done [shards]atomic.Bool
-	r.together(shards+readers, func(i int) error {
+	r.Together(shards+readers, func(i int) error {
 		if i < shards {
 			return r.flip(stores[i], i, records, &done[i])
 		}
@@ -77,7 +77,7 @@ func snapshotOfInstant(r *rig) {
 		}
 		return nil
 	})
-	for i, s := range r.load(r.store, 0, 1) {
+	for i, s := range r.load(r.Store, 0, 1) {
 		if err := checkFlip(s, records); err != nil || s.Version.Number != flips {
 			r.Errorf("shard %d in the end: got version %+v (%v), want number %d", i, s.Version, err, flips)
 		}
@@ -87,9 +87,9 @@ func snapshotOfInstant(r *rig) {
 // snapshotNotOlder reads as a manager does. One that is told of a version and then loads an older one would not look again.
 func snapshotNotOlder(r *rig) {
 	const shard, readers = 3, 4
-	stores := r.handles(1 + readers)
+	stores := r.Handles(1 + readers)
 	var done atomic.Bool
-	r.together(1+readers, func(i int) error {
+	r.Together(1+readers, func(i int) error {
 		if i == readers {
 			return r.flip(stores[i], shard, 1, &done)
 		}

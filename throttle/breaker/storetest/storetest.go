@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 // Run tests a store. It calls open once or twice for every case, each time for storage that holds nothing; what open makes it
@@ -18,19 +20,11 @@ import (
 // While Run counts goroutines, at its end, no other test of the same process should start or end any.
 func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	t.Helper()
-	watches := isWatcher(t, open)
-	for _, g := range groups() {
-		if g.name == watchGroup && !watches {
-			continue
-		}
-		t.Run(g.name, func(t *testing.T) {
-			for _, c := range g.cases {
-				t.Run(c.name, func(t *testing.T) {
-					c.run(newRig(t, func() func() store.Store { return open(t) }))
-				})
-			}
-		})
+	all := suite()
+	if !isWatcher(t, open) {
+		all.Groups = slices.DeleteFunc(all.Groups, func(g kit.Group[*rig]) bool { return g.Name == watchGroup })
 	}
+	all.Run(t, open)
 }
 
 // isWatcher reports whether the handles that open makes are watchers.
@@ -47,34 +41,24 @@ func isWatcher(t *testing.T, open func(t *testing.T) func() store.Store) bool {
 // watchGroup has the cases of watchers.
 const watchGroup = "watch"
 
-// group is a list of cases about one noun.
-type group struct {
-	name  string
-	cases []testCase
-}
+type testCase = kit.Case[*rig]
 
-// testCase tests one rule, whose name it bears.
-type testCase struct {
-	name string
-	run  func(*rig)
-}
-
-func groups() []group {
-	return []group{
-		{"lease", leaseCases()},
-		{"election", electionCases()},
-		{"version", versionCases()},
-		{"clock", clockCases()},
-		{"load", loadCases()},
-		{"data", dataCases()},
-		{"batch", batchCases()},
-		{"fence", fenceCases()},
-		{"snapshot", snapshotCases()},
-		{"race", raceCases()},
-		{"probe", probeCases()},
-		{"budget", budgetCases()},
-		{"context", contextCases()},
-		{watchGroup, watchCases()},
-		{"handle", handleCases()},
-	}
+func suite() kit.Suite[store.Store, *rig] {
+	return kit.Suite[store.Store, *rig]{New: newRig, Groups: []kit.Group[*rig]{
+		{Name: "lease", Cases: leaseCases()},
+		{Name: "election", Cases: electionCases()},
+		{Name: "version", Cases: versionCases()},
+		{Name: "clock", Cases: clockCases()},
+		{Name: "load", Cases: loadCases()},
+		{Name: "data", Cases: dataCases()},
+		{Name: "batch", Cases: batchCases()},
+		{Name: "fence", Cases: fenceCases()},
+		{Name: "snapshot", Cases: snapshotCases()},
+		{Name: "race", Cases: raceCases()},
+		{Name: "probe", Cases: probeCases()},
+		{Name: "budget", Cases: budgetCases()},
+		{Name: "context", Cases: contextCases()},
+		{Name: watchGroup, Cases: watchCases()},
+		{Name: "handle", Cases: handleCases()},
+	}}
 }

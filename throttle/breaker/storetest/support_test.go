@@ -3,38 +3,29 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
-	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// fault is a way to break a rule, and the cases that must find it.
-type fault struct {
-	name  string
-	found []string
-	open  opener
-}
-
-// opener makes storage, as the argument of Run does.
-type opener func(*recorder) func() breakerstore.Store
+type (
+	opener = kit.Opener[store.Store]
+	fault  = kit.Fault[store.Store]
+)
 
 // broken is a memory store with a fault. Its funcs are the memory store's, unless the fault
 // replaces them.
 type broken struct {
 	*breaker.MemoryStore
-	campaign func(context.Context, breakerstore.Candidate) (breakerstore.Lease, error)
-	resign   func(context.Context, breakerstore.Lease) error
-	versions func(context.Context) (breakerstore.Versions, error)
-	load     func(context.Context, []int) ([]breakerstore.Shard, error)
-	apply    func(context.Context, breakerstore.Batch) (breakerstore.Version, error)
-	probe    func(context.Context, []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error)
+	campaign func(context.Context, store.Candidate) (store.Lease, error)
+	resign   func(context.Context, store.Lease) error
+	versions func(context.Context) (store.Versions, error)
+	load     func(context.Context, []int) ([]store.Shard, error)
+	apply    func(context.Context, store.Batch) (store.Version, error)
+	probe    func(context.Context, []store.ProbeRequest) ([]store.ProbeGrant, error)
 	watch    func(context.Context, func()) error
 	closing  func() error
 }
@@ -43,23 +34,23 @@ func newBroken(s *breaker.MemoryStore) *broken {
 	return &broken{s, s.Campaign, s.Resign, s.Versions, s.Load, s.Apply, s.Probe, s.Watch, s.Close}
 }
 
-func (b *broken) Campaign(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
+func (b *broken) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
 	return b.campaign(ctx, c)
 }
 
-func (b *broken) Resign(ctx context.Context, l breakerstore.Lease) error { return b.resign(ctx, l) }
+func (b *broken) Resign(ctx context.Context, l store.Lease) error { return b.resign(ctx, l) }
 
-func (b *broken) Versions(ctx context.Context) (breakerstore.Versions, error) { return b.versions(ctx) }
+func (b *broken) Versions(ctx context.Context) (store.Versions, error) { return b.versions(ctx) }
 
-func (b *broken) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
+func (b *broken) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	return b.load(ctx, shards)
 }
 
-func (b *broken) Apply(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
+func (b *broken) Apply(ctx context.Context, batch store.Batch) (store.Version, error) {
 	return b.apply(ctx, batch)
 }
 
-func (b *broken) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
+func (b *broken) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	return b.probe(ctx, requests)
 }
 
@@ -68,27 +59,27 @@ func (b *broken) Watch(ctx context.Context, changed func()) error { return b.wat
 func (b *broken) Close() error { return b.closing() }
 
 // version returns a shard's true version.
-func (b *broken) version(shard int) breakerstore.Version {
+func (b *broken) version(shard int) store.Version {
 	v, _ := b.MemoryStore.Versions(context.Background())
 	return v.Shards[shard]
 }
 
 // shared breaks a store for all its handles at once.
 func shared(breakIt func(*broken)) opener {
-	return func(*recorder) func() breakerstore.Store {
+	return func(*kit.Recorder) func() store.Store {
 		b := newBroken(breaker.NewMemoryStore())
 		breakIt(b)
-		return func() breakerstore.Store { return b }
+		return func() store.Store { return b }
 	}
 }
 
 // each breaks every handle by itself, with its number.
 func each(breakIt func(b *broken, handle int)) opener {
-	return func(*recorder) func() breakerstore.Store {
-		store := breaker.NewMemoryStore()
+	return func(*kit.Recorder) func() store.Store {
+		memory := breaker.NewMemoryStore()
 		handles := 0
-		return func() breakerstore.Store {
-			b := newBroken(store)
+		return func() store.Store {
+			b := newBroken(memory)
 			breakIt(b, handles)
 			handles++
 			return b
@@ -96,45 +87,42 @@ func each(breakIt func(b *broken, handle int)) opener {
 	}
 }
 
-// releasing breaks every handle with something that lasts until the channel is closed, at the end
-// of the case.
-func releasing(breakIt func(b *broken, released <-chan struct{})) opener {
-	return func(r *recorder) func() breakerstore.Store {
-		released := make(chan struct{})
-		r.Cleanup(func() { close(released) })
-		return each(func(b *broken, _ int) { breakIt(b, released) })(r)
+// releasing breaks every handle with a channel that is closed when the case ends.
+func releasing(breakIt func(b *broken, ended <-chan struct{})) opener {
+	return func(r *kit.Recorder) func() store.Store {
+		return each(func(b *broken, _ int) { breakIt(b, r.Context().Done()) })(r)
 	}
 }
 
 // applying replaces Apply.
-func applying(apply func(context.Context, *broken, breakerstore.Batch) (breakerstore.Version, error)) opener {
+func applying(apply func(context.Context, *broken, store.Batch) (store.Version, error)) opener {
 	return shared(func(b *broken) {
-		b.apply = func(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
+		b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 			return apply(ctx, b, batch)
 		}
 	})
 }
 
 // loading replaces Load.
-func loading(load func(context.Context, *broken, []int) ([]breakerstore.Shard, error)) opener {
+func loading(load func(context.Context, *broken, []int) ([]store.Shard, error)) opener {
 	return shared(func(b *broken) {
-		b.load = func(ctx context.Context, shards []int) ([]breakerstore.Shard, error) { return load(ctx, b, shards) }
+		b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) { return load(ctx, b, shards) }
 	})
 }
 
 // campaigning replaces Campaign.
-func campaigning(campaign func(context.Context, *broken, breakerstore.Candidate) (breakerstore.Lease, error)) opener {
+func campaigning(campaign func(context.Context, *broken, store.Candidate) (store.Lease, error)) opener {
 	return shared(func(b *broken) {
-		b.campaign = func(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
+		b.campaign = func(ctx context.Context, c store.Candidate) (store.Lease, error) {
 			return campaign(ctx, b, c)
 		}
 	})
 }
 
 // probing replaces Probe. It gets requests that it may change.
-func probing(probe func(context.Context, *broken, []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error)) opener {
+func probing(probe func(context.Context, *broken, []store.ProbeRequest) ([]store.ProbeGrant, error)) opener {
 	return shared(func(b *broken) {
-		b.probe = func(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
+		b.probe = func(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			return probe(ctx, b, slices.Clone(requests))
 		}
 	})
@@ -142,57 +130,5 @@ func probing(probe func(context.Context, *broken, []breakerstore.ProbeRequest) (
 
 // moment lets a little time go by, in which other goroutines work.
 func moment() { <-time.After(time.Microsecond) }
-
-// recorder is a reporter that notes what a case reports.
-type recorder struct {
-	ctx      context.Context
-	mu       sync.Mutex
-	failures []string
-	skipped  string
-	cleanups []func()
-}
-
-func (*recorder) Helper() {}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Skipf(format string, args ...any) {
-	r.skipped = fmt.Sprintf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Context() context.Context { return r.ctx }
-
-// record runs a case inside a bubble, where waiting takes no time, and returns what it reported.
-func record(t *testing.T, c testCase, open opener) *recorder {
-	t.Helper()
-	r := &recorder{}
-	synctest.Test(t, func(*testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		r.ctx = ctx
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.run(newRig(r, func() func() breakerstore.Store { return open(r) }))
-		}()
-		<-done
-		cancel()
-		for _, cleanup := range slices.Backward(r.cleanups) {
-			cleanup()
-		}
-	})
-	return r
-}
 
 var errBroken = errors.New("broken")

@@ -31,18 +31,18 @@ func (r *rig) expectVersion(s store.Store, shard int, want store.Version) {
 }
 
 func zeroBeforeFirst(r *rig) {
-	for i, v := range r.versions(r.store).Shards {
+	for i, v := range r.versions(r.Store).Shards {
 		if v != (store.Version{}) {
 			r.Errorf("Versions().Shards[%d] of an empty storage: got %+v, want the zero Version", i, v)
 		}
 	}
-	r.expectVersion(r.store, 0, store.Version{})
-	r.expectVersion(r.handle(), store.NumShards-1, store.Version{})
+	r.expectVersion(r.Store, 0, store.Version{})
+	r.expectVersion(r.Handle(), store.NumShards-1, store.Version{})
 }
 
 func numberCounts(r *rig) {
 	const shard = 7
-	stores := append(r.handles(2), r.store)
+	stores := append(r.Handles(2), r.Store)
 	var v store.Version
 	for i := range 12 {
 		s := stores[i%len(stores)]
@@ -57,33 +57,33 @@ func numberCounts(r *rig) {
 		v = next
 		r.expectVersion(stores[(i+1)%len(stores)], shard, v)
 	}
-	r.expectVersion(r.store, shard+1, store.Version{})
+	r.expectVersion(r.Store, shard+1, store.Version{})
 }
 
 func emptyBatchChangesNone(r *rig) {
 	const shard = 9
-	if v := r.apply(r.store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
+	if v := r.apply(r.Store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
 		r.Errorf("Apply of a batch without changes to a shard never written: got version %+v, want the zero Version", v)
 	}
-	r.expectVersion(r.store, shard, store.Version{})
-	v := r.write(r.store, shard, put(shard, 1, "x"))
+	r.expectVersion(r.Store, shard, store.Version{})
+	v := r.write(r.Store, shard, put(shard, 1, "x"))
 	for term := range uint64(3) {
-		if got := r.apply(r.store, store.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
+		if got := r.apply(r.Store, store.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
 			r.Errorf("Apply of a batch without changes: got version %+v, want %+v as before", got, v)
 		}
 	}
-	r.expectVersion(r.handle(), shard, v)
-	r.expectRecords(r.shard(r.store, shard), texts(shard, map[int]string{1: "x"}))
+	r.expectVersion(r.Handle(), shard, v)
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
 func allShardsInOne(r *rig) {
 	var want [store.NumShards]store.Version
 	for i := range want {
 		for range 1 + i%3 {
-			want[i] = r.apply(r.store, store.Batch{Shard: i, Expect: want[i], Changes: []store.Change{put(i, 1, fmt.Sprint(i))}})
+			want[i] = r.apply(r.Store, store.Batch{Shard: i, Expect: want[i], Changes: []store.Change{put(i, 1, fmt.Sprint(i))}})
 		}
 	}
-	for _, s := range []store.Store{r.store, r.handle()} {
+	for _, s := range []store.Store{r.Store, r.Handle()} {
 		for i, got := range r.versions(s).Shards {
 			if got != want[i] {
 				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, which Apply returned", i, got, want[i])
@@ -96,9 +96,9 @@ func allShardsInOne(r *rig) {
 }
 
 func epochIsTime(r *rig) {
-	before := r.versions(r.store).Now
-	v := r.write(r.store, 3, put(3, 1, "x"))
-	after := r.versions(r.store).Now
+	before := r.versions(r.Store).Now
+	v := r.write(r.Store, 3, put(3, 1, "x"))
+	after := r.versions(r.Store).Now
 	epoch := time.UnixMicro(int64(v.Epoch))
 	if epoch.Before(before.Add(-time.Second)) || epoch.After(after.Add(time.Second)) {
 		r.Errorf("Epoch of a shard: got %d, which is %v, want microseconds of the store's clock at the first write, %v to %v", v.Epoch, epoch, before, after)
@@ -108,8 +108,8 @@ func epochIsTime(r *rig) {
 // epochAfterLoss takes other storage for the same one after it has lost everything: a writer that knows the old version must not take the new shard for the old one.
 func epochAfterLoss(r *rig) {
 	const shard = 5
-	old := r.write(r.store, shard, put(shard, 1, "old"))
-	r.untilStoreTime(r.versions(r.store).Now.Add(grain))
+	old := r.write(r.Store, shard, put(shard, 1, "old"))
+	r.untilStoreTime(r.versions(r.Store).Now.Add(grain))
 	emptied := r.emptied()
 	r.expectVersion(emptied, shard, store.Version{})
 	r.refuse(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
@@ -124,16 +124,16 @@ func epochAfterLoss(r *rig) {
 
 func goesOnAfterDeletion(r *rig) {
 	const shard = 11
-	first := r.write(r.store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
-	empty := r.write(r.store, shard, drop(shard, 1), drop(shard, 2))
+	first := r.write(r.Store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
+	empty := r.write(r.Store, shard, drop(shard, 1), drop(shard, 2))
 	if want := (store.Version{Epoch: first.Epoch, Number: 2}); empty != want {
 		r.Errorf("version after all records of a shard were deleted: got %+v, want %+v", empty, want)
 	}
-	r.expectVersion(r.handle(), shard, empty)
-	r.expectRecords(r.shard(r.store, shard), nil)
-	r.refuse(r.store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
+	r.expectVersion(r.Handle(), shard, empty)
+	r.expectRecords(r.shard(r.Store, shard), nil)
+	r.refuse(r.Store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
 		"a shard that holds nothing has been written all the same")
-	if third, want := r.write(r.store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
+	if third, want := r.write(r.Store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
 		r.Errorf("version of the write after that: got %+v, want %+v", third, want)
 	}
 }

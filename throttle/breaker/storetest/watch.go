@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func watchCases() []testCase {
@@ -49,7 +50,7 @@ func (r *rig) watch(s store.Store) *watching {
 // hear writes until the watcher hears of it: hints may get lost, but not all of them.
 func (r *rig) hear(w *watching, writer store.Store, shard int) error {
 	r.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(kit.Patience); time.Now().Before(end); {
 		r.write(writer, shard, put(shard, 1, fmt.Sprint(time.Now())))
 		select {
 		case <-w.heard:
@@ -59,7 +60,7 @@ func (r *rig) hear(w *watching, writer store.Store, shard int) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return breach("changed was not called for %v, in which a handle wrote again and again", patience)
+	return kit.Breach("changed was not called for %v, in which a handle wrote again and again", kit.Patience)
 }
 
 // hears wants the watcher to hear of a change.
@@ -69,7 +70,7 @@ func (r *rig) hears(w *watching, writer store.Store, shard int) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.Skipf("Watch: %v", err)
 	}
-	r.must(err, "Watch")
+	r.Must(err, "Watch")
 }
 
 // ends cancels the watcher and wants it to return.
@@ -78,14 +79,14 @@ func (r *rig) ends(w *watching) {
 	w.cancel()
 	select {
 	case <-w.ended: //nolint:errcheck // it may end with any error
-	case <-time.After(patience):
-		r.Fatalf("Watch has not returned for %v after its context ended", patience)
+	case <-time.After(kit.Patience):
+		r.Fatalf("Watch has not returned for %v after its context ended", kit.Patience)
 	}
 }
 
 func watchHears(r *rig) {
-	w := r.watch(r.store)
-	writer := r.handle()
+	w := r.watch(r.Store)
+	writer := r.Handle()
 	for i := range 5 {
 		r.hears(w, writer, i*13)
 	}
@@ -94,18 +95,18 @@ func watchHears(r *rig) {
 
 // watchEnds ends some before they can have begun, and some after. One can always watch again.
 func watchEnds(r *rig) {
-	r.ends(r.watch(r.store))
+	r.ends(r.watch(r.Store))
 	for range 3 {
-		w := r.watch(r.store)
-		r.hears(w, r.handle(), 1)
+		w := r.watch(r.Store)
+		r.hears(w, r.Handle(), 1)
 		r.ends(w)
 	}
 }
 
 func watchSeveral(r *rig) {
-	writer := r.handle()
+	writer := r.Handle()
 	var all []*watching
-	for _, s := range append(r.handles(3), r.store, r.store) {
+	for _, s := range append(r.Handles(3), r.Store, r.Store) {
 		all = append(all, r.watch(s))
 	}
 	for _, w := range all {

@@ -5,11 +5,12 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 // do calls a store and notes when. It judges nothing, and may be called by many at once.
 func (r *rig) do(ctx context.Context, s store.Store, o operation) operation {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, kit.Patience)
 	defer cancel()
 	o.called = r.now()
 	o.decision, o.err = perform(ctx, s, o)

@@ -32,7 +32,7 @@ func (r *rig) plays(handles []store.Store, sc scenario, seed uint64) {
 	for i, s := range handles {
 		stores[i] = h.Of(s)
 	}
-	r.together(sc.workers, func(i int) error {
+	r.Together(sc.workers, func(i int) error {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		s := stores[i%len(stores)]
 		for range sc.each {
@@ -70,7 +70,7 @@ func (r *rig) acts(s store.Store, key string, l bucket.Limit, random *rand.Rand)
 func (r *rig) playsAll(sc scenario) {
 	r.Helper()
 	const histories = 3
-	handles := r.handles(3)
+	handles := r.Handles(3)
 	for seed := range uint64(histories) {
 		r.plays(handles, sc, seed)
 	}

@@ -7,70 +7,51 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func contextCases() []testCase {
 	return []testCase{
-		{"canceled before", func(r *rig) { r.endedContext(canceled(r.Context())) }},
-		{"past its deadline", func(r *rig) { r.endedContext(overdue(r.Context())) }},
+		{"canceled before", func(r *rig) { r.endedContext(kit.Canceled(r.Context())) }},
+		{"past its deadline", func(r *rig) { r.endedContext(kit.Overdue(r.Context())) }},
 		{"canceled meanwhile", canceledMeanwhile},
 	}
 }
 
-func canceled(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancel(parent)
-	cancel()
-	return ctx
-}
+type method = kit.Method[store.Store]
 
-func overdue(parent context.Context) context.Context {
-	ctx, cancel := context.WithDeadline(parent, time.Now().Add(-time.Second))
-	cancel()
-	return ctx
-}
-
-// calls are all methods that take a context, each in its simplest form.
-func calls(key string, l bucket.Limit) map[string]operation {
-	request := store.Request{Key: key, Limit: l, Min: 1, Max: 1}
-	fixed := request
+// methods returns one call of every method, and more of Take.
+func methods(key string, l bucket.Limit) []method {
+	one := store.Request{Key: key, Limit: l, Min: 1, Max: 1}
+	fixed := one
 	fixed.Key, fixed.Limit = key+" fixed", lasting(l.Capacity, bucket.Fixed)
-	peek := request
+	peek := one
 	peek.Min, peek.Max = 0, 0
-	return map[string]operation{
-		"Take": {request: request}, "Take of a fixed bucket": {request: fixed}, "Take of nothing": {request: peek},
-		"Return": {kind: giveBack, request: request}, "Reset": {kind: reset, request: request},
+	return []method{
+		method{Name: "Take", Call: operation{request: one}.call},
+		method{Name: "Take of a fixed bucket", Call: operation{request: fixed}.call},
+		method{Name: "Take of 0 tokens", Call: operation{request: peek}.call},
+		method{Name: "Return", Call: operation{kind: giveBack, request: one}.call},
+		method{Name: "Reset", Call: operation{kind: reset, request: one}.call},
 	}
 }
 
-// returns wants a call to return at all.
-func (r *rig) returns(ctx context.Context, what string, s store.Store, o operation) error {
-	r.Helper()
-	done := make(chan error, 1)
-	go func() {
-		_, err := perform(ctx, s, o)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(patience):
-		r.Fatalf("%s has not returned for %v: every method must return when its context ends", what, patience)
-		return nil
-	}
+// call performs an operation and returns its error only.
+func (o operation) call(ctx context.Context, s store.Store) error {
+	_, err := perform(ctx, s, o)
+	return err
 }
 
-// endedContext calls all methods with a context that is over. Each must say so, and must have changed nothing.
+// endedContext calls every method with a context that has ended. Each must return an error and change nothing.
 func (r *rig) endedContext(ctx context.Context) {
 	r.Helper()
 	key, l := r.key("over"), lasting(5, bucket.Continuous)
-	r.take(r.store, key, l, 2, 2)
-	for what, o := range calls(key, l) {
-		if err := r.returns(ctx, what, r.store, o); err == nil {
-			r.Errorf("%s with a context that is over (%v): got no error, want one", what, ctx.Err())
-		}
-		r.expect("peek after "+what+" with a context that is over", r.peek(r.store, key, l), 0, 3)
+	r.take(r.Store, key, l, 2, 2)
+	for _, m := range methods(key, l) {
+		r.RejectsEnded(ctx, m)
+		r.expect("peek after "+m.Name+" with a context that is over", r.peek(r.Store, key, l), 0, 3)
 	}
-	r.expect("peek at a fixed bucket after the same", r.peek(r.store, key+" fixed", lasting(5, bucket.Fixed)), 0, 5)
+	r.expect("peek at a fixed bucket after the same", r.peek(r.Store, key+" fixed", lasting(5, bucket.Fixed)), 0, 5)
 }
 
 // canceledMeanwhile cancels requests while they are under way. What was granted must be taken, what was not told may be, and the store must go
@@ -79,31 +60,24 @@ func canceledMeanwhile(r *rig) {
 	const attempts, capacity = 120, 1000
 	key, l := r.key("canceled"), lasting(capacity, bucket.Continuous)
 	other := r.key("canceled, other")
+	two := method{Name: "Take", Call: operation{request: store.Request{Key: key, Limit: l, Min: 2, Max: 2}}.call}
 	var granted, untold int64
-	begin := time.Now()
-	for i := range attempts {
-		if took := time.Since(begin); took > patience {
-			r.Fatalf("%d requests, each canceled within 2 ms, took %v: does a call go on when its context ends, or leave a lock behind?", i, took)
-		}
-		ctx, cancel := context.WithCancel(r.Context())
-		timer := time.AfterFunc(time.Duration(i)*15*time.Microsecond, cancel)
-		if err := r.returns(ctx, "Take", r.store, operation{request: store.Request{Key: key, Limit: l, Min: 2, Max: 2}}); err != nil {
+	r.CancelDuring(attempts, 15*time.Microsecond, func(ctx context.Context, _ int) {
+		if err := r.Returns(ctx, r.Store, two); err != nil {
 			untold += 2
 		} else {
 			granted += 2
 		}
-		timer.Stop()
-		cancel()
-		r.take(r.store, other, lasting(1, bucket.Continuous), 0, 0)
-	}
+		r.take(r.Store, other, lasting(1, bucket.Continuous), 0, 0)
+	})
 	// One that was canceled may still be under way.
 	r.forget(key)
-	left := r.peek(r.handle(), key, l).decision.Remaining
+	left := r.peek(r.Handle(), key, l).decision.Remaining
 	if taken := capacity - left; taken < granted || taken > granted+untold {
 		r.Errorf("%d tokens were granted, and %d asked for by requests that were canceled: got %d taken, want %d to %d",
 			granted, untold, taken, granted, granted+untold)
 	}
-	for i, s := range []store.Store{r.store, r.handle()} {
+	for i, s := range []store.Store{r.Store, r.Handle()} {
 		key := r.key(fmt.Sprint("still works ", i))
 		r.expect("all of a bucket that nobody has used", r.take(s, key, lasting(3, bucket.Fixed), 3, 3), 3, 0)
 	}

@@ -21,9 +21,9 @@ func (r *rig) apart(keys []string) {
 	l := lasting(2, bucket.Continuous)
 	r.about = "a bucket beside others whose keys are much like its own: "
 	for _, key := range keys {
-		r.expect(fmt.Sprintf("key %.60q, whose bucket nobody has used", key), r.take(r.store, key, l, 1, 2), 2, 0)
+		r.expect(fmt.Sprintf("key %.60q, whose bucket nobody has used", key), r.take(r.Store, key, l, 1, 2), 2, 0)
 	}
-	other := r.handle()
+	other := r.Handle()
 	for _, key := range keys {
 		r.expect(fmt.Sprintf("key %.60q, whose bucket is empty", key), r.take(other, key, l, 1, 1), 0, 0)
 	}
@@ -36,10 +36,10 @@ func (r *rig) apart(keys []string) {
 	}
 	for i, key := range keys {
 		want := int64(1 + i%2)
-		r.expect(fmt.Sprintf("key %.60q, to which %d were returned", key, want), r.take(r.store, key, l, 1, 2), want, 0)
+		r.expect(fmt.Sprintf("key %.60q, to which %d were returned", key, want), r.take(r.Store, key, l, 1, 2), want, 0)
 	}
 	for _, key := range keys {
-		r.reset(r.store, key)
+		r.reset(r.Store, key)
 	}
 }
 
@@ -52,7 +52,7 @@ func keysOfAnyBytes(r *rig) {
 	} {
 		keys = append(keys, r.key(odd), odd+r.nonce)
 	}
-	r.reset(r.store, "")
+	r.reset(r.Store, "")
 	r.apart(keys)
 }
 

@@ -33,11 +33,11 @@ func (r *rig) asks(s store.Store, key string, l bucket.Limit, atLeast, atMost in
 // raceToTheLast empties a bucket by many at once, each until it is denied.
 func raceToTheLast(r *rig, a bucket.Algorithm) {
 	const workers = 32
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	for _, atMost := range []int64{1, 3} {
 		key, l := r.key(fmt.Sprint("last ", a, atMost)), lasting(200*atMost, a)
 		var granted, denied atomic.Int64
-		r.together(workers, func(i int) error {
+		r.Together(workers, func(i int) error {
 			for {
 				o, err := r.asks(stores[i%len(stores)], key, l, 1, atMost)
 				if err != nil {
@@ -61,9 +61,9 @@ func raceToTheLast(r *rig, a bucket.Algorithm) {
 // raceToTheFirst has buckets that are not there yet, which is an insert and not an update to some databases.
 func raceToTheFirst(r *rig, a bucket.Algorithm) {
 	const workers, rounds, capacity = 8, 15, 5
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	var granted [rounds]atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		for round := range rounds {
 			o, err := r.asks(stores[i%len(stores)], r.key(fmt.Sprint("first ", a, round)), lasting(capacity, a), 1, 1)
 			if err != nil {
@@ -84,10 +84,10 @@ func raceToTheFirst(r *rig, a bucket.Algorithm) {
 // raceWithReturns gives back a part of what was granted. In the end as much is kept as there was.
 func raceWithReturns(r *rig, a bucket.Algorithm) {
 	const workers, rounds, capacity = 16, 12, 60
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	key, l := r.key("returns "+a.String()), lasting(capacity, a)
 	var kept atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		random := rand.New(rand.NewPCG(9, uint64(i)))
 		for range rounds {
 			s := stores[random.IntN(len(stores))]
@@ -105,7 +105,7 @@ func raceWithReturns(r *rig, a bucket.Algorithm) {
 		}
 		return nil
 	})
-	o, err := r.asks(r.store, key, l, 0, capacity+1)
+	o, err := r.asks(r.Store, key, l, 0, capacity+1)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
@@ -118,9 +118,9 @@ func raceWithReturns(r *rig, a bucket.Algorithm) {
 // raceOfKeys asks for many buckets at once, in different orders.
 func raceOfKeys(r *rig, a bucket.Algorithm) {
 	const workers, keys, capacity = 8, 12, 5
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	var granted [keys]atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		random := rand.New(rand.NewPCG(9, uint64(i)))
 		for range 2 {
 			for _, n := range random.Perm(keys) {

@@ -18,14 +18,14 @@ func rateCases() []testCase {
 // for fifty seconds, so nothing is thrown away, and what is missing was lost.
 func rateIsExact(r *rig) {
 	const workers, each, before = 32, 8, 50_000
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	key, l := r.key("rate"), bucket.Limit{Capacity: 60_000, Refill: 1000, Period: time.Second}
-	first, err := r.asks(r.store, key, l, before, before)
+	first, err := r.asks(r.Store, key, l, before, before)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
 	var granted atomic.Int64
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		for range each {
 			o, err := r.asks(stores[i%len(stores)], key, l, 1, 500)
 			if err != nil {
@@ -33,12 +33,12 @@ func rateIsExact(r *rig) {
 			}
 			granted.Add(o.decision.Granted)
 			if !o.decision.Allowed {
-				r.pause(o.decision.RetryAfter)
+				r.Pause(o.decision.RetryAfter)
 			}
 		}
 		return nil
 	})
-	last, err := r.asks(r.store, key, l, 0, 0)
+	last, err := r.asks(r.Store, key, l, 0, 0)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
@@ -65,11 +65,11 @@ type granting struct {
 // belongs to is left out, so that no period may be found short.
 func rateOfPeriods(r *rig) {
 	const workers, period, periods = 16, 200 * time.Millisecond, 4
-	stores := r.handles(4)
+	stores := r.Handles(4)
 	key, l := r.key("periods"), bucket.Limit{Capacity: 50, Period: period, Algorithm: bucket.Fixed}.WithDefaults()
 	var all [workers][]granting
 	end := r.now() + int64(periods*period)
-	r.together(workers, func(i int) error {
+	r.Together(workers, func(i int) error {
 		for r.now() < end {
 			o, err := r.asks(stores[i%len(stores)], key, l, 1, 2)
 			if err != nil {
@@ -78,7 +78,7 @@ func rateOfPeriods(r *rig) {
 			begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - int64(period))
 			all[i] = append(all[i], granting{begins, o.decision.Granted, !o.decision.Allowed})
 			if !o.decision.Allowed {
-				r.pause(time.Millisecond * time.Duration(i+1))
+				r.Pause(time.Millisecond * time.Duration(i+1))
 			}
 		}
 		return nil

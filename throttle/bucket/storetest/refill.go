@@ -25,10 +25,10 @@ func refillEvenly(r *rig) {
 		{Capacity: 30, Refill: 3, Period: 10 * time.Millisecond},
 	} {
 		key := r.key(said(l))
-		r.take(r.store, key, l, l.Capacity, l.Capacity)
+		r.take(r.Store, key, l, l.Capacity, l.Capacity)
 		for range 15 {
-			r.pause(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
-			r.take(r.store, key, l, random.Int64N(3), 2+random.Int64N(4))
+			r.Pause(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
+			r.take(r.Store, key, l, random.Int64N(3), 2+random.Int64N(4))
 		}
 	}
 }
@@ -40,12 +40,12 @@ func refillNoFurther(r *rig) {
 	} {
 		key := r.key(said(l))
 		for range 3 {
-			r.take(r.store, key, l, 1, 3)
-			r.pause(8*5*time.Millisecond + 2*time.Duration(r.resolution))
-			if d := r.peek(r.store, key, l).decision; d.Remaining != 3 || d.ResetAfter != 0 {
+			r.take(r.Store, key, l, 1, 3)
+			r.Pause(8*5*time.Millisecond + 2*time.Duration(r.resolution))
+			if d := r.peek(r.Store, key, l).decision; d.Remaining != 3 || d.ResetAfter != 0 {
 				r.Errorf("%s, after longer than it takes to fill: got %s, want it full", said(l), answer(d))
 			}
-			if d := r.take(r.store, key, l, 1, math.MaxInt64).decision; d.Granted != 3 {
+			if d := r.take(r.Store, key, l, 1, math.MaxInt64).decision; d.Granted != 3 {
 				r.Errorf("%s, after longer than it takes to fill: got %s, want 3 granted", said(l), answer(d))
 			}
 		}
@@ -57,8 +57,8 @@ func refillAtOnce(r *rig) {
 	l := bucket.Limit{Capacity: 4, Period: 30 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	key := r.key("fixed")
 	for range 30 {
-		r.take(r.store, key, l, 1, 2)
-		r.pause(5 * time.Millisecond)
+		r.take(r.Store, key, l, 1, 2)
+		r.Pause(5 * time.Millisecond)
 	}
 }
 
@@ -68,7 +68,7 @@ func refillOnGrid(r *rig) {
 	var first span
 	for i, period := range []int64{hour, hour, hour / 3, hour / 4} {
 		l := bucket.Limit{Capacity: 1 + int64(i), Period: time.Duration(period), Algorithm: bucket.Fixed}.WithDefaults()
-		o := r.take(r.store, r.key(said(l)), l, 1, 1)
+		o := r.take(r.Store, r.key(said(l)), l, 1, 1)
 		begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - period)
 		if i == 0 {
 			first = begins
@@ -82,6 +82,6 @@ func refillOnGrid(r *rig) {
 			r.Errorf("periods of an hour, and of %v: they begin %v apart, want a multiple of the shorter one, as on one grid",
 				time.Duration(period), time.Duration(off))
 		}
-		r.pause(40 * time.Millisecond)
+		r.Pause(40 * time.Millisecond)
 	}
 }

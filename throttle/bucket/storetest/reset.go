@@ -17,10 +17,10 @@ func resetCases() []testCase {
 func resetFills(r *rig, a bucket.Algorithm) {
 	key, l := r.key("fills "+a.String()), lasting(3, a)
 	for range 3 {
-		r.expect("all", r.take(r.store, key, l, 3, 3), 3, 0)
-		r.expect("one more", r.take(r.store, key, l, 1, 1), 0, 0)
-		r.reset(r.store, key)
-		r.expect("peek after a Reset", r.peek(r.store, key, l), 0, 3)
+		r.expect("all", r.take(r.Store, key, l, 3, 3), 3, 0)
+		r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+		r.reset(r.Store, key)
+		r.expect("peek after a Reset", r.peek(r.Store, key, l), 0, 3)
 	}
 }
 
@@ -29,16 +29,16 @@ func resetUnknown(r *rig) {
 	for times := range 3 {
 		key := r.key(fmt.Sprint(times))
 		for range times {
-			r.reset(r.store, key)
+			r.reset(r.Store, key)
 		}
-		r.expect("more than all", r.take(r.store, key, l, 1, 4), 3, 0)
+		r.expect("more than all", r.take(r.Store, key, l, 1, 4), 3, 0)
 	}
 }
 
 func resetFillsOne(r *rig, a bucket.Algorithm) {
 	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), lasting(3, a)
-	r.take(r.store, one, l, 3, 3)
-	r.take(r.store, other, l, 2, 2)
-	r.reset(r.store, one)
-	r.expect("peek at the other", r.peek(r.store, other, l), 0, 1)
+	r.take(r.Store, one, l, 3, 3)
+	r.take(r.Store, other, l, 2, 2)
+	r.reset(r.Store, one)
+	r.expect("peek at the other", r.peek(r.Store, other, l), 0, 1)
 }

@@ -35,8 +35,8 @@ func shorts() []struct {
 func (r *rig) emptied(key string, l bucket.Limit, n int64) (denied operation, ok bool) {
 	r.Helper()
 	for range 20 {
-		r.take(r.store, key, l, 0, l.Capacity)
-		if o := r.take(r.store, key, l, n, n); !o.decision.Allowed {
+		r.take(r.Store, key, l, 0, l.Capacity)
+		if o := r.take(r.Store, key, l, n, n); !o.decision.Allowed {
 			return o, true
 		}
 	}
@@ -46,7 +46,7 @@ func (r *rig) emptied(key string, l bucket.Limit, n int64) (denied operation, ok
 // waits until the local clock has reached a time, and some nanoseconds.
 func (r *rig) waits(until int64) {
 	for r.now() < until {
-		r.pause(max(time.Microsecond, time.Duration(until-r.now())))
+		r.Pause(max(time.Microsecond, time.Duration(until-r.now())))
 	}
 }
 
@@ -59,7 +59,7 @@ func retryIsEnough(r *rig) {
 				continue
 			}
 			r.waits(denied.returned + int64(denied.decision.RetryAfter))
-			if o := r.take(r.store, key, c.limit, c.n, c.n); !o.decision.Allowed {
+			if o := r.take(r.Store, key, c.limit, c.n, c.n); !o.decision.Allowed {
 				r.Errorf("%s: got %v, after which, in vain, %v\nwant it granted once RetryAfter is over, for nobody else has asked", said(c.limit), denied, o)
 			}
 		}
@@ -78,7 +78,7 @@ func retryIsNotTooMuch(r *rig) {
 			}
 			due := denied.called + int64(denied.decision.RetryAfter) - 2*r.resolution
 			r.waits(due - int64(early))
-			o := r.take(r.store, key, c.limit, c.n, c.n)
+			o := r.take(r.Store, key, c.limit, c.n, c.n)
 			if o.returned >= due {
 				early *= 2
 			} else if o.decision.Allowed {
@@ -93,12 +93,12 @@ func retryAfterPart(r *rig) {
 	for _, c := range shorts() {
 		key := r.key(said(c.limit))
 		for range 3 {
-			o := r.take(r.store, key, c.limit, 0, c.limit.Capacity+1)
+			o := r.take(r.Store, key, c.limit, 0, c.limit.Capacity+1)
 			if o.decision.RetryAfter <= 0 {
 				r.Errorf("%s: got %v, want to be told when the next one comes", said(c.limit), o)
 			}
 			r.waits(o.returned + int64(o.decision.RetryAfter))
-			if next := r.take(r.store, key, c.limit, 1, 1); !next.decision.Allowed {
+			if next := r.take(r.Store, key, c.limit, 1, 1); !next.decision.Allowed {
 				r.Errorf("%s: got %v, after which, in vain, %v", said(c.limit), o, next)
 			}
 		}

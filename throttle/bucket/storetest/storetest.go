@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 // Run tests a store. Each call of open gives a handle on one and the same storage, as another process would have one: with a client of its own
@@ -14,15 +15,9 @@ import (
 // While Run counts goroutines, at its end, no other test of the same process should start or end any.
 func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 	t.Helper()
-	for _, g := range groups() {
-		t.Run(g.name, func(t *testing.T) {
-			for _, c := range g.cases {
-				t.Run(c.name, func(t *testing.T) {
-					c.run(newRig(t, func() store.Store { return open(t) }, options...))
-				})
-			}
-		})
-	}
+	suite(options...).Run(t, func(t *testing.T) func() store.Store {
+		return func() store.Store { return open(t) }
+	})
 }
 
 // Option says what is particular to a store.
@@ -34,32 +29,29 @@ func ClockResolution(step time.Duration) Option {
 	return func(r *rig) { r.resolution = int64(max(1, step)) }
 }
 
-// group is a list of cases about one noun.
-type group struct {
-	name  string
-	cases []testCase
+type testCase = kit.Case[*rig]
+
+func suite(options ...Option) kit.Suite[store.Store, *rig] {
+	return kit.Suite[store.Store, *rig]{
+		Groups: groups(),
+		New:    func(t kit.T, open func() func() store.Store) *rig { return newRig(t, open(), options...) },
+	}
 }
 
-// testCase tests one rule, whose name it bears.
-type testCase struct {
-	name string
-	run  func(*rig)
-}
-
-func groups() []group {
-	return []group{
-		{"take", takeCases()},
-		{"refill", refillCases()},
-		{"retry", retryCases()},
-		{"return", returnCases()},
-		{"reset", resetCases()},
-		{"limit", limitCases()},
-		{"extreme", extremeCases()},
-		{"key", keyCases()},
-		{"race", raceCases()},
-		{"rate", rateCases()},
-		{"history", historyCases()},
-		{"context", contextCases()},
-		{"handle", handleCases()},
+func groups() []kit.Group[*rig] {
+	return []kit.Group[*rig]{
+		{Name: "take", Cases: takeCases()},
+		{Name: "refill", Cases: refillCases()},
+		{Name: "retry", Cases: retryCases()},
+		{Name: "return", Cases: returnCases()},
+		{Name: "reset", Cases: resetCases()},
+		{Name: "limit", Cases: limitCases()},
+		{Name: "extreme", Cases: extremeCases()},
+		{Name: "key", Cases: keyCases()},
+		{Name: "race", Cases: raceCases()},
+		{Name: "rate", Cases: rateCases()},
+		{Name: "history", Cases: historyCases()},
+		{Name: "context", Cases: contextCases()},
+		{Name: "handle", Cases: handleCases()},
 	}
 }

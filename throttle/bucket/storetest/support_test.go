@@ -2,63 +2,18 @@ package storetest
 
 import (
 	"context"
-	"fmt"
-	"runtime"
-	"slices"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// recorder is a reporter that notes what a case says.
-type recorder struct {
-	ctx      context.Context
-	mu       sync.Mutex
-	failures []string
-	cleanups []func()
-}
-
-func (*recorder) Helper() {}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Context() context.Context { return r.ctx }
-
-// record runs a case inside a bubble, where waiting takes no time, and returns what it said.
-func record(t *testing.T, c testCase, open opening) *recorder {
-	t.Helper()
-	r := &recorder{}
-	synctest.Test(t, func(*testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		r.ctx = ctx
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.run(newRig(r, open(r)))
-		}()
-		<-done
-		cancel()
-		for _, cleanup := range slices.Backward(r.cleanups) {
-			cleanup()
-		}
-	})
-	return r
-}
+type (
+	opener = kit.Opener[store.Store]
+	fault  = kit.Fault[store.Store]
+)
 
 // storage is what all handles of a store share, and how it is broken: what is nil works as it should.
 type storage struct {
@@ -74,9 +29,8 @@ type storage struct {
 }
 
 type (
-	taking  = func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision)
-	giving  = func(v store.Level, l bucket.Limit, now, n int64) store.Level
-	opening = func(*recorder) func() store.Store
+	taking = func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision)
+	giving = func(v store.Level, l bucket.Limit, now, n int64) store.Level
 )
 
 // broken is a handle on a storage.
@@ -170,16 +124,9 @@ func (b *broken) Close() error {
 	return nil
 }
 
-// mutant is a way to be broken, and the cases that must find it.
-type mutant struct {
-	name  string
-	open  opening
-	found []string
-}
-
 // shared breaks the storage of all handles.
-func shared(breakIt func(*storage)) opening {
-	return func(*recorder) func() store.Store {
+func shared(breakIt func(*storage)) opener {
+	return func(*kit.Recorder) func() store.Store {
 		s := &storage{levels: map[string]store.Level{}}
 		breakIt(s)
 		return func() store.Store { return &broken{storage: s} }
@@ -187,8 +134,8 @@ func shared(breakIt func(*storage)) opening {
 }
 
 // each breaks every handle. Handles are numbered.
-func each(breakIt func(b *broken, handle int)) opening {
-	return func(*recorder) func() store.Store {
+func each(breakIt func(b *broken, handle int)) opener {
+	return func(*kit.Recorder) func() store.Store {
 		s := &storage{levels: map[string]store.Level{}}
 		handles := 0
 		return func() store.Store {
@@ -204,10 +151,10 @@ func each(breakIt func(b *broken, handle int)) opening {
 func aMoment() { <-time.After(time.Microsecond) }
 
 // takes breaks how a level is taken from.
-func takes(take taking) opening { return shared(func(s *storage) { s.take = take }) }
+func takes(take taking) opener { return shared(func(s *storage) { s.take = take }) }
 
 // asks breaks what is asked for.
-func asks(change func(r *store.Request)) opening {
+func asks(change func(r *store.Request)) opener {
 	return takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 		change(&r)
 		return v.Take(r.Limit, now, r.Min, r.Max)
@@ -215,7 +162,7 @@ func asks(change func(r *store.Request)) opening {
 }
 
 // limits breaks which limit counts, given the first one that a bucket was used with.
-func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) opening {
+func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) opener {
 	return shared(func(s *storage) {
 		first := map[string]bucket.Limit{}
 		s.take = func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
@@ -229,18 +176,18 @@ func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) op
 }
 
 // tells breaks the decision that is returned.
-func tells(change func(d *bucket.Decision)) opening {
+func tells(change func(d *bucket.Decision)) opener {
 	return shared(func(s *storage) { s.decision = change })
 }
 
 // givesBack breaks what is returned to a bucket.
-func givesBack(change giving) opening { return shared(func(s *storage) { s.giveBack = change }) }
+func givesBack(change giving) opener { return shared(func(s *storage) { s.giveBack = change }) }
 
 // names breaks under which name a bucket is kept.
-func names(name func(key string) string) opening { return shared(func(s *storage) { s.name = name }) }
+func names(name func(key string) string) opener { return shared(func(s *storage) { s.name = name }) }
 
 // clock breaks the clock of each handle.
-func clock(change func(now, begun time.Time, handle int) time.Time) opening {
+func clock(change func(now, begun time.Time, handle int) time.Time) opener {
 	return each(func(b *broken, handle int) {
 		begun := time.Now()
 		b.now = func() int64 { return change(time.Now(), begun, handle).UnixNano() }

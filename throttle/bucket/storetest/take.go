@@ -27,13 +27,13 @@ func takeAtRandom(r *rig, a bucket.Algorithm) {
 			atLeast := random.Int64N(min(capacity, 5) + 1)
 			switch random.IntN(8) {
 			case 0:
-				r.giveBack(r.store, key, l, random.Int64N(capacity+2))
+				r.giveBack(r.Store, key, l, random.Int64N(capacity+2))
 			case 1:
-				r.reset(r.store, key)
+				r.reset(r.Store, key)
 			case 2:
-				r.take(r.store, key, l, atLeast, math.MaxInt64)
+				r.take(r.Store, key, l, atLeast, math.MaxInt64)
 			default:
-				r.take(r.store, key, l, atLeast, atLeast+random.Int64N(3))
+				r.take(r.Store, key, l, atLeast, atLeast+random.Int64N(3))
 			}
 		}
 	}
@@ -41,35 +41,35 @@ func takeAtRandom(r *rig, a bucket.Algorithm) {
 
 func takePartly(r *rig, a bucket.Algorithm) {
 	key, l := r.key("partly "+a.String()), lasting(10, a)
-	r.expect("3 to 5 of 10", r.take(r.store, key, l, 3, 5), 5, 5)
-	r.expect("0 to 1 of 5", r.take(r.store, key, l, 0, 1), 1, 4)
-	r.expect("5 to 9 of 4", r.take(r.store, key, l, 5, 9), 0, 4)
-	r.expect("2 to 9 of 4", r.take(r.store, key, l, 2, 9), 4, 0)
-	r.expect("0 to 9 of none", r.take(r.store, key, l, 0, 9), 0, 0)
-	r.expect("1 to very many of none", r.take(r.store, key, l, 1, math.MaxInt64), 0, 0)
+	r.expect("3 to 5 of 10", r.take(r.Store, key, l, 3, 5), 5, 5)
+	r.expect("0 to 1 of 5", r.take(r.Store, key, l, 0, 1), 1, 4)
+	r.expect("5 to 9 of 4", r.take(r.Store, key, l, 5, 9), 0, 4)
+	r.expect("2 to 9 of 4", r.take(r.Store, key, l, 2, 9), 4, 0)
+	r.expect("0 to 9 of none", r.take(r.Store, key, l, 0, 9), 0, 0)
+	r.expect("1 to very many of none", r.take(r.Store, key, l, 1, math.MaxInt64), 0, 0)
 	other := r.key("very many " + a.String())
-	r.expect("1 to very many of 10", r.take(r.store, other, l, 1, math.MaxInt64), 10, 0)
+	r.expect("1 to very many of 10", r.take(r.Store, other, l, 1, math.MaxInt64), 10, 0)
 }
 
 func takeAll(r *rig, a bucket.Algorithm) {
 	key, l := r.key("all "+a.String()), lasting(1000, a)
-	r.expect("all", r.take(r.store, key, l, 1000, 1000), 1000, 0)
-	r.expect("all again", r.take(r.store, key, l, 1000, 1000), 0, 0)
-	r.expect("one more", r.take(r.store, key, l, 1, 1), 0, 0)
+	r.expect("all", r.take(r.Store, key, l, 1000, 1000), 1000, 0)
+	r.expect("all again", r.take(r.Store, key, l, 1000, 1000), 0, 0)
+	r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
 func denyForFree(r *rig, a bucket.Algorithm) {
 	key, l := r.key("denied "+a.String()), lasting(5, a)
-	r.take(r.store, key, l, 3, 3)
+	r.take(r.Store, key, l, 3, 3)
 	for range 20 {
-		r.expect("3 of 2", r.take(r.store, key, l, 3, 3), 0, 2)
+		r.expect("3 of 2", r.take(r.Store, key, l, 3, 3), 0, 2)
 	}
-	r.expect("the 2 that are left", r.take(r.store, key, l, 2, 2), 2, 0)
+	r.expect("the 2 that are left", r.take(r.Store, key, l, 2, 2), 2, 0)
 	for range 20 {
-		r.expect("1 of none", r.take(r.store, key, l, 1, 1), 0, 0)
+		r.expect("1 of none", r.take(r.Store, key, l, 1, 1), 0, 0)
 	}
-	r.giveBack(r.store, key, l, 1)
-	r.expect("one that was returned", r.take(r.store, key, l, 1, 1), 1, 0)
+	r.giveBack(r.Store, key, l, 1)
+	r.expect("one that was returned", r.take(r.Store, key, l, 1, 1), 1, 0)
 }
 
 // peekForFree looks at buckets that nobody knows, that are used, and that are empty.
@@ -77,20 +77,20 @@ func peekForFree(r *rig, a bucket.Algorithm) {
 	key, l := r.key("peek "+a.String()), lasting(3, a)
 	for left := int64(3); left >= 0; left-- {
 		for range 3 {
-			r.expect("peek", r.peek(r.store, key, l), 0, left)
+			r.expect("peek", r.peek(r.Store, key, l), 0, left)
 		}
 		if left > 0 {
-			r.expect("one", r.take(r.store, key, l, 1, 1), 1, left-1)
+			r.expect("one", r.take(r.Store, key, l, 1, 1), 1, left-1)
 		}
 	}
-	if d := r.peek(r.store, r.key("never used "+a.String()), l).decision; d.ResetAfter != 0 || d.RetryAfter != 0 {
+	if d := r.peek(r.Store, r.key("never used "+a.String()), l).decision; d.ResetAfter != 0 || d.RetryAfter != 0 {
 		r.Errorf("peek at a bucket that nobody has used: got %s, want a full one", answer(d))
 	}
 }
 
 func takeByTurns(r *rig, a bucket.Algorithm) {
 	key, l := r.key("turns "+a.String()), lasting(12, a)
-	stores := append(r.handles(2), r.store)
+	stores := append(r.Handles(2), r.Store)
 	for n := range 12 {
 		r.expect("one by each handle", r.take(stores[n%3], key, l, 1, 1), 1, int64(11-n))
 	}

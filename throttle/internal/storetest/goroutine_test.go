@@ -1,4 +1,4 @@
-package goroutines
+package storetest
 
 import (
 	"runtime"
@@ -8,8 +8,8 @@ import (
 
 type mine struct{}
 
-func TestOnlyThoseOfTheValuesPackageCount(t *testing.T) {
-	count, others := Of(&mine{}), Of(&strings.Builder{})
+func TestGoroutinesOf_CountsOnlyThePackageOfTheValue(t *testing.T) {
+	count, others := goroutinesOf(&mine{}), goroutinesOf(&strings.Builder{})
 	before, started, end := count(), make(chan struct{}), make(chan struct{})
 	for range 3 {
 		go func() { started <- struct{}{}; <-end }()
@@ -21,7 +21,7 @@ func TestOnlyThoseOfTheValuesPackageCount(t *testing.T) {
 	if got := others(); got != 0 {
 		t.Errorf("of package strings: got %d want none", got)
 	}
-	if got := len(Stacks()); got < 4 {
+	if got := len(stacks()); got < 4 {
 		t.Errorf("got %d stacks want at least 4", got)
 	}
 	close(end)

@@ -1,0 +1,90 @@
+package storetest
+
+import (
+	"context"
+	"time"
+)
+
+// Method is one call of a method of a store.
+type Method[S any] struct {
+	Name string
+	Call func(context.Context, S) error
+}
+
+// Canceled returns a context that is canceled.
+func Canceled(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancel(parent)
+	cancel()
+	return ctx
+}
+
+// Overdue returns a context that is past its deadline.
+func Overdue(parent context.Context) context.Context {
+	ctx, cancel := context.WithDeadline(parent, time.Now().Add(-time.Second))
+	cancel()
+	return ctx
+}
+
+// Within calls call with a context that ends after Patience.
+func (f *Fixture[S]) Within(call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(f.Context(), Patience)
+	defer cancel()
+	return call(ctx)
+}
+
+// Returns calls a method and returns its error. It stops the case if the method does not return.
+func (f *Fixture[S]) Returns(ctx context.Context, s S, m Method[S]) error {
+	f.Helper()
+	done := make(chan error, 1)
+	go func() { done <- m.Call(ctx, s) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(Patience):
+		f.Fatalf("%s: it has not returned after %v: every method must return when its context ends", m.Name, Patience)
+		return nil
+	}
+}
+
+// RejectsEnded calls a method with a context that has ended, and expects an error.
+func (f *Fixture[S]) RejectsEnded(ctx context.Context, m Method[S]) {
+	f.Helper()
+	if err := f.Returns(ctx, f.Store, m); err == nil {
+		f.Errorf("%s with a context that has ended (%v): got no error, want one", m.Name, ctx.Err())
+	}
+}
+
+// CancelDuring calls call n times. It cancels the context of call number i after i steps.
+func (f *Fixture[S]) CancelDuring(n int, step time.Duration, call func(ctx context.Context, i int)) {
+	f.Helper()
+	begin := time.Now()
+	for i := range n {
+		if took := time.Since(begin); took > Patience {
+			f.Fatalf("%d calls took %v, each canceled within %v: "+
+				"a call must end when its context ends, and must not keep a lock", i, took, time.Duration(n)*step)
+		}
+		ctx, cancel := context.WithCancel(f.Context())
+		timer := time.AfterFunc(time.Duration(i)*step, cancel)
+		call(ctx, i)
+		timer.Stop()
+		cancel()
+	}
+}
+
+// CloseTwice closes a handle twice, and closes a handle that was never used.
+func (f *Fixture[S]) CloseTwice(s S) {
+	f.Helper()
+	f.Must(s.Close(), "Close")
+	f.Must(s.Close(), "second Close of the same handle")
+	f.Must(f.Handle().Close(), "Close of a handle that was never used")
+}
+
+// UseAll calls every method, and once more with a context that has ended.
+func (f *Fixture[S]) UseAll(s S, methods []Method[S]) {
+	f.Helper()
+	ended := Canceled(f.Context())
+	for _, m := range methods {
+		f.Must(f.Returns(f.Context(), s, m), "%s", m.Name)
+		_ = f.Returns(ended, s, m) // RejectsEnded checks the error
+	}
+}
