@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -68,12 +69,19 @@ func rateOfPeriods(r *rig) {
 	stores := r.Handles(4)
 	key, l := r.key("periods"), bucket.Limit{Capacity: 50, Period: period, Algorithm: bucket.Fixed}.WithDefaults()
 	var all [workers][]granting
-	end := r.now() + int64(periods*period)
+	var granted atomic.Int64
+	begin := r.now()
 	r.Together(workers, func(i int) error {
-		for r.now() < end {
+		for r.now() < begin+int64(periods*period) {
 			o, err := r.asks(stores[i%len(stores)], key, l, 1, 2)
 			if err != nil {
 				return err
+			}
+			got, elapsed := granted.Add(o.decision.Granted), r.now()-begin // in this order: others may have been granted since
+			// This time overlaps elapsed/period+2 periods of the store at most, and one more by its clock's resolution.
+			if most := l.Capacity * (elapsed/int64(period) + 3); got > most {
+				return fmt.Errorf("%s: got %d tokens granted within %v, want at most %d per period: does the store count what a Fixed bucket grants?",
+					said(l), got, time.Duration(elapsed), l.Capacity)
 			}
 			begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - int64(period))
 			all[i] = append(all[i], granting{begins, o.decision.Granted, !o.decision.Allowed})

@@ -93,6 +93,13 @@ func timeFaults() []fault {
 			return store.Level{At: v.At, Used: next.Used}, d
 		})},
 		{"knows no fixed periods", []string{"refill/a fixed bucket is filled at once", "rate/a fixed period grants its capacity"}, asks(func(r *store.Request) { r.Limit.Algorithm = bucket.Continuous })},
+		{"never counts what a fixed bucket grants", []string{"rate/a fixed period grants its capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+			next, d := v.Take(r.Limit, now, r.Min, r.Max)
+			if r.Limit.Algorithm == bucket.Fixed {
+				next = v
+			}
+			return next, d
+		})},
 		{"fills again within a fixed period", []string{"rate/a fixed period grants its capacity"}, asks(func(r *store.Request) {
 			if r.Limit.Algorithm == bucket.Fixed {
 				r.Limit.Period /= 2
