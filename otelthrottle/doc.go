@@ -1,7 +1,7 @@
 // Package otelthrottle reports what throttles, breakers, buckets and backoffs do as OpenTelemetry
-// metrics and spans. It counts every decision by priority. It reports the probability of shedding,
-// the durations of calls with exemplars, the states of circuits, the results of requests for
-// tokens, and how long callers wait.
+// metrics and spans. It counts every decision by priority. It reports the probability of shedding
+// and the durations of calls, with exemplars. It also reports the states of circuits, the results
+// of requests for tokens, and the waits for backoffs.
 //
 // Make one [Telemetry] per process. Hand its Hooks to every throttle, BreakerHooks to every
 // breaker, BucketHooks to every limiter and BackoffHooks to every Responsive. The package imports
@@ -37,10 +37,9 @@
 //	tracers := trace.NewTracerProvider(trace.WithBatcher(spans))
 //	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers))
 //
-// Without these options, the global providers are used.
-//
-// [Install] makes a Telemetry and sets its hooks as the default hooks of the packages throttle,
-// breaker, bucket and backoff. Then a throttle that a library makes without Hooks is reported too.
+// Without these options, the global providers are used. [Install] makes a Telemetry and sets its
+// hooks as the default hooks of the packages throttle, breaker, bucket and backoff. Then a throttle
+// that a library makes without Hooks is reported too.
 //
 // Shut down in this order, when no more calls come. Then no data is lost:
 //
@@ -127,8 +126,8 @@
 // the count of the histogram is the number of store calls. The number of requests is
 // throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
 // throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
-// 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. 50 ms, the default of
-// Config.StoreTimeout, is a bound, so that timeouts are in the next bucket.
+// 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. The default of
+// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket.
 //
 // With the policy LocalShare, a request without an answer of the store is failed_open if the local
 // share of the limit had tokens left. Otherwise it is failed_closed.
@@ -265,8 +264,8 @@
 //
 // A breaker has 27 series for any number of circuits, one more with FailClosed, and at most three
 // more in ModeShadow. [WithBreakerDetail] adds up to its limit in each process, and starts new ones
-// when other circuits open. With a limit of 20 and ten processes, that is 200 at a time, and in a
-// day ten for each circuit that was not closed for a while. Prometheus keeps them all.
+// when other circuits open. With a limit of 20, ten processes have up to 200 at a time. Each
+// circuit that opens adds one per process, and Prometheus keeps them all.
 //
 // A limiter has 6 series for any number of keys. If its store is not in memory, it has one more of
 // throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which

@@ -12,8 +12,8 @@ import (
 // DrainTimeout is how long a source keeps a closed member whose calls have not ended.
 const DrainTimeout = 10 * time.Minute
 
-// Kind describes the members of a registry. M is a member, S a snapshot of one member, R the sum of
-// the members of one name, and D is data that is made once for each name.
+// Kind describes the members of a registry. M is a member, and S a snapshot of one member. R is the
+// sum of the members of one name. D is data that is made once for each name.
 type Kind[M comparable, S, R, D any] struct {
 	// Name returns the name of a member, the same one each time.
 	Name func(M) string
