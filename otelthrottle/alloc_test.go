@@ -141,7 +141,7 @@ func TestGroupsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestSampledSpanAllocatesLittle makes calls that get a span, which the SDK keeps for nobody.
+// TestSampledSpanAllocatesLittle makes calls that get a span, which the SDK does not export.
 func TestSampledSpanAllocatesLittle(t *testing.T) {
 	const most = 7
 	l := newLab(t, setup{})
@@ -155,7 +155,7 @@ func TestSampledSpanAllocatesLittle(t *testing.T) {
 	t.Run("two-phase", func(t *testing.T) { wantAllocs(t, most, twoPhase(t, ctx, l)) })
 }
 
-// wantAllocs fails the test if a call allocates more than so many times.
+// wantAllocs fails the test if a call allocates more often than most.
 func wantAllocs(t *testing.T, most float64, call func()) {
 	t.Helper()
 	got := allocs(call) / callsPerRun

@@ -82,7 +82,7 @@ func TestBackoffsTellTheirCallers(t *testing.T) {
 	}
 }
 
-// TestBackoffHooksAreOnlyThoseNeeded: nobody is told what nobody asked for.
+// TestBackoffHooksAreOnlyThoseNeeded: without durations and spans, there is no Slept hook.
 func TestBackoffHooksAreOnlyThoseNeeded(t *testing.T) {
 	for _, tt := range []struct {
 		name           string

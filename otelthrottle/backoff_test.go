@@ -57,13 +57,13 @@ func TestDelayGoesUpAndDown(t *testing.T) {
 		want[ended("success")], want[steps("down")], want[delay], want[sleeps] = 4, 1, 1, 6
 		l.read(t).want(t, want)
 
-		time.Sleep(time.Hour) // nobody asks for it
+		time.Sleep(time.Hour) // without calls
 		want[steps("down")], want[delay] = 2, 0
 		l.read(t).want(t, want)
 	})
 }
 
-// TestThoseInLine looks at a line while it is long, when somebody has given up, and when its backoff is closed.
+// TestThoseInLine reads the number of waiting calls: with three of them, after one gave up, and after Close.
 func TestThoseInLine(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestThoseInLine(t *testing.T) {
 				want[sleeps] = 1
 				l.read(t).want(t, want)
 
-				_ = r.Close() // nobody waits any more, whatever those three have noticed of it
+				_ = r.Close() // ends all waits
 				want[inLine], want[delay] = 0, 0
 				l.read(t).of(otelthrottle.MetricBackoffWaiting, otelthrottle.MetricBackoffDelay).want(t, snapshot{inLine: 0, delay: 0})
 				line.Wait()

@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// backoffAudit counts series from what callers say, and from what hooks are told of steps and waits.
+// backoffAudit counts series from the outcomes of callers, and from the events of hooks.
 type backoffAudit struct{ audit }
 
 func (a *backoffAudit) hooks() backoff.Hooks {
@@ -34,8 +34,9 @@ func (a *backoffAudit) ended(r *backoff.Responsive, o backoff.Outcome) {
 	a.count(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", r.Name(), "throttle.backoff.outcome", o.String())
 }
 
-// randomCall makes a call that ends in some way, or none because its context ends first, or tells of one as the document does: in a context that
-// does not end, for one that has ended already is not counted.
+// randomCall makes a call that ends in some way, or none because its context ends first. It also
+// reports one as the documentation does: in a context that does not end, because a call whose
+// context has ended is not counted.
 func (a *backoffAudit) randomCall(r *backoff.Responsive, dice *rand.Rand) {
 	switch dice.IntN(8) {
 	case 0:

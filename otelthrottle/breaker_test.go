@@ -133,7 +133,7 @@ func TestManagersOfOneNameAreOneSource(t *testing.T) {
 	})
 }
 
-// TestTheNewestViewOfACircuitCounts has two managers of one name, one of which has not heard that a circuit is closed again, or
+// TestTheNewestViewOfACircuitCounts has two managers of one name. One of them has not read that a circuit is closed again, or
 // that one is disabled by now.
 func TestTheNewestViewOfACircuitCounts(t *testing.T) {
 	for _, behindFirst := range []bool{false, true} {
@@ -179,7 +179,7 @@ func TestLeaders(t *testing.T) {
 	})
 }
 
-// breakerAudit counts series from what the hooks of breakers are told.
+// breakerAudit counts series from the events of hooks.
 type breakerAudit struct{ audit }
 
 func (a *breakerAudit) hooks() breaker.Hooks {
@@ -209,7 +209,7 @@ func TestPulledTotalsOfBreakersAreThePushedEvents(t *testing.T) {
 	failing := func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 		return nil, errPlain
 	}
-	shared := breaker.Config{Name: "a", Store: breaker.NewMemoryStore(), Poll: failing} // whoever leads polls
+	shared := breaker.Config{Name: "a", Store: breaker.NewMemoryStore(), Poll: failing} // the leader polls
 	var managers []*breaker.Manager
 	for _, c := range []breaker.Config{
 		shared, shared, shared, {Name: "b", Mode: throttle.ModeShadow},
@@ -239,7 +239,7 @@ func TestPulledTotalsOfBreakersAreThePushedEvents(t *testing.T) {
 	}
 }
 
-// randomStep makes a call, or changes a circuit, or makes a round. No hook is told of admitted calls: they are counted here.
+// randomStep makes a call, or changes a circuit, or makes a round. There is no hook for admitted calls: they are counted here.
 func (a *breakerAudit) randomStep(m *breaker.Manager, dice *rand.Rand) {
 	ctx, k := context.Background(), breaker.Key{ID: fmt.Sprint(dice.IntN(4))}
 	switch dice.IntN(30) {

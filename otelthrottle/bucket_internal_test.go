@@ -21,7 +21,7 @@ func TestTokensBeyondAnInt64(t *testing.T) {
 	}
 }
 
-// lastObserved remembers what it was told last.
+// lastObserved keeps the last observed value.
 type lastObserved struct {
 	metric.Observer
 	value int64

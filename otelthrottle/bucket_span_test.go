@@ -65,7 +65,7 @@ func TestEventsOfBuckets(t *testing.T) {
 	}
 }
 
-// TestLimitersTellTheirCallers makes the requests of which a span is told, with the limiter's own hooks.
+// TestLimitersTellTheirCallers makes the requests that add an event, with the limiter's own hooks.
 func TestLimitersTellTheirCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, setup{})

@@ -105,7 +105,7 @@ func TestWaitingIsTheLengthOfTheLine(t *testing.T) {
 
 		equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
 		wait(2)
-		_ = limiter.Close() // nobody waits any more, whatever those two have noticed of it
+		_ = limiter.Close() // ends all waits
 		want[requests("granted")], want[tokens] = 5, 5
 		l.read(t).want(t, want)
 		line.Wait()

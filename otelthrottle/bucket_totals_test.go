@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// bucketAudit counts series from what callers are answered, and from what hooks are told of stores.
+// bucketAudit counts series from the decisions of callers, and from the store events of hooks.
 type bucketAudit struct{ audit }
 
 func (a *bucketAudit) hooks() bucket.Hooks {
@@ -24,7 +24,7 @@ func (a *bucketAudit) hooks() bucket.Hooks {
 	}}
 }
 
-// decided counts a decision. Errors that are not the store's are none.
+// decided counts a decision. An error that is not the store's is not a decision.
 func (a *bucketAudit) decided(l *bucket.Limiter, d bucket.Decision, err error) {
 	result := "denied"
 	switch {

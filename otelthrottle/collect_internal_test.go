@@ -15,8 +15,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// errorsTold counts what OpenTelemetry is told until the test ends.
-func errorsTold(t *testing.T) *int {
+// countErrors counts the errors that otel.Handle gets until the test ends.
+func countErrors(t *testing.T) *int {
 	n := new(int)
 	before := otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { *n++ }))
@@ -43,7 +43,7 @@ func TestNothingThatPanicsEndsACollection(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			told := errorsTold(t)
+			told := countErrors(t)
 			tel, reader := adapter(t)
 			throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
 			throttle.Must(breaker.New(breaker.Config{Name: "db", Hooks: tel.BreakerHooks()}))
@@ -61,9 +61,9 @@ func TestNothingThatPanicsEndsACollection(t *testing.T) {
 	}
 }
 
-// TestAClosedThrottleWhoseClockPanicsIsGivenUp like one whose calls do not end, so that its name is told of again.
+// TestAClosedThrottleWhoseClockPanicsIsGivenUp like one whose calls do not end, so that its name is reported again.
 func TestAClosedThrottleWhoseClockPanicsIsGivenUp(t *testing.T) {
-	errorsTold(t)
+	countErrors(t)
 	synctest.Test(t, func(t *testing.T) {
 		tel, reader := adapter(t)
 		broken := false

@@ -72,7 +72,7 @@ func TestExemplarsLeadToTheThrottlesSpans(t *testing.T) {
 	}
 }
 
-// TestExemplarLeadsToTheThrottlesSpanUnderAnother puts a span of somebody else's hooks on top of the throttle's.
+// TestExemplarLeadsToTheThrottlesSpanUnderAnother has other hooks start a span inside the throttle's.
 func TestExemplarLeadsToTheThrottlesSpanUnderAnother(t *testing.T) {
 	l, e := newScrapedLab(t, setup{})
 	other := throttle.Hooks{Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {

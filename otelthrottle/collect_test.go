@@ -25,7 +25,7 @@ func (c *brokenClock) throttle(l *lab, name string) *throttle.Throttle {
 	return throttle.Must(throttle.New(throttle.Config{Name: name, Now: c.now, Hooks: l.tel.Hooks()}))
 }
 
-// TestAClockThatPanicsLeavesOneNameOut of the collection, which tells of all others, and for as long as it panics.
+// TestAClockThatPanicsLeavesOneNameOut of the collection, only while it panics. All others are reported.
 func TestAClockThatPanicsLeavesOneNameOut(t *testing.T) {
 	errs, l, clock := newErrorLog(t), newLab(t, setup{}), &brokenClock{}
 	times(2, clock.throttle(l, "db"), throttle.High, nil)

@@ -17,13 +17,13 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// audit counts series from what hooks are told. What one call is told of is put together by way of its context.
+// audit counts series from the events of hooks. The context of a call connects its events.
 type audit struct {
 	mu     sync.Mutex
 	series snapshot
 }
 
-// fate is what has been told of one call.
+// fate is what the hooks reported of one call.
 type fate struct {
 	cause  throttle.Cause
 	shadow bool
@@ -203,8 +203,8 @@ func TestNothingEverFalls(t *testing.T) {
 	_ = keeper.Close()
 }
 
-// TestCallsAfterCloseMakeNothingFall makes calls on a closed throttle, as somebody does who got it from a Group just before its
-// eviction. They are untold; seen for a moment and lost again, they would look like a restart of the counter. The clock is where a
+// TestCallsAfterCloseMakeNothingFall makes calls on a closed throttle, as a caller does that got it from a Group just before its
+// eviction. They are not counted: counted once and then lost, they would look like a restart. The clock is where a
 // collection can be caught in the middle.
 func TestCallsAfterCloseMakeNothingFall(t *testing.T) {
 	l := newLab(t, setup{})
@@ -281,7 +281,7 @@ type crowd struct {
 	succeeded atomic.Int64
 }
 
-// step does one thing of all there are to do. Near the end it may be Shutdown.
+// step does one thing at random. Near the end it may be Shutdown.
 func (c *crowd) step(dice *rand.Rand, late bool) {
 	slot := &c.throttles[dice.IntN(len(c.throttles))]
 	switch k := dice.IntN(80); {

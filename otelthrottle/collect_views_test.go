@@ -78,7 +78,7 @@ func TestViewThatDropsErrorTypeOfTheHistogram(t *testing.T) {
 	equal(t, "series of failed calls", len(got.of(otelthrottle.MetricCalls).positive()), throttle.NumFaults-1)
 }
 
-// TestDeltaTemporality has a reader that wants differences.
+// TestDeltaTemporality has a reader with delta temporality.
 func TestDeltaTemporality(t *testing.T) {
 	delta := func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }
 	l := newLab(t, setup{reader: []sdkmetric.ManualReaderOption{sdkmetric.WithTemporalitySelector(delta)}})
@@ -131,7 +131,7 @@ func TestCardinalityLimit(t *testing.T) {
 	wantSeries(t, e.scrape(t, ""), "throttle_calls_total", limit)
 }
 
-// TestTwoAdaptersOnOneProvider is not how it is meant, and still valid: what both tell under one name is added up.
+// TestTwoAdaptersOnOneProvider is not intended, but valid: the values of one name are summed up.
 func TestTwoAdaptersOnOneProvider(t *testing.T) {
 	l, e := newScrapedLab(t, setup{})
 	second := newTelemetry(t, otelthrottle.WithMeterProvider(l.meters), otelthrottle.WithTracerProvider(l.traces))

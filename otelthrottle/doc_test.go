@@ -42,9 +42,9 @@ func TestSetUpOfTheCommentIsTheExample(t *testing.T) {
 	}
 }
 
-// TestCommentTellsTheSchema wants every metric in a row with its instrument, unit and attributes, every series that Prometheus
+// TestCommentHasTheSchema finds every metric in a row with its instrument, unit and attributes, every series that Prometheus
 // shows, every value of the closed sets, and no metric or series that there is not.
-func TestCommentTellsTheSchema(t *testing.T) {
+func TestCommentHasTheSchema(t *testing.T) {
 	comment := packageComment(t)
 	l, e := newScrapedLab(t, setup{options: detailed()})
 	everyKind(t, l, throttle.Config{Name: "db"})
@@ -217,7 +217,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 // and the count.
 const seriesOfAHistogram = 15 + 3
 
-// defaultEndings counts the ways in which a call can end where nobody changes the classification.
+// defaultEndings counts the ways in which a call can end with the default classification.
 func defaultEndings(t *testing.T) int {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})

@@ -21,13 +21,13 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// The code of docs/operating.md that knows OpenTelemetry, and the test that runs it.
+// The code of docs/operating.md that uses OpenTelemetry, and its test.
 
-// rolledOut is a throttle as it is first released: seen everywhere, and in nobody's way.
+// rolledOut returns a throttle for a first release: it is reported everywhere, and sheds nothing.
 func rolledOut(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "stock",
-		Mode:  throttle.ModeShadow, // decides, counts and tells, and lets everything through
+		Mode:  throttle.ModeShadow, // decides, counts and reports, but admits every call
 		Hooks: throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)),
 	}))
 	return th

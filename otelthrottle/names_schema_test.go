@@ -27,7 +27,7 @@ type definition struct {
 	attributes              []string // every combination of keys that its series have
 }
 
-// schema is the table in the design, to the letter.
+// schema is exactly the table of the design.
 func schema() map[string]definition {
 	const name, priority, outcome = "throttle.name", " throttle.priority", " throttle.outcome"
 	const breaker, state = "throttle.breaker.name", " throttle.breaker.state"
@@ -129,7 +129,7 @@ func keysOf[P any](points []P, attributes func(P) attribute.Set) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// everyKind makes a throttle, a breaker, a limiter and a backoff do everything that telemetry tells of, at least once.
+// everyKind makes a throttle, a breaker, a limiter and a backoff do everything that is reported, at least once.
 func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	th := l.throttle(t, c)

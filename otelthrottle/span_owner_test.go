@@ -133,7 +133,7 @@ func detached(ctx context.Context, _ *lab) (context.Context, func()) {
 	return trace.ContextWithSpanContext(ctx, trace.SpanContext{}), func() {}
 }
 
-// TestSeveralAdaptersKeepToTheirOwnSpans has a call told to two adapters, or to another one inside.
+// TestSeveralAdaptersKeepToTheirOwnSpans has one call reported by two adapters, or a call inside another reported by a second one.
 func TestSeveralAdaptersKeepToTheirOwnSpans(t *testing.T) {
 	tests := []struct {
 		name    string

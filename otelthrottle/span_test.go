@@ -247,7 +247,7 @@ func TestSpanTakesTheCallsTime(t *testing.T) {
 	}
 }
 
-// TestShedEventOnTheCallersSpan is all that traces tell of a shed call.
+// TestShedEventOnTheCallersSpan is all that a trace has of a shed call.
 func TestShedEventOnTheCallersSpan(t *testing.T) {
 	shedEvent := []any{
 		"throttle.name", "db", "throttle.priority", "low", "throttle.cause", "own", "throttle.rejection_probability", 0.5,
@@ -315,7 +315,7 @@ func TestShedEventOfAnotherCause(t *testing.T) {
 		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", "above")], 1)
 }
 
-// TestShedCallWithoutASpan has nobody to tell.
+// TestShedCallWithoutASpan adds no event.
 func TestShedCallWithoutASpan(t *testing.T) {
 	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans()}})
 	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
@@ -326,7 +326,7 @@ func TestShedCallWithoutASpan(t *testing.T) {
 	l.wantSpans(t)
 }
 
-// TestFilterIsAskedOncePerTracedCall is asked about the call, and only where a span would hear of it.
+// TestFilterIsAskedOncePerTracedCall calls the filter once for a call, and only if there is a span for it.
 func TestFilterIsAskedOncePerTracedCall(t *testing.T) {
 	var asked []string
 	type key struct{}

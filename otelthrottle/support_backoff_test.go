@@ -68,7 +68,7 @@ func giveUp(ctx context.Context, t testing.TB, r *backoff.Responsive) {
 	watching.Wait()
 }
 
-// everyOutcome has a backoff with an hour to wait do everything, but for steps down. Nobody waits so long.
+// everyOutcome has a backoff with an hour to wait do everything except steps down. No call waits that long.
 func everyOutcome(t testing.TB, r *backoff.Responsive) {
 	t.Helper()
 	end(t.Context(), t, r, backoff.Success, backoff.Ignored)
@@ -76,7 +76,7 @@ func everyOutcome(t testing.TB, r *backoff.Responsive) {
 	giveUp(t.Context(), t, r)
 }
 
-// throttled is a call that was throttled, with a second to wait for whoever comes next. In the mode Pace nobody waits otherwise who comes first.
+// throttled is a call that was throttled, so that the next one waits a second. In the mode Pace, a first call does not wait otherwise.
 const throttled = backoff.Outcome(time.Second)
 
 // The names of series of the backoff called table.

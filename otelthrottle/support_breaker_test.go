@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// detailed are the options with which everything is told.
+// detailed returns the options with which everything is reported.
 func detailed() []otelthrottle.Option {
 	return []otelthrottle.Option{otelthrottle.WithBreakerDetail(8)}
 }

@@ -46,7 +46,7 @@ func (l *lab) limiter(t testing.TB, c bucket.Config) *bucket.Limiter {
 		c.Limit = bucket.Limit{Capacity: 10, Period: time.Minute, Algorithm: bucket.Continuous}
 	}
 	if c.StoreTimeout == 0 {
-		c.StoreTimeout = time.Minute // this machine may stand still for longer than the default
+		c.StoreTimeout = time.Minute // the test machine may stop for longer than the default
 	}
 	c.Hooks = bucket.JoinHooks(l.tel.BucketHooks(), c.Hooks)
 	limiter, err := bucket.New(c)

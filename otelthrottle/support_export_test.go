@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// exporter keeps what it is sent: of each series the last value, as whoever is behind it does. If err is not nil, it refuses everything.
+// exporter keeps the last value of each series. If err is not nil, it refuses everything.
 type exporter struct {
 	t    testing.TB
 	mu   sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// atRandom runs a function on so many goroutines, each with dice of its own, and waits for them all.
+// atRandom runs a function on a number of goroutines, each with dice of its own, and waits for them all.
 func atRandom(goroutines int, seed uint64, f func(dice *rand.Rand)) {
 	var work sync.WaitGroup
 	for i := range goroutines {

@@ -50,7 +50,7 @@ func (l *lab) wantSpans(t testing.TB, names ...string) {
 	equal(t, "spans that have started", len(l.spans.Started()), len(names))
 }
 
-// wantAttributes fails the test unless these attributes, given as alternating keys and values, are all there are.
+// wantAttributes fails the test unless these attributes, given as alternating keys and values, are the only ones.
 func wantAttributes(t testing.TB, what string, got []attribute.KeyValue, pairs ...any) {
 	t.Helper()
 	var want []attribute.KeyValue
@@ -95,7 +95,7 @@ func survive(f func()) (panicked any) {
 	return panicked
 }
 
-// neverAsked is a filter about whose priorities nobody may ask.
+// neverAsked is a filter that must not be called.
 func neverAsked(t testing.TB) otelthrottle.Option {
 	return otelthrottle.WithFilter(func(_ context.Context, name string, p throttle.Priority) bool {
 		t.Errorf("filter: got asked about %s of %q", p, name)

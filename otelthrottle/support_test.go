@@ -64,7 +64,7 @@ type setup struct {
 	meters  []sdkmetric.Option
 }
 
-// lab is an adapter with an SDK behind it that keeps what it is told, and a clock and dice for throttles that the test governs.
+// lab is a Telemetry with an SDK that keeps everything, and a clock and dice for throttles that the test sets.
 type lab struct {
 	watch
 	die
@@ -112,7 +112,7 @@ func (l *lab) throttle(t testing.TB, c throttle.Config) *throttle.Throttle {
 	return th
 }
 
-// reject lets the backend reject n calls of priority p and a while go by, so that the next decision knows: with no other calls
+// reject lets the backend reject n calls of priority p and advances the clock, so that the next decision uses them: with no other calls
 // of this priority or above, the probability of shedding is then n/(n+60).
 func (l *lab) reject(t testing.TB, th *throttle.Throttle, p throttle.Priority, n int) {
 	t.Helper()

@@ -52,7 +52,7 @@ func TestGlobalProvidersAreTheDefault(t *testing.T) {
 	_ = meters.Shutdown(t.Context())
 }
 
-// TestNoopProviders have nobody to tell.
+// TestNoopProviders record nothing.
 func TestNoopProviders(t *testing.T) {
 	tel := newTelemetry(t, otelthrottle.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelthrottle.WithTracerProvider(tracenoop.NewTracerProvider()), otelthrottle.WithRootSpans())

@@ -110,10 +110,10 @@ func TestPeerIsAskedOnce(t *testing.T) {
 	}
 }
 
-// A ceiling out of range is a mistake that promotes nobody.
+// A ceiling out of range is a mistake that promotes no call.
 func TestAcceptWithAMistakenCeiling(t *testing.T) {
 	for ceiling, want := range map[throttle.Priority]string{-1: ours + "high", 15: ours + "p15", 16: ours + "p15", 127: ours + "p15"} {
-		trust := throttle.Trust{Peer: knows(true), Ceiling: ceiling, Default: throttle.Low}
+		trust := throttle.Trust{Peer: always(true), Ceiling: ceiling, Default: throttle.Low}
 		ctx := priority.Accept(carrying(ours+"high"), trust)
 		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), max(ceiling, throttle.High))
 		equal(t, "onward", onward(ctx), want)
@@ -123,7 +123,7 @@ func TestAcceptWithAMistakenCeiling(t *testing.T) {
 // Without a Default, an untrusted call gets Medium.
 func TestAcceptWithoutDefault(t *testing.T) {
 	for _, said := range []string{"", ours + "high", ours + "urgent"} {
-		ctx := priority.Accept(carrying(said), throttle.Trust{Peer: knows(false), Ceiling: throttle.Important})
+		ctx := priority.Accept(carrying(said), throttle.Trust{Peer: always(false), Ceiling: throttle.Important})
 		equal(t, "priority", throttle.PriorityFromContext(ctx, unset), throttle.Medium)
 		equal(t, "onward", onward(ctx), "")
 	}

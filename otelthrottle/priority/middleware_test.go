@@ -127,7 +127,7 @@ func TestMiddlewareHandsBack(t *testing.T) {
 	}
 }
 
-// A reverse proxy forwards the header as it stands, whatever the context says.
+// A reverse proxy forwards the header, not the context.
 func TestReverseProxyForwardsNoStrangersWord(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header["Baggage"])

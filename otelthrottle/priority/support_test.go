@@ -18,17 +18,17 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// trusting believes everyone up to important, wary believes nobody.
+// trusting trusts every sender up to important, wary trusts none.
 var (
-	trusting = throttle.Trust{Peer: knows(true), Ceiling: throttle.Important, Default: throttle.Low}
-	wary     = throttle.Trust{Peer: knows(false), Ceiling: throttle.High, Default: throttle.Low}
+	trusting = throttle.Trust{Peer: always(true), Ceiling: throttle.Important, Default: throttle.Low}
+	wary     = throttle.Trust{Peer: always(false), Ceiling: throttle.High, Default: throttle.Low}
 )
 
 // unset is a default that no context carries.
 const unset = throttle.Priority(100)
 
-// knows is a Trust.Peer that trusts everyone or nobody.
-func knows(trusted bool) func(context.Context) bool {
+// always returns a Trust.Peer that always returns trusted.
+func always(trusted bool) func(context.Context) bool {
 	return func(context.Context) bool { return trusted }
 }
 
