@@ -127,10 +127,9 @@
 // throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
 // throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
 // 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. The default of
-// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket.
-//
-// With the policy LocalShare, a request without an answer of the store is failed_open if the local
-// share of the limit had tokens left. Otherwise it is failed_closed.
+// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket. With the policy
+// LocalShare, a request without an answer of the store is failed_open if the local share of the
+// limit had tokens left. Otherwise it is failed_closed.
 //
 // # Metrics of backoffs
 //
@@ -269,10 +268,8 @@
 //
 // A limiter has 6 series for any number of keys. If its store is not in memory, it has one more of
 // throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which
-// stores have few. Each is 18 series in Prometheus.
-//
-// A Responsive has 7 series, and after the first wait one of throttle.backoff.sleep.duration, which
-// is 18 in Prometheus.
+// stores have few. Each is 18 series in Prometheus. A Responsive has 7 series, and after the first
+// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus.
 //
 // # Views
 //
