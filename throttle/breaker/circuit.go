@@ -9,10 +9,10 @@ import (
 // says, without looking. All methods are safe for concurrent use. A nil context is the background. A nil Circuit, and one of a nil Manager,
 // answers calls with an error.
 type Circuit struct {
-	manager *Manager
-	key     Key
-	seen    atomic.Pointer[view]
-	counts  atomic.Pointer[slot] // of the manager's counter
+	manager    *Manager
+	key        Key
+	cachedView atomic.Pointer[view]
+	cachedSlot atomic.Pointer[slot] // of the manager's counter
 }
 
 // Circuit returns a handle on the circuit of a key. It costs nothing to make and holds nothing in the manager.
@@ -41,11 +41,11 @@ func (c *Circuit) Status() Status {
 
 // view returns what the newest table says.
 func (c *Circuit) view() *view {
-	if v := c.seen.Load(); v != nil && v.table == c.manager.table.Load() {
+	if v := c.cachedView.Load(); v != nil && v.table == c.manager.table.Load() {
 		return v
 	}
-	v := c.manager.look(c.key)
-	c.seen.Store(v)
+	v := c.manager.lookup(c.key)
+	c.cachedView.Store(v)
 	return v
 }
 
@@ -117,9 +117,9 @@ func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 	if err != nil {
 		return Permit{}, err
 	}
-	t := c.manager.tickets.Get().(*ticket)
+	t := c.manager.calls.Get().(*pooledCall)
 	t.manager, t.key, t.ctx, t.generation = c.manager, c.key, ctx, generation
-	return Permit{ticket: t, round: t.round.Load(), state: state}, nil
+	return Permit{call: t, use: t.use.Load(), state: state}, nil
 }
 
 // admit decides about a call, and returns the state and the generation that the circuit is in.
@@ -136,10 +136,10 @@ func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 
 // slot returns where the circuit's results are counted.
 func (c *Circuit) slot() *slot {
-	if s := c.counts.Load(); s != nil && !s.gone.Load() {
+	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
 		return s
 	}
 	s := c.manager.config.Counter.slot(c.key)
-	c.counts.Store(s)
+	c.cachedSlot.Store(s)
 	return s
 }

@@ -29,11 +29,11 @@ type besideShedError struct{ err error }
 // marked reports whether an error has the mark of [throttle.MarkRejected]. A throttle alone knows its mark, but says that nothing
 // else is Rejected beside what was shed.
 func (m *Manager) marked(ctx context.Context, err error) bool {
-	b := m.besides.Get().(*besideShedError)
+	b := m.shedWrappers.Get().(*besideShedError)
 	b.err = err
 	is := throttle.DefaultClassify(ctx, b) == throttle.Rejected
 	b.err = nil
-	m.besides.Put(b)
+	m.shedWrappers.Put(b)
 	return is
 }
 

@@ -31,11 +31,11 @@ const (
 	halfOpenMaxInSampleRates = 4
 	staleInSampleRates       = 3 // long enough for a change of the leader and one round
 
-	shortestSpan    = time.Millisecond
-	longestSpan     = 30 * 24 * time.Hour
-	mostRequests    = 1e9
-	mostProbes      = 1e6
-	mostConsecutive = 1e6
+	minSpan        = time.Millisecond
+	maxSpan        = 30 * 24 * time.Hour
+	maxRequests    = 1e9
+	maxProbes      = 1e6
+	maxConsecutive = 1e6
 )
 
 // StalePolicy is what a manager does if it could not read the store for longer than
@@ -185,7 +185,7 @@ func (c Config) withDefaults() Config {
 	c.SampleRate = check.Default(c.SampleRate, defaultSampleRate)
 	c.ObservabilityWindow = check.Default(c.ObservabilityWindow, max(defaultWindow, 2*c.SampleRate))
 	c.Refresh = check.Default(c.Refresh, min(defaultRefresh, c.SampleRate))
-	c.MaxStale = check.Default(c.MaxStale, min(longestSpan, max(defaultStale, staleInSampleRates*c.SampleRate)))
+	c.MaxStale = check.Default(c.MaxStale, min(maxSpan, max(defaultStale, staleInSampleRates*c.SampleRate)))
 	c.StoreTimeout = check.Default(c.StoreTimeout, defaultStoreTimeout)
 	c.PollTimeout = check.Default(c.PollTimeout, max(c.SampleRate, time.Second))
 	c.NotifyTimeout = check.Default(c.NotifyTimeout, defaultNotifyTimeout)
@@ -201,7 +201,7 @@ func (c Config) withCircuitDefaults() Config {
 	c.FailureThreshold = check.Default(c.FailureThreshold, defaultFailureThreshold)
 	c.SuccessThreshold = check.Default(c.SuccessThreshold, defaultSuccessThreshold)
 	c.MinimumRequestCount = check.Default(c.MinimumRequestCount, defaultMinimumRequests)
-	c.ConsecutiveResetAfter = check.Default(c.ConsecutiveResetAfter, min(longestSpan, resetAfterInTimeouts*c.BreakerTimeout))
+	c.ConsecutiveResetAfter = check.Default(c.ConsecutiveResetAfter, min(maxSpan, resetAfterInTimeouts*c.BreakerTimeout))
 	c.HalfOpenProbes = check.Default(c.HalfOpenProbes, defaultProbes)
 	c.HalfOpenMax = check.Default(c.HalfOpenMax, min(c.ObservabilityWindow, max(c.BreakerTimeout, halfOpenMaxInSampleRates*c.SampleRate)))
 	c.MinReporters = check.Default(c.MinReporters, defaultMinReporters)
@@ -261,7 +261,7 @@ func newValidator(given *Config) *validator {
 // span records an error if value is set and not within lowest and longestSpan.
 func (v *validator) span(field string, given, value, lowest time.Duration) {
 	if given != 0 {
-		v.Span(field, value, lowest, longestSpan)
+		v.Span(field, value, lowest, maxSpan)
 	}
 }
 
@@ -269,19 +269,19 @@ func (v *validator) span(field string, given, value, lowest time.Duration) {
 func (c *Config) validate(v *validator) {
 	given := v.given
 	v.Name("Name", c.Name)
-	v.Span("SampleRate", c.SampleRate, shortestSpan, longestSpan/2)
+	v.Span("SampleRate", c.SampleRate, minSpan, maxSpan/2)
 	v.span("ObservabilityWindow", given.ObservabilityWindow, c.ObservabilityWindow, 2*c.SampleRate)
-	v.span("Refresh", given.Refresh, c.Refresh, shortestSpan)
+	v.span("Refresh", given.Refresh, c.Refresh, minSpan)
 	if given.MaxStale != 0 {
-		v.Span("MaxStale", c.MaxStale, 2*c.Refresh, longestSpan)
+		v.Span("MaxStale", c.MaxStale, 2*c.Refresh, maxSpan)
 	} else {
 		v.Want(given.Refresh == 0 || c.Refresh <= c.MaxStale/2, "Refresh", c.Refresh,
 			fmt.Sprintf("at most %v, half of the default of MaxStale", c.MaxStale/2))
 	}
 	v.Want(c.OnStale < numStalePolicies, "OnStale", uint8(c.OnStale), "FailOpen, KeepLast or FailClosed")
-	v.span("StoreTimeout", given.StoreTimeout, c.StoreTimeout, shortestSpan)
-	v.span("PollTimeout", given.PollTimeout, c.PollTimeout, shortestSpan)
-	v.span("NotifyTimeout", given.NotifyTimeout, c.NotifyTimeout, shortestSpan)
+	v.span("StoreTimeout", given.StoreTimeout, c.StoreTimeout, minSpan)
+	v.span("PollTimeout", given.PollTimeout, c.PollTimeout, minSpan)
+	v.span("NotifyTimeout", given.NotifyTimeout, c.NotifyTimeout, minSpan)
 	v.Want(c.Retention >= 2*c.longestMemory(), "Retention", c.Retention,
 		fmt.Sprintf("at least %v, twice the longest of ObservabilityWindow, MaxBreakerTimeout and ConsecutiveResetAfter", 2*c.longestMemory()))
 	c.validateCircuit(v)
@@ -289,17 +289,17 @@ func (c *Config) validate(v *validator) {
 
 // validateCircuit checks the fields that a tenant may set.
 func (c *Config) validateCircuit(v *validator) {
-	v.span("BreakerTimeout", v.given.BreakerTimeout, c.BreakerTimeout, shortestSpan)
+	v.span("BreakerTimeout", v.given.BreakerTimeout, c.BreakerTimeout, minSpan)
 	v.span("MaxBreakerTimeout", v.given.MaxBreakerTimeout, c.MaxBreakerTimeout, c.BreakerTimeout)
 	v.Want(check.Within(c.Jitter, 0, 0.5), "Jitter", c.Jitter, "0 to 0.5")
 	c.validateThresholds(v)
-	v.Want(check.Within(c.MinimumRequestCount, 1, mostRequests), "MinimumRequestCount", c.MinimumRequestCount, "1 to 1e9")
-	v.Want(check.Within(c.ConsecutiveFailureThreshold, 0, mostConsecutive), "ConsecutiveFailureThreshold", c.ConsecutiveFailureThreshold, "0 (never) to 1e6")
+	v.Want(check.Within(c.MinimumRequestCount, 1, maxRequests), "MinimumRequestCount", c.MinimumRequestCount, "1 to 1e9")
+	v.Want(check.Within(c.ConsecutiveFailureThreshold, 0, maxConsecutive), "ConsecutiveFailureThreshold", c.ConsecutiveFailureThreshold, "0 (never) to 1e6")
 	c.validateReset(v)
-	v.Want(check.Within(c.HalfOpenProbes, 1, mostProbes), "HalfOpenProbes", c.HalfOpenProbes, "1 to 1e6")
+	v.Want(check.Within(c.HalfOpenProbes, 1, maxProbes), "HalfOpenProbes", c.HalfOpenProbes, "1 to 1e6")
 	v.Want(v.given.HalfOpenMax == 0 || check.Within(c.HalfOpenMax, c.SampleRate, c.ObservabilityWindow), "HalfOpenMax", c.HalfOpenMax,
 		fmt.Sprintf("%v to %v, SampleRate to ObservabilityWindow: a poll counts no older results", c.SampleRate, c.ObservabilityWindow))
-	v.Want(check.Within(c.MinReporters, 1, mostRequests), "MinReporters", c.MinReporters, "1 to 1e9")
+	v.Want(check.Within(c.MinReporters, 1, maxRequests), "MinReporters", c.MinReporters, "1 to 1e9")
 	v.Want(c.Mode <= throttle.ModeOff, "Mode", uint8(c.Mode), "ModeEnforce, ModeShadow or ModeOff")
 }
 
@@ -323,7 +323,7 @@ func (c *Config) validateReset(v *validator) {
 	const why = "otherwise trips are forgotten before the next one, and no circuit is ever disabled"
 	tooShort := c.ConsecutiveFailureThreshold > 0 && c.ConsecutiveResetAfter <= c.SampleRate
 	if v.given.ConsecutiveResetAfter != 0 {
-		v.span("ConsecutiveResetAfter", c.ConsecutiveResetAfter, c.ConsecutiveResetAfter, shortestSpan)
+		v.span("ConsecutiveResetAfter", c.ConsecutiveResetAfter, c.ConsecutiveResetAfter, minSpan)
 		v.Want(!tooShort, "ConsecutiveResetAfter", c.ConsecutiveResetAfter, fmt.Sprintf("more than SampleRate = %v: %s", c.SampleRate, why))
 		return
 	}

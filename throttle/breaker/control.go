@@ -124,7 +124,7 @@ func (m *Manager) Status(k Key) Status {
 	if !m.valid() {
 		return Status{Key: k}
 	}
-	if e := m.look(k).entry; e != nil && e.record != nil && !e.record.forgotten() {
+	if e := m.lookup(k).entry; e != nil && e.record != nil && !e.record.forgotten() {
 		return e.status(time.Now())
 	}
 	return Status{Key: k}

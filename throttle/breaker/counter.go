@@ -15,10 +15,10 @@ const (
 	counterBuckets = 20
 	// mostCounted is how many circuits are counted at once, of 1.4 kB each: 180 MB. What calls through others come to is dropped, and so does
 	// not open them, until some of those that are counted have had no call for two windows.
-	mostCounted   = 1 << 17
+	maxCounted    = 1 << 17
 	counterShards = 64 // so many that looking through one of them keeps no call for long
 	// readAtOnce is how many circuits a poll reads before it lets calls have the lock.
-	readAtOnce = 128
+	readBatch = 128
 )
 
 // Counter counts how the calls of one process ended, for each circuit, over a sliding window: the source of a breaker that needs no
@@ -32,7 +32,7 @@ type Counter struct {
 	begun   time.Time
 	seed    maphash.Seed
 	dropped atomic.Uint64
-	rest    func() // of a poll, without a lock
+	yield   func() // of a poll, without a lock
 	parts   [counterShards]counterPart
 }
 
@@ -46,7 +46,7 @@ type counterPart struct {
 // NewCounter returns a counter that remembers results for the span, which must be the manager's ObservabilityWindow. A span below
 // a millisecond is one.
 func NewCounter(span time.Duration) *Counter {
-	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed(), rest: runtime.Gosched}
+	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed(), yield: runtime.Gosched}
 	for i := range c.parts {
 		c.parts[i].slots = map[Key]*slot{}
 	}
@@ -89,10 +89,10 @@ func (c *Counter) slot(k Key) *slot {
 		return s
 	}
 	now := time.Since(c.begun)
-	if len(p.slots) >= mostCounted/counterShards {
+	if len(p.slots) >= maxCounted/counterShards {
 		c.sweep(p, now)
 	}
-	if len(p.slots) >= mostCounted/counterShards {
+	if len(p.slots) >= maxCounted/counterShards {
 		return nil
 	}
 	s := newSlot(c.span, now)
@@ -116,18 +116,18 @@ func (c *Counter) forget(p *counterPart, k Key, s *slot, now time.Duration) bool
 	if s.idle(now) <= 2*c.span {
 		return false
 	}
-	s.gone.Store(true)
+	s.removed.Store(true)
 	delete(p.slots, k)
 	return true
 }
 
 // turn forgets what a circuit's calls were before it changed.
-func (c *Counter) turn(k Key) {
+func (c *Counter) reset(k Key) {
 	p := c.part(k)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.slots[k]; s != nil {
-		s.turn()
+		s.reset()
 	}
 }
 
@@ -151,9 +151,9 @@ func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, result
 		if !c.forget(p, k, s, now) {
 			q.pick(results, k, s.read(now))
 		}
-		if read++; read%readAtOnce == 0 { // at the end of a turn: s may be forgotten meanwhile
+		if read++; read%readBatch == 0 { // at the end of a turn: s may be forgotten meanwhile
 			p.mu.Unlock()
-			c.rest() // or those who wait for the lock would not get it
+			c.yield() // or those who wait for the lock would not get it
 			p.mu.Lock()
 		}
 	}

@@ -23,8 +23,8 @@ func TestTheCounterIsBoundedInBytes(t *testing.T) {
 		c.Failure(Key{ID: strconv.Itoa(i)})
 	}
 	each := (heap() - before) / keys
-	if got := each * mostCounted; got > bound {
-		t.Errorf("%d circuits of %d bytes: got %d MB want at most %d", mostCounted, each, got>>20, bound>>20)
+	if got := each * maxCounted; got > bound {
+		t.Errorf("%d circuits of %d bytes: got %d MB want at most %d", maxCounted, each, got>>20, bound>>20)
 	}
 	runtime.KeepAlive(c)
 }
@@ -33,7 +33,7 @@ func TestTheCounterIsBoundedInBytes(t *testing.T) {
 // room again.
 func TestBeyondTheBoundResultsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const most = mostCounted / counterShards
+		const most = maxCounted / counterShards
 		c := NewCounter(time.Minute)
 		keys := ofOnePart(c, most+1)
 		for _, k := range keys {
@@ -66,7 +66,7 @@ func ofOnePart(c *Counter, n int) []Key {
 // TestPollLetsCallsIn counts calls of other circuits of the same part, and changes some, each time that a poll rests. That every circuit is read
 // once must not suffer.
 func TestPollLetsCallsIn(t *testing.T) {
-	const circuits = 10*readAtOnce + 1
+	const circuits = 10*readBatch + 1
 	c := NewCounter(time.Minute)
 	keys := ofOnePart(c, 2*circuits)
 	early, late := keys[:circuits], keys[circuits:]
@@ -75,14 +75,14 @@ func TestPollLetsCallsIn(t *testing.T) {
 		c.Success(k)
 	}
 	rests := 0
-	c.rest = func() {
+	c.yield = func() {
 		rests++
 		if p := &c.parts[0]; !p.mu.TryLock() {
 			t.Fatal("the poll rests with the lock")
 		} else {
 			p.mu.Unlock()
 		}
-		for range readAtOnce / 2 { // so that the poll ends
+		for range readBatch / 2 { // so that the poll ends
 			c.Failure(late[0])
 			late = late[1:]
 		}
@@ -91,8 +91,8 @@ func TestPollLetsCallsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rests < circuits/readAtOnce {
-		t.Errorf("got %d rests while %d circuits were read, want at least %d", rests, circuits, circuits/readAtOnce)
+	if rests < circuits/readBatch {
+		t.Errorf("got %d rests while %d circuits were read, want at least %d", rests, circuits, circuits/readBatch)
 	}
 	for _, k := range early {
 		if got := results[k]; got != (PollResult{Failures: 1, Successes: 1}) {

@@ -12,7 +12,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	if !m.valid() {
 		return errNil
 	}
-	v := m.look(k)
+	v := m.lookup(k)
 	if v.entry == nil {
 		m.count(Closed, admitted)
 		m.wantRound()
@@ -25,7 +25,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 // decide decides about a call to a circuit of which something is known, and returns the state that it is in.
 func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 	m.wantRound()
-	state, refusal := m.judge(k, e)
+	state, refusal := m.evaluate(k, e)
 	if refusal == nil {
 		m.count(state, admitted)
 		return state, nil
@@ -45,28 +45,28 @@ func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 }
 
 // judge says whether the circuit lets a call through.
-func (m *Manager) judge(k Key, e *entry) (State, *ShedError) {
+func (m *Manager) evaluate(k Key, e *entry) (State, *ShedError) {
 	switch {
-	case e.refusal == nil:
+	case e.shedErr == nil:
 		return Closed, &ShedError{Breaker: m.config.Name, Key: k, State: Closed, Reason: ErrStale}
 	case e.state == Closed:
 		return Closed, nil
 	case e.state == Disabled, e.forced:
-		return e.state, e.refusal
+		return e.state, e.shedErr
 	}
 	now := time.Now()
 	if e.state == Open && now.Before(e.until) {
 		e.probes.demanded.Store(true)
-		return Open, e.refusal
+		return Open, e.shedErr
 	}
-	if e.lapses || e.probes.take(now) {
+	if e.unlimited || e.probes.take(now) {
 		return HalfOpen, nil
 	}
 	e.probes.demanded.Store(true)
 	if !m.makesLazyRounds() {
-		m.wantProbe(e)
+		m.requestProbe(e)
 	} else if m.probeNow(e, now) {
 		return HalfOpen, nil
 	}
-	return HalfOpen, e.enough
+	return HalfOpen, e.noProbeErr
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // guard stands before the store: see [remote.Guard].
-type guard struct {
+type guardedStore struct {
 	*remote.Guard
 	manager *Manager
 	store   store.Store
 }
 
-func newGuard(m *Manager, s store.Store) *guard {
-	return &guard{Guard: remote.NewGuard(m.config.StoreTimeout, false, m.storeFailed), manager: m, store: s}
+func newGuardedStore(m *Manager, s store.Store) *guardedStore {
+	return &guardedStore{Guard: remote.NewGuard(m.config.StoreTimeout, false, m.storeFailed), manager: m, store: s}
 }
 
 // storeFailed tells of a failure of the store. That somebody else was first, or leads, is none.
@@ -30,12 +30,12 @@ func (m *Manager) storeFailed(err error) bool {
 }
 
 // ask makes one call to the store.
-func ask[T any](ctx context.Context, g *guard, call func(context.Context, store.Store) (T, error)) (T, error) {
+func callStore[T any](ctx context.Context, g *guardedStore, call func(context.Context, store.Store) (T, error)) (T, error) {
 	return remote.Ask(ctx, g.Guard, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, nil)
 }
 
 // guarded runs f on this goroutine. A panic is an error.
-func (m *Manager) guarded(f func() error) error {
+func (m *Manager) recoverPanic(f func() error) error {
 	_, err := remote.Run(context.Background(), func(context.Context) (struct{}, error) { return struct{}{}, f() })
 	return err
 }

@@ -17,19 +17,19 @@ func TestTheGuardKnowsWhoseFaultItIs(t *testing.T) {
 		m := Must(New(Config{Name: "x"}))
 		for range 2 * remote.FailuresToRest {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			_, err := ask(ctx, m.store, func(ctx context.Context, _ store.Store) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
+			_, err := callStore(ctx, m.store, func(ctx context.Context, _ store.Store) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
 			cancel()
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
-			if _, err := ask(ctx, m.store, func(context.Context, store.Store) (int, error) {
+			if _, err := callStore(ctx, m.store, func(context.Context, store.Store) (int, error) {
 				t.Error("asked for somebody who has left")
 				return 0, nil
 			}); err == nil {
 				t.Error("an ended context made no error")
 			}
 		}
-		if _, err := ask(t.Context(), m.store, func(context.Context, store.Store) (int, error) { panic("boom") }); err == nil {
+		if _, err := callStore(t.Context(), m.store, func(context.Context, store.Store) (int, error) { panic("boom") }); err == nil {
 			t.Errorf("a panic is %v", err)
 		}
 		if got := m.Stats().Errors.Of(StoreFailed); got != 1 {

@@ -41,7 +41,7 @@ func (m *Manager) startLazy() {
 	m.lazy.open.Store(m)
 	switch {
 	case m.config.Mode == throttle.ModeOff && m.config.ForTenant == nil:
-	case m.memory == nil, m.clock.Load().stale:
+	case m.memory == nil, m.lastRead.Load().stale:
 		m.lazy.wanted.Store(true)
 	default:
 		m.after(m.config.SampleRate, (*Manager).lazyRound)
@@ -101,7 +101,7 @@ func (m *Manager) startTimer() {
 // untilLazyRound returns the time until a SampleRate has passed since the last round, or since New.
 // If all calls are shed until the store is read, that is at once.
 func (m *Manager) untilLazyRound() time.Duration {
-	if m.clock.Load().stale {
+	if m.lastRead.Load().stale {
 		return 0
 	}
 	return time.Duration(m.lazy.last.Load()) + m.config.SampleRate - time.Since(m.created)
@@ -150,7 +150,7 @@ func (m *Manager) notifyLazily() bool {
 }
 
 // takeByHand stops lazy rounds, because the caller makes rounds with [Manager.Sample].
-func (m *Manager) takeByHand() {
+func (m *Manager) stopLazy() {
 	m.lazy.driven.Store(true)
 	if m.lazy.manual.Swap(true) {
 		return
@@ -163,11 +163,11 @@ func (m *Manager) takeByHand() {
 
 // probeNow takes a probe of a half-open circuit from the memory store, without a goroutine.
 func (m *Manager) probeNow(e *entry, now time.Time) bool {
-	if !e.probes.begin(now) {
+	if !e.probes.startRequest(now) {
 		return false
 	}
 	grants, err := m.memory.Probe(context.Background(), probeRequests([]*entry{e}))
-	m.answer([]*entry{e}, grants, err, now)
+	m.applyGrants([]*entry{e}, grants, err, now)
 	return e.probes.take(now)
 }
 

@@ -8,18 +8,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-func errLost(s *shard, back, gone int) error {
+func errRecordsLost(s *shard, back, gone int) error {
 	return fmt.Errorf("breaker: the store has lost records of shard %d: %d are given back, %d are known from too long ago", s.index, back, gone)
 }
 
 // lost returns the records that were known and that the store has lost, and how many there are of which nothing is given back. What was read
 // too long ago may have ended since, but for what ends by hand only.
-func (known *shard) lost(read *shard, c *Config) (edits []edit, gone int) {
+func (known *shard) lostRecords(read *shard, c *Config) (edits []edit, gone int) {
 	age := read.readAt.Sub(known.readAt)
 	for id, r := range known.records {
 		switch {
 		case !known.misses(id, read, c.ObservabilityWindow):
-		case age > c.MaxStale && !r.endsByHand():
+		case age > c.MaxStale && !r.endsOnlyByHand():
 			gone++
 		default:
 			edits = append(edits, edit{id: id, record: r})
@@ -36,7 +36,7 @@ func (known *shard) misses(id store.RecordID, read *shard, window time.Duration)
 	r := known.records[id]
 	now, ok := read.records[id]
 	switch {
-	case read.later[id]:
+	case read.newer[id]:
 		return false
 	case read.version == known.version, lostSince(read.version, known.version):
 		return !ok || now.generation < r.generation
@@ -45,4 +45,4 @@ func (known *shard) misses(id store.RecordID, read *shard, window time.Duration)
 }
 
 // endsByHand reports whether nothing but a hand ends the state that the circuit is in.
-func (r *record) endsByHand() bool { return r.forced || r.state == Disabled }
+func (r *record) endsOnlyByHand() bool { return r.forced || r.state == Disabled }

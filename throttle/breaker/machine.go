@@ -14,7 +14,7 @@ type counts struct {
 }
 
 // sane reports whether the counts are any.
-func (n counts) sane() bool {
+func (n counts) valid() bool {
 	return n.failures >= 0 && n.successes >= 0 && !math.IsInf(n.failures+n.successes, 0)
 }
 
@@ -33,7 +33,7 @@ func (n counts) succeeding(threshold float64) bool {
 type machine struct {
 	settings *Config
 	now      time.Time // by the store's clock
-	draw     float64   // from [0, 1), for the jitter
+	random   float64   // from [0, 1), for the jitter
 	counts   counts
 
 	record record // as it was, then as it is to be
@@ -51,8 +51,8 @@ func (m *machine) evaluate() bool {
 	if m.record.forced || m.record.state == Disabled {
 		return false
 	}
-	written := m.mendTimes()
-	written = m.noteCalls() || written
+	written := m.clampTimes()
+	written = m.recordCalls() || written
 	if m.expired() {
 		return m.forget() || written
 	}
@@ -70,7 +70,7 @@ func (m *machine) evaluate() bool {
 }
 
 // mendTimes brings back times that the store's clock has not come to yet: it was set back, and nobody is to wait until it is there again.
-func (m *machine) mendTimes() bool {
+func (m *machine) clampTimes() bool {
 	r, before := &m.record, m.record
 	r.changedAt, r.countSince, r.calledAt = earlier(r.changedAt, m.now), earlier(r.countSince, m.now), earlier(r.calledAt, m.now)
 	r.openUntil = earlier(r.openUntil, m.now.Add(m.settings.MaxBreakerTimeout))
@@ -86,7 +86,7 @@ func earlier(a, b time.Time) time.Time {
 
 // noteCalls notes when the circuit was called, as exactly as it matters: the first results of a half-open circuit, and otherwise
 // seldom, because each note is a write.
-func (m *machine) noteCalls() bool {
+func (m *machine) recordCalls() bool {
 	r := &m.record
 	if m.counts.requests() == 0 {
 		return false
@@ -132,7 +132,7 @@ func (m *machine) forget() bool {
 
 // drawAt is how many times the results that are needed may leave a circuit undecided. More would not help: an endpoint whose share of
 // failures lies near the threshold would stay half-open by chance, for long.
-const drawAt = 2
+const undecidedFactor = 2
 
 // evaluateProbes decides a half-open circuit, if there are results enough, or if it has had long enough since the first of them.
 func (m *machine) evaluateProbes() bool {
@@ -143,11 +143,11 @@ func (m *machine) evaluateProbes() bool {
 		return false
 	case n.succeeding(m.settings.SuccessThreshold):
 		m.close(ReasonRecovered)
-	case !m.settings.believes(n): // one agent with a broken network
+	case !m.settings.enoughReporters(n): // one agent with a broken network
 		return false
 	case n.failing(m.settings.FailureThreshold):
 		m.trip(ReasonFailing)
-	case overdue, n.requests() >= float64(drawAt*needed):
+	case overdue, n.requests() >= float64(undecidedFactor*needed):
 		m.trip(ReasonUndecided)
 	default:
 		return false
@@ -158,7 +158,7 @@ func (m *machine) evaluateProbes() bool {
 // evaluateCalls decides a closed circuit, and forgets its trips when it has been well for long enough.
 func (m *machine) evaluateCalls() bool {
 	s, n := m.settings, m.counts
-	if s.trips(n) {
+	if s.shouldOpen(n) {
 		m.trip(ReasonFailing)
 		return true
 	}
@@ -171,12 +171,14 @@ func (m *machine) evaluateCalls() bool {
 }
 
 // trips reports whether the counts open a closed circuit.
-func (c *Config) trips(n counts) bool {
-	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) && c.believes(n)
+func (c *Config) shouldOpen(n counts) bool {
+	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) && c.enoughReporters(n)
 }
 
 // believes reports whether agents enough have seen failures, if anybody knows.
-func (c *Config) believes(n counts) bool { return n.reporters == 0 || n.reporters >= c.MinReporters }
+func (c *Config) enoughReporters(n counts) bool {
+	return n.reporters == 0 || n.reporters >= c.MinReporters
+}
 
 // trip opens the circuit, or disables it if it has tripped too often in a row.
 func (m *machine) trip(why Reason) {
@@ -187,7 +189,7 @@ func (m *machine) trip(why Reason) {
 		m.moveTo(Disabled, ReasonTooManyTrips)
 		return
 	}
-	r.openUntil = m.now.Add(m.settings.openFor(r.trips, m.draw))
+	r.openUntil = m.now.Add(m.settings.openFor(r.trips, m.random))
 	m.moveTo(Open, why)
 }
 
@@ -223,12 +225,12 @@ func (m *machine) moveTo(to State, why Reason) {
 }
 
 // blank reports whether the record says nothing that its absence would not say.
-func (r *record) blank(now time.Time, window time.Duration) bool {
+func (r *record) removable(now time.Time, window time.Duration) bool {
 	return r.state == Closed && !r.forced && r.trips == 0 && len(r.pending) == 0 && now.Sub(r.countSince) >= window
 }
 
 // since returns from when on the circuit's calls are of account.
-func (r *record) since(now time.Time) time.Time {
+func (r *record) countFrom(now time.Time) time.Time {
 	if r.state == Open && !now.Before(r.openUntil) {
 		return r.openUntil
 	}

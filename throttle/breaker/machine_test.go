@@ -92,7 +92,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 func TestReporters(t *testing.T) {
 	c := machineConfig(func(c *Config) { c.MinReporters = 2 })
 	for reporters, want := range map[int]bool{0: true, 1: false, 2: true, 3: true} {
-		if got := c.trips(counts{failures: 100, reporters: reporters}); got != want {
+		if got := c.shouldOpen(counts{failures: 100, reporters: reporters}); got != want {
 			t.Errorf("%d reporters of 2: trips = %v, want %v", reporters, got, want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestSaneCounts(t *testing.T) {
 		{failures: nan}:               false,
 		{successes: nan}:              false,
 	} {
-		if got := n.sane(); got != want {
+		if got := n.valid(); got != want {
 			t.Errorf("%v.sane() = %v, want %v", n, got, want)
 		}
 	}

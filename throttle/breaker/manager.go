@@ -17,29 +17,29 @@ import (
 // Manager keeps the circuits of one agent, together with the other agents of its store. Make it with [New], and let [Manager.Run] run. All
 // methods are safe for concurrent use. A nil context is the background. A nil Manager knows of nothing, and answers calls with an error.
 type Manager struct {
-	config   Config
-	given    Config // what New received
-	asGiven  Config // what ForTenant gets: spans that follow from others are not filled in
-	owner    string // in leases
-	store    *guard
-	tally    *window.Window // of calls: a row for each state
-	counters counters
+	config     Config
+	given      Config // what New received
+	tenantBase Config // what ForTenant gets: spans that follow from others are not filled in
+	owner      string // in leases
+	store      *guardedStore
+	tally      *window.Window // of calls: a row for each state
+	counters   counters
 
-	known [store.NumShards]atomic.Pointer[shard] // what was read last
-	clock atomic.Pointer[reading]                // when that was
-	table atomic.Pointer[table]                  // by which calls are decided
+	shards   [store.NumShards]atomic.Pointer[shard] // what was read last
+	lastRead atomic.Pointer[storeReading]           // when that was
+	table    atomic.Pointer[table]                  // by which calls are decided
 
 	refreshed atomic.Uint64               // times
 	lease     atomic.Pointer[store.Lease] // as it was seen last
 	leading   atomic.Bool
 
-	polling   atomic.Bool  // also a poll that nobody waits for any more
-	notifying atomic.Int64 // notifications under way, also those that nobody waits for any more
-	prober    prober
-	tickets   sync.Pool
-	besides   sync.Pool
-	noted     chan struct{} // there is something to notify
-	changed   chan struct{} // the store has told of a change
+	polling      atomic.Bool  // also a poll that nobody waits for any more
+	notifying    atomic.Int64 // notifications under way, also those that nobody waits for any more
+	prober       prober
+	calls        sync.Pool
+	shedWrappers sync.Pool
+	notifyWake   chan struct{} // there is something to notify
+	refreshWake  chan struct{} // the store has told of a change
 
 	memory  *MemoryStore // nil if the store is shared
 	created time.Time
@@ -57,25 +57,25 @@ func New(c Config) (*Manager, error) {
 		return nil, err
 	}
 	m := &Manager{
-		config:  c,
-		given:   given,
-		asGiven: c.withSpansOf(given),
-		owner:   newOwner(),
-		tally:   window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: NumStates}),
-		noted:   make(chan struct{}, 1),
-		changed: make(chan struct{}, 1),
-		closed:  make(chan struct{}),
+		config:      c,
+		given:       given,
+		tenantBase:  c.withSpansOf(given),
+		owner:       newOwner(),
+		tally:       window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: NumStates}),
+		notifyWake:  make(chan struct{}, 1),
+		refreshWake: make(chan struct{}, 1),
+		closed:      make(chan struct{}),
 	}
-	m.store = newGuard(m, c.Store)
+	m.store = newGuardedStore(m, c.Store)
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()
 	m.prober.wake = make(chan struct{}, 1)
-	m.tickets.New = func() any { return new(ticket) }
-	m.besides.New = func() any { return new(besideShedError) }
-	for i := range m.known {
-		m.known[i].Store(&shard{index: i})
+	m.calls.New = func() any { return new(pooledCall) }
+	m.shedWrappers.New = func() any { return new(besideShedError) }
+	for i := range m.shards {
+		m.shards[i].Store(&shard{index: i})
 	}
-	m.clock.Store(&reading{stale: c.OnStale == FailClosed})
+	m.lastRead.Store(&storeReading{stale: c.OnStale == FailClosed})
 	m.publish()
 	m.startLazy()
 	if h := c.Hooks.Created; h != nil {
@@ -132,7 +132,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, loop := range []func(context.Context){m.keepFresh, m.keepLeading, m.keepProbing, m.keepNotifying, m.keepWatching} {
+	for _, loop := range []func(context.Context){m.refreshLoop, m.leadLoop, m.probeLoop, m.notifyLoop, m.watchLoop} {
 		all.Go(func() { loop(ctx) })
 	}
 	select {
@@ -150,7 +150,7 @@ func (m *Manager) stopRunning() {
 	m.lazy.wanted.Store(m.memory != nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	m.askForProbes(ended)
+	m.requestProbes(ended)
 }
 
 // Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
@@ -185,7 +185,7 @@ func orBackground(ctx context.Context) context.Context {
 }
 
 // pause waits, and reports whether it was for so long: not if ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -200,7 +200,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // hint leaves a signal, unless there is one already.
-func hint(signal chan struct{}) {
+func signal(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
 	default:

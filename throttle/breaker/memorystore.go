@@ -18,7 +18,7 @@ type MemoryStore struct {
 	lease   memoryLease
 	shards  [store.NumShards]memoryShard
 	probes  map[memoryBudget]memoryProbes
-	sweep   int           // the number of budgets from which on those that are over are forgotten
+	sweepAt int           // the number of budgets from which on those that are over are forgotten
 	sampled atomic.Bool   // by hand: managers that are not run decide nothing
 	change  chan struct{} // closed, and another put in its place, at each change
 }
@@ -49,11 +49,11 @@ type memoryProbes struct {
 }
 
 // fewBudgets are not worth a look at which are over.
-const fewBudgets = 1024
+const minSweep = 1024
 
 // NewMemoryStore returns an empty store.
 func NewMemoryStore() *MemoryStore {
-	return &MemoryStore{probes: map[memoryBudget]memoryProbes{}, sweep: fewBudgets, change: make(chan struct{})}
+	return &MemoryStore{probes: map[memoryBudget]memoryProbes{}, sweepAt: minSweep, change: make(chan struct{})}
 }
 
 // Campaign implements [Store].
@@ -188,11 +188,11 @@ func (s *MemoryStore) probe(r store.ProbeRequest, now time.Time) store.ProbeGran
 
 // forgetProbes drops budgets that are over, each time that their number has doubled.
 func (s *MemoryStore) forgetProbes(now time.Time) {
-	if len(s.probes) < s.sweep {
+	if len(s.probes) < s.sweepAt {
 		return
 	}
 	maps.DeleteFunc(s.probes, func(_ memoryBudget, p memoryProbes) bool { return !now.Before(p.until) })
-	s.sweep = max(fewBudgets, 2*len(s.probes))
+	s.sweepAt = max(minSweep, 2*len(s.probes))
 }
 
 // Watch implements [Watcher].

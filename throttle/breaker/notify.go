@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	notifiers     = 8   // at work at once
-	mostPending   = 100 // of one circuit
-	mostNotifying = 64  // with those that do not return
-	shortestRetry = time.Second
-	longestRetry  = 30 * time.Second
+	notifiers    = 8   // at work at once
+	maxPending   = 100 // of one circuit
+	maxNotifying = 64  // with those that do not return
+	minRetry     = time.Second
+	maxRetry     = 30 * time.Second
 )
 
-var errHanging = errors.New("breaker: too many notifications have not returned")
+var errNotifyHangs = errors.New("breaker: too many notifications have not returned")
 
 // addPending leaves events in the record, until they were notified. What is read back is told again after a restart.
 func (m *Manager) addPending(r *record, events []Event) {
@@ -35,43 +35,43 @@ func (m *Manager) addPending(r *record, events []Event) {
 			pending = append(pending, e)
 		}
 	}
-	if over := len(pending) - mostPending; over > 0 {
-		m.fail(NotifyFailed, fmt.Errorf("breaker: dropped the %d oldest events of %s: more than %d could not be notified", over, shownKey(r.key), mostPending))
+	if over := len(pending) - maxPending; over > 0 {
+		m.fail(NotifyFailed, fmt.Errorf("breaker: dropped the %d oldest events of %s: more than %d could not be notified", over, shownKey(r.key), maxPending))
 		pending = pending[over:]
 	}
 	r.pending = pending
 }
 
 // keepNotifying notifies while it leads, whenever there is something, and again after a while if it fails.
-func (m *Manager) keepNotifying(ctx context.Context) {
+func (m *Manager) notifyLoop(ctx context.Context) {
 	if m.config.Notify == nil {
 		return
 	}
-	retry := shortestRetry
+	retry := minRetry
 	for {
 		wait := m.config.SampleRate
 		switch {
 		case !m.leading.Load():
 		case m.notifyOnce(ctx):
-			retry = shortestRetry
-		case !pause(ctx, retry):
+			retry = minRetry
+		case !sleep(ctx, retry):
 			return
 		default:
-			retry = min(2*retry, longestRetry)
+			retry = min(2*retry, maxRetry)
 			continue
 		}
-		if !m.awaitNote(ctx, wait) {
+		if !m.waitNotify(ctx, wait) {
 			return
 		}
 	}
 }
 
 // awaitNote waits until there may be something to notify.
-func (m *Manager) awaitNote(ctx context.Context, atMost time.Duration) bool {
+func (m *Manager) waitNotify(ctx context.Context, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
-	case <-m.noted:
+	case <-m.notifyWake:
 	case <-timer.C:
 	case <-ctx.Done():
 		return false
@@ -91,14 +91,14 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 	for range notifiers {
 		all.Go(func() {
 			for s := range queue {
-				if !m.notifyOf(ctx, s) {
+				if !m.notifyShard(ctx, s) {
 					failed.Store(true)
 				}
 			}
 		})
 	}
-	for i := range m.known {
-		if s := m.known[i].Load(); s.pending() {
+	for i := range m.shards {
+		if s := m.shards[i].Load(); s.pending() {
 			queue <- s
 		}
 	}
@@ -118,7 +118,7 @@ func (known *shard) pending() bool {
 }
 
 // notifyOf notifies of what the circuits of one shard have pending, and then takes off what was heard, in one write.
-func (m *Manager) notifyOf(ctx context.Context, s *shard) bool {
+func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
 	heard := map[store.RecordID][]Event{}
 	well := true
 	for id, r := range s.records {
@@ -139,9 +139,9 @@ func (m *Manager) notifyOf(ctx context.Context, s *shard) bool {
 
 // notify calls the notifier.
 func (m *Manager) notify(ctx context.Context, e Event) bool {
-	if m.notifying.Add(1) > mostNotifying {
+	if m.notifying.Add(1) > maxNotifying {
 		m.notifying.Add(-1)
-		m.fail(NotifyFailed, errHanging)
+		m.fail(NotifyFailed, errNotifyHangs)
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.NotifyTimeout)

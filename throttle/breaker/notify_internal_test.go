@@ -16,12 +16,12 @@ func TestTheNotifierDoesNotSpin(t *testing.T) {
 	}
 	k := Key{ID: "a"}
 	id := k.RecordID()
-	m.known[id.Shard()].Store(&shard{records: map[store.RecordID]*record{id: {key: k, pending: []Event{{Key: k, To: Open}}}}})
+	m.shards[id.Shard()].Store(&shard{records: map[store.RecordID]*record{id: {key: k, pending: []Event{{Key: k, To: Open}}}}})
 	m.leading.Store(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rescue := time.AfterFunc(10*time.Second, func() { m.leading.Store(false) })
-	m.keepNotifying(ctx)
+	m.notifyLoop(ctx)
 	if !rescue.Stop() {
 		t.Error("went round and round after the end of its context, want it to return")
 	}

@@ -9,18 +9,18 @@ import (
 
 // Permit is leave to make one call. The zero Permit is what a shed call gets, and its methods do nothing.
 type Permit struct {
-	ticket *ticket
-	round  uint64
-	state  State
+	call  *pooledCall
+	use   uint64
+	state State
 }
 
 // ticket keeps a permit's call until its end. It is used again, in rounds, so that a Permit whose round is over can do no harm.
-type ticket struct {
+type pooledCall struct {
 	manager    *Manager
 	key        Key
 	ctx        context.Context
 	generation uint64
-	round      atomic.Uint64
+	use        atomic.Uint64
 }
 
 // State returns the state that the circuit was in: Closed, or HalfOpen for a probe. In DryRun it may be any.
@@ -36,11 +36,11 @@ func (p Permit) Done(err error) {
 	}
 	m, key, generation := t.manager, t.key, t.generation
 	ctx := t.ctx
-	m.giveBack(t)
+	m.putCall(t)
 	if m.config.Counter == nil {
 		return
 	}
-	if failed, counts := m.result(ctx, m.look(key), generation, err); counts {
+	if failed, counts := m.result(ctx, m.lookup(key), generation, err); counts {
 		m.config.Counter.add(key, failed)
 		m.wantRoundAfter(failed)
 	}
@@ -49,21 +49,21 @@ func (p Permit) Done(err error) {
 // Ignore tells that the call has ended and says nothing about the endpoint.
 func (p Permit) Ignore() {
 	if t, ok := p.end(); ok {
-		t.manager.giveBack(t)
+		t.manager.putCall(t)
 	}
 }
 
 // end ends the permit's round, if it has not ended.
-func (p Permit) end() (*ticket, bool) {
-	if p.ticket == nil || !p.ticket.round.CompareAndSwap(p.round, p.round+1) {
+func (p Permit) end() (*pooledCall, bool) {
+	if p.call == nil || !p.call.use.CompareAndSwap(p.use, p.use+1) {
 		return nil, false
 	}
-	return p.ticket, true
+	return p.call, true
 }
 
-func (m *Manager) giveBack(t *ticket) {
+func (m *Manager) putCall(t *pooledCall) {
 	t.manager, t.key, t.ctx = nil, Key{}, nil
-	m.tickets.Put(t)
+	m.calls.Put(t)
 }
 
 // result says how a call ended, and whether that counts: not if it says nothing, nor if the circuit has changed since the call was

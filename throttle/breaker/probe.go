@@ -17,8 +17,8 @@ type probes struct {
 	left      int
 	exhausted bool      // the store has no more for now
 	until     time.Time // by the agent's clock: then left is worth nothing, and more can be asked for
-	asking    bool
-	lapsed    int // grants in a row that nobody took
+	requested bool
+	unused    int // grants in a row that nobody took
 }
 
 // probesWanted is how many probes are asked for at once.
@@ -26,7 +26,7 @@ const probesWanted = 1
 
 // mostLapsed is how many grants in a row may lapse before no more are kept in stock: an endpoint that is called more seldom is probed at its
 // second call.
-const mostLapsed = 20
+const maxUnused = 20
 
 // take takes one probe, if there is any.
 func (p *probes) take(now time.Time) bool {
@@ -36,7 +36,7 @@ func (p *probes) take(now time.Time) bool {
 		return false
 	}
 	p.left--
-	p.lapsed = 0
+	p.unused = 0
 	return true
 }
 
@@ -46,31 +46,31 @@ func (p *probes) idle(now time.Time) bool {
 	defer p.mu.Unlock()
 	if p.left > 0 && !now.Before(p.until) {
 		p.left = 0
-		p.lapsed++
+		p.unused++
 	}
-	if p.lapsed < mostLapsed {
+	if p.unused < maxUnused {
 		return false
 	}
-	p.lapsed = 0
+	p.unused = 0
 	return true
 }
 
 // begin reports whether the store is to be asked for more: nobody asks, and it has not said that there are none for now.
-func (p *probes) begin(now time.Time) bool {
+func (p *probes) startRequest(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asking || now.Before(p.until) && (p.left > 0 || p.exhausted) {
+	if p.requested || now.Before(p.until) && (p.left > 0 || p.exhausted) {
 		return false
 	}
-	p.asking = true
+	p.requested = true
 	return true
 }
 
 // grant is the store's answer: a count, and until when it holds. Without an answer, until is zero.
-func (p *probes) grant(n int, until time.Time) {
+func (p *probes) setGrant(n int, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asking = false
+	p.requested = false
 	p.left, p.exhausted, p.until = n, n == 0, until
 }
 
@@ -82,21 +82,21 @@ type prober struct {
 }
 
 // wantProbe has the store asked for a probe: by Run, or if there is none, by a goroutine that ends with the answer.
-func (m *Manager) wantProbe(e *entry) {
-	if m.prober.want(e) && !m.running.Load() {
-		go m.askForProbes(context.Background())
+func (m *Manager) requestProbe(e *entry) {
+	if m.prober.request(e) && !m.running.Load() {
+		go m.requestProbes(context.Background())
 	}
 }
 
 // want asks for a probe of the circuit, and reports whether that is news.
-func (p *prober) want(e *entry) bool {
-	if !e.probes.begin(time.Now()) {
+func (p *prober) request(e *entry) bool {
+	if !e.probes.startRequest(time.Now()) {
 		return false
 	}
 	p.mu.Lock()
 	p.wanted = append(p.wanted, e)
 	p.mu.Unlock()
-	hint(p.wake)
+	signal(p.wake)
 	return true
 }
 
@@ -106,23 +106,23 @@ func (p *prober) prefetch(t *table) {
 	now := time.Now()
 	for _, v := range t.views {
 		e := v.entry
-		if e.probes == nil || e.forced || e.lapses || !e.probes.demanded.Load() || e.stateAt(now) != HalfOpen {
+		if e.probes == nil || e.forced || e.unlimited || !e.probes.demanded.Load() || e.stateAt(now) != HalfOpen {
 			continue
 		}
 		if e.probes.idle(now) {
 			e.probes.demanded.Store(false)
 			continue
 		}
-		p.want(e)
+		p.request(e)
 	}
 }
 
 // keepProbing asks the store whenever a probe is wanted.
-func (m *Manager) keepProbing(ctx context.Context) {
+func (m *Manager) probeLoop(ctx context.Context) {
 	for {
 		select {
 		case <-m.prober.wake:
-			m.askForProbes(ctx)
+			m.requestProbes(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -130,7 +130,7 @@ func (m *Manager) keepProbing(ctx context.Context) {
 }
 
 // askForProbes asks for one probe of each circuit that wants any. No answer is none for now.
-func (m *Manager) askForProbes(ctx context.Context) {
+func (m *Manager) requestProbes(ctx context.Context) {
 	m.prober.mu.Lock()
 	wanted := m.prober.wanted
 	m.prober.wanted = nil
@@ -139,35 +139,35 @@ func (m *Manager) askForProbes(ctx context.Context) {
 		return
 	}
 	asked := time.Now()
-	grants, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.ProbeGrant, error) {
+	grants, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.ProbeGrant, error) {
 		return s.Probe(ctx, probeRequests(wanted))
 	})
-	m.answer(wanted, grants, err, asked)
+	m.applyGrants(wanted, grants, err, asked)
 }
 
 // answer passes the grants of the store to the circuits that wanted them.
-func (m *Manager) answer(wanted []*entry, grants []store.ProbeGrant, err error, asked time.Time) {
+func (m *Manager) applyGrants(wanted []*entry, grants []store.ProbeGrant, err error, asked time.Time) {
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
-			e.probes.grant(0, time.Time{})
+			e.probes.setGrant(0, time.Time{})
 			continue
 		}
-		n, until := e.understand(grants[i], asked, time.Now())
+		n, until := e.limitGrant(grants[i], asked, time.Now())
 		m.counters.probes.Add(uint64(n))
-		e.probes.grant(n, until)
+		e.probes.setGrant(n, until)
 	}
 }
 
 // understand makes sense of a grant: not more than was asked for, for not longer than it can hold. What is over already is none, and
 // whatever the store says, it is not asked again at once.
-func (e *entry) understand(g store.ProbeGrant, asked, now time.Time) (n int, until time.Time) {
+func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (n int, until time.Time) {
 	every := e.settings.SampleRate
 	until = asked.Add(min(g.Remaining, every))
 	if now.Before(until) {
 		n = min(max(0, g.Granted), probesWanted)
 	}
 	if n == 0 {
-		until = latest(until, now.Add(every/mostPerSampleRate))
+		until = latest(until, now.Add(every/maxPerSampleRate))
 	}
 	return n, until
 }

@@ -9,7 +9,7 @@ func TestAProbeIsTakenOnceAndInTime(t *testing.T) {
 	now := time.Now()
 	end := now.Add(time.Second)
 	var p probes
-	p.grant(1, end)
+	p.setGrant(1, end)
 	if p.take(end) {
 		t.Error("got a probe after its time, want none")
 	}

@@ -25,7 +25,7 @@ func TestBlankIsWhatSaysNothing(t *testing.T) {
 		{"to be notified", record{pending: []Event{{}}}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.record.blank(noon, time.Minute); got != tt.want {
+		if got := tt.record.removable(noon, time.Minute); got != tt.want {
 			t.Errorf("%s: blank = %v, want %v", tt.name, got, tt.want)
 		}
 	}

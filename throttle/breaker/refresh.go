@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	rereadEvery  = 16 // refreshes
-	rereadShards = 16 // at once
-	shardsAtOnce = 16 // of one question
+	recheckEvery  = 16 // refreshes
+	recheckShards = 16 // at once
+	loadBatch     = 16 // of one question
 
-	watchAgainAfter = time.Second
+	watchRetry = time.Second
 )
 
 // errOvertaken is the error of a refresh whose answers were overtaken again and again.
@@ -36,8 +36,8 @@ func (m *Manager) Refresh(ctx context.Context) error {
 
 // readChanges is Refresh, for the manager itself.
 func (m *Manager) readChanges(ctx context.Context) error {
-	defer m.publishLearned()
-	for range mostAttempts {
+	defer m.publishIfChanged()
+	for range maxAttempts {
 		if done, err := m.refresh(ctx); done || err != nil {
 			return err
 		}
@@ -50,53 +50,53 @@ func (m *Manager) readChanges(ctx context.Context) error {
 func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 	var before [store.NumShards]*shard
 	for i := range before {
-		before[i] = m.known[i].Load()
+		before[i] = m.shards[i].Load()
 	}
 	asked := time.Now()
-	v, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Versions, error) { return s.Versions(ctx) })
+	v, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Versions, error) { return s.Versions(ctx) })
 	if err != nil {
 		return false, err
 	}
 	var changed []int
-	again := m.reread()
+	again := m.recheck()
 	for i, known := range before {
 		if v.Shards[i] != known.version || again(i) {
 			changed = append(changed, i)
 		} else {
-			m.confirm(i, known, asked)
+			m.markRead(i, known, asked)
 		}
 	}
 	if done, err := m.reload(ctx, changed, before[:]); !done || err != nil {
 		return false, err
 	}
-	m.heard(v.Now, asked)
+	m.recordRead(v.Now, asked)
 	return true, nil
 }
 
 // reread says which shards are to be read though they seem to be known. Once in a while each is, because a fail-over can make other
 // content of the same version.
-func (m *Manager) reread() func(shard int) bool {
+func (m *Manager) recheck() func(shard int) bool {
 	n := int(m.refreshed.Add(1))
-	if n%rereadEvery != 0 {
+	if n%recheckEvery != 0 {
 		return func(int) bool { return false }
 	}
-	turn := n / rereadEvery % (store.NumShards / rereadShards)
-	return func(shard int) bool { return shard/rereadShards == turn }
+	turn := n / recheckEvery % (store.NumShards / recheckShards)
+	return func(shard int) bool { return shard/recheckShards == turn }
 }
 
 // confirm notes that a shard is still what it was.
-func (m *Manager) confirm(i int, known *shard, at time.Time) {
+func (m *Manager) markRead(i int, known *shard, at time.Time) {
 	same := *known
 	same.readAt = at
-	m.known[i].CompareAndSwap(known, &same)
+	m.shards[i].CompareAndSwap(known, &same)
 }
 
 // reload reads shards, some at a time so that a large store gets done in the end, and gives back to the store what it has lost of them.
 // It reports whether what was read is known now, or something newer.
 func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
 	done = true
-	for some := range slices.Chunk(shards, shardsAtOnce) {
-		well, err := m.reloadSome(ctx, some, before)
+	for some := range slices.Chunk(shards, loadBatch) {
+		well, err := m.reloadChunk(ctx, some, before)
 		if err != nil {
 			return false, err
 		}
@@ -105,13 +105,13 @@ func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (do
 	return done, nil
 }
 
-func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
+func (m *Manager) reloadChunk(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
 	asked := time.Now()
-	loaded, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.Shard, error) { return s.Load(ctx, shards) })
+	loaded, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) ([]store.Shard, error) { return s.Load(ctx, shards) })
 	if err != nil {
 		return false, err
 	}
-	if err := loadedAll(loaded, shards); err != nil {
+	if err := checkLoaded(loaded, shards); err != nil {
 		m.fail(StoreFailed, err)
 		return false, err
 	}
@@ -121,13 +121,13 @@ func (m *Manager) reloadSome(ctx context.Context, shards []int, before []*shard)
 			continue // a store that answers what nobody asked
 		}
 		read, corrupt := m.readShard(s, asked)
-		done = m.adopt(ctx, before[s.Index], read, corrupt) && done
+		done = m.mergeShard(ctx, before[s.Index], read, corrupt) && done
 	}
 	return done, nil
 }
 
 // loadedAll returns an error if the store has left out what it was asked for: nobody could go by it.
-func loadedAll(loaded []store.Shard, asked []int) error {
+func checkLoaded(loaded []store.Shard, asked []int) error {
 	for _, i := range asked {
 		if !slices.ContainsFunc(loaded, func(s store.Shard) bool { return s.Index == i }) {
 			return fmt.Errorf("breaker: the store was asked for shard %d and has not loaded it", i)
@@ -138,10 +138,10 @@ func loadedAll(loaded []store.Shard, asked []int) error {
 
 // adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
 // was known stands: the store may be a replica that cannot be written yet. It reports false if the shard has to be read again.
-func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
-	edits, gone := known.lost(read, &m.config)
+func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
+	edits, gone := known.lostRecords(read, &m.config)
 	if len(edits)+gone > 0 {
-		m.fail(RecordsLost, errLost(known, len(edits), gone))
+		m.fail(RecordsLost, errRecordsLost(known, len(edits), gone))
 	}
 	lost := len(edits) > 0
 	for _, id := range corrupt {
@@ -158,13 +158,13 @@ func (m *Manager) adopt(ctx context.Context, known, read *shard, corrupt []store
 			return !errors.Is(err, store.ErrConflict)
 		}
 	}
-	return m.learn(known, read)
+	return m.setShard(known, read)
 }
 
 // learn puts a shard in the place of the one that was known, unless somebody else has learned as much meanwhile. It reports false if
 // nobody can tell which of the two is newer.
-func (m *Manager) learn(known, next *shard) bool {
-	place := &m.known[next.index]
+func (m *Manager) setShard(known, next *shard) bool {
+	place := &m.shards[next.index]
 	for {
 		last := place.Load()
 		if last != known && last.version != known.version {
@@ -175,7 +175,7 @@ func (m *Manager) learn(known, next *shard) bool {
 				return false
 			}
 		}
-		next.edition = last.edition + 1
+		next.revision = last.revision + 1
 		if place.CompareAndSwap(last, next) {
 			return true
 		}
@@ -193,19 +193,19 @@ func contains(edits []edit, id store.RecordID) bool {
 
 // keepFresh refreshes at intervals, and when the store tells of a change. It is also what notices that nothing was heard for
 // too long.
-func (m *Manager) keepFresh(ctx context.Context) {
+func (m *Manager) refreshLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		begun := time.Now()
 		if err := m.readChanges(ctx); err != nil {
-			m.noticeStale()
+			m.checkStale()
 		}
 		m.prober.prefetch(m.table.Load())
-		m.awaitRefresh(ctx, begun)
+		m.waitRefresh(ctx, begun)
 	}
 }
 
 // awaitRefresh waits for the next refresh, with a jitter of a tenth. A change makes it earlier, but never more often than twenty times as often.
-func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
+func (m *Manager) waitRefresh(ctx context.Context, begun time.Time) {
 	d := m.config.Refresh
 	left := d - d/10 + rand.N(d/5+1) - time.Since(begun)
 	if left <= 0 {
@@ -214,29 +214,29 @@ func (m *Manager) awaitRefresh(ctx context.Context, begun time.Time) {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
-	case <-m.changed:
-		pause(ctx, d/20-time.Since(begun))
+	case <-m.refreshWake:
+		sleep(ctx, d/20-time.Since(begun))
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-var errWatchEnded = errors.New("breaker: the store's Watch has ended without an error")
+var errWatchReturned = errors.New("breaker: the store's Watch has ended without an error")
 
 // keepWatching passes the store's hints on, if it has any.
-func (m *Manager) keepWatching(ctx context.Context) {
+func (m *Manager) watchLoop(ctx context.Context) {
 	w, ok := m.config.Store.(store.Watcher)
 	for ok && ctx.Err() == nil {
 		_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, w.Watch(ctx, func() { hint(m.changed) })
+			return struct{}{}, w.Watch(ctx, func() { signal(m.refreshWake) })
 		}, nil)
 		if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 			return
 		}
 		if err == nil {
-			err = errWatchEnded
+			err = errWatchReturned
 		}
 		m.fail(StoreFailed, err)
-		pause(ctx, watchAgainAfter)
+		sleep(ctx, watchRetry)
 	}
 }

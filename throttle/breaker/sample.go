@@ -27,7 +27,7 @@ func (m *Manager) Sample(ctx context.Context) error {
 	if m.isClosed() {
 		return ErrManagerClosed
 	}
-	m.takeByHand()
+	m.stopLazy()
 	t, led, err := m.campaign(ctx)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (m *Manager) Sample(ctx context.Context) error {
 	if !m.running.Load() {
 		m.notifyOnce(ctx)
 		m.prober.prefetch(m.table.Load())
-		m.askForProbes(ctx)
+		m.requestProbes(ctx)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (m *Manager) Sample(ctx context.Context) error {
 // sample makes one round. A shard that cannot be written does not keep it from the next one.
 func (m *Manager) sample(ctx context.Context, term uint64) error {
 	if err := m.readChanges(ctx); err != nil {
-		m.noticeStale()
+		m.checkStale()
 		return err
 	}
 	if m.config.Mode == throttle.ModeOff && m.config.ForTenant == nil {
@@ -63,14 +63,14 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 		}
 		return fmt.Errorf("%w: %w", errPoll, err)
 	}
-	round.take(results)
+	round.addResults(results)
 	var errs []error
-	for i := range m.known {
-		if err := m.update(ctx, i, term, round.think); err != nil && ctx.Err() == nil {
+	for i := range m.shards {
+		if err := m.update(ctx, i, term, round.decide); err != nil && ctx.Err() == nil {
 			errs = append(errs, err)
 		}
 	}
-	m.publishLearned()
+	m.publishIfChanged()
 	return errors.Join(errs...)
 }
 
@@ -89,18 +89,18 @@ func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, er
 
 // round is one round of decisions.
 type round struct {
-	manager *Manager
-	tenants *tenants
-	now     time.Time // by the store's clock
-	counted map[store.RecordID]counts
-	fresh   [store.NumShards]map[store.RecordID]Key // circuits that nothing is known of, and that may have to open
-	known   map[Key]*record                         // circuits that something is known of, as they were when the poll was asked
+	manager     *Manager
+	tenants     *tenants
+	now         time.Time // by the store's clock
+	counted     map[store.RecordID]counts
+	newCircuits [store.NumShards]map[store.RecordID]Key // circuits that nothing is known of, and that may have to open
+	known       map[Key]*record                         // circuits that something is known of, as they were when the poll was asked
 }
 
 func (m *Manager) newRound(now time.Time) *round {
 	r := &round{manager: m, tenants: m.tenants(), now: now, counted: map[store.RecordID]counts{}, known: map[Key]*record{}}
-	for i := range m.known {
-		for _, rec := range m.known[i].Load().records {
+	for i := range m.shards {
+		for _, rec := range m.shards[i].Load().records {
 			r.known[rec.key] = rec
 		}
 	}
@@ -115,22 +115,22 @@ func (r *round) query() PollQuery {
 		q.MinFailures = float64(c.MinimumRequestCount) * c.FailureThreshold / 100
 	}
 	for k, rec := range r.known {
-		q.Since[k] = min(max(0, r.now.Sub(rec.since(r.now))), c.ObservabilityWindow)
+		q.Since[k] = min(max(0, r.now.Sub(rec.countFrom(r.now))), c.ObservabilityWindow)
 	}
 	return q
 }
 
 // take sorts what was polled: by the records that are known, and by what has to open.
-func (r *round) take(results map[Key]PollResult) {
+func (r *round) addResults(results map[Key]PollResult) {
 	for k, p := range results {
 		n := counts{failures: p.Failures, successes: p.Successes, reporters: p.Reporters}
-		if !n.sane() {
+		if !n.valid() {
 			r.manager.fail(CountsInvalid, fmt.Errorf("breaker: poll returned %v failures and %v successes for %s", p.Failures, p.Successes, shownKey(k)))
 			delete(r.known, k)
 			continue
 		}
 		_, known := r.known[k]
-		if settings := r.tenants.settings(k.Tenant); !known && (settings.Mode == throttle.ModeOff || !settings.trips(n)) {
+		if settings := r.tenants.settings(k.Tenant); !known && (settings.Mode == throttle.ModeOff || !settings.shouldOpen(n)) {
 			continue
 		}
 		id := k.RecordID()
@@ -138,15 +138,15 @@ func (r *round) take(results map[Key]PollResult) {
 		if known {
 			continue
 		}
-		if r.fresh[id.Shard()] == nil {
-			r.fresh[id.Shard()] = map[store.RecordID]Key{}
+		if r.newCircuits[id.Shard()] == nil {
+			r.newCircuits[id.Shard()] = map[store.RecordID]Key{}
 		}
-		r.fresh[id.Shard()][id] = k
+		r.newCircuits[id.Shard()][id] = k
 	}
 }
 
 // think decides about the circuits of one shard.
-func (r *round) think(s *shard) []edit {
+func (r *round) decide(s *shard) []edit {
 	var edits []edit
 	for id, rec := range s.records {
 		if asked, ok := r.known[rec.key]; !ok || asked.generation != rec.generation {
@@ -156,7 +156,7 @@ func (r *round) think(s *shard) []edit {
 			edits = append(edits, e)
 		}
 	}
-	for id, k := range r.fresh[s.index] {
+	for id, k := range r.newCircuits[s.index] {
 		if _, ok := s.records[id]; ok {
 			continue // somebody else was faster
 		}
@@ -170,11 +170,11 @@ func (r *round) think(s *shard) []edit {
 // evaluate moves one circuit.
 func (r *round) evaluate(id store.RecordID, rec record) (edit, bool) {
 	m := machine{
-		settings: r.tenants.settings(rec.key.Tenant), now: r.now, draw: rand.Float64(), counts: r.counted[id], record: rec,
+		settings: r.tenants.settings(rec.key.Tenant), now: r.now, random: rand.Float64(), counts: r.counted[id], record: rec,
 	}
 	written := m.evaluate()
 	next := &m.record
-	if next.blank(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0 {
+	if next.removable(r.now, r.manager.config.ObservabilityWindow) && len(m.events) == 0 {
 		return edit{id: id}, true
 	}
 	if !written {

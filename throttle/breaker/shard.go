@@ -9,12 +9,12 @@ import (
 
 // shard is what an agent knows of a shard. It is never changed: whoever learns more puts another one in its place.
 type shard struct {
-	index   int
-	version store.Version
-	records map[store.RecordID]*record
-	readAt  time.Time               // by the agent's clock
-	later   map[store.RecordID]bool // records that only a later version of this package can read
-	edition uint64                  // rises with all that the agent learns of the shard, so that a table can say what it was made of
+	index    int
+	version  store.Version
+	records  map[store.RecordID]*record
+	readAt   time.Time               // by the agent's clock
+	newer    map[store.RecordID]bool // records that only a later version of this package can read
+	revision uint64                  // rises with all that the agent learns of the shard, so that a table can say what it was made of
 }
 
 // lostSince reports whether a store that now has version now has lost version before: the epoch is
@@ -31,14 +31,14 @@ func covers(v, w store.Version) bool { return v.Epoch == w.Epoch && v.Number >= 
 // that are to be removed are returned.
 func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.RecordID) {
 	read := &shard{
-		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), later: map[store.RecordID]bool{}, readAt: at,
+		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), newer: map[store.RecordID]bool{}, readAt: at,
 	}
 	var corrupt []store.RecordID
 	for _, stored := range s.Records {
 		r, err := decode(stored, m.config.Name)
 		if err != nil {
 			if errors.Is(err, errNewerRecord) {
-				read.later[stored.ID] = true
+				read.newer[stored.ID] = true
 			} else {
 				corrupt = append(corrupt, stored.ID)
 			}

@@ -10,9 +10,9 @@ import (
 
 // slot counts one circuit. Counting takes no lock.
 type slot struct {
-	window *window.Window
-	last   atomic.Int64 // when a result was counted, since the counter was made
-	gone   atomic.Bool  // the counter has another one for the circuit, or none
+	window  *window.Window
+	last    atomic.Int64 // when a result was counted, since the counter was made
+	removed atomic.Bool  // the counter has another one for the circuit, or none
 
 	mu   sync.Mutex
 	mark window.Counts // everything up to the last change of the circuit, which is of no account
@@ -42,7 +42,7 @@ func (s *slot) add(now time.Duration, failed bool) {
 func (s *slot) idle(now time.Duration) time.Duration { return now - time.Duration(s.last.Load()) }
 
 // turn marks everything that was counted as of no account.
-func (s *slot) turn() {
+func (s *slot) reset() {
 	var ever [1]window.Counts
 	s.window.Ever(ever[:])
 	s.mu.Lock()

@@ -127,13 +127,13 @@ func (m *Manager) fail(f Failure, err error) {
 // callHook calls a hook of a background task. A panic is reported to Hooks.Failed and does not end
 // the task.
 func (m *Manager) callHook(hook func()) {
-	err := m.guarded(func() error { hook(); return nil })
+	err := m.recoverPanic(func() error { hook(); return nil })
 	if err == nil {
 		return
 	}
 	m.counters.errors[HookPanicked].Add(1)
 	if h := m.config.Hooks.Failed; h != nil {
-		_ = m.guarded(func() error {
+		_ = m.recoverPanic(func() error {
 			h(FailureEvent{Manager: m, Failure: HookPanicked, Err: fmt.Errorf("breaker: hook: %w", err)})
 			return nil
 		})
@@ -146,7 +146,7 @@ func (m *Manager) Stats() Stats {
 		return Stats{}
 	}
 	s := Stats{
-		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.clock.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
+		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.lastRead.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
 		NotRunning: m.memory == nil && !m.running.Load(),
 		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(), Notified: m.counters.notified.Load(),
 		Mode: m.config.Mode, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,

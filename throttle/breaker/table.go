@@ -10,11 +10,11 @@ import (
 // table is what decides about calls: the circuits that are not closed, or have a past. It is never changed; when an agent has learned something,
 // it puts another one in its place. A circuit that is not in it is closed.
 type table struct {
-	editions [store.NumShards]uint64 // of the shards that it was made of
-	stale    bool
-	turns    uint64 // of the reading
-	views    map[Key]*view
-	none     view // of circuits that are not in it
+	revisions    [store.NumShards]uint64 // of the shards that it was made of
+	stale        bool
+	staleChanges uint64 // of the reading
+	views        map[Key]*view
+	none         view // of circuits that are not in it
 }
 
 // view is what a table says about one circuit. Its entry is nil if nothing is known.
@@ -29,18 +29,18 @@ type entry struct {
 	state      State
 	forced     bool
 	shadow     bool
-	lapses     bool // when its time is over it lets everything through, because nobody can count probes
+	unlimited  bool // when its time is over it lets everything through, because nobody can count probes
 	generation uint64
 	until      time.Time // by the agent's clock: of an open circuit
 	record     *record
 	settings   *Config
 	probes     *probes
-	refusal    *ShedError // while it is open, or disabled
-	enough     *ShedError // while it is half-open
+	shedErr    *ShedError // while it is open, or disabled
+	noProbeErr *ShedError // while it is half-open
 }
 
 // look returns what the newest table says about a key.
-func (m *Manager) look(k Key) *view {
+func (m *Manager) lookup(k Key) *view {
 	t := m.table.Load()
 	if v, ok := t.views[k]; ok {
 		return v
@@ -55,42 +55,42 @@ func (m *Manager) publish() {
 		last := m.table.Load()
 		next := m.build(last)
 		if m.table.CompareAndSwap(last, next) {
-			m.turnCounters(last, next)
+			m.resetCounters(last, next)
 			return
 		}
 	}
 }
 
 // publishLearned publishes if there is anything new. Tenants' settings may always be.
-func (m *Manager) publishLearned() {
-	if m.config.ForTenant != nil || !m.saysAll(m.table.Load()) {
+func (m *Manager) publishIfChanged() {
+	if m.config.ForTenant != nil || !m.upToDate(m.table.Load()) {
 		m.publish()
 	}
 }
 
 // saysAll reports whether the table says all that is known.
-func (m *Manager) saysAll(t *table) bool {
-	for i := range m.known {
-		if t.editions[i] != m.known[i].Load().edition {
+func (m *Manager) upToDate(t *table) bool {
+	for i := range m.shards {
+		if t.revisions[i] != m.shards[i].Load().revision {
 			return false
 		}
 	}
-	return t.turns == m.clock.Load().turns
+	return t.staleChanges == m.lastRead.Load().staleChanges
 }
 
 // build makes a table of what is known.
 func (m *Manager) build(last *table) *table {
-	clock := m.clock.Load()
-	t := &table{stale: clock.stale, turns: clock.turns}
+	clock := m.lastRead.Load()
+	t := &table{stale: clock.stale, staleChanges: clock.staleChanges}
 	t.none.table = t
 	if t.stale && m.config.OnStale == FailClosed && m.config.Mode != throttle.ModeOff {
-		t.none.entry = m.unknown()
+		t.none.entry = m.staleEntry()
 	}
 	tenants := m.tenants()
 	now, storeNow := time.Now(), m.storeNow()
-	for i := range m.known {
-		s := m.known[i].Load()
-		t.editions[i] = s.edition
+	for i := range m.shards {
+		s := m.shards[i].Load()
+		t.revisions[i] = s.revision
 		if t.stale && m.config.OnStale != KeepLast {
 			continue
 		}
@@ -110,8 +110,8 @@ func (t *table) add(e *entry, last *table) {
 	if t.views == nil {
 		t.views = map[Key]*view{}
 	}
-	e.lapses = t.stale
-	e.inherit(last)
+	e.unlimited = t.stale
+	e.inheritProbes(last)
 	t.views[e.key] = &view{table: t, entry: e}
 }
 
@@ -119,22 +119,22 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 	e := &entry{
 		key: r.key, state: r.state, forced: r.forced, shadow: settings.Mode == throttle.ModeShadow, generation: r.generation, record: r, settings: settings,
 	}
-	e.refusal = &ShedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
+	e.shedErr = &ShedError{Breaker: settings.Name, Key: r.key, State: r.state, Reason: ErrOpen}
 	switch {
 	case r.state == Disabled:
-		e.refusal.Reason = ErrDisabled
+		e.shedErr.Reason = ErrDisabled
 	case r.state == Open && !r.forced:
-		e.until, e.refusal.until = until, until
+		e.until, e.shedErr.until = until, until
 	}
 	if r.state == HalfOpen || r.state == Open {
 		e.probes = &probes{}
-		e.enough = &ShedError{Breaker: settings.Name, Key: r.key, State: HalfOpen, Reason: ErrTooManyRequests}
+		e.noProbeErr = &ShedError{Breaker: settings.Name, Key: r.key, State: HalfOpen, Reason: ErrTooManyRequests}
 	}
 	return e
 }
 
 // inherit takes over the probes of the same generation.
-func (e *entry) inherit(last *table) {
+func (e *entry) inheritProbes(last *table) {
 	if last == nil || e.probes == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (e *entry) inherit(last *table) {
 }
 
 // unknown is the entry of every circuit while nothing is known and nothing may pass. Its refusal is made for each call, with its key.
-func (m *Manager) unknown() *entry {
+func (m *Manager) staleEntry() *entry {
 	return &entry{state: Closed, shadow: m.config.Mode == throttle.ModeShadow, settings: &m.config}
 }
 
@@ -169,14 +169,14 @@ func (e *entry) stateAt(now time.Time) State {
 }
 
 // turnCounters tells the counter of circuits that have changed: what it counted before is of no account.
-func (m *Manager) turnCounters(last, next *table) {
+func (m *Manager) resetCounters(last, next *table) {
 	if m.config.Counter == nil || last == nil {
 		return
 	}
 	for k, v := range next.views {
 		before, ok := last.views[k]
 		if !ok || before.entry.generation != v.entry.generation {
-			m.config.Counter.turn(k)
+			m.config.Counter.reset(k)
 		}
 	}
 }

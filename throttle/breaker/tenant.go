@@ -17,7 +17,7 @@ func (c Config) withSpansOf(given Config) Config {
 // tenants remembers the settings of tenants for the length of one round, so that each is asked for once.
 type tenants struct {
 	manager *Manager
-	known   map[string]*Config
+	cached  map[string]*Config
 }
 
 func (m *Manager) tenants() *tenants { return &tenants{manager: m} }
@@ -28,29 +28,29 @@ func (t *tenants) settings(tenant string) *Config {
 	if m.config.ForTenant == nil {
 		return &m.config
 	}
-	if c, ok := t.known[tenant]; ok {
+	if c, ok := t.cached[tenant]; ok {
 		return c
 	}
-	c, err := m.askTenant(tenant)
+	c, err := m.tenantSettings(tenant)
 	if err != nil {
 		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %s: %w", check.Shown(tenant), err))
 		c = &m.config
 	}
-	if t.known == nil {
-		t.known = map[string]*Config{}
+	if t.cached == nil {
+		t.cached = map[string]*Config{}
 	}
-	t.known[tenant] = c
+	t.cached[tenant] = c
 	return c
 }
 
 // askTenant asks for a tenant's settings, and takes from the answer what a tenant can have of its own.
-func (m *Manager) askTenant(tenant string) (settings *Config, err error) {
+func (m *Manager) tenantSettings(tenant string) (settings *Config, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("ForTenant panicked: %v", r)
 		}
 	}()
-	given := m.config.ForTenant(tenant, m.asGiven)
+	given := m.config.ForTenant(tenant, m.tenantBase)
 	own := given.withCircuitDefaultsOf(&m.config)
 	c := m.config
 	c.BreakerTimeout, c.MaxBreakerTimeout, c.Jitter = own.BreakerTimeout, own.MaxBreakerTimeout, own.Jitter

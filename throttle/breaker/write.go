@@ -10,14 +10,14 @@ import (
 )
 
 // mostAttempts is how often a change is thought over before it is given up.
-const mostAttempts = 10
+const maxAttempts = 10
 
 // update changes one shard: think says what is to be changed, given what is known, and thinks again if that was not the newest. It
 // must not change what it is given. Whatever is written is told.
 func (m *Manager) update(ctx context.Context, index int, term uint64, think func(*shard) []edit) error {
 	var err error
-	for range mostAttempts {
-		known := m.known[index].Load()
+	for range maxAttempts {
+		known := m.shards[index].Load()
 		edits := think(known)
 		if len(edits) == 0 {
 			return nil
@@ -25,14 +25,14 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 		var v store.Version
 		v, err = m.apply(ctx, store.Batch{Shard: index, Term: term, Expect: known.version}, edits)
 		if err == nil {
-			m.learn(known, known.with(edits, v, time.Now()))
-			m.tellOf(edits)
+			m.setShard(known, known.with(edits, v, time.Now()))
+			m.reportEdits(edits)
 			return nil
 		}
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
-		if err := m.reloadOne(ctx, index); err != nil {
+		if err := m.reloadShard(ctx, index); err != nil {
 			return err
 		}
 	}
@@ -40,10 +40,10 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 }
 
 // reloadOne reads one shard again.
-func (m *Manager) reloadOne(ctx context.Context, index int) error {
+func (m *Manager) reloadShard(ctx context.Context, index int) error {
 	var before [store.NumShards]*shard
-	before[index] = m.known[index].Load()
-	defer m.publishLearned()
+	before[index] = m.shards[index].Load()
+	defer m.publishIfChanged()
 	_, err := m.reload(ctx, []int{index}, before[:])
 	return err
 }
@@ -61,7 +61,7 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 		}
 		b.Changes = append(b.Changes, change)
 	}
-	v, err := ask(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
+	v, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Version, error) { return s.Apply(ctx, b) })
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		m.fail(WriteConflicted, err)
@@ -72,7 +72,7 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 }
 
 // tellOf tells hooks and notifier of changes that the store has.
-func (m *Manager) tellOf(edits []edit) {
+func (m *Manager) reportEdits(edits []edit) {
 	for _, e := range edits {
 		for _, event := range e.events {
 			m.counters.changes[event.To].Add(1)
@@ -82,6 +82,6 @@ func (m *Manager) tellOf(edits []edit) {
 		}
 	}
 	if m.config.Notify != nil {
-		hint(m.noted)
+		signal(m.notifyWake)
 	}
 }
