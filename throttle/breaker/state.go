@@ -81,3 +81,34 @@ func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, 0, Reason
 
 // UnmarshalText takes the reason's word, to the letter. Any other text is an error that names the words, and changes nothing.
 func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, 0, ReasonByHand) }
+
+// StalePolicy is what a manager does if it could not read the store for longer than
+// Config.MaxStale.
+type StalePolicy uint8
+
+const (
+	// FailOpen lets all calls through, as if there were no breaker.
+	FailOpen StalePolicy = iota
+	// KeepLast applies the last known states. A disabled circuit stays disabled. An open circuit
+	// stays open until its timeout ends; then it lets all calls through, because probes cannot be
+	// counted without the store.
+	KeepLast
+	// FailClosed sheds all calls with [ErrStale], also before the store was read for the first
+	// time.
+	FailClosed
+
+	numStalePolicies = iota
+)
+
+// String returns "fail_open", "keep_last" or "fail_closed".
+func (p StalePolicy) String() string {
+	return enum.Name("stale_policy", p, "fail_open keep_last fail_closed")
+}
+
+// MarshalText returns the policy's word, or an error if the value is not a StalePolicy.
+func (p StalePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, FailClosed) }
+
+// UnmarshalText sets the policy from its word. Any other text is an error and changes nothing.
+func (p *StalePolicy) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(p, text, FailOpen, FailClosed)
+}
