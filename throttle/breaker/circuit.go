@@ -5,17 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// Circuit is a handle on one circuit. Keep it where the same circuit is used again and again: it knows what the manager's newest table
-// says, without looking. All methods are safe for concurrent use. A nil context is the background. A nil Circuit, and one of a nil Manager,
-// answers calls with an error.
+// Circuit is a handle on one circuit. Keep it if the same circuit is used often: it caches the
+// circuit's state, so that a call needs no lookup. All methods are safe for concurrent use. A nil
+// context means context.Background. Calls through a nil Circuit, or through a circuit of a nil
+// Manager, return an error.
 type Circuit struct {
 	manager    *Manager
 	key        Key
 	cachedView atomic.Pointer[view]
-	cachedSlot atomic.Pointer[slot] // of the manager's counter
+	cachedSlot atomic.Pointer[slot] // of Config.Counter
 }
 
-// Circuit returns a handle on the circuit of a key. It costs nothing to make and holds nothing in the manager.
+// Circuit returns a handle on the circuit of a key. It allocates nothing in the manager.
 func (m *Manager) Circuit(k Key) *Circuit {
 	return &Circuit{manager: m, key: k}
 }
@@ -39,7 +40,7 @@ func (c *Circuit) Status() Status {
 	return c.manager.Status(c.key)
 }
 
-// view returns what the newest table says.
+// view returns the circuit's view in the current table.
 func (c *Circuit) view() *view {
 	if v := c.cachedView.Load(); v != nil && v.table == c.manager.table.Load() {
 		return v
@@ -64,10 +65,14 @@ func (c *Circuit) CanExecute(ctx context.Context) error {
 	return err
 }
 
-// Run makes a call through the circuit, and tells the manager's counter how it ended: as Config.Classify says. It returns a
-// *[ShedError] if the circuit refuses, and then does not call fn; else what fn returns, with its mark if it has one, which a throttle around
-// it needs. If fn panics, the panic goes on up, and says nothing about the endpoint. A context that is already over returns its error
-// before anything is decided or counted; so does a nil fn. [Do] is for a function that returns a value.
+// Do calls fn through the circuit and records its outcome in Config.Counter, as Config.Classify
+// decides.
+//
+// If the circuit sheds the call, Do does not call fn and returns a *[ShedError]. Otherwise it
+// returns the error of fn unchanged. If fn panics, the panic continues and nothing is recorded.
+//
+// If the context has ended, Do returns its error; nothing is decided or counted. The same holds for
+// a nil fn. Use the function [Do] for a function that returns a value.
 func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error {
 	ctx, err := c.checkArgs(ctx, fn != nil)
 	if err != nil {
@@ -82,7 +87,7 @@ func (c *Circuit) Do(ctx context.Context, fn func(context.Context) error) error 
 	return err
 }
 
-// checkArgs returns the context to go on with, or the error of a call that cannot be made.
+// checkArgs returns the context of a call, or an error if the call cannot be made.
 func (c *Circuit) checkArgs(ctx context.Context, function bool) (context.Context, error) {
 	if !c.valid() {
 		return ctx, errNil
@@ -94,7 +99,7 @@ func (c *Circuit) checkArgs(ctx context.Context, function bool) (context.Context
 	return ctx, ctx.Err()
 }
 
-// record tells the manager's counter of a call that has ended.
+// record counts the outcome of a call.
 func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
 	m := c.manager
 	if m.config.Counter == nil {
@@ -106,8 +111,9 @@ func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
 	}
 }
 
-// Acquire asks leave for a call that the caller makes himself. It returns a permit, whose end should be told by [Permit.Done], or a
-// *[ShedError]. Unlike Run it does not look whether ctx is over already.
+// Acquire asks for permission for a call that the caller makes itself. It returns a [Permit], or a
+// *[ShedError]. End the call with [Permit.Done] or [Permit.Ignore]. Unlike Do, Acquire does not
+// check whether ctx has ended.
 func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 	if !c.valid() {
 		return Permit{}, errNil
@@ -122,7 +128,7 @@ func (c *Circuit) Acquire(ctx context.Context) (Permit, error) {
 	return Permit{call: t, use: t.use.Load(), state: state}, nil
 }
 
-// admit decides about a call, and returns the state and the generation that the circuit is in.
+// admit decides about a call. It returns the circuit's state and generation.
 func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	e := c.view().entry
 	if e == nil {
@@ -134,7 +140,7 @@ func (c *Circuit) admit(ctx context.Context) (State, uint64, error) {
 	return state, e.generation, err
 }
 
-// slot returns where the circuit's results are counted.
+// slot returns the slot in which the circuit's results are counted.
 func (c *Circuit) slot() *slot {
 	if s := c.cachedSlot.Load(); s != nil && !s.removed.Load() {
 		return s
@@ -144,7 +150,7 @@ func (c *Circuit) slot() *slot {
 	return s
 }
 
-// Do is [Circuit.Do] for a function that returns a value. A call that is not made returns the zero value.
+// Do is [Circuit.Do] for a function that returns a value. A shed call returns the zero value.
 func Do[T any](ctx context.Context, c *Circuit, fn func(context.Context) (T, error)) (value T, err error) {
 	ctx, err = c.checkArgs(ctx, fn != nil)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// classify says how a call ended: Accepted for a success, Rejected for a failure, Ignored for neither.
+// classify returns Accepted for a success, Rejected for a failure and Ignored for neither.
 func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 	if err == nil {
 		return throttle.Accepted
@@ -23,11 +23,12 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 	return throttle.Rejected
 }
 
-// besideShedError is an error beside one that was shed. It is used again, because failures come in crowds.
+// besideShedError joins an error with [throttle.ErrShed]. It is pooled, because failures come in
+// large numbers.
 type besideShedError struct{ err error }
 
-// marked reports whether an error has the mark of [throttle.MarkRejected]. A throttle alone knows its mark, but says that nothing
-// else is Rejected beside what was shed.
+// marked reports whether an error has the mark of [throttle.MarkRejected], which only package
+// throttle can see. DefaultClassify ignores every error that wraps ErrShed, except a marked one.
 func (m *Manager) marked(ctx context.Context, err error) bool {
 	b := m.shedWrappers.Get().(*besideShedError)
 	b.err = err
@@ -37,7 +38,7 @@ func (m *Manager) marked(ctx context.Context, err error) bool {
 	return is
 }
 
-// Error is the text of the error.
+// Error returns the text of the error.
 func (b *besideShedError) Error() string { return b.err.Error() }
 
 // Is reports whether target is [throttle.ErrShed].

@@ -9,21 +9,23 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// ForceOpen opens a circuit by hand, for the whole fleet, until [Manager.Enable], [Manager.ForceClose] or [Manager.Forget]. When it
-// returns nil the store has it and this agent goes by it; the others follow with their next refresh.
+// ForceOpen opens a circuit for the whole fleet until [Manager.Enable], [Manager.ForceClose] or
+// [Manager.Forget]. When it returns nil, the store has the change and this manager applies it.
+// Other managers apply it at their next refresh.
 func (m *Manager) ForceOpen(ctx context.Context, k Key) error { return m.force(ctx, k, Open, true) }
 
-// ForceClose closes a circuit by hand, whatever its calls do, until [Manager.Enable], [Manager.ForceOpen] or [Manager.Forget].
+// ForceClose closes a circuit until [Manager.Enable], [Manager.ForceOpen] or [Manager.Forget],
+// whatever the results of its calls.
 func (m *Manager) ForceClose(ctx context.Context, k Key) error { return m.force(ctx, k, Closed, true) }
 
-// Disable disables a circuit by hand, as too many trips do, until [Manager.Enable] or [Manager.Forget].
+// Disable disables a circuit, as too many trips do, until [Manager.Enable] or [Manager.Forget].
 func (m *Manager) Disable(ctx context.Context, k Key) error { return m.force(ctx, k, Disabled, false) }
 
-// Enable closes a circuit that is disabled, open or forced, and forgets its trips and what its calls did before. It goes on by itself
-// from there.
+// Enable closes a disabled, open or forced circuit and forgets its trips and earlier results. From
+// then on, calls decide its state again.
 func (m *Manager) Enable(ctx context.Context, k Key) error { return m.force(ctx, k, Closed, false) }
 
-// force puts a circuit into a state.
+// force sets the state of a circuit.
 func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error {
 	if !m.valid() {
 		return errNil
@@ -44,14 +46,15 @@ func (m *Manager) force(ctx context.Context, k Key, to State, forced bool) error
 		moved.moveTo(to, ReasonByHand)
 		*r = moved.record
 		if from == to {
-			return nil // it is held now, or let go: nothing for those who wait for a change of state
+			return nil // forced or released; the state itself has not changed
 		}
 		return moved.events
 	})
 }
 
-// Forget removes a circuit whose endpoint is gone, with its past and what was to be notified of it. If calls go on, it
-// begins anew. Until Config.ObservabilityWindow is over and a leader has cleared up, the store has a record that says that it is forgotten.
+// Forget removes a circuit, with its trips and its pending notifications. Use it for an endpoint
+// that no longer exists. If calls go on, the circuit starts again as a new one. The store keeps a
+// record that the circuit was forgotten for one ObservabilityWindow.
 func (m *Manager) Forget(ctx context.Context, k Key) error {
 	return m.change(ctx, k, func(id store.RecordID, r *record, now time.Time) []edit {
 		if r == nil || r.forgotten() && len(r.pending) == 0 {
@@ -61,7 +64,7 @@ func (m *Manager) Forget(ctx context.Context, k Key) error {
 	})
 }
 
-// control changes a record by hand: one that there is, or the one of a circuit that is closed and has no past.
+// control changes a circuit's record, which may be a new one.
 func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Time) []Event) error {
 	return m.change(ctx, k, func(id store.RecordID, known *record, now time.Time) []edit {
 		next := &record{key: k, changedAt: now}
@@ -78,8 +81,8 @@ func (m *Manager) control(ctx context.Context, k Key, move func(*record, time.Ti
 	})
 }
 
-// change changes one record, given the newest that there is.
-func (m *Manager) change(ctx context.Context, k Key, think func(id store.RecordID, known *record, now time.Time) []edit) error {
+// change changes one record. It passes the newest known record to decide.
+func (m *Manager) change(ctx context.Context, k Key, decide func(id store.RecordID, known *record, now time.Time) []edit) error {
 	if !m.valid() {
 		return errNil
 	}
@@ -91,13 +94,13 @@ func (m *Manager) change(ctx context.Context, k Key, think func(id store.RecordI
 		return err
 	}
 	id := k.RecordID()
-	err := m.update(ctx, id.Shard(), 0, func(s *shard) []edit { return think(id, s.records[id], m.storeNow()) })
+	err := m.update(ctx, id.Shard(), 0, func(s *shard) []edit { return decide(id, s.records[id], m.storeNow()) })
 	m.publish()
 	return err
 }
 
-// List returns what this agent knows of all circuits that are not closed, or have a past, in the order of their keys. It asks nobody.
-// While nothing was heard for longer than Config.MaxStale, and OnStale is not KeepLast, it knows of none.
+// List returns all circuits that are not closed or have a past, sorted by key. It does not read the
+// store. If the store is stale and Config.OnStale is not KeepLast, the list is empty.
 func (m *Manager) List() []Status {
 	if !m.valid() {
 		return nil
@@ -119,7 +122,8 @@ func (m *Manager) List() []Status {
 	return list
 }
 
-// Status returns what this agent knows of one circuit. It asks nobody. A circuit that nothing is known of is closed.
+// Status returns what this manager knows about a circuit. It does not read the store. An unknown
+// circuit is closed.
 func (m *Manager) Status(k Key) Status {
 	if !m.valid() {
 		return Status{Key: k}

@@ -13,74 +13,77 @@ import (
 
 const (
 	counterBuckets = 20
-	// mostCounted is how many circuits are counted at once, of 1.4 kB each: 180 MB. What calls through others come to is dropped, and so does
-	// not open them, until some of those that are counted have had no call for two windows.
+	// maxCounted limits the circuits that are counted at once. Each takes 1.4 kB, 180 MB in all.
+	// Results of further circuits are dropped, so they do not open, until a counted circuit has had
+	// no call for two windows.
 	maxCounted    = 1 << 17
-	counterShards = 64 // so many that looking through one of them keeps no call for long
-	// readAtOnce is how many circuits a poll reads before it lets calls have the lock.
+	counterShards = 64 // sweeping one shard blocks calls only briefly
+	// readBatch is how many circuits a poll reads before it releases the lock for calls.
 	readBatch = 128
 )
 
-// Counter counts how the calls of one process ended, for each circuit, over a sliding window: the source of a breaker that needs no
-// other. Its [Counter.Poll] is a [PollFunc]; a manager without a Poll makes one for itself. In a fleet it is blind to what the other
-// agents see.
+// Counter counts how the calls of one process ended, for each circuit, over a sliding window. Its
+// [Counter.Poll] is a [PollFunc]. A manager without Config.Poll creates a Counter. In a fleet, a
+// Counter does not see the calls of other processes.
 //
-// A circuit costs about 1.4 kB and its key, until it has had no call for two windows. About 130,000 are counted at once. Beyond
-// that the results of new ones are dropped, as [Counter.Dropped] tells: they do not open, and those that are counted are counted on.
+// A circuit takes about 1.4 kB and its key, until it has had no call for two windows. A Counter
+// counts about 130,000 circuits at once. It drops the results of further circuits, so these do not
+// open: see [Counter.Dropped].
 type Counter struct {
 	span    time.Duration
-	begun   time.Time
+	created   time.Time
 	seed    maphash.Seed
 	dropped atomic.Uint64
-	yield   func() // of a poll, without a lock
+	yield   func() // called by Poll without the lock; for tests
 	parts   [counterShards]counterPart
 }
 
-// counterPart is a share of the circuits.
+// counterPart holds a share of the circuits.
 type counterPart struct {
 	mu    sync.Mutex
 	slots map[Key]*slot
 	swept time.Duration
 }
 
-// NewCounter returns a counter that remembers results for the span, which must be the manager's ObservabilityWindow. A span below
-// a millisecond is one.
+// NewCounter returns a counter with a window of span, which must be the manager's
+// ObservabilityWindow. The shortest span is 1 ms.
 func NewCounter(span time.Duration) *Counter {
-	c := &Counter{span: max(span, time.Millisecond), begun: time.Now(), seed: maphash.MakeSeed(), yield: runtime.Gosched}
+	c := &Counter{span: max(span, time.Millisecond), created: time.Now(), seed: maphash.MakeSeed(), yield: runtime.Gosched}
 	for i := range c.parts {
 		c.parts[i].slots = map[Key]*slot{}
 	}
 	return c
 }
 
-// Success counts a call that ended well. Permits do it by themselves.
+// Success counts a successful call. Do not call it for calls through a [Circuit] or a [Permit],
+// which count themselves.
 func (c *Counter) Success(k Key) { c.add(k, false) }
 
-// Failure counts a call that failed.
+// Failure counts a failed call.
 func (c *Counter) Failure(k Key) { c.add(k, true) }
 
-// Dropped returns how many results were not counted, because there are too many circuits: more than about 130,000 within two
-// windows.
+// Dropped returns how many results were not counted, because more than about 130,000 circuits had
+// calls within two windows.
 func (c *Counter) Dropped() uint64 { return c.dropped.Load() }
 
-// part returns where a key is counted.
+// part returns the part that holds a key.
 func (c *Counter) part(k Key) *counterPart {
 	return &c.parts[maphash.Comparable(c.seed, k)%counterShards]
 }
 
 func (c *Counter) add(k Key, failed bool) { c.addTo(c.slot(k), failed) }
 
-// addTo counts one result. Without a slot it is dropped.
+// addTo counts one result. It drops the result if s is nil.
 func (c *Counter) addTo(s *slot, failed bool) {
 	if s == nil {
 		c.dropped.Add(1)
 		return
 	}
-	s.add(time.Since(c.begun), failed)
+	s.add(time.Since(c.created), failed)
 }
 
-// slot returns where a circuit is counted. It makes room if need be, at the expense of those without calls, and returns nil if
-// there is none.
+// slot returns the slot of a circuit. If the part is full, it first removes idle circuits. It
+// returns nil if there is no room.
 func (c *Counter) slot(k Key) *slot {
 	p := c.part(k)
 	p.mu.Lock()
@@ -88,7 +91,7 @@ func (c *Counter) slot(k Key) *slot {
 	if s := p.slots[k]; s != nil {
 		return s
 	}
-	now := time.Since(c.begun)
+	now := time.Since(c.created)
 	if len(p.slots) >= maxCounted/counterShards {
 		c.sweep(p, now)
 	}
@@ -100,7 +103,7 @@ func (c *Counter) slot(k Key) *slot {
 	return s
 }
 
-// sweep forgets circuits without calls, at most once per bucket.
+// sweep removes idle circuits, at most once per bucket.
 func (c *Counter) sweep(p *counterPart, now time.Duration) {
 	if now-p.swept < c.span/counterBuckets {
 		return
@@ -111,7 +114,7 @@ func (c *Counter) sweep(p *counterPart, now time.Duration) {
 	}
 }
 
-// forget forgets a circuit if it is without calls, and reports whether it is.
+// forget removes a circuit if it is idle, and reports whether it did.
 func (c *Counter) forget(p *counterPart, k Key, s *slot, now time.Duration) bool {
 	if s.idle(now) <= 2*c.span {
 		return false
@@ -121,7 +124,7 @@ func (c *Counter) forget(p *counterPart, k Key, s *slot, now time.Duration) bool
 	return true
 }
 
-// turn forgets what a circuit's calls were before it changed.
+// reset discards a circuit's results, because its state has changed.
 func (c *Counter) reset(k Key) {
 	p := c.part(k)
 	p.mu.Lock()
@@ -131,10 +134,10 @@ func (c *Counter) reset(k Key) {
 	}
 }
 
-// Poll implements [PollFunc]. It counts over the counter's own window, and since the last change of each circuit, of which the manager
-// tells it.
+// Poll implements [PollFunc]. It counts results within the counter's window and after the last
+// change of the circuit. The manager reports changes to the counter.
 func (c *Counter) Poll(_ context.Context, q PollQuery) (map[Key]PollResult, error) {
-	now := time.Since(c.begun)
+	now := time.Since(c.created)
 	results := map[Key]PollResult{}
 	for i := range c.parts {
 		c.collect(&c.parts[i], now, q, results)
@@ -142,7 +145,7 @@ func (c *Counter) Poll(_ context.Context, q PollQuery) (map[Key]PollResult, erro
 	return results, nil
 }
 
-// collect adds what counts of a part. It forgets circuits without calls on the way.
+// collect adds the results of a part. It removes idle circuits on the way.
 func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, results map[Key]PollResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,15 +154,15 @@ func (c *Counter) collect(p *counterPart, now time.Duration, q PollQuery, result
 		if !c.forget(p, k, s, now) {
 			q.pick(results, k, s.read(now))
 		}
-		if read++; read%readBatch == 0 { // at the end of a turn: s may be forgotten meanwhile
+		if read++; read%readBatch == 0 { // last in the loop: s may be removed meanwhile
 			p.mu.Unlock()
-			c.yield() // or those who wait for the lock would not get it
+			c.yield() // without it, waiting calls would not get the lock
 			p.mu.Lock()
 		}
 	}
 }
 
-// pick adds the counts of a circuit to the results, if they matter.
+// pick adds the counts of a circuit to the results, unless the query allows leaving them out.
 func (q *PollQuery) pick(results map[Key]PollResult, k Key, n window.Counts) {
 	_, asked := q.Since[k]
 	if failures := float64(n.Rejected); asked || failures >= q.MinFailures {
@@ -167,14 +170,14 @@ func (q *PollQuery) pick(results map[Key]PollResult, k Key, n window.Counts) {
 	}
 }
 
-// slot counts one circuit. Counting takes no lock.
+// slot counts the results of one circuit. Counting takes no lock.
 type slot struct {
 	window  *window.Window
-	last    atomic.Int64 // when a result was counted, since the counter was made
-	removed atomic.Bool  // the counter has another one for the circuit, or none
+	last    atomic.Int64 // last result, as time since the counter was created
+	removed atomic.Bool  // the counter no longer uses the slot
 
 	mu   sync.Mutex
-	mark window.Counts // everything up to the last change of the circuit, which is of no account
+	mark window.Counts // totals at the last change of the circuit; earlier results do not count
 }
 
 func newSlot(span, now time.Duration) *slot {
@@ -197,10 +200,10 @@ func (s *slot) add(now time.Duration, failed bool) {
 	s.window.Row(0, 0)[column].Add(1)
 }
 
-// idle returns for how long nothing was counted, to a bucket.
+// idle returns the time since the last result, rounded to a bucket.
 func (s *slot) idle(now time.Duration) time.Duration { return now - time.Duration(s.last.Load()) }
 
-// turn marks everything that was counted as of no account.
+// reset discards all results so far.
 func (s *slot) reset() {
 	var ever [1]window.Counts
 	s.window.Ever(ever[:])
@@ -209,7 +212,7 @@ func (s *slot) reset() {
 	s.mu.Unlock()
 }
 
-// read returns what counts: what lies within the window and after the mark, which is the shorter of both.
+// read returns the results within the window and after the last reset.
 func (s *slot) read(now time.Duration) window.Counts {
 	s.mu.Lock()
 	mark := s.mark

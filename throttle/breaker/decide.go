@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// CanExecute reports whether a call may be made: nil, or a *[ShedError]. It waits for nothing, and a store that is slow or gone changes
-// nothing about it. Nil for a half-open circuit is leave for one probe. How the call ends is left to the poll to find out; see
-// [Manager.Circuit] for calls whose end is told.
+// CanExecute reports whether a call may be made: it returns nil or a *[ShedError]. It never waits
+// for the store. For a half-open circuit, nil permits one probe. CanExecute does not record how the
+// call ends: that is left to Config.Poll. Use [Manager.Circuit] to make calls and record their
+// results.
 func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	if !m.valid() {
 		return errNil
@@ -22,7 +23,7 @@ func (m *Manager) CanExecute(ctx context.Context, k Key) error {
 	return err
 }
 
-// decide decides about a call to a circuit of which something is known, and returns the state that it is in.
+// decide decides about a call to a known circuit, and returns the circuit's state.
 func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 	m.wantRound()
 	state, refusal := m.evaluate(k, e)
@@ -44,7 +45,7 @@ func (m *Manager) decide(ctx context.Context, k Key, e *entry) (State, error) {
 	return state, refusal
 }
 
-// judge says whether the circuit lets a call through.
+// evaluate returns the circuit's state, and an error if it sheds the call.
 func (m *Manager) evaluate(k Key, e *entry) (State, *ShedError) {
 	switch {
 	case e.shedErr == nil:

@@ -1,18 +1,19 @@
-// Package breaker is a circuit breaker for one process or a fleet: it stops calls to endpoints that fail, probes them with a few, and
-// disables those that never come back, for all agents at once. It is made for thousands of endpoints that nobody is paged
-// for, such as webhooks; it serves as well where there is one.
+// Package breaker is a circuit breaker for one process or a fleet. It sheds calls to endpoints that
+// fail, probes these endpoints with a few calls, and disables those that do not recover, for all
+// processes at once. It is made for thousands of endpoints, such as webhooks, and works as well for
+// one.
 //
 //	m, err := breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second})
 //	...
-//	go func() { _ = m.Run(ctx) }() // it returns nil when ctx ends; ErrRunning or ErrManagerClosed is a mistake in the program
 //	charges := m.Circuit(breaker.Key{ID: "stripe"})
-//	err = charges.Run(ctx, func(ctx context.Context) error { return charge(ctx, card) })
+//	err = charges.Do(ctx, func(ctx context.Context) error { return charge(ctx, card) })
 //	if errors.Is(err, breaker.ErrOpen) { ... }
 //
-// Nothing opens before Run runs; [Stats].Running says whether it does. [Manager.Sample] makes one round by hand.
+// This breaker keeps its state in memory. It needs no [Manager.Run]: calls start the rounds, in
+// which circuits open and close, in the background.
 //
-// A fleet shares a [Store], and counts by a [PollFunc] that sees the calls of all agents, such as sqlstore.Poller over a table of
-// deliveries:
+// A fleet shares a store, and counts by a [PollFunc] that sees the calls of all managers, such as
+// sqlstore.Poller over a table of deliveries. On a shared store, call Run:
 //
 //	m, err := breaker.New(breaker.Config{
 //		Name:  "webhooks",
@@ -21,45 +22,59 @@
 //		ConsecutiveFailureThreshold: 10,
 //	})
 //	...
-//	go func() { _ = m.Run(ctx) }()
+//	go func() { _ = m.Run(ctx) }() // returns nil when ctx ends
 //	if err := m.CanExecute(ctx, breaker.Key{Tenant: tenant, ID: endpoint}); err != nil {
-//		return err // it was not delivered, and need not be tried
+//		return err // shed: do not deliver now
 //	}
 //
-// # How a circuit moves
+// If Run is not called within two SampleRates of the first call, the manager reports [NotRunning]
+// once to [Hooks].Failed, and [Stats].NotRunning is true. [Manager.Sample] makes one round by hand.
 //
-// One agent leads. Each SampleRate it polls how the calls of the last ObservabilityWindow ended, and moves circuits:
+// # States of a circuit
 //
-//   - A closed circuit opens if MinimumRequestCount calls or more were counted and FailureThreshold percent of them failed.
-//   - An open circuit refuses calls for BreakerTimeout, and is half-open then. It takes no leader for that.
-//   - A half-open circuit lets HalfOpenProbes calls through per SampleRate: of all agents together, because the store counts them. As
-//     many results close it if SuccessThreshold percent succeeded, and open it again if FailureThreshold percent failed. In between
-//     it goes on probing, and opens if twice as many results, or HalfOpenMax, leave it undecided.
-//   - At the ConsecutiveFailureThreshold-th trip in a row it is disabled, and somebody has to enable it. Trips are forgotten only when
-//     the circuit has been well for ConsecutiveResetAfter with MinimumRequestCount calls in the window, so that one lucky probe saves nobody.
+// One manager leads. Once per SampleRate it polls how the calls of the last ObservabilityWindow
+// ended, and moves circuits:
 //
-// An endpoint that is dead is disabled after about ConsecutiveFailureThreshold times BreakerTimeout + SampleRate, if it gets calls
-// enough to tell.
+//   - A closed circuit opens if at least MinimumRequestCount calls were counted and
+//     FailureThreshold percent of them failed.
+//   - An open circuit sheds calls for BreakerTimeout. Then it is half-open, even without a leader.
+//   - A half-open circuit admits HalfOpenProbes calls of the whole fleet per SampleRate. As many
+//     results decide: it closes if SuccessThreshold percent succeeded, and opens again if
+//     FailureThreshold percent failed. In between it goes on probing. It opens after twice as many
+//     results, or after HalfOpenMax.
+//   - After ConsecutiveFailureThreshold consecutive trips a circuit is disabled until
+//     [Manager.Enable]. Trips are forgotten after ConsecutiveResetAfter in the closed state, if the
+//     window then holds MinimumRequestCount calls.
 //
-// # What a call costs, and waits for
+// An endpoint that is down and has enough calls is disabled after about
+// ConsecutiveFailureThreshold * (BreakerTimeout + SampleRate).
 //
-// Nothing: an agent decides by what it knows, in memory, and reads what has changed in the background, each Refresh. No call waits for the
-// store or fails because of it. A closed circuit costs a look into a map; a [Circuit] that is kept costs even less.
+// # Cost of a call
 //
-// # When things fail
+// A manager decides in memory. It reads changes from the store in the background, each Refresh. No
+// call waits for the store or fails because of it. A call to a closed circuit costs one map lookup;
+// with a [Circuit] that is kept it costs less.
 //
-// The lease of the leader is fenced: what it writes after another one has followed is refused ([ErrFenced]), and a shard is written only
-// if it is what the writer knew ([ErrConflict]), so no change is ever lost to another. A leader that dies is followed within
-// twice SampleRate. Store time is the store's own, which decides how long is left: agents' clocks may be hours apart. A store that has lost its records
-// gets them back from whichever agent notices first, after an outage longer than MaxStale what is disabled or forced; so does one that has lost
-// nothing but records, of which the versions of its shards say nothing, within 64 refreshes of an agent that knew them. While the store is away,
-// agents go by what they know; after MaxStale OnStale says what holds. A store that fails is asked less and less often. [Config.Notify] is called
-// until it has heard, also by the next leader.
+// # When the store fails
 //
-// Everything that goes wrong in the background is told to [Hooks].Failed and counted in [Stats]. Package otelthrottle makes metrics of it.
+//   - A slow or unreachable store: managers use what they have read. After MaxStale, OnStale
+//     applies. A failing store is called less and less often.
+//   - Two leaders: leases are fenced. The store rejects writes of an earlier leader, and writes
+//     based on an old version of a shard, so no change is lost.
+//   - A dead leader: another manager leads within two SampleRates.
+//   - Different clocks: all shared times are times of the store's clock.
+//   - Lost data: the first manager that notices writes the records back. After an outage longer than
+//     MaxStale it writes back only disabled and forced circuits. If single records are lost under an
+//     unchanged version, a manager notices within 64 refreshes.
+//   - A failing [Config].Notify: it is called until it succeeds, also by the next leader.
 //
-// # Beside a throttle
+// Errors of background tasks are reported to [Hooks].Failed and counted in [Stats]. Package
+// otelthrottle exports them as metrics. Package [store] is the contract for other stores.
 //
-// A breaker knows that one endpoint of many is dead, and stops at once and for long. A throttle knows that a backend has less capacity than
-// is asked for, and sheds as much as it must, by priority. Which one is needed: the README has an answer.
+// # Breaker or throttle
+//
+// A breaker stops all calls to one failing endpoint of many. A throttle reduces the calls to a
+// backend that has less capacity than is needed, by priority. The README helps to choose.
+//
+// [store]: https://pkg.go.dev/github.com/spillway-go/spillway/throttle/breaker/store
 package breaker

@@ -9,47 +9,48 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The reasons of a call that was shed, for errors.Is. What is returned is a *[ShedError].
+// Reasons of a shed call, for errors.Is. The error itself is a *[ShedError].
 var (
 	// ErrOpen means that the circuit is open.
 	ErrOpen = errors.New("breaker: circuit is open")
-	// ErrTooManyRequests means that the circuit is half-open and its probes are under way.
-	ErrTooManyRequests = errors.New("breaker: circuit is half-open and has probes enough")
-	// ErrDisabled means that the circuit is disabled, until somebody enables it.
+	// ErrTooManyRequests means that the circuit is half-open and its probes are used up.
+	ErrTooManyRequests = errors.New("breaker: circuit is half-open and has no probe left")
+	// ErrDisabled means that the circuit is disabled until [Manager.Enable].
 	ErrDisabled = errors.New("breaker: circuit is disabled")
-	// ErrStale means that the manager has not heard from its store for longer than Config.MaxStale, and Config.OnStale is FailClosed.
-	ErrStale = errors.New("breaker: nothing is known of the circuits")
+	// ErrStale means that the manager could not read its store for longer than Config.MaxStale, and
+	// that Config.OnStale is FailClosed.
+	ErrStale = errors.New("breaker: circuit state is stale")
 )
 
-// The errors of a manager that does not do what it was told to. They are of no call.
+// Errors of methods of a [Manager].
 var (
-	// ErrRunning is what Run returns if another Run of the manager is under way.
-	ErrRunning = errors.New("breaker: the manager runs already")
-	// ErrManagerClosed is what a closed manager returns to whoever wants to run it or to change circuits.
+	// ErrRunning is returned by Run if another Run of the manager is active.
+	ErrRunning = errors.New("breaker: Manager.Run is active already")
+	// ErrManagerClosed is returned by methods that run a closed manager or change its circuits.
 	ErrManagerClosed = errors.New("breaker: the manager is closed")
-	// ErrNotLeading is what Sample returns if another manager leads.
+	// ErrNotLeading is returned by Sample if another manager leads.
 	ErrNotLeading = errors.New("breaker: another manager leads")
 )
 
-// errNil answers whoever asks a Manager that did not come from New, or a Circuit of one.
+// errNil is returned by methods of a Manager that did not come from New, and of its circuits.
 var errNil = errors.New("breaker: nil or zero Manager or Circuit: make a Manager with New")
 
-// errNoFunction answers calls with a nil function.
+// errNoFunction is returned for a nil function.
 var errNoFunction = errors.New("breaker: nil function")
 
-// ShedError is the error of a call that was shed: the circuit refused it, and it was not made. errors.Is finds its Reason, and
-// [throttle.ErrShed] as in all that is shed, so a throttle or a circuit around it counts the call as ignored, and so does a backoff.
-// It may be of many calls: do not change it.
+// ShedError is the error of a call that the circuit shed. The call was not made. errors.Is matches
+// its Reason and [throttle.ErrShed]. An enclosing throttle, circuit or backoff therefore ignores
+// the call. One value may be returned for many calls: do not change it.
 type ShedError struct {
 	Breaker string // the manager's name
 	Key     Key
 	State   State
 	Reason  error // ErrOpen, ErrTooManyRequests, ErrDisabled or ErrStale
 
-	until time.Time // zero if nobody knows
+	until time.Time // zero if unknown
 }
 
-// RetryAfter returns how long it is from now until the circuit may let a call through; 0 if nobody knows.
+// RetryAfter returns the time from now until the circuit may admit a call, or 0 if it is not known.
 func (e *ShedError) RetryAfter() time.Duration {
 	if e.until.IsZero() {
 		return 0
@@ -82,5 +83,5 @@ func (e *ShedError) Is(target error) bool { return target == throttle.ErrShed }
 // Unwrap returns the reason.
 func (e *ShedError) Unwrap() error { return e.Reason }
 
-// Temporary is false: trying again at once is of no use, and a retry that asks is told so.
+// Temporary returns false: an immediate retry would be shed too.
 func (e *ShedError) Temporary() bool { return false }

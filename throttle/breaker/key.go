@@ -10,14 +10,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// Key says which circuit: an endpoint, and the tenant that it belongs to, which may be empty. Both are any bytes, of any length:
-// nothing parses, cuts or joins them.
+// Key identifies a circuit: an endpoint, and the tenant that it belongs to, which may be empty.
+// Both may hold any bytes and have any length.
 type Key struct {
 	Tenant string
 	ID     string
 }
 
-// String returns the key for a person to read: quoted, so that no two keys look the same.
+// String returns the key in quotes, so that different keys have different texts.
 func (k Key) String() string {
 	if k.Tenant == "" {
 		return strconv.Quote(k.ID)
@@ -41,8 +41,8 @@ func shownKey(k Key) string {
 	return check.Shown(k.Tenant) + "/" + check.Shown(k.ID)
 }
 
-// RecordID returns the name of the key's record. The length of the tenant is part of what is hashed: two keys that read the same
-// end to end are two records.
+// RecordID returns the ID of the key's record in a store. The hash includes the length of the
+// tenant, so that no two keys share a record.
 func (k Key) RecordID() store.RecordID {
 	h := sha256.New()
 	var length [binary.MaxVarintLen64]byte

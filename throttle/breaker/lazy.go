@@ -149,7 +149,7 @@ func (m *Manager) notifyLazily() bool {
 	return m.notifyOnce(m.lazy.ctx) || m.isClosed()
 }
 
-// takeByHand stops lazy rounds, because the caller makes rounds with [Manager.Sample].
+// stopLazy stops lazy rounds, because the caller makes rounds with [Manager.Sample].
 func (m *Manager) stopLazy() {
 	m.lazy.driven.Store(true)
 	if m.lazy.manual.Swap(true) {

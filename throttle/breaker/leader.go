@@ -12,27 +12,28 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// A lease lasts for leaseNum/leaseDen sample rates, and is extended three times within that. Whoever does not lead looks four times per
-// sample rate whether anybody does. So a leader that dies is followed within 1.75 sample rates.
+// A lease lasts leaseNum/leaseDen SampleRates and is extended three times in that time. The other
+// managers campaign four times per SampleRate. So a leader that dies is replaced within 1.75
+// SampleRates.
 const (
 	leaseNum, leaseDen     = 3, 2
 	extensions             = 3
 	electionsPerSampleRate = 4
-	maxPerSampleRate       = 32 // times that the lease, or a probe, is asked for, whatever the store says of how long it lasts
-	maxPollFailures        = 3  // polls in a row, after which another one may try
+	maxPerSampleRate       = 32 // limit of campaigns and probe requests, whatever Remaining the store returns
+	maxPollFailures        = 3  // consecutive failed polls after which the leader resigns
 )
 
-var errLeaseEnded = errors.New("breaker: the store has granted a lease that is over already")
+var errLeaseEnded = errors.New("breaker: the store granted a lease that has already ended")
 
 func (m *Manager) leaseTTL() time.Duration { return m.config.SampleRate * leaseNum / leaseDen }
 
-// term is a time as leader.
+// term is a period as leader.
 type term struct {
 	lease store.Lease
-	until time.Time // by this agent's clock: then somebody else may lead
+	until time.Time // by this process's clock; after that, another manager may lead
 }
 
-// keepLeading leads whenever it can.
+// leadLoop campaigns, and leads after each won election.
 func (m *Manager) leadLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := m.config.SampleRate / electionsPerSampleRate
@@ -43,7 +44,7 @@ func (m *Manager) leadLoop(ctx context.Context) {
 			m.fail(LeaseLost, errLeaseEnded)
 		case led:
 			if !m.leadUntilLost(ctx, t) {
-				wait = m.config.SampleRate // its polls fail: somebody else's may not
+				wait = m.config.SampleRate // let another manager poll, whose polls may work
 			}
 		case t.lease.Remaining > 0:
 			wait = min(wait, max(t.lease.Remaining, m.minElectionWait()))
@@ -52,10 +53,11 @@ func (m *Manager) leadLoop(ctx context.Context) {
 	}
 }
 
-// shortestLook is the shortest time between two looks at the lease.
+// minElectionWait is the shortest time between two campaigns.
 func (m *Manager) minElectionWait() time.Duration { return m.config.SampleRate / maxPerSampleRate }
 
-// campaign asks for the lease, or for its extension, and reports whether this agent leads. A lease lasts no longer than was asked for.
+// campaign asks the store for the lease or its extension, and reports whether this manager leads. A
+// lease ends after the requested TTL, even if the store returns a longer one.
 func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 	asked := time.Now()
 	l, err := callStore(ctx, m.store, func(ctx context.Context, s store.Store) (store.Lease, error) {
@@ -68,25 +70,26 @@ func (m *Manager) campaign(ctx context.Context) (term, bool, error) {
 	return term{lease: l, until: asked.Add(min(l.Remaining, m.leaseTTL()))}, l.Owner == m.owner, nil
 }
 
-// reign leads until ctx ends or the lease is lost, and then resigns. It reports false if it has stood back because its polls failed.
+// leadUntilLost leads until ctx ends or the lease is lost, and then resigns. It returns false if it
+// resigned because polls failed.
 func (m *Manager) leadUntilLost(ctx context.Context, t term) bool {
 	m.setLeading(t.lease, true)
-	reign, lost := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	beside.Go(func() {
-		defer lost()
-		m.extend(reign, t)
+	leading, stop := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		defer stop()
+		m.extend(leading, t)
 	})
-	beside.Go(func() { m.writeTerm(reign, t.lease.Term) })
-	able := m.sampleLoop(reign, t.lease.Term)
-	lost()
-	beside.Wait()
+	tasks.Go(func() { m.writeTerm(leading, t.lease.Term) })
+	pollsWork := m.sampleLoop(leading, t.lease.Term)
+	stop()
+	tasks.Wait()
 	m.setLeading(t.lease, false)
 	m.resign(ctx, t.lease)
-	return able
+	return pollsWork
 }
 
-// lead notes and tells whether this agent leads.
+// setLeading stores whether this manager leads and calls Hooks.Led.
 func (m *Manager) setLeading(l store.Lease, leads bool) {
 	m.leading.Store(leads)
 	if h := m.config.Hooks.Led; h != nil {
@@ -94,7 +97,8 @@ func (m *Manager) setLeading(l store.Lease, leads bool) {
 	}
 }
 
-// extend extends the lease until ctx ends or the lease is lost: because somebody else has it, or because it could not be extended in time.
+// extend extends the lease until ctx ends or the lease is lost. The lease is lost if another
+// manager has it, or if it could not be extended in time.
 func (m *Manager) extend(ctx context.Context, t term) {
 	for sleep(ctx, m.untilExtend(t)) {
 		inTime, cancel := context.WithDeadline(ctx, t.until)
@@ -106,17 +110,17 @@ func (m *Manager) extend(ctx context.Context, t term) {
 		case err == nil && led && next.lease.Term == t.lease.Term:
 			t = next
 		case err == nil:
-			m.fail(LeaseLost, fmt.Errorf("breaker: %s leads, with term %d", check.Shown(next.lease.Owner), next.lease.Term))
+			m.fail(LeaseLost, fmt.Errorf("breaker: lease lost: %s leads with term %d", check.Shown(next.lease.Owner), next.lease.Term))
 			return
 		case !time.Now().Before(t.until):
-			m.fail(LeaseLost, fmt.Errorf("breaker: the lease could not be extended: %w", err))
+			m.fail(LeaseLost, fmt.Errorf("breaker: lease lost: it could not be extended in time: %w", err))
 			return
 		}
 	}
 }
 
-// untilExtension is how long to wait before the lease is extended. What is left of it is waited for to its end if it is too short
-// to try again within.
+// untilExtend returns how long to wait before the next extension. If the rest of the lease is too
+// short for a second attempt, it returns the whole rest.
 func (m *Manager) untilExtend(t term) time.Duration {
 	left := time.Until(t.until)
 	if left < 2*m.minElectionWait() {
@@ -125,14 +129,16 @@ func (m *Manager) untilExtend(t term) time.Duration {
 	return min(m.leaseTTL()/extensions, left/2)
 }
 
-// resign lets somebody else lead at once. It is tried for a moment, also if ctx has ended.
+// resign ends the lease, so that another manager can lead at once. It waits for the store at most
+// StoreTimeout, even if ctx has ended.
 func (m *Manager) resign(ctx context.Context, l store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.StoreTimeout)
 	defer cancel()
 	_, _ = callStore(ctx, m.store, func(ctx context.Context, s store.Store) (struct{}, error) { return struct{}{}, s.Resign(ctx, l) })
 }
 
-// keepSampling samples at its rate until ctx ends. It reports false if the poll has failed too often in a row.
+// sampleLoop makes a round per SampleRate until ctx ends. It returns false if too many polls failed
+// in a row.
 func (m *Manager) sampleLoop(ctx context.Context, term uint64) bool {
 	failures, rate := 0, m.config.SampleRate
 	next := time.Now().Add(rate)
@@ -148,12 +154,13 @@ func (m *Manager) sampleLoop(ctx context.Context, term uint64) bool {
 		if !sleep(ctx, time.Until(next)) {
 			return true
 		}
-		next = next.Add(rate + time.Since(next).Truncate(rate)) // what was missed is not made up for
+		next = next.Add(rate + time.Since(next).Truncate(rate)) // skip missed rounds
 	}
 }
 
-// stamp leaves the new term in every shard, so that a leader of before can write nothing any more. A shard that has changed meanwhile has
-// it already, or gets it with the next write; a store that fails gets it then too.
+// writeTerm writes the new term to every shard, so that earlier leaders are fenced. It ignores
+// conflicts: a changed shard has the term already or gets it with the next write. It stops if the
+// store fails; then later writes carry the term.
 func (m *Manager) writeTerm(ctx context.Context, term uint64) {
 	for i := range m.shards {
 		b := store.Batch{Shard: i, Term: term, Expect: m.shards[i].Load().version}

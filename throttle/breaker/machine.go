@@ -7,20 +7,20 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// counts is how the calls of one circuit ended, as far as they are of account.
+// counts are the results of one circuit since its last change.
 type counts struct {
 	failures, successes float64
 	reporters           int
 }
 
-// sane reports whether the counts are any.
+// valid reports whether the counts are finite and not negative.
 func (n counts) valid() bool {
 	return n.failures >= 0 && n.successes >= 0 && !math.IsInf(n.failures+n.successes, 0)
 }
 
 func (n counts) requests() float64 { return n.failures + n.successes }
 
-// failing reports whether the percentage of failures is at least the threshold.
+// failing reports whether the percentage of failures is at least threshold.
 func (n counts) failing(threshold float64) bool {
 	return 100*n.failures >= threshold*n.requests()
 }
@@ -29,18 +29,20 @@ func (n counts) succeeding(threshold float64) bool {
 	return 100*n.successes >= threshold*n.requests()
 }
 
-// machine moves one circuit. It knows no store and no clock: it is given the time, what was counted, and a random number.
+// machine moves one circuit. It does no I/O and reads no clock: time, counts and a random number
+// are fields.
 type machine struct {
 	settings *Config
 	now      time.Time // by the store's clock
-	random   float64   // from [0, 1), for the jitter
+	random   float64   // from [0, 1), for Jitter
 	counts   counts
 
-	record record // as it was, then as it is to be
+	record record // updated by evaluate
 	events []Event
 }
 
-// evaluate moves the circuit as far as its counts and its time say, and reports whether anything is to be written.
+// evaluate moves the circuit according to its counts and the time. It reports whether the record
+// must be written.
 func (m *machine) evaluate() bool {
 	if m.settings.Mode == throttle.ModeOff {
 		return false
@@ -69,7 +71,8 @@ func (m *machine) evaluate() bool {
 	return written || len(m.events) > 0
 }
 
-// mendTimes brings back times that the store's clock has not come to yet: it was set back, and nobody is to wait until it is there again.
+// clampTimes moves times in the future back to now: the store's clock was set back, and circuits
+// must not wait for the old time.
 func (m *machine) clampTimes() bool {
 	r, before := &m.record, m.record
 	r.changedAt, r.countSince, r.calledAt = earlier(r.changedAt, m.now), earlier(r.countSince, m.now), earlier(r.calledAt, m.now)
@@ -84,25 +87,25 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// noteCalls notes when the circuit was called, as exactly as it matters: the first results of a half-open circuit, and otherwise
-// seldom, because each note is a write.
+// recordCalls updates calledAt. Each update is a write, so it is exact only for the first results
+// of a half-open circuit. For a closed circuit it is updated after an eighth of Retention.
 func (m *machine) recordCalls() bool {
 	r := &m.record
 	if m.counts.requests() == 0 {
 		return false
 	}
-	news := m.now.Sub(r.calledAt) >= m.settings.Retention/8
+	update := m.now.Sub(r.calledAt) >= m.settings.Retention/8
 	if r.state != Closed {
-		news = !m.now.Before(r.openUntil) && r.calledAt.Before(r.openUntil)
+		update = !m.now.Before(r.openUntil) && r.calledAt.Before(r.openUntil)
 	}
-	if !news {
+	if !update {
 		return false
 	}
 	r.calledAt = m.now
 	return true
 }
 
-// expired reports whether nobody has called the circuit for so long that its past is of no account.
+// expired reports whether the circuit had no calls for longer than Retention.
 func (m *machine) expired() bool {
 	last := latest(m.record.changedAt, m.record.openUntil, m.record.calledAt)
 	return m.now.Sub(last) > m.settings.Retention
@@ -118,23 +121,25 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// forget forgets the circuit's past, and reports whether it had any.
+// forget closes the circuit and clears its trips. It reports whether there was anything to clear.
 func (m *machine) forget() bool {
-	past := m.record.state != Closed || m.record.trips > 0
+	changed := m.record.state != Closed || m.record.trips > 0
 	if m.record.state != Closed {
 		m.record.generation++
 		m.moveTo(Closed, ReasonForgotten)
-		m.record.countSince = m.now // so that it lies there closed for a while: see shard.misses
+		m.record.countSince = m.now // keeps the closed record for a while: see shard.misses
 	}
 	m.record.trips = 0
-	return past
+	return changed
 }
 
-// drawAt is how many times the results that are needed may leave a circuit undecided. More would not help: an endpoint whose share of
-// failures lies near the threshold would stay half-open by chance, for long.
+// undecidedFactor is how many times the required results may leave a half-open circuit undecided.
+// With more, an endpoint whose failure rate is between the thresholds would stay half-open for
+// long.
 const undecidedFactor = 2
 
-// evaluateProbes decides a half-open circuit, if there are results enough, or if it has had long enough since the first of them.
+// evaluateProbes decides a half-open circuit if there are enough results, or if HalfOpenMax has
+// passed since the first one.
 func (m *machine) evaluateProbes() bool {
 	needed := min(m.settings.HalfOpenProbes, m.settings.MinimumRequestCount)
 	overdue := !m.record.calledAt.Before(m.record.openUntil) && m.now.Sub(m.record.calledAt) >= m.settings.HalfOpenMax
@@ -143,7 +148,7 @@ func (m *machine) evaluateProbes() bool {
 		return false
 	case n.succeeding(m.settings.SuccessThreshold):
 		m.close(ReasonRecovered)
-	case !m.settings.enoughReporters(n): // one agent with a broken network
+	case !m.settings.enoughReporters(n): // one machine with a broken network
 		return false
 	case n.failing(m.settings.FailureThreshold):
 		m.trip(ReasonFailing)
@@ -155,33 +160,34 @@ func (m *machine) evaluateProbes() bool {
 	return true
 }
 
-// evaluateCalls decides a closed circuit, and forgets its trips when it has been well for long enough.
+// evaluateCalls decides a closed circuit. It clears the trips after ConsecutiveResetAfter.
 func (m *machine) evaluateCalls() bool {
 	s, n := m.settings, m.counts
 	if s.shouldOpen(n) {
 		m.trip(ReasonFailing)
 		return true
 	}
-	wellFor := m.now.Sub(m.record.changedAt)
-	if m.record.trips == 0 || wellFor < s.ConsecutiveResetAfter || n.requests() < float64(s.MinimumRequestCount) {
+	closedFor := m.now.Sub(m.record.changedAt)
+	if m.record.trips == 0 || closedFor < s.ConsecutiveResetAfter || n.requests() < float64(s.MinimumRequestCount) {
 		return false
 	}
 	m.record.trips = 0
 	return true
 }
 
-// trips reports whether the counts open a closed circuit.
+// shouldOpen reports whether the counts open a closed circuit.
 func (c *Config) shouldOpen(n counts) bool {
 	return n.requests() >= float64(c.MinimumRequestCount) && n.failing(c.FailureThreshold) && c.enoughReporters(n)
 }
 
-// believes reports whether agents enough have seen failures, if anybody knows.
+// enoughReporters reports whether enough managers have seen failures. It returns true if the poll
+// does not count them.
 func (c *Config) enoughReporters(n counts) bool {
 	return n.reporters == 0 || n.reporters >= c.MinReporters
 }
 
-// trip opens the circuit, or disables it if it has tripped too often in a row.
-func (m *machine) trip(why Reason) {
+// trip opens the circuit, or disables it after too many consecutive trips.
+func (m *machine) trip(reason Reason) {
 	r := &m.record
 	r.generation++
 	r.trips++
@@ -190,11 +196,11 @@ func (m *machine) trip(why Reason) {
 		return
 	}
 	r.openUntil = m.now.Add(m.settings.openFor(r.trips, m.random))
-	m.moveTo(Open, why)
+	m.moveTo(Open, reason)
 }
 
-// openFor is how long a circuit stays open at its so many-th trip.
-func (c *Config) openFor(trips int, draw float64) time.Duration {
+// openFor returns how long a circuit stays open after the given number of consecutive trips.
+func (c *Config) openFor(trips int, random float64) time.Duration {
 	d := c.BreakerTimeout
 	for range trips - 1 {
 		if d >= c.MaxBreakerTimeout/2 {
@@ -203,33 +209,34 @@ func (c *Config) openFor(trips int, draw float64) time.Duration {
 		}
 		d *= 2
 	}
-	return d - time.Duration(c.Jitter*draw*float64(d))
+	return d - time.Duration(c.Jitter*random*float64(d))
 }
 
-// close closes the circuit. Its trips are remembered, until it has been well for long enough.
-func (m *machine) close(why Reason) {
+// close closes the circuit. It keeps the trips until ConsecutiveResetAfter.
+func (m *machine) close(reason Reason) {
 	m.record.generation++
-	m.moveTo(Closed, why)
+	m.moveTo(Closed, reason)
 	m.record.countSince = m.now
 }
 
-// moveTo changes the state and tells of it.
-func (m *machine) moveTo(to State, why Reason) {
+// moveTo changes the state and adds an event.
+func (m *machine) moveTo(to State, reason Reason) {
 	r := &m.record
 	m.events = append(m.events, Event{
-		Breaker: m.settings.Name, Key: r.key, From: r.state, To: to, Reason: why, Trips: r.trips, Generation: r.generation,
+		Breaker: m.settings.Name, Key: r.key, From: r.state, To: to, Reason: reason, Trips: r.trips, Generation: r.generation,
 		At: m.now, Failures: m.counts.failures, Successes: m.counts.successes, Shadow: m.settings.Mode != throttle.ModeEnforce,
 	})
-	r.state, r.reason, r.changedAt, r.shadow = to, why, m.now, m.settings.Mode == throttle.ModeShadow && why != ReasonByHand
+	r.state, r.reason, r.changedAt, r.shadow = to, reason, m.now, m.settings.Mode == throttle.ModeShadow && reason != ReasonByHand
 	r.failures, r.successes = m.counts.failures, m.counts.successes
 }
 
-// blank reports whether the record says nothing that its absence would not say.
+// removable reports whether the record can be deleted: it differs in nothing from a circuit without
+// a record.
 func (r *record) removable(now time.Time, window time.Duration) bool {
 	return r.state == Closed && !r.forced && r.trips == 0 && len(r.pending) == 0 && now.Sub(r.countSince) >= window
 }
 
-// since returns from when on the circuit's calls are of account.
+// countFrom returns the time after which results count.
 func (r *record) countFrom(now time.Time) time.Time {
 	if r.state == Open && !now.Before(r.openUntil) {
 		return r.openUntil

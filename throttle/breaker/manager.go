@@ -14,32 +14,34 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-// Manager keeps the circuits of one agent, together with the other agents of its store. Make it with [New], and let [Manager.Run] run. All
-// methods are safe for concurrent use. A nil context is the background. A nil Manager knows of nothing, and answers calls with an error.
+// Manager decides about the calls of one process, together with the other managers that share its
+// store. Create it with [New]. If the store is shared, call [Manager.Run]. All methods are safe for
+// concurrent use. A nil context means context.Background. Methods of a nil Manager return an error
+// or a zero value.
 type Manager struct {
 	config     Config
-	given      Config // what New received
-	tenantBase Config // what ForTenant gets: spans that follow from others are not filled in
-	owner      string // in leases
+	given      Config // as passed to New
+	tenantBase Config // passed to ForTenant: config without the durations that depend on others
+	owner      string // name in leases
 	store      *guardedStore
-	tally      *window.Window // of calls: a row for each state
+	tally      *window.Window // counts calls, one row per state
 	counters   counters
 
-	shards   [store.NumShards]atomic.Pointer[shard] // what was read last
-	lastRead atomic.Pointer[storeReading]           // when that was
-	table    atomic.Pointer[table]                  // by which calls are decided
+	shards   [store.NumShards]atomic.Pointer[shard] // last known content of the store
+	lastRead atomic.Pointer[storeReading]           // when shards was read
+	table    atomic.Pointer[table]                  // decides about calls
 
-	refreshed atomic.Uint64               // times
-	lease     atomic.Pointer[store.Lease] // as it was seen last
+	refreshed atomic.Uint64               // number of refreshes
+	lease     atomic.Pointer[store.Lease] // last known lease
 	leading   atomic.Bool
 
-	polling      atomic.Bool  // also a poll that nobody waits for any more
-	notifying    atomic.Int64 // notifications under way, also those that nobody waits for any more
+	polling      atomic.Bool  // a poll is running, even if its timeout has passed
+	notifying    atomic.Int64 // running calls of Config.Notify, even if their timeout has passed
 	prober       prober
 	calls        sync.Pool
 	shedWrappers sync.Pool
-	notifyWake   chan struct{} // there is something to notify
-	refreshWake  chan struct{} // the store has told of a change
+	notifyWake   chan struct{} // wakes notifyLoop
+	refreshWake  chan struct{} // wakes refreshLoop
 
 	memory  *MemoryStore // nil if the store is shared
 	created time.Time
@@ -49,7 +51,8 @@ type Manager struct {
 	closing atomic.Bool
 }
 
-// New returns a manager, or an error that names every field that is wrong, and its range. It asks the store for nothing.
+// New returns a manager, or an error that lists every invalid field with its allowed range. It does
+// not read the store.
 func New(c Config) (*Manager, error) {
 	given := c
 	c, err := c.complete()
@@ -87,7 +90,8 @@ func New(c Config) (*Manager, error) {
 // valid reports whether m came from New.
 func (m *Manager) valid() bool { return m != nil && m.tally != nil }
 
-// Must returns the manager, or panics with the error: for managers that are made when the program starts.
+// Must returns m, or panics if err is not nil. Use it for managers that are created at program
+// start.
 func Must(m *Manager, err error) *Manager {
 	if err != nil {
 		panic(err)
@@ -95,7 +99,7 @@ func Must(m *Manager, err error) *Manager {
 	return m
 }
 
-// newOwner returns a name for a manager that no other one has, and that tells a person where it runs.
+// newOwner returns a unique name for a manager, which shows host and process ID.
 func newOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -112,9 +116,16 @@ func (m *Manager) Name() string {
 	return m.config.Name
 }
 
-// Run keeps the agent up to date, polls and decides whenever it leads, asks for probes and notifies, until ctx ends or the manager
-// is closed; then it resigns and returns nil. Nothing opens before Run runs: whoever forgets it has a breaker that lets every call through,
-// and says so by [Stats].Running. It returns [ErrRunning] at once if another Run is under way. It can be called again.
+// Run reads changes from the store, campaigns for leadership and, as leader, polls, decides and
+// notifies. It requests probes. It returns nil when ctx ends or the manager is closed, after it has
+// resigned.
+//
+// On a shared store nothing opens before Run is called, and [Stats].NotRunning is true. On a
+// [MemoryStore] the manager works without Run: calls start a round in the background, at most one
+// per SampleRate. With Run, rounds and refreshes are regular, and Hooks.Led is called.
+//
+// Run returns [ErrRunning] at once if another Run is active. It can be called again after it has
+// returned.
 func (m *Manager) Run(ctx context.Context) error {
 	if !m.valid() {
 		return errNil
@@ -144,7 +155,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// stopRunning answers those who wait for probes: from now on somebody else asks for them.
+// stopRunning answers pending requests for probes. Later ones start their own goroutine.
 func (m *Manager) stopRunning() {
 	m.running.Store(false)
 	m.lazy.wanted.Store(m.memory != nil)
@@ -153,8 +164,8 @@ func (m *Manager) stopRunning() {
 	m.requestProbes(ended)
 }
 
-// Close ends a Run that is under way, and the manager's telemetry. Calls are decided as before, by what was known last. It is
-// idempotent. The store is the caller's to close, when Run has returned.
+// Close ends an active Run and the manager's telemetry. Calls are decided by the last known states.
+// Close is idempotent. It does not close the store; do that after Run has returned.
 func (m *Manager) Close() error {
 	if !m.valid() || m.closing.Swap(true) {
 		return nil
@@ -176,7 +187,7 @@ func (m *Manager) isClosed() bool {
 	}
 }
 
-// orBackground returns a context to go on with: a nil one is the background.
+// orBackground returns ctx, or context.Background if ctx is nil.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()
@@ -184,7 +195,7 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// pause waits, and reports whether it was for so long: not if ctx has ended.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -199,7 +210,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hint leaves a signal, unless there is one already.
+// signal wakes the receiver of a channel with a buffer of one.
 func signal(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:

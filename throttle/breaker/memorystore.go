@@ -11,16 +11,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// MemoryStore is a [Store] in memory, for one process: for a breaker that nobody shares, and for tests of those that share one. Make it
-// with [NewMemoryStore].
+// MemoryStore is a store in memory, for one process. Create it with [NewMemoryStore]. A breaker
+// without Config.Store has its own. Several managers of a process can share one, for example in
+// tests.
 type MemoryStore struct {
 	mu      sync.Mutex
 	lease   memoryLease
 	shards  [store.NumShards]memoryShard
 	probes  map[memoryBudget]memoryProbes
-	sweepAt int           // the number of budgets from which on those that are over are forgotten
-	sampled atomic.Bool   // by hand: managers that are not run decide nothing
-	change  chan struct{} // closed, and another put in its place, at each change
+	sweepAt int           // number of budgets at which ended ones are removed
+	sampled atomic.Bool   // Manager.Sample was called: other managers only read without Run
+	change  chan struct{} // closed and replaced at each change
 }
 
 type memoryLease struct {
@@ -35,20 +36,21 @@ type memoryShard struct {
 	records map[store.RecordID][]byte
 }
 
-// memoryBudget says whose budget. One of an old generation is kept beside that of a new one, because an agent may be behind.
+// memoryBudget identifies a budget of probes. Budgets of an old generation are kept, because a
+// manager may not have read the new one yet.
 type memoryBudget struct {
 	id         store.RecordID
 	generation uint64
 }
 
-// memoryProbes is how much of a budget is used, and until when that counts.
+// memoryProbes is how much of a budget is used, and until when.
 type memoryProbes struct {
 	period int64
 	used   int
 	until  time.Time
 }
 
-// fewBudgets are not worth a look at which are over.
+// minSweep is the number of budgets below which none are removed.
 const minSweep = 1024
 
 // NewMemoryStore returns an empty store.
@@ -56,7 +58,7 @@ func NewMemoryStore() *MemoryStore {
 	return &MemoryStore{probes: map[memoryBudget]memoryProbes{}, sweepAt: minSweep, change: make(chan struct{})}
 }
 
-// Campaign implements [Store].
+// Campaign implements [store.Store].
 func (s *MemoryStore) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Lease{}, err
@@ -74,7 +76,7 @@ func (s *MemoryStore) Campaign(ctx context.Context, c store.Candidate) (store.Le
 	return store.Lease{Owner: s.lease.owner, Term: s.lease.term, Remaining: s.lease.until.Sub(now)}, nil
 }
 
-// Resign implements [Store].
+// Resign implements [store.Store].
 func (s *MemoryStore) Resign(ctx context.Context, l store.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +86,7 @@ func (s *MemoryStore) Resign(ctx context.Context, l store.Lease) error {
 	return ctx.Err()
 }
 
-// Versions implements [Store].
+// Versions implements [store.Store].
 func (s *MemoryStore) Versions(ctx context.Context) (store.Versions, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +97,7 @@ func (s *MemoryStore) Versions(ctx context.Context) (store.Versions, error) {
 	return v, ctx.Err()
 }
 
-// Load implements [Store].
+// Load implements [store.Store].
 func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]store.Shard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +112,7 @@ func (s *MemoryStore) Load(ctx context.Context, shards []int) ([]store.Shard, er
 	return loaded, ctx.Err()
 }
 
-// Apply implements [Store].
+// Apply implements [store.Store].
 func (s *MemoryStore) Apply(ctx context.Context, b store.Batch) (store.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Version{}, err
@@ -152,7 +154,7 @@ func (s *memoryShard) write(changes []store.Change) {
 	s.version.Number++
 }
 
-// Probe implements [Store].
+// Probe implements [store.Store].
 func (s *MemoryStore) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -186,7 +188,7 @@ func (s *MemoryStore) probe(r store.ProbeRequest, now time.Time) store.ProbeGran
 	return store.ProbeGrant{Granted: granted, Remaining: remaining}
 }
 
-// forgetProbes drops budgets that are over, each time that their number has doubled.
+// forgetProbes removes ended budgets each time their number has doubled.
 func (s *MemoryStore) forgetProbes(now time.Time) {
 	if len(s.probes) < s.sweepAt {
 		return
@@ -195,7 +197,7 @@ func (s *MemoryStore) forgetProbes(now time.Time) {
 	s.sweepAt = max(minSweep, 2*len(s.probes))
 }
 
-// Watch implements [Watcher].
+// Watch implements [store.Watcher].
 func (s *MemoryStore) Watch(ctx context.Context, changed func()) error {
 	for {
 		s.mu.Lock()
@@ -210,5 +212,5 @@ func (s *MemoryStore) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// Close implements [Store]. It does nothing.
+// Close implements [store.Store]. It does nothing.
 func (s *MemoryStore) Close() error { return nil }

@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	notifiers    = 8   // at work at once
-	maxPending   = 100 // of one circuit
-	maxNotifying = 64  // with those that do not return
+	notifiers    = 8   // concurrent calls of Config.Notify
+	maxPending   = 100 // events of one circuit
+	maxNotifying = 64  // calls of Config.Notify, including those that hang
 	minRetry     = time.Second
 	maxRetry     = 30 * time.Second
 )
 
-var errNotifyHangs = errors.New("breaker: too many notifications have not returned")
+var errNotifyHangs = errors.New("breaker: too many calls of Config.Notify have not returned")
 
-// addPending leaves events in the record, until they were notified. What is read back is told again after a restart.
+// addPending adds events to the record until they are notified. After a restart they are read from
+// the store and notified again.
 func (m *Manager) addPending(r *record, events []Event) {
 	if m.config.Notify == nil {
 		return
@@ -42,7 +43,7 @@ func (m *Manager) addPending(r *record, events []Event) {
 	r.pending = pending
 }
 
-// keepNotifying notifies while it leads, whenever there is something, and again after a while if it fails.
+// notifyLoop notifies pending events while the manager leads. After an error it waits and repeats.
 func (m *Manager) notifyLoop(ctx context.Context) {
 	if m.config.Notify == nil {
 		return
@@ -66,7 +67,7 @@ func (m *Manager) notifyLoop(ctx context.Context) {
 	}
 }
 
-// awaitNote waits until there may be something to notify.
+// waitNotify waits until there may be something to notify. It returns false if ctx has ended.
 func (m *Manager) waitNotify(ctx context.Context, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
@@ -79,8 +80,8 @@ func (m *Manager) waitNotify(ctx context.Context, atMost time.Duration) bool {
 	return true
 }
 
-// notifyOnce notifies of everything that is pending, several shards at once, in each circuit in the order of its events. It reports
-// whether all went well.
+// notifyOnce notifies all pending events. It handles several shards at once, and the events of a
+// circuit in order. It reports whether all succeeded.
 func (m *Manager) notifyOnce(ctx context.Context) bool {
 	if m.config.Notify == nil {
 		return true
@@ -107,9 +108,9 @@ func (m *Manager) notifyOnce(ctx context.Context) bool {
 	return !failed.Load() && ctx.Err() == nil
 }
 
-// pending reports whether there is anything to notify.
-func (known *shard) pending() bool {
-	for _, r := range known.records {
+// pending reports whether an event of the shard waits for notification.
+func (s *shard) pending() bool {
+	for _, r := range s.records {
 		if len(r.pending) > 0 {
 			return true
 		}
@@ -117,27 +118,27 @@ func (known *shard) pending() bool {
 	return false
 }
 
-// notifyOf notifies of what the circuits of one shard have pending, and then takes off what was heard, in one write.
+// notifyShard notifies the pending events of one shard, and removes the notified ones in one write.
 func (m *Manager) notifyShard(ctx context.Context, s *shard) bool {
-	heard := map[store.RecordID][]Event{}
-	well := true
+	notified := map[store.RecordID][]Event{}
+	ok := true
 	for id, r := range s.records {
 		n := 0
 		for n < len(r.pending) && ctx.Err() == nil && m.notify(ctx, r.pending[n]) {
 			n++
 		}
-		well = well && n == len(r.pending)
+		ok = ok && n == len(r.pending)
 		if n > 0 {
-			heard[id] = r.pending[:n]
+			notified[id] = r.pending[:n]
 		}
 	}
-	// Also at the end: who was told is not to be told again by the next leader.
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*m.config.StoreTimeout)
+	// Even if ctx has ended: otherwise the next leader would notify these events again.
+	ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*m.config.StoreTimeout)
 	defer cancel()
-	return m.acknowledge(ending, s.index, heard) == nil && well
+	return m.acknowledge(ackCtx, s.index, notified) == nil && ok
 }
 
-// notify calls the notifier.
+// notify calls Config.Notify for one event and reports whether it succeeded.
 func (m *Manager) notify(ctx context.Context, e Event) bool {
 	if m.notifying.Add(1) > maxNotifying {
 		m.notifying.Add(-1)
@@ -147,7 +148,7 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	ctx, cancel := context.WithTimeout(ctx, m.config.NotifyTimeout)
 	defer cancel()
 	_, err := remote.Await(ctx, func(ctx context.Context) (struct{}, error) {
-		defer m.notifying.Add(-1) // however late
+		defer m.notifying.Add(-1) // even after the timeout
 		return struct{}{}, m.config.Notify(ctx, e)
 	}, nil)
 	if err != nil {
@@ -158,19 +159,19 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 	return true
 }
 
-// acknowledge takes events off the records of a shard.
-func (m *Manager) acknowledge(ctx context.Context, index int, heard map[store.RecordID][]Event) error {
+// acknowledge removes notified events from the records of a shard.
+func (m *Manager) acknowledge(ctx context.Context, index int, notified map[store.RecordID][]Event) error {
 	return m.update(ctx, index, 0, func(s *shard) []edit {
 		var edits []edit
-		for id, events := range heard {
+		for id, events := range notified {
 			r, ok := s.records[id]
 			if !ok {
 				continue
 			}
-			left := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool { return containsEvent(events, e) })
-			if len(left) < len(r.pending) {
+			rest := slices.DeleteFunc(slices.Clone(r.pending), func(e Event) bool { return containsEvent(events, e) })
+			if len(rest) < len(r.pending) {
 				next := *r
-				next.pending = left
+				next.pending = rest
 				edits = append(edits, edit{id: id, record: &next})
 			}
 		}

@@ -7,14 +7,15 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Permit is leave to make one call. The zero Permit is what a shed call gets, and its methods do nothing.
+// Permit is permission for one call: see [Circuit.Acquire]. Methods of the zero Permit do nothing.
 type Permit struct {
 	call  *pooledCall
 	use   uint64
 	state State
 }
 
-// ticket keeps a permit's call until its end. It is used again, in rounds, so that a Permit whose round is over can do no harm.
+// pooledCall is the call of a Permit. It is reused. The use counter keeps an ended Permit from
+// affecting a later call.
 type pooledCall struct {
 	manager    *Manager
 	key        Key
@@ -23,12 +24,12 @@ type pooledCall struct {
 	use        atomic.Uint64
 }
 
-// State returns the state that the circuit was in: Closed, or HalfOpen for a probe. In DryRun it may be any.
+// State returns the circuit's state: Closed, or HalfOpen for a probe. In ModeShadow it may be any.
 func (p Permit) State() State { return p.state }
 
-// Done tells that the call has ended with err, which is classified as Config.Classify says. What ends after its circuit has changed
-// counts for nothing, because it tells of the circuit as it was. The first Done or Ignore counts; any further one, also on a
-// copy, does nothing.
+// Done ends the call with its error, which Config.Classify classifies. If the circuit has changed
+// since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
+// first Done or Ignore has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
 	t, ok := p.end()
 	if !ok {
@@ -46,14 +47,14 @@ func (p Permit) Done(err error) {
 	}
 }
 
-// Ignore tells that the call has ended and says nothing about the endpoint.
+// Ignore ends the call without a result.
 func (p Permit) Ignore() {
 	if t, ok := p.end(); ok {
 		t.manager.putCall(t)
 	}
 }
 
-// end ends the permit's round, if it has not ended.
+// end ends the permit. It returns false if the permit has ended before.
 func (p Permit) end() (*pooledCall, bool) {
 	if p.call == nil || !p.call.use.CompareAndSwap(p.use, p.use+1) {
 		return nil, false
@@ -66,8 +67,8 @@ func (m *Manager) putCall(t *pooledCall) {
 	m.calls.Put(t)
 }
 
-// result says how a call ended, and whether that counts: not if it says nothing, nor if the circuit has changed since the call was
-// admitted.
+// result returns how a call ended, and whether that counts. It does not count if the error is
+// ignored, or if the circuit has changed since the call was admitted.
 func (m *Manager) result(ctx context.Context, v *view, generation uint64, err error) (failed, counts bool) {
 	outcome := m.classify(ctx, err)
 	if outcome == throttle.Ignored {

@@ -9,26 +9,26 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// probes is what an agent may send to one half-open circuit.
+// probes are the probes that this manager may send to one half-open circuit.
 type probes struct {
-	demanded atomic.Bool // somebody wanted to call and could not
+	demanded atomic.Bool // a call was shed for want of a probe
 
 	mu        sync.Mutex
 	left      int
-	exhausted bool      // the store has no more for now
-	until     time.Time // by the agent's clock: then left is worth nothing, and more can be asked for
+	exhausted bool      // the store has granted none for this period
+	until     time.Time // by this process's clock; after that, left is void and the store can be asked again
 	requested bool
-	unused    int // grants in a row that nobody took
+	unused    int // consecutive grants without a call
 }
 
-// probesWanted is how many probes are asked for at once.
+// probesWanted is how many probes one request asks for.
 const probesWanted = 1
 
-// mostLapsed is how many grants in a row may lapse before no more are kept in stock: an endpoint that is called more seldom is probed at its
-// second call.
+// maxUnused is the number of consecutive unused grants after which no probe is kept ready. An
+// endpoint with fewer calls is probed at its second call.
 const maxUnused = 20
 
-// take takes one probe, if there is any.
+// take takes one probe if there is one.
 func (p *probes) take(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +40,7 @@ func (p *probes) take(now time.Time) bool {
 	return true
 }
 
-// idle reports whether so many grants have lapsed that nobody seems to want any more.
+// idle reports whether maxUnused consecutive grants were not used.
 func (p *probes) idle(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,8 @@ func (p *probes) idle(now time.Time) bool {
 	return true
 }
 
-// begin reports whether the store is to be asked for more: nobody asks, and it has not said that there are none for now.
+// startRequest reports whether to ask the store for probes: no request is pending, and the store
+// has not refused for this period.
 func (p *probes) startRequest(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +67,7 @@ func (p *probes) startRequest(now time.Time) bool {
 	return true
 }
 
-// grant is the store's answer: a count, and until when it holds. Without an answer, until is zero.
+// setGrant stores the store's answer. Without an answer, until is zero.
 func (p *probes) setGrant(n int, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,21 +75,22 @@ func (p *probes) setGrant(n int, until time.Time) {
 	p.left, p.exhausted, p.until = n, n == 0, until
 }
 
-// prober asks the store for probes, in the background.
+// prober asks the store for probes in the background.
 type prober struct {
 	wake   chan struct{}
 	mu     sync.Mutex
 	wanted []*entry
 }
 
-// wantProbe has the store asked for a probe: by Run, or if there is none, by a goroutine that ends with the answer.
+// requestProbe asks the store for a probe: in Run, or in a goroutine of its own if Run is not
+// active.
 func (m *Manager) requestProbe(e *entry) {
 	if m.prober.request(e) && !m.running.Load() {
 		go m.requestProbes(context.Background())
 	}
 }
 
-// want asks for a probe of the circuit, and reports whether that is news.
+// request adds a request for a probe, and reports whether it is new.
 func (p *prober) request(e *entry) bool {
 	if !e.probes.startRequest(time.Now()) {
 		return false
@@ -100,8 +102,8 @@ func (p *prober) request(e *entry) bool {
 	return true
 }
 
-// prefetch keeps one probe in stock for each half-open circuit that somebody wanted to call, so that a call that comes seldom finds one:
-// what is granted holds for one SampleRate at most.
+// prefetch keeps one probe ready for each half-open circuit that has shed calls, so that an
+// endpoint with few calls is probed at once. A grant lasts at most one SampleRate.
 func (p *prober) prefetch(t *table) {
 	now := time.Now()
 	for _, v := range t.views {
@@ -117,7 +119,7 @@ func (p *prober) prefetch(t *table) {
 	}
 }
 
-// keepProbing asks the store whenever a probe is wanted.
+// probeLoop asks the store whenever a probe is requested.
 func (m *Manager) probeLoop(ctx context.Context) {
 	for {
 		select {
@@ -129,7 +131,8 @@ func (m *Manager) probeLoop(ctx context.Context) {
 	}
 }
 
-// askForProbes asks for one probe of each circuit that wants any. No answer is none for now.
+// requestProbes asks the store for one probe of each requesting circuit. If the store fails, no
+// probe is granted.
 func (m *Manager) requestProbes(ctx context.Context) {
 	m.prober.mu.Lock()
 	wanted := m.prober.wanted
@@ -145,7 +148,7 @@ func (m *Manager) requestProbes(ctx context.Context) {
 	m.applyGrants(wanted, grants, err, asked)
 }
 
-// answer passes the grants of the store to the circuits that wanted them.
+// applyGrants passes the store's grants to the circuits.
 func (m *Manager) applyGrants(wanted []*entry, grants []store.ProbeGrant, err error, asked time.Time) {
 	for i, e := range wanted {
 		if err != nil || i >= len(grants) {
@@ -158,8 +161,8 @@ func (m *Manager) applyGrants(wanted []*entry, grants []store.ProbeGrant, err er
 	}
 }
 
-// understand makes sense of a grant: not more than was asked for, for not longer than it can hold. What is over already is none, and
-// whatever the store says, it is not asked again at once.
+// limitGrant limits a grant to what was requested and to one SampleRate. A grant that has ended is
+// none. The result also limits how soon the store is asked again.
 func (e *entry) limitGrant(g store.ProbeGrant, asked, now time.Time) (n int, until time.Time) {
 	every := e.settings.SampleRate
 	until = asked.Add(min(g.Remaining, every))

@@ -10,47 +10,49 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// recordFormat is the version of what is written. A record of an earlier one cannot be read, and is replaced.
+// recordFormat is the version of the stored format. A record of an earlier version cannot be read
+// and is replaced.
 const recordFormat = 1
 
-// errNewerRecord is the error of a record that a later version of this package wrote. It counts as absent here, but is left alone.
-var errNewerRecord = errors.New("breaker: record is of a later version")
+// errNewerRecord means that a later version of this package wrote the record. Such a record counts
+// as absent and is not replaced.
+var errNewerRecord = errors.New("breaker: record was written by a later version")
 
-// record is what the fleet knows of one circuit. There is none for a circuit that is closed and has no past.
+// record is the shared state of one circuit. A closed circuit without a past has no record.
 type record struct {
 	key        Key
 	state      State
-	forced     bool // by hand: no count changes it
-	shadow     bool // nobody was refused for it, and nobody is to be when DryRun ends
+	forced     bool // set by hand: calls do not change the state
+	shadow     bool // made in ModeShadow: has no effect in ModeEnforce
 	trips      int
 	generation uint64
 	reason     Reason
 	changedAt  time.Time
-	openUntil  time.Time // of an open circuit; the beginning of half-open afterwards
-	countSince time.Time // what happened before is of no account
-	calledAt   time.Time // about when calls were last seen
-	failures   float64   // that were polled at the change
+	openUntil  time.Time // end of the open state, which is the start of half-open
+	countSince time.Time // results before do not count
+	calledAt   time.Time // approximate time of the last calls
+	failures   float64   // polled at the last change
 	successes  float64
-	pending    []Event // which the notifier has not confirmed
+	pending    []Event // events that Config.Notify has not confirmed
 }
 
-// forget returns what stays of the record for an ObservabilityWindow when its circuit is forgotten by hand. If it went at once, whoever knew it
-// would take that for a loss.
+// forget returns the record of a circuit that was forgotten by hand. It is kept for one
+// ObservabilityWindow: other managers would take a missing record for a loss and write it back.
 func (r *record) forget(now time.Time) *record {
 	return &record{key: r.key, state: Closed, generation: r.generation + 1, reason: ReasonForgotten, changedAt: now, countSince: now, calledAt: now}
 }
 
-// forgotten reports whether the record says no more than that there was a circuit.
+// forgotten reports whether the record only shows that the circuit was forgotten.
 func (r *record) forgotten() bool {
 	return r.state == Closed && !r.forced && r.trips == 0 && r.reason == ReasonForgotten
 }
 
-// wireRecord is a record as it is written: JSON, so that a person can read the store.
+// wireRecord is the stored form of a record. It is JSON, so that it can be read in the store.
 type wireRecord struct {
 	Format     int         `json:"v"`
 	Tenant     string      `json:"tenant,omitempty"`
 	ID         string      `json:"id,omitempty"`
-	TenantRaw  []byte      `json:"tenant_bytes,omitempty"` // instead of Tenant if that is not valid UTF-8
+	TenantRaw  []byte      `json:"tenant_bytes,omitempty"` // in place of Tenant if that is not valid UTF-8
 	IDRaw      []byte      `json:"id_bytes,omitempty"`
 	State      string      `json:"state"`
 	Forced     bool        `json:"forced,omitempty"`
@@ -79,7 +81,7 @@ type wireEvent struct {
 	Shadow     bool    `json:"dry_run,omitempty"`
 }
 
-// encode returns the record as it is written.
+// encode returns the stored form of the record.
 func (r *record) encode() ([]byte, error) {
 	w := wireRecord{
 		Format: recordFormat, State: r.state.String(), Forced: r.forced, Shadow: r.shadow, Trips: r.trips, Generation: r.generation,
@@ -97,15 +99,15 @@ func (r *record) encode() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// decode reads a record and its name, which must agree.
+// decode reads a record. The record's key must match its ID.
 func decode(s store.StoredRecord, breaker string) (*record, error) {
 	var w wireRecord
 	if err := json.Unmarshal(s.Data, &w); err != nil {
-		return nil, fmt.Errorf("breaker: record: %w", err)
+		return nil, fmt.Errorf("breaker: record is invalid: %w", err)
 	}
 	switch {
 	case w.Format > recordFormat:
-		return nil, fmt.Errorf("%w: it has format %d, want %d", errNewerRecord, w.Format, recordFormat)
+		return nil, fmt.Errorf("%w: format %d, want at most %d", errNewerRecord, w.Format, recordFormat)
 	case w.Format != recordFormat:
 		return nil, fmt.Errorf("breaker: record has format %d: want %d", w.Format, recordFormat)
 	}
@@ -116,7 +118,7 @@ func decode(s store.StoredRecord, breaker string) (*record, error) {
 		calledAt: fromMicros(w.CalledAt), failures: w.Failures, successes: w.Successes,
 	}
 	if err := errors.Join(r.state.UnmarshalText([]byte(w.State)), r.reason.UnmarshalText([]byte(w.Reason))); err != nil {
-		return nil, fmt.Errorf("breaker: record: %w", err)
+		return nil, fmt.Errorf("breaker: record is invalid: %w", err)
 	}
 	if w.Trips < 0 || r.key.RecordID() != s.ID {
 		return nil, errors.New("breaker: record has negative trips or the key of another record")

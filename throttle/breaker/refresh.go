@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	recheckEvery  = 16 // refreshes
-	recheckShards = 16 // at once
-	loadBatch     = 16 // of one question
+	recheckEvery  = 16 // in refreshes
+	recheckShards = 16 // rechecked at once
+	loadBatch     = 16 // shards of one Load
 
 	watchRetry = time.Second
 )
 
-// errOvertaken is the error of a refresh whose answers were overtaken again and again.
-var errOvertaken = errors.New("breaker: the store's shards change faster than they can be read")
+// errOvertaken means that shards changed in each attempt to read them.
+var errOvertaken = errors.New("breaker: shards of the store change faster than they can be read")
 
-// Refresh reads what has changed in the store, now. Run does so by itself. When it returns nil, all calls that begin then are decided by
-// what it has read, or by something newer. What the store has lost, and does not take back yet, is known still.
+// Refresh reads changes from the store now. Run does so regularly. When it returns nil, later calls
+// are decided by what it has read, or by something newer. If the store has lost records, the
+// manager keeps them and writes them back.
 func (m *Manager) Refresh(ctx context.Context) error {
 	if !m.valid() {
 		return errNil
@@ -33,7 +34,7 @@ func (m *Manager) Refresh(ctx context.Context) error {
 	return m.readChanges(orBackground(ctx))
 }
 
-// readChanges is Refresh, for the manager itself.
+// readChanges is Refresh for the manager's own use.
 func (m *Manager) readChanges(ctx context.Context) error {
 	defer m.publishIfChanged()
 	for range maxAttempts {
@@ -44,8 +45,9 @@ func (m *Manager) readChanges(ctx context.Context) error {
 	return errOvertaken
 }
 
-// refresh reads the shards that have changed. Nothing is locked: a shard that somebody else has put in place meanwhile
-// stays if it is as new. It reports false if that cannot be told, and everything is to be read again.
+// refresh reads the shards that have changed. It takes no lock: if another goroutine stores the
+// same or a newer version of a shard, that one is kept. It returns false if versions are not
+// comparable and the shards must be read again.
 func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 	var before [store.NumShards]*shard
 	for i := range before {
@@ -72,8 +74,8 @@ func (m *Manager) refresh(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// reread says which shards are to be read though they seem to be known. Once in a while each is, because a fail-over can make other
-// content of the same version.
+// recheck returns which shards to read although their version has not changed. Every shard is read
+// once in a while, because after a failover a store may have other content under the same version.
 func (m *Manager) recheck() func(shard int) bool {
 	n := int(m.refreshed.Add(1))
 	if n%recheckEvery != 0 {
@@ -83,23 +85,23 @@ func (m *Manager) recheck() func(shard int) bool {
 	return func(shard int) bool { return shard/recheckShards == turn }
 }
 
-// confirm notes that a shard is still what it was.
+// markRead records that a shard has not changed.
 func (m *Manager) markRead(i int, known *shard, at time.Time) {
 	same := *known
 	same.readAt = at
 	m.shards[i].CompareAndSwap(known, &same)
 }
 
-// reload reads shards, some at a time so that a large store gets done in the end, and gives back to the store what it has lost of them.
-// It reports whether what was read is known now, or something newer.
+// reload reads shards in batches, so that progress is kept if a large store is slow. It writes lost
+// records back. It returns false if a shard must be read again.
 func (m *Manager) reload(ctx context.Context, shards []int, before []*shard) (done bool, err error) {
 	done = true
 	for some := range slices.Chunk(shards, loadBatch) {
-		well, err := m.reloadChunk(ctx, some, before)
+		ok, err := m.reloadChunk(ctx, some, before)
 		if err != nil {
 			return false, err
 		}
-		done = done && well
+		done = done && ok
 	}
 	return done, nil
 }
@@ -117,7 +119,7 @@ func (m *Manager) reloadChunk(ctx context.Context, shards []int, before []*shard
 	done = true
 	for _, s := range loaded {
 		if !slices.Contains(shards, s.Index) {
-			continue // a store that answers what nobody asked
+			continue // the store returned a shard that was not requested
 		}
 		read, corrupt := m.readShard(s, asked)
 		done = m.mergeShard(ctx, before[s.Index], read, corrupt) && done
@@ -125,18 +127,19 @@ func (m *Manager) reloadChunk(ctx context.Context, shards []int, before []*shard
 	return done, nil
 }
 
-// loadedAll returns an error if the store has left out what it was asked for: nobody could go by it.
+// checkLoaded returns an error if a requested shard is missing.
 func checkLoaded(loaded []store.Shard, asked []int) error {
 	for _, i := range asked {
 		if !slices.ContainsFunc(loaded, func(s store.Shard) bool { return s.Index == i }) {
-			return fmt.Errorf("breaker: the store was asked for shard %d and has not loaded it", i)
+			return fmt.Errorf("breaker: the store did not return shard %d", i)
 		}
 	}
 	return nil
 }
 
-// adopt puts what was read in the place of what was known, with what the store has lost. As long as that cannot be given back, what
-// was known stands: the store may be a replica that cannot be written yet. It reports false if the shard has to be read again.
+// mergeShard replaces a shard by what was read, together with the records that the store has lost.
+// If these cannot be written back, the known shard is kept: the store may be a read-only replica.
+// It returns false if the shard must be read again.
 func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []store.RecordID) bool {
 	edits, gone := known.lostRecords(read, &m.config)
 	if len(edits)+gone > 0 {
@@ -160,8 +163,8 @@ func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []
 	return m.setShard(known, read)
 }
 
-// learn puts a shard in the place of the one that was known, unless somebody else has learned as much meanwhile. It reports false if
-// nobody can tell which of the two is newer.
+// setShard replaces a shard, unless another goroutine has stored the same or a newer version. It
+// returns false if the versions are not comparable.
 func (m *Manager) setShard(known, next *shard) bool {
 	place := &m.shards[next.index]
 	for {
@@ -190,23 +193,24 @@ func contains(edits []edit, id store.RecordID) bool {
 	return false
 }
 
-// keepFresh refreshes at intervals, and when the store tells of a change. It is also what notices that nothing was heard for
-// too long.
+// refreshLoop refreshes at intervals and after a hint of the store. It also detects that the store
+// is stale.
 func (m *Manager) refreshLoop(ctx context.Context) {
 	for ctx.Err() == nil {
-		begun := time.Now()
+		start := time.Now()
 		if err := m.readChanges(ctx); err != nil {
 			m.checkStale()
 		}
 		m.prober.prefetch(m.table.Load())
-		m.waitRefresh(ctx, begun)
+		m.waitRefresh(ctx, start)
 	}
 }
 
-// awaitRefresh waits for the next refresh, with a jitter of a tenth. A change makes it earlier, but never more often than twenty times as often.
-func (m *Manager) waitRefresh(ctx context.Context, begun time.Time) {
+// waitRefresh waits for the next refresh, with a jitter of 10 %. A hint makes it earlier, at most
+// twenty times as often.
+func (m *Manager) waitRefresh(ctx context.Context, start time.Time) {
 	d := m.config.Refresh
-	left := d - d/10 + rand.N(d/5+1) - time.Since(begun)
+	left := d - d/10 + rand.N(d/5+1) - time.Since(start)
 	if left <= 0 {
 		return
 	}
@@ -214,15 +218,15 @@ func (m *Manager) waitRefresh(ctx context.Context, begun time.Time) {
 	defer timer.Stop()
 	select {
 	case <-m.refreshWake:
-		sleep(ctx, d/20-time.Since(begun))
+		sleep(ctx, d/20-time.Since(start))
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-var errWatchReturned = errors.New("breaker: the store's Watch has ended without an error")
+var errWatchReturned = errors.New("breaker: Watch of the store returned without an error")
 
-// keepWatching passes the store's hints on, if it has any.
+// watchLoop passes hints of the store to refreshLoop, if the store is a [store.Watcher].
 func (m *Manager) watchLoop(ctx context.Context) {
 	w, ok := m.config.Store.(store.Watcher)
 	for ok && ctx.Err() == nil {
@@ -240,14 +244,15 @@ func (m *Manager) watchLoop(ctx context.Context) {
 	}
 }
 
-// reading is when the store was read last, as an instant by its clock and by the agent's.
+// storeReading is the time of the last reading, by the store's clock and by this process's.
 type storeReading struct {
-	store, local time.Time // zero before the first
-	stale        bool      // that was too long ago
-	staleChanges uint64    // rises whenever stale turns, so that a table can say what it was made of
+	store, local time.Time // zero before the first reading
+	stale        bool      // longer ago than MaxStale
+	staleChanges uint64    // number of changes of stale, to detect outdated tables
 }
 
-// storeNow returns the store's time, as far as the agent knows. Only what the store says is ever compared with it.
+// storeNow returns the estimated time of the store's clock. It is compared only with times from the
+// store.
 func (m *Manager) storeNow() time.Time {
 	r := m.lastRead.Load()
 	if r.local.IsZero() {
@@ -256,7 +261,7 @@ func (m *Manager) storeNow() time.Time {
 	return r.store.Add(time.Since(r.local))
 }
 
-// heard notes that the store was read.
+// recordRead records a reading of the store.
 func (m *Manager) recordRead(store, local time.Time) {
 	for {
 		last := m.lastRead.Load()
@@ -270,24 +275,24 @@ func (m *Manager) recordRead(store, local time.Time) {
 	}
 }
 
-// noticeStale publishes that nothing was heard for too long, once.
+// checkStale publishes a new table when the last reading is too old.
 func (m *Manager) checkStale() {
 	if m.makesLazyRounds() {
-		return // a store in memory is never away; there were no calls, and so no rounds
+		return // a memory store is always available; without calls there are no rounds
 	}
 	last := m.lastRead.Load()
 	if last.stale || last.local.IsZero() || time.Since(last.local) <= m.config.MaxStale {
-		return // before the first reading there is nothing that could be too old
+		return // nothing to be stale before the first reading
 	}
 	stale := *last
 	stale.stale = true
 	stale.staleChanges++
-	if m.lastRead.CompareAndSwap(last, &stale) { // unless something was heard just now
+	if m.lastRead.CompareAndSwap(last, &stale) { // unless a reading came in between
 		m.publish()
 	}
 }
 
-// snapshotAge returns how long ago the store was read, -1 if it never was.
+// snapshotAge returns the time since the last reading, -1 if there was none.
 func (m *Manager) snapshotAge() time.Duration {
 	r := m.lastRead.Load()
 	if r.local.IsZero() {

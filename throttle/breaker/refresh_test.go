@@ -164,7 +164,7 @@ func TestWatch(t *testing.T) {
 			return errNetwork
 		}, 1, 1, "", 20*60 + 200},
 		{"fails", func(context.Context, func()) error { return errNetwork }, 30, 62, errNetwork.Error(), 300},
-		{"returns nil", func(context.Context, func()) error { return nil }, 30, 62, "breaker: the store's Watch has ended without an error", 300},
+		{"returns nil", func(context.Context, func()) error { return nil }, 30, 62, "breaker: Watch of the store returned without an error", 300},
 		{"returns nil at the end of its context", func(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }, 1, 1, "", 300},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,12 +12,16 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// errPoll marks the failures of polls.
+// errPoll marks failed polls.
 var errPoll = errors.New("breaker: poll failed")
 
-// Sample makes one round by hand, without Run, for tests and for those who have a clock of their own: it takes the lease if it is free, reads,
-// polls, decides and writes, notifies and asks for probes. It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so
-// that the next round is this manager's too. It is one round and no more: nothing opens before the next, and [Stats].Running stays false.
+// Sample makes one round without Run, for tests and for programs that schedule rounds themselves.
+// It takes the lease if it is free, reads the store, polls, decides, writes, notifies and requests
+// probes.
+//
+// It returns [ErrNotLeading] if another manager leads. The lease stays until it ends, so that the
+// next round is this manager's too. Nothing opens before the next Sample. After the first Sample,
+// the manager makes no rounds by itself, except in Run.
 func (m *Manager) Sample(ctx context.Context) error {
 	if !m.valid() {
 		return errNil
@@ -45,7 +49,7 @@ func (m *Manager) Sample(ctx context.Context) error {
 	return nil
 }
 
-// sample makes one round. A shard that cannot be written does not keep it from the next one.
+// sample makes one round. If a shard cannot be written, it goes on with the next.
 func (m *Manager) sample(ctx context.Context, term uint64) error {
 	if err := m.readChanges(ctx); err != nil {
 		m.checkStale()
@@ -73,15 +77,15 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 	return errors.Join(errs...)
 }
 
-// poll asks the user's function, and waits no longer than PollTimeout.
+// poll calls Config.Poll and waits at most PollTimeout.
 func (m *Manager) poll(ctx context.Context, q PollQuery) (map[Key]PollResult, error) {
 	if m.polling.Swap(true) {
-		return nil, errors.New("breaker: the last poll has not returned yet")
+		return nil, errors.New("breaker: the previous poll has not returned yet")
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.config.PollTimeout)
 	defer cancel()
 	return remote.Await(ctx, func(ctx context.Context) (map[Key]PollResult, error) {
-		defer m.polling.Store(false) // however late
+		defer m.polling.Store(false) // even after the timeout
 		return m.config.Poll(ctx, q)
 	}, nil)
 }
@@ -92,8 +96,8 @@ type round struct {
 	tenants     *tenants
 	now         time.Time // by the store's clock
 	counted     map[store.RecordID]counts
-	newCircuits [store.NumShards]map[store.RecordID]Key // circuits that nothing is known of, and that may have to open
-	known       map[Key]*record                         // circuits that something is known of, as they were when the poll was asked
+	newCircuits [store.NumShards]map[store.RecordID]Key // circuits without a record that may open
+	known       map[Key]*record                         // circuits with a record, as they were before the poll
 }
 
 func (m *Manager) newRound(now time.Time) *round {
@@ -106,7 +110,7 @@ func (m *Manager) newRound(now time.Time) *round {
 	return r
 }
 
-// query says what is to be polled.
+// query returns what to poll.
 func (r *round) query() PollQuery {
 	c := &r.manager.config
 	q := PollQuery{Window: c.ObservabilityWindow, Since: map[Key]time.Duration{}}
@@ -119,7 +123,7 @@ func (r *round) query() PollQuery {
 	return q
 }
 
-// take sorts what was polled: by the records that are known, and by what has to open.
+// addResults sorts the results into circuits with a record, and circuits that may open.
 func (r *round) addResults(results map[Key]PollResult) {
 	for k, p := range results {
 		n := counts{failures: p.Failures, successes: p.Successes, reporters: p.Reporters}
@@ -144,12 +148,12 @@ func (r *round) addResults(results map[Key]PollResult) {
 	}
 }
 
-// think decides about the circuits of one shard.
+// decide returns the changes to the circuits of one shard.
 func (r *round) decide(s *shard) []edit {
 	var edits []edit
 	for id, rec := range s.records {
-		if asked, ok := r.known[rec.key]; !ok || asked.generation != rec.generation {
-			continue // it has changed since the poll was asked, or its counts make no sense
+		if polled, ok := r.known[rec.key]; !ok || polled.generation != rec.generation {
+			continue // changed since the poll, or has invalid counts
 		}
 		if e, ok := r.evaluate(id, *rec); ok {
 			edits = append(edits, e)
@@ -157,7 +161,7 @@ func (r *round) decide(s *shard) []edit {
 	}
 	for id, k := range r.newCircuits[s.index] {
 		if _, ok := s.records[id]; ok {
-			continue // somebody else was faster
+			continue // another manager has created the record
 		}
 		if e, ok := r.evaluate(id, record{key: k, changedAt: r.now, calledAt: r.now}); ok {
 			edits = append(edits, e)
@@ -183,26 +187,29 @@ func (r *round) evaluate(id store.RecordID, rec record) (edit, bool) {
 	return edit{id: id, record: next, events: m.events}, true
 }
 
-// PollFunc counts how the calls of every circuit ended lately. The leader asks it once per Config.SampleRate. It may leave out
-// circuits without calls. It must return when its context ends; a poll that does not is left behind, and no other one begins before it
-// has returned.
+// PollFunc counts how the calls of each circuit ended. The leader calls it once per SampleRate. It
+// may leave out circuits without calls. It must return when its context ends. If it does not, the
+// round fails, and no other poll starts before it has returned.
 type PollFunc func(ctx context.Context, q PollQuery) (map[Key]PollResult, error)
 
-// PollQuery says what to count. Spans reach back from now, by the clock of whoever counts: no clock is compared with another's.
+// PollQuery describes what to count. Durations reach back from now by the clock of the counting
+// system, so that no clocks are compared.
 type PollQuery struct {
 	// Window is how far back to count.
 	Window time.Duration
-	// Since is how far back to count for circuits that changed within the window. What happened before is of no account.
+	// Since is how far back to count for circuits that changed within the window. Earlier results
+	// do not count.
 	Since map[Key]time.Duration
-	// MinFailures is the fewest failures that matter for circuits that are not in Since: those with fewer may be left out.
+	// MinFailures applies to circuits that are not in Since: those with fewer failures may be left
+	// out.
 	MinFailures float64
 }
 
-// PollResult is how the calls of one circuit ended. The counts are floating point because some sources know no others, such as
-// PromQL's increase.
+// PollResult is how the calls of one circuit ended. The counts are floating point for sources such
+// as PromQL's increase.
 type PollResult struct {
 	Failures  float64
 	Successes float64
-	// Reporters is how many agents saw a failure, for Config.MinReporters; 0 means that nobody knows.
+	// Reporters is how many managers saw a failure, for Config.MinReporters. 0 means unknown.
 	Reporters int
 }

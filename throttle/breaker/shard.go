@@ -9,14 +9,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// shard is what an agent knows of a shard. It is never changed: whoever learns more puts another one in its place.
+// shard is the known content of a shard of the store. It is immutable: a change replaces it.
 type shard struct {
 	index    int
 	version  store.Version
 	records  map[store.RecordID]*record
-	readAt   time.Time               // by the agent's clock
+	readAt   time.Time               // by this process's clock
 	newer    map[store.RecordID]bool // records that only a later version of this package can read
-	revision uint64                  // rises with all that the agent learns of the shard, so that a table can say what it was made of
+	revision uint64                  // increases with each change, to detect outdated tables
 }
 
 // lostSince reports whether a store that now has version now has lost version before: the epoch is
@@ -29,8 +29,8 @@ func lostSince(now, before store.Version) bool {
 // comparable.
 func covers(v, w store.Version) bool { return v.Epoch == w.Epoch && v.Number >= w.Number }
 
-// readShard makes sense of what was loaded. Records that make none are told of, and count as absent; the names of those
-// that are to be removed are returned.
+// readShard decodes a shard. It reports corrupt records and returns their IDs; they count as
+// absent.
 func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.RecordID) {
 	read := &shard{
 		index: s.Index, version: s.Version, records: make(map[store.RecordID]*record, len(s.Records)), newer: map[store.RecordID]bool{}, readAt: at,
@@ -52,17 +52,18 @@ func (m *Manager) readShard(s store.Shard, at time.Time) (*shard, []store.Record
 	return read, corrupt
 }
 
-// edit is a change of one record: what it becomes, nil for its end, and what is told of it when the store has it.
+// edit is a change of one record: its new content, or nil to delete it, and the events to report
+// after the write.
 type edit struct {
 	id     store.RecordID
 	record *record
 	events []Event
 }
 
-// with returns the shard after the edits.
-func (known *shard) with(edits []edit, v store.Version, at time.Time) *shard {
-	next := &shard{index: known.index, version: v, records: make(map[store.RecordID]*record, len(known.records)+len(edits)), readAt: at}
-	for id, r := range known.records {
+// with returns the shard with the edits applied.
+func (s *shard) with(edits []edit, v store.Version, at time.Time) *shard {
+	next := &shard{index: s.index, version: v, records: make(map[store.RecordID]*record, len(s.records)+len(edits)), readAt: at}
+	for id, r := range s.records {
 		next.records[id] = r
 	}
 	for _, e := range edits {
@@ -76,16 +77,17 @@ func (known *shard) with(edits []edit, v store.Version, at time.Time) *shard {
 }
 
 func errRecordsLost(s *shard, back, gone int) error {
-	return fmt.Errorf("breaker: the store has lost records of shard %d: %d are given back, %d are known from too long ago", s.index, back, gone)
+	return fmt.Errorf("breaker: the store lost records of shard %d: writing %d back, %d are too old", s.index, back, gone)
 }
 
-// lost returns the records that were known and that the store has lost, and how many there are of which nothing is given back. What was read
-// too long ago may have ended since, but for what ends by hand only.
-func (known *shard) lostRecords(read *shard, c *Config) (edits []edit, gone int) {
-	age := read.readAt.Sub(known.readAt)
-	for id, r := range known.records {
+// lostRecords returns edits that write lost records back, and the number of lost records that are
+// too old for that. A record is too old if it was read more than MaxStale ago, unless only an
+// operator can end its state.
+func (s *shard) lostRecords(read *shard, c *Config) (edits []edit, gone int) {
+	age := read.readAt.Sub(s.readAt)
+	for id, r := range s.records {
 		switch {
-		case !known.misses(id, read, c.ObservabilityWindow):
+		case !s.misses(id, read, c.ObservabilityWindow):
 		case age > c.MaxStale && !r.endsOnlyByHand():
 			gone++
 		default:
@@ -96,20 +98,23 @@ func (known *shard) lostRecords(read *shard, c *Config) (edits []edit, gone int)
 	return edits, gone
 }
 
-// misses reports whether the store has lost a record. If nobody has written since it was known, or if the shard is another one or back at
-// an earlier time, that is so whenever it is not there as new as it was. If somebody has written, it may have been removed: but all that ever is has
-// lain there as a closed one for an ObservabilityWindow before, so that whoever has read within half of that can tell.
-func (known *shard) misses(id store.RecordID, read *shard, window time.Duration) bool {
-	r := known.records[id]
+// misses reports whether the store lost record id.
+//
+// If the shard's version is unchanged, has another epoch or is lower, a missing or older record is
+// lost. Otherwise another manager may have deleted it. But a record is kept closed for one
+// ObservabilityWindow before it is deleted. So an open record that was read less than half a window
+// ago cannot have been deleted.
+func (s *shard) misses(id store.RecordID, read *shard, window time.Duration) bool {
+	r := s.records[id]
 	now, ok := read.records[id]
 	switch {
 	case read.newer[id]:
 		return false
-	case read.version == known.version, lostSince(read.version, known.version):
+	case read.version == s.version, lostSince(read.version, s.version):
 		return !ok || now.generation < r.generation
 	}
-	return !ok && (r.forced || r.state != Closed) && read.readAt.Sub(known.readAt) < window/2
+	return !ok && (r.forced || r.state != Closed) && read.readAt.Sub(s.readAt) < window/2
 }
 
-// endsByHand reports whether nothing but a hand ends the state that the circuit is in.
+// endsOnlyByHand reports whether only an operator can end the circuit's state.
 func (r *record) endsOnlyByHand() bool { return r.forced || r.state == Disabled }

@@ -2,32 +2,33 @@ package breaker
 
 import "github.com/spillway-go/spillway/throttle/internal/enum"
 
-// State is what a circuit is in.
+// State is the state of a circuit.
 type State uint8
 
 const (
-	// Closed circuits let calls through. A circuit that nobody knows anything about is closed.
+	// Closed circuits admit all calls. A circuit without results is closed.
 	Closed State = iota
-	// Open circuits refuse calls until their time is over.
+	// Open circuits shed all calls until their timeout ends.
 	Open
-	// HalfOpen circuits let a few calls through, the probes, whose results decide what comes next.
+	// HalfOpen circuits admit a few calls, the probes. The results of the probes decide the next
+	// state.
 	HalfOpen
-	// Disabled circuits refuse calls until somebody enables them: they have tripped too often.
+	// Disabled circuits shed all calls until [Manager.Enable]: they have tripped too often.
 	Disabled
 
 	// NumStates is the number of states.
 	NumStates = iota
 )
 
-// String returns the state's word: "closed", "open", "half_open" or "disabled".
+// String returns "closed", "open", "half_open" or "disabled".
 func (s State) String() string {
 	return enum.Name("state", s, "closed open half_open disabled")
 }
 
-// MarshalText returns the state's word, and an error if it has none.
+// MarshalText returns the state's word, or an error if the value is not a State.
 func (s State) MarshalText() ([]byte, error) { return enum.Marshal(s, Closed, Disabled) }
 
-// UnmarshalText takes the state's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText sets the state from its word. Any other text is an error and changes nothing.
 func (s *State) UnmarshalText(text []byte) error { return enum.Unmarshal(s, text, Closed, Disabled) }
 
 // Severity orders states for a display: Closed is 0, HalfOpen 1, Open 2 and Disabled 3.
@@ -43,43 +44,46 @@ func (s State) Severity() int {
 	return 0
 }
 
-// ParseState returns the state with the given word. Any other text is an error that lists the words.
+// ParseState returns the state with the given word. Any other text is an error that lists the
+// words.
 func ParseState(word string) (State, error) {
 	var s State
 	err := s.UnmarshalText([]byte(word))
 	return s, err
 }
 
-// Reason says why a circuit changed.
+// Reason is why a circuit changed.
 type Reason uint8
 
 const (
-	// Failing is the reason of a circuit that opens: too large a share of its calls failed.
+	// ReasonFailing: the circuit opened because the share of failed calls reached FailureThreshold.
 	ReasonFailing Reason = iota + 1
-	// TimeOver is the reason of an open circuit that becomes half-open.
+	// ReasonTimeOver: the timeout of an open circuit ended; it is half-open.
 	ReasonTimeOver
-	// Recovered is the reason of a circuit that closes: enough of its probes succeeded.
+	// ReasonRecovered: the circuit closed because enough probes succeeded.
 	ReasonRecovered
-	// Undecided is the reason of a half-open circuit that opens again, because its probes gave no clear answer in time.
+	// ReasonUndecided: a half-open circuit opened again because its probes gave no clear result in
+	// time.
 	ReasonUndecided
-	// TooManyTrips is the reason of a circuit that is disabled.
+	// ReasonTooManyTrips: the circuit was disabled after ConsecutiveFailureThreshold trips.
 	ReasonTooManyTrips
-	// Forgotten is the reason of a circuit that closes because nobody has called it for Config.Retention.
+	// ReasonForgotten: the circuit had no calls for Config.Retention, or [Manager.Forget] was
+	// called.
 	ReasonForgotten
-	// ByHand is the reason of a change that somebody asked for.
+	// ReasonByHand: an operator changed the circuit, for example with [Manager.ForceOpen].
 	ReasonByHand
 )
 
-// String returns the reason's word: "failing", "time_over", "recovered", "undecided", "too_many_trips",
-// "forgotten" or "by_hand".
+// String returns "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten" or
+// "by_hand", and "" for the zero Reason.
 func (r Reason) String() string {
 	return enum.Name("reason", r, " failing time_over recovered undecided too_many_trips forgotten by_hand")
 }
 
-// MarshalText returns the reason's word, which is empty for the zero Reason, and an error if it has none.
+// MarshalText returns the reason's word, or an error if the value is not a Reason.
 func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, 0, ReasonByHand) }
 
-// UnmarshalText takes the reason's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText sets the reason from its word. Any other text is an error and changes nothing.
 func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, 0, ReasonByHand) }
 
 // StalePolicy is what a manager does if it could not read the store for longer than

@@ -10,16 +10,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// mostAttempts is how often a change is thought over before it is given up.
+// maxAttempts is how often a change is decided and written again after a conflict.
 const maxAttempts = 10
 
-// update changes one shard: think says what is to be changed, given what is known, and thinks again if that was not the newest. It
-// must not change what it is given. Whatever is written is told.
-func (m *Manager) update(ctx context.Context, index int, term uint64, think func(*shard) []edit) error {
+// update changes one shard. It calls decide with the known shard, writes the returned edits and
+// reports them. After a conflict it reads the shard and repeats. decide must not change its
+// argument.
+func (m *Manager) update(ctx context.Context, index int, term uint64, decide func(*shard) []edit) error {
 	var err error
 	for range maxAttempts {
 		known := m.shards[index].Load()
-		edits := think(known)
+		edits := decide(known)
 		if len(edits) == 0 {
 			return nil
 		}
@@ -40,7 +41,7 @@ func (m *Manager) update(ctx context.Context, index int, term uint64, think func
 	return err
 }
 
-// reloadOne reads one shard again.
+// reloadShard reads one shard.
 func (m *Manager) reloadShard(ctx context.Context, index int) error {
 	var before [store.NumShards]*shard
 	before[index] = m.shards[index].Load()
@@ -49,7 +50,7 @@ func (m *Manager) reloadShard(ctx context.Context, index int) error {
 	return err
 }
 
-// apply writes edits as the rest of the batch says.
+// apply writes the edits as part of the batch.
 func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store.Version, error) {
 	for _, e := range edits {
 		change := store.Change{ID: e.id}
@@ -72,7 +73,7 @@ func (m *Manager) apply(ctx context.Context, b store.Batch, edits []edit) (store
 	return v, err
 }
 
-// tellOf tells hooks and notifier of changes that the store has.
+// reportEdits counts changes, calls Hooks.Changed and wakes the notifier.
 func (m *Manager) reportEdits(edits []edit) {
 	for _, e := range edits {
 		for _, event := range e.events {
@@ -87,7 +88,7 @@ func (m *Manager) reportEdits(edits []edit) {
 	}
 }
 
-// guard stands before the store: see [remote.Guard].
+// guardedStore protects the manager from a slow store: see [remote.Guard].
 type guardedStore struct {
 	*remote.Guard
 	manager *Manager
@@ -98,7 +99,8 @@ func newGuardedStore(m *Manager, s store.Store) *guardedStore {
 	return &guardedStore{Guard: remote.NewGuard(m.config.StoreTimeout, false, m.storeFailed), manager: m, store: s}
 }
 
-// storeFailed tells of a failure of the store. That somebody else was first, or leads, is none.
+// storeFailed reports err to Hooks.Failed and returns true if the store failed. ErrConflict and
+// ErrFenced are normal and return false.
 func (m *Manager) storeFailed(err error) bool {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrFenced) {
 		return false
@@ -107,12 +109,12 @@ func (m *Manager) storeFailed(err error) bool {
 	return true
 }
 
-// ask makes one call to the store.
+// callStore makes one call to the store.
 func callStore[T any](ctx context.Context, g *guardedStore, call func(context.Context, store.Store) (T, error)) (T, error) {
 	return remote.Ask(ctx, g.Guard, func(ctx context.Context) (T, error) { return call(ctx, g.store) }, nil)
 }
 
-// guarded runs f on this goroutine. A panic is an error.
+// recoverPanic calls f. It returns a panic as an error.
 func (m *Manager) recoverPanic(f func() error) error {
 	_, err := remote.Run(context.Background(), func(context.Context) (struct{}, error) { return struct{}{}, f() })
 	return err

@@ -7,17 +7,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// table is what decides about calls: the circuits that are not closed, or have a past. It is never changed; when an agent has learned something,
-// it puts another one in its place. A circuit that is not in it is closed.
+// table holds the circuits that are not closed or have a past, and decides about calls. A circuit
+// that is not in the table is closed. A table is immutable: a change replaces it.
 type table struct {
-	revisions    [store.NumShards]uint64 // of the shards that it was made of
+	revisions    [store.NumShards]uint64 // of the shards from which the table was built
 	stale        bool
-	staleChanges uint64 // of the reading
+	staleChanges uint64 // of the reading from which the table was built
 	views        map[Key]*view
-	none         view // of circuits that are not in it
+	none         view // of circuits that are not in the table
 }
 
-// view is what a table says about one circuit. Its entry is nil if nothing is known.
+// view is one circuit in a table. Its entry is nil if the circuit is not in the table.
 type view struct {
 	table *table
 	entry *entry
@@ -29,17 +29,17 @@ type entry struct {
 	state      State
 	forced     bool
 	shadow     bool
-	unlimited  bool // when its time is over it lets everything through, because nobody can count probes
+	unlimited  bool // admits all calls when its timeout has ended, because probes cannot be counted
 	generation uint64
-	until      time.Time // by the agent's clock: of an open circuit
+	until      time.Time // end of the open state, by this process's clock
 	record     *record
 	settings   *Config
 	probes     *probes
-	shedErr    *ShedError // while it is open, or disabled
-	noProbeErr *ShedError // while it is half-open
+	shedErr    *ShedError // while open or disabled
+	noProbeErr *ShedError // while half-open, if there is no probe
 }
 
-// look returns what the newest table says about a key.
+// lookup returns the circuit of a key in the current table.
 func (m *Manager) lookup(k Key) *view {
 	t := m.table.Load()
 	if v, ok := t.views[k]; ok {
@@ -48,8 +48,9 @@ func (m *Manager) lookup(k Key) *view {
 	return &t.none
 }
 
-// publish puts a table in place that holds what is known now. Several may do so at once: each makes its table after it has seen the one
-// that it replaces, so no table ever says less than the one before it.
+// publish replaces the table with one of what is known now. It may run concurrently: each goroutine
+// builds its table after it has loaded the one that it replaces. So no table is older than its
+// predecessor.
 func (m *Manager) publish() {
 	for {
 		last := m.table.Load()
@@ -61,14 +62,15 @@ func (m *Manager) publish() {
 	}
 }
 
-// publishLearned publishes if there is anything new. Tenants' settings may always be.
+// publishIfChanged publishes a table if anything has changed. With ForTenant it always does,
+// because settings may have changed.
 func (m *Manager) publishIfChanged() {
 	if m.config.ForTenant != nil || !m.upToDate(m.table.Load()) {
 		m.publish()
 	}
 }
 
-// saysAll reports whether the table says all that is known.
+// upToDate reports whether the table holds everything that is known.
 func (m *Manager) upToDate(t *table) bool {
 	for i := range m.shards {
 		if t.revisions[i] != m.shards[i].Load().revision {
@@ -78,7 +80,7 @@ func (m *Manager) upToDate(t *table) bool {
 	return t.staleChanges == m.lastRead.Load().staleChanges
 }
 
-// build makes a table of what is known.
+// build returns a table of what is known.
 func (m *Manager) build(last *table) *table {
 	clock := m.lastRead.Load()
 	t := &table{stale: clock.stale, staleChanges: clock.staleChanges}
@@ -133,7 +135,7 @@ func newEntry(r *record, settings *Config, until time.Time) *entry {
 	return e
 }
 
-// inherit takes over the probes of the same generation.
+// inheritProbes takes over the probes of the same generation.
 func (e *entry) inheritProbes(last *table) {
 	if last == nil || e.probes == nil {
 		return
@@ -143,12 +145,13 @@ func (e *entry) inheritProbes(last *table) {
 	}
 }
 
-// unknown is the entry of every circuit while nothing is known and nothing may pass. Its refusal is made for each call, with its key.
+// staleEntry is the entry of every circuit while the store is stale and FailClosed applies. Its
+// error is made per call, with the call's key.
 func (m *Manager) staleEntry() *entry {
 	return &entry{state: Closed, shadow: m.config.Mode == throttle.ModeShadow, settings: &m.config}
 }
 
-// circuits returns how many circuits are in each state.
+// circuits returns the number of circuits in each state.
 func (t *table) circuits() [NumStates]int {
 	var n [NumStates]int
 	now := time.Now()
@@ -160,7 +163,8 @@ func (t *table) circuits() [NumStates]int {
 	return n
 }
 
-// stateAt returns the state at an instant: an open circuit whose time is over is half-open, whether or not the leader has said so.
+// stateAt returns the state at an instant. An open circuit whose timeout has ended is half-open,
+// even if the leader has not recorded that yet.
 func (e *entry) stateAt(now time.Time) State {
 	if e.state == Open && !e.forced && !now.Before(e.until) {
 		return HalfOpen
@@ -168,7 +172,7 @@ func (e *entry) stateAt(now time.Time) State {
 	return e.state
 }
 
-// turnCounters tells the counter of circuits that have changed: what it counted before is of no account.
+// resetCounters discards the counted results of circuits that have changed.
 func (m *Manager) resetCounters(last, next *table) {
 	if m.config.Counter == nil || last == nil {
 		return

@@ -6,7 +6,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// withSpansOf returns a copy whose spans that follow from others are as they were given: zero, if they are to follow.
+// withSpansOf returns a copy in which durations that depend on others are as given: zero for their
+// default.
 func (c Config) withSpansOf(given Config) Config {
 	c.MaxBreakerTimeout = given.MaxBreakerTimeout
 	c.ConsecutiveResetAfter = given.ConsecutiveResetAfter
@@ -14,7 +15,7 @@ func (c Config) withSpansOf(given Config) Config {
 	return c
 }
 
-// tenants remembers the settings of tenants for the length of one round, so that each is asked for once.
+// tenants caches the settings of tenants for one round.
 type tenants struct {
 	manager *Manager
 	cached  map[string]*Config
@@ -22,7 +23,7 @@ type tenants struct {
 
 func (m *Manager) tenants() *tenants { return &tenants{manager: m} }
 
-// settings returns the settings that hold for a tenant.
+// settings returns the settings of a tenant.
 func (t *tenants) settings(tenant string) *Config {
 	m := t.manager
 	if m.config.ForTenant == nil {
@@ -43,7 +44,8 @@ func (t *tenants) settings(tenant string) *Config {
 	return c
 }
 
-// askTenant asks for a tenant's settings, and takes from the answer what a tenant can have of its own.
+// tenantSettings calls ForTenant and returns the manager's Config with the fields that a tenant may
+// set.
 func (m *Manager) tenantSettings(tenant string) (settings *Config, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,14 +61,15 @@ func (m *Manager) tenantSettings(tenant string) (settings *Config, err error) {
 	c.ConsecutiveFailureThreshold, c.ConsecutiveResetAfter = own.ConsecutiveFailureThreshold, own.ConsecutiveResetAfter
 	c.HalfOpenProbes, c.HalfOpenMax, c.Mode = own.HalfOpenProbes, own.HalfOpenMax, own.Mode
 	if m.given.SuccessThreshold == 0 && given.SuccessThreshold == m.config.SuccessThreshold {
-		given.SuccessThreshold = 0 // the default, which the manager has filled in
+		given.SuccessThreshold = 0 // filled in by the manager
 	}
 	v := newValidator(&given)
 	c.validateCircuit(v)
 	return &c, v.Err()
 }
 
-// withCircuitDefaultsOf fills in what a tenant left out, given the manager's SampleRate.
+// withCircuitDefaultsOf returns a copy with the defaults of a tenant's fields, for the manager's
+// SampleRate and ObservabilityWindow.
 func (c Config) withCircuitDefaultsOf(manager *Config) Config {
 	c.SampleRate, c.ObservabilityWindow = manager.SampleRate, manager.ObservabilityWindow
 	return c.withCircuitDefaults()
