@@ -31,7 +31,7 @@ const (
 // open: see [Counter.Dropped].
 type Counter struct {
 	span    time.Duration
-	created   time.Time
+	created time.Time
 	seed    maphash.Seed
 	dropped atomic.Uint64
 	yield   func() // called by Poll without the lock; for tests

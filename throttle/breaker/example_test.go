@@ -9,7 +9,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// A breaker for one process. Sample makes the rounds here that Run makes by itself.
+// A breaker for one process. The manager makes a round in the background each SampleRate. Here Sample
+// makes one at once.
 func Example() {
 	ctx := context.Background()
 	m, err := breaker.New(breaker.Config{Name: "charges", BreakerTimeout: time.Minute})
@@ -59,7 +60,7 @@ func ExampleDo() {
 	// open
 }
 
-// Agents of a fleet share a store. Here one disables an endpoint by hand, and the other goes by it.
+// Managers of a fleet share a store. Here one disables an endpoint by hand, and the other applies it.
 func ExampleManager_Disable() {
 	ctx := context.Background()
 	store := breaker.NewMemoryStore() // a fleet has sqlstore.NewBreaker or redisstore.NewBreaker

@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,5 +27,24 @@ func TestSetDefaultHooks(t *testing.T) {
 	}
 	if got, want := strings.Join(own, ", "), "with hooks, joined"; got != want {
 		t.Errorf("own hooks: got %s, want %s", got, want)
+	}
+}
+
+// TestAnyHookReplacesTheDefaultHooks sets each field of Hooks alone.
+func TestAnyHookReplacesTheDefaultHooks(t *testing.T) {
+	t.Cleanup(func() { breaker.SetDefaultHooks(breaker.Hooks{}) })
+	created := 0
+	breaker.SetDefaultHooks(breaker.Hooks{Created: func(*breaker.Manager) { created++ }})
+	for i := range reflect.TypeFor[breaker.Hooks]().NumField() {
+		var h breaker.Hooks
+		field := reflect.ValueOf(&h).Elem().Field(i)
+		if field.Kind() != reflect.Func {
+			continue
+		}
+		field.Set(reflect.MakeFunc(field.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		_ = agent(t, breaker.Config{Hooks: h}).Close()
+		if created > 0 {
+			t.Errorf("field %d: the default hooks were called", i)
+		}
 	}
 }
