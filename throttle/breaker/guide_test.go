@@ -15,7 +15,6 @@ import (
 // charged is what becomes of gobreaker's Execute: with the defaults, but for SampleRate.
 func charged(ctx context.Context, charge func(context.Context, int) (string, error)) (string, error) {
 	m := breaker.Must(breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second}))
-	go func() { _ = m.Run(ctx) }() // moves the circuits; until ctx ends
 
 	stripe := m.Circuit(breaker.Key{ID: "stripe"}) // one manager, a circuit for each endpoint
 	receipt, err := breaker.Do(ctx, stripe, func(ctx context.Context) (string, error) { return charge(ctx, 100) })
