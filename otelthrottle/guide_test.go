@@ -27,7 +27,7 @@ import (
 func rolledOut(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "stock",
-		Mode:  throttle.ModeShadow, // decides, counts and reports, but admits every call
+		Mode:  throttle.ModeShadow, // decides, counts and reports, and lets every call through
 		Hooks: throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)),
 	}))
 	return th

@@ -48,7 +48,7 @@ func operators(page *statusz.Page, metrics http.Handler) *http.Server {
 	internal.Handle("/debug/throttle", page)
 	internal.Handle("/metrics", metrics)
 	server := &http.Server{
-		Addr: ":9464", Handler: internal, // a port that nothing forwards to from outside
+		Addr: ":9464", Handler: internal, // a port that is not reachable from outside
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	return server
@@ -66,7 +66,7 @@ func sorted() *throttle.Throttle {
 		Name:   "recommendations",
 		Policy: throttle.Tiered,
 		Classify: throttle.AcceptIf(func(err error) bool {
-			return errors.Is(err, errTenantQuota) // theirs alone: the backend has room
+			return errors.Is(err, errTenantQuota) // only this tenant is over its quota: the backend has capacity
 		}),
 	}))
 	return th

@@ -53,7 +53,7 @@ func recommendToMedium(ctx context.Context, out io.Writer, th *throttle.Throttle
 		return err
 	})
 	if errors.Is(err, throttle.ErrShed) {
-		fmt.Fprintln(out, "  medium: the backend is struggling, and was not asked")
+		fmt.Fprintln(out, "  medium: shed: the backend is overloaded, and the call was not sent")
 	}
 	return err
 }

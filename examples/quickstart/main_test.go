@@ -18,7 +18,7 @@ func TestRunTellsTheStory(t *testing.T) {
 	}
 	for _, want := range []string{
 		"All is well:\n  medium: we recommend [apples pears]\n",
-		"  medium: the backend is struggling, and was not asked\n",
+		"  medium: shed: the backend is overloaded, and the call was not sent\n",
 		"  low:    not sent: true, because: ",
 		"  low:    we recommend [our best sellers]\n",
 	} {

@@ -20,10 +20,10 @@ func writeOne(ctx context.Context, item string, put func(context.Context, string
 	r := backoff.Must(backoff.New(backoff.Config{Name: "orders-table"})) // one for the service, shared by all workers
 
 	err := r.Do(ctx, func(ctx context.Context) error {
-		return put(ctx, item) // waits for its turn, and learns from the error
+		return put(ctx, item) // Do waits for its turn, and adapts the delay to the error
 	})
 	if backoff.Classify(err) != backoff.Success {
-		return err // throttled, or not made: try again, the next turn comes later
+		return err // throttled, or not made: try again; Do waits longer then
 	}
 	return nil // written, or refused for a reason of its own
 }
@@ -33,7 +33,7 @@ func putAll(ctx context.Context, r *backoff.Responsive, items <-chan string, put
 	for item := range items {
 		for {
 			err := r.Do(ctx, func(ctx context.Context) error {
-				return put(ctx, item) // waits for its turn, and learns from the error
+				return put(ctx, item) // Do waits for its turn, and adapts the delay to the error
 			})
 			if backoff.Classify(err) == backoff.Success {
 				break // written, or refused for a reason of its own

@@ -20,7 +20,7 @@ func perCustomer(served http.Handler) http.Handler {
 		Limit: bucket.PerSecond(10).WithBurst(20),
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d, err := l.Decide(r.Context(), customerOf(r)) // a bucket for each; those that are full again cost nothing
+		d, err := l.Decide(r.Context(), customerOf(r)) // a bucket for each customer; full buckets are removed
 		if err != nil || !d.Allowed {
 			w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfter/time.Second)+1))
 			http.Error(w, "slow down", http.StatusTooManyRequests)

@@ -23,7 +23,7 @@ func waitFor(ctx context.Context, geocode func(context.Context, string) error) e
 	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50)}))
 
 	if err := l.Wait(ctx, "", 1); err != nil { // or Take, which does not wait
-		return err // ctx has ended, or would before there is a token
+		return err // ctx has ended, or ends before there is a token
 	}
 	return geocode(ctx, "Berlin")
 }
@@ -36,9 +36,9 @@ func shared(ctx context.Context, db *sql.DB, logger *slog.Logger, customer strin
 	}
 	l := bucket.Must(bucket.New(bucket.Config{
 		Name: "geocoder", Limit: bucket.PerSecond(50), Store: store,
-		OnFailure: bucket.LocalShare, Replicas: 3, // while the store gives no answer, each process has a third
+		OnFailure: bucket.LocalShare, Replicas: 3, // while the store does not answer, each process has a third
 	}))
-	d, err := l.Decide(ctx, customer) // a bucket for each customer; not allowed: come again after d.RetryAfter
+	d, err := l.Decide(ctx, customer) // a bucket for each customer; if !d.Allowed, try again after d.RetryAfter
 
 	logger.DebugContext(ctx, "asked", "allowed", d.Allowed, "source", d.Source)
 	return d, err
@@ -47,7 +47,7 @@ func shared(ctx context.Context, db *sql.DB, logger *slog.Logger, customer strin
 // served is the page's handler behind a bucket for each customer.
 func served(l *bucket.Limiter, handler http.Handler) http.Handler {
 	handler = bucket.Middleware(l, bucket.MiddlewareConfig{
-		Key: func(r *http.Request) string { return r.Header.Get("Customer") }, // as your authentication has verified it
+		Key: func(r *http.Request) string { return r.Header.Get("Customer") }, // a value that your authentication has verified
 	})(handler)
 	return handler
 }

@@ -159,7 +159,7 @@ func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.budget = min(t.budget+0.1, 10)
 	for {
 		response, err := t.base.RoundTrip(r)
-		if err != nil { // a shed request among them, which must not be tried again at once
+		if err != nil { // includes shed requests, which must not be retried at once
 			return response, err
 		}
 		delay := response.Header.Get("Retry-After")

@@ -42,7 +42,7 @@ func Example_server() {
 	}, throttle.GroupConfig{Max: 500}))
 	serve = httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{
 		Group: tenants,
-		Key:   func(r *http.Request) string { return r.Header.Get("Tenant") }, // as your authentication has verified it
+		Key:   func(r *http.Request) string { return r.Header.Get("Tenant") }, // a value that your authentication has verified
 	})
 	separate := httptest.NewServer(serve(mux))
 	defer separate.Close()

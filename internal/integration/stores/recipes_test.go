@@ -32,19 +32,19 @@ func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail maile
 		TimeColumn: "ended_at", TimeType: sqlstore.Instant, StatusColumn: "status", Failed: []any{"failed"},
 	}))
 	m := breaker.Must(breaker.New(breaker.Config{
-		Name: "webhooks", Store: store, Poll: poller.Poll, ConsecutiveFailureThreshold: 10, // trips in a row, then it is disabled
+		Name: "webhooks", Store: store, Poll: poller.Poll, ConsecutiveFailureThreshold: 10, // consecutive trips, then it is disabled
 		Hooks: breaker.JoinHooks(tel.BreakerHooks(), breaker.LogHooks(logger)),
 		Notify: func(ctx context.Context, e breaker.Event) error {
 			if e.To != breaker.Disabled || e.Shadow {
 				return nil
 			}
-			return mail(ctx, e.Key.Tenant, e.Key.ID, e.ID()) // again until it returns nil
+			return mail(ctx, e.Key.Tenant, e.Key.ID, e.ID()) // called again until it returns nil
 		},
 	}))
 	go func() { _ = m.Run(ctx) }()
 
 	return m, func(customer, endpoint string) error {
-		err := m.CanExecute(ctx, breaker.Key{Tenant: customer, ID: endpoint}) // in memory: it waits for nothing
+		err := m.CanExecute(ctx, breaker.Key{Tenant: customer, ID: endpoint}) // from memory, without waiting
 		return err
 	}
 }

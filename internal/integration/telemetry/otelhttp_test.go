@@ -25,11 +25,11 @@ func Example_otelhttp() {
 	mux := http.NewServeMux()
 
 	transport := throttle.Must(httpthrottle.NewTransport(
-		otelhttp.NewTransport(http.DefaultTransport), // a span for each request that is sent, within the throttle's
+		otelhttp.NewTransport(http.DefaultTransport), // a span for each request that is sent, inside the throttle's span
 		httpthrottle.TransportConfig{Throttle: backends},
 	))
 	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
-	handler := otelhttp.NewHandler(serve(mux), "shop") // a span for each answer, sheds too
+	handler := otelhttp.NewHandler(serve(mux), "shop") // a span for each answer, shed requests too
 
 	server := httptest.NewServer(handler)
 	defer server.Close()
