@@ -53,21 +53,20 @@ func TestARolloutBeginsInShadow(t *testing.T) {
 	}
 }
 
-// readmeMetrics is the README's way from a throttle to a Prometheus endpoint.
-func readmeMetrics() (*throttle.Throttle, error) {
+// readmeMetrics is what the README does at the start of a program.
+func readmeMetrics() error {
 	exporter, err := otelprometheus.New()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters))
+	_, err = otelthrottle.Install(otelthrottle.WithMeterProvider(meters)) // before the program makes throttles
 	if err != nil {
-		return nil, err
+		return err
 	}
-	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
 	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	http.Handle("/metrics", metrics)
-	return th, nil
+	return nil
 }
 
 func TestReadmeMetrics(t *testing.T) {
@@ -77,10 +76,11 @@ func TestReadmeMetrics(t *testing.T) {
 	defer func() { // the Example uses them too
 		http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer = mux, registerer, gatherer
 	}()
-	th, err := readmeMetrics()
-	if err != nil {
+	withoutDefaultHooks(t)
+	if err := readmeMetrics(); err != nil {
 		t.Fatal(err)
 	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
 	defer th.Close()
 	w := httptest.NewRecorder()
 	http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
