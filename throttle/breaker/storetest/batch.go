@@ -1,9 +1,14 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func batchCases() []testCase {
@@ -108,4 +113,158 @@ func batchKeepsToShard(r *rig) {
 			r.Errorf("shard %d after a write to shard %d: got version %+v, want %+v", i, shard, s.Version, versions[i])
 		}
 	}
+}
+
+func fenceCases() []testCase {
+	return []testCase{
+		{"stops lower terms", fenceStops},
+		{"is told before a conflict", fenceBeforeConflict},
+		{"compares terms as numbers", fenceCompares},
+		{"is left by a batch without changes", fenceByEmptyBatch},
+		{"lets changes by hand pass", fenceByHand},
+		{"outlives all records", fenceOutlives},
+		{"belongs to one shard", fencePerShard},
+		{"stops a leader in full run", fenceInFullRun},
+	}
+}
+
+// batch is a batch of one change to the first record.
+func batch(shard int, term uint64, expect store.Version, text string) store.Batch {
+	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
+}
+
+func fenceStops(r *rig) {
+	const shard, old, newer = 31, 41, 42
+	other := r.Handle()
+	v := r.apply(r.Store, batch(shard, old, store.Version{}, "old"))
+	v = r.apply(other, batch(shard, newer, v, "newer"))
+	for _, s := range []store.Store{r.Store, other} {
+		r.refuse(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
+		r.refuse(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "that holds for a batch without changes as well")
+		v = r.apply(s, batch(shard, newer, v, "the same term goes on"))
+	}
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "the same term goes on"}))
+}
+
+func fenceBeforeConflict(r *rig) {
+	const shard = 32
+	v := r.apply(r.Store, batch(shard, 41, store.Version{}, "old"))
+	r.apply(r.Store, batch(shard, 42, v, "newer"))
+	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced,
+		"it is stale as well, but a leader that reads again and tries again must learn that it leads no more")
+}
+
+// fenceCompares has terms whose order is another for texts and for numbers of 32 bits or with a short mantissa.
+func fenceCompares(r *rig) {
+	for i, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
+		shard := 33 + i
+		v := r.apply(r.Store, batch(shard, term-1, store.Version{}, "old"))
+		v = r.apply(r.Store, batch(shard, term, v, "newer"))
+		why := fmt.Sprintf("%d is less than %d, which has been applied", term-1, term)
+		r.refuse(r.Store, batch(shard, term-1, v, "late"), store.ErrFenced, why)
+		r.refuse(r.Store, batch(shard, 9, v, "late"), store.ErrFenced, why)
+		r.apply(r.Handle(), batch(shard, term, v, "goes on"))
+	}
+}
+
+func fenceByEmptyBatch(r *rig) {
+	const shard = 40
+	r.apply(r.Store, store.Batch{Shard: shard, Term: 42})
+	r.refuse(r.Handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
+		"a batch without changes leaves its term, also in a shard never written")
+	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
+	r.apply(r.Store, store.Batch{Shard: shard, Term: 50, Expect: v})
+	r.refuse(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes leaves its term")
+}
+
+func fenceByHand(r *rig) {
+	const shard = 41
+	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "led"))
+	v = r.apply(r.Store, batch(shard, 0, v, "by hand"))
+	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "by hand"}))
+	r.refuse(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "term 0 is not fenced, but its version is compared")
+	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a change with term 0 does not take the fence down")
+	r.apply(r.Store, batch(shard, 42, v, "led again"))
+}
+
+func fenceOutlives(r *rig) {
+	const shard = 42
+	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
+	v = r.apply(r.Store, store.Batch{Shard: shard, Term: 42, Expect: v, Changes: []store.Change{drop(shard, 1)}})
+	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term is the shard's, and stays when its records go")
+}
+
+func fencePerShard(r *rig) {
+	r.apply(r.Store, batch(43, 42, store.Version{}, "x"))
+	if _, err := r.tryApply(r.Store, batch(44, 41, store.Version{}, "y")); err != nil {
+		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none", err)
+	}
+}
+
+// fenceInFullRun lets an old leader write as fast as it can while a new one arrives. What the old one begins to write after
+// the new one's batch is acknowledged must be refused.
+func fenceInFullRun(r *rig) {
+	const shard, old, newer, writers, enough = 45, 41, 42, 4, 1000
+	stores := r.Handles(writers)
+	leader := r.Handle()
+	var followed atomic.Bool
+	r.Together(writers+1, func(i int) error {
+		if i == writers {
+			err := r.takeOver(leader, shard, newer)
+			followed.Store(true)
+			return err
+		}
+		for n := 1; ; n++ {
+			late := followed.Load()
+			err := r.increment(stores[i], shard, old)
+			switch {
+			case errors.Is(err, store.ErrFenced):
+				return nil
+			case err == nil && late:
+				return errors.New("a batch with term 41: got no error, want ErrFenced: it began after a batch with term 42 was acknowledged")
+			case err != nil && !errors.Is(err, store.ErrConflict):
+				return fmt.Errorf("a batch with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
+			case late && n > enough:
+				return fmt.Errorf("a batch with term 41 after one with term 42: got error %w, want ErrFenced", err)
+			case n > enough:
+				n = 0
+				r.Pause(grain)
+			}
+		}
+	})
+}
+
+// takeOver leaves the term in a shard that others write to, when a few writes have been seen.
+func (r *rig) takeOver(s store.Store, shard int, term uint64) error {
+	for end := time.Now().Add(kit.Patience); time.Now().Before(end); r.Pause(time.Millisecond) {
+		loaded, err := r.tryLoad(s, shard)
+		if err != nil {
+			return fmt.Errorf("reading with Load: %w", err)
+		}
+		v := loaded[shard].Version
+		if v.Number < 5 {
+			continue
+		}
+		_, err = r.tryApply(s, store.Batch{Shard: shard, Term: term, Expect: v})
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("a new leader could not leave its term in shard %d for %v", shard, kit.Patience)
+}
+
+// increment adds 1 to the number in the first record, if nobody writes meanwhile.
+func (r *rig) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
+	loaded, err := r.tryLoad(s, shard)
+	if err != nil {
+		return fmt.Errorf("reading with Load: %w", err)
+	}
+	n, err := number(loaded[shard], 1)
+	if err != nil {
+		return err
+	}
+	b := batch(shard, term, loaded[shard].Version, strconv.Itoa(n+1))
+	b.Changes = append(b.Changes, more...)
+	_, err = r.tryApply(s, b)
+	return err
 }

@@ -1,56 +1,14 @@
 package storetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
-
-func loadFaults() []fault {
-	return []fault{
-		{"mixes up the shards it was asked for", []string{"load/any shards in any order"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
-			slices.SortFunc(loaded, func(a, b store.Shard) int { return a.Index - b.Index })
-			for i := range loaded {
-				loaded[i].Index = asked[i]
-			}
-			return loaded
-		})},
-		{"takes none for all", []string{"load/none"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
-			if len(shards) == 0 {
-				shards = allShards()
-			}
-			return b.MemoryStore.Load(ctx, shards)
-		})},
-		{"joins a shard with itself", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
-			for i, s := range loaded {
-				if slices.Contains(asked[:i], s.Index) {
-					loaded[i].Records = slices.Concat(s.Records, s.Records)
-				}
-			}
-			return loaded
-		})},
-		{"leaves out shards that hold nothing", []string{"load/shards that hold nothing", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
-			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
-		})},
-		{
-			"forgets deletes",
-			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes at once", "version/goes on after everything is deleted"},
-			changedBatch(func(batch *store.Batch) {
-				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
-			}),
-		},
-	}
-}
-
-func changedLoad(change func([]int, []store.Shard) []store.Shard) opener {
-	return loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
-		loaded, err := b.MemoryStore.Load(ctx, shards)
-		return change(shards, loaded), err
-	})
-}
 
 // changedBatch changes what is written. It gets changes that it may change.
 func changedBatch(change func(*store.Batch)) opener {
@@ -59,41 +17,6 @@ func changedBatch(change func(*store.Batch)) opener {
 		change(&batch)
 		return b.MemoryStore.Apply(ctx, batch)
 	})
-}
-
-func changedData(change func([]byte) []byte) opener {
-	return changedBatch(func(batch *store.Batch) {
-		for i, c := range batch.Changes {
-			if c.Data != nil {
-				batch.Changes[i].Data = change(c.Data)
-			}
-		}
-	})
-}
-
-func changedID(change func(id []byte)) opener {
-	return changedBatch(func(batch *store.Batch) {
-		for i := range batch.Changes {
-			change(batch.Changes[i].ID[:])
-		}
-	})
-}
-
-func dataFaults() []fault {
-	comesBack := []string{"data/comes back as it was written"}
-	return []fault{
-		{"truncates data", []string{"data/of two megabytes"}, changedData(func(data []byte) []byte { return data[:min(len(data), 65535)] })},
-		{"ends data at a NUL", comesBack, changedData(func(data []byte) []byte { return bytes.SplitN(data, []byte{0}, 2)[0] })},
-		{"mends UTF-8", comesBack, changedData(func(data []byte) []byte { return bytes.ToValidUTF8(data, []byte("?")) })},
-		{"trims data", comesBack, changedData(bytes.TrimSpace)},
-		{"takes empty data for none", comesBack, changedData(func(data []byte) []byte { return append([]byte(nil), data...) })},
-		{"has names of seven bits", []string{"data/names of any bytes"}, changedID(func(id []byte) {
-			for i := range id {
-				id[i] &= 0x7f
-			}
-		})},
-		{"has names without case", []string{"data/names that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
-	}
 }
 
 func batchFaults() []fault {
@@ -163,4 +86,90 @@ func afterApply(do func(context.Context, *broken, store.Batch, error) error) ope
 func (b *broken) records(shard int) map[store.RecordID][]byte {
 	loaded, _ := b.MemoryStore.Load(context.Background(), []int{shard})
 	return contents(loaded[0])
+}
+
+// fence keeps the terms of shards over a store that looks at none.
+type fence struct {
+	mu    sync.Mutex
+	terms map[int]uint64
+	place func(shard int) int          // where a shard's term is kept
+	lower func(term, than uint64) bool // whether a term is stopped
+	leave func(b store.Batch) bool     // whether an applied batch leaves its term
+}
+
+// guard puts a fence with a fault before a store.
+func guard(b *broken, change func(*fence)) {
+	f := &fence{
+		terms: map[int]uint64{},
+		place: func(shard int) int { return shard },
+		lower: func(term, than uint64) bool { return term != 0 && term < than },
+		leave: func(store.Batch) bool { return true },
+	}
+	change(f)
+	b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		at, term := f.place(batch.Shard), batch.Term
+		if f.lower(term, f.terms[at]) {
+			return store.Version{}, store.ErrFenced
+		}
+		batch.Term = 0
+		v, err := b.MemoryStore.Apply(ctx, batch)
+		batch.Term = term
+		if err == nil && f.leave(batch) {
+			f.terms[at] = max(f.terms[at], term)
+		}
+		return v, err
+	}
+}
+
+func fenced(change func(*fence)) opener { return shared(func(b *broken) { guard(b, change) }) }
+
+// comparing stops the terms that lower returns true for, and changes by hand never.
+func comparing(lower func(term, than uint64) bool) opener {
+	return fenced(func(f *fence) {
+		f.lower = func(term, than uint64) bool { return term != 0 && lower(term, than) }
+	})
+}
+
+func fenceFaults() []fault {
+	const stops, numbers, byHand = "fence/stops lower terms", "fence/compares terms as numbers", "fence/lets changes by hand pass"
+	return []fault{
+		{"has no fence", []string{stops, "fence/is told before a conflict", "fence/stops a leader in full run", "fence/outlives all records"}, unfenced},
+		{"keeps the fence in its handle", []string{stops, "fence/stops a leader in full run"}, each(func(b *broken, _ int) { guard(b, func(*fence) {}) })},
+		{"tells a conflict before the fence", []string{"fence/is told before a conflict"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
+			if batch.Expect != b.version(batch.Shard) {
+				return store.Version{}, store.ErrConflict
+			}
+			return b.MemoryStore.Apply(ctx, batch)
+		})},
+		{"compares terms as texts", []string{numbers}, comparing(func(term, than uint64) bool {
+			return strconv.FormatUint(term, 10) < strconv.FormatUint(than, 10)
+		})},
+		{"keeps 32 bits of a term", []string{numbers}, comparing(func(term, than uint64) bool { return uint32(term) < uint32(than) })},
+		{"compares terms roughly", []string{numbers}, comparing(func(term, than uint64) bool { return float32(term) < float32(than) })},
+		{"stops the same term", []string{stops}, comparing(func(term, than uint64) bool { return term <= than })},
+		{"does not look at a batch without changes", []string{"fence/is left by a batch without changes"}, fenced(func(f *fence) {
+			f.leave = func(b store.Batch) bool { return len(b.Changes) > 0 }
+		})},
+		{"stops changes by hand", []string{byHand}, fenced(func(f *fence) { f.lower = func(term, than uint64) bool { return term < than } })},
+		{"lets changes by hand take down the fence", []string{byHand}, fenced(func(f *fence) {
+			f.leave = func(b store.Batch) bool {
+				if b.Term == 0 {
+					f.terms[b.Shard] = 0
+				}
+				return true
+			}
+		})},
+		{"takes down the fence of a shard without records", []string{"fence/outlives all records"}, fenced(func(f *fence) {
+			f.leave = func(b store.Batch) bool {
+				if len(b.Changes) == 1 && b.Changes[0].Data == nil {
+					f.terms[b.Shard] = 0
+					return false
+				}
+				return true
+			}
+		})},
+		{"has one fence for all shards", []string{"fence/belongs to one shard"}, fenced(func(f *fence) { f.place = func(int) int { return 0 } })},
+	}
 }

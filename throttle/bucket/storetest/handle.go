@@ -1,8 +1,13 @@
 package storetest
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
 func handleCases() []testCase {
@@ -33,4 +38,77 @@ func closeTwice(r *rig) {
 
 func (r *rig) useAll(s store.Store) {
 	r.UseAll(s, methods(r.key("used"), lasting(1000, bucket.Continuous)))
+}
+
+func contextCases() []testCase {
+	return []testCase{
+		{"canceled before", func(r *rig) { r.endedContext(kit.Canceled(r.Context())) }},
+		{"past its deadline", func(r *rig) { r.endedContext(kit.Overdue(r.Context())) }},
+		{"canceled meanwhile", canceledMeanwhile},
+	}
+}
+
+type method = kit.Method[store.Store]
+
+// methods returns one call of every method, and more of Take.
+func methods(key string, l bucket.Limit) []method {
+	one := store.Request{Key: key, Limit: l, Min: 1, Max: 1}
+	fixed := one
+	fixed.Key, fixed.Limit = key+" fixed", lasting(l.Capacity, bucket.Fixed)
+	peek := one
+	peek.Min, peek.Max = 0, 0
+	return []method{
+		method{Name: "Take", Call: operation{request: one}.call},
+		method{Name: "Take of a fixed bucket", Call: operation{request: fixed}.call},
+		method{Name: "Take of 0 tokens", Call: operation{request: peek}.call},
+		method{Name: "Return", Call: operation{kind: giveBack, request: one}.call},
+		method{Name: "Reset", Call: operation{kind: reset, request: one}.call},
+	}
+}
+
+// call performs an operation and returns its error only.
+func (o operation) call(ctx context.Context, s store.Store) error {
+	_, err := perform(ctx, s, o)
+	return err
+}
+
+// endedContext calls every method with a context that has ended. Each must return an error and change nothing.
+func (r *rig) endedContext(ctx context.Context) {
+	r.Helper()
+	key, l := r.key("over"), lasting(5, bucket.Continuous)
+	r.take(r.Store, key, l, 2, 2)
+	for _, m := range methods(key, l) {
+		r.RejectsEnded(ctx, m)
+		r.expect("peek after "+m.Name+" with a context that is over", r.peek(r.Store, key, l), 0, 3)
+	}
+	r.expect("peek at a fixed bucket after the same", r.peek(r.Store, key+" fixed", lasting(5, bucket.Fixed)), 0, 5)
+}
+
+// canceledMeanwhile cancels requests while they are under way. What was granted must be taken, what was not told may be, and the store must go
+// on working: no answer may be taken for that to another question.
+func canceledMeanwhile(r *rig) {
+	const attempts, capacity = 120, 1000
+	key, l := r.key("canceled"), lasting(capacity, bucket.Continuous)
+	other := r.key("canceled, other")
+	two := method{Name: "Take", Call: operation{request: store.Request{Key: key, Limit: l, Min: 2, Max: 2}}.call}
+	var granted, untold int64
+	r.CancelDuring(attempts, 15*time.Microsecond, func(ctx context.Context, _ int) {
+		if err := r.Returns(ctx, r.Store, two); err != nil {
+			untold += 2
+		} else {
+			granted += 2
+		}
+		r.take(r.Store, other, lasting(1, bucket.Continuous), 0, 0)
+	})
+	// One that was canceled may still be under way.
+	r.forget(key)
+	left := r.peek(r.Handle(), key, l).decision.Remaining
+	if taken := capacity - left; taken < granted || taken > granted+untold {
+		r.Errorf("%d tokens were granted, and %d asked for by requests that were canceled: got %d taken, want %d to %d",
+			granted, untold, taken, granted, granted+untold)
+	}
+	for i, s := range []store.Store{r.Store, r.Handle()} {
+		key := r.key(fmt.Sprint("still works ", i))
+		r.expect("all of a bucket that nobody has used", r.take(s, key, lasting(3, bucket.Fixed), 3, 3), 3, 0)
+	}
 }

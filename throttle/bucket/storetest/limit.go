@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -114,4 +116,119 @@ func limitOfAnother(r *rig, a bucket.Algorithm) {
 		r.expect("one of few", r.take(r.Store, few, lasting(3, a), 1, 1), 1, 2-n)
 		r.expect("one of many", r.take(r.Store, many, lasting(300, a), 1, 1), 1, 299-n)
 	}
+}
+
+func extremeCases() []testCase {
+	const tenYears = 10 * longest
+	return []testCase{
+		{"a token per nanosecond for ten years", extreme(bucket.Limit{Capacity: int64(tenYears), Refill: 1000, Period: time.Microsecond})},
+		{"a token per nanosecond, and one in all", extreme(bucket.Limit{Capacity: 1, Refill: 1000, Period: time.Microsecond})},
+		{"ten tokens, one per year", extreme(bucket.Limit{Capacity: 10, Refill: 1, Period: longest})},
+		{"one token per year", extreme(bucket.Limit{Capacity: 1, Refill: 1, Period: longest})},
+		{"as many tokens as a year has nanoseconds", extreme(bucket.Limit{Capacity: int64(longest), Refill: int64(longest), Period: longest})},
+		{"a rate that is no whole number", extreme(bucket.Limit{Capacity: 1_000_003, Refill: 999_983, Period: 7 * time.Hour})},
+		{"one token per microsecond", extreme(bucket.Limit{Capacity: 1, Refill: 1, Period: time.Microsecond})},
+		{"fixed, very many per year", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: longest, Algorithm: bucket.Fixed})},
+		{"fixed, very many per microsecond", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: time.Microsecond, Algorithm: bucket.Fixed})},
+		{"fixed, one per microsecond", extreme(bucket.Limit{Capacity: 1, Period: time.Microsecond, Algorithm: bucket.Fixed})},
+		{"fixed, one per year", extreme(bucket.Limit{Capacity: 1, Period: longest, Algorithm: bucket.Fixed})},
+	}
+}
+
+// extreme goes through what can be asked of a limit at its edges. Each answer is compared.
+func extreme(l bucket.Limit) func(*rig) {
+	l = l.WithDefaults()
+	return func(r *rig) {
+		if err := l.Validate(); err != nil {
+			r.Fatalf("%v", err)
+		}
+		key, half := r.key("extreme"), max(1, l.Capacity/2)
+		for range 2 {
+			r.peek(r.Store, key, l)
+			r.take(r.Store, key, l, 1, 1)
+			r.take(r.Store, key, l, 0, half)
+			r.take(r.Store, key, l, l.Capacity, l.Capacity)
+			r.take(r.Store, key, l, half, math.MaxInt64)
+			r.take(r.Store, key, l, 1, math.MaxInt64)
+			r.take(r.Store, key, l, l.Capacity, math.MaxInt64)
+			r.take(r.Store, key, l, 0, math.MaxInt64)
+			r.giveBack(r.Store, key, l, 1)
+			r.take(r.Store, key, l, 1, 1)
+			r.giveBack(r.Store, key, l, half)
+			r.peek(r.Store, key, l)
+			r.giveBack(r.Store, key, l, l.Capacity)
+			r.take(r.Store, key, l, half, half)
+			r.giveBack(r.Store, key, l, math.MaxInt64)
+			r.peek(r.Store, key, l)
+			r.take(r.Store, key, l, l.Capacity, l.Capacity)
+			r.reset(r.Store, key)
+		}
+	}
+}
+
+func keyCases() []testCase {
+	return []testCase{
+		{"of any bytes are apart", keysOfAnyBytes},
+		{"long ones are apart", keysThatAreLong},
+		{"many are apart", manyKeys},
+	}
+}
+
+// apart empties one bucket after the other. None may be touched by what was done to those before.
+func (r *rig) apart(keys []string) {
+	r.Helper()
+	l := lasting(2, bucket.Continuous)
+	r.about = "a bucket beside others whose keys are much like its own: "
+	for _, key := range keys {
+		r.expect(fmt.Sprintf("key %.60q, whose bucket nobody has used", key), r.take(r.Store, key, l, 1, 2), 2, 0)
+	}
+	other := r.Handle()
+	for _, key := range keys {
+		r.expect(fmt.Sprintf("key %.60q, whose bucket is empty", key), r.take(other, key, l, 1, 1), 0, 0)
+	}
+	for i, key := range keys {
+		if i%2 == 0 {
+			r.giveBack(other, key, l, 1)
+		} else {
+			r.reset(other, key)
+		}
+	}
+	for i, key := range keys {
+		want := int64(1 + i%2)
+		r.expect(fmt.Sprintf("key %.60q, to which %d were returned", key, want), r.take(r.Store, key, l, 1, 2), want, 0)
+	}
+	for _, key := range keys {
+		r.reset(r.Store, key)
+	}
+}
+
+func keysOfAnyBytes(r *rig) {
+	keys := []string{""}
+	for _, odd := range []string{
+		"k", "K", "k ", "k  ", " k", "k\t", "k\n", "k\x00", "k\x00\x00", "\x00", "\x00k", "\xff", "\xfe\xff", "\xc3\x28", "k\xff", "k\xfe",
+		"ß", "ss", "SS", "é", "e\u0301", "É", "ı", "i", "İ", "I", "ﬁ", "fi", "\ufeffk", "\u200bk", "👍", "'", `"`, "`", `\`, `\'`, "'; DROP TABLE x; --", "?", "$1", ":1", "@p1",
+		"%", "_", "%s", "%00", "{k}", "{}", "}", "{ns}", "*", "[k]", "k:k", ":", "/", "#", "+", "%2B", "a=b&c", "../k", "NULL", "0", "00", "1e0", "1",
+	} {
+		keys = append(keys, r.key(odd), odd+r.nonce)
+	}
+	r.reset(r.Store, "")
+	r.apart(keys)
+}
+
+// keysThatAreLong are as long as columns, index entries and hashes like to be.
+func keysThatAreLong(r *rig) {
+	var keys []string
+	for _, n := range []int{127, 128, 129, 159, 160, 161, 190, 191, 192, 193, 254, 255, 256, 257, 1024, 10_000} {
+		start := r.key(strings.Repeat("k", n-len(r.key("x"))))
+		keys = append(keys, start+"k", start+"l", start+" ", start+"\x00", start+"\xff")
+	}
+	r.apart(keys)
+}
+
+func manyKeys(r *rig) {
+	keys := make([]string, 150)
+	for i := range keys {
+		keys[i] = r.key(fmt.Sprint(i))
+	}
+	r.apart(keys)
 }

@@ -3,8 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"hash/fnv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -12,72 +10,6 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
-
-func limitFaults() []fault {
-	var only bucket.Limit
-	changed := []string{"limit/raised", "limit/lowered", "limit/another rate"}
-	return []fault{
-		{"keeps the first limit of a bucket", changed, limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) { *l = first })},
-		{"fills when the limit changes", changed, limits(func(first bucket.Limit, v *store.Level, l *bucket.Limit) {
-			if *l != first {
-				*v = store.Level{}
-			}
-		})},
-		{"grants too much when the algorithm changes", []string{"limit/another algorithm"}, limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) {
-			if l.Algorithm != first.Algorithm {
-				l.Capacity *= 2
-			}
-		})},
-		{"has one limit for all buckets", []string{"limit/two keys, two limits"}, asks(func(r *store.Request) {
-			if only == (bucket.Limit{}) {
-				only = r.Limit
-			}
-			r.Limit = only
-		})},
-		{"keeps what was used of a fixed bucket while it is continuous", []string{"limit/another algorithm and back"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
-			next, d := v.Take(r.Limit, now, r.Min, r.Max)
-			if r.Limit.Algorithm == bucket.Continuous {
-				next.Used = v.Used
-			}
-			return next, d
-		})},
-	}
-}
-
-func keyFaults() []fault {
-	anyBytes := []string{"key/of any bytes are apart"}
-	return []fault{
-		{"does not tell upper case from lower", anyBytes, names(strings.ToLower)},
-		{"ignores blanks at the end", anyBytes, names(func(key string) string { return strings.TrimRight(key, " ") })},
-		{"ends keys at a NUL", anyBytes, names(func(key string) string { key, _, _ = strings.Cut(key, "\x00"); return key })},
-		{"repairs keys that are not UTF-8", anyBytes, names(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},
-		{"cuts long keys", []string{"key/long ones are apart"}, names(func(key string) string { return key[:min(len(key), 255)] })},
-		{"hashes keys to few bits", []string{"key/many are apart"}, names(func(key string) string {
-			h := fnv.New32a()
-			_, _ = h.Write([]byte(key))
-			return string(rune(h.Sum32() % 1000))
-		})},
-	}
-}
-
-func raceFaults() []fault {
-	return []fault{
-		{"loses updates", []string{"race/grants not one too many", "race/first requests of a bucket", "race/what is returned is granted again, once", "race/buckets do not share", "rate/not one too many and none lost in any time", "history/can be put in order", "history/can be put in order while tokens come back", "history/can be put in order across periods"}, shared(func(s *storage) { s.unlocked = true })},
-		{"gives up when others write", []string{"race/grants not one too many", "history/can be put in order"}, each(func(b *broken, _ int) { b.early = busy(b.storage) })},
-	}
-}
-
-// busy fails while another call is under way.
-func busy(s *storage) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if !s.mu.TryLock() {
-			return errors.New("deadlock found")
-		}
-		aMoment()
-		s.mu.Unlock()
-		return ctx.Err()
-	}
-}
 
 func handleFaults() []fault {
 	heedless := func(context.Context) error { return nil }

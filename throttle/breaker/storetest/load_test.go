@@ -1,0 +1,87 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/spillway-go/spillway/throttle/breaker/store"
+)
+
+func loadFaults() []fault {
+	return []fault{
+		{"mixes up the shards it was asked for", []string{"load/any shards in any order"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
+			slices.SortFunc(loaded, func(a, b store.Shard) int { return a.Index - b.Index })
+			for i := range loaded {
+				loaded[i].Index = asked[i]
+			}
+			return loaded
+		})},
+		{"takes none for all", []string{"load/none"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
+			if len(shards) == 0 {
+				shards = allShards()
+			}
+			return b.MemoryStore.Load(ctx, shards)
+		})},
+		{"joins a shard with itself", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
+			for i, s := range loaded {
+				if slices.Contains(asked[:i], s.Index) {
+					loaded[i].Records = slices.Concat(s.Records, s.Records)
+				}
+			}
+			return loaded
+		})},
+		{"leaves out shards that hold nothing", []string{"load/shards that hold nothing", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
+			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
+		})},
+		{
+			"forgets deletes",
+			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes at once", "version/goes on after everything is deleted"},
+			changedBatch(func(batch *store.Batch) {
+				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
+			}),
+		},
+	}
+}
+
+func changedLoad(change func([]int, []store.Shard) []store.Shard) opener {
+	return loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
+		loaded, err := b.MemoryStore.Load(ctx, shards)
+		return change(shards, loaded), err
+	})
+}
+
+func changedData(change func([]byte) []byte) opener {
+	return changedBatch(func(batch *store.Batch) {
+		for i, c := range batch.Changes {
+			if c.Data != nil {
+				batch.Changes[i].Data = change(c.Data)
+			}
+		}
+	})
+}
+
+func changedID(change func(id []byte)) opener {
+	return changedBatch(func(batch *store.Batch) {
+		for i := range batch.Changes {
+			change(batch.Changes[i].ID[:])
+		}
+	})
+}
+
+func dataFaults() []fault {
+	comesBack := []string{"data/comes back as it was written"}
+	return []fault{
+		{"truncates data", []string{"data/of two megabytes"}, changedData(func(data []byte) []byte { return data[:min(len(data), 65535)] })},
+		{"ends data at a NUL", comesBack, changedData(func(data []byte) []byte { return bytes.SplitN(data, []byte{0}, 2)[0] })},
+		{"mends UTF-8", comesBack, changedData(func(data []byte) []byte { return bytes.ToValidUTF8(data, []byte("?")) })},
+		{"trims data", comesBack, changedData(bytes.TrimSpace)},
+		{"takes empty data for none", comesBack, changedData(func(data []byte) []byte { return append([]byte(nil), data...) })},
+		{"has names of seven bits", []string{"data/names of any bytes"}, changedID(func(id []byte) {
+			for i := range id {
+				id[i] &= 0x7f
+			}
+		})},
+		{"has names without case", []string{"data/names that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
+	}
+}
