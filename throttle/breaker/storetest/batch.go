@@ -13,16 +13,16 @@ import (
 
 func batchCases() []testCase {
 	return []testCase{
-		{"creates, replaces and deletes at once", batchMixes},
-		{"deletes what is not there", batchDeletesNothing},
-		{"has 500 changes", batchIsLarge},
-		{"with another version is a conflict", batchConflicts},
-		{"in conflict leaves no term", conflictLeavesNoTerm},
+		{"creates, replaces and deletes", batchMixes},
+		{"deletes missing records", batchDeletesNothing},
+		{"500 changes", batchIsLarge},
+		{"another version is a conflict", batchConflicts},
+		{"a conflict leaves no term", conflictLeavesNoTerm},
 		{"changes one shard only", batchKeepsToShard},
 	}
 }
 
-func batchMixes(r *rig) {
+func batchMixes(r *fixture) {
 	const shard = 21
 	r.write(r.Store, shard, put(shard, 1, "kept"), put(shard, 2, "old"), put(shard, 3, "deleted"))
 	r.write(r.Handle(), shard, put(shard, 2, "new"), drop(shard, 3), put(shard, 4, "created"))
@@ -30,7 +30,7 @@ func batchMixes(r *rig) {
 }
 
 // batchDeletesNothing does not care whether that counts as a write, if only Apply tells the truth.
-func batchDeletesNothing(r *rig) {
+func batchDeletesNothing(r *fixture) {
 	const shard = 22
 	v := r.apply(r.Store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
 	r.expectVersion(r.Handle(), shard, v)
@@ -40,7 +40,7 @@ func batchDeletesNothing(r *rig) {
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
-func batchIsLarge(r *rig) {
+func batchIsLarge(r *fixture) {
 	const shard, size = 23, 500
 	var changes, deletions []store.Change
 	want := map[int]string{}
@@ -66,41 +66,41 @@ func batchIsLarge(r *rig) {
 	}
 }
 
-func batchConflicts(r *rig) {
+func batchConflicts(r *fixture) {
 	const shard = 24
 	changes := []store.Change{put(shard, 1, "lost"), drop(shard, 2), put(shard, 3, "lost")}
-	refuse := func(expect store.Version, why string) {
+	expectError := func(expect store.Version, why string) {
 		r.Helper()
 		for term := range uint64(2) {
-			r.refuse(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
-			r.refuse(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
+			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
+			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
 		}
 	}
-	refuse(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
+	expectError(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
 	first := r.write(r.Store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
-	refuse(store.Version{}, "the shard has been written")
+	expectError(store.Version{}, "the shard has been written")
 	second := r.write(r.Handle(), shard, put(shard, 1, "three"))
-	refuse(first, "another handle has written since")
-	refuse(store.Version{}, "the shard has been written")
-	refuse(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
-	refuse(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
-	refuse(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
-	refuse(store.Version{Number: second.Number}, "the epoch is missing")
+	expectError(first, "another handle has written since")
+	expectError(store.Version{}, "the shard has been written")
+	expectError(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
+	expectError(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
+	expectError(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
+	expectError(store.Version{Number: second.Number}, "the epoch is missing")
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "three", 2: "two"}))
 }
 
-func conflictLeavesNoTerm(r *rig) {
+func conflictLeavesNoTerm(r *fixture) {
 	const shard = 25
 	v := r.write(r.Store, shard, put(shard, 1, "x"))
-	r.refuse(r.Store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
+	r.expectError(r.Store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
 		"the shard has been written")
 	if _, err := r.tryApply(r.Store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
 		r.Errorf("Apply with term 100 after a batch with term 200 was a conflict: got error %v, want none: of a batch in conflict nothing is written, its term neither", err)
 	}
 }
 
-func batchKeepsToShard(r *rig) {
-	versions := r.fill()
+func batchKeepsToShard(r *fixture) {
+	versions := r.fillShards()
 	const shard = 26
 	versions[shard] = r.write(r.Store, shard, put(shard, 1, "changed"), drop(shard, 2))
 	for i, s := range r.load(r.Handle(), allShards()...) {
@@ -118,13 +118,13 @@ func batchKeepsToShard(r *rig) {
 func fenceCases() []testCase {
 	return []testCase{
 		{"stops lower terms", fenceStops},
-		{"is told before a conflict", fenceBeforeConflict},
+		{"comes before a conflict", fenceBeforeConflict},
 		{"compares terms as numbers", fenceCompares},
-		{"is left by a batch without changes", fenceByEmptyBatch},
-		{"lets changes by hand pass", fenceByHand},
-		{"outlives all records", fenceOutlives},
+		{"is set by a batch without changes", fenceByEmptyBatch},
+		{"lets term 0 pass", fenceByHand},
+		{"outlives the records", fenceOutlives},
 		{"belongs to one shard", fencePerShard},
-		{"stops a leader in full run", fenceInFullRun},
+		{"stops an old leader under load", fenceInFullRun},
 	}
 }
 
@@ -133,68 +133,68 @@ func batch(shard int, term uint64, expect store.Version, text string) store.Batc
 	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
 }
 
-func fenceStops(r *rig) {
+func fenceStops(r *fixture) {
 	const shard, old, newer = 31, 41, 42
 	other := r.Handle()
 	v := r.apply(r.Store, batch(shard, old, store.Version{}, "old"))
 	v = r.apply(other, batch(shard, newer, v, "newer"))
 	for _, s := range []store.Store{r.Store, other} {
-		r.refuse(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
-		r.refuse(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "that holds for a batch without changes as well")
+		r.expectError(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
+		r.expectError(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "that holds for a batch without changes as well")
 		v = r.apply(s, batch(shard, newer, v, "the same term goes on"))
 	}
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "the same term goes on"}))
 }
 
-func fenceBeforeConflict(r *rig) {
+func fenceBeforeConflict(r *fixture) {
 	const shard = 32
 	v := r.apply(r.Store, batch(shard, 41, store.Version{}, "old"))
 	r.apply(r.Store, batch(shard, 42, v, "newer"))
-	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced,
+	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced,
 		"it is stale as well, but a leader that reads again and tries again must learn that it leads no more")
 }
 
 // fenceCompares has terms whose order is another for texts and for numbers of 32 bits or with a short mantissa.
-func fenceCompares(r *rig) {
+func fenceCompares(r *fixture) {
 	for i, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
 		shard := 33 + i
 		v := r.apply(r.Store, batch(shard, term-1, store.Version{}, "old"))
 		v = r.apply(r.Store, batch(shard, term, v, "newer"))
 		why := fmt.Sprintf("%d is less than %d, which has been applied", term-1, term)
-		r.refuse(r.Store, batch(shard, term-1, v, "late"), store.ErrFenced, why)
-		r.refuse(r.Store, batch(shard, 9, v, "late"), store.ErrFenced, why)
+		r.expectError(r.Store, batch(shard, term-1, v, "late"), store.ErrFenced, why)
+		r.expectError(r.Store, batch(shard, 9, v, "late"), store.ErrFenced, why)
 		r.apply(r.Handle(), batch(shard, term, v, "goes on"))
 	}
 }
 
-func fenceByEmptyBatch(r *rig) {
+func fenceByEmptyBatch(r *fixture) {
 	const shard = 40
 	r.apply(r.Store, store.Batch{Shard: shard, Term: 42})
-	r.refuse(r.Handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
+	r.expectError(r.Handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
 		"a batch without changes leaves its term, also in a shard never written")
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
 	r.apply(r.Store, store.Batch{Shard: shard, Term: 50, Expect: v})
-	r.refuse(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes leaves its term")
+	r.expectError(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes leaves its term")
 }
 
-func fenceByHand(r *rig) {
+func fenceByHand(r *fixture) {
 	const shard = 41
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "led"))
 	v = r.apply(r.Store, batch(shard, 0, v, "by hand"))
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "by hand"}))
-	r.refuse(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "term 0 is not fenced, but its version is compared")
-	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a change with term 0 does not take the fence down")
+	r.expectError(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "term 0 is not fenced, but its version is compared")
+	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a change with term 0 does not take the fence down")
 	r.apply(r.Store, batch(shard, 42, v, "led again"))
 }
 
-func fenceOutlives(r *rig) {
+func fenceOutlives(r *fixture) {
 	const shard = 42
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
 	v = r.apply(r.Store, store.Batch{Shard: shard, Term: 42, Expect: v, Changes: []store.Change{drop(shard, 1)}})
-	r.refuse(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term is the shard's, and stays when its records go")
+	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term is the shard's, and stays when its records go")
 }
 
-func fencePerShard(r *rig) {
+func fencePerShard(r *fixture) {
 	r.apply(r.Store, batch(43, 42, store.Version{}, "x"))
 	if _, err := r.tryApply(r.Store, batch(44, 41, store.Version{}, "y")); err != nil {
 		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none", err)
@@ -203,7 +203,7 @@ func fencePerShard(r *rig) {
 
 // fenceInFullRun lets an old leader write as fast as it can while a new one arrives. What the old one begins to write after
 // the new one's batch is acknowledged must be refused.
-func fenceInFullRun(r *rig) {
+func fenceInFullRun(r *fixture) {
 	const shard, old, newer, writers, enough = 45, 41, 42, 4, 1000
 	stores := r.Handles(writers)
 	leader := r.Handle()
@@ -228,14 +228,14 @@ func fenceInFullRun(r *rig) {
 				return fmt.Errorf("a batch with term 41 after one with term 42: got error %w, want ErrFenced", err)
 			case n > enough:
 				n = 0
-				r.Pause(grain)
+				r.Pause(tolerance)
 			}
 		}
 	})
 }
 
 // takeOver leaves the term in a shard that others write to, when a few writes have been seen.
-func (r *rig) takeOver(s store.Store, shard int, term uint64) error {
+func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); r.Pause(time.Millisecond) {
 		loaded, err := r.tryLoad(s, shard)
 		if err != nil {
@@ -254,7 +254,7 @@ func (r *rig) takeOver(s store.Store, shard int, term uint64) error {
 }
 
 // increment adds 1 to the number in the first record, if nobody writes meanwhile.
-func (r *rig) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
+func (r *fixture) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
 	loaded, err := r.tryLoad(s, shard)
 	if err != nil {
 		return fmt.Errorf("reading with Load: %w", err)

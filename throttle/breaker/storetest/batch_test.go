@@ -20,11 +20,11 @@ func changedBatch(change func(*store.Batch)) opener {
 }
 
 func batchFaults() []fault {
-	const conflict = "batch/with another version is a conflict"
+	const conflict = "batch/another version is a conflict"
 	return []fault{
 		{
 			"does not replace",
-			[]string{"batch/creates, replaces and deletes at once", "data/comes back as it was written"},
+			[]string{"batch/creates, replaces and deletes", "data/is returned unchanged"},
 			applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 				there := b.records(batch.Shard)
 				batch.Changes = slices.Clone(batch.Changes)
@@ -36,7 +36,7 @@ func batchFaults() []fault {
 				return b.MemoryStore.Apply(ctx, batch)
 			}),
 		},
-		{"cannot delete what is not there", []string{"batch/deletes what is not there"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
+		{"cannot delete what is not there", []string{"batch/deletes missing records"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			for _, c := range batch.Changes {
 				if _, ok := b.records(batch.Shard)[c.ID]; !ok && c.Data == nil {
 					return store.Version{}, errBroken
@@ -44,7 +44,7 @@ func batchFaults() []fault {
 			}
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
-		{"writes no more than 100 changes", []string{"batch/has 500 changes"}, changedBatch(func(batch *store.Batch) {
+		{"writes no more than 100 changes", []string{"batch/500 changes"}, changedBatch(func(batch *store.Batch) {
 			batch.Changes = batch.Changes[:min(len(batch.Changes), 100)]
 		})},
 		{"writes half a batch in conflict", []string{conflict}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
@@ -60,7 +60,7 @@ func batchFaults() []fault {
 			}
 			return nil
 		})},
-		{"leaves a term in conflict", []string{"batch/in conflict leaves no term"}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
+		{"leaves a term in conflict", []string{"batch/a conflict leaves no term"}, afterApply(func(ctx context.Context, b *broken, batch store.Batch, err error) error {
 			if errors.Is(err, store.ErrConflict) {
 				_, _ = b.MemoryStore.Apply(ctx, store.Batch{Shard: batch.Shard, Term: batch.Term, Expect: b.version(batch.Shard)})
 			}
@@ -133,11 +133,11 @@ func comparing(lower func(term, than uint64) bool) opener {
 }
 
 func fenceFaults() []fault {
-	const stops, numbers, byHand = "fence/stops lower terms", "fence/compares terms as numbers", "fence/lets changes by hand pass"
+	const stops, numbers, byHand = "fence/stops lower terms", "fence/compares terms as numbers", "fence/lets term 0 pass"
 	return []fault{
-		{"has no fence", []string{stops, "fence/is told before a conflict", "fence/stops a leader in full run", "fence/outlives all records"}, unfenced},
-		{"keeps the fence in its handle", []string{stops, "fence/stops a leader in full run"}, each(func(b *broken, _ int) { guard(b, func(*fence) {}) })},
-		{"tells a conflict before the fence", []string{"fence/is told before a conflict"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
+		{"has no fence", []string{stops, "fence/comes before a conflict", "fence/stops an old leader under load", "fence/outlives the records"}, unfenced},
+		{"keeps the fence in its handle", []string{stops, "fence/stops an old leader under load"}, each(func(b *broken, _ int) { guard(b, func(*fence) {}) })},
+		{"tells a conflict before the fence", []string{"fence/comes before a conflict"}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			if batch.Expect != b.version(batch.Shard) {
 				return store.Version{}, store.ErrConflict
 			}
@@ -149,7 +149,7 @@ func fenceFaults() []fault {
 		{"keeps 32 bits of a term", []string{numbers}, comparing(func(term, than uint64) bool { return uint32(term) < uint32(than) })},
 		{"compares terms roughly", []string{numbers}, comparing(func(term, than uint64) bool { return float32(term) < float32(than) })},
 		{"stops the same term", []string{stops}, comparing(func(term, than uint64) bool { return term <= than })},
-		{"does not look at a batch without changes", []string{"fence/is left by a batch without changes"}, fenced(func(f *fence) {
+		{"does not look at a batch without changes", []string{"fence/is set by a batch without changes"}, fenced(func(f *fence) {
 			f.leave = func(b store.Batch) bool { return len(b.Changes) > 0 }
 		})},
 		{"stops changes by hand", []string{byHand}, fenced(func(f *fence) { f.lower = func(term, than uint64) bool { return term < than } })},
@@ -161,7 +161,7 @@ func fenceFaults() []fault {
 				return true
 			}
 		})},
-		{"takes down the fence of a shard without records", []string{"fence/outlives all records"}, fenced(func(f *fence) {
+		{"takes down the fence of a shard without records", []string{"fence/outlives the records"}, fenced(func(f *fence) {
 			f.leave = func(b store.Batch) bool {
 				if len(b.Changes) == 1 && b.Changes[0].Data == nil {
 					f.terms[b.Shard] = 0

@@ -12,14 +12,14 @@ import (
 func budgetCases() []testCase {
 	return []testCase{
 		{"is exact", budgetIsExact},
-		{"is exact in batches of any order", budgetInBatches},
-		{"comes back with the next period", budgetComesBack},
-		{"outlives an old generation", budgetOldGeneration},
+		{"is exact for calls in any order", budgetInBatches},
+		{"renews every period", budgetComesBack},
+		{"survives requests of an older generation", budgetOldGeneration},
 	}
 }
 
 // budgetIsExact lets the fleet ask for more than there is, at once.
-func budgetIsExact(r *rig) {
+func budgetIsExact(r *fixture) {
 	const workers, asks, budget = 32, 8, 100
 	stores := r.Handles(4)
 	q := r.halfOpen(1)
@@ -43,7 +43,7 @@ func budgetIsExact(r *rig) {
 }
 
 // budgetInBatches has batches of the same records in many orders, of which some databases make a deadlock.
-func budgetInBatches(r *rig) {
+func budgetInBatches(r *fixture) {
 	const workers, asks, records, budget = 8, 6, 40, 10
 	stores := r.Handles(4)
 	base := r.halfOpen(0)
@@ -76,7 +76,7 @@ func budgetInBatches(r *rig) {
 
 // budgetComesBack asks until a few budgets were used up. A grant that is told before the remaining time after an earlier question
 // belongs to the same period as the answer to that, however slow the machine is.
-func budgetComesBack(r *rig) {
+func budgetComesBack(r *fixture) {
 	const every, budget, periods = 150 * time.Millisecond, 5, 4
 	stores := append(r.Handles(2), r.Store)
 	q := r.halfOpen(1)
@@ -88,7 +88,7 @@ func budgetComesBack(r *rig) {
 		g := r.probe(stores[asks%len(stores)], q)
 		asks++
 		r.expectBetween("Remaining", g.Remaining, 0, every)
-		if told := time.Now(); !told.Before(end.Add(-grain)) {
+		if answered := time.Now(); !answered.Before(end.Add(-tolerance)) {
 			end, inPeriod = asked.Add(g.Remaining), 0
 		}
 		inPeriod += g.Granted
@@ -101,7 +101,7 @@ func budgetComesBack(r *rig) {
 }
 
 // budgetOldGeneration has an agent that is behind: its requests must not give the others a new budget.
-func budgetOldGeneration(r *rig) {
+func budgetOldGeneration(r *fixture) {
 	other := r.Handle()
 	behind := r.halfOpen(1)
 	ahead := behind

@@ -11,17 +11,17 @@ import (
 
 func electionCases() []testCase {
 	return []testCase{
-		{"one of many wins", oneWins},
-		{"never two at once", neverTwo},
+		{"one candidate wins", oneWins},
+		{"never two leaders", neverTwo},
 		{"terms rise", termsRise},
-		{"terms rise after a loss of everything", termsRiseAfterLoss},
+		{"terms rise after data loss", termsRiseAfterLoss},
 	}
 }
 
 const candidates = 16
 
 // oneWins lets all campaign at once, again and again: whatever the order, all must be told of the same lease.
-func oneWins(r *rig) {
+func oneWins(r *fixture) {
 	const rounds = 20
 	stores := r.Handles(4)
 	var last store.Lease
@@ -46,20 +46,20 @@ func oneWins(r *rig) {
 }
 
 // reign is a time on the local clock in which a lease held for certain: from after the answer until the remaining time after the question.
-type reign struct {
+type tenure struct {
 	lease    store.Lease
 	from, to time.Time
 }
 
 // chronicle is what candidates have seen.
-type chronicle struct {
-	mu     sync.Mutex
-	reigns map[uint64]reign // by term
-	newest uint64
+type leaseLog struct {
+	mu      sync.Mutex
+	tenures map[uint64]tenure // by term
+	newest  uint64
 }
 
 // newestTerm is the highest term that anybody has seen by now.
-func (c *chronicle) newestTerm() uint64 {
+func (c *leaseLog) newestTerm() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.newest
@@ -67,25 +67,25 @@ func (c *chronicle) newestTerm() uint64 {
 
 // add notes what a candidate was told and returns what contradicts it. A term that somebody saw before the question was asked is in the
 // past of the answer. A lease that was seen twice held in between.
-func (c *chronicle) add(l store.Lease, newestBefore uint64, from, to time.Time) error {
+func (c *leaseLog) add(l store.Lease, newestBefore uint64, from, to time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.Term < newestBefore {
 		return fmt.Errorf("a lease of %q has term %d after term %d was seen: terms must only rise", l.Owner, l.Term, newestBefore)
 	}
-	now, known := c.reigns[l.Term]
+	now, known := c.tenures[l.Term]
 	if known && now.lease.Owner != l.Owner {
 		return fmt.Errorf("term %d is a lease of %q and of %q: every new lease must have a higher term", l.Term, now.lease.Owner, l.Owner)
 	}
 	if !known {
-		now = reign{l, from, to}
+		now = tenure{l, from, to}
 	}
 	if to.After(now.to) {
 		now.to = to
 	}
-	c.reigns[l.Term], c.newest = now, max(c.newest, l.Term)
-	for term, other := range c.reigns {
-		if term != l.Term && now.from.Add(grain).Before(other.to) && other.from.Add(grain).Before(now.to) {
+	c.tenures[l.Term], c.newest = now, max(c.newest, l.Term)
+	for term, other := range c.tenures {
+		if term != l.Term && now.from.Add(tolerance).Before(other.to) && other.from.Add(tolerance).Before(now.to) {
 			return fmt.Errorf("%q leads with term %d while %q leads with term %d: want one leader at any instant",
 				l.Owner, l.Term, other.lease.Owner, term)
 		}
@@ -94,15 +94,15 @@ func (c *chronicle) add(l store.Lease, newestBefore uint64, from, to time.Time) 
 }
 
 // neverTwo lets leases end and others follow, until there were a few leaders.
-func neverTwo(r *rig) {
+func neverTwo(r *fixture) {
 	const leaders = 8
 	stores := r.Handles(4)
-	c := &chronicle{reigns: map[uint64]reign{}}
+	c := &leaseLog{tenures: map[uint64]tenure{}}
 	end := time.Now().Add(kit.Patience)
 	r.Together(candidates, func(i int) error {
 		for {
 			newest, asked := c.newestTerm(), time.Now()
-			l, err := r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), brief)
+			l, err := r.tryCampaign(stores[i%len(stores)], fmt.Sprintf("candidate-%d", i), short)
 			if err != nil {
 				return err
 			}
@@ -113,28 +113,28 @@ func neverTwo(r *rig) {
 				return nil
 			}
 			if time.Now().After(end) {
-				return fmt.Errorf("only %d leases of %v followed each other in %v", c.leaders(), brief, kit.Patience)
+				return fmt.Errorf("only %d leases of %v followed each other in %v", c.leaders(), short, kit.Patience)
 			}
 			if l.Owner == fmt.Sprintf("candidate-%d", i) {
-				r.Pause(2 * brief) // let it end
+				r.Pause(2 * short) // let it end
 			}
-			r.Pause(grain)
+			r.Pause(tolerance)
 		}
 	})
 }
 
-func (c *chronicle) leaders() int {
+func (c *leaseLog) leaders() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.reigns)
+	return len(c.tenures)
 }
 
-func termsRise(r *rig) {
+func termsRise(r *fixture) {
 	stores := append(r.Handles(2), r.Store)
 	var term uint64
 	for i := range 30 {
 		s := stores[i%len(stores)]
-		l := r.wins(s, []string{"a", "b"}[i/2%2], long, term, "the leader has resigned")
+		l := r.lead(s, []string{"a", "b"}[i/2%2], long, term, "the leader has resigned")
 		r.resign(s, l)
 		term = l.Term
 	}
@@ -142,13 +142,13 @@ func termsRise(r *rig) {
 
 // termsRiseAfterLoss takes other storage for the same one after it has lost everything. Agents that know of the old terms must not
 // outrank the new leader.
-func termsRiseAfterLoss(r *rig) {
+func termsRiseAfterLoss(r *fixture) {
 	var l store.Lease
 	for range 10 {
-		l = r.wins(r.Store, "a", long, l.Term, "nobody led")
+		l = r.lead(r.Store, "a", long, l.Term, "nobody led")
 		r.resign(r.Store, l)
 	}
-	r.untilStoreTime(r.versions(r.Store).Now.Add(grain))
+	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
 	first := r.campaign(r.emptied(), "b", long)
 	if first.Term <= l.Term {
 		r.Errorf("first term of an empty storage: got %d, want more than %d, the last one of a storage that was made before: "+

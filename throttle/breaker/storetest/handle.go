@@ -14,16 +14,16 @@ import (
 
 func handleCases() []testCase {
 	return []testCase{
-		{"Close leaves others alone", closeLeavesOthers},
-		{"Close twice is fine", closeTwice},
-		{"use leaves no goroutine", func(r *rig) { r.UseLeavesNoGoroutine(r.useAll) }},
-		{"Close leaves no goroutine", func(r *rig) { r.CloseLeavesNoGoroutine(r.useAll) }},
+		{"Close keeps other handles", closeLeavesOthers},
+		{"Close twice", closeTwice},
+		{"calls leave no goroutine", func(r *fixture) { r.UseLeavesNoGoroutine(r.useAll) }},
+		{"Close leaves no goroutine", func(r *fixture) { r.CloseLeavesNoGoroutine(r.useAll) }},
 	}
 }
 
-func closeLeavesOthers(r *rig) {
+func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
-	a := r.wins(first, "a", long, 0, "nobody led")
+	a := r.lead(first, "a", long, 0, "nobody led")
 	r.write(first, 1, put(1, 1, "before"))
 	r.Must(first.Close(), "Close")
 	r.expectRecords(r.shard(second, 1), texts(1, map[int]string{1: "before"}))
@@ -33,7 +33,7 @@ func closeLeavesOthers(r *rig) {
 	r.expectRecords(r.shard(r.Handle(), 1), texts(1, map[int]string{1: "after"}))
 }
 
-func closeTwice(r *rig) {
+func closeTwice(r *fixture) {
 	s := r.Handle()
 	r.write(s, 1, put(1, 1, "x"))
 	r.CloseTwice(s)
@@ -41,12 +41,12 @@ func closeTwice(r *rig) {
 }
 
 // useAll calls every method, Watch too.
-func (r *rig) useAll(s store.Store) {
+func (r *fixture) useAll(s store.Store) {
 	r.Helper()
 	r.UseAll(s, methods(r.halfOpen(1)))
 	if _, ok := s.(store.Watcher); ok {
 		w := r.watch(s)
-		if r.hear(w, s, 1) == nil { // the cases of Watch check the error
+		if r.awaitChange(w, s, 1) == nil { // the cases of Watch check the error
 			r.ends(w)
 		}
 	}
@@ -54,9 +54,9 @@ func (r *rig) useAll(s store.Store) {
 
 func contextCases() []testCase {
 	return []testCase{
-		{"canceled before", func(r *rig) { r.endedContext(kit.Canceled(r.Context())) }},
-		{"past its deadline", func(r *rig) { r.endedContext(kit.Overdue(r.Context())) }},
-		{"canceled meanwhile", canceledMeanwhile},
+		{"canceled before the call", func(r *fixture) { r.endedContext(kit.Canceled(r.Context())) }},
+		{"past its deadline", func(r *fixture) { r.endedContext(kit.Overdue(r.Context())) }},
+		{"canceled during the call", canceledMeanwhile},
 	}
 }
 
@@ -95,7 +95,7 @@ func methods(q store.ProbeRequest) []method {
 }
 
 // endedContext calls all methods with a context that is over. Each must say so, and must not have written.
-func (r *rig) endedContext(ctx context.Context) {
+func (r *fixture) endedContext(ctx context.Context) {
 	r.Helper()
 	q := r.halfOpen(1)
 	q.Want = q.Budget
@@ -115,7 +115,7 @@ func (r *rig) endedContext(ctx context.Context) {
 
 // canceledMeanwhile cancels calls while they are under way. What is acknowledged must be stored, what is not may be, and the
 // store must go on working: no answer may be taken for that to another question.
-func canceledMeanwhile(r *rig) {
+func canceledMeanwhile(r *fixture) {
 	const shard, attempts = 53, 150
 	var acknowledged, unknown int
 	r.CancelDuring(attempts, 10*time.Microsecond, func(ctx context.Context, i int) {
@@ -151,7 +151,7 @@ func canceledMeanwhile(r *rig) {
 }
 
 // loadCanceled reads two shards with a context that may end meanwhile. If there is an answer, it must be the right one.
-func (r *rig) loadCanceled(ctx context.Context, shard int) {
+func (r *fixture) loadCanceled(ctx context.Context, shard int) {
 	r.Helper()
 	err := r.Returns(ctx, r.Store, method{Name: "Load", Call: func(ctx context.Context, s store.Store) error {
 		loaded, err := s.Load(ctx, []int{shard, shard + 1})
@@ -166,21 +166,21 @@ func (r *rig) loadCanceled(ctx context.Context, shard int) {
 
 func watchCases() []testCase {
 	return []testCase{
-		{"hears changes of another handle", watchHears},
+		{"reports changes of another handle", watchHears},
 		{"ends with its context", watchEnds},
-		{"several at once", watchSeveral},
+		{"several watchers", watchSeveral},
 	}
 }
 
 // watching is a Watch under way.
 type watching struct {
-	heard  chan struct{}
-	ended  chan error
-	cancel context.CancelFunc
+	changed chan struct{}
+	ended   chan error
+	cancel  context.CancelFunc
 }
 
 // watch begins to watch, or skips the case of a store that cannot.
-func (r *rig) watch(s store.Store) *watching {
+func (r *fixture) watch(s store.Store) *watching {
 	r.Helper()
 	w, ok := s.(store.Watcher)
 	if !ok {
@@ -188,11 +188,11 @@ func (r *rig) watch(s store.Store) *watching {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	r.Cleanup(cancel)
-	watch := &watching{heard: make(chan struct{}, 1), ended: make(chan error, 1), cancel: cancel}
+	watch := &watching{changed: make(chan struct{}, 1), ended: make(chan error, 1), cancel: cancel}
 	go func() {
 		watch.ended <- w.Watch(ctx, func() {
 			select {
-			case watch.heard <- struct{}{}:
+			case watch.changed <- struct{}{}:
 			default:
 			}
 		})
@@ -201,12 +201,12 @@ func (r *rig) watch(s store.Store) *watching {
 }
 
 // hear writes until the watcher hears of it: hints may get lost, but not all of them.
-func (r *rig) hear(w *watching, writer store.Store, shard int) error {
+func (r *fixture) awaitChange(w *watching, writer store.Store, shard int) error {
 	r.Helper()
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); {
 		r.write(writer, shard, put(shard, 1, fmt.Sprint(time.Now())))
 		select {
-		case <-w.heard:
+		case <-w.changed:
 			return nil
 		case err := <-w.ended:
 			return fmt.Errorf("%w, although its context has not ended", cmp.Or(err, errors.New("nil")))
@@ -217,9 +217,9 @@ func (r *rig) hear(w *watching, writer store.Store, shard int) error {
 }
 
 // hears wants the watcher to hear of a change.
-func (r *rig) hears(w *watching, writer store.Store, shard int) {
+func (r *fixture) expectChange(w *watching, writer store.Store, shard int) {
 	r.Helper()
-	err := r.hear(w, writer, shard)
+	err := r.awaitChange(w, writer, shard)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.Skipf("Watch: %v", err)
 	}
@@ -227,7 +227,7 @@ func (r *rig) hears(w *watching, writer store.Store, shard int) {
 }
 
 // ends cancels the watcher and wants it to return.
-func (r *rig) ends(w *watching) {
+func (r *fixture) ends(w *watching) {
 	r.Helper()
 	w.cancel()
 	select {
@@ -237,37 +237,37 @@ func (r *rig) ends(w *watching) {
 	}
 }
 
-func watchHears(r *rig) {
+func watchHears(r *fixture) {
 	w := r.watch(r.Store)
 	writer := r.Handle()
 	for i := range 5 {
-		r.hears(w, writer, i*13)
+		r.expectChange(w, writer, i*13)
 	}
 	r.ends(w)
 }
 
 // watchEnds ends some before they can have begun, and some after. One can always watch again.
-func watchEnds(r *rig) {
+func watchEnds(r *fixture) {
 	r.ends(r.watch(r.Store))
 	for range 3 {
 		w := r.watch(r.Store)
-		r.hears(w, r.Handle(), 1)
+		r.expectChange(w, r.Handle(), 1)
 		r.ends(w)
 	}
 }
 
-func watchSeveral(r *rig) {
+func watchSeveral(r *fixture) {
 	writer := r.Handle()
 	var all []*watching
 	for _, s := range append(r.Handles(3), r.Store, r.Store) {
 		all = append(all, r.watch(s))
 	}
 	for _, w := range all {
-		r.hears(w, writer, 2)
+		r.expectChange(w, writer, 2)
 	}
 	r.ends(all[0])
 	for _, w := range all[1:] {
-		r.hears(w, writer, 3)
+		r.expectChange(w, writer, 3)
 	}
 	for _, w := range all[1:] {
 		r.ends(w)

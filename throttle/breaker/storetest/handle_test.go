@@ -10,12 +10,12 @@ import (
 )
 
 func watchFaults() []fault {
-	const hears, ends, several = "watch/hears changes of another handle", "watch/ends with its context", "watch/several at once"
+	const expectChange, ends, several = "watch/reports changes of another handle", "watch/ends with its context", "watch/several watchers"
 	return []fault{
-		{"tells no watcher", []string{hears, ends, several}, shared(func(b *broken) {
+		{"tells no watcher", []string{expectChange, ends, several}, shared(func(b *broken) {
 			b.watch = func(ctx context.Context, _ func()) error { <-ctx.Done(); return ctx.Err() }
 		})},
-		{"ends watching at the first change", []string{hears, several}, shared(func(b *broken) {
+		{"ends watching at the first change", []string{expectChange, several}, shared(func(b *broken) {
 			b.watch = func(ctx context.Context, changed func()) error {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
@@ -45,7 +45,7 @@ func watchFaults() []fault {
 
 func handleFaults() []fault {
 	return []fault{
-		{"closes all handles with one", []string{"handle/Close leaves others alone", "handle/Close twice is fine"}, shared(func(b *broken) {
+		{"closes all handles with one", []string{"handle/Close keeps other handles", "handle/Close twice"}, shared(func(b *broken) {
 			var closed atomic.Bool
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if closed.Load() {
@@ -55,7 +55,7 @@ func handleFaults() []fault {
 			}
 			b.closing = func() error { closed.Store(true); return nil }
 		})},
-		{"cannot be closed twice", []string{"handle/Close twice is fine"}, each(func(b *broken, _ int) {
+		{"cannot be closed twice", []string{"handle/Close twice"}, each(func(b *broken, _ int) {
 			var closed atomic.Bool
 			b.closing = func() error {
 				if closed.Swap(true) {
@@ -64,7 +64,7 @@ func handleFaults() []fault {
 				return nil
 			}
 		})},
-		{"leaves goroutines behind calls", []string{"handle/use leaves no goroutine"}, releasing(func(b *broken, released <-chan struct{}) {
+		{"leaves goroutines behind calls", []string{"handle/calls leave no goroutine"}, releasing(func(b *broken, released <-chan struct{}) {
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if ctx.Err() != nil {
 					go func() { <-released }()
@@ -79,7 +79,7 @@ func handleFaults() []fault {
 }
 
 func contextFaults() []fault {
-	both, meanwhile := []string{"context/canceled before", "context/past its deadline"}, []string{"context/canceled meanwhile"}
+	both, meanwhile := []string{"context/canceled before the call", "context/past its deadline"}, []string{"context/canceled during the call"}
 	return append([]fault{
 		{"hangs when the context is over", both, releasing(func(b *broken, released <-chan struct{}) {
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {

@@ -12,13 +12,13 @@ import (
 func leaseFaults() []fault {
 	return []fault{
 		{"has no leader", []string{"lease/first candidate leads"}, changedLease(func(_ store.Candidate, l *store.Lease) { l.Owner = "none" })},
-		{"counts the remaining time in milliseconds", []string{"lease/first candidate leads", "lease/others see who leads"}, changedLease(func(_ store.Candidate, l *store.Lease) {
+		{"counts the remaining time in milliseconds", []string{"lease/first candidate leads", "lease/other candidates see the leader"}, changedLease(func(_ store.Candidate, l *store.Lease) {
 			l.Remaining /= 1_000_000
 		})},
-		{"lets two lead", []string{"lease/others see who leads", "election/one of many wins", "election/never two at once"}, changedLease(func(c store.Candidate, l *store.Lease) {
+		{"lets two lead", []string{"lease/other candidates see the leader", "election/one candidate wins", "election/never two leaders"}, changedLease(func(c store.Candidate, l *store.Lease) {
 			l.Owner = c.Owner
 		})},
-		{"lengthens the lease of another", []string{"lease/losing changes nothing"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
+		{"lengthens the lease of another", []string{"lease/a lost election changes nothing"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 			return b.MemoryStore.Campaign(ctx, store.Candidate{Owner: b.leader().Owner, TTL: c.TTL})
 		})},
 		{"extends with another term", []string{"lease/extension keeps the term"}, campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
@@ -34,7 +34,7 @@ func leaseFaults() []fault {
 			return b.MemoryStore.Campaign(ctx, c)
 		})},
 		{"never ends a lease", []string{"lease/ends after its TTL and not before"}, leaseTimes(10_000)},
-		{"ends a lease too early", []string{"lease/ends after its TTL and not before", "election/never two at once"}, leaseTimes(0.3)},
+		{"ends a lease too early", []string{"lease/ends after its TTL and not before", "election/never two leaders"}, leaseTimes(0.3)},
 		{"extends a lease that is over", []string{"lease/ended lease is not extended"}, extendsEnded()},
 		{"does not resign", []string{"lease/resigning lets another lead", "election/terms rise"}, shared(func(b *broken) {
 			b.resign = func(context.Context, store.Lease) error { return nil }
@@ -50,8 +50,8 @@ func leaseFaults() []fault {
 			}
 			return l, err
 		})},
-		{"lets terms fall", []string{"election/terms rise", "election/one of many wins", "election/never two at once"}, renumbered(func(term uint64) uint64 { return 1<<62 - term })},
-		{"counts terms from 1", []string{"election/terms rise after a loss of everything"}, countedTerms()},
+		{"lets terms fall", []string{"election/terms rise", "election/one candidate wins", "election/never two leaders"}, renumbered(func(term uint64) uint64 { return 1<<62 - term })},
+		{"counts terms from 1", []string{"election/terms rise after data loss"}, countedTerms()},
 	}
 }
 

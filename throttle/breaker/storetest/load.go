@@ -14,9 +14,9 @@ import (
 func loadCases() []testCase {
 	return []testCase{
 		{"any shards in any order", anyShards},
-		{"none", noShards},
+		{"no shards", noShards},
 		{"the same shard twice", sameShardTwice},
-		{"shards that hold nothing", emptyShards},
+		{"empty shards", emptyShards},
 		{"deleted records are gone", deletedAreGone},
 	}
 }
@@ -30,7 +30,7 @@ func allShards() []int {
 }
 
 // fill writes two records into every shard.
-func (r *rig) fill() [store.NumShards]store.Version {
+func (r *fixture) fillShards() [store.NumShards]store.Version {
 	r.Helper()
 	var versions [store.NumShards]store.Version
 	for i := range versions {
@@ -39,8 +39,8 @@ func (r *rig) fill() [store.NumShards]store.Version {
 	return versions
 }
 
-func anyShards(r *rig) {
-	versions := r.fill()
+func anyShards(r *fixture) {
+	versions := r.fillShards()
 	random := rand.New(rand.NewPCG(8, 1))
 	all := allShards()
 	other := r.Handle()
@@ -55,8 +55,8 @@ func anyShards(r *rig) {
 	}
 }
 
-func noShards(r *rig) {
-	r.fill()
+func noShards(r *fixture) {
+	r.fillShards()
 	for _, none := range [][]int{nil, {}} {
 		err := r.Within(func(ctx context.Context) error {
 			shards, err := r.Store.Load(ctx, none)
@@ -69,7 +69,7 @@ func noShards(r *rig) {
 	}
 }
 
-func sameShardTwice(r *rig) {
+func sameShardTwice(r *fixture) {
 	v := r.write(r.Store, 6, put(6, 1, "x"))
 	for _, s := range r.load(r.Store, 6, 8, 6, 6) {
 		if s.Index == 6 {
@@ -81,7 +81,7 @@ func sameShardTwice(r *rig) {
 	}
 }
 
-func emptyShards(r *rig) {
+func emptyShards(r *fixture) {
 	r.write(r.Store, 1, put(1, 1, "x"))
 	r.write(r.Store, 1, drop(1, 1))
 	v := r.write(r.Store, 2, put(2, 1, "y"))
@@ -96,7 +96,7 @@ func emptyShards(r *rig) {
 	}
 }
 
-func deletedAreGone(r *rig) {
+func deletedAreGone(r *fixture) {
 	const shard = 13
 	other := r.Handle()
 	r.write(r.Store, shard, put(shard, 1, "a"), put(shard, 2, "b"), put(shard, 3, "c"))
@@ -108,15 +108,15 @@ func deletedAreGone(r *rig) {
 
 func dataCases() []testCase {
 	return []testCase{
-		{"comes back as it was written", dataComesBack},
-		{"of two megabytes", dataIsLarge},
-		{"names of any bytes", namesOfAnyBytes},
-		{"names that differ in one byte", namesDiffer},
+		{"is returned unchanged", dataComesBack},
+		{"two megabytes", dataIsLarge},
+		{"record IDs of any bytes", namesOfAnyBytes},
+		{"record IDs that differ in one byte", namesDiffer},
 	}
 }
 
 // awkward is data that some encodings, drivers and databases change.
-func awkward() map[string]string {
+func oddData() map[string]string {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
@@ -142,9 +142,9 @@ func awkward() map[string]string {
 	}
 }
 
-func dataComesBack(r *rig) {
+func dataComesBack(r *fixture) {
 	const shard = 17
-	hard := awkward()
+	hard := oddData()
 	for _, name := range slices.Sorted(maps.Keys(hard)) {
 		text := hard[name]
 		want := texts(shard, map[int]string{1: text, 2: "beside"})
@@ -158,7 +158,7 @@ func dataComesBack(r *rig) {
 	}
 }
 
-func dataIsLarge(r *rig) {
+func dataIsLarge(r *fixture) {
 	const shard, size = 19, 2 << 20
 	random := rand.New(rand.NewPCG(8, 2))
 	data := make([]byte, size)
@@ -173,7 +173,7 @@ func dataIsLarge(r *rig) {
 }
 
 // namesOfAnyBytes has names of 32 times the same byte, 0x00 to 0xFF, each in its shard.
-func namesOfAnyBytes(r *rig) {
+func namesOfAnyBytes(r *fixture) {
 	want := map[int]map[store.RecordID][]byte{}
 	for b := range 256 {
 		var id store.RecordID
@@ -193,7 +193,7 @@ func namesOfAnyBytes(r *rig) {
 }
 
 // namesDiffer has names that are equal to a store which cuts, pads, trims or folds them.
-func namesDiffer(r *rig) {
+func namesDiffer(r *fixture) {
 	const shard = 1
 	var changes []store.Change
 	want := map[store.RecordID][]byte{}

@@ -17,7 +17,7 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"takes none for all", []string{"load/none"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
+		{"takes none for all", []string{"load/no shards"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
 			if len(shards) == 0 {
 				shards = allShards()
 			}
@@ -31,12 +31,12 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"leaves out shards that hold nothing", []string{"load/shards that hold nothing", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
+		{"leaves out shards that hold nothing", []string{"load/empty shards", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
 			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
 		})},
 		{
 			"forgets deletes",
-			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes at once", "version/goes on after everything is deleted"},
+			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes", "version/continues after all records are deleted"},
 			changedBatch(func(batch *store.Batch) {
 				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
 			}),
@@ -70,18 +70,18 @@ func changedID(change func(id []byte)) opener {
 }
 
 func dataFaults() []fault {
-	comesBack := []string{"data/comes back as it was written"}
+	comesBack := []string{"data/is returned unchanged"}
 	return []fault{
-		{"truncates data", []string{"data/of two megabytes"}, changedData(func(data []byte) []byte { return data[:min(len(data), 65535)] })},
+		{"truncates data", []string{"data/two megabytes"}, changedData(func(data []byte) []byte { return data[:min(len(data), 65535)] })},
 		{"ends data at a NUL", comesBack, changedData(func(data []byte) []byte { return bytes.SplitN(data, []byte{0}, 2)[0] })},
 		{"mends UTF-8", comesBack, changedData(func(data []byte) []byte { return bytes.ToValidUTF8(data, []byte("?")) })},
 		{"trims data", comesBack, changedData(bytes.TrimSpace)},
 		{"takes empty data for none", comesBack, changedData(func(data []byte) []byte { return append([]byte(nil), data...) })},
-		{"has names of seven bits", []string{"data/names of any bytes"}, changedID(func(id []byte) {
+		{"has names of seven bits", []string{"data/record IDs of any bytes"}, changedID(func(id []byte) {
 			for i := range id {
 				id[i] &= 0x7f
 			}
 		})},
-		{"has names without case", []string{"data/names that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
+		{"has names without case", []string{"data/record IDs that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
 	}
 }

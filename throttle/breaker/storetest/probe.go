@@ -11,17 +11,17 @@ import (
 
 func probeCases() []testCase {
 	return []testCase{
-		{"before its time is granted none", probeBeforeTime},
-		{"tells when the next budget begins", probeRemaining},
-		{"wants more than the budget", probeWantsMore},
-		{"wants none", probeWantsNone},
+		{"none before Since", probeBeforeTime},
+		{"Remaining is the time to the next period", probeRemaining},
+		{"more than the budget", probeWantsMore},
+		{"none wanted", probeWantsNone},
 		{"budget changes at run time", probeBudgetChanges},
-		{"generations have budgets of their own", probeGenerations},
-		{"records have budgets of their own", probeRecords},
+		{"each generation has its own budget", probeGenerations},
+		{"each record has its own budget", probeRecords},
 		{"grants are in the order of requests", probeOrder},
 		{"1,000 requests", probeMany},
 		{"no requests", probeNone},
-		{"the same record twice in one batch", probeTwice},
+		{"the same record twice in one call", probeTwice},
 		{"changes no shard", probeChangesNoShard},
 	}
 }
@@ -40,14 +40,14 @@ func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error
 }
 
 // halfOpen is a request for one probe, of a circuit that has been half-open for a minute.
-func (r *rig) halfOpen(n int) store.ProbeRequest {
+func (r *fixture) halfOpen(n int) store.ProbeRequest {
 	r.Helper()
 	since := r.versions(r.Store).Now.Add(-time.Minute).Truncate(time.Microsecond)
 	return store.ProbeRequest{ID: idIn(n%store.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
 }
 
 // take wants this many probes of a request to be granted.
-func (r *rig) take(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
+func (r *fixture) take(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
 	r.Helper()
 	g := r.probe(s, q)
 	if g.Granted != want {
@@ -56,13 +56,13 @@ func (r *rig) take(what string, s store.Store, q store.ProbeRequest, want int) s
 	return g
 }
 
-func probeBeforeTime(r *rig) {
+func probeBeforeTime(r *fixture) {
 	q := r.halfOpen(1)
 	begin := time.Now()
 	q.Since = q.Since.Add(time.Minute + long)
 	for _, s := range []store.Store{r.Store, r.Handle()} {
 		g := r.take("a circuit that will be half-open in an hour", s, q, 0)
-		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-slack, long+grain)
+		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
 	}
 	q.Since = q.Since.Add(-time.Minute - long)
 	q.Want = q.Budget
@@ -70,13 +70,13 @@ func probeBeforeTime(r *rig) {
 }
 
 // probeRemaining has budgets that began long ago, often.
-func probeRemaining(r *rig) {
+func probeRemaining(r *fixture) {
 	for i, tt := range []struct{ since, every, low, high time.Duration }{
-		{time.Minute, long, long - time.Minute - slack, long - time.Minute + grain},
-		{50 * long, 3 * long, long - slack, long + grain},
+		{time.Minute, long, long - time.Minute - longTolerance, long - time.Minute + tolerance},
+		{50 * long, 3 * long, long - longTolerance, long + tolerance},
 		{10 * 365 * 24 * time.Hour, time.Second, 0, time.Second},
 		{30 * 24 * time.Hour, 10 * time.Millisecond, 0, 10 * time.Millisecond},
-		{90 * time.Minute, 7*time.Hour + 3*time.Microsecond, 5*time.Hour + 30*time.Minute - slack, 5*time.Hour + 30*time.Minute + grain},
+		{90 * time.Minute, 7*time.Hour + 3*time.Microsecond, 5*time.Hour + 30*time.Minute - longTolerance, 5*time.Hour + 30*time.Minute + tolerance},
 	} {
 		q := r.halfOpen(i)
 		q.Since, q.Every = q.Since.Add(time.Minute-tt.since), tt.every
@@ -90,13 +90,13 @@ func probeRemaining(r *rig) {
 	}
 }
 
-func probeWantsMore(r *rig) {
+func probeWantsMore(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = 25
 	g := r.take("first", r.Store, q, 10)
-	r.expectBetween("Remaining when all is granted", g.Remaining, 1, long-time.Minute+grain)
+	r.expectBetween("Remaining when all is granted", g.Remaining, 1, long-time.Minute+tolerance)
 	g = r.take("second", r.Handle(), q, 0)
-	r.expectBetween("Remaining when nothing is left", g.Remaining, 1, long-time.Minute+grain)
+	r.expectBetween("Remaining when nothing is left", g.Remaining, 1, long-time.Minute+tolerance)
 	q = r.halfOpen(2)
 	q.Want = 7
 	r.take("7 of 10", r.Store, q, 7)
@@ -104,11 +104,11 @@ func probeWantsMore(r *rig) {
 	r.take("7 more of 10", r.Store, q, 0)
 }
 
-func probeWantsNone(r *rig) {
+func probeWantsNone(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = 0
 	g := r.take("one who wants none", r.Store, q, 0)
-	r.expectBetween("Remaining for one who wants none", g.Remaining, 1, long-time.Minute+grain)
+	r.expectBetween("Remaining for one who wants none", g.Remaining, 1, long-time.Minute+tolerance)
 	q.Want = 10
 	r.take("one who wants all, after one who wanted none", r.Store, q, 10)
 	q.Want, q.Budget, q.Generation = 1, 0, 2
@@ -116,7 +116,7 @@ func probeWantsNone(r *rig) {
 }
 
 // probeBudgetChanges has agents whose configurations differ for a while.
-func probeBudgetChanges(r *rig) {
+func probeBudgetChanges(r *fixture) {
 	q := r.halfOpen(1)
 	for i, tt := range []struct{ budget, want, granted int }{
 		{10, 5, 5},
@@ -133,7 +133,7 @@ func probeBudgetChanges(r *rig) {
 	}
 }
 
-func probeGenerations(r *rig) {
+func probeGenerations(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = q.Budget
 	other := r.Handle()
@@ -143,7 +143,7 @@ func probeGenerations(r *rig) {
 	}
 }
 
-func probeRecords(r *rig) {
+func probeRecords(r *fixture) {
 	a, b := r.halfOpen(1), r.halfOpen(1)
 	b.ID[len(b.ID)-1] ^= 0xff
 	a.Want, b.Want = a.Budget, b.Budget
@@ -159,7 +159,7 @@ func probeRecords(r *rig) {
 	}
 }
 
-func probeOrder(r *rig) {
+func probeOrder(r *fixture) {
 	base := r.halfOpen(0)
 	var requests []store.ProbeRequest
 	for _, n := range []int{9, 2, 7, 0, 5, 1, 8, 3} {
@@ -174,7 +174,7 @@ func probeOrder(r *rig) {
 	}
 }
 
-func probeMany(r *rig) {
+func probeMany(r *fixture) {
 	const many = 1000
 	base := r.halfOpen(0)
 	requests := make([]store.ProbeRequest, many)
@@ -195,7 +195,7 @@ func probeMany(r *rig) {
 	}
 }
 
-func probeNone(r *rig) {
+func probeNone(r *fixture) {
 	for _, none := range [][]store.ProbeRequest{nil, {}} {
 		err := r.Within(func(ctx context.Context) error {
 			grants, err := r.Store.Probe(ctx, none)
@@ -208,7 +208,7 @@ func probeNone(r *rig) {
 	}
 }
 
-func probeTwice(r *rig) {
+func probeTwice(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = 6
 	grants := r.probes(r.Store, q, r.halfOpen(2), q)
@@ -218,7 +218,7 @@ func probeTwice(r *rig) {
 	r.take("the same record again", r.Store, q, 0)
 }
 
-func probeChangesNoShard(r *rig) {
+func probeChangesNoShard(r *fixture) {
 	v := r.write(r.Store, 1, put(1, 1, "x"))
 	q := r.halfOpen(1)
 	r.take("a record that is stored", r.Store, q, 1)

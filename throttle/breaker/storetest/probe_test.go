@@ -31,14 +31,14 @@ func changedGrant(change func(*store.ProbeRequest, *store.ProbeGrant)) opener {
 }
 
 func probeFaults() []fault {
-	const more, budget, generations = "probe/wants more than the budget", "probe/budget changes at run time", "probe/generations have budgets of their own"
+	const more, budget, generations = "probe/more than the budget", "probe/budget changes at run time", "probe/each generation has its own budget"
 	return []fault{
-		{"grants before the time", []string{"probe/before its time is granted none"}, changedRequest(func(q *store.ProbeRequest) {
+		{"grants before the time", []string{"probe/none before Since"}, changedRequest(func(q *store.ProbeRequest) {
 			if time.Until(q.Since) > 0 {
 				q.Since = time.Now()
 			}
 		})},
-		{"tells the whole time until the next budget", []string{"probe/tells when the next budget begins"}, changedGrant(func(q *store.ProbeRequest, g *store.ProbeGrant) {
+		{"tells the whole time until the next budget", []string{"probe/Remaining is the time to the next period"}, changedGrant(func(q *store.ProbeRequest, g *store.ProbeGrant) {
 			g.Remaining = q.Every
 		})},
 		{"tells no time when nothing is left", []string{more}, changedGrant(func(_ *store.ProbeRequest, g *store.ProbeGrant) {
@@ -51,11 +51,11 @@ func probeFaults() []fault {
 				g.Granted = 0
 			}
 		})},
-		{"grants one to those who want none", []string{"probe/wants none"}, changedRequest(func(q *store.ProbeRequest) { q.Want = max(1, q.Want) })},
+		{"grants one to those who want none", []string{"probe/none wanted"}, changedRequest(func(q *store.ProbeRequest) { q.Want = max(1, q.Want) })},
 		{"counts anew when the budget changes", []string{budget}, changedRequest(func(q *store.ProbeRequest) { q.ID[20] ^= byte(q.Budget) })},
 		{"has one budget for all generations", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = 1 })},
 		{"keeps 32 bits of a generation", []string{generations}, changedRequest(func(q *store.ProbeRequest) { q.Generation = uint64(int32(q.Generation)) })},
-		{"cuts names", []string{"probe/records have budgets of their own"}, changedRequest(func(q *store.ProbeRequest) { q.ID[31] = 0 })},
+		{"cuts names", []string{"probe/each record has its own budget"}, changedRequest(func(q *store.ProbeRequest) { q.ID[31] = 0 })},
 		{"answers in another order", []string{"probe/grants are in the order of requests", "probe/1,000 requests"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			slices.Reverse(requests)
 			return b.MemoryStore.Probe(ctx, requests)
@@ -69,7 +69,7 @@ func probeFaults() []fault {
 			}
 			return b.MemoryStore.Probe(ctx, requests)
 		})},
-		{"counts a batch when it is answered", []string{"probe/the same record twice in one batch"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+		{"counts a batch when it is answered", []string{"probe/the same record twice in one call"}, probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 			seen := map[store.RecordID]bool{}
 			for i := range requests {
 				if seen[requests[i].ID] {
@@ -88,7 +88,7 @@ func probeFaults() []fault {
 }
 
 func budgetFaults() []fault {
-	const exact, batches, back, more = "budget/is exact", "budget/is exact in batches of any order", "budget/comes back with the next period", "probe/wants more than the budget"
+	const exact, batches, back, more = "budget/is exact", "budget/is exact for calls in any order", "budget/renews every period", "probe/more than the budget"
 	return []fault{
 		{"grants one too many", []string{exact, batches, back, more}, changedRequest(func(q *store.ProbeRequest) { q.Budget++ })},
 		{"grants one too few", []string{exact, batches, more}, changedRequest(func(q *store.ProbeRequest) { q.Budget-- })},
@@ -124,7 +124,7 @@ func budgetFaults() []fault {
 			}
 			return grants, err
 		})},
-		{"remembers the last generation only", []string{"budget/outlives an old generation"}, remembersLast()},
+		{"remembers the last generation only", []string{"budget/survives requests of an older generation"}, remembersLast()},
 	}
 }
 

@@ -13,12 +13,12 @@ func raceCases() []testCase {
 	return []testCase{
 		{"first write has one winner", firstWriteRace},
 		{"no update is lost", noUpdateLost},
-		{"shards do not wait for each other", manyShards},
+		{"shards are independent", manyShards},
 	}
 }
 
 // firstWriteRace lets many begin the same shard, which is an insert and not an update to some databases.
-func firstWriteRace(r *rig) {
+func firstWriteRace(r *fixture) {
 	const writers, rounds = 8, 10
 	stores := r.Handles(4)
 	for shard := range rounds {
@@ -43,7 +43,7 @@ func firstWriteRace(r *rig) {
 }
 
 // noUpdateLost lets many count in one record, each beside it in one of its own. In the end all must agree on what was acknowledged.
-func noUpdateLost(r *rig) {
+func noUpdateLost(r *fixture) {
 	const shard, writers, each, enough = 51, 8, 25, 10_000
 	stores := r.Handles(4)
 	r.Together(writers, func(i int) error {
@@ -75,7 +75,7 @@ func noUpdateLost(r *rig) {
 }
 
 // manyShards lets each writer have a shard of its own. None may fail because of the others: that would be a lock on more than a shard.
-func manyShards(r *rig) {
+func manyShards(r *fixture) {
 	const writers, each = 8, 20
 	stores := r.Handles(4)
 	r.Together(writers, func(i int) error {
@@ -94,17 +94,17 @@ func manyShards(r *rig) {
 func snapshotCases() []testCase {
 	return []testCase{
 		{"is of one instant", snapshotOfInstant},
-		{"is not older than Versions said", snapshotNotOlder},
+		{"is not older than Versions", snapshotNotOlder},
 	}
 }
 
-const flips = 300
+const writeCount = 300
 
 // flip writes the number of the write into some records at once, many times, and says so when it is done.
-func (r *rig) flip(s store.Store, shard, records int, done *atomic.Bool) error {
+func (r *fixture) writeRounds(s store.Store, shard, records int, done *atomic.Bool) error {
 	defer done.Store(true)
 	var v store.Version
-	for n := 1; n <= flips; n++ {
+	for n := 1; n <= writeCount; n++ {
 		changes := make([]store.Change, records)
 		for i := range changes {
 			changes[i] = put(shard, i, strconv.Itoa(n))
@@ -119,7 +119,7 @@ func (r *rig) flip(s store.Store, shard, records int, done *atomic.Bool) error {
 }
 
 // checkFlip wants all records to be of the write that the version counts.
-func checkFlip(s store.Shard, records int) error {
+func checkRound(s store.Shard, records int) error {
 	if s.Version.Number == 0 && len(s.Records) == 0 {
 		return nil
 	}
@@ -139,13 +139,13 @@ func checkFlip(s store.Shard, records int) error {
 	return nil
 }
 
-func snapshotOfInstant(r *rig) {
+func snapshotOfInstant(r *fixture) {
 	const shards, readers, records = 2, 4, 8
 	stores := r.Handles(shards + readers)
 	var done [shards]atomic.Bool
 	r.Together(shards+readers, func(i int) error {
 		if i < shards {
-			return r.flip(stores[i], i, records, &done[i])
+			return r.writeRounds(stores[i], i, records, &done[i])
 		}
 		for !done[0].Load() || !done[1].Load() {
 			loaded, err := r.tryLoad(stores[i], 0, 1)
@@ -153,7 +153,7 @@ func snapshotOfInstant(r *rig) {
 				return fmt.Errorf("reading with Load: %w", err)
 			}
 			for _, s := range loaded {
-				if err := checkFlip(s, records); err != nil {
+				if err := checkRound(s, records); err != nil {
 					return err
 				}
 			}
@@ -161,20 +161,20 @@ func snapshotOfInstant(r *rig) {
 		return nil
 	})
 	for i, s := range r.load(r.Store, 0, 1) {
-		if err := checkFlip(s, records); err != nil || s.Version.Number != flips {
-			r.Errorf("shard %d in the end: got version %+v (%v), want number %d", i, s.Version, err, flips)
+		if err := checkRound(s, records); err != nil || s.Version.Number != writeCount {
+			r.Errorf("shard %d in the end: got version %+v (%v), want number %d", i, s.Version, err, writeCount)
 		}
 	}
 }
 
 // snapshotNotOlder reads as a manager does. One that is told of a version and then loads an older one would not look again.
-func snapshotNotOlder(r *rig) {
+func snapshotNotOlder(r *fixture) {
 	const shard, readers = 3, 4
 	stores := r.Handles(1 + readers)
 	var done atomic.Bool
 	r.Together(1+readers, func(i int) error {
 		if i == readers {
-			return r.flip(stores[i], shard, 1, &done)
+			return r.writeRounds(stores[i], shard, 1, &done)
 		}
 		for last := (store.Version{}); !done.Load(); {
 			versions, err := r.tryVersions(stores[i])
@@ -185,9 +185,9 @@ func snapshotNotOlder(r *rig) {
 			if err != nil {
 				return fmt.Errorf("reading with Load: %w", err)
 			}
-			told, got := versions.Shards[shard], loaded[shard].Version
-			if got.Number < told.Number || told.Number < last.Number {
-				return fmt.Errorf("shard %d: Load gave %+v, Versions before that %+v, Load before that %+v: want no step back", shard, got, told, last)
+			answered, got := versions.Shards[shard], loaded[shard].Version
+			if got.Number < answered.Number || answered.Number < last.Number {
+				return fmt.Errorf("shard %d: Load gave %+v, Versions before that %+v, Load before that %+v: want no step back", shard, got, answered, last)
 			}
 			last = got
 		}

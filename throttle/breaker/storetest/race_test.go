@@ -14,7 +14,7 @@ func raceFaults() []fault {
 	return []fault{
 		{
 			"does not compare versions",
-			[]string{"batch/with another version is a conflict", first, lost, "version/goes on after everything is deleted"},
+			[]string{"batch/another version is a conflict", first, lost, "version/continues after all records are deleted"},
 			shared(func(b *broken) {
 				b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 					defer moment() // so that another one can write before this one does
@@ -34,7 +34,7 @@ func raceFaults() []fault {
 			batch.Expect = b.version(batch.Shard)
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
-		{"has one lock for all shards", []string{"race/shards do not wait for each other"}, shared(func(b *broken) {
+		{"has one lock for all shards", []string{"race/shards are independent"}, shared(func(b *broken) {
 			var busy atomic.Bool
 			b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
 				if !busy.CompareAndSwap(false, true) {
@@ -54,7 +54,7 @@ func raceFaults() []fault {
 				}
 			}
 		})},
-		{"reads from a replica that is behind", []string{"snapshot/is not older than Versions said"}, behind()},
+		{"reads from a replica that is behind", []string{"snapshot/is not older than Versions"}, behind()},
 	}
 }
 

@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	t.Helper()
 	all := suite()
 	if !isWatcher(t, open) {
-		all.Groups = slices.DeleteFunc(all.Groups, func(g kit.Group[*rig]) bool { return g.Name == watchGroup })
+		all.Groups = slices.DeleteFunc(all.Groups, func(g kit.Group[*fixture]) bool { return g.Name == watchGroup })
 	}
 	all.Run(t, open)
 }
@@ -43,10 +43,10 @@ func isWatcher(t *testing.T, open func(t *testing.T) func() store.Store) bool {
 // watchGroup has the cases of watchers.
 const watchGroup = "watch"
 
-type testCase = kit.Case[*rig]
+type testCase = kit.Case[*fixture]
 
-func suite() kit.Suite[store.Store, *rig] {
-	return kit.Suite[store.Store, *rig]{New: newRig, Groups: []kit.Group[*rig]{
+func suite() kit.Suite[store.Store, *fixture] {
+	return kit.Suite[store.Store, *fixture]{New: newFixture, Groups: []kit.Group[*fixture]{
 		{Name: "lease", Cases: leaseCases()},
 		{Name: "election", Cases: electionCases()},
 		{Name: "version", Cases: versionCases()},
@@ -69,31 +69,31 @@ const (
 	// long is the life of what must not end during a case.
 	long = time.Hour
 	// slack is what a duration of an hour may be off, for clocks that somebody sets meanwhile.
-	slack = 10 * time.Second
+	longTolerance = 10 * time.Second
 	// grain is what a short duration may be off, for clocks that count milliseconds.
-	grain = 5 * time.Millisecond
+	tolerance = 5 * time.Millisecond
 )
 
 // rig is what a case works with: storage that was empty, and handles on it.
-type rig struct {
+type fixture struct {
 	kit.Fixture[store.Store]
 	openStorage func() func() store.Store
 }
 
-func newRig(t kit.T, open func() func() store.Store) *rig {
-	return &rig{kit.NewFixture(t, open()), open}
+func newFixture(t kit.T, open func() func() store.Store) *fixture {
+	return &fixture{kit.NewFixture(t, open()), open}
 }
 
 // emptied returns a handle on other, empty storage: what is left of a storage that has lost everything.
-func (r *rig) emptied() store.Store {
+func (r *fixture) emptied() store.Store {
 	other := kit.NewFixture(r.T, r.openStorage())
 	return other.Store
 }
 
 // until waits for done to return true, and fails the case if it does not for long.
-func (r *rig) until(what string, done func() bool) {
+func (r *fixture) until(what string, done func() bool) {
 	r.Helper()
-	for end := time.Now().Add(kit.Patience); !done(); r.Pause(grain) {
+	for end := time.Now().Add(kit.Patience); !done(); r.Pause(tolerance) {
 		if time.Now().After(end) {
 			r.Fatalf("waited %v, but %s", kit.Patience, what)
 		}
@@ -101,7 +101,7 @@ func (r *rig) until(what string, done func() bool) {
 }
 
 // untilStoreTime waits for the store's clock.
-func (r *rig) untilStoreTime(at time.Time) {
+func (r *fixture) untilStoreTime(at time.Time) {
 	r.Helper()
 	r.until(fmt.Sprintf("the store's clock (Versions().Now) has not reached %v", at), func() bool {
 		return r.versions(r.Store).Now.After(at)
@@ -109,7 +109,7 @@ func (r *rig) untilStoreTime(at time.Time) {
 }
 
 // expectBetween wants a duration within bounds.
-func (r *rig) expectBetween(what string, got, low, high time.Duration) {
+func (r *fixture) expectBetween(what string, got, low, high time.Duration) {
 	r.Helper()
 	if got < low || got > high {
 		r.Errorf("%s: got %v, want %v to %v", what, got, low, high)

@@ -10,17 +10,17 @@ import (
 func versionCases() []testCase {
 	return []testCase{
 		{"is zero before the first write", zeroBeforeFirst},
-		{"number counts writes and epoch stays", numberCounts},
-		{"batch without changes changes none", emptyBatchChangesNone},
-		{"all shards are in one answer", allShardsInOne},
+		{"number counts writes, epoch stays", numberCounts},
+		{"a batch without changes keeps the version", emptyBatchChangesNone},
+		{"Versions returns all shards", allShardsInOne},
 		{"epoch is the time of the first write", epochIsTime},
-		{"epoch is another after a loss of everything", epochAfterLoss},
-		{"goes on after everything is deleted", goesOnAfterDeletion},
+		{"epoch changes after data loss", epochAfterLoss},
+		{"continues after all records are deleted", goesOnAfterDeletion},
 	}
 }
 
 // expectVersion wants a shard to have this version, whichever way one asks.
-func (r *rig) expectVersion(s store.Store, shard int, want store.Version) {
+func (r *fixture) expectVersion(s store.Store, shard int, want store.Version) {
 	r.Helper()
 	if got := r.versions(s).Shards[shard]; got != want {
 		r.Errorf("Versions().Shards[%d]: got %+v, want %+v", shard, got, want)
@@ -30,7 +30,7 @@ func (r *rig) expectVersion(s store.Store, shard int, want store.Version) {
 	}
 }
 
-func zeroBeforeFirst(r *rig) {
+func zeroBeforeFirst(r *fixture) {
 	for i, v := range r.versions(r.Store).Shards {
 		if v != (store.Version{}) {
 			r.Errorf("Versions().Shards[%d] of an empty storage: got %+v, want the zero Version", i, v)
@@ -40,7 +40,7 @@ func zeroBeforeFirst(r *rig) {
 	r.expectVersion(r.Handle(), store.NumShards-1, store.Version{})
 }
 
-func numberCounts(r *rig) {
+func numberCounts(r *fixture) {
 	const shard = 7
 	stores := append(r.Handles(2), r.Store)
 	var v store.Version
@@ -60,7 +60,7 @@ func numberCounts(r *rig) {
 	r.expectVersion(r.Store, shard+1, store.Version{})
 }
 
-func emptyBatchChangesNone(r *rig) {
+func emptyBatchChangesNone(r *fixture) {
 	const shard = 9
 	if v := r.apply(r.Store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
 		r.Errorf("Apply of a batch without changes to a shard never written: got version %+v, want the zero Version", v)
@@ -76,7 +76,7 @@ func emptyBatchChangesNone(r *rig) {
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "x"}))
 }
 
-func allShardsInOne(r *rig) {
+func allShardsInOne(r *fixture) {
 	var want [store.NumShards]store.Version
 	for i := range want {
 		for range 1 + i%3 {
@@ -95,7 +95,7 @@ func allShardsInOne(r *rig) {
 	}
 }
 
-func epochIsTime(r *rig) {
+func epochIsTime(r *fixture) {
 	before := r.versions(r.Store).Now
 	v := r.write(r.Store, 3, put(3, 1, "x"))
 	after := r.versions(r.Store).Now
@@ -106,23 +106,23 @@ func epochIsTime(r *rig) {
 }
 
 // epochAfterLoss takes other storage for the same one after it has lost everything: a writer that knows the old version must not take the new shard for the old one.
-func epochAfterLoss(r *rig) {
+func epochAfterLoss(r *fixture) {
 	const shard = 5
 	old := r.write(r.Store, shard, put(shard, 1, "old"))
-	r.untilStoreTime(r.versions(r.Store).Now.Add(grain))
+	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
 	emptied := r.emptied()
 	r.expectVersion(emptied, shard, store.Version{})
-	r.refuse(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
+	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
 		"the shard was lost")
 	begun := r.write(emptied, shard, put(shard, 1, "new"))
 	if begun.Epoch == old.Epoch || begun.Number != old.Number {
 		r.Errorf("first version of a shard that was lost and begun again: got %+v, want another epoch than %+v has, and number 1", begun, old)
 	}
-	r.refuse(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
+	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
 		"the epoch is part of the version")
 }
 
-func goesOnAfterDeletion(r *rig) {
+func goesOnAfterDeletion(r *fixture) {
 	const shard = 11
 	first := r.write(r.Store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
 	empty := r.write(r.Store, shard, drop(shard, 1), drop(shard, 2))
@@ -131,7 +131,7 @@ func goesOnAfterDeletion(r *rig) {
 	}
 	r.expectVersion(r.Handle(), shard, empty)
 	r.expectRecords(r.shard(r.Store, shard), nil)
-	r.refuse(r.Store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
+	r.expectError(r.Store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
 		"a shard that holds nothing has been written all the same")
 	if third, want := r.write(r.Store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
 		r.Errorf("version of the write after that: got %+v, want %+v", third, want)
@@ -140,15 +140,15 @@ func goesOnAfterDeletion(r *rig) {
 
 func clockCases() []testCase {
 	return []testCase{
-		{"is about right", clockAboutRight},
-		{"keeps pace", clockKeepsPace},
-		{"does not step back between handles", clockAgrees},
-		{"tells parts of a second", clockIsFine},
+		{"has the right unit", clockAboutRight},
+		{"keeps pace with local time", clockKeepsPace},
+		{"is the same for all handles", clockAgrees},
+		{"has fractions of a second", clockIsFine},
 	}
 }
 
 // clockAboutRight finds wrong units rather than wrong clocks.
-func clockAboutRight(r *rig) {
+func clockAboutRight(r *fixture) {
 	const day = 24 * time.Hour
 	if off := time.Until(r.versions(r.Store).Now); off.Abs() > day {
 		r.Errorf("Versions().Now: it is %v from the local clock, want at most a day: is its unit right?", off)
@@ -156,31 +156,31 @@ func clockAboutRight(r *rig) {
 }
 
 // clockKeepsPace compares two times of the store with the least and the most that can have gone by in between.
-func clockKeepsPace(r *rig) {
+func clockKeepsPace(r *fixture) {
 	const span = 200 * time.Millisecond
 	asked1 := time.Now()
 	first := r.versions(r.Store).Now
-	told1 := time.Now()
+	answered1 := time.Now()
 	r.Pause(span)
 	asked2 := time.Now()
 	second := r.versions(r.Store).Now
-	told2 := time.Now()
-	r.expectBetween("Versions().Now less that of the call before", second.Sub(first), asked2.Sub(told1)-span/2, told2.Sub(asked1)+span/2)
+	answered2 := time.Now()
+	r.expectBetween("Versions().Now less that of the call before", second.Sub(first), asked2.Sub(answered1)-span/2, answered2.Sub(asked1)+span/2)
 }
 
-func clockAgrees(r *rig) {
+func clockAgrees(r *fixture) {
 	stores := append(r.Handles(2), r.Store)
 	last := r.versions(r.Store).Now
 	for i := range 30 {
 		now := r.versions(stores[i%len(stores)]).Now
-		if now.Before(last.Add(-grain)) {
+		if now.Before(last.Add(-tolerance)) {
 			r.Errorf("Versions().Now: got %v after %v: all handles must tell the time of one clock, the store's", now, last)
 		}
 		last = now
 	}
 }
 
-func clockIsFine(r *rig) {
+func clockIsFine(r *fixture) {
 	for range 8 {
 		if r.versions(r.Store).Now.Nanosecond() != 0 {
 			return

@@ -12,39 +12,39 @@ import (
 
 func handleCases() []testCase {
 	return []testCase{
-		{"Close leaves buckets and others alone", closeLeavesOthers},
-		{"Close twice is fine", closeTwice},
-		{"use leaves no goroutine", func(r *rig) { r.UseLeavesNoGoroutine(r.useAll) }},
-		{"Close leaves no goroutine", func(r *rig) { r.CloseLeavesNoGoroutine(r.useAll) }},
+		{"Close keeps buckets and other handles", closeLeavesOthers},
+		{"Close twice", closeTwice},
+		{"calls leave no goroutine", func(r *fixture) { r.UseLeavesNoGoroutine(r.useAll) }},
+		{"Close leaves no goroutine", func(r *fixture) { r.CloseLeavesNoGoroutine(r.useAll) }},
 	}
 }
 
-func closeLeavesOthers(r *rig) {
+func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
-	key, l := r.key("others"), lasting(5, bucket.Continuous)
+	key, l := r.key("others"), slowLimit(5, bucket.Continuous)
 	r.expect("two by the first handle", r.take(first, key, l, 2, 2), 2, 3)
 	r.Must(first.Close(), "Close")
 	r.expect("two by the second", r.take(second, key, l, 2, 2), 2, 1)
 	r.expect("two by a new one", r.take(r.Handle(), key, l, 2, 2), 0, 1)
 }
 
-func closeTwice(r *rig) {
+func closeTwice(r *fixture) {
 	s := r.Handle()
-	key, l := r.key("twice"), lasting(3, bucket.Continuous)
+	key, l := r.key("twice"), slowLimit(3, bucket.Continuous)
 	r.take(s, key, l, 1, 1)
 	r.CloseTwice(s)
 	r.expect("peek", r.peek(r.Handle(), key, l), 0, 2)
 }
 
-func (r *rig) useAll(s store.Store) {
-	r.UseAll(s, methods(r.key("used"), lasting(1000, bucket.Continuous)))
+func (r *fixture) useAll(s store.Store) {
+	r.UseAll(s, methods(r.key("used"), slowLimit(1000, bucket.Continuous)))
 }
 
 func contextCases() []testCase {
 	return []testCase{
-		{"canceled before", func(r *rig) { r.endedContext(kit.Canceled(r.Context())) }},
-		{"past its deadline", func(r *rig) { r.endedContext(kit.Overdue(r.Context())) }},
-		{"canceled meanwhile", canceledMeanwhile},
+		{"canceled before the call", func(r *fixture) { r.endedContext(kit.Canceled(r.Context())) }},
+		{"past its deadline", func(r *fixture) { r.endedContext(kit.Overdue(r.Context())) }},
+		{"canceled during the call", canceledMeanwhile},
 	}
 }
 
@@ -54,7 +54,7 @@ type method = kit.Method[store.Store]
 func methods(key string, l bucket.Limit) []method {
 	one := store.Request{Key: key, Limit: l, Min: 1, Max: 1}
 	fixed := one
-	fixed.Key, fixed.Limit = key+" fixed", lasting(l.Capacity, bucket.Fixed)
+	fixed.Key, fixed.Limit = key+" fixed", slowLimit(l.Capacity, bucket.Fixed)
 	peek := one
 	peek.Min, peek.Max = 0, 0
 	return []method{
@@ -73,42 +73,42 @@ func (o operation) call(ctx context.Context, s store.Store) error {
 }
 
 // endedContext calls every method with a context that has ended. Each must return an error and change nothing.
-func (r *rig) endedContext(ctx context.Context) {
+func (r *fixture) endedContext(ctx context.Context) {
 	r.Helper()
-	key, l := r.key("over"), lasting(5, bucket.Continuous)
+	key, l := r.key("over"), slowLimit(5, bucket.Continuous)
 	r.take(r.Store, key, l, 2, 2)
 	for _, m := range methods(key, l) {
 		r.RejectsEnded(ctx, m)
 		r.expect("peek after "+m.Name+" with a context that is over", r.peek(r.Store, key, l), 0, 3)
 	}
-	r.expect("peek at a fixed bucket after the same", r.peek(r.Store, key+" fixed", lasting(5, bucket.Fixed)), 0, 5)
+	r.expect("peek at a fixed bucket after the same", r.peek(r.Store, key+" fixed", slowLimit(5, bucket.Fixed)), 0, 5)
 }
 
 // canceledMeanwhile cancels requests while they are under way. What was granted must be taken, what was not told may be, and the store must go
 // on working: no answer may be taken for that to another question.
-func canceledMeanwhile(r *rig) {
+func canceledMeanwhile(r *fixture) {
 	const attempts, capacity = 120, 1000
-	key, l := r.key("canceled"), lasting(capacity, bucket.Continuous)
+	key, l := r.key("canceled"), slowLimit(capacity, bucket.Continuous)
 	other := r.key("canceled, other")
 	two := method{Name: "Take", Call: operation{request: store.Request{Key: key, Limit: l, Min: 2, Max: 2}}.call}
-	var granted, untold int64
+	var granted, unknown int64
 	r.CancelDuring(attempts, 15*time.Microsecond, func(ctx context.Context, _ int) {
 		if err := r.Returns(ctx, r.Store, two); err != nil {
-			untold += 2
+			unknown += 2
 		} else {
 			granted += 2
 		}
-		r.take(r.Store, other, lasting(1, bucket.Continuous), 0, 0)
+		r.take(r.Store, other, slowLimit(1, bucket.Continuous), 0, 0)
 	})
 	// One that was canceled may still be under way.
 	r.forget(key)
 	left := r.peek(r.Handle(), key, l).decision.Remaining
-	if taken := capacity - left; taken < granted || taken > granted+untold {
+	if taken := capacity - left; taken < granted || taken > granted+unknown {
 		r.Errorf("%d tokens were granted, and %d asked for by requests that were canceled: got %d taken, want %d to %d",
-			granted, untold, taken, granted, granted+untold)
+			granted, unknown, taken, granted, granted+unknown)
 	}
 	for i, s := range []store.Store{r.Store, r.Handle()} {
 		key := r.key(fmt.Sprint("still works ", i))
-		r.expect("all of a bucket that nobody has used", r.take(s, key, lasting(3, bucket.Fixed), 3, 3), 3, 0)
+		r.expect("all of a bucket that nobody has used", r.take(s, key, slowLimit(3, bucket.Fixed), 3, 3), 3, 0)
 	}
 }

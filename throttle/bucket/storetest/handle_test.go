@@ -14,10 +14,10 @@ import (
 func handleFaults() []fault {
 	heedless := func(context.Context) error { return nil }
 	return []fault{
-		{"has buckets for each handle", []string{"take/another handle sees it", "handle/Close leaves buckets and others alone", "handle/Close twice is fine", "race/grants not one too many"}, each(func(b *broken, _ int) { b.storage = &storage{levels: map[string]store.Level{}} })},
-		{"takes though its context is over", []string{"context/canceled before", "context/past its deadline"}, each(func(b *broken, _ int) { b.early, b.late = heedless, context.Context.Err })},
-		{"does not look at its context", []string{"context/canceled before", "context/past its deadline"}, each(func(b *broken, _ int) { b.early = heedless })},
-		{"waits for ever when its context is over", []string{"context/canceled before"}, leaky(func(b *broken, wait func()) {
+		{"has buckets for each handle", []string{"take/handles share buckets", "handle/Close keeps buckets and other handles", "handle/Close twice", "race/grants exactly the capacity"}, each(func(b *broken, _ int) { b.storage = &storage{levels: map[string]store.Level{}} })},
+		{"takes though its context is over", []string{"context/canceled before the call", "context/past its deadline"}, each(func(b *broken, _ int) { b.early, b.late = heedless, context.Context.Err })},
+		{"does not look at its context", []string{"context/canceled before the call", "context/past its deadline"}, each(func(b *broken, _ int) { b.early = heedless })},
+		{"waits for ever when its context is over", []string{"context/canceled before the call"}, leaky(func(b *broken, wait func()) {
 			b.early = func(ctx context.Context) error {
 				if ctx.Err() != nil {
 					wait()
@@ -25,15 +25,15 @@ func handleFaults() []fault {
 				return nil
 			}
 		})},
-		{"keeps a lock when its context ends", []string{"context/canceled meanwhile"}, each(func(b *broken, _ int) { b.early = stuck() })},
-		{"takes more when its context ends", []string{"context/canceled meanwhile"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"keeps a lock when its context ends", []string{"context/canceled during the call"}, each(func(b *broken, _ int) { b.early = stuck() })},
+		{"takes more when its context ends", []string{"context/canceled during the call"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if d.Granted == 2 { // as a client does that repeats a request without an answer
 				next, _ = next.Take(r.Limit, now, 1, 2)
 			}
 			return next, d
 		})},
-		{"fills all buckets when it is closed", []string{"handle/Close leaves buckets and others alone", "handle/Close twice is fine"}, each(func(b *broken, _ int) {
+		{"fills all buckets when it is closed", []string{"handle/Close keeps buckets and other handles", "handle/Close twice"}, each(func(b *broken, _ int) {
 			b.closing = func() error {
 				b.mu.Lock()
 				defer b.mu.Unlock()
@@ -41,7 +41,7 @@ func handleFaults() []fault {
 				return nil
 			}
 		})},
-		{"fails to be closed twice", []string{"handle/Close twice is fine"}, each(func(b *broken, _ int) {
+		{"fails to be closed twice", []string{"handle/Close twice"}, each(func(b *broken, _ int) {
 			closed := false
 			b.closing = func() error {
 				if closed {
@@ -51,7 +51,7 @@ func handleFaults() []fault {
 				return nil
 			}
 		})},
-		{"leaves a goroutine behind each call", []string{"handle/use leaves no goroutine"}, leaky(func(b *broken, leak func()) {
+		{"leaves a goroutine behind each call", []string{"handle/calls leave no goroutine"}, leaky(func(b *broken, leak func()) {
 			b.early = func(ctx context.Context) error {
 				go leak()
 				return ctx.Err()

@@ -30,7 +30,7 @@ type History struct {
 func NewHistory() *History { return &History{begun: time.Now()} }
 
 // Of returns a store that asks another one and writes everything down. Closing it closes the other.
-func (h *History) Of(s store.Store) store.Store { return recorded{Store: s, history: h} }
+func (h *History) Of(s store.Store) store.Store { return recordingStore{Store: s, history: h} }
 
 // Len is how many operations were written down.
 func (h *History) Len() int {
@@ -74,7 +74,7 @@ func (h *History) Check(resolution time.Duration) error {
 }
 
 // note performs an operation and writes it down.
-func (h *History) note(ctx context.Context, s store.Store, o operation) (bucket.Decision, error) {
+func (h *History) record(ctx context.Context, s store.Store, o operation) (bucket.Decision, error) {
 	o.called, o.begun = int64(time.Since(h.begun)), h.moments.Add(1)
 	o.decision, o.err = perform(ctx, s, o)
 	o.ended, o.returned = h.moments.Add(1), int64(time.Since(h.begun))
@@ -85,42 +85,42 @@ func (h *History) note(ctx context.Context, s store.Store, o operation) (bucket.
 }
 
 // recorded is a store that writes down what is asked of it.
-type recorded struct {
+type recordingStore struct {
 	store.Store
 
 	history *History
 }
 
-func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	return s.history.note(ctx, s.Store, operation{request: r})
+func (s recordingStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	return s.history.record(ctx, s.Store, operation{request: r})
 }
 
-func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	_, err := s.history.note(ctx, s.Store, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: n}})
+func (s recordingStore) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+	_, err := s.history.record(ctx, s.Store, operation{kind: giveBack, request: store.Request{Key: key, Limit: l, Max: n}})
 	return err
 }
 
-func (s recorded) Reset(ctx context.Context, key string) error {
-	_, err := s.history.note(ctx, s.Store, operation{kind: reset, request: store.Request{Key: key}})
+func (s recordingStore) Reset(ctx context.Context, key string) error {
+	_, err := s.history.record(ctx, s.Store, operation{kind: reset, request: store.Request{Key: key}})
 	return err
 }
 
 func historyCases() []testCase {
 	return []testCase{
-		{"can be put in order", eachAlgorithm(historyOfLasting)},
-		{"can be put in order while tokens come back", historyOfRefills},
-		{"can be put in order across periods", historyOfPeriods},
+		{"is linearizable", eachAlgorithm(historyOfLasting)},
+		{"is linearizable while tokens are added", historyOfRefills},
+		{"is linearizable across periods", historyOfPeriods},
 	}
 }
 
 // scenario is what many do with one bucket at once.
-type scenario struct {
+type workload struct {
 	limit         bucket.Limit
 	workers, each int
 }
 
 // plays lets the workers do what comes to their minds, and wants that it can have happened.
-func (r *rig) plays(handles []store.Store, sc scenario, seed uint64) {
+func (r *fixture) runHistory(handles []store.Store, sc workload, seed uint64) {
 	r.Helper()
 	h, key := NewHistory(), r.key(fmt.Sprint("history ", sc.limit.Algorithm, seed))
 	stores := make([]store.Store, len(handles))
@@ -131,7 +131,7 @@ func (r *rig) plays(handles []store.Store, sc scenario, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		s := stores[i%len(stores)]
 		for range sc.each {
-			if err := r.acts(s, key, sc.limit, random); err != nil {
+			if err := r.randomOperation(s, key, sc.limit, random); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (r *rig) plays(handles []store.Store, sc scenario, seed uint64) {
 }
 
 // acts does one of all things that can be done.
-func (r *rig) acts(s store.Store, key string, l bucket.Limit, random *rand.Rand) error {
+func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, random *rand.Rand) error {
 	o := operation{request: store.Request{Key: key, Limit: l}}
 	switch n := random.IntN(16); {
 	case n == 0:
@@ -162,24 +162,24 @@ func (r *rig) acts(s store.Store, key string, l bucket.Limit, random *rand.Rand)
 }
 
 // playsAll lets them do so again and again, each time with another bucket.
-func (r *rig) playsAll(sc scenario) {
+func (r *fixture) runHistories(sc workload) {
 	r.Helper()
 	const histories = 3
 	handles := r.Handles(3)
 	for seed := range uint64(histories) {
-		r.plays(handles, sc, seed)
+		r.runHistory(handles, sc, seed)
 	}
 }
 
-func historyOfLasting(r *rig, a bucket.Algorithm) {
-	r.playsAll(scenario{limit: lasting(12, a), workers: 6, each: 30})
+func historyOfLasting(r *fixture, a bucket.Algorithm) {
+	r.runHistories(workload{limit: slowLimit(12, a), workers: 6, each: 30})
 }
 
-func historyOfRefills(r *rig) {
-	r.playsAll(scenario{limit: bucket.Limit{Capacity: 12, Refill: 1, Period: 10 * time.Millisecond}, workers: 6, each: 30})
+func historyOfRefills(r *fixture) {
+	r.runHistories(workload{limit: bucket.Limit{Capacity: 12, Refill: 1, Period: 10 * time.Millisecond}, workers: 6, each: 30})
 }
 
-func historyOfPeriods(r *rig) {
+func historyOfPeriods(r *fixture) {
 	l := bucket.Limit{Capacity: 40, Period: 60 * time.Millisecond, Algorithm: bucket.Fixed}
-	r.playsAll(scenario{limit: l.WithDefaults(), workers: 6, each: 30})
+	r.runHistories(workload{limit: l.WithDefaults(), workers: 6, each: 30})
 }

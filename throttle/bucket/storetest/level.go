@@ -37,11 +37,11 @@ func (o operation) String() string {
 	case reset:
 		return "Reset " + when
 	}
-	return fmt.Sprintf("Take %d to %d %s: %s", o.request.Min, o.request.Max, when, answer(o.decision))
+	return fmt.Sprintf("Take %d to %d %s: %s", o.request.Min, o.request.Max, when, describeDecision(o.decision))
 }
 
 // answer writes a decision in few words.
-func answer(d bucket.Decision) string {
+func describeDecision(d bucket.Decision) string {
 	word := "denied"
 	if d.Allowed {
 		word = "allowed"
@@ -232,7 +232,7 @@ func some(v level) []level {
 }
 
 // wanted are the decisions of store.Level at both ends of an operation, in words, for a message.
-func (v level) wanted(o operation) string {
+func (v level) want(o operation) string {
 	if v.used < 0 || v.at.from == longAgo && v.at.to != longAgo {
 		return "one that agrees with itself"
 	}
@@ -248,9 +248,9 @@ func (v level) wanted(o operation) string {
 	}
 	_, first := at.Take(l, shift+o.called, o.request.Min, o.request.Max)
 	_, last := at.Take(l, shift+o.returned, o.request.Min, o.request.Max)
-	text := answer(first)
+	text := describeDecision(first)
 	if last != first {
-		text += ",\nor by " + time.Duration(o.returned-o.called).String() + " later: " + answer(last)
+		text += ",\nor by " + time.Duration(o.returned-o.called).String() + " later: " + describeDecision(last)
 	}
 	return text
 }

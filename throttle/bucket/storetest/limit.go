@@ -14,7 +14,7 @@ func limitCases() []testCase {
 		{"raised", eachAlgorithm(limitRaised)},
 		{"lowered", eachAlgorithm(limitLowered)},
 		{"another rate", limitOfAnotherRate},
-		{"much faster", limitMuchFaster},
+		{"a much faster rate", limitMuchFaster},
 		{"another algorithm", limitOfAnotherKind},
 		{"another algorithm and back", limitOfBoth},
 		{"two keys, two limits", eachAlgorithm(limitOfAnother)},
@@ -22,18 +22,18 @@ func limitCases() []testCase {
 }
 
 // limitRaised keeps how much was used, and adds what the bucket holds more.
-func limitRaised(r *rig, a bucket.Algorithm) {
-	key, l := r.key("raised "+a.String()), lasting(15, a)
+func limitRaised(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("raised "+a.String()), slowLimit(15, a)
 	l.Capacity = 10
 	r.expect("7 of 10", r.take(r.Store, key, l.WithDefaults(), 7, 7), 7, 3)
-	l = lasting(15, a)
+	l = slowLimit(15, a)
 	r.expect("9 of 15, of which 7 are used", r.take(r.Store, key, l, 9, 9), 0, 8)
 	r.expect("8 of 15, of which 7 are used", r.take(r.Store, key, l, 8, 8), 8, 0)
 }
 
 // limitLowered denies as long as more is used than the bucket holds now.
-func limitLowered(r *rig, a bucket.Algorithm) {
-	key, l := r.key("lowered "+a.String()), lasting(20, a)
+func limitLowered(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("lowered "+a.String()), slowLimit(20, a)
 	low := l
 	low.Capacity = 12
 	low = low.WithDefaults()
@@ -53,7 +53,7 @@ func limitLowered(r *rig, a bucket.Algorithm) {
 }
 
 // limitMuchFaster keeps nobody waiting for longer than an empty bucket of the new limit would, though the old one was to be full much later.
-func limitMuchFaster(r *rig) {
+func limitMuchFaster(r *fixture) {
 	key := r.key("much faster")
 	slow := bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: 3 * time.Second}
@@ -63,7 +63,7 @@ func limitMuchFaster(r *rig) {
 }
 
 // limitOfAnotherRate takes the time until the bucket is full for what it is, whatever the rate was.
-func limitOfAnotherRate(r *rig) {
+func limitOfAnotherRate(r *fixture) {
 	key := r.key("rate")
 	slow := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 1000, Refill: 60, Period: time.Hour}
@@ -77,27 +77,27 @@ func limitOfAnotherRate(r *rig) {
 }
 
 // limitOfAnotherKind wants answers that make sense, and all of it back after a Reset.
-func limitOfAnotherKind(r *rig) {
+func limitOfAnotherKind(r *fixture) {
 	kinds := [2]bucket.Algorithm{bucket.Continuous, bucket.Fixed}
 	for i, a := range kinds {
 		b, key := kinds[1-i], r.key("from "+a.String())
-		r.expect("5 of 9", r.take(r.Store, key, lasting(9, a), 5, 5), 5, 4)
+		r.expect("5 of 9", r.take(r.Store, key, slowLimit(9, a), 5, 5), 5, 4)
 		r.forget(key)
 		for _, kind := range []bucket.Algorithm{b, b, a, a, b} {
-			r.take(r.Store, key, lasting(9, kind), 1, 2)
-			r.peek(r.Store, key, lasting(9, kind))
-			r.giveBack(r.Store, key, lasting(9, kind), 1)
+			r.take(r.Store, key, slowLimit(9, kind), 1, 2)
+			r.peek(r.Store, key, slowLimit(9, kind))
+			r.giveBack(r.Store, key, slowLimit(9, kind), 1)
 			r.forget(key)
 		}
 		r.reset(r.Store, key)
-		r.expect("all after a Reset", r.take(r.Store, key, lasting(9, b), 9, 9), 9, 0)
-		r.expect("one more", r.take(r.Store, key, lasting(9, b), 1, 1), 0, 0)
+		r.expect("all after a Reset", r.take(r.Store, key, slowLimit(9, b), 9, 9), 9, 0)
+		r.expect("one more", r.take(r.Store, key, slowLimit(9, b), 1, 1), 0, 0)
 	}
 }
 
 // limitOfBoth goes from one algorithm to the other and back. What a Continuous bucket leaves is no use of a Fixed one, which begins its period
 // when the other would have been full.
-func limitOfBoth(r *rig) {
+func limitOfBoth(r *fixture) {
 	fixed := bucket.Limit{Capacity: 5, Period: longest, Algorithm: bucket.Fixed}.WithDefaults()
 	quick := bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}
 	key := r.key("both")
@@ -110,11 +110,11 @@ func limitOfBoth(r *rig) {
 }
 
 // limitOfAnother has a request bring the limit, so that a store must not keep one for all.
-func limitOfAnother(r *rig, a bucket.Algorithm) {
+func limitOfAnother(r *fixture, a bucket.Algorithm) {
 	few, many := r.key("few "+a.String()), r.key("many "+a.String())
 	for n := range int64(3) {
-		r.expect("one of few", r.take(r.Store, few, lasting(3, a), 1, 1), 1, 2-n)
-		r.expect("one of many", r.take(r.Store, many, lasting(300, a), 1, 1), 1, 299-n)
+		r.expect("one of few", r.take(r.Store, few, slowLimit(3, a), 1, 1), 1, 2-n)
+		r.expect("one of many", r.take(r.Store, many, slowLimit(300, a), 1, 1), 1, 299-n)
 	}
 }
 
@@ -122,23 +122,23 @@ func extremeCases() []testCase {
 	const tenYears = 10 * longest
 	return []testCase{
 		{"a token per nanosecond for ten years", extreme(bucket.Limit{Capacity: int64(tenYears), Refill: 1000, Period: time.Microsecond})},
-		{"a token per nanosecond, and one in all", extreme(bucket.Limit{Capacity: 1, Refill: 1000, Period: time.Microsecond})},
+		{"a token per nanosecond, capacity 1", extreme(bucket.Limit{Capacity: 1, Refill: 1000, Period: time.Microsecond})},
 		{"ten tokens, one per year", extreme(bucket.Limit{Capacity: 10, Refill: 1, Period: longest})},
 		{"one token per year", extreme(bucket.Limit{Capacity: 1, Refill: 1, Period: longest})},
 		{"as many tokens as a year has nanoseconds", extreme(bucket.Limit{Capacity: int64(longest), Refill: int64(longest), Period: longest})},
-		{"a rate that is no whole number", extreme(bucket.Limit{Capacity: 1_000_003, Refill: 999_983, Period: 7 * time.Hour})},
+		{"a fractional interval", extreme(bucket.Limit{Capacity: 1_000_003, Refill: 999_983, Period: 7 * time.Hour})},
 		{"one token per microsecond", extreme(bucket.Limit{Capacity: 1, Refill: 1, Period: time.Microsecond})},
-		{"fixed, very many per year", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: longest, Algorithm: bucket.Fixed})},
-		{"fixed, very many per microsecond", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: time.Microsecond, Algorithm: bucket.Fixed})},
-		{"fixed, one per microsecond", extreme(bucket.Limit{Capacity: 1, Period: time.Microsecond, Algorithm: bucket.Fixed})},
-		{"fixed, one per year", extreme(bucket.Limit{Capacity: 1, Period: longest, Algorithm: bucket.Fixed})},
+		{"Fixed, maximum capacity per year", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: longest, Algorithm: bucket.Fixed})},
+		{"Fixed, maximum capacity per microsecond", extreme(bucket.Limit{Capacity: math.MaxInt64, Period: time.Microsecond, Algorithm: bucket.Fixed})},
+		{"Fixed, one per microsecond", extreme(bucket.Limit{Capacity: 1, Period: time.Microsecond, Algorithm: bucket.Fixed})},
+		{"Fixed, one per year", extreme(bucket.Limit{Capacity: 1, Period: longest, Algorithm: bucket.Fixed})},
 	}
 }
 
 // extreme goes through what can be asked of a limit at its edges. Each answer is compared.
-func extreme(l bucket.Limit) func(*rig) {
+func extreme(l bucket.Limit) func(*fixture) {
 	l = l.WithDefaults()
-	return func(r *rig) {
+	return func(r *fixture) {
 		if err := l.Validate(); err != nil {
 			r.Fatalf("%v", err)
 		}
@@ -168,16 +168,16 @@ func extreme(l bucket.Limit) func(*rig) {
 
 func keyCases() []testCase {
 	return []testCase{
-		{"of any bytes are apart", keysOfAnyBytes},
-		{"long ones are apart", keysThatAreLong},
-		{"many are apart", manyKeys},
+		{"any bytes", keysOfAnyBytes},
+		{"long keys", keysThatAreLong},
+		{"many keys", manyKeys},
 	}
 }
 
 // apart empties one bucket after the other. None may be touched by what was done to those before.
-func (r *rig) apart(keys []string) {
+func (r *fixture) apart(keys []string) {
 	r.Helper()
-	l := lasting(2, bucket.Continuous)
+	l := slowLimit(2, bucket.Continuous)
 	r.about = "a bucket beside others whose keys are much like its own: "
 	for _, key := range keys {
 		r.expect(fmt.Sprintf("key %.60q, whose bucket nobody has used", key), r.take(r.Store, key, l, 1, 2), 2, 0)
@@ -202,7 +202,7 @@ func (r *rig) apart(keys []string) {
 	}
 }
 
-func keysOfAnyBytes(r *rig) {
+func keysOfAnyBytes(r *fixture) {
 	keys := []string{""}
 	for _, odd := range []string{
 		"k", "K", "k ", "k  ", " k", "k\t", "k\n", "k\x00", "k\x00\x00", "\x00", "\x00k", "\xff", "\xfe\xff", "\xc3\x28", "k\xff", "k\xfe",
@@ -216,7 +216,7 @@ func keysOfAnyBytes(r *rig) {
 }
 
 // keysThatAreLong are as long as columns, index entries and hashes like to be.
-func keysThatAreLong(r *rig) {
+func keysThatAreLong(r *fixture) {
 	var keys []string
 	for _, n := range []int{127, 128, 129, 159, 160, 161, 190, 191, 192, 193, 254, 255, 256, 257, 1024, 10_000} {
 		start := r.key(strings.Repeat("k", n-len(r.key("x"))))
@@ -225,7 +225,7 @@ func keysThatAreLong(r *rig) {
 	r.apart(keys)
 }
 
-func manyKeys(r *rig) {
+func manyKeys(r *fixture) {
 	keys := make([]string, 150)
 	for i := range keys {
 		keys[i] = r.key(fmt.Sprint(i))

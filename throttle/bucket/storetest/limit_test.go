@@ -23,7 +23,7 @@ func limitFaults() []fault {
 				l.Capacity *= 2
 			}
 		})},
-		{"has one limit for all buckets", []string{"limit/two keys, two limits"}, asks(func(r *store.Request) {
+		{"has one limit for all buckets", []string{"limit/two keys, two limits"}, tryTake(func(r *store.Request) {
 			if only == (bucket.Limit{}) {
 				only = r.Limit
 			}
@@ -40,14 +40,14 @@ func limitFaults() []fault {
 }
 
 func keyFaults() []fault {
-	anyBytes := []string{"key/of any bytes are apart"}
+	anyBytes := []string{"key/any bytes"}
 	return []fault{
 		{"does not tell upper case from lower", anyBytes, names(strings.ToLower)},
 		{"ignores blanks at the end", anyBytes, names(func(key string) string { return strings.TrimRight(key, " ") })},
 		{"ends keys at a NUL", anyBytes, names(func(key string) string { key, _, _ = strings.Cut(key, "\x00"); return key })},
 		{"repairs keys that are not UTF-8", anyBytes, names(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},
-		{"cuts long keys", []string{"key/long ones are apart"}, names(func(key string) string { return key[:min(len(key), 255)] })},
-		{"hashes keys to few bits", []string{"key/many are apart"}, names(func(key string) string {
+		{"cuts long keys", []string{"key/long keys"}, names(func(key string) string { return key[:min(len(key), 255)] })},
+		{"hashes keys to few bits", []string{"key/many keys"}, names(func(key string) string {
 			h := fnv.New32a()
 			_, _ = h.Write([]byte(key))
 			return string(rune(h.Sum32() % 1000))

@@ -12,15 +12,15 @@ import (
 
 func raceCases() []testCase {
 	return []testCase{
-		{"grants not one too many", eachAlgorithm(raceToTheLast)},
-		{"first requests of a bucket", eachAlgorithm(raceToTheFirst)},
-		{"what is returned is granted again, once", eachAlgorithm(raceWithReturns)},
-		{"buckets do not share", eachAlgorithm(raceOfKeys)},
+		{"grants exactly the capacity", eachAlgorithm(raceToTheLast)},
+		{"concurrent first requests", eachAlgorithm(raceToTheFirst)},
+		{"returned tokens are granted once", eachAlgorithm(raceWithReturns)},
+		{"buckets are independent", eachAlgorithm(raceOfKeys)},
 	}
 }
 
 // asks is a Take that may be one of many at once.
-func (r *rig) asks(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
+func (r *fixture) tryTake(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
 	o := r.do(r.Context(), s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 	if o.err != nil {
 		return o, fmt.Errorf("%v of key %.40q: got error %w, want none", o, key, o.err)
@@ -32,15 +32,15 @@ func (r *rig) asks(s store.Store, key string, l bucket.Limit, atLeast, atMost in
 }
 
 // raceToTheLast empties a bucket by many at once, each until it is denied.
-func raceToTheLast(r *rig, a bucket.Algorithm) {
+func raceToTheLast(r *fixture, a bucket.Algorithm) {
 	const workers = 32
 	stores := r.Handles(4)
 	for _, atMost := range []int64{1, 3} {
-		key, l := r.key(fmt.Sprint("last ", a, atMost)), lasting(200*atMost, a)
+		key, l := r.key(fmt.Sprint("last ", a, atMost)), slowLimit(200*atMost, a)
 		var granted, denied atomic.Int64
 		r.Together(workers, func(i int) error {
 			for {
-				o, err := r.asks(stores[i%len(stores)], key, l, 1, atMost)
+				o, err := r.tryTake(stores[i%len(stores)], key, l, 1, atMost)
 				if err != nil {
 					return err
 				}
@@ -54,19 +54,19 @@ func raceToTheLast(r *rig, a bucket.Algorithm) {
 			}
 		})
 		if got := granted.Load(); got != l.Capacity {
-			r.Errorf("%s, up to %d taken by %d workers at once until each was denied: got %d granted, want %d", said(l), atMost, workers, got, l.Capacity)
+			r.Errorf("%s, up to %d taken by %d workers at once until each was denied: got %d granted, want %d", describe(l), atMost, workers, got, l.Capacity)
 		}
 	}
 }
 
 // raceToTheFirst has buckets that are not there yet, which is an insert and not an update to some databases.
-func raceToTheFirst(r *rig, a bucket.Algorithm) {
+func raceToTheFirst(r *fixture, a bucket.Algorithm) {
 	const workers, rounds, capacity = 8, 15, 5
 	stores := r.Handles(4)
 	var granted [rounds]atomic.Int64
 	r.Together(workers, func(i int) error {
 		for round := range rounds {
-			o, err := r.asks(stores[i%len(stores)], r.key(fmt.Sprint("first ", a, round)), lasting(capacity, a), 1, 1)
+			o, err := r.tryTake(stores[i%len(stores)], r.key(fmt.Sprint("first ", a, round)), slowLimit(capacity, a), 1, 1)
 			if err != nil {
 				return err
 			}
@@ -77,22 +77,22 @@ func raceToTheFirst(r *rig, a bucket.Algorithm) {
 	for round := range rounds {
 		if got := granted[round].Load(); got != capacity {
 			r.Errorf("%s, one asked for by each of %d workers at once, of whom none is the first: got %d granted, want %d",
-				said(lasting(capacity, a)), workers, got, capacity)
+				describe(slowLimit(capacity, a)), workers, got, capacity)
 		}
 	}
 }
 
 // raceWithReturns gives back a part of what was granted. In the end as much is kept as there was.
-func raceWithReturns(r *rig, a bucket.Algorithm) {
+func raceWithReturns(r *fixture, a bucket.Algorithm) {
 	const workers, rounds, capacity = 16, 12, 60
 	stores := r.Handles(4)
-	key, l := r.key("returns "+a.String()), lasting(capacity, a)
+	key, l := r.key("returns "+a.String()), slowLimit(capacity, a)
 	var kept atomic.Int64
 	r.Together(workers, func(i int) error {
 		random := rand.New(rand.NewPCG(9, uint64(i)))
 		for range rounds {
 			s := stores[random.IntN(len(stores))]
-			o, err := r.asks(s, key, l, 1, 3)
+			o, err := r.tryTake(s, key, l, 1, 3)
 			if err != nil {
 				return err
 			}
@@ -106,18 +106,18 @@ func raceWithReturns(r *rig, a bucket.Algorithm) {
 		}
 		return nil
 	})
-	o, err := r.asks(r.Store, key, l, 0, capacity+1)
+	o, err := r.tryTake(r.Store, key, l, 0, capacity+1)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
 	if got := kept.Load() + o.decision.Granted; got != capacity {
 		r.Errorf("%s, taken and returned by %d workers at once: got %d kept, and %d left, want %d in all",
-			said(l), workers, kept.Load(), o.decision.Granted, capacity)
+			describe(l), workers, kept.Load(), o.decision.Granted, capacity)
 	}
 }
 
 // raceOfKeys asks for many buckets at once, in different orders.
-func raceOfKeys(r *rig, a bucket.Algorithm) {
+func raceOfKeys(r *fixture, a bucket.Algorithm) {
 	const workers, keys, capacity = 8, 12, 5
 	stores := r.Handles(4)
 	var granted [keys]atomic.Int64
@@ -125,7 +125,7 @@ func raceOfKeys(r *rig, a bucket.Algorithm) {
 		random := rand.New(rand.NewPCG(9, uint64(i)))
 		for range 2 {
 			for _, n := range random.Perm(keys) {
-				o, err := r.asks(stores[i%len(stores)], r.key(fmt.Sprint("keys ", a, n)), lasting(capacity+int64(n)%3, a), 0, 1)
+				o, err := r.tryTake(stores[i%len(stores)], r.key(fmt.Sprint("keys ", a, n)), slowLimit(capacity+int64(n)%3, a), 0, 1)
 				if err != nil {
 					return err
 				}
@@ -143,25 +143,25 @@ func raceOfKeys(r *rig, a bucket.Algorithm) {
 
 func rateCases() []testCase {
 	return []testCase{
-		{"not one too many and none lost in any time", rateIsExact},
-		{"a fixed period grants its capacity", rateOfPeriods},
+		{"grants exactly the added tokens", rateIsExact},
+		{"a Fixed period grants its capacity", rateOfPeriods},
 	}
 }
 
 // rateIsExact accounts for all that is granted by a bucket that fills while many take from it, until it is empty and more. It is not full again
 // for fifty seconds, so nothing is thrown away, and what is missing was lost.
-func rateIsExact(r *rig) {
+func rateIsExact(r *fixture) {
 	const workers, each, before = 32, 8, 50_000
 	stores := r.Handles(4)
 	key, l := r.key("rate"), bucket.Limit{Capacity: 60_000, Refill: 1000, Period: time.Second}
-	first, err := r.asks(r.Store, key, l, before, before)
+	first, err := r.tryTake(r.Store, key, l, before, before)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
 	var granted atomic.Int64
 	r.Together(workers, func(i int) error {
 		for range each {
-			o, err := r.asks(stores[i%len(stores)], key, l, 1, 500)
+			o, err := r.tryTake(stores[i%len(stores)], key, l, 1, 500)
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func rateIsExact(r *rig) {
 		}
 		return nil
 	})
-	last, err := r.asks(r.Store, key, l, 0, 0)
+	last, err := r.tryTake(r.Store, key, l, 0, 0)
 	if err != nil {
 		r.Fatalf("%v", err)
 	}
@@ -183,13 +183,13 @@ func rateIsExact(r *rig) {
 	least := l.Capacity + (last.called-first.returned-2*r.resolution)/int64(time.Millisecond) - 1
 	most := l.Capacity + (last.returned-first.called+2*r.resolution)/int64(time.Millisecond)
 	if got < least || got > most {
-		r.Errorf("%s, used by %d workers for %v: got %d granted and %d left, %d in all, want %d to %d", said(l), workers,
+		r.Errorf("%s, used by %d workers for %v: got %d granted and %d left, %d in all, want %d to %d", describe(l), workers,
 			time.Duration(last.returned-first.called), got-last.decision.Remaining, last.decision.Remaining, got, least, most)
 	}
 }
 
 // granting is an operation that was granted tokens of a period that began in a span.
-type granting struct {
+type grant struct {
 	begins span
 	n      int64
 	denied bool
@@ -197,16 +197,16 @@ type granting struct {
 
 // rateOfPeriods takes more than there is for some periods, and counts what each has granted. What took so long that it is not sure which one it
 // belongs to is left out, so that no period may be found short.
-func rateOfPeriods(r *rig) {
+func rateOfPeriods(r *fixture) {
 	const workers, period, periods = 16, 200 * time.Millisecond, 4
 	stores := r.Handles(4)
 	key, l := r.key("periods"), bucket.Limit{Capacity: 50, Period: period, Algorithm: bucket.Fixed}.WithDefaults()
-	var all [workers][]granting
+	var all [workers][]grant
 	var granted atomic.Int64
 	begin := r.now()
 	r.Together(workers, func(i int) error {
 		for r.now() < begin+int64(periods*period) {
-			o, err := r.asks(stores[i%len(stores)], key, l, 1, 2)
+			o, err := r.tryTake(stores[i%len(stores)], key, l, 1, 2)
 			if err != nil {
 				return err
 			}
@@ -214,20 +214,20 @@ func rateOfPeriods(r *rig) {
 			// This time overlaps elapsed/period+2 periods of the store at most, and one more by its clock's resolution.
 			if most := l.Capacity * (elapsed/int64(period) + 3); got > most {
 				return fmt.Errorf("%s: got %d tokens granted within %v, want at most %d per period: does the store count what a Fixed bucket grants?",
-					said(l), got, time.Duration(elapsed), l.Capacity)
+					describe(l), got, time.Duration(elapsed), l.Capacity)
 			}
 			begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - int64(period))
-			all[i] = append(all[i], granting{begins, o.decision.Granted, !o.decision.Allowed})
+			all[i] = append(all[i], grant{begins, o.decision.Granted, !o.decision.Allowed})
 			if !o.decision.Allowed {
 				r.Pause(time.Millisecond * time.Duration(i+1))
 			}
 		}
 		return nil
 	})
-	r.judgePeriods(all[:], l)
+	r.checkPeriods(all[:], l)
 }
 
-func (r *rig) judgePeriods(all [][]granting, l bucket.Limit) {
+func (r *fixture) checkPeriods(all [][]grant, l bucket.Limit) {
 	r.Helper()
 	period := int64(l.Period)
 	sum, denied, unsure := map[int64]int64{}, map[int64]bool{}, false
@@ -248,7 +248,7 @@ func (r *rig) judgePeriods(all [][]granting, l bucket.Limit) {
 	}
 	for k, n := range sum {
 		if n > l.Capacity || n < l.Capacity && denied[k] && !unsure {
-			r.Errorf("%s: got %d granted in one period, in which some were denied: %v, want %d and no more", said(l), n, denied[k], l.Capacity)
+			r.Errorf("%s: got %d granted in one period, in which some were denied: %v, want %d and no more", describe(l), n, denied[k], l.Capacity)
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 
 func refillCases() []testCase {
 	return []testCase{
-		{"comes back evenly", refillEvenly},
-		{"never above capacity", refillNoFurther},
-		{"a fixed bucket is filled at once", refillAtOnce},
-		{"fixed periods lie on one grid", refillOnGrid},
+		{"adds tokens evenly", refillEvenly},
+		{"never exceeds the capacity", refillNoFurther},
+		{"a Fixed bucket fills when a period begins", refillAtOnce},
+		{"Fixed periods are aligned", refillOnGrid},
 	}
 }
 
 // refillEvenly asks now and then of buckets that fill, some of them by a part of a nanosecond too little.
-func refillEvenly(r *rig) {
+func refillEvenly(r *fixture) {
 	random := rand.New(rand.NewPCG(9, 2))
 	for _, l := range []bucket.Limit{
 		{Capacity: 5, Refill: 1, Period: 12 * time.Millisecond},
 		{Capacity: 30, Refill: 3, Period: 10 * time.Millisecond},
 	} {
-		key := r.key(said(l))
+		key := r.key(describe(l))
 		r.take(r.Store, key, l, l.Capacity, l.Capacity)
 		for range 15 {
 			r.Pause(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
@@ -33,27 +33,27 @@ func refillEvenly(r *rig) {
 	}
 }
 
-func refillNoFurther(r *rig) {
+func refillNoFurther(r *fixture) {
 	for _, l := range []bucket.Limit{
 		{Capacity: 3, Refill: 1, Period: 5 * time.Millisecond},
 		{Capacity: 3, Refill: 3, Period: 5 * time.Millisecond, Algorithm: bucket.Fixed},
 	} {
-		key := r.key(said(l))
+		key := r.key(describe(l))
 		for range 3 {
 			r.take(r.Store, key, l, 1, 3)
 			r.Pause(8*5*time.Millisecond + 2*time.Duration(r.resolution))
 			if d := r.peek(r.Store, key, l).decision; d.Remaining != 3 || d.ResetAfter != 0 {
-				r.Errorf("%s, after longer than it takes to fill: got %s, want it full", said(l), answer(d))
+				r.Errorf("%s, after longer than it takes to fill: got %s, want it full", describe(l), describeDecision(d))
 			}
 			if d := r.take(r.Store, key, l, 1, math.MaxInt64).decision; d.Granted != 3 {
-				r.Errorf("%s, after longer than it takes to fill: got %s, want 3 granted", said(l), answer(d))
+				r.Errorf("%s, after longer than it takes to fill: got %s, want 3 granted", describe(l), describeDecision(d))
 			}
 		}
 	}
 }
 
 // refillAtOnce asks for more than there is, across some borders.
-func refillAtOnce(r *rig) {
+func refillAtOnce(r *fixture) {
 	l := bucket.Limit{Capacity: 4, Period: 30 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	key := r.key("fixed")
 	for range 30 {
@@ -63,12 +63,12 @@ func refillAtOnce(r *rig) {
 }
 
 // refillOnGrid looks where periods begin, of buckets that were first used at different times.
-func refillOnGrid(r *rig) {
+func refillOnGrid(r *fixture) {
 	const hour = int64(time.Hour)
 	var first span
 	for i, period := range []int64{hour, hour, hour / 3, hour / 4} {
 		l := bucket.Limit{Capacity: 1 + int64(i), Period: time.Duration(period), Algorithm: bucket.Fixed}.WithDefaults()
-		o := r.take(r.Store, r.key(said(l)), l, 1, 1)
+		o := r.take(r.Store, r.key(describe(l)), l, 1, 1)
 		begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - period)
 		if i == 0 {
 			first = begins
@@ -88,14 +88,14 @@ func refillOnGrid(r *rig) {
 
 func retryCases() []testCase {
 	return []testCase{
-		{"who waits for RetryAfter is granted", retryIsEnough},
-		{"who comes before is not", retryIsNotTooMuch},
-		{"after a part", retryAfterPart},
+		{"RetryAfter is long enough", retryIsEnough},
+		{"RetryAfter is not too long", retryIsNotTooMuch},
+		{"a partial grant has a RetryAfter", retryAfterPart},
 	}
 }
 
 // shorts are limits of which something comes back soon, and how many tokens to wait for.
-func shorts() []struct {
+func quickLimits() []struct {
 	limit bucket.Limit
 	n     int64
 } {
@@ -112,7 +112,7 @@ func shorts() []struct {
 }
 
 // emptied takes all there is until so many tokens are denied. It may be that they come back quicker than they are taken.
-func (r *rig) emptied(key string, l bucket.Limit, n int64) (denied operation, ok bool) {
+func (r *fixture) drain(key string, l bucket.Limit, n int64) (denied operation, ok bool) {
 	r.Helper()
 	for range 20 {
 		r.take(r.Store, key, l, 0, l.Capacity)
@@ -124,62 +124,62 @@ func (r *rig) emptied(key string, l bucket.Limit, n int64) (denied operation, ok
 }
 
 // waits until the local clock has reached a time, and some nanoseconds.
-func (r *rig) waits(until int64) {
+func (r *fixture) waitUntil(until int64) {
 	for r.now() < until {
 		r.Pause(max(time.Microsecond, time.Duration(until-r.now())))
 	}
 }
 
-func retryIsEnough(r *rig) {
-	for _, c := range shorts() {
-		key := r.key(said(c.limit))
+func retryIsEnough(r *fixture) {
+	for _, c := range quickLimits() {
+		key := r.key(describe(c.limit))
 		for range 5 {
-			denied, ok := r.emptied(key, c.limit, c.n)
+			denied, ok := r.drain(key, c.limit, c.n)
 			if !ok {
 				continue
 			}
-			r.waits(denied.returned + int64(denied.decision.RetryAfter))
+			r.waitUntil(denied.returned + int64(denied.decision.RetryAfter))
 			if o := r.take(r.Store, key, c.limit, c.n, c.n); !o.decision.Allowed {
-				r.Errorf("%s: got %v, after which, in vain, %v\nwant it granted once RetryAfter is over, for nobody else has asked", said(c.limit), denied, o)
+				r.Errorf("%s: got %v, after which, in vain, %v\nwant it granted once RetryAfter is over, for nobody else has asked", describe(c.limit), denied, o)
 			}
 		}
 	}
 }
 
 // retryIsNotTooMuch asks shortly before, which is only true if the answer has come before too.
-func retryIsNotTooMuch(r *rig) {
-	for _, c := range shorts() {
-		key := r.key(said(c.limit))
+func retryIsNotTooMuch(r *fixture) {
+	for _, c := range quickLimits() {
+		key := r.key(describe(c.limit))
 		early := time.Millisecond / 4 // by which it asks before
 		for range 8 {
-			denied, ok := r.emptied(key, c.limit, c.n)
+			denied, ok := r.drain(key, c.limit, c.n)
 			if !ok {
 				continue
 			}
 			due := denied.called + int64(denied.decision.RetryAfter) - 2*r.resolution
-			r.waits(due - int64(early))
+			r.waitUntil(due - int64(early))
 			o := r.take(r.Store, key, c.limit, c.n, c.n)
 			if o.returned >= due {
 				early *= 2
 			} else if o.decision.Allowed {
-				r.Errorf("%s: got %v, but before that was over %v\nwant RetryAfter to be no longer than it takes", said(c.limit), denied, o)
+				r.Errorf("%s: got %v, but before that was over %v\nwant RetryAfter to be no longer than it takes", describe(c.limit), denied, o)
 			}
 		}
 	}
 }
 
 // retryAfterPart waits for the next token when only a part was granted.
-func retryAfterPart(r *rig) {
-	for _, c := range shorts() {
-		key := r.key(said(c.limit))
+func retryAfterPart(r *fixture) {
+	for _, c := range quickLimits() {
+		key := r.key(describe(c.limit))
 		for range 3 {
 			o := r.take(r.Store, key, c.limit, 0, c.limit.Capacity+1)
 			if o.decision.RetryAfter <= 0 {
-				r.Errorf("%s: got %v, want to be told when the next one comes", said(c.limit), o)
+				r.Errorf("%s: got %v, want to be told when the next one comes", describe(c.limit), o)
 			}
-			r.waits(o.returned + int64(o.decision.RetryAfter))
+			r.waitUntil(o.returned + int64(o.decision.RetryAfter))
 			if next := r.take(r.Store, key, c.limit, 1, 1); !next.decision.Allowed {
-				r.Errorf("%s: got %v, after which, in vain, %v", said(c.limit), o, next)
+				r.Errorf("%s: got %v, after which, in vain, %v", describe(c.limit), o, next)
 			}
 		}
 	}

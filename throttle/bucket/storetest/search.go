@@ -52,7 +52,7 @@ func explain(operations []operation, resolution int64) error {
 	case s.steps >= mostSteps:
 		return ErrUndecided
 	}
-	return fmt.Errorf("%w: %s", errUnexplained, s.story())
+	return fmt.Errorf("%w: %s", errUnexplained, s.explanation())
 }
 
 // from reports whether there is a way from a level to the end. No operation before the first is left.
@@ -63,7 +63,7 @@ func (s *search) from(first int, v level) bool {
 	if len(s.order) > len(s.longest) || len(s.longest) == 0 {
 		s.longest, s.end = slices.Clone(s.order), v
 	}
-	if s.steps++; s.steps >= mostSteps || s.known(v) {
+	if s.steps++; s.steps >= mostSteps || s.visited(v) {
 		return false
 	}
 	for s.has(first) {
@@ -98,7 +98,7 @@ func (s *search) next(first int) []int {
 }
 
 // known reports whether this was looked at before.
-func (s *search) known(v level) bool {
+func (s *search) visited(v level) bool {
 	key := make([]byte, 0, 8*len(s.done)+24)
 	for _, word := range s.done {
 		key = binary.LittleEndian.AppendUint64(key, word)
@@ -126,10 +126,10 @@ func (s *search) unmark(i int) {
 }
 
 // story tells how far a history can be explained.
-func (s *search) story() string {
+func (s *search) explanation() string {
 	const most = 8
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d of %d can be put in order", said(s.operations[0].request.Limit), len(s.longest), len(s.operations))
+	fmt.Fprintf(&b, "%s, %d of %d can be put in order", describe(s.operations[0].request.Limit), len(s.longest), len(s.operations))
 	s.done, s.left = make([]uint64, len(s.done)), len(s.operations)
 	for _, i := range s.longest {
 		s.mark(i)
@@ -145,7 +145,7 @@ func (s *search) story() string {
 		if n == most {
 			break
 		}
-		fmt.Fprintf(&b, "\n  but not %v\n    want %s", s.operations[i], s.end.wanted(s.operations[i]))
+		fmt.Fprintf(&b, "\n  but not %v\n    want %s", s.operations[i], s.end.want(s.operations[i]))
 	}
 	return b.String()
 }

@@ -48,7 +48,7 @@ func check(all []operation) error {
 
 func someLimits() []bucket.Limit {
 	return []bucket.Limit{
-		lasting(12, bucket.Continuous), lasting(12, bucket.Fixed),
+		slowLimit(12, bucket.Continuous), slowLimit(12, bucket.Fixed),
 		{Capacity: 6, Refill: 1, Period: 3 * time.Millisecond},
 		bucket.Limit{Capacity: 20, Period: 40 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults(),
 	}
@@ -66,7 +66,7 @@ func TestWhatHappenedCanHaveHappened(t *testing.T) {
 			if errors.Is(err, ErrUndecided) {
 				undecided++
 			} else if err != nil {
-				t.Fatalf("seed %d, %s: got %v want none", seed, said(l), err)
+				t.Fatalf("seed %d, %s: got %v want none", seed, describe(l), err)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestWhatDidNotHappen(t *testing.T) {
 // TestHistoryWithErrors tells of an operation that failed, of which nobody knows what it did.
 func TestHistoryWithErrors(t *testing.T) {
 	why := errors.New("nobody there")
-	if err := check([]operation{{request: store.Request{Limit: lasting(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
+	if err := check([]operation{{request: store.Request{Limit: slowLimit(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
 		t.Errorf("got %v want %v", err, why)
 	}
 }

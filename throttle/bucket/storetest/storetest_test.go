@@ -19,10 +19,10 @@ func TestMemoryStore(t *testing.T) {
 func TestRunFails(t *testing.T) {
 	ignoresCase := names(strings.ToLower)(nil)
 	kit.TestRunFails(t, func() { Run(t, func(*testing.T) store.Store { return ignoresCase() }) }, "^(key|reset)$",
-		"--- FAIL: TestRunFails/key/of_any_bytes_are_apart",
+		"--- FAIL: TestRunFails/key/any_bytes",
 		"a bucket beside others whose keys are much like its own",
-		"--- PASS: TestRunFails/key/long_ones_are_apart",
-		"--- PASS: TestRunFails/reset/fills",
+		"--- PASS: TestRunFails/key/long_keys",
+		"--- PASS: TestRunFails/reset/fills_the_bucket",
 	)
 }
 

@@ -154,7 +154,7 @@ func aMoment() { <-time.After(time.Microsecond) }
 func takes(take taking) opener { return shared(func(s *storage) { s.take = take }) }
 
 // asks breaks what is asked for.
-func asks(change func(r *store.Request)) opener {
+func tryTake(change func(r *store.Request)) opener {
 	return takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 		change(&r)
 		return v.Take(r.Limit, now, r.Min, r.Max)

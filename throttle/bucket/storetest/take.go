@@ -11,20 +11,20 @@ import (
 
 func takeCases() []testCase {
 	return []testCase{
-		{"decides as a level does", eachAlgorithm(takeAtRandom)},
-		{"as many as there are between least and most", eachAlgorithm(takePartly)},
-		{"all at once", eachAlgorithm(takeAll)},
-		{"a denial charges nothing", eachAlgorithm(denyForFree)},
+		{"decides as Level.Take does", eachAlgorithm(takeAtRandom)},
+		{"grants between Min and Max", eachAlgorithm(takePartly)},
+		{"the whole capacity at once", eachAlgorithm(takeAll)},
+		{"a denial takes nothing", eachAlgorithm(denyForFree)},
 		{"a peek changes nothing", eachAlgorithm(peekForFree)},
-		{"another handle sees it", eachAlgorithm(takeByTurns)},
+		{"handles share buckets", eachAlgorithm(takeByTurns)},
 	}
 }
 
 // takeAtRandom goes through some hundred requests of all sorts, each of which is compared.
-func takeAtRandom(r *rig, a bucket.Algorithm) {
+func takeAtRandom(r *fixture, a bucket.Algorithm) {
 	random := rand.New(rand.NewPCG(9, uint64(a)))
 	for _, capacity := range []int64{1, 2, 7, 100} {
-		key, l := r.key(a.String()+" "+said(lasting(capacity, a))), lasting(capacity, a)
+		key, l := r.key(a.String()+" "+describe(slowLimit(capacity, a))), slowLimit(capacity, a)
 		for range 40 {
 			atLeast := random.Int64N(min(capacity, 5) + 1)
 			switch random.IntN(8) {
@@ -41,8 +41,8 @@ func takeAtRandom(r *rig, a bucket.Algorithm) {
 	}
 }
 
-func takePartly(r *rig, a bucket.Algorithm) {
-	key, l := r.key("partly "+a.String()), lasting(10, a)
+func takePartly(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("partly "+a.String()), slowLimit(10, a)
 	r.expect("3 to 5 of 10", r.take(r.Store, key, l, 3, 5), 5, 5)
 	r.expect("0 to 1 of 5", r.take(r.Store, key, l, 0, 1), 1, 4)
 	r.expect("5 to 9 of 4", r.take(r.Store, key, l, 5, 9), 0, 4)
@@ -53,15 +53,15 @@ func takePartly(r *rig, a bucket.Algorithm) {
 	r.expect("1 to very many of 10", r.take(r.Store, other, l, 1, math.MaxInt64), 10, 0)
 }
 
-func takeAll(r *rig, a bucket.Algorithm) {
-	key, l := r.key("all "+a.String()), lasting(1000, a)
+func takeAll(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("all "+a.String()), slowLimit(1000, a)
 	r.expect("all", r.take(r.Store, key, l, 1000, 1000), 1000, 0)
 	r.expect("all again", r.take(r.Store, key, l, 1000, 1000), 0, 0)
 	r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
-func denyForFree(r *rig, a bucket.Algorithm) {
-	key, l := r.key("denied "+a.String()), lasting(5, a)
+func denyForFree(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("denied "+a.String()), slowLimit(5, a)
 	r.take(r.Store, key, l, 3, 3)
 	for range 20 {
 		r.expect("3 of 2", r.take(r.Store, key, l, 3, 3), 0, 2)
@@ -75,8 +75,8 @@ func denyForFree(r *rig, a bucket.Algorithm) {
 }
 
 // peekForFree looks at buckets that nobody knows, that are used, and that are empty.
-func peekForFree(r *rig, a bucket.Algorithm) {
-	key, l := r.key("peek "+a.String()), lasting(3, a)
+func peekForFree(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("peek "+a.String()), slowLimit(3, a)
 	for left := int64(3); left >= 0; left-- {
 		for range 3 {
 			r.expect("peek", r.peek(r.Store, key, l), 0, left)
@@ -86,12 +86,12 @@ func peekForFree(r *rig, a bucket.Algorithm) {
 		}
 	}
 	if d := r.peek(r.Store, r.key("never used "+a.String()), l).decision; d.ResetAfter != 0 || d.RetryAfter != 0 {
-		r.Errorf("peek at a bucket that nobody has used: got %s, want a full one", answer(d))
+		r.Errorf("peek at a bucket that nobody has used: got %s, want a full one", describeDecision(d))
 	}
 }
 
-func takeByTurns(r *rig, a bucket.Algorithm) {
-	key, l := r.key("turns "+a.String()), lasting(12, a)
+func takeByTurns(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("turns "+a.String()), slowLimit(12, a)
 	stores := append(r.Handles(2), r.Store)
 	for n := range 12 {
 		r.expect("one by each handle", r.take(stores[n%3], key, l, 1, 1), 1, int64(11-n))
@@ -107,17 +107,17 @@ func takeByTurns(r *rig, a bucket.Algorithm) {
 
 func returnCases() []testCase {
 	return []testCase{
-		{"gives back as many", eachAlgorithm(returnSome)},
-		{"never above capacity", eachAlgorithm(returnMuch)},
-		{"to a bucket that nobody knows", eachAlgorithm(returnToUnknown)},
-		{"nothing, and less than that", eachAlgorithm(returnNothing)},
-		{"to one bucket only", eachAlgorithm(returnToOne)},
-		{"what was taken in another period is lost", returnTooLate},
+		{"adds the returned tokens", eachAlgorithm(returnSome)},
+		{"never exceeds the capacity", eachAlgorithm(returnMuch)},
+		{"to an unused bucket", eachAlgorithm(returnToUnknown)},
+		{"zero and negative tokens", eachAlgorithm(returnNothing)},
+		{"changes one bucket only", eachAlgorithm(returnToOne)},
+		{"tokens of an earlier period are lost", returnTooLate},
 	}
 }
 
-func returnSome(r *rig, a bucket.Algorithm) {
-	key, l := r.key("some "+a.String()), lasting(20, a)
+func returnSome(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("some "+a.String()), slowLimit(20, a)
 	r.take(r.Store, key, l, 20, 20)
 	for n := int64(1); n < 5; n++ {
 		r.giveBack(r.Store, key, l, n)
@@ -127,8 +127,8 @@ func returnSome(r *rig, a bucket.Algorithm) {
 	}
 }
 
-func returnMuch(r *rig, a bucket.Algorithm) {
-	l := lasting(6, a)
+func returnMuch(r *fixture, a bucket.Algorithm) {
+	l := slowLimit(6, a)
 	for _, n := range []int64{4, 5, 6, 7, 1 << 40, math.MaxInt64 - 1, math.MaxInt64} {
 		key := r.key(a.String())
 		r.take(r.Store, key, l, 4, 4)
@@ -141,16 +141,16 @@ func returnMuch(r *rig, a bucket.Algorithm) {
 	}
 }
 
-func returnToUnknown(r *rig, a bucket.Algorithm) {
-	key, l := r.key("unknown "+a.String()), lasting(3, a)
+func returnToUnknown(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("unknown "+a.String()), slowLimit(3, a)
 	r.giveBack(r.Store, key, l, 2)
 	r.expect("peek", r.peek(r.Store, key, l), 0, 3)
 	r.expect("more than all", r.take(r.Store, key, l, 1, 5), 3, 0)
 	r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
-func returnNothing(r *rig, a bucket.Algorithm) {
-	key, l := r.key("nothing "+a.String()), lasting(5, a)
+func returnNothing(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("nothing "+a.String()), slowLimit(5, a)
 	r.take(r.Store, key, l, 3, 3)
 	for _, n := range []int64{0, -1, -5, math.MinInt64} {
 		r.giveBack(r.Store, key, l, n)
@@ -161,8 +161,8 @@ func returnNothing(r *rig, a bucket.Algorithm) {
 	r.expect("one of none", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
-func returnToOne(r *rig, a bucket.Algorithm) {
-	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), lasting(3, a)
+func returnToOne(r *fixture, a bucket.Algorithm) {
+	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), slowLimit(3, a)
 	r.take(r.Store, one, l, 3, 3)
 	r.take(r.Store, other, l, 3, 3)
 	r.giveBack(r.Store, one, l, 2)
@@ -171,12 +171,12 @@ func returnToOne(r *rig, a bucket.Algorithm) {
 }
 
 // returnTooLate returns tokens of a period that is over, which the present one must not get.
-func returnTooLate(r *rig) {
+func returnTooLate(r *fixture) {
 	l := bucket.Limit{Capacity: 4, Period: 40 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	for range 3 {
 		key := r.key("late")
 		o := r.take(r.Store, key, l, 1, 4)
-		r.waits(o.returned + int64(o.decision.ResetAfter))
+		r.waitUntil(o.returned + int64(o.decision.ResetAfter))
 		r.giveBack(r.Store, key, l, 4)
 		r.take(r.Store, key, l, 1, 9)
 		r.take(r.Store, key, l, 1, 9)
@@ -185,14 +185,14 @@ func returnTooLate(r *rig) {
 
 func resetCases() []testCase {
 	return []testCase{
-		{"fills", eachAlgorithm(resetFills)},
-		{"of a bucket that nobody knows", resetUnknown},
-		{"fills one bucket only", eachAlgorithm(resetFillsOne)},
+		{"fills the bucket", eachAlgorithm(resetFills)},
+		{"of an unused bucket", resetUnknown},
+		{"changes one bucket only", eachAlgorithm(resetFillsOne)},
 	}
 }
 
-func resetFills(r *rig, a bucket.Algorithm) {
-	key, l := r.key("fills "+a.String()), lasting(3, a)
+func resetFills(r *fixture, a bucket.Algorithm) {
+	key, l := r.key("fills "+a.String()), slowLimit(3, a)
 	for range 3 {
 		r.expect("all", r.take(r.Store, key, l, 3, 3), 3, 0)
 		r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
@@ -201,8 +201,8 @@ func resetFills(r *rig, a bucket.Algorithm) {
 	}
 }
 
-func resetUnknown(r *rig) {
-	l := lasting(3, bucket.Continuous)
+func resetUnknown(r *fixture) {
+	l := slowLimit(3, bucket.Continuous)
 	for times := range 3 {
 		key := r.key(fmt.Sprint(times))
 		for range times {
@@ -212,8 +212,8 @@ func resetUnknown(r *rig) {
 	}
 }
 
-func resetFillsOne(r *rig, a bucket.Algorithm) {
-	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), lasting(3, a)
+func resetFillsOne(r *fixture, a bucket.Algorithm) {
+	one, other, l := r.key("one "+a.String()), r.key("other "+a.String()), slowLimit(3, a)
 	r.take(r.Store, one, l, 3, 3)
 	r.take(r.Store, other, l, 2, 2)
 	r.reset(r.Store, one)
