@@ -1,14 +1,17 @@
 package redisstore
 
 import (
-	"context"
-	"errors"
+	_ "embed"
+	"encoding/hex"
 	"fmt"
-	"reflect"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -59,51 +62,63 @@ func (c BreakerConfig) validate() error {
 	return nil
 }
 
-// suits refuses clients with which a fleet would not see one and the same thing.
-func suits(client redis.UniversalClient) error {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // of a type or not, it would panic later
-		return errors.New("redisstore: the client is nil")
-	}
-	switch c := client.(type) {
-	case *redis.Ring:
-		return errors.New("redisstore: the client is a Ring, which looks elsewhere for what a server that does not answer had, so that a fleet " +
-			"could have two leaders: want a Client or a ClusterClient")
-	case *redis.ClusterClient:
-		if c.Options().ReadOnly {
-			return errors.New("redisstore: the client reads from replicas, which may be behind, so that what was just written would seem " +
-				"lost: want ReadOnly, RouteByLatency and RouteRandomly false")
-		}
-	}
-	return nil
-}
-
 // Close implements [store.Store]. It does nothing: the client is its owner's to close.
 func (b *Breaker) Close() error { return nil }
 
-// run calls a script whose keys are all in one slot. What it is called with, and what it answers, is the script's to say.
-func (b *Breaker) run(ctx context.Context, script *redis.Script, keys []string, args ...any) ([]any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	answer, err := script.Run(ctx, b.client, keys, args...).Slice()
-	if err != nil {
-		return nil, ended(ctx, err)
-	}
-	return answer, nil
+// breakerKeys are the names of a breaker's keys. The part in braces is the hash tag: a cluster keeps keys with the same tag together,
+// so that a script finds all that it needs in one place, and shards lie on different servers.
+type breakerKeys struct {
+	shards [breakerstore.NumShards]string
+	lease  string
+	probes string // with the record's ID and the generation behind it
+	change string // a channel
 }
 
-// ended says that a context is over, if that is why there was no answer: sockets have words of their own for it, and notice a deadline a
-// moment before the context does.
-func ended(ctx context.Context, err error) error {
-	over := ctx.Err()
-	if deadline, ok := ctx.Deadline(); over == nil && ok && !time.Now().Before(deadline) {
-		over = context.DeadlineExceeded
+// newBreakerKeys encodes the name like a part of a URL, because braces in it would end the tag, and a slash would make two names one.
+func newBreakerKeys(prefix, name string) breakerKeys {
+	prefix, name = prefix+":breaker:", url.QueryEscape(name)
+	k := breakerKeys{
+		lease:  prefix + "{" + name + "/lead}:lease",
+		probes: prefix + "{" + name + "/lead}:probes:",
+		change: prefix + "{" + name + "}:change",
 	}
-	if over != nil && !errors.Is(err, over) {
-		return fmt.Errorf("%w: %w", over, err)
+	for i := range k.shards {
+		k.shards[i] = prefix + "{" + name + "/" + strconv.Itoa(i) + "}:shard"
 	}
-	return err
+	return k
 }
 
-// errAnswer is the error of an answer that no script of ours gives.
-var errAnswer = errors.New("the answer makes no sense")
+// probe is the key of what a generation of a circuit has used of its budget.
+func (k *breakerKeys) probe(id breakerstore.RecordID, generation uint64) string {
+	return k.probes + hex.EncodeToString(id[:]) + ":" + strconv.FormatUint(generation, 10)
+}
+
+// The scripts of a breaker, one for each step.
+var (
+	//go:embed breaker_campaign.lua
+	campaignLua string
+	//go:embed breaker_resign.lua
+	resignLua string
+	//go:embed breaker_clock.lua
+	clockLua string
+	//go:embed breaker_apply.lua
+	applyLua string
+	//go:embed breaker_probe.lua
+	probeLua string
+)
+
+// breakerScripts are called by their hashes. A server that does not know one, because it was restarted or has forgotten its scripts, says
+// so and gets the text.
+type breakerScripts struct {
+	campaign, resign, clock, apply, probe *redis.Script
+}
+
+func newBreakerScripts() breakerScripts {
+	return breakerScripts{
+		campaign: redis.NewScript(campaignLua),
+		resign:   redis.NewScript(resignLua),
+		clock:    redis.NewScript(clockLua),
+		apply:    redis.NewScript(applyLua),
+		probe:    redis.NewScript(probeLua),
+	}
+}

@@ -9,24 +9,24 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 var (
-	_ store.Store   = (*Breaker)(nil)
-	_ store.Watcher = (*Breaker)(nil)
+	_ breakerstore.Store   = (*Breaker)(nil)
+	_ breakerstore.Watcher = (*Breaker)(nil)
 )
 
 // steps are what is asked of a store.
 func steps(b *Breaker) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"campaign": func(ctx context.Context) error { _, err := b.Campaign(ctx, store.Candidate{}); return err },
-		"resign":   func(ctx context.Context) error { return b.Resign(ctx, store.Lease{}) },
+		"campaign": func(ctx context.Context) error { _, err := b.Campaign(ctx, breakerstore.Candidate{}); return err },
+		"resign":   func(ctx context.Context) error { return b.Resign(ctx, breakerstore.Lease{}) },
 		"versions": func(ctx context.Context) error { _, err := b.Versions(ctx); return err },
 		"load":     func(ctx context.Context) error { _, err := b.Load(ctx, []int{5, 6}); return err },
-		"apply":    func(ctx context.Context) error { _, err := b.Apply(ctx, store.Batch{Shard: 5}); return err },
+		"apply":    func(ctx context.Context) error { _, err := b.Apply(ctx, breakerstore.Batch{Shard: 5}); return err },
 		"probe": func(ctx context.Context) error {
-			_, err := b.Probe(ctx, []store.ProbeRequest{{Every: time.Second}})
+			_, err := b.Probe(ctx, []breakerstore.ProbeRequest{{Every: time.Second}})
 			return err
 		},
 	}
@@ -77,16 +77,16 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 }
 
 func TestAnswersThatMakeSense(t *testing.T) {
-	lease, err := newBreaker(t, says([]any{"me", "18446744073709551615", int64(7)})).Campaign(t.Context(), store.Candidate{})
-	if want := (store.Lease{Owner: "me", Term: 18446744073709551615, Remaining: 7 * time.Microsecond}); err != nil || lease != want {
+	lease, err := newBreaker(t, says([]any{"me", "18446744073709551615", int64(7)})).Campaign(t.Context(), breakerstore.Candidate{})
+	if want := (breakerstore.Lease{Owner: "me", Term: 18446744073709551615, Remaining: 7 * time.Microsecond}); err != nil || lease != want {
 		t.Errorf("Campaign: got %v, error %v want %v", lease, err, want)
 	}
-	version, err := newBreaker(t, says([]any{"8", "9"})).Apply(t.Context(), store.Batch{})
-	if want := (store.Version{Epoch: 8, Number: 9}); err != nil || version != want {
+	version, err := newBreaker(t, says([]any{"8", "9"})).Apply(t.Context(), breakerstore.Batch{})
+	if want := (breakerstore.Version{Epoch: 8, Number: 9}); err != nil || version != want {
 		t.Errorf("Apply: got %v, error %v want %v", version, err, want)
 	}
-	for word, want := range map[string]error{"fenced": store.ErrFenced, "conflict": store.ErrConflict} {
-		if _, err := newBreaker(t, says([]any{word})).Apply(t.Context(), store.Batch{}); !errors.Is(err, want) {
+	for word, want := range map[string]error{"fenced": breakerstore.ErrFenced, "conflict": breakerstore.ErrConflict} {
+		if _, err := newBreaker(t, says([]any{word})).Apply(t.Context(), breakerstore.Batch{}); !errors.Is(err, want) {
 			t.Errorf("Apply: got error %v want %v", err, want)
 		}
 	}
@@ -94,8 +94,8 @@ func TestAnswersThatMakeSense(t *testing.T) {
 	if want := time.Unix(12, 345678000); err != nil || !v.Now.Equal(want) {
 		t.Errorf("Versions: got %v, error %v want %v", v.Now, err, want)
 	}
-	grants, err := newBreaker(t, says([]any{int64(3), int64(4)})).Probe(t.Context(), []store.ProbeRequest{{Every: 1}})
-	if want := (store.ProbeGrant{Granted: 3, Remaining: 4 * time.Microsecond}); err != nil || len(grants) != 1 || grants[0] != want {
+	grants, err := newBreaker(t, says([]any{int64(3), int64(4)})).Probe(t.Context(), []breakerstore.ProbeRequest{{Every: 1}})
+	if want := (breakerstore.ProbeGrant{Granted: 3, Remaining: 4 * time.Microsecond}); err != nil || len(grants) != 1 || grants[0] != want {
 		t.Errorf("Probe: got %v, error %v want %v", grants, err, want)
 	}
 }
@@ -127,10 +127,10 @@ func TestImpossibleRequests(t *testing.T) {
 	for want, ask := range map[string]func() error{
 		"redisstore: load: shard is -1: want 0 to 63":  func() error { _, err := b.Load(t.Context(), []int{0, -1}); return err },
 		"redisstore: load: shard is 64: want 0 to 63":  func() error { _, err := b.Load(t.Context(), []int{64}); return err },
-		"redisstore: apply: shard is 64: want 0 to 63": func() error { _, err := b.Apply(t.Context(), store.Batch{Shard: 64}); return err },
-		"redisstore: apply: shard is -1: want 0 to 63": func() error { _, err := b.Apply(t.Context(), store.Batch{Shard: -1}); return err },
+		"redisstore: apply: shard is 64: want 0 to 63": func() error { _, err := b.Apply(t.Context(), breakerstore.Batch{Shard: 64}); return err },
+		"redisstore: apply: shard is -1: want 0 to 63": func() error { _, err := b.Apply(t.Context(), breakerstore.Batch{Shard: -1}); return err },
 		"redisstore: probe: request 1: Every is 0s: want more than 0": func() error {
-			_, err := b.Probe(t.Context(), []store.ProbeRequest{{Every: 1}, {}})
+			_, err := b.Probe(t.Context(), []breakerstore.ProbeRequest{{Every: 1}, {}})
 			return err
 		},
 	} {

@@ -2,14 +2,18 @@ package redisstore
 
 import (
 	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // BucketConfig says where in Redis buckets are kept.
@@ -30,13 +34,13 @@ func (c BucketConfig) validate() error {
 	return nil
 }
 
-// Bucket is a [store.Store] in Redis. Make it with [NewBucket]. It is safe for concurrent use.
+// Bucket is a [bucketstore.Store] in Redis. Make it with [NewBucket]. It is safe for concurrent use.
 //
 // # Keys
 //
 // Each bucket is one string, with the default prefix and for buckets called geocoder:
 //
-//	spillway:bucket:geocoder:<key>    "at used": see store.Level
+//	spillway:bucket:geocoder:<key>    "at used": see bucketstore.Level
 //
 // Name and key are written like parts of a URL, so that they may be any bytes. A key of more than 128 bytes is # and its SHA-256 in
 // hexadecimal digits. A full bucket has no key: it expires at the millisecond at which it would be full, rounded up, and if it is lost or
@@ -86,14 +90,14 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
 }
 
-// Take implements [store.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
-func (b *Bucket) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+// Take implements [bucketstore.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
+func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	r.Limit = r.Limit.WithDefaults()
 	if err := possible(r); err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
 	}
 	key := b.key(r.Key)
-	answer, err := b.run(ctx, b.scripts.take, key, takeArguments(r)...)
+	answer, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArguments(r)...)
 	if err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
 	}
@@ -104,20 +108,20 @@ func (b *Bucket) Take(ctx context.Context, r store.Request) (bucket.Decision, er
 	return d, nil
 }
 
-// Return implements [store.Store]. It is one script call.
+// Return implements [bucketstore.Store]. It is one script call.
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	l = l.WithDefaults()
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("redisstore: return: %w", err)
 	}
 	key = b.key(key)
-	if _, err := b.run(ctx, b.scripts.giveBack, key, returnArguments(l, n)...); err != nil {
+	if _, err := run(ctx, b.client, b.scripts.giveBack, []string{key}, returnArguments(l, n)...); err != nil {
 		return fmt.Errorf("redisstore: return: %s: %w", key, err)
 	}
 	return nil
 }
 
-// Reset implements [store.Store]. It is one DEL.
+// Reset implements [bucketstore.Store]. It is one DEL.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
 	key = b.key(key)
 	err := ctx.Err()
@@ -130,7 +134,7 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
-// Cancelable implements [store.Cancelable]: the client's ContextTimeoutEnabled says it, which [Options] sets.
+// Cancelable implements [bucketstore.Cancelable]: the client's ContextTimeoutEnabled says it, which [Options] sets.
 func (b *Bucket) Cancelable() bool {
 	switch c := b.client.(type) {
 	case *redis.Client:
@@ -141,16 +145,47 @@ func (b *Bucket) Cancelable() bool {
 	return false
 }
 
-// Close implements [store.Store]. It does nothing: the client is its owner's to close.
+// Close implements [bucketstore.Store]. It does nothing: the client is its owner's to close.
 func (b *Bucket) Close() error { return nil }
 
-func (b *Bucket) run(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// longestKey is how many bytes of a bucket's key are written as they are. What is longer is hashed, so that it costs the server no more.
+const longestKey = 128
+
+// bucketPrefix is what the keys of all buckets of a store begin with. The name is encoded, so that it cannot reach into what follows.
+func bucketPrefix(prefix, name string) string {
+	return prefix + ":bucket:" + url.QueryEscape(name) + ":"
+}
+
+// key is where the level of a bucket is. Braces would choose a place in a cluster, and who chooses the keys could bring all of them to
+// one server, so they are encoded too. A hash begins with a character that no encoded key contains.
+func (b *Bucket) key(key string) string {
+	if len(key) > longestKey {
+		sum := sha256.Sum256([]byte(key))
+		return b.prefix + "#" + hex.EncodeToString(sum[:])
 	}
-	answer, err := script.Run(ctx, b.client, []string{key}, args...).Slice()
-	if err != nil {
-		return nil, ended(ctx, err)
+	return b.prefix + url.QueryEscape(key)
+}
+
+// The scripts of buckets are the clock, what they share, and a step.
+var (
+	//go:embed bucket_clock.lua
+	bucketClockLua string
+	//go:embed bucket_math.lua
+	bucketMathLua string
+	//go:embed bucket_take.lua
+	bucketTakeLua string
+	//go:embed bucket_return.lua
+	bucketReturnLua string
+)
+
+// bucketScripts are called by their hashes, as those of a breaker.
+type bucketScripts struct {
+	take, giveBack *redis.Script
+}
+
+func newBucketScripts() bucketScripts {
+	return bucketScripts{
+		take:     redis.NewScript(bucketClockLua + bucketMathLua + bucketTakeLua),
+		giveBack: redis.NewScript(bucketClockLua + bucketMathLua + bucketReturnLua),
 	}
-	return answer, nil
 }

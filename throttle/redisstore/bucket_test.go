@@ -11,16 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-var _ store.Store = (*Bucket)(nil)
+var _ bucketstore.Store = (*Bucket)(nil)
 
 // bucketSteps are what is asked of a store.
 func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"take": func(ctx context.Context) error {
-			_, err := b.Take(ctx, store.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 1, Max: 1})
+			_, err := b.Take(ctx, bucketstore.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 1, Max: 1})
 			return err
 		},
 		"return": func(ctx context.Context) error { return b.Return(ctx, "k", bucket.PerSecond(5), 1) },
@@ -54,7 +54,7 @@ func TestBucketAnswersThatMakeNoSense(t *testing.T) {
 }
 
 func TestBucketDecides(t *testing.T) {
-	request := store.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 2, Max: 3}
+	request := bucketstore.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 2, Max: 3}
 	for _, c := range []struct {
 		answer []any
 		want   bucket.Decision
@@ -82,10 +82,10 @@ func TestBucketArguments(t *testing.T) {
 	widest := bucket.Limit{Capacity: most, Period: 366 * 24 * time.Hour, Algorithm: bucket.Fixed}.WithDefaults()
 	finest := bucket.Limit{Capacity: int64(3660 * 24 * time.Hour), Refill: int64(time.Hour), Period: time.Hour}
 	for name, c := range map[string]struct{ got, want []any }{
-		"take":         {takeArguments(store.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}), []any{"continuous", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
-		"take all":     {takeArguments(store.Request{Limit: bucket.PerSecond(5), Max: most}), []any{"continuous", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
-		"finest":       {takeArguments(store.Request{Limit: finest, Max: most}), []any{"continuous", int64(1), finest.Capacity, int64(0), finest.Capacity}},
-		"fixed":        {takeArguments(store.Request{Limit: widest, Min: most, Max: most}), []any{"fixed", int64(widest.Period), int64(most), int64(most), int64(most)}},
+		"take":         {takeArguments(bucketstore.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}), []any{"continuous", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
+		"take all":     {takeArguments(bucketstore.Request{Limit: bucket.PerSecond(5), Max: most}), []any{"continuous", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
+		"finest":       {takeArguments(bucketstore.Request{Limit: finest, Max: most}), []any{"continuous", int64(1), finest.Capacity, int64(0), finest.Capacity}},
+		"fixed":        {takeArguments(bucketstore.Request{Limit: widest, Min: most, Max: most}), []any{"fixed", int64(widest.Period), int64(most), int64(most), int64(most)}},
 		"return":       {returnArguments(bucket.PerSecond(5), 3), []any{"continuous", int64(2e8), int64(6e8)}},
 		"return much":  {returnArguments(bucket.PerSecond(5), most), []any{"continuous", int64(2e8), int64(1e9)}},
 		"return less":  {returnArguments(bucket.PerSecond(5), -most), []any{"continuous", int64(2e8), int64(0)}},
@@ -102,7 +102,7 @@ func TestBucketImpossibleRequests(t *testing.T) {
 	s := says(nil)
 	b := newBucket(t, s)
 	take := func(l bucket.Limit, least, most int64) error {
-		_, err := b.Take(t.Context(), store.Request{Limit: l, Min: least, Max: most})
+		_, err := b.Take(t.Context(), bucketstore.Request{Limit: l, Min: least, Max: most})
 		return err
 	}
 	for name, err := range map[string]error{
@@ -139,8 +139,8 @@ func TestABucketIsCancelableIfItsClientHeedsContexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var shared store.Store = b
-		if p, ok := shared.(store.Cancelable); !ok || p.Cancelable() != tt.want {
+		var shared bucketstore.Store = b
+		if p, ok := shared.(bucketstore.Cancelable); !ok || p.Cancelable() != tt.want {
 			t.Errorf("%s: cancelable %t, %t, want %t", name, ok, b.Cancelable(), tt.want)
 		}
 	}

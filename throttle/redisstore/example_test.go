@@ -9,7 +9,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
@@ -46,7 +46,7 @@ func ExampleNewBucket() {
 		fmt.Println(err)
 		return
 	}
-	_, err = b.Take(context.Background(), store.Request{Key: "tenant", Limit: bucket.PerSecond(50), Min: 1, Max: 1})
+	_, err = b.Take(context.Background(), bucketstore.Request{Key: "tenant", Limit: bucket.PerSecond(50), Min: 1, Max: 1})
 	fmt.Println("failed:", err != nil, "denied:", errors.Is(err, bucket.ErrDenied))
 	// Output:
 	// failed: true denied: false

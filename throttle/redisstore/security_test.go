@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -21,7 +21,7 @@ const evil = "'; redis.call('FLUSHALL') --]]\r\nFLUSHALL\r\n*1\r\n{owned}\x00\xf
 func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
 	allowed := []string{
 		"GET,KEYS[1]", "SET,KEYS[1]", "DEL,KEYS[1]", "HGET,KEYS[1]", "HMGET,KEYS[1]", "HSET,KEYS[1]", "HDEL,KEYS[1]", "EXISTS,KEYS[1]",
-		"TIME,", "GET,key", "SET,key", "PUBLISH,ARGV[4]", // of probe.lua, where key is one of KEYS, and the channel of apply.lua
+		"TIME,", "GET,key", "SET,key", "PUBLISH,ARGV[4]", // of breaker_probe.lua, where key is one of KEYS, and the channel of breaker_apply.lua
 	}
 	command := regexp.MustCompile(`redis\.p?call\('(\w+)'(?:, ([\w\[\]]+))?`)
 	for name, script := range map[string]string{
@@ -92,14 +92,14 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("take, %.100q: got %+v, %.100v", answer, d, err)
 		}
 		c := newBreaker(t, says(answer))
-		lease, err := c.Campaign(t.Context(), store.Candidate{Owner: "a", TTL: time.Second})
+		lease, err := c.Campaign(t.Context(), breakerstore.Candidate{Owner: "a", TTL: time.Second})
 		if lease.Remaining < 0 || err != nil && len(err.Error()) > 2000 {
 			t.Errorf("campaign, %.100q: got %+v, %.100v", answer, lease, err)
 		}
-		if _, err := c.Apply(t.Context(), store.Batch{}); err == nil {
+		if _, err := c.Apply(t.Context(), breakerstore.Batch{}); err == nil {
 			t.Errorf("apply, %.100q: got no error", answer)
 		}
-		grants, err := c.Probe(t.Context(), []store.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
+		grants, err := c.Probe(t.Context(), []breakerstore.ProbeRequest{{Every: time.Second, Budget: 2, Want: 1}})
 		if err == nil && (len(grants) != 1 || grants[0].Remaining < 0) {
 			t.Errorf("probe, %.100q: got %+v", answer, grants)
 		}

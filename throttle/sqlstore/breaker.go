@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -28,7 +28,7 @@ type BreakerConfig struct {
 	NotifyChannel string
 }
 
-// Breaker is a [store.Store] in a database. Make it with [NewBreaker].
+// Breaker is a [breakerstore.Store] in a database. Make it with [NewBreaker].
 type Breaker struct {
 	db      *sql.DB
 	dialect Dialect
@@ -40,7 +40,7 @@ type Breaker struct {
 	begun   time.Time
 }
 
-var _ store.Store = (*Breaker)(nil)
+var _ breakerstore.Store = (*Breaker)(nil)
 
 // NewBreaker returns a store on a database, which stays the caller's to close. It does not ask the database anything.
 func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
@@ -70,7 +70,7 @@ func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
 	return b, nil
 }
 
-// Close implements [store.Store]. It does nothing: the database is the caller's.
+// Close implements [breakerstore.Store]. It does nothing: the database is the caller's.
 func (b *Breaker) Close() error { return nil }
 
 // CreateSchema creates the tables if they are missing. Any number of processes may call it at once.
@@ -92,3 +92,25 @@ func (b *Breaker) CreateSchema(ctx context.Context) error {
 func (b *Breaker) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return inTransaction(ctx, b.db, b.dialect, do)
 }
+
+// Watched is a [Breaker] that tells of changes as well. Make it with [Watch].
+type Watched struct {
+	*Breaker
+
+	listen func(ctx context.Context, changed func()) error
+}
+
+var _ breakerstore.Watcher = (*Watched)(nil)
+
+// Watch returns the store as a [breakerstore.Watcher]. database/sql knows no notifications, so listen brings them: it calls changed whenever
+// something may have changed, until its context ends, and returns an error if it can listen no longer. It is a hint only; what it
+// does not tell of is found at the next refresh.
+func Watch(b *Breaker, listen func(ctx context.Context, changed func()) error) (*Watched, error) {
+	if b == nil || listen == nil {
+		return nil, errors.New("sqlstore: Watch needs a store, and a func that listens")
+	}
+	return &Watched{Breaker: b, listen: listen}, nil
+}
+
+// Watch implements [breakerstore.Watcher].
+func (w *Watched) Watch(ctx context.Context, changed func()) error { return w.listen(ctx, changed) }

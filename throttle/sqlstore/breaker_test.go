@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
@@ -15,11 +15,11 @@ func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	_, campaign := b.Campaign(ctx, store.Candidate{Owner: strings.Repeat("o", 1025)})
+	_, campaign := b.Campaign(ctx, breakerstore.Candidate{Owner: strings.Repeat("o", 1025)})
 	_, load := b.Load(ctx, []int{0, 64})
-	_, below := b.Apply(ctx, store.Batch{Shard: -1})
-	_, above := b.Apply(ctx, store.Batch{Shard: 64})
-	_, term := b.Apply(ctx, store.Batch{Term: 1 << 63})
+	_, below := b.Apply(ctx, breakerstore.Batch{Shard: -1})
+	_, above := b.Apply(ctx, breakerstore.Batch{Shard: 64})
+	_, term := b.Apply(ctx, breakerstore.Batch{Term: 1 << 63})
 	for want, err := range map[string]error{
 		"1025 bytes": campaign, "shard is 64": load, "shard is -1": below, "apply: shard is 64": above, "term is 9223372036854775808": term,
 	} {
@@ -32,5 +32,27 @@ func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
 	}
 	if grants, err := b.Probe(ctx, nil); len(grants) != 0 || err != nil {
 		t.Errorf("probe of nothing: got %v %v", grants, err)
+	}
+}
+
+func TestWatchNeedsBoth(t *testing.T) {
+	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := func(_ context.Context, changed func()) error { changed(); return errBroken }
+	if _, err := Watch(nil, listen); err == nil {
+		t.Error("no store: got no error")
+	}
+	if _, err := Watch(b, nil); err == nil {
+		t.Error("no func: got no error")
+	}
+	w, err := Watch(b, listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	if err := w.Watch(context.Background(), func() { heard++ }); !errors.Is(err, errBroken) || heard != 1 {
+		t.Errorf("got %v, heard %d want the func's error, 1", err, heard)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 const (
@@ -29,7 +29,7 @@ type BucketConfig struct {
 	SweepEvery time.Duration
 }
 
-// Bucket is a [store.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
+// Bucket is a [bucketstore.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
 // says what its steps cost, and what to set for speed. All methods are safe for concurrent use.
 type Bucket struct {
 	db      *sql.DB
@@ -40,7 +40,7 @@ type Bucket struct {
 	sweeper sweeper
 }
 
-var _ store.Store = (*Bucket)(nil)
+var _ bucketstore.Store = (*Bucket)(nil)
 
 // NewBucket returns a store on a database, which stays the caller's to close. It does not ask the database anything.
 func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
@@ -59,7 +59,7 @@ func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	return b, nil
 }
 
-// Close implements [store.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
+// Close implements [bucketstore.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
 // answered as before.
 func (b *Bucket) Close() error {
 	b.sweeper.close()
@@ -81,7 +81,7 @@ func (b *Bucket) CreateSchema(ctx context.Context) error {
 	return nil
 }
 
-// Return implements [store.Store].
+// Return implements [bucketstore.Store].
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	if n <= 0 {
 		return ctx.Err()
@@ -97,7 +97,7 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	return nil
 }
 
-// Reset implements [store.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
+// Reset implements [bucketstore.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
 // bucket is full to it from then on, and what came back while it waited is granted once more.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
 	if _, err := b.change(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
@@ -113,4 +113,68 @@ func bucketID(key string) []byte {
 	}
 	hash := sha256.Sum256([]byte(key))
 	return append([]byte(key[:keyStart]), hash[:]...)
+}
+
+// asker is what statements are put to: a pool of connections, or one of them.
+type asker interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// ask lets a func put statements to the database. If there is an error, the func may be at it still, so what it writes to must not be looked
+// at then.
+//
+// To SQLite they are put with a context that does not end, by a goroutine that nobody waits for when the caller's has ended. A statement waits
+// for the file's lock as long as busy_timeout allows, whatever its context says, and that would hold the caller too. And a driver that is
+// interrupted just when a row has been found may forget to finish the statement (modernc.org/sqlite before 1.40.1 does): what it wrote is never
+// committed, nor is what others write on that connection, and the file is locked for as long as the process lives.
+func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, db asker) error) error {
+	if b.dialect != SQLite || ctx.Done() == nil {
+		return again(ctx, func() error { return statements(ctx, b.db) })
+	}
+	conn, err := b.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer conn.Close()
+		done <- statements(context.WithoutCancel(ctx), conn)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// again puts statements once more while the database takes them back. MySQL does so with an INSERT ... ON DUPLICATE KEY UPDATE beside a DELETE
+// of the same row, as of a bucket that is reset: each holds a lock that the other waits for, and nothing of one of them is done.
+func again(ctx context.Context, statements func() error) (err error) {
+	for range attemptsToTake {
+		if err = statements(); err == nil || ctx.Err() != nil || !takenBack(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// change is a statement that returns no rows.
+func (b *Bucket) change(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	told := make(chan int64, 1)
+	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+		result, err := db.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		told <- n
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return <-told, nil
 }

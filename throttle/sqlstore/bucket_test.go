@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // TestBucketStatementsAreComplete shows that nothing is left to replace, and that each parameter gets its argument.
 func TestBucketStatementsAreComplete(t *testing.T) {
 	ask := func(a bucket.Algorithm) bucketAsk {
 		l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
-		return newBucketAsk([]byte("n"), store.Request{Limit: l, Min: 1, Max: 9})
+		return newBucketAsk([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
 	}
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 		table, err := bucketTable(d, "")

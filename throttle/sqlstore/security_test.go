@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // FuzzIdentifier tries names of tables and columns: one that passes stands in the query in quotes, and the query is otherwise that of
@@ -99,11 +99,11 @@ func TestErrorsTellNoKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := breaker.Key{ID: "secret"}.RecordID()
-	_, probed := c.Probe(t.Context(), []store.ProbeRequest{{ID: id, Every: time.Second, Budget: 1, Want: 1}})
-	_, applied := c.Apply(t.Context(), store.Batch{Changes: []store.Change{{ID: id, Data: []byte("secret")}}})
+	_, probed := c.Probe(t.Context(), []breakerstore.ProbeRequest{{ID: id, Every: time.Second, Budget: 1, Want: 1}})
+	_, applied := c.Apply(t.Context(), breakerstore.Batch{Changes: []breakerstore.Change{{ID: id, Data: []byte("secret")}}})
 	for step, err := range map[string]error{
 		"reset": b.Reset(t.Context(), "secret"), "probe": probed, "apply": applied,
-		"resign": c.Resign(t.Context(), store.Lease{Owner: "secret"}),
+		"resign": c.Resign(t.Context(), breakerstore.Lease{Owner: "secret"}),
 	} {
 		if text := fmt.Sprint(err); err == nil || strings.Contains(text, "secret") {
 			t.Errorf("%s: got %s", step, text)

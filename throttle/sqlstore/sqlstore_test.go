@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -91,11 +91,11 @@ func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, campaign := b.Campaign(ctx, store.Candidate{Owner: "o", TTL: time.Second})
+	_, campaign := b.Campaign(ctx, breakerstore.Candidate{Owner: "o", TTL: time.Second})
 	_, versions := b.Versions(ctx)
 	_, load := b.Load(ctx, []int{1})
-	_, apply := b.Apply(ctx, store.Batch{})
-	_, probe := b.Probe(ctx, []store.ProbeRequest{{Every: time.Second, Budget: 1, Want: 1}})
+	_, apply := b.Apply(ctx, breakerstore.Batch{})
+	_, probe := b.Probe(ctx, []breakerstore.ProbeRequest{{Every: time.Second, Budget: 1, Want: 1}})
 	k, err := NewBucket(brokenDB(t, failure), d, BucketConfig{Name: "b"})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func failedSteps(t *testing.T, d Dialect, failure error) []stepError {
 		{"load", load},
 		{"apply", apply},
 		{"probe", probe},
-		{"resign", b.Resign(ctx, store.Lease{})},
+		{"resign", b.Resign(ctx, breakerstore.Lease{})},
 		{"create schema", b.CreateSchema(ctx)},
 		{"take", take},
 		{"take", peek},

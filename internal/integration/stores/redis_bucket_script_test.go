@@ -19,12 +19,12 @@ import (
 func redisBucketScript(t testing.TB, clock, step string) *redis.Script {
 	t.Helper()
 	var all strings.Builder
-	for _, file := range []string{"bucketclock.lua", "bucketmath.lua", step} {
+	for _, file := range []string{"bucket_clock.lua", "bucketmath.lua", step} {
 		text, err := os.ReadFile("../../../throttle/redisstore/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file == "bucketclock.lua" && clock != "" {
+		if file == "bucket_clock.lua" && clock != "" {
 			text = []byte(clock)
 		}
 		all.Write(text)
@@ -145,8 +145,8 @@ func TestRedisBucketScripts(t *testing.T) {
 	const each = 500
 	batches := short(12, 60)
 	_, client, backing := newRedisBucket(t)
-	takes := redisBucketScript(t, "local time = {ARGV[6], ARGV[7]}\n", "buckettake.lua")
-	returns := redisBucketScript(t, "local time = {ARGV[4], ARGV[5]}\n", "bucketreturn.lua")
+	takes := redisBucketScript(t, "local time = {ARGV[6], ARGV[7]}\n", "bucket_take.lua")
+	returns := redisBucketScript(t, "local time = {ARGV[4], ARGV[5]}\n", "bucket_return.lua")
 	for _, s := range []*redis.Script{takes, returns} {
 		if err := s.Load(t.Context(), client).Err(); err != nil {
 			t.Fatal(err)
@@ -196,12 +196,12 @@ func redisBucketCalls(t *testing.T, client redis.UniversalClient, store store.St
 		if err := call(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s := redisBucketScript(t, "", "bucket"+step+".lua")
+		s := redisBucketScript(t, "", "bucket_"+step+".lua")
 		if known, err := s.Exists(t.Context(), client).Result(); err != nil || !known[0] {
 			t.Errorf("%s: got error %v, and that the server knows the script: %v", step, err, known)
 		}
 	}
-	clock, err := os.ReadFile("../../../throttle/redisstore/bucketclock.lua")
+	clock, err := os.ReadFile("../../../throttle/redisstore/bucket_clock.lua")
 	if err != nil || string(clock) != "local time = redis.call('TIME')\n" {
 		t.Errorf("got clock %q want the server's", clock)
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // probeKey names a count of probes.
 type probeKey struct {
-	id         store.RecordID
+	id         breakerstore.RecordID
 	generation uint64
 }
 
@@ -24,9 +24,9 @@ type probeAsk struct {
 	begins, ends        int64 // of the time that the budget is for
 }
 
-// Probe implements [store.Store]. It reads the database's clock, and then counts for all requests in one statement (on MySQL, three in
+// Probe implements [breakerstore.Store]. It reads the database's clock, and then counts for all requests in one statement (on MySQL, three in
 // one transaction). A budget is known by the time at which it begins, so a clock that was read a while ago counts where it belongs.
-func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	if len(requests) == 0 {
 		return nil, ctx.Err()
 	}
@@ -34,7 +34,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]s
 	if err := b.db.QueryRowContext(ctx, b.sql.now).Scan(&now); err != nil {
 		return nil, failed("probe", err)
 	}
-	grants := make([]store.ProbeGrant, len(requests))
+	grants := make([]breakerstore.ProbeGrant, len(requests))
 	var asks []probeAsk
 	for i, r := range requests {
 		ask, remaining, err := newProbeAsk(i, r, now)
@@ -66,7 +66,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]s
 
 // newProbeAsk finds out which budget a request is for, and how long from now until the next one begins. It wants nothing if there is no
 // budget yet.
-func newProbeAsk(i int, r store.ProbeRequest, now int64) (probeAsk, time.Duration, error) {
+func newProbeAsk(i int, r breakerstore.ProbeRequest, now int64) (probeAsk, time.Duration, error) {
 	every := r.Every.Microseconds()
 	if every <= 0 {
 		return probeAsk{}, 0, fmt.Errorf("sqlstore: probe: Every is %v: want at least 1 µs", r.Every)

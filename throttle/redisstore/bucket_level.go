@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // possible reports what is wrong with a request. The script relies on it: it could divide for ever by an interval that is none.
-func possible(r store.Request) error {
+func possible(r bucketstore.Request) error {
 	if err := r.Limit.Validate(); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func possible(r store.Request) error {
 }
 
 // takeArguments are the request as the script counts. More than the bucket holds is never granted, so it need not be said.
-func takeArguments(r store.Request) []any {
+func takeArguments(r bucketstore.Request) []any {
 	most := min(r.Max, r.Limit.Capacity)
 	if r.Limit.Algorithm == bucket.Fixed {
 		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, most}
@@ -42,7 +42,7 @@ func returnArguments(l bucket.Limit, n int64) []any {
 
 // readDecision decides as the script did, from the time and the level that it found, and wants the same level to follow: what is told is
 // what was written.
-func readDecision(r store.Request, answer []any) (bucket.Decision, error) {
+func readDecision(r bucketstore.Request, answer []any) (bucket.Decision, error) {
 	var text [3]string
 	for i := range text {
 		ok := len(answer) == len(text)
@@ -73,12 +73,12 @@ func roundedUp(d time.Duration) time.Duration {
 }
 
 // parseLevel reads a level as the scripts write it. None is a full bucket.
-func parseLevel(text string) (store.Level, bool) {
+func parseLevel(text string) (bucketstore.Level, bool) {
 	if text == "" {
-		return store.Level{}, true
+		return bucketstore.Level{}, true
 	}
 	at, used, _ := strings.Cut(text, " ")
-	var v store.Level
+	var v bucketstore.Level
 	var err1, err2 error
 	v.At, err1 = strconv.ParseInt(at, 10, 64)
 	v.Used, err2 = strconv.ParseInt(used, 10, 64)

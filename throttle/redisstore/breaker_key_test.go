@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // tag is what a cluster looks at: from the first opening brace to the first closing one after it.
@@ -37,10 +37,10 @@ func TestKeysAreApartAndTagged(t *testing.T) {
 func TestKeysAsDocumented(t *testing.T) {
 	k := newBreakerKeys("spillway", "webhooks")
 	for got, want := range map[string]string{
-		k.shards[63]:                 "spillway:breaker:{webhooks/63}:shard",
-		k.lease:                      "spillway:breaker:{webhooks/lead}:lease",
-		k.change:                     "spillway:breaker:{webhooks}:change",
-		k.probe(store.RecordID{}, 7): "spillway:breaker:{webhooks/lead}:probes:" + strings.Repeat("00", 32) + ":7",
+		k.shards[63]:                        "spillway:breaker:{webhooks/63}:shard",
+		k.lease:                             "spillway:breaker:{webhooks/lead}:lease",
+		k.change:                            "spillway:breaker:{webhooks}:change",
+		k.probe(breakerstore.RecordID{}, 7): "spillway:breaker:{webhooks/lead}:probes:" + strings.Repeat("00", 32) + ":7",
 	} {
 		if got != want {
 			t.Errorf("got %s want %s", got, want)

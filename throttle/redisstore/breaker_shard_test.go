@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestParseVersion(t *testing.T) {
-	for text, want := range map[string]store.Version{
+	for text, want := range map[string]breakerstore.Version{
 		"0 0 0":                      {},
 		"0 0 18446744073709551615":   {},
 		"1795261589000000 12 5":      {Epoch: 1795261589000000, Number: 12},
@@ -21,7 +21,7 @@ func TestParseVersion(t *testing.T) {
 		"9007199254740992 1 1": {}, "1 1000000000000000 1": {}, "1 1 18446744073709551616": {},
 	} {
 		got, ok := parseVersion(text)
-		if got != want || ok != (want != store.Version{} || text[:min(4, len(text))] == "0 0 ") {
+		if got != want || ok != (want != breakerstore.Version{} || text[:min(4, len(text))] == "0 0 ") {
 			t.Errorf("%q: got %v, %v want %v", text, got, ok, want)
 		}
 	}
@@ -35,7 +35,7 @@ func FuzzParseVersion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := parseVersion(text)
 		if !ok {
-			if v != (store.Version{}) {
+			if v != (breakerstore.Version{}) {
 				t.Errorf("%q: got %v of what cannot be read", text, v)
 			}
 			return

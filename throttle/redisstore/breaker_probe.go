@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 // probesAtOnce is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
 const probesAtOnce = 256
 
-// Probe implements [store.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
-func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+// Probe implements [breakerstore.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
+func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redisstore: probe: %w", err)
 	}
@@ -22,7 +22,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]s
 			return nil, fmt.Errorf("redisstore: probe: request %d: Every is %v: want more than 0", i, r.Every)
 		}
 	}
-	grants := make([]store.ProbeGrant, 0, len(requests))
+	grants := make([]breakerstore.ProbeGrant, 0, len(requests))
 	for some := range slices.Chunk(requests, probesAtOnce) {
 		granted, err := b.probe(ctx, some)
 		if err != nil {
@@ -33,28 +33,28 @@ func (b *Breaker) Probe(ctx context.Context, requests []store.ProbeRequest) ([]s
 	return grants, nil
 }
 
-func (b *Breaker) probe(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
+func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	keys, args := make([]string, len(requests)), make([]any, 0, 4*len(requests))
 	for i, r := range requests {
 		keys[i] = b.keys.probe(r.ID, r.Generation)
 		every := microseconds(r.Every)
 		args = append(args, sinceMicros(r.Since, every), every, r.Budget, r.Want)
 	}
-	answer, err := b.run(ctx, b.scripts.probe, keys, args...)
+	answer, err := run(ctx, b.client, b.scripts.probe, keys, args...)
 	if err != nil {
 		return nil, err
 	}
 	if len(answer) != 2*len(requests) {
 		return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
 	}
-	grants := make([]store.ProbeGrant, len(requests))
+	grants := make([]breakerstore.ProbeGrant, len(requests))
 	for i := range grants {
 		granted, ok1 := answer[2*i].(int64)
 		remaining, ok2 := answer[2*i+1].(int64)
 		if !ok1 || !ok2 {
 			return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
 		}
-		grants[i] = store.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
+		grants[i] = breakerstore.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
 	}
 	return grants, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
-	"github.com/spillway-go/spillway/throttle/bucket/store"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 // attemptsToTake is how often a bucket is asked while others change it between two looks at it.
@@ -15,9 +15,9 @@ const attemptsToTake = 100
 
 var errBusyBucket = errors.New("the bucket changes whenever it is looked at")
 
-// Take implements [store.Store]. The statement grants just as [store.Level.Take] would, and tells on which level and when, from which the
+// Take implements [bucketstore.Store]. The statement grants just as [bucketstore.Level.Take] would, and tells on which level and when, from which the
 // same func says what to answer.
-func (b *Bucket) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	b.sweeper.nowAndThen(b.sweepAfter)
 	a := newBucketAsk(b.name, r)
 	if a.most == 0 {
@@ -56,14 +56,14 @@ func (b *Bucket) roundedUp(d bucket.Decision) bucket.Decision {
 
 // bucketAsk is a request as the statements need it.
 type bucketAsk struct {
-	store.Request
+	bucketstore.Request
 
 	name, id        []byte
 	need, most      int64 // what a statement grants: at least one token, at most a full bucket
 	interval, burst int64
 }
 
-func newBucketAsk(name []byte, r store.Request) bucketAsk {
+func newBucketAsk(name []byte, r bucketstore.Request) bucketAsk {
 	a := bucketAsk{Request: r, name: name, id: bucketID(r.Key), need: max(1, r.Min), most: min(r.Max, r.Limit.Capacity)}
 	if r.Limit.Algorithm != bucket.Fixed {
 		a.interval = int64(r.Limit.Interval())
@@ -127,7 +127,7 @@ func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decis
 // settle brings a level back that was found further ahead than that of an empty bucket, by the clock or by a slower limit, unless it has changed
 // meanwhile. No statement that takes does it, because they write nothing when they grant nothing. The time is asked for once more: that
 // of the statement that found the level may be before the one at which somebody else wrote it, and would make tokens of the difference.
-func (b *Bucket) settle(ctx context.Context, a bucketAsk, found store.Level) error {
+func (b *Bucket) settle(ctx context.Context, a bucketAsk, found bucketstore.Level) error {
 	_, now, err := b.level(ctx, a)
 	if err != nil {
 		return err
@@ -145,15 +145,15 @@ func (b *Bucket) settle(ctx context.Context, a bucketAsk, found store.Level) err
 }
 
 // grant runs a statement that grants, and returns what is after it.
-func (b *Bucket) grant(ctx context.Context, query string, a bucketAsk) (level store.Level, now, granted int64, err error) {
+func (b *Bucket) grant(ctx context.Context, query string, a bucketAsk) (level bucketstore.Level, now, granted int64, err error) {
 	var row [4]int64
 	err = b.ask(ctx, func(ctx context.Context, db asker) error {
 		return db.QueryRowContext(ctx, query, a.args(b.dialect)...).Scan(&row[0], &row[1], &row[2], &row[3])
 	})
 	if err != nil {
-		return store.Level{}, 0, 0, err
+		return bucketstore.Level{}, 0, 0, err
 	}
-	return store.Level{At: row[1], Used: row[2]}, row[0], row[3], nil
+	return bucketstore.Level{At: row[1], Used: row[2]}, row[0], row[3], nil
 }
 
 // takeMySQL takes in a statement that returns a number. A Fixed bucket is looked at before, to know the time.
@@ -166,7 +166,7 @@ func (b *Bucket) takeMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision,
 		return d, false, err
 	}
 	// When it was does not matter to a Continuous bucket, only how long before it was full.
-	found := store.Level{At: told - 1}
+	found := bucketstore.Level{At: told - 1}
 	next, d := found.Take(a.Limit, 0, a.Min, a.Max)
 	if d.Allowed || next == found {
 		return d, true, nil
@@ -200,7 +200,7 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 	if told == 1 && level.Used > 0 { // it was reset since: full as it is, its period begins now, even if the one found began after the clock was read
 		now = max(now, next.At)
 	}
-	_, d = store.Level{At: next.At, Used: told - 1}.Take(a.Limit, now, a.Min, a.Max)
+	_, d = bucketstore.Level{At: next.At, Used: told - 1}.Take(a.Limit, now, a.Min, a.Max)
 	return d, true, nil
 }
 
@@ -218,14 +218,14 @@ func (b *Bucket) told(ctx context.Context, query string, args ...any) (told int6
 }
 
 // level reads a bucket's level, and the time.
-func (b *Bucket) level(ctx context.Context, a bucketAsk) (level store.Level, now int64, err error) {
+func (b *Bucket) level(ctx context.Context, a bucketAsk) (level bucketstore.Level, now int64, err error) {
 	var at, used sql.NullInt64
 	var t int64
 	err = b.ask(ctx, func(ctx context.Context, db asker) error {
 		return db.QueryRowContext(ctx, b.sql.level, a.name, a.id).Scan(&t, &at, &used)
 	})
 	if err != nil {
-		return store.Level{}, 0, err
+		return bucketstore.Level{}, 0, err
 	}
-	return store.Level{At: at.Int64, Used: used.Int64}, t, nil
+	return bucketstore.Level{At: at.Int64, Used: used.Int64}, t, nil
 }

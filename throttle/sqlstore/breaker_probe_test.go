@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 func TestNewProbeAsk(t *testing.T) {
@@ -27,14 +27,14 @@ func TestNewProbeAsk(t *testing.T) {
 		"nothing":                {1000, 1000, 100 * us, 0, 1000, 1100, 0, 100 * us},
 		"before there was a one": {1000, -1000, 700 * us, 1, 400, 1100, 1, 100 * us},
 	} {
-		r := store.ProbeRequest{Since: time.UnixMicro(c.since), Every: c.every, Budget: 5, Want: c.want}
+		r := breakerstore.ProbeRequest{Since: time.UnixMicro(c.since), Every: c.every, Budget: 5, Want: c.want}
 		ask, remaining, err := newProbeAsk(7, r, c.now)
 		if err != nil || ask.begins != c.begins || ask.ends != c.ends || ask.want != c.wants || remaining != c.remaining {
 			t.Errorf("%s: got %+v, %v, %v want %d to %d, %d and %v", name, ask, remaining, err, c.begins, c.ends, c.wants, c.remaining)
 		}
 	}
 	for _, every := range []time.Duration{0, -1, 999} {
-		if _, _, err := newProbeAsk(0, store.ProbeRequest{Every: every}, 0); err == nil {
+		if _, _, err := newProbeAsk(0, breakerstore.ProbeRequest{Every: every}, 0); err == nil {
 			t.Errorf("every %v: got no error", every)
 		}
 	}
@@ -42,7 +42,7 @@ func TestNewProbeAsk(t *testing.T) {
 
 func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
 	ask := func(id byte, generation uint64) probeAsk {
-		return probeAsk{probeKey: probeKey{store.RecordID{id}, generation}}
+		return probeAsk{probeKey: probeKey{breakerstore.RecordID{id}, generation}}
 	}
 	chunk, rest := distinct([]probeAsk{ask(1, 1), ask(1, 1), ask(1, 2), ask(2, 1), ask(2, 1), ask(2, 1)})
 	if len(chunk) != 3 || len(rest) != 3 {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/breaker/store"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
 const (
@@ -15,10 +15,10 @@ const (
 	sweepBehind = time.Minute // an old probe's row may be asked for by somebody who read the clock a while ago
 )
 
-// Campaign implements [store.Store]. Who cannot win only reads. Who can asks in one statement, which decides, and reads what came of it.
-func (b *Breaker) Campaign(ctx context.Context, c store.Candidate) (store.Lease, error) {
+// Campaign implements [breakerstore.Store]. Who cannot win only reads. Who can asks in one statement, which decides, and reads what came of it.
+func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
 	if len(c.Owner) > longestOwner {
-		return store.Lease{}, fmt.Errorf("sqlstore: campaign: the owner has %d bytes: want at most %d", len(c.Owner), longestOwner)
+		return breakerstore.Lease{}, fmt.Errorf("sqlstore: campaign: the owner has %d bytes: want at most %d", len(c.Owner), longestOwner)
 	}
 	lease, holds, err := b.lease(ctx)
 	if err != nil || holds && lease.Owner != c.Owner {
@@ -27,11 +27,11 @@ func (b *Breaker) Campaign(ctx context.Context, c store.Candidate) (store.Lease,
 	owner, ttl := []byte(c.Owner), c.TTL.Microseconds()
 	if lease.Term == 0 { // nobody has ever led
 		if _, err := b.db.ExecContext(ctx, b.sql.vacancy, b.name, []byte{}); err != nil {
-			return store.Lease{}, failed("campaign", err)
+			return breakerstore.Lease{}, failed("campaign", err)
 		}
 	}
 	if _, err := b.db.ExecContext(ctx, b.sql.campaign, owner, owner, ttl, ttl, b.name, owner); err != nil {
-		return store.Lease{}, failed("campaign", err)
+		return breakerstore.Lease{}, failed("campaign", err)
 	}
 	lease, _, err = b.lease(ctx)
 	if err == nil && lease.Owner == c.Owner {
@@ -41,22 +41,22 @@ func (b *Breaker) Campaign(ctx context.Context, c store.Candidate) (store.Lease,
 }
 
 // lease returns the last lease and whether it holds.
-func (b *Breaker) lease(ctx context.Context) (store.Lease, bool, error) {
+func (b *Breaker) lease(ctx context.Context) (breakerstore.Lease, bool, error) {
 	var owner []byte
 	var term, remaining int64
 	var holds bool
 	err := b.db.QueryRowContext(ctx, b.sql.lease, b.name).Scan(&owner, &term, &remaining, &holds)
 	if errors.Is(err, sql.ErrNoRows) {
-		return store.Lease{}, false, nil
+		return breakerstore.Lease{}, false, nil
 	}
 	if err != nil {
-		return store.Lease{}, false, failed("read lease", err)
+		return breakerstore.Lease{}, false, failed("read lease", err)
 	}
-	return store.Lease{Owner: string(owner), Term: uint64(term), Remaining: time.Duration(max(0, remaining)) * time.Microsecond}, holds, nil
+	return breakerstore.Lease{Owner: string(owner), Term: uint64(term), Remaining: time.Duration(max(0, remaining)) * time.Microsecond}, holds, nil
 }
 
-// Resign implements [store.Store].
-func (b *Breaker) Resign(ctx context.Context, l store.Lease) error {
+// Resign implements [breakerstore.Store].
+func (b *Breaker) Resign(ctx context.Context, l breakerstore.Lease) error {
 	if _, err := b.db.ExecContext(ctx, b.sql.resign, b.name, []byte(l.Owner), int64(l.Term)); err != nil {
 		return failed("resign", err)
 	}

@@ -1,0 +1,215 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
+)
+
+// Load implements [breakerstore.Store].
+func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redisstore: load: %w", err)
+	}
+	commands := make([]*redis.MapStringStringCmd, len(shards))
+	pipe := b.client.Pipeline()
+	for i, shard := range shards {
+		if err := checkShard(shard); err != nil {
+			return nil, fmt.Errorf("redisstore: load: %w", err)
+		}
+		commands[i] = pipe.HGetAll(ctx, b.keys.shards[shard])
+	}
+	if err := b.exec(ctx, pipe); err != nil {
+		return nil, fmt.Errorf("redisstore: load: %w", err)
+	}
+	loaded := make([]breakerstore.Shard, len(shards))
+	for i, shard := range shards {
+		fields, err := commands[i].Result()
+		if err != nil {
+			return nil, fmt.Errorf("redisstore: load: %s: %w", b.keys.shards[shard], err)
+		}
+		loaded[i] = readShard(shard, fields)
+	}
+	return loaded, nil
+}
+
+// readShard reads all fields of a shard. Without a version that can be read it is lost: the next writer begins it anew.
+func readShard(index int, fields map[string]string) breakerstore.Shard {
+	shard := breakerstore.Shard{Index: index}
+	version, ok := parseVersion(fields[versionField])
+	if !ok {
+		return shard
+	}
+	shard.Version = version
+	shard.Records = make([]breakerstore.StoredRecord, 0, len(fields)-1)
+	for name, data := range fields {
+		var id breakerstore.RecordID
+		if len(name) == len(id) { // no other field is, and nobody else has written here
+			copy(id[:], name)
+			shard.Records = append(shard.Records, breakerstore.StoredRecord{ID: id, Data: []byte(data)})
+		}
+	}
+	return shard
+}
+
+// Apply implements [breakerstore.Store].
+func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
+	if err := checkShard(batch.Shard); err != nil {
+		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %w", err)
+	}
+	key := b.keys.shards[batch.Shard]
+	answer, err := run(ctx, b.client, b.scripts.apply, []string{key}, b.applyArgs(batch)...)
+	if err != nil {
+		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
+	}
+	version, err := readApplied(answer)
+	if err != nil {
+		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
+	}
+	return version, nil
+}
+
+func (b *Breaker) applyArgs(batch breakerstore.Batch) []any {
+	args := make([]any, 0, 5+3*len(batch.Changes))
+	args = append(args, strconv.FormatUint(batch.Term, 10), strconv.FormatUint(batch.Expect.Epoch, 10),
+		strconv.FormatUint(batch.Expect.Number, 10), b.keys.change, batch.Shard)
+	for _, c := range batch.Changes {
+		write := 1
+		if c.Data == nil {
+			write = 0
+		}
+		args = append(args, write, c.ID[:], c.Data)
+	}
+	return args
+}
+
+func readApplied(answer []any) (breakerstore.Version, error) {
+	words := make([]string, len(answer))
+	for i := range answer {
+		words[i], _ = answer[i].(string)
+	}
+	switch said := strings.Join(words, " "); said {
+	case "fenced":
+		return breakerstore.Version{}, breakerstore.ErrFenced
+	case "conflict":
+		return breakerstore.Version{}, breakerstore.ErrConflict
+	default:
+		version, ok := parseVersion(said + " 0")
+		if !ok {
+			return breakerstore.Version{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
+		}
+		return version, nil
+	}
+}
+
+func checkShard(shard int) error {
+	if shard < 0 || shard >= breakerstore.NumShards {
+		return fmt.Errorf("shard is %d: want 0 to %d", shard, breakerstore.NumShards-1)
+	}
+	return nil
+}
+
+// exec sends what the pipe has gathered, and returns what went wrong with sending it. A field that is not there is nothing wrong, and
+// what a server has answered to one command is for that command to say.
+func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
+	if pipe.Len() == 0 {
+		return nil
+	}
+	_, err := pipe.Exec(ctx)
+	if err != nil && !answered(err) {
+		return ended(ctx, err)
+	}
+	return nil
+}
+
+// versionField is where a shard keeps its version, beside its records: "epoch number term".
+const versionField = "version"
+
+// The largest numbers that the scripts believe. They are far away, and exact in Lua.
+const (
+	mostEpoch  = 1<<53 - 1
+	mostNumber = 1e15 - 1
+)
+
+// Versions implements [breakerstore.Store].
+func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
+	if err := ctx.Err(); err != nil {
+		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
+	}
+	var fields [breakerstore.NumShards]*redis.StringCmd
+	pipe := b.client.Pipeline()
+	clock := b.scripts.clock.EvalSha(ctx, pipe, []string{b.keys.lease})
+	for i := range fields {
+		fields[i] = pipe.HGet(ctx, b.keys.shards[i], versionField)
+	}
+	if err := b.exec(ctx, pipe); err != nil {
+		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %w", err)
+	}
+	var v breakerstore.Versions
+	for i, field := range fields {
+		text, err := field.Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.shards[i], err)
+		}
+		v.Shards[i], _ = parseVersion(text)
+	}
+	var err error
+	if v.Now, err = b.now(ctx, clock); err != nil {
+		return breakerstore.Versions{}, fmt.Errorf("redisstore: versions: %s: %w", b.keys.lease, err)
+	}
+	return v, nil
+}
+
+// now reads the time from the answer to the clock's script. A pipe cannot repeat what a server did not know; this can.
+func (b *Breaker) now(ctx context.Context, clock *redis.Cmd) (time.Time, error) {
+	answer, err := clock.Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		answer, err = run(ctx, b.client, b.scripts.clock, []string{b.keys.lease})
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return readTime(answer)
+}
+
+func readTime(answer []any) (time.Time, error) {
+	var part [2]int64
+	for i := range part {
+		digits := ""
+		if len(answer) == len(part) {
+			digits, _ = answer[i].(string)
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
+		}
+		part[i] = n
+	}
+	return time.Unix(part[0], part[1]*int64(time.Microsecond)), nil
+}
+
+// parseVersion reads a version as breaker_apply.lua writes it and reads it again: what one of the two does not believe, the other must not either,
+// or there would be versions that nobody could ever write after.
+func parseVersion(text string) (v breakerstore.Version, ok bool) {
+	var number [3]uint64
+	rest := text
+	for i := range number {
+		digits, after, found := strings.Cut(rest, " ")
+		n, err := strconv.ParseUint(digits, 10, 64)
+		if last := i == len(number)-1; err != nil || found == last || strconv.FormatUint(n, 10) != digits {
+			return breakerstore.Version{}, false
+		}
+		number[i], rest = n, after
+	}
+	if number[0] > mostEpoch || number[1] > mostNumber {
+		return breakerstore.Version{}, false
+	}
+	return breakerstore.Version{Epoch: number[0], Number: number[1]}, true
+}

@@ -1,0 +1,257 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
+)
+
+// Versions implements [breakerstore.Store], in one statement.
+func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
+	var v breakerstore.Versions
+	rows, err := b.db.QueryContext(ctx, b.sql.versions, b.name)
+	if err != nil {
+		return v, failed("versions", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var now int64
+		var shard, epoch, number sql.NullInt64 // null if there are no shards
+		if err := rows.Scan(&now, &shard, &epoch, &number); err != nil {
+			return breakerstore.Versions{}, failed("versions", err)
+		}
+		v.Now = time.UnixMicro(now).UTC()
+		if shard.Valid && shard.Int64 >= 0 && shard.Int64 < breakerstore.NumShards {
+			v.Shards[shard.Int64] = breakerstore.Version{Epoch: uint64(epoch.Int64), Number: uint64(number.Int64)}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return breakerstore.Versions{}, failed("versions", err)
+	}
+	return v, nil
+}
+
+// Load implements [breakerstore.Store], in one statement for all shards.
+func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
+	if len(shards) == 0 {
+		return nil, ctx.Err()
+	}
+	found := make(map[int]*breakerstore.Shard, len(shards))
+	args := make([]any, 1, 1+len(shards))
+	args[0] = b.name
+	for _, i := range shards {
+		if i < 0 || i >= breakerstore.NumShards {
+			return nil, fmt.Errorf("sqlstore: load: shard is %d: want 0 to %d", i, breakerstore.NumShards-1)
+		}
+		if found[i] == nil {
+			found[i] = &breakerstore.Shard{Index: i}
+			args = append(args, i)
+		}
+	}
+	if err := b.read(ctx, found, args); err != nil {
+		return nil, failed("load", err)
+	}
+	loaded := make([]breakerstore.Shard, len(shards))
+	for k, i := range shards {
+		loaded[k] = *found[i]
+	}
+	return loaded, nil
+}
+
+func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, args []any) error {
+	query := b.dialect.bind(b.sql.load + repeated("?", len(args)-1) + ")")
+	rows, err := b.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var shard int
+		var epoch, number int64
+		var id, data []byte
+		if err := rows.Scan(&shard, &epoch, &number, &id, &data); err != nil {
+			return err
+		}
+		s := found[shard]
+		if s == nil {
+			continue
+		}
+		s.Version = breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}
+		var record breakerstore.StoredRecord
+		if copy(record.ID[:], id) < len(record.ID) || len(id) > len(record.ID) {
+			continue // no record in this shard, or a row that is none of ours
+		}
+		record.Data = append([]byte{}, data...) // not nil, also if empty
+		s.Records = append(s.Records, record)
+	}
+	return rows.Err()
+}
+
+const (
+	rowsAtOnce  = 250     // of one statement
+	bytesAtOnce = 1 << 20 // of one statement, unless one record has more: MySQL limits a packet
+	beginnings  = 3       // how often a shard's row is made before we give up: somebody must be deleting it
+)
+
+// errNoShard is there if the shard has no row yet.
+var errNoShard = errors.New("the shard's row keeps disappearing")
+
+// Apply implements [breakerstore.Store], in one transaction. It first counts the write, if version and term allow it, which locks the
+// shard's row and no other: writers of different shards never wait for each other.
+func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
+	if batch.Shard < 0 || batch.Shard >= breakerstore.NumShards {
+		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: shard is %d: want 0 to %d", batch.Shard, breakerstore.NumShards-1)
+	}
+	if batch.Term > math.MaxInt64 {
+		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign gave", batch.Term)
+	}
+	version, err := b.apply(ctx, batch)
+	for n := 0; n < beginnings && errors.Is(err, errNoShard); n++ {
+		// A row that counts nothing is the same as none, so this needs no transaction.
+		if _, err = b.db.ExecContext(ctx, b.sql.begin, b.name, batch.Shard); err == nil {
+			version, err = b.apply(ctx, batch)
+		}
+	}
+	switch {
+	case err == nil:
+		return version, nil
+	case errors.Is(err, breakerstore.ErrConflict), errors.Is(err, breakerstore.ErrFenced):
+		return breakerstore.Version{}, err
+	}
+	return breakerstore.Version{}, failed("apply", err)
+}
+
+func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version breakerstore.Version, err error) {
+	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
+		good, err := b.claim(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
+		version = batch.Expect
+		if !good {
+			return b.refuse(ctx, tx, batch)
+		}
+		if len(batch.Changes) == 0 {
+			return nil
+		}
+		version.Number++
+		if version.Epoch == 0 {
+			if version, err = b.began(ctx, tx, batch.Shard); err != nil {
+				return err
+			}
+		}
+		return b.write(ctx, tx, batch)
+	})
+	return version, err
+}
+
+// claim counts the write. It reports false if nothing was to be counted.
+func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) (bool, error) {
+	query, highest := b.sql.claim, int64(batch.Term)
+	if batch.Term == 0 {
+		highest = math.MaxInt64
+	}
+	args := []any{int64(batch.Term), b.name, batch.Shard, int64(batch.Expect.Epoch), int64(batch.Expect.Number), highest}
+	if len(batch.Changes) == 0 {
+		query = b.sql.leaveTerm
+	} else if b.notify != "" {
+		args = append(args, b.notify)
+	}
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// refuse says why nothing was counted. It returns nil if there was no reason: MySQL does not count a row that stays as it was.
+func (b *Breaker) refuse(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
+	version, term, err := b.shard(ctx, tx, batch.Shard)
+	switch {
+	case errors.Is(err, errNoShard) && batch.Expect != breakerstore.Version{}:
+		return breakerstore.ErrConflict
+	case err != nil:
+		return err
+	case batch.Term != 0 && batch.Term < term:
+		return breakerstore.ErrFenced
+	case version != batch.Expect || len(batch.Changes) > 0:
+		return breakerstore.ErrConflict
+	}
+	return nil
+}
+
+// shard returns what the transaction sees of the shard's row.
+func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v breakerstore.Version, term uint64, err error) {
+	var epoch, number, t int64
+	err = tx.QueryRowContext(ctx, b.sql.shard, b.name, shard).Scan(&epoch, &number, &t)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoShard
+	}
+	return breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}, uint64(t), err
+}
+
+// began empties a shard that was just begun, and returns its version. Records without a shard are of one that was lost.
+func (b *Breaker) began(ctx context.Context, tx *sql.Tx, shard int) (breakerstore.Version, error) {
+	if _, err := tx.ExecContext(ctx, b.sql.empty, b.name, shard); err != nil {
+		return breakerstore.Version{}, err
+	}
+	v, _, err := b.shard(ctx, tx, shard)
+	return v, err
+}
+
+// write makes the changes, of which the last one counts if a record has several.
+func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
+	last := make(map[breakerstore.RecordID]int, len(batch.Changes))
+	for i, c := range batch.Changes {
+		last[c.ID] = i
+	}
+	var deletions, puts rows
+	for i, c := range batch.Changes {
+		switch {
+		case last[c.ID] != i:
+		case c.Data == nil:
+			deletions.add(len(c.ID), c.ID[:])
+		default:
+			puts.add(len(c.Data), b.name, batch.Shard, c.ID[:], c.Data)
+		}
+	}
+	for _, chunk := range deletions.chunks {
+		query := b.dialect.bind(b.sql.deleteRecords + repeated("?", chunk.n) + ")")
+		if _, err := tx.ExecContext(ctx, query, append([]any{b.name, batch.Shard}, chunk.args...)...); err != nil {
+			return err
+		}
+	}
+	for _, chunk := range puts.chunks {
+		query := b.dialect.bind(b.sql.putRecords + repeated("(?, ?, ?, ?)", chunk.n) + b.sql.putRecordsEnd)
+		if _, err := tx.ExecContext(ctx, query, chunk.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows are the arguments of a list of rows, in chunks that fit into a statement each.
+type rows struct{ chunks []chunk }
+
+type chunk struct {
+	n, bytes int
+	args     []any
+}
+
+func (r *rows) add(bytes int, args ...any) {
+	last := len(r.chunks) - 1
+	if last < 0 || r.chunks[last].n == rowsAtOnce || r.chunks[last].bytes+bytes > bytesAtOnce {
+		r.chunks = append(r.chunks, chunk{})
+		last++
+	}
+	c := &r.chunks[last]
+	c.n++
+	c.bytes += bytes
+	c.args = append(c.args, args...)
+}
