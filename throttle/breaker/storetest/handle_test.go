@@ -10,26 +10,19 @@ import (
 )
 
 func watchFaults() []fault {
-	const expectChange, ends, several = "watch/reports changes of another handle", "watch/ends with its context", "watch/several watchers"
+	const reports, ends, several = "watch/reports changes of another handle", "watch/ends with its context", "watch/several watchers"
 	return []fault{
-		{"tells no watcher", []string{expectChange, ends, several}, shared(func(b *broken) {
+		{"reports no change", []string{reports}, shared(func(b *broken) {
 			b.watch = func(ctx context.Context, _ func()) error { <-ctx.Done(); return ctx.Err() }
 		})},
-		{"ends watching at the first change", []string{expectChange, several}, shared(func(b *broken) {
-			b.watch = func(ctx context.Context, changed func()) error {
-				ctx, cancel := context.WithCancel(ctx)
-				defer cancel()
-				return b.MemoryStore.Watch(ctx, func() { changed(); cancel() })
-			}
-		})},
-		{"watches for ever", []string{ends}, releasing(func(b *broken, released <-chan struct{}) {
+		{"watches after its context has ended", []string{ends}, releasing(func(b *broken, released <-chan struct{}) {
 			b.watch = func(_ context.Context, changed func()) error {
 				ctx, cancel := context.WithCancel(context.Background())
 				go func() { <-released; cancel() }()
 				return b.MemoryStore.Watch(ctx, changed)
 			}
 		})},
-		{"has one watcher at once", []string{several}, shared(func(b *broken) {
+		{"allows one watcher", []string{several}, shared(func(b *broken) {
 			var busy atomic.Bool
 			b.watch = func(ctx context.Context, changed func()) error {
 				if !busy.CompareAndSwap(false, true) {
@@ -45,7 +38,7 @@ func watchFaults() []fault {
 
 func handleFaults() []fault {
 	return []fault{
-		{"closes all handles with one", []string{"handle/Close keeps other handles", "handle/Close twice"}, shared(func(b *broken) {
+		{"closes all handles with one", []string{"handle/Close keeps other handles"}, shared(func(b *broken) {
 			var closed atomic.Bool
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if closed.Load() {
@@ -79,24 +72,26 @@ func handleFaults() []fault {
 }
 
 func contextFaults() []fault {
-	both, meanwhile := []string{"context/canceled before the call", "context/past its deadline"}, []string{"context/canceled during the call"}
-	return append([]fault{
-		{"hangs when the context is over", both, releasing(func(b *broken, released <-chan struct{}) {
+	const before, overdue, during = "context/canceled before the call", "context/past its deadline", "context/canceled during the call"
+	return []fault{
+		{"ignores its context", []string{before}, deaf(func(context.Context) error { return nil })},
+		{"writes although its context has ended", []string{overdue}, deaf(context.Context.Err)},
+		{"hangs if its context has ended", []string{before}, releasing(func(b *broken, ended <-chan struct{}) {
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				if ctx.Err() != nil {
-					<-released
+					<-ended
 				}
 				return b.MemoryStore.Load(ctx, shards)
 			}
 		})},
-		{"acknowledges what was canceled", meanwhile, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
+		{"acknowledges a canceled write", []string{during}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			<-time.After(time.Millisecond)
 			if ctx.Err() != nil {
 				return batch.Expect, nil
 			}
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
-		{"takes an answer for that to another question", meanwhile, shared(func(b *broken) {
+		{"returns the answer to another request", []string{during}, shared(func(b *broken) {
 			var late atomic.Bool
 			b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 				select {
@@ -111,41 +106,17 @@ func contextFaults() []fault {
 				return b.MemoryStore.Load(ctx, shards)
 			}
 		})},
-	}, deafFaults(both)...)
-}
-
-// deafFaults are stores of which one method does not look at its context. Of those that write, one
-// returns the error of the context and has written all the same.
-func deafFaults(found []string) []fault {
-	var all []fault
-	for method, breakIt := range map[string]func(b *broken, end func(context.Context) error){
-		"Campaign": func(b *broken, end func(context.Context) error) { b.campaign = deaf(b.campaign, end) },
-		"Load":     func(b *broken, end func(context.Context) error) { b.load = deaf(b.load, end) },
-		"Apply":    func(b *broken, end func(context.Context) error) { b.apply = deaf(b.apply, end) },
-		"Probe":    func(b *broken, end func(context.Context) error) { b.probe = deaf(b.probe, end) },
-		"Resign": func(b *broken, _ func(context.Context) error) {
-			b.resign = func(ctx context.Context, l store.Lease) error {
-				return b.MemoryStore.Resign(context.WithoutCancel(ctx), l)
-			}
-		},
-		"Versions": func(b *broken, _ func(context.Context) error) {
-			b.versions = func(ctx context.Context) (store.Versions, error) {
-				return b.MemoryStore.Versions(context.WithoutCancel(ctx))
-			}
-		},
-	} {
-		all = append(all, fault{"does not look at the context of " + method, found, shared(func(b *broken) {
-			breakIt(b, func(context.Context) error { return nil })
-		})})
-		if method == "Campaign" || method == "Apply" || method == "Probe" {
-			all = append(all, fault{"writes although the context is over, in " + method, found, shared(func(b *broken) { breakIt(b, context.Context.Err) })})
-		}
 	}
-	return all
 }
 
-// deaf makes a call whose context does not end, and returns the error of end.
-func deaf[Q, A any](call func(context.Context, Q) (A, error), end func(context.Context) error) func(context.Context, Q) (A, error) {
+// deaf makes calls whose context does not end, and returns the error of end after them.
+func deaf(end func(context.Context) error) opener {
+	return shared(func(b *broken) {
+		b.campaign, b.load, b.apply, b.probe = deafCall(b.campaign, end), deafCall(b.load, end), deafCall(b.apply, end), deafCall(b.probe, end)
+	})
+}
+
+func deafCall[Q, A any](call func(context.Context, Q) (A, error), end func(context.Context) error) func(context.Context, Q) (A, error) {
 	return func(ctx context.Context, q Q) (A, error) {
 		a, err := call(context.WithoutCancel(ctx), q)
 		return a, errors.Join(err, end(ctx))

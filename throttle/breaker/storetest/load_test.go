@@ -17,13 +17,13 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"takes none for all", []string{"load/no shards"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
+		{"loads all shards if none is given", []string{"load/no shards"}, loading(func(ctx context.Context, b *broken, shards []int) ([]store.Shard, error) {
 			if len(shards) == 0 {
 				shards = allShards()
 			}
 			return b.MemoryStore.Load(ctx, shards)
 		})},
-		{"joins a shard with itself", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
+		{"returns records twice", []string{"load/the same shard twice"}, changedLoad(func(asked []int, loaded []store.Shard) []store.Shard {
 			for i, s := range loaded {
 				if slices.Contains(asked[:i], s.Index) {
 					loaded[i].Records = slices.Concat(s.Records, s.Records)
@@ -31,12 +31,12 @@ func loadFaults() []fault {
 			}
 			return loaded
 		})},
-		{"leaves out shards that hold nothing", []string{"load/empty shards", "version/is zero before the first write"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
+		{"omits empty shards", []string{"load/empty shards"}, changedLoad(func(_ []int, loaded []store.Shard) []store.Shard {
 			return slices.DeleteFunc(loaded, func(s store.Shard) bool { return len(s.Records) == 0 })
 		})},
 		{
 			"forgets deletes",
-			[]string{"load/deleted records are gone", "batch/creates, replaces and deletes", "version/continues after all records are deleted"},
+			[]string{"load/deleted records are gone"},
 			changedBatch(func(batch *store.Batch) {
 				batch.Changes = slices.DeleteFunc(batch.Changes, func(c store.Change) bool { return c.Data == nil && len(batch.Changes) > 1 })
 			}),
@@ -74,14 +74,14 @@ func dataFaults() []fault {
 	return []fault{
 		{"truncates data", []string{"data/two megabytes"}, changedData(func(data []byte) []byte { return data[:min(len(data), 65535)] })},
 		{"ends data at a NUL", comesBack, changedData(func(data []byte) []byte { return bytes.SplitN(data, []byte{0}, 2)[0] })},
-		{"mends UTF-8", comesBack, changedData(func(data []byte) []byte { return bytes.ToValidUTF8(data, []byte("?")) })},
+		{"repairs UTF-8", comesBack, changedData(func(data []byte) []byte { return bytes.ToValidUTF8(data, []byte("?")) })},
 		{"trims data", comesBack, changedData(bytes.TrimSpace)},
-		{"takes empty data for none", comesBack, changedData(func(data []byte) []byte { return append([]byte(nil), data...) })},
-		{"has names of seven bits", []string{"data/record IDs of any bytes"}, changedID(func(id []byte) {
+		{"deletes if data is empty", comesBack, changedData(func(data []byte) []byte { return append([]byte(nil), data...) })},
+		{"keeps seven bits of a byte of an ID", []string{"data/record IDs of any bytes"}, changedID(func(id []byte) {
 			for i := range id {
 				id[i] &= 0x7f
 			}
 		})},
-		{"has names without case", []string{"data/record IDs that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
+		{"ignores the case of an ID", []string{"data/record IDs that differ in one byte"}, changedID(func(id []byte) { copy(id[2:], bytes.ToLower(id[2:])) })},
 	}
 }

@@ -12,20 +12,6 @@ import (
 func raceFaults() []fault {
 	const first, lost = "race/first write has one winner", "race/no update is lost"
 	return []fault{
-		{
-			"does not compare versions",
-			[]string{"batch/another version is a conflict", first, lost, "version/continues after all records are deleted"},
-			shared(func(b *broken) {
-				b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
-					defer moment() // so that another one can write before this one does
-					return b.MemoryStore.Load(ctx, shards)
-				}
-				b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
-					batch.Expect = b.version(batch.Shard)
-					return b.MemoryStore.Apply(ctx, batch)
-				}
-			}),
-		},
 		{"compares before it writes, not while", []string{first, lost}, applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 			if batch.Expect != b.version(batch.Shard) {
 				return store.Version{}, store.ErrConflict
@@ -46,14 +32,6 @@ func raceFaults() []fault {
 			}
 		})},
 		{"reads the version before the records", []string{"snapshot/is of one instant"}, torn(func(before, after *store.Shard) { after.Version = before.Version })},
-		{"reads the records in parts", []string{"snapshot/is of one instant"}, torn(func(before, after *store.Shard) {
-			old := contents(*before)
-			for i, record := range after.Records {
-				if data, ok := old[record.ID]; ok && record.ID[31]%2 == 0 {
-					after.Records[i].Data = data
-				}
-			}
-		})},
 		{"reads from a replica that is behind", []string{"snapshot/is not older than Versions"}, behind()},
 	}
 }

@@ -13,11 +13,6 @@ func limitFaults() []fault {
 	changed := []string{"limit/raised", "limit/lowered", "limit/another rate"}
 	return []fault{
 		{"keeps the first limit of a bucket", changed, limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) { *l = first })},
-		{"fills when the limit changes", changed, limits(func(first bucket.Limit, v *store.Level, l *bucket.Limit) {
-			if *l != first {
-				*v = store.Level{}
-			}
-		})},
 		{"grants too much when the algorithm changes", []string{"limit/another algorithm"}, limits(func(first bucket.Limit, _ *store.Level, l *bucket.Limit) {
 			if l.Algorithm != first.Algorithm {
 				l.Capacity *= 2
@@ -42,7 +37,7 @@ func limitFaults() []fault {
 func keyFaults() []fault {
 	anyBytes := []string{"key/any bytes"}
 	return []fault{
-		{"does not tell upper case from lower", anyBytes, names(strings.ToLower)},
+		{"ignores the case of keys", anyBytes, names(strings.ToLower)},
 		{"ignores blanks at the end", anyBytes, names(func(key string) string { return strings.TrimRight(key, " ") })},
 		{"ends keys at a NUL", anyBytes, names(func(key string) string { key, _, _ = strings.Cut(key, "\x00"); return key })},
 		{"repairs keys that are not UTF-8", anyBytes, names(func(key string) string { return strings.ToValidUTF8(key, "\ufffd") })},

@@ -9,26 +9,25 @@ import (
 
 func timeFaults() []fault {
 	return []fault{
-		{"does not tell when it will be full", []string{"take/decides as Level.Take does"}, tells(func(d *bucket.Decision) { d.ResetAfter = 0 })},
-		{"tells in whole seconds when it will be full", []string{"refill/adds tokens evenly"}, tells(func(d *bucket.Decision) { d.ResetAfter = d.ResetAfter.Truncate(time.Second) })},
-		{"does not tell when to come again", []string{"retry/RetryAfter is long enough", "retry/a partial grant has a RetryAfter"}, tells(func(d *bucket.Decision) { d.RetryAfter = 0 })},
-		{"tells to come again too early", []string{"retry/RetryAfter is long enough", "retry/a partial grant has a RetryAfter"}, tells(func(d *bucket.Decision) { d.RetryAfter = max(0, d.RetryAfter-time.Microsecond) })},
-		{"tells to come again too late", []string{"retry/RetryAfter is not too long", "take/the whole capacity at once"}, tells(func(d *bucket.Decision) { d.RetryAfter *= 2 })},
-		{"has a clock of whole 10 milliseconds", []string{"refill/adds tokens evenly", "retry/RetryAfter is long enough"}, clock(func(now, _ time.Time, _ int) time.Time { return now.Truncate(10 * time.Millisecond) })},
+		{"returns no ResetAfter", []string{"take/decides as Level.Take does"}, changesDecision(func(d *bucket.Decision) { d.ResetAfter = 0 })},
+		{"returns ResetAfter in whole seconds", []string{"refill/adds tokens evenly"}, changesDecision(func(d *bucket.Decision) { d.ResetAfter = d.ResetAfter.Truncate(time.Second) })},
+		{"returns no RetryAfter", []string{"retry/RetryAfter is long enough", "retry/a partial grant has a RetryAfter"}, changesDecision(func(d *bucket.Decision) { d.RetryAfter = 0 })},
+		{"returns a RetryAfter that is too short", []string{"retry/RetryAfter is long enough"}, changesDecision(func(d *bucket.Decision) { d.RetryAfter = max(0, d.RetryAfter-time.Microsecond) })},
+		{"returns a RetryAfter that is too long", []string{"retry/RetryAfter is not too long"}, changesDecision(func(d *bucket.Decision) { d.RetryAfter *= 2 })},
 		{"has a clock that is one percent slow", []string{"refill/adds tokens evenly"}, clock(func(now, begun time.Time, _ int) time.Time { return begun.Add(now.Sub(begun) * 99 / 100) })},
-		{"has a clock that stands", []string{"refill/never exceeds the capacity", "refill/a Fixed bucket fills when a period begins"}, clock(func(_, begun time.Time, _ int) time.Time { return begun })},
+		{"has a clock that stopped", []string{"refill/never exceeds the capacity"}, clock(func(_, begun time.Time, _ int) time.Time { return begun })},
 		{"has handles with clocks of their own", []string{"rate/grants exactly the added tokens"}, clock(func(now, _ time.Time, handle int) time.Time { return now.Add(time.Duration(handle) * time.Second) })},
 		{"fills too quickly by a rounded nanosecond", []string{"extreme/a fractional interval"}, tryTake(func(r *store.Request) {
 			if l := &r.Limit; l.Algorithm == bucket.Continuous && l.Refill > 1 {
 				l.Refill, l.Period = 1, max(1, l.Period/time.Duration(l.Refill))
 			}
 		})},
-		{"fills twice as quickly", []string{"rate/grants exactly the added tokens", "refill/adds tokens evenly"}, tryTake(func(r *store.Request) {
+		{"fills twice as quickly", []string{"rate/grants exactly the added tokens"}, tryTake(func(r *store.Request) {
 			if r.Limit.Algorithm == bucket.Continuous {
 				r.Limit.Refill *= 2
 			}
 		})},
-		{"saves up what comes when it is full", []string{"refill/never exceeds the capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"keeps tokens above the capacity", []string{"refill/never exceeds the capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			if r.Limit.Algorithm == bucket.Continuous && v != (store.Level{}) {
 				extra := max(0, now-v.At) / int64(r.Limit.Interval())
 				r.Limit.Capacity += min(extra, r.Limit.Capacity)
@@ -47,18 +46,13 @@ func timeFaults() []fault {
 			next, d := store.Level{At: grid, Used: v.Used}.Take(l, grid+now-v.At, r.Min, r.Max)
 			return store.Level{At: v.At, Used: next.Used}, d
 		})},
-		{"knows no fixed periods", []string{"refill/a Fixed bucket fills when a period begins", "rate/a Fixed period grants its capacity"}, tryTake(func(r *store.Request) { r.Limit.Algorithm = bucket.Continuous })},
+		{"treats Fixed as Continuous", []string{"refill/a Fixed bucket fills when a period begins"}, tryTake(func(r *store.Request) { r.Limit.Algorithm = bucket.Continuous })},
 		{"never counts what a fixed bucket grants", []string{"rate/a Fixed period grants its capacity"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if r.Limit.Algorithm == bucket.Fixed {
 				next = v
 			}
 			return next, d
-		})},
-		{"fills again within a fixed period", []string{"rate/a Fixed period grants its capacity"}, tryTake(func(r *store.Request) {
-			if r.Limit.Algorithm == bucket.Fixed {
-				r.Limit.Period /= 2
-			}
 		})},
 	}
 }

@@ -176,7 +176,7 @@ func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) op
 }
 
 // tells breaks the decision that is returned.
-func tells(change func(d *bucket.Decision)) opener {
+func changesDecision(change func(d *bucket.Decision)) opener {
 	return shared(func(s *storage) { s.decision = change })
 }
 
