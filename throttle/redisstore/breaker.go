@@ -17,7 +17,7 @@ import (
 const (
 	defaultPrefix = "spillway"
 	longestName   = 255
-	longestPrefix = 255
+	maxPrefix     = 255
 )
 
 // BreakerConfig says where in Redis a breaker keeps what it knows.
@@ -31,10 +31,10 @@ type BreakerConfig struct {
 
 // Breaker is a [store.Store] and a [store.Watcher] in Redis. Make it with [NewBreaker]. It is safe for concurrent use.
 type Breaker struct {
-	client  redis.UniversalClient
-	keys    breakerKeys
-	scripts breakerScripts
-	silence time.Duration
+	client    redis.UniversalClient
+	keys      breakerKeys
+	scripts   breakerScripts
+	pingAfter time.Duration
 }
 
 // NewBreaker returns a store that uses the client, which stays the caller's to close: see [Options] for how to make one. It asks
@@ -46,18 +46,18 @@ func NewBreaker(client redis.UniversalClient, c BreakerConfig) (*Breaker, error)
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if err := suits(client); err != nil {
+	if err := checkClient(client); err != nil {
 		return nil, err
 	}
-	return &Breaker{client: client, keys: newBreakerKeys(c.Prefix, c.Name), scripts: newBreakerScripts(), silence: silence}, nil
+	return &Breaker{client: client, keys: newBreakerKeys(c.Prefix, c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter}, nil
 }
 
 func (c BreakerConfig) validate() error {
 	if c.Name == "" || len(c.Name) > longestName {
 		return fmt.Errorf("redisstore: BreakerConfig.Name is %.64q: want 1 to %d bytes", c.Name, longestName)
 	}
-	if len(c.Prefix) > longestPrefix || strings.ContainsAny(c.Prefix, "{}") {
-		return fmt.Errorf("redisstore: BreakerConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, longestPrefix)
+	if len(c.Prefix) > maxPrefix || strings.ContainsAny(c.Prefix, "{}") {
+		return fmt.Errorf("redisstore: BreakerConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, maxPrefix)
 	}
 	return nil
 }

@@ -14,23 +14,23 @@ func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (break
 	if err != nil {
 		return breakerstore.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w", b.keys.lease, err)
 	}
-	lease, err := readLease(answer)
+	lease, err := parseLease(answer)
 	if err != nil {
 		return breakerstore.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w: %.200q", b.keys.lease, err, answer)
 	}
 	return lease, nil
 }
 
-func readLease(answer []any) (breakerstore.Lease, error) {
+func parseLease(answer []any) (breakerstore.Lease, error) {
 	if len(answer) != 3 {
-		return breakerstore.Lease{}, errAnswer
+		return breakerstore.Lease{}, errReply
 	}
 	owner, ok1 := answer[0].(string)
 	digits, ok2 := answer[1].(string)
 	remaining, ok3 := answer[2].(int64)
 	term, err := strconv.ParseUint(digits, 10, 64)
 	if !ok1 || !ok2 || !ok3 || err != nil {
-		return breakerstore.Lease{}, errAnswer
+		return breakerstore.Lease{}, errReply
 	}
 	return breakerstore.Lease{Owner: owner, Term: term, Remaining: duration(remaining)}, nil
 }
@@ -42,7 +42,7 @@ func (b *Breaker) Resign(ctx context.Context, l breakerstore.Lease) error {
 	}
 	err := b.scripts.resign.Run(ctx, b.client, []string{b.keys.lease}, l.Owner, strconv.FormatUint(l.Term, 10)).Err()
 	if err != nil {
-		return fmt.Errorf("redisstore: resign: %s: %w", b.keys.lease, ended(ctx, err))
+		return fmt.Errorf("redisstore: resign: %s: %w", b.keys.lease, contextError(ctx, err))
 	}
 	return nil
 }

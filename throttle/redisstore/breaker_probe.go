@@ -9,8 +9,8 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// probesAtOnce is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
-const probesAtOnce = 256
+// probesPerCall is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
+const probesPerCall = 256
 
 // Probe implements [breakerstore.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
 func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
@@ -23,7 +23,7 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 		}
 	}
 	grants := make([]breakerstore.ProbeGrant, 0, len(requests))
-	for some := range slices.Chunk(requests, probesAtOnce) {
+	for some := range slices.Chunk(requests, probesPerCall) {
 		granted, err := b.probe(ctx, some)
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: probe: %s*: %w", b.keys.probes, err)
@@ -45,14 +45,14 @@ func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeReques
 		return nil, err
 	}
 	if len(answer) != 2*len(requests) {
-		return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
+		return nil, fmt.Errorf("%w: %.200q", errReply, answer)
 	}
 	grants := make([]breakerstore.ProbeGrant, len(requests))
 	for i := range grants {
 		granted, ok1 := answer[2*i].(int64)
 		remaining, ok2 := answer[2*i+1].(int64)
 		if !ok1 || !ok2 {
-			return nil, fmt.Errorf("%w: %.200q", errAnswer, answer)
+			return nil, fmt.Errorf("%w: %.200q", errReply, answer)
 		}
 		grants[i] = breakerstore.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
 	}
@@ -62,7 +62,7 @@ func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeReques
 // sinceMicros is an instant as scripts count. One before 1970, such as the zero time, is far from what their numbers hold exactly: it
 // becomes the first one after it at which a period begins.
 func sinceMicros(since time.Time, every int64) int64 {
-	micros := min(since.UnixMicro(), mostMicros)
+	micros := min(since.UnixMicro(), maxMicros)
 	if micros < 0 {
 		micros = (micros%every + every) % every
 	}

@@ -35,13 +35,13 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: load: %s: %w", b.keys.shards[shard], err)
 		}
-		loaded[i] = readShard(shard, fields)
+		loaded[i] = parseShard(shard, fields)
 	}
 	return loaded, nil
 }
 
-// readShard reads all fields of a shard. Without a version that can be read it is lost: the next writer begins it anew.
-func readShard(index int, fields map[string]string) breakerstore.Shard {
+// parseShard reads all fields of a shard. Without a version that can be read it is lost: the next writer begins it anew.
+func parseShard(index int, fields map[string]string) breakerstore.Shard {
 	shard := breakerstore.Shard{Index: index}
 	version, ok := parseVersion(fields[versionField])
 	if !ok {
@@ -69,7 +69,7 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 	if err != nil {
 		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
-	version, err := readApplied(answer)
+	version, err := parseApplied(answer)
 	if err != nil {
 		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
@@ -90,7 +90,7 @@ func (b *Breaker) applyArgs(batch breakerstore.Batch) []any {
 	return args
 }
 
-func readApplied(answer []any) (breakerstore.Version, error) {
+func parseApplied(answer []any) (breakerstore.Version, error) {
 	words := make([]string, len(answer))
 	for i := range answer {
 		words[i], _ = answer[i].(string)
@@ -103,7 +103,7 @@ func readApplied(answer []any) (breakerstore.Version, error) {
 	default:
 		version, ok := parseVersion(said + " 0")
 		if !ok {
-			return breakerstore.Version{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
+			return breakerstore.Version{}, fmt.Errorf("%w: %.200q", errReply, answer)
 		}
 		return version, nil
 	}
@@ -123,8 +123,8 @@ func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
 		return nil
 	}
 	_, err := pipe.Exec(ctx)
-	if err != nil && !answered(err) {
-		return ended(ctx, err)
+	if err != nil && !isServerError(err) {
+		return contextError(ctx, err)
 	}
 	return nil
 }
@@ -134,8 +134,8 @@ const versionField = "version"
 
 // The largest numbers that the scripts believe. They are far away, and exact in Lua.
 const (
-	mostEpoch  = 1<<53 - 1
-	mostNumber = 1e15 - 1
+	maxEpoch  = 1<<53 - 1
+	maxNumber = 1e15 - 1
 )
 
 // Versions implements [breakerstore.Store].
@@ -176,10 +176,10 @@ func (b *Breaker) now(ctx context.Context, clock *redis.Cmd) (time.Time, error) 
 	if err != nil {
 		return time.Time{}, err
 	}
-	return readTime(answer)
+	return parseTime(answer)
 }
 
-func readTime(answer []any) (time.Time, error) {
+func parseTime(answer []any) (time.Time, error) {
 	var part [2]int64
 	for i := range part {
 		digits := ""
@@ -188,7 +188,7 @@ func readTime(answer []any) (time.Time, error) {
 		}
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%w: %.200q", errAnswer, answer)
+			return time.Time{}, fmt.Errorf("%w: %.200q", errReply, answer)
 		}
 		part[i] = n
 	}
@@ -208,7 +208,7 @@ func parseVersion(text string) (v breakerstore.Version, ok bool) {
 		}
 		number[i], rest = n, after
 	}
-	if number[0] > mostEpoch || number[1] > mostNumber {
+	if number[0] > maxEpoch || number[1] > maxNumber {
 		return breakerstore.Version{}, false
 	}
 	return breakerstore.Version{Epoch: number[0], Number: number[1]}, true

@@ -28,8 +28,8 @@ func (c BucketConfig) validate() error {
 	if c.Name == "" || len(c.Name) > longestName {
 		return fmt.Errorf("redisstore: BucketConfig.Name is %.64q: want 1 to %d bytes", c.Name, longestName)
 	}
-	if len(c.Prefix) > longestPrefix || strings.ContainsAny(c.Prefix, "{}") {
-		return fmt.Errorf("redisstore: BucketConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, longestPrefix)
+	if len(c.Prefix) > maxPrefix || strings.ContainsAny(c.Prefix, "{}") {
+		return fmt.Errorf("redisstore: BucketConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, maxPrefix)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	if ring, ok := client.(*redis.Ring); ok && ring != nil {
 		return nil, errBucketRing
 	}
-	if err := suits(client); err != nil {
+	if err := checkClient(client); err != nil {
 		return nil, err
 	}
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
@@ -93,15 +93,15 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 // Take implements [bucketstore.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
 func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	r.Limit = r.Limit.WithDefaults()
-	if err := possible(r); err != nil {
+	if err := checkRequest(r); err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
 	}
 	key := b.key(r.Key)
-	answer, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArguments(r)...)
+	answer, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArgs(r)...)
 	if err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
 	}
-	d, err := readDecision(r, answer)
+	d, err := parseDecision(r, answer)
 	if err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w: %.200q", key, err, answer)
 	}
@@ -115,7 +115,7 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 		return fmt.Errorf("redisstore: return: %w", err)
 	}
 	key = b.key(key)
-	if _, err := run(ctx, b.client, b.scripts.giveBack, []string{key}, returnArguments(l, n)...); err != nil {
+	if _, err := run(ctx, b.client, b.scripts.giveBack, []string{key}, returnArgs(l, n)...); err != nil {
 		return fmt.Errorf("redisstore: return: %s: %w", key, err)
 	}
 	return nil
@@ -129,7 +129,7 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 		err = b.client.Del(ctx, key).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("redisstore: reset: %s: %w", key, ended(ctx, err))
+		return fmt.Errorf("redisstore: reset: %s: %w", key, contextError(ctx, err))
 	}
 	return nil
 }
@@ -148,8 +148,8 @@ func (b *Bucket) Cancelable() bool {
 // Close implements [bucketstore.Store]. It does nothing: the client is its owner's to close.
 func (b *Bucket) Close() error { return nil }
 
-// longestKey is how many bytes of a bucket's key are written as they are. What is longer is hashed, so that it costs the server no more.
-const longestKey = 128
+// maxPlainKey is how many bytes of a bucket's key are written as they are. What is longer is hashed, so that it costs the server no more.
+const maxPlainKey = 128
 
 // bucketPrefix is what the keys of all buckets of a store begin with. The name is encoded, so that it cannot reach into what follows.
 func bucketPrefix(prefix, name string) string {
@@ -159,7 +159,7 @@ func bucketPrefix(prefix, name string) string {
 // key is where the level of a bucket is. Braces would choose a place in a cluster, and who chooses the keys could bring all of them to
 // one server, so they are encoded too. A hash begins with a character that no encoded key contains.
 func (b *Bucket) key(key string) string {
-	if len(key) > longestKey {
+	if len(key) > maxPlainKey {
 		sum := sha256.Sum256([]byte(key))
 		return b.prefix + "#" + hex.EncodeToString(sum[:])
 	}

@@ -10,8 +10,8 @@ import (
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// possible reports what is wrong with a request. The script relies on it: it could divide for ever by an interval that is none.
-func possible(r bucketstore.Request) error {
+// checkRequest reports what is wrong with a request. The script relies on it: it could divide for ever by an interval that is none.
+func checkRequest(r bucketstore.Request) error {
 	if err := r.Limit.Validate(); err != nil {
 		return err
 	}
@@ -21,8 +21,8 @@ func possible(r bucketstore.Request) error {
 	return nil
 }
 
-// takeArguments are the request as the script counts. More than the bucket holds is never granted, so it need not be said.
-func takeArguments(r bucketstore.Request) []any {
+// takeArgs are the request as the script counts. More than the bucket holds is never granted, so it need not be said.
+func takeArgs(r bucketstore.Request) []any {
 	most := min(r.Max, r.Limit.Capacity)
 	if r.Limit.Algorithm == bucket.Fixed {
 		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, most}
@@ -31,7 +31,7 @@ func takeArguments(r bucketstore.Request) []any {
 	return []any{"continuous", interval, r.Limit.Capacity * interval, r.Min * interval, most * interval}
 }
 
-func returnArguments(l bucket.Limit, n int64) []any {
+func returnArgs(l bucket.Limit, n int64) []any {
 	n = max(0, n)
 	if l.Algorithm == bucket.Fixed {
 		return []any{"fixed", int64(l.Period), n}
@@ -40,9 +40,9 @@ func returnArguments(l bucket.Limit, n int64) []any {
 	return []any{"continuous", interval, min(n, l.Capacity) * interval}
 }
 
-// readDecision decides as the script did, from the time and the level that it found, and wants the same level to follow: what is told is
+// parseDecision decides as the script did, from the time and the level that it found, and wants the same level to follow: what is told is
 // what was written.
-func readDecision(r bucketstore.Request, answer []any) (bucket.Decision, error) {
+func parseDecision(r bucketstore.Request, answer []any) (bucket.Decision, error) {
 	var text [3]string
 	for i := range text {
 		ok := len(answer) == len(text)
@@ -50,25 +50,25 @@ func readDecision(r bucketstore.Request, answer []any) (bucket.Decision, error) 
 			text[i], ok = answer[i].(string)
 		}
 		if !ok {
-			return bucket.Decision{}, errAnswer
+			return bucket.Decision{}, errReply
 		}
 	}
 	now, err := strconv.ParseInt(text[0], 10, 64)
 	before, ok1 := parseLevel(text[1])
 	after, ok2 := parseLevel(text[2])
 	if err != nil || now < 0 || !ok1 || !ok2 {
-		return bucket.Decision{}, errAnswer
+		return bucket.Decision{}, errReply
 	}
 	next, d := before.Take(r.Limit, now, r.Min, r.Max)
 	if next != after {
-		return bucket.Decision{}, errAnswer
+		return bucket.Decision{}, errReply
 	}
-	d.RetryAfter = roundedUp(d.RetryAfter)
+	d.RetryAfter = roundUp(d.RetryAfter)
 	return d, nil
 }
 
-// roundedUp is a time of whole microseconds: who waits for less may find the server's clock a step short of what was told.
-func roundedUp(d time.Duration) time.Duration {
+// roundUp is a time of whole microseconds: who waits for less may find the server's clock a step short of what was told.
+func roundUp(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 

@@ -82,14 +82,14 @@ func TestBucketArguments(t *testing.T) {
 	widest := bucket.Limit{Capacity: most, Period: 366 * 24 * time.Hour, Algorithm: bucket.Fixed}.WithDefaults()
 	finest := bucket.Limit{Capacity: int64(3660 * 24 * time.Hour), Refill: int64(time.Hour), Period: time.Hour}
 	for name, c := range map[string]struct{ got, want []any }{
-		"take":         {takeArguments(bucketstore.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}), []any{"continuous", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
-		"take all":     {takeArguments(bucketstore.Request{Limit: bucket.PerSecond(5), Max: most}), []any{"continuous", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
-		"finest":       {takeArguments(bucketstore.Request{Limit: finest, Max: most}), []any{"continuous", int64(1), finest.Capacity, int64(0), finest.Capacity}},
-		"fixed":        {takeArguments(bucketstore.Request{Limit: widest, Min: most, Max: most}), []any{"fixed", int64(widest.Period), int64(most), int64(most), int64(most)}},
-		"return":       {returnArguments(bucket.PerSecond(5), 3), []any{"continuous", int64(2e8), int64(6e8)}},
-		"return much":  {returnArguments(bucket.PerSecond(5), most), []any{"continuous", int64(2e8), int64(1e9)}},
-		"return less":  {returnArguments(bucket.PerSecond(5), -most), []any{"continuous", int64(2e8), int64(0)}},
-		"return fixed": {returnArguments(widest, most), []any{"fixed", int64(widest.Period), int64(most)}},
+		"take":         {takeArgs(bucketstore.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}), []any{"continuous", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
+		"take all":     {takeArgs(bucketstore.Request{Limit: bucket.PerSecond(5), Max: most}), []any{"continuous", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
+		"finest":       {takeArgs(bucketstore.Request{Limit: finest, Max: most}), []any{"continuous", int64(1), finest.Capacity, int64(0), finest.Capacity}},
+		"fixed":        {takeArgs(bucketstore.Request{Limit: widest, Min: most, Max: most}), []any{"fixed", int64(widest.Period), int64(most), int64(most), int64(most)}},
+		"return":       {returnArgs(bucket.PerSecond(5), 3), []any{"continuous", int64(2e8), int64(6e8)}},
+		"return much":  {returnArgs(bucket.PerSecond(5), most), []any{"continuous", int64(2e8), int64(1e9)}},
+		"return less":  {returnArgs(bucket.PerSecond(5), -most), []any{"continuous", int64(2e8), int64(0)}},
+		"return fixed": {returnArgs(widest, most), []any{"fixed", int64(widest.Period), int64(most)}},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("%s: got %v want %v", name, c.got, c.want)

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// suits refuses clients with which a fleet would not see one and the same thing.
-func suits(client redis.UniversalClient) error {
+// checkClient refuses clients with which a fleet would not see one and the same thing.
+func checkClient(client redis.UniversalClient) error {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // of a type or not, it would panic later
 		return errors.New("redisstore: the client is nil")
 	}
@@ -36,14 +36,14 @@ func run(ctx context.Context, client redis.UniversalClient, script *redis.Script
 	}
 	answer, err := script.Run(ctx, client, keys, args...).Slice()
 	if err != nil {
-		return nil, ended(ctx, err)
+		return nil, contextError(ctx, err)
 	}
 	return answer, nil
 }
 
-// ended says that a context is over, if that is why there was no answer: sockets have words of their own for it, and notice a deadline a
+// contextError says that a context is over, if that is why there was no answer: sockets have words of their own for it, and notice a deadline a
 // moment before the context does.
-func ended(ctx context.Context, err error) error {
+func contextError(ctx context.Context, err error) error {
 	over := ctx.Err()
 	if deadline, ok := ctx.Deadline(); over == nil && ok && !time.Now().Before(deadline) {
 		over = context.DeadlineExceeded
@@ -54,29 +54,29 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// errAnswer is the error of an answer that no script of ours gives.
-var errAnswer = errors.New("the answer makes no sense")
+// errReply is the error of an answer that no script of ours gives.
+var errReply = errors.New("the answer makes no sense")
 
-// answered reports whether an error is what a server said, rather than that there was no answer.
-func answered(err error) bool {
+// isServerError reports whether an error is what a server said, rather than that there was no answer.
+func isServerError(err error) bool {
 	var said redis.Error
 	return errors.As(err, &said)
 }
 
-// mostMicros is the longest time that scripts are told, in microseconds: their numbers are exact up to here, with the time of now added.
-const mostMicros = 1 << 52
+// maxMicros is the longest time that scripts are told, in microseconds: their numbers are exact up to here, with the time of now added.
+const maxMicros = 1 << 52
 
 // microseconds is a duration as scripts count. What is shorter than a microsecond is one: a length of 0 is never meant.
 func microseconds(d time.Duration) int64 {
 	if d > 0 && d < time.Microsecond {
 		return 1
 	}
-	return min(max(0, d.Microseconds()), mostMicros)
+	return min(max(0, d.Microseconds()), maxMicros)
 }
 
 // duration is what scripts count as a duration.
 func duration(micros int64) time.Duration {
-	return time.Duration(min(max(0, micros), mostMicros)) * time.Microsecond
+	return time.Duration(min(max(0, micros), maxMicros)) * time.Microsecond
 }
 
 // How long a client made with Options may take at most.

@@ -14,12 +14,12 @@ import (
 
 // TestConstructorsRefuse tries clients and configs with both stores.
 func TestConstructorsRefuse(t *testing.T) {
-	client, ring := redis.NewUniversalClient(Options(nowhere)), redis.NewRing(&redis.RingOptions{})
+	client, ring := redis.NewUniversalClient(Options(deadAddress)), redis.NewRing(&redis.RingOptions{})
 	defer client.Close()
 	defer ring.Close()
-	cluster := redis.NewUniversalClient(Options(nowhere, nowhere))
+	cluster := redis.NewUniversalClient(Options(deadAddress, deadAddress))
 	defer cluster.Close()
-	options := Options(nowhere, nowhere)
+	options := Options(deadAddress, deadAddress)
 	options.RouteByLatency = true
 	replicas := redis.NewUniversalClient(options)
 	defer replicas.Close()

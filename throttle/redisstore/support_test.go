@@ -10,7 +10,7 @@ import (
 // newBucket is a store called "b" whose server answers as it is told.
 func newBucket(t *testing.T, s *server) *Bucket {
 	t.Helper()
-	client := redis.NewUniversalClient(Options(nowhere))
+	client := redis.NewUniversalClient(Options(deadAddress))
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(s)
 	b, err := NewBucket(client, BucketConfig{Name: "b"})
@@ -20,13 +20,13 @@ func newBucket(t *testing.T, s *server) *Bucket {
 	return b
 }
 
-// nowhere is an address at which nobody listens.
-const nowhere = "127.0.0.1:1"
+// deadAddress is an address at which nobody listens.
+const deadAddress = "127.0.0.1:1"
 
 // newBreaker is a breaker called "b" whose server answers as it is told, and is not there for what it was not told.
 func newBreaker(t *testing.T, s *server) *Breaker {
 	t.Helper()
-	client := redis.NewUniversalClient(Options(nowhere))
+	client := redis.NewUniversalClient(Options(deadAddress))
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(s)
 	b, err := NewBreaker(client, BreakerConfig{Name: "b"})

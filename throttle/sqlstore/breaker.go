@@ -13,7 +13,7 @@ import (
 
 const (
 	longestName    = 255  // as of a breaker
-	longestOwner   = 1024 // as the column in MySQL
+	maxOwner       = 1024 // as the column in MySQL
 	longestChannel = 63   // as PostgreSQL has it
 )
 

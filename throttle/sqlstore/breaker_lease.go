@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	sweepEvery  = time.Minute
-	sweepBehind = time.Minute // an old probe's row may be asked for by somebody who read the clock a while ago
+	sweepEvery = time.Minute
+	probeGrace = time.Minute // an old probe's row may be asked for by somebody who read the clock a while ago
 )
 
 // Campaign implements [breakerstore.Store]. Who cannot win only reads. Who can asks in one statement, which decides, and reads what came of it.
 func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
-	if len(c.Owner) > longestOwner {
-		return breakerstore.Lease{}, fmt.Errorf("sqlstore: campaign: the owner has %d bytes: want at most %d", len(c.Owner), longestOwner)
+	if len(c.Owner) > maxOwner {
+		return breakerstore.Lease{}, fmt.Errorf("sqlstore: campaign: the owner has %d bytes: want at most %d", len(c.Owner), maxOwner)
 	}
 	lease, holds, err := b.lease(ctx)
 	if err != nil || holds && lease.Owner != c.Owner {
@@ -26,7 +26,7 @@ func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (break
 	}
 	owner, ttl := []byte(c.Owner), c.TTL.Microseconds()
 	if lease.Term == 0 { // nobody has ever led
-		if _, err := b.db.ExecContext(ctx, b.sql.vacancy, b.name, []byte{}); err != nil {
+		if _, err := b.db.ExecContext(ctx, b.sql.insertLease, b.name, []byte{}); err != nil {
 			return breakerstore.Lease{}, failed("campaign", err)
 		}
 	}
@@ -70,7 +70,7 @@ func (b *Breaker) sweep(ctx context.Context) {
 		return
 	}
 	_ = b.inTransaction(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, b.sql.sweep, b.name, sweepBehind.Microseconds())
+		_, err := tx.ExecContext(ctx, b.sql.sweep, b.name, probeGrace.Microseconds())
 		return err
 	})
 }

@@ -17,8 +17,8 @@ type probeKey struct {
 	generation uint64
 }
 
-// probeAsk is a request whose time is known.
-type probeAsk struct {
+// pendingProbe is a request whose time is known.
+type pendingProbe struct {
 	probeKey
 	index, budget, want int   // want is not above budget
 	begins, ends        int64 // of the time that the budget is for
@@ -35,9 +35,9 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 		return nil, failed("probe", err)
 	}
 	grants := make([]breakerstore.ProbeGrant, len(requests))
-	var asks []probeAsk
+	var asks []pendingProbe
 	for i, r := range requests {
-		ask, remaining, err := newProbeAsk(i, r, now)
+		ask, remaining, err := newPendingProbe(i, r, now)
 		if err != nil {
 			return nil, err
 		}
@@ -47,11 +47,11 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 		}
 	}
 	// Whoever locks several rows must do so in one order.
-	slices.SortStableFunc(asks, func(x, y probeAsk) int {
+	slices.SortStableFunc(asks, func(x, y pendingProbe) int {
 		return cmp.Or(slices.Compare(x.id[:], y.id[:]), cmp.Compare(x.generation, y.generation))
 	})
 	for len(asks) > 0 {
-		var chunk []probeAsk
+		var chunk []pendingProbe
 		chunk, asks = distinct(asks)
 		granted, err := b.count(ctx, chunk)
 		if err != nil {
@@ -64,28 +64,28 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 	return grants, nil
 }
 
-// newProbeAsk finds out which budget a request is for, and how long from now until the next one begins. It wants nothing if there is no
+// newPendingProbe finds out which budget a request is for, and how long from now until the next one begins. It wants nothing if there is no
 // budget yet.
-func newProbeAsk(i int, r breakerstore.ProbeRequest, now int64) (probeAsk, time.Duration, error) {
+func newPendingProbe(i int, r breakerstore.ProbeRequest, now int64) (pendingProbe, time.Duration, error) {
 	every := r.Every.Microseconds()
 	if every <= 0 {
-		return probeAsk{}, 0, fmt.Errorf("sqlstore: probe: Every is %v: want at least 1 µs", r.Every)
+		return pendingProbe{}, 0, fmt.Errorf("sqlstore: probe: Every is %v: want at least 1 µs", r.Every)
 	}
 	since := r.Since.UnixMicro()
 	if now < since {
-		return probeAsk{}, time.Duration(since-now) * time.Microsecond, nil
+		return pendingProbe{}, time.Duration(since-now) * time.Microsecond, nil
 	}
 	begins := since + (now-since)/every*every
-	return probeAsk{
+	return pendingProbe{
 		probeKey: probeKey{r.ID, r.Generation}, index: i, budget: r.Budget, want: min(r.Want, r.Budget),
 		begins: begins, ends: begins + every,
 	}, time.Duration(begins+every-now) * time.Microsecond, nil
 }
 
 // distinct takes from sorted requests those that one statement can serve: no two of them for one row.
-func distinct(asks []probeAsk) (chunk, rest []probeAsk) {
+func distinct(asks []pendingProbe) (chunk, rest []pendingProbe) {
 	for i, a := range asks {
-		if len(chunk) == rowsAtOnce {
+		if len(chunk) == rowsPerStatement {
 			return chunk, append(rest, asks[i:]...)
 		}
 		if n := len(chunk); n > 0 && chunk[n-1].probeKey == a.probeKey {
@@ -98,9 +98,9 @@ func distinct(asks []probeAsk) (chunk, rest []probeAsk) {
 }
 
 // count takes from the budgets, and returns how much.
-func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probeKey]int, err error) {
+func (b *Breaker) count(ctx context.Context, asks []pendingProbe) (granted map[probeKey]int, err error) {
 	if b.dialect != MySQL {
-		query, args := b.probe(asks, b.sql.probeEnd, func(a probeAsk) (used, granted int) { return a.want, a.want })
+		query, args := b.probe(asks, b.sql.probeEnd, func(a pendingProbe) (used, granted int) { return a.want, a.want })
 		if b.dialect == SQLite { // see Bucket.ask: an interrupted driver may keep the file's lock. It takes as long as busy_timeout at most
 			ctx = context.WithoutCancel(ctx)
 		}
@@ -108,7 +108,7 @@ func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probe
 		return scanCounts(rows, err)
 	}
 	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
-		query, args := b.probe(asks, b.sql.probeEnd, func(probeAsk) (used, granted int) { return 0, 0 })
+		query, args := b.probe(asks, b.sql.probeEnd, func(pendingProbe) (used, granted int) { return 0, 0 })
 		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probe
 		for _, a := range asks {
 			args = append(args, a.id[:], int64(a.generation))
 		}
-		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used+repeated("(?, ?)", len(asks))+")", args...))
+		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used+commaList("(?, ?)", len(asks))+")", args...))
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probe
 		for _, a := range asks {
 			granted[a.probeKey] = max(0, min(a.want, a.budget-used[a.probeKey]))
 		}
-		query, args = b.probe(asks, probeUseMySQL, func(a probeAsk) (used, grant int) { return 0, granted[a.probeKey] })
+		query, args = b.probe(asks, probeUseMySQL, func(a pendingProbe) (used, grant int) { return 0, granted[a.probeKey] })
 		_, err = tx.ExecContext(ctx, query, args...)
 		return err
 	})
@@ -132,13 +132,13 @@ func (b *Breaker) count(ctx context.Context, asks []probeAsk) (granted map[probe
 }
 
 // probe returns a statement that inserts a row for each, or does what end says to those that are there.
-func (b *Breaker) probe(asks []probeAsk, end string, counts func(probeAsk) (used, granted int)) (string, []any) {
+func (b *Breaker) probe(asks []pendingProbe, end string, counts func(pendingProbe) (used, granted int)) (string, []any) {
 	args := make([]any, 0, 8*len(asks))
 	for _, a := range asks {
 		used, granted := counts(a)
 		args = append(args, b.name, a.id[:], int64(a.generation), a.begins, a.ends, a.budget, used, granted)
 	}
-	return b.dialect.bind(b.sql.probe + repeated("(?, ?, ?, ?, ?, ?, ?, ?)", len(asks)) + end), args
+	return b.dialect.bind(b.sql.probe + commaList("(?, ?, ?, ?, ?, ?, ?, ?)", len(asks)) + end), args
 }
 
 func scanCounts(rows *sql.Rows, err error) (map[probeKey]int, error) {

@@ -7,7 +7,7 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-func TestNewProbeAsk(t *testing.T) {
+func TestNewPendingProbe(t *testing.T) {
 	const us = time.Microsecond
 	for name, c := range map[string]struct {
 		now, since int64
@@ -28,23 +28,23 @@ func TestNewProbeAsk(t *testing.T) {
 		"before there was a one": {1000, -1000, 700 * us, 1, 400, 1100, 1, 100 * us},
 	} {
 		r := breakerstore.ProbeRequest{Since: time.UnixMicro(c.since), Every: c.every, Budget: 5, Want: c.want}
-		ask, remaining, err := newProbeAsk(7, r, c.now)
+		ask, remaining, err := newPendingProbe(7, r, c.now)
 		if err != nil || ask.begins != c.begins || ask.ends != c.ends || ask.want != c.wants || remaining != c.remaining {
 			t.Errorf("%s: got %+v, %v, %v want %d to %d, %d and %v", name, ask, remaining, err, c.begins, c.ends, c.wants, c.remaining)
 		}
 	}
 	for _, every := range []time.Duration{0, -1, 999} {
-		if _, _, err := newProbeAsk(0, breakerstore.ProbeRequest{Every: every}, 0); err == nil {
+		if _, _, err := newPendingProbe(0, breakerstore.ProbeRequest{Every: every}, 0); err == nil {
 			t.Errorf("every %v: got no error", every)
 		}
 	}
 }
 
 func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
-	ask := func(id byte, generation uint64) probeAsk {
-		return probeAsk{probeKey: probeKey{breakerstore.RecordID{id}, generation}}
+	ask := func(id byte, generation uint64) pendingProbe {
+		return pendingProbe{probeKey: probeKey{breakerstore.RecordID{id}, generation}}
 	}
-	chunk, rest := distinct([]probeAsk{ask(1, 1), ask(1, 1), ask(1, 2), ask(2, 1), ask(2, 1), ask(2, 1)})
+	chunk, rest := distinct([]pendingProbe{ask(1, 1), ask(1, 1), ask(1, 2), ask(2, 1), ask(2, 1), ask(2, 1)})
 	if len(chunk) != 3 || len(rest) != 3 {
 		t.Errorf("got %d and %d want 3 and 3", len(chunk), len(rest))
 	}
@@ -55,25 +55,25 @@ func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
 		}
 		seen[a.probeKey] = true
 	}
-	many := make([]probeAsk, rowsAtOnce+1)
+	many := make([]pendingProbe, rowsPerStatement+1)
 	for i := range many {
 		many[i] = ask(byte(i), uint64(i))
 	}
-	if chunk, rest := distinct(many); len(chunk) != rowsAtOnce || len(rest) != 1 {
-		t.Errorf("got %d and %d want %d and 1", len(chunk), len(rest), rowsAtOnce)
+	if chunk, rest := distinct(many); len(chunk) != rowsPerStatement || len(rest) != 1 {
+		t.Errorf("got %d and %d want %d and 1", len(chunk), len(rest), rowsPerStatement)
 	}
 }
 
 func TestRowsAreChunked(t *testing.T) {
 	var r rows
-	for range 2*rowsAtOnce + 1 {
+	for range 2*rowsPerStatement + 1 {
 		r.add(1, "x", "y")
 	}
-	if n := len(r.chunks); n != 3 || r.chunks[0].n != rowsAtOnce || r.chunks[2].n != 1 || len(r.chunks[2].args) != 2 {
+	if n := len(r.chunks); n != 3 || r.chunks[0].n != rowsPerStatement || r.chunks[2].n != 1 || len(r.chunks[2].args) != 2 {
 		t.Errorf("many: got %d chunks: want 3", n)
 	}
 	r = rows{}
-	for _, size := range []int{bytesAtOnce / 2, bytesAtOnce / 2, 1, 3 * bytesAtOnce, 1} {
+	for _, size := range []int{bytesPerStatement / 2, bytesPerStatement / 2, 1, 3 * bytesPerStatement, 1} {
 		r.add(size, size)
 	}
 	var sizes []int

@@ -64,7 +64,7 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 }
 
 func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, args []any) error {
-	query := b.dialect.bind(b.sql.load + repeated("?", len(args)-1) + ")")
+	query := b.dialect.bind(b.sql.load + commaList("?", len(args)-1) + ")")
 	rows, err := b.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
@@ -93,9 +93,9 @@ func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, a
 }
 
 const (
-	rowsAtOnce  = 250     // of one statement
-	bytesAtOnce = 1 << 20 // of one statement, unless one record has more: MySQL limits a packet
-	beginnings  = 3       // how often a shard's row is made before we give up: somebody must be deleting it
+	rowsPerStatement  = 250     // of one statement
+	bytesPerStatement = 1 << 20 // of one statement, unless one record has more: MySQL limits a packet
+	maxShardInserts   = 3       // how often a shard's row is made before we give up: somebody must be deleting it
 )
 
 // errNoShard is there if the shard has no row yet.
@@ -111,7 +111,7 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign gave", batch.Term)
 	}
 	version, err := b.apply(ctx, batch)
-	for n := 0; n < beginnings && errors.Is(err, errNoShard); n++ {
+	for n := 0; n < maxShardInserts && errors.Is(err, errNoShard); n++ {
 		// A row that counts nothing is the same as none, so this needs no transaction.
 		if _, err = b.db.ExecContext(ctx, b.sql.begin, b.name, batch.Shard); err == nil {
 			version, err = b.apply(ctx, batch)
@@ -128,20 +128,20 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 
 func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version breakerstore.Version, err error) {
 	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
-		good, err := b.claim(ctx, tx, batch)
+		good, err := b.advance(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
 		version = batch.Expect
 		if !good {
-			return b.refuse(ctx, tx, batch)
+			return b.rejection(ctx, tx, batch)
 		}
 		if len(batch.Changes) == 0 {
 			return nil
 		}
 		version.Number++
 		if version.Epoch == 0 {
-			if version, err = b.began(ctx, tx, batch.Shard); err != nil {
+			if version, err = b.startShard(ctx, tx, batch.Shard); err != nil {
 				return err
 			}
 		}
@@ -150,15 +150,15 @@ func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version 
 	return version, err
 }
 
-// claim counts the write. It reports false if nothing was to be counted.
-func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) (bool, error) {
-	query, highest := b.sql.claim, int64(batch.Term)
+// advance counts the write. It reports false if nothing was to be counted.
+func (b *Breaker) advance(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) (bool, error) {
+	query, highest := b.sql.advance, int64(batch.Term)
 	if batch.Term == 0 {
 		highest = math.MaxInt64
 	}
 	args := []any{int64(batch.Term), b.name, batch.Shard, int64(batch.Expect.Epoch), int64(batch.Expect.Number), highest}
 	if len(batch.Changes) == 0 {
-		query = b.sql.leaveTerm
+		query = b.sql.raiseTerm
 	} else if b.notify != "" {
 		args = append(args, b.notify)
 	}
@@ -170,8 +170,8 @@ func (b *Breaker) claim(ctx context.Context, tx *sql.Tx, batch breakerstore.Batc
 	return n > 0, err
 }
 
-// refuse says why nothing was counted. It returns nil if there was no reason: MySQL does not count a row that stays as it was.
-func (b *Breaker) refuse(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
+// rejection says why nothing was counted. It returns nil if there was no reason: MySQL does not count a row that stays as it was.
+func (b *Breaker) rejection(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
 	version, term, err := b.shard(ctx, tx, batch.Shard)
 	switch {
 	case errors.Is(err, errNoShard) && batch.Expect != breakerstore.Version{}:
@@ -196,8 +196,8 @@ func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v breakerst
 	return breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}, uint64(t), err
 }
 
-// began empties a shard that was just begun, and returns its version. Records without a shard are of one that was lost.
-func (b *Breaker) began(ctx context.Context, tx *sql.Tx, shard int) (breakerstore.Version, error) {
+// startShard empties a shard that was just begun, and returns its version. Records without a shard are of one that was lost.
+func (b *Breaker) startShard(ctx context.Context, tx *sql.Tx, shard int) (breakerstore.Version, error) {
 	if _, err := tx.ExecContext(ctx, b.sql.empty, b.name, shard); err != nil {
 		return breakerstore.Version{}, err
 	}
@@ -222,13 +222,13 @@ func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breakerstore.Batc
 		}
 	}
 	for _, chunk := range deletions.chunks {
-		query := b.dialect.bind(b.sql.deleteRecords + repeated("?", chunk.n) + ")")
+		query := b.dialect.bind(b.sql.deleteRecords + commaList("?", chunk.n) + ")")
 		if _, err := tx.ExecContext(ctx, query, append([]any{b.name, batch.Shard}, chunk.args...)...); err != nil {
 			return err
 		}
 	}
 	for _, chunk := range puts.chunks {
-		query := b.dialect.bind(b.sql.putRecords + repeated("(?, ?, ?, ?)", chunk.n) + b.sql.putRecordsEnd)
+		query := b.dialect.bind(b.sql.putRecords + commaList("(?, ?, ?, ?)", chunk.n) + b.sql.putRecordsEnd)
 		if _, err := tx.ExecContext(ctx, query, chunk.args...); err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ type chunk struct {
 
 func (r *rows) add(bytes int, args ...any) {
 	last := len(r.chunks) - 1
-	if last < 0 || r.chunks[last].n == rowsAtOnce || r.chunks[last].bytes+bytes > bytesAtOnce {
+	if last < 0 || r.chunks[last].n == rowsPerStatement || r.chunks[last].bytes+bytes > bytesPerStatement {
 		r.chunks = append(r.chunks, chunk{})
 		last++
 	}

@@ -6,7 +6,7 @@ import (
 
 const (
 	defaultPrefix = "spillway_"
-	longestPrefix = 40 // so that no name of a table is longer than longestIdentifier
+	maxPrefix     = 40 // so that no name of a table is longer than longestIdentifier
 )
 
 // BreakerSchema returns the statements that create the tables of a breaker's store, for a migration tool. Each can be run again and
@@ -89,7 +89,7 @@ func newBreakerTables(d Dialect, prefix string) (breakerTables, error) {
 	if prefix == "" {
 		prefix = defaultPrefix
 	}
-	if err := identifier("prefix", prefix, longestPrefix, true); err != nil {
+	if err := identifier("prefix", prefix, maxPrefix, true); err != nil {
 		return breakerTables{}, err
 	}
 	return breakerTables{
@@ -108,9 +108,9 @@ func (t breakerTables) words() []string {
 type breakerSQL struct {
 	tables string
 
-	lease, vacancy, campaign, resign string
+	lease, insertLease, campaign, resign string
 
-	versions, load, claim, leaveTerm, shard, begin, empty string
+	versions, load, advance, raiseTerm, shard, begin, empty string
 
 	deleteRecords, putRecords, putRecordsEnd string
 
@@ -121,19 +121,19 @@ func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
 	text := strings.NewReplacer(t.words()...)
 	q := func(query string) string { return t.dialect.bind(text.Replace(query)) }
 	s := breakerSQL{
-		tables:   q(tablesSQL),
-		lease:    q(leaseSQL),
-		vacancy:  q(vacancySQL + " ON CONFLICT (name) DO NOTHING"),
-		campaign: q(campaignSQL),
-		resign:   q(resignSQL),
+		tables:      q(tablesSQL),
+		lease:       q(leaseSQL),
+		insertLease: q(insertLeaseSQL + " ON CONFLICT (name) DO NOTHING"),
+		campaign:    q(campaignSQL),
+		resign:      q(resignSQL),
 
 		versions:  q(versionsSQL),
 		load:      text.Replace(loadSQL),
-		claim:     claimSQL,
-		leaveTerm: q(leaveTermSQL),
+		advance:   advanceSQL,
+		raiseTerm: q(raiseTermSQL),
 		shard:     q(shardSQL),
-		begin:     q(beginSQL),
-		empty:     q(emptySQL),
+		begin:     q(insertShardSQL),
+		empty:     q(clearShardSQL),
 
 		deleteRecords: text.Replace(deleteRecordsSQL),
 		putRecords:    text.Replace(putRecordsSQL),
@@ -146,13 +146,13 @@ func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
 		sweep:    q(sweepSQL),
 	}
 	if t.dialect == MySQL {
-		s.vacancy, s.begin = q(vacancySQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), q(beginMySQL)
+		s.insertLease, s.begin = q(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), q(insertShardMySQL)
 		s.putRecordsEnd, s.probeEnd = putRecordsEndMySQL, probeEndMySQL
 	}
 	if notify {
-		s.claim += " RETURNING pg_notify(?, '')" // told at the commit, and only then
+		s.advance += " RETURNING pg_notify(?, '')" // told at the commit, and only then
 	}
-	s.claim = q(s.claim)
+	s.advance = q(s.advance)
 	return s
 }
 
@@ -170,7 +170,7 @@ FROM {lease}, (SELECT {now} AS now_us) c WHERE name = ?`
 	owner = ?, until_us = {now} + ?, ttl_us = ?
 WHERE name = ? AND (owner = ? OR until_us <= {now} OR until_us - {now} > 2 * ttl_us)`
 
-	vacancySQL = `INSERT INTO {lease} (name, owner, term, until_us, ttl_us) VALUES (?, ?, 0, 0, 0)`
+	insertLeaseSQL = `INSERT INTO {lease} (name, owner, term, until_us, ttl_us) VALUES (?, ?, 0, 0, 0)`
 
 	resignSQL = `UPDATE {lease} SET until_us = 0 WHERE name = ? AND owner = ? AND term = ?`
 )
@@ -184,15 +184,15 @@ WHERE s.name = ? AND s.shard IN (`
 )
 
 const (
-	// claimSQL counts a write, and lets nobody else write until the transaction ends. It finds no row if somebody has written.
-	claimSQL = `UPDATE {shard} SET number = number + 1, epoch = CASE WHEN epoch = 0 THEN {now} ELSE epoch END, term = {greatest}(term, ?)
+	// advanceSQL counts a write, and lets nobody else write until the transaction ends. It finds no row if somebody has written.
+	advanceSQL = `UPDATE {shard} SET number = number + 1, epoch = CASE WHEN epoch = 0 THEN {now} ELSE epoch END, term = {greatest}(term, ?)
 WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
-	leaveTermSQL = `UPDATE {shard} SET term = {greatest}(term, ?) WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
+	raiseTermSQL = `UPDATE {shard} SET term = {greatest}(term, ?) WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
 
-	shardSQL   = `SELECT epoch, number, term FROM {shard} WHERE name = ? AND shard = ?`
-	beginSQL   = `INSERT INTO {shard} (name, shard, epoch, number, term) VALUES (?, ?, 0, 0, 0) ON CONFLICT (name, shard) DO NOTHING`
-	beginMySQL = `INSERT INTO {shard} (name, shard, epoch, number, term) VALUES (?, ?, 0, 0, 0) ON DUPLICATE KEY UPDATE number = number`
-	emptySQL   = `DELETE FROM {record} WHERE name = ? AND shard = ?`
+	shardSQL         = `SELECT epoch, number, term FROM {shard} WHERE name = ? AND shard = ?`
+	insertShardSQL   = `INSERT INTO {shard} (name, shard, epoch, number, term) VALUES (?, ?, 0, 0, 0) ON CONFLICT (name, shard) DO NOTHING`
+	insertShardMySQL = `INSERT INTO {shard} (name, shard, epoch, number, term) VALUES (?, ?, 0, 0, 0) ON DUPLICATE KEY UPDATE number = number`
+	clearShardSQL    = `DELETE FROM {record} WHERE name = ? AND shard = ?`
 
 	deleteRecordsSQL   = `DELETE FROM {record} WHERE name = ? AND shard = ? AND id IN (`
 	putRecordsSQL      = `INSERT INTO {record} (name, shard, id, data) VALUES `

@@ -56,7 +56,7 @@ func TestStatementsAreComplete(t *testing.T) {
 		}
 		s := newBreakerSQL(tables, d == PostgreSQL)
 		for _, query := range []string{
-			s.tables, s.lease, s.vacancy, s.campaign, s.resign, s.versions, s.claim, s.leaveTerm, s.shard, s.begin, s.empty, s.now, s.sweep,
+			s.tables, s.lease, s.insertLease, s.campaign, s.resign, s.versions, s.advance, s.raiseTerm, s.shard, s.begin, s.empty, s.now, s.sweep,
 			d.bind(s.load), d.bind(s.deleteRecords), d.bind(s.putRecords), s.putRecordsEnd, d.bind(s.probe), s.probeEnd, d.bind(s.used),
 		} {
 			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	longestKey = 191 // that is kept as it is
-	keyStart   = 160 // what is kept of a longer one, before its hash
+	maxPlainKey     = 191 // that is kept as it is
+	hashedKeyPrefix = 160 // what is kept of a longer one, before its hash
 )
 
 // BucketConfig says where a bucket store keeps its levels.
@@ -30,7 +30,7 @@ type BucketConfig struct {
 }
 
 // Bucket is a [bucketstore.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
-// says what its steps cost, and what to set for speed. All methods are safe for concurrent use.
+// matches what its steps cost, and what to set for speed. All methods are safe for concurrent use.
 type Bucket struct {
 	db      *sql.DB
 	dialect Dialect
@@ -108,15 +108,15 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 
 // bucketID is what a key is called in the table. None that is kept as it is can be taken for one with a hash, which is longer.
 func bucketID(key string) []byte {
-	if len(key) <= longestKey {
+	if len(key) <= maxPlainKey {
 		return append([]byte{}, key...) // never nil, which would be NULL
 	}
 	hash := sha256.Sum256([]byte(key))
-	return append([]byte(key[:keyStart]), hash[:]...)
+	return append([]byte(key[:hashedKeyPrefix]), hash[:]...)
 }
 
-// asker is what statements are put to: a pool of connections, or one of them.
-type asker interface {
+// querier is what statements are put to: a pool of connections, or one of them.
+type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -129,7 +129,7 @@ type asker interface {
 // for the file's lock as long as busy_timeout allows, whatever its context says, and that would hold the caller too. And a driver that is
 // interrupted just when a row has been found may forget to finish the statement (modernc.org/sqlite before 1.40.1 does): what it wrote is never
 // committed, nor is what others write on that connection, and the file is locked for as long as the process lives.
-func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, db asker) error) error {
+func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, db querier) error) error {
 	if b.dialect != SQLite || ctx.Done() == nil {
 		return again(ctx, func() error { return statements(ctx, b.db) })
 	}
@@ -153,8 +153,8 @@ func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, d
 // again puts statements once more while the database takes them back. MySQL does so with an INSERT ... ON DUPLICATE KEY UPDATE beside a DELETE
 // of the same row, as of a bucket that is reset: each holds a lock that the other waits for, and nothing of one of them is done.
 func again(ctx context.Context, statements func() error) (err error) {
-	for range attemptsToTake {
-		if err = statements(); err == nil || ctx.Err() != nil || !takenBack(err) {
+	for range maxAttempts {
+		if err = statements(); err == nil || ctx.Err() != nil || !isRetryable(err) {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func again(ctx context.Context, statements func() error) (err error) {
 // change is a statement that returns no rows.
 func (b *Bucket) change(ctx context.Context, query string, args ...any) (changed int64, err error) {
 	told := make(chan int64, 1)
-	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+	err = b.ask(ctx, func(ctx context.Context, db querier) error {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err

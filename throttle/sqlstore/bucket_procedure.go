@@ -9,8 +9,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// longestProcedureID is what the table's CHAR(36) holds.
-const longestProcedureID = 36
+// maxProcedureID is what the table's CHAR(36) holds.
+const maxProcedureID = 36
 
 // ProcedureBucket asks for the tokens of a bucket by a stored procedure that you have: request_token, on MySQL or MariaDB, over a table
 //
@@ -41,8 +41,8 @@ func NewProcedureBucket(db *sql.DB, id string) (*ProcedureBucket, error) {
 	if db == nil {
 		return nil, errors.New("sqlstore: db is nil")
 	}
-	if id == "" || len(id) > longestProcedureID {
-		return nil, fmt.Errorf("sqlstore: id is %.64q of %d bytes: want 1 to %d bytes", id, len(id), longestProcedureID)
+	if id == "" || len(id) > maxProcedureID {
+		return nil, fmt.Errorf("sqlstore: id is %.64q of %d bytes: want 1 to %d bytes", id, len(id), maxProcedureID)
 	}
 	return &ProcedureBucket{db: db, id: id}, nil
 }

@@ -11,7 +11,7 @@ func BucketSchema(d Dialect, prefix string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, id, answer, options := "bytea", "bytea", bucketAnswerDDL, ""
+	name, id, answer, options := "bytea", "bytea", bucketResultDDL, ""
 	switch d {
 	case PostgreSQL:
 		options = " WITH (fillfactor = 50)" // so that what is written again and again finds place on its page
@@ -35,7 +35,7 @@ const (
 	keep_ns BIGINT NOT NULL,{answer}
 	PRIMARY KEY (name, id)
 ){options}`
-	bucketAnswerDDL = `
+	bucketResultDDL = `
 	taken_ns BIGINT NOT NULL,
 	granted BIGINT NOT NULL,`
 )
@@ -48,7 +48,7 @@ func bucketTable(d Dialect, prefix string) (string, error) {
 	if prefix == "" {
 		prefix = defaultPrefix
 	}
-	if err := identifier("prefix", prefix, longestPrefix, true); err != nil {
+	if err := identifier("prefix", prefix, maxPrefix, true); err != nil {
 		return "", err
 	}
 	return d.quote(prefix + "bucket"), nil
@@ -56,7 +56,7 @@ func bucketTable(d Dialect, prefix string) (string, error) {
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
-	table, level, take, takeFixed, settle, giveBack, giveBackFixed, reset, full, forget string
+	table, level, take, takeFixed, clamp, giveBack, giveBackFixed, reset, full, forget string
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
@@ -68,17 +68,17 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 		level:         q(levelSQL),
 		take:          q(takeSQL + takeEndSQL),
 		takeFixed:     q(takeFixedSQL + takeFixedEndSQL),
-		settle:        q(settleSQL),
-		giveBack:      q(giveBackSQL),
-		giveBackFixed: q(giveBackFixedSQL),
+		clamp:         q(clampSQL),
+		giveBack:      q(returnSQL),
+		giveBackFixed: q(returnFixedSQL),
 		reset:         q(resetBucketSQL),
-		full:          q(fullSQL),
-		forget:        text.Replace(forgetSQL),
+		full:          q(scanSQL),
+		forget:        text.Replace(deleteFullSQL),
 	}
 	switch d {
 	case PostgreSQL:
-		s.take = q(foundSQL + takePostgreSQL + takeEndSQL + answerSQL)
-		s.takeFixed = q(foundSQL + takeFixedPostgreSQL + takeFixedEndSQL + answerSQL)
+		s.take = q(currentSQL + takePostgreSQL + takeEndSQL + resultSQL)
+		s.takeFixed = q(currentSQL + takeFixedPostgreSQL + takeFixedEndSQL + resultSQL)
 	case MySQL:
 		s.take, s.takeFixed = q(takeMySQL), q(takeFixedMySQL)
 	}
@@ -120,7 +120,7 @@ RETURNING taken_ns, at_ns, used, granted`
 // PostgreSQL first looks at the row as it was when the statement began, and inserts only if that allows it: an INSERT locks a row before
 // it finds out whether it may change it, and a lock is written to the disk. What it has found is returned if nothing was granted.
 const (
-	foundSQL = `WITH c AS MATERIALIZED (` + levelSQL + `), i AS (`
+	currentSQL = `WITH c AS MATERIALIZED (` + levelSQL + `), i AS (`
 
 	takePostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {answer})
 SELECT CAST(? AS bytea), CAST(? AS bytea), c.t + CAST(? AS bigint), 0, 0, c.t, CAST(? AS bigint) FROM c
@@ -130,7 +130,7 @@ WHERE c.at_ns IS NULL OR c.at_ns <= c.t + CAST(? AS bigint)`
 SELECT CAST(? AS bytea), CAST(? AS bytea), c.t - c.t % CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), c.t, CAST(? AS bigint) FROM c
 WHERE c.at_ns IS NULL OR c.at_ns < c.t - c.t % CAST(? AS bigint) OR c.at_ns <= c.t + CAST(? AS bigint) AND c.used <= CAST(? AS bigint)`
 
-	answerSQL = `)
+	resultSQL = `)
 SELECT taken_ns, at_ns, used, granted FROM i UNION ALL
 SELECT t, COALESCE(at_ns, 0), COALESCE(used, 0), 0 FROM c WHERE NOT EXISTS (SELECT 1 FROM i)`
 )
@@ -156,13 +156,13 @@ ON DUPLICATE KEY UPDATE
 )
 
 const (
-	settleSQL = `UPDATE {bucket} SET at_ns = ?, used = ?, keep_ns = ? WHERE name = ? AND id = ? AND at_ns = ? AND used = ?`
+	clampSQL = `UPDATE {bucket} SET at_ns = ?, used = ?, keep_ns = ? WHERE name = ? AND id = ? AND at_ns = ? AND used = ?`
 
-	giveBackSQL      = `UPDATE {bucket} SET at_ns = {greatest}({ns}, at_ns - ?), used = 0 WHERE name = ? AND id = ? AND at_ns > {ns}`
-	giveBackFixedSQL = `UPDATE {bucket} SET used = {greatest}(0, used - ?) WHERE name = ? AND id = ? AND used > 0 AND at_ns >= {ns} - {ns} % ?`
+	returnSQL      = `UPDATE {bucket} SET at_ns = {greatest}({ns}, at_ns - ?), used = 0 WHERE name = ? AND id = ? AND at_ns > {ns}`
+	returnFixedSQL = `UPDATE {bucket} SET used = {greatest}(0, used - ?) WHERE name = ? AND id = ? AND used > 0 AND at_ns >= {ns} - {ns} % ?`
 
 	resetBucketSQL = `DELETE FROM {bucket} WHERE name = ? AND id = ?`
 
-	fullSQL   = `SELECT id, CASE WHEN at_ns < {ns} - keep_ns - ? THEN 1 ELSE 0 END FROM {bucket} WHERE name = ? AND id > ? ORDER BY id LIMIT ?`
-	forgetSQL = `DELETE FROM {bucket} WHERE name = ? AND at_ns < {ns} - keep_ns - ? AND id IN (`
+	scanSQL       = `SELECT id, CASE WHEN at_ns < {ns} - keep_ns - ? THEN 1 ELSE 0 END FROM {bucket} WHERE name = ? AND id > ? ORDER BY id LIMIT ?`
+	deleteFullSQL = `DELETE FROM {bucket} WHERE name = ? AND at_ns < {ns} - keep_ns - ? AND id IN (`
 )

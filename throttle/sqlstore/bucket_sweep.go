@@ -16,36 +16,36 @@ const fullFor = time.Hour
 // looks at all rows of the store, some hundreds at once, so that nobody waits for it. A store does so by itself, a little at a time: see
 // BucketConfig.SweepEvery. Any number of processes may sweep at once.
 func (b *Bucket) Sweep(ctx context.Context) (deleted int64, err error) {
-	var p sweepPage
+	var p sweepBatch
 	for err == nil && !p.end {
-		p, err = b.sweepAfter(ctx, p.last)
+		p, err = b.sweepFrom(ctx, p.last)
 		deleted += p.deleted
 	}
 	return deleted, err
 }
 
-// sweepPage is what a step of a sweep has done.
-type sweepPage struct {
+// sweepBatch is what a step of a sweep has done.
+type sweepBatch struct {
 	last    []byte // of the buckets that it looked at
 	deleted int64
 	end     bool // there are none after these
 }
 
-// sweepAfter looks at the next few buckets, and deletes those that are full. A nil id is before all others.
-func (b *Bucket) sweepAfter(ctx context.Context, after []byte) (p sweepPage, err error) {
+// sweepFrom looks at the next few buckets, and deletes those that are full. A nil id is before all others.
+func (b *Bucket) sweepFrom(ctx context.Context, after []byte) (p sweepBatch, err error) {
 	ids := [][]byte{}
 	if after == nil {
 		after = []byte{}
 		ids = append(ids, after) // the empty key is not after any other, so it is deleted by its name, if it is full
 	}
-	f, err := b.fullBuckets(ctx, after)
+	f, err := b.scanBuckets(ctx, after)
 	if ids = append(ids, f.full...); err == nil && len(ids) > 0 {
 		p.deleted, err = b.forget(ctx, ids)
 	}
 	if err != nil {
-		return sweepPage{last: after}, failed("sweep", err)
+		return sweepBatch{last: after}, failed("sweep", err)
 	}
-	p.last, p.end = f.last, f.n < rowsAtOnce
+	p.last, p.end = f.last, f.n < rowsPerStatement
 	return p, nil
 }
 
@@ -56,12 +56,12 @@ type found struct {
 	last []byte
 }
 
-// fullBuckets looks at the next few buckets.
-func (b *Bucket) fullBuckets(ctx context.Context, after []byte) (found, error) {
+// scanBuckets looks at the next few buckets.
+func (b *Bucket) scanBuckets(ctx context.Context, after []byte) (found, error) {
 	var f found
-	err := b.ask(ctx, func(ctx context.Context, db asker) error {
+	err := b.ask(ctx, func(ctx context.Context, db querier) error {
 		f = found{last: after}
-		rows, err := db.QueryContext(ctx, b.sql.full, int64(fullFor), b.name, after, rowsAtOnce)
+		rows, err := db.QueryContext(ctx, b.sql.full, int64(fullFor), b.name, after, rowsPerStatement)
 		if err != nil {
 			return err
 		}
@@ -90,12 +90,12 @@ func (b *Bucket) forget(ctx context.Context, ids [][]byte) (int64, error) {
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return b.change(ctx, b.dialect.bind(b.sql.forget+repeated("?", len(ids))+")"), args...)
+	return b.change(ctx, b.dialect.bind(b.sql.forget+commaList("?", len(ids))+")"), args...)
 }
 
 const (
 	defaultSweepEvery = time.Hour
-	longestSweep      = time.Minute // after which it goes on where it was the next time
+	maxSweep          = time.Minute // after which it goes on where it was the next time
 	sweepShare        = 5           // it is at work in one part of so many, and leaves the database to others in the rest
 )
 
@@ -126,8 +126,8 @@ func (s *sweeper) start(every time.Duration) {
 	s.due.Store(1 + rand.Int64N(int64(every)))
 }
 
-// nowAndThen starts a sweep if it is due. The caller does not wait for it.
-func (s *sweeper) nowAndThen(page func(ctx context.Context, last []byte) (sweepPage, error)) {
+// startIfDue starts a sweep if it is due. The caller does not wait for it.
+func (s *sweeper) startIfDue(page func(ctx context.Context, last []byte) (sweepBatch, error)) {
 	due := s.due.Load()
 	if due == math.MaxInt64 || int64(time.Since(s.begun)) < due || !s.due.CompareAndSwap(due, math.MaxInt64) {
 		return
@@ -137,7 +137,7 @@ func (s *sweeper) nowAndThen(page func(ctx context.Context, last []byte) (sweepP
 	if s.closed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), longestSweep)
+	ctx, cancel := context.WithTimeout(context.Background(), maxSweep)
 	s.cancel = cancel
 	s.done.Go(func() {
 		defer cancel()
@@ -149,7 +149,7 @@ func (s *sweeper) nowAndThen(page func(ctx context.Context, last []byte) (sweepP
 
 // sweep goes through the buckets, with pauses, until the end or until the context ends. After an error it is tried again the next time: there
 // are only more rows until then.
-func (s *sweeper) sweep(ctx context.Context, page func(ctx context.Context, last []byte) (sweepPage, error)) {
+func (s *sweeper) sweep(ctx context.Context, page func(ctx context.Context, last []byte) (sweepBatch, error)) {
 	for {
 		begun := time.Now()
 		p, err := page(ctx, s.last)

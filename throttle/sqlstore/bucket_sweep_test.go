@@ -18,7 +18,7 @@ type pages struct {
 	seen         []byte
 }
 
-func (p *pages) next(ctx context.Context, last []byte) (sweepPage, error) {
+func (p *pages) next(ctx context.Context, last []byte) (sweepBatch, error) {
 	p.busy++
 	p.atOnce = max(p.atOnce, p.busy)
 	p.calls++
@@ -26,21 +26,21 @@ func (p *pages) next(ctx context.Context, last []byte) (sweepPage, error) {
 	select {
 	case <-time.After(p.takes):
 	case <-ctx.Done():
-		return sweepPage{last: last}, ctx.Err()
+		return sweepBatch{last: last}, ctx.Err()
 	}
 	n := byte(1)
 	if last != nil {
 		n = last[0] + 1
 	}
 	p.seen = append(p.seen, n)
-	return sweepPage{last: []byte{n}, end: int(n) == p.all}, p.err
+	return sweepBatch{last: []byte{n}, end: int(n) == p.all}, p.err
 }
 
 // asksFor asks for a sweep once in a while, as requests do.
 func (s *sweeper) asksFor(d, every time.Duration, p *pages) {
 	for range d / every {
 		<-time.After(every)
-		s.nowAndThen(p.next)
+		s.startIfDue(p.next)
 		synctest.Wait()
 	}
 }
@@ -102,7 +102,7 @@ func TestCloseEndsASweep(t *testing.T) {
 		var s sweeper
 		s.start(1)
 		<-time.After(time.Second)
-		s.nowAndThen(p.next)
+		s.startIfDue(p.next)
 		synctest.Wait()
 		if p.busy != 1 {
 			t.Fatalf("got %d sweeps under way want 1", p.busy)

@@ -10,16 +10,16 @@ import (
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// attemptsToTake is how often a bucket is asked while others change it between two looks at it.
-const attemptsToTake = 100
+// maxAttempts is how often a bucket is asked while others change it between two looks at it.
+const maxAttempts = 100
 
-var errBusyBucket = errors.New("the bucket changes whenever it is looked at")
+var errContended = errors.New("the bucket changes whenever it is looked at")
 
 // Take implements [bucketstore.Store]. The statement grants just as [bucketstore.Level.Take] would, and tells on which level and when, from which the
 // same func says what to answer.
 func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
-	b.sweeper.nowAndThen(b.sweepAfter)
-	a := newBucketAsk(b.name, r)
+	b.sweeper.startIfDue(b.sweepFrom)
+	a := newTakeRequest(b.name, r)
 	if a.most == 0 {
 		level, now, err := b.level(ctx, a)
 		if err != nil {
@@ -28,11 +28,11 @@ func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decisi
 		_, d := level.Take(r.Limit, now, r.Min, r.Max)
 		return b.roundedUp(d), nil
 	}
-	try := b.takeReturning
+	try := b.takeRow
 	if b.dialect == MySQL {
 		try = b.takeMySQL
 	}
-	for range attemptsToTake {
+	for range maxAttempts {
 		d, sure, err := try(ctx, a)
 		if err != nil {
 			return bucket.Decision{}, failed("take", err)
@@ -41,7 +41,7 @@ func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decisi
 			return b.roundedUp(d), nil
 		}
 	}
-	return bucket.Decision{}, failed("take", errBusyBucket)
+	return bucket.Decision{}, failed("take", errContended)
 }
 
 // roundedUp has a RetryAfter of whole steps of the database's clock: who waits for less may find it a step short of what was told.
@@ -54,8 +54,8 @@ func (b *Bucket) roundedUp(d bucket.Decision) bucket.Decision {
 	return d
 }
 
-// bucketAsk is a request as the statements need it.
-type bucketAsk struct {
+// takeRequest is a request as the statements need it.
+type takeRequest struct {
 	bucketstore.Request
 
 	name, id        []byte
@@ -63,8 +63,8 @@ type bucketAsk struct {
 	interval, burst int64
 }
 
-func newBucketAsk(name []byte, r bucketstore.Request) bucketAsk {
-	a := bucketAsk{Request: r, name: name, id: bucketID(r.Key), need: max(1, r.Min), most: min(r.Max, r.Limit.Capacity)}
+func newTakeRequest(name []byte, r bucketstore.Request) takeRequest {
+	a := takeRequest{Request: r, name: name, id: bucketID(r.Key), need: max(1, r.Min), most: min(r.Max, r.Limit.Capacity)}
 	if r.Limit.Algorithm != bucket.Fixed {
 		a.interval = int64(r.Limit.Interval())
 		a.burst = r.Limit.Capacity * a.interval
@@ -72,14 +72,14 @@ func newBucketAsk(name []byte, r bucketstore.Request) bucketAsk {
 	return a
 }
 
-// slack is how far ahead the time can be at which a bucket is full, with tokens enough in it.
-func (a bucketAsk) slack() int64 { return a.burst - a.need*a.interval }
+// maxAhead is how far ahead the time can be at which a bucket is full, with tokens enough in it.
+func (a takeRequest) maxAhead() int64 { return a.burst - a.need*a.interval }
 
-// spare is how much can be used of a Fixed bucket, with tokens enough left in it.
-func (a bucketAsk) spare() int64 { return a.Limit.Capacity - a.need }
+// maxUsed is how much can be used of a Fixed bucket, with tokens enough left in it.
+func (a takeRequest) maxUsed() int64 { return a.Limit.Capacity - a.need }
 
 // args are those of the statement that inserts, or updates and returns.
-func (a bucketAsk) args(d Dialect) []any {
+func (a takeRequest) args(d Dialect) []any {
 	var args []any
 	if d == PostgreSQL {
 		args = append(args, a.name, a.id) // of what it looks at before
@@ -88,20 +88,20 @@ func (a bucketAsk) args(d Dialect) []any {
 		period, capacity := int64(a.Limit.Period), a.Limit.Capacity
 		args = append(args, a.name, a.id, period, a.most, period, a.most)
 		if d == PostgreSQL {
-			args = append(args, period, period, a.spare())
+			args = append(args, period, period, a.maxUsed())
 		}
-		return append(args, capacity, capacity, a.spare())
+		return append(args, capacity, capacity, a.maxUsed())
 	}
 	args = append(args, a.name, a.id, a.most*a.interval, a.most)
 	if d == PostgreSQL {
-		args = append(args, a.slack())
+		args = append(args, a.maxAhead())
 	}
-	return append(args, a.burst, a.interval, a.interval, a.burst, a.interval, a.slack())
+	return append(args, a.burst, a.interval, a.interval, a.burst, a.interval, a.maxAhead())
 }
 
-// takeReturning takes in a statement that returns what it has found. It is not sure of what it found when nothing was granted, if that would have
+// takeRow takes in a statement that returns what it has found. It is not sure of what it found when nothing was granted, if that would have
 // been enough: others were quicker.
-func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+func (b *Bucket) takeRow(ctx context.Context, a takeRequest) (d bucket.Decision, sure bool, err error) {
 	query := b.sql.take
 	if a.Limit.Algorithm == bucket.Fixed {
 		query = b.sql.takeFixed
@@ -119,15 +119,15 @@ func (b *Bucket) takeReturning(ctx context.Context, a bucketAsk) (d bucket.Decis
 	}
 	next, d := level.Take(a.Limit, now, a.Min, a.Max)
 	if !d.Allowed && next != level {
-		err = b.settle(ctx, a, level)
+		err = b.clamp(ctx, a, level)
 	}
 	return d, d.Granted == granted, err
 }
 
-// settle brings a level back that was found further ahead than that of an empty bucket, by the clock or by a slower limit, unless it has changed
+// clamp brings a level back that was found further ahead than that of an empty bucket, by the clock or by a slower limit, unless it has changed
 // meanwhile. No statement that takes does it, because they write nothing when they grant nothing. The time is asked for once more: that
 // of the statement that found the level may be before the one at which somebody else wrote it, and would make tokens of the difference.
-func (b *Bucket) settle(ctx context.Context, a bucketAsk, found bucketstore.Level) error {
+func (b *Bucket) clamp(ctx context.Context, a takeRequest, found bucketstore.Level) error {
 	_, now, err := b.level(ctx, a)
 	if err != nil {
 		return err
@@ -140,14 +140,14 @@ func (b *Bucket) settle(ctx context.Context, a bucketAsk, found bucketstore.Leve
 	if a.Limit.Algorithm == bucket.Fixed {
 		keep = int64(a.Limit.Period)
 	}
-	_, err = b.change(ctx, b.sql.settle, next.At, next.Used, keep, a.name, a.id, found.At, found.Used)
+	_, err = b.change(ctx, b.sql.clamp, next.At, next.Used, keep, a.name, a.id, found.At, found.Used)
 	return err
 }
 
 // grant runs a statement that grants, and returns what is after it.
-func (b *Bucket) grant(ctx context.Context, query string, a bucketAsk) (level bucketstore.Level, now, granted int64, err error) {
+func (b *Bucket) grant(ctx context.Context, query string, a takeRequest) (level bucketstore.Level, now, granted int64, err error) {
 	var row [4]int64
-	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+	err = b.ask(ctx, func(ctx context.Context, db querier) error {
 		return db.QueryRowContext(ctx, query, a.args(b.dialect)...).Scan(&row[0], &row[1], &row[2], &row[3])
 	})
 	if err != nil {
@@ -157,11 +157,11 @@ func (b *Bucket) grant(ctx context.Context, query string, a bucketAsk) (level bu
 }
 
 // takeMySQL takes in a statement that returns a number. A Fixed bucket is looked at before, to know the time.
-func (b *Bucket) takeMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+func (b *Bucket) takeMySQL(ctx context.Context, a takeRequest) (d bucket.Decision, sure bool, err error) {
 	if a.Limit.Algorithm == bucket.Fixed {
 		return b.takeFixedMySQL(ctx, a)
 	}
-	told, err := b.told(ctx, b.sql.take, a.name, a.id, a.most*a.interval, a.slack(), a.slack(), a.slack(), a.interval, a.most, a.burst, a.interval)
+	told, err := b.told(ctx, b.sql.take, a.name, a.id, a.most*a.interval, a.maxAhead(), a.maxAhead(), a.maxAhead(), a.interval, a.most, a.burst, a.interval)
 	if err != nil {
 		return d, false, err
 	}
@@ -175,10 +175,10 @@ func (b *Bucket) takeMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision,
 	if err != nil {
 		return d, false, err
 	}
-	return d, true, b.settle(ctx, a, level)
+	return d, true, b.clamp(ctx, a, level)
 }
 
-func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Decision, sure bool, err error) {
+func (b *Bucket) takeFixedMySQL(ctx context.Context, a takeRequest) (d bucket.Decision, sure bool, err error) {
 	level, now, err := b.level(ctx, a)
 	if err != nil {
 		return d, false, err
@@ -186,14 +186,14 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 	next, d := level.Take(a.Limit, now, a.Min, a.Max)
 	if d.Granted == 0 {
 		if next != level && !d.Allowed {
-			err = b.settle(ctx, a, level)
+			err = b.clamp(ctx, a, level)
 		}
 		return d, true, err
 	}
 	period := int64(a.Limit.Period)
 	start := now - now%period
 	told, err := b.told(ctx, b.sql.takeFixed, a.name, a.id, next.At, a.most, period,
-		start, a.spare(), start, a.spare(), start, a.Limit.Capacity, start)
+		start, a.maxUsed(), start, a.maxUsed(), start, a.Limit.Capacity, start)
 	if err != nil || told == 0 {
 		return d, false, err
 	}
@@ -206,7 +206,7 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, a bucketAsk) (d bucket.Deci
 
 // told runs a statement, and returns the number that it tells.
 func (b *Bucket) told(ctx context.Context, query string, args ...any) (told int64, err error) {
-	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+	err = b.ask(ctx, func(ctx context.Context, db querier) error {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err
@@ -218,10 +218,10 @@ func (b *Bucket) told(ctx context.Context, query string, args ...any) (told int6
 }
 
 // level reads a bucket's level, and the time.
-func (b *Bucket) level(ctx context.Context, a bucketAsk) (level bucketstore.Level, now int64, err error) {
+func (b *Bucket) level(ctx context.Context, a takeRequest) (level bucketstore.Level, now int64, err error) {
 	var at, used sql.NullInt64
 	var t int64
-	err = b.ask(ctx, func(ctx context.Context, db asker) error {
+	err = b.ask(ctx, func(ctx context.Context, db querier) error {
 		return db.QueryRowContext(ctx, b.sql.level, a.name, a.id).Scan(&t, &at, &used)
 	})
 	if err != nil {

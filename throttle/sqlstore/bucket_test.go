@@ -12,9 +12,9 @@ import (
 
 // TestBucketStatementsAreComplete shows that nothing is left to replace, and that each parameter gets its argument.
 func TestBucketStatementsAreComplete(t *testing.T) {
-	ask := func(a bucket.Algorithm) bucketAsk {
+	ask := func(a bucket.Algorithm) takeRequest {
 		l := bucket.Limit{Capacity: 5, Period: time.Second, Algorithm: a}.WithDefaults()
-		return newBucketAsk([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
+		return newTakeRequest([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
 	}
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 		table, err := bucketTable(d, "")

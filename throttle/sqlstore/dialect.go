@@ -108,7 +108,7 @@ func (d Dialect) transaction() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 }
 
-// repeated returns n times the same, with commas.
-func repeated(item string, n int) string {
+// commaList returns n times the same, with commas.
+func commaList(item string, n int) string {
 	return strings.Repeat(item+", ", n-1) + item
 }

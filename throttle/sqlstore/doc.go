@@ -53,7 +53,7 @@
 //	db.SetMaxOpenConns(1)
 //
 // With WAL nobody who reads waits for somebody who writes. The timeout is how long a write waits for another process, whatever its context
-// says. More than one connection per process only makes them wait for each other. Transactions begin with a write, so
+// matches. More than one connection per process only makes them wait for each other. Transactions begin with a write, so
 // _txlock=immediate changes nothing.
 //
 // # A bucket's store

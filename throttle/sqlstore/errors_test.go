@@ -31,7 +31,7 @@ func TestTableMissing(t *testing.T) {
 		"something else":           {errors.New("connection refused"), false},
 		"a column that is missing": {errors.New("no such column: y"), false},
 	} {
-		if got := tableMissing(c.err); got != c.want {
+		if got := isTableMissing(c.err); got != c.want {
 			t.Errorf("%s: got %v want %v", name, got, c.want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestTakenBack(t *testing.T) {
 		"MySQL, a lock never got":       {errors.New("Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction"), false},
 		"SQLite, a file that is locked": {errors.New("database is locked (5) (SQLITE_BUSY)"), false},
 	} {
-		if got := takenBack(c.err); got != c.want {
+		if got := isRetryable(c.err); got != c.want {
 			t.Errorf("%s: got %v want %v", name, got, c.want)
 		}
 	}

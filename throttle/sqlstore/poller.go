@@ -11,7 +11,7 @@ import (
 )
 
 // longestTable is what a table of the user's may be called.
-const longestTable = longestIdentifier
+const longestTable = maxIdentifier
 
 // PollerConfig says where a table of deliveries, or of whatever else may fail, has what a breaker wants to know. Names are ASCII
 // letters, digits and underscores, and reach the database in quotes: PostgreSQL wants them as they are written in its catalogue.
@@ -78,14 +78,14 @@ func (c *PollerConfig) validate(d Dialect) error {
 		{"ReporterColumn", c.ReporterColumn, false},
 	} {
 		if column.required || column.name != "" {
-			faults = append(faults, identifier("PollerConfig."+column.field, column.name, longestIdentifier, false))
+			faults = append(faults, identifier("PollerConfig."+column.field, column.name, maxIdentifier, false))
 		}
 	}
-	return errors.Join(append(faults, c.validateOutcome())...)
+	return errors.Join(append(faults, c.checkOutcome())...)
 }
 
-// validateOutcome demands one way to tell a failure.
-func (c *PollerConfig) validateOutcome() error {
+// checkOutcome demands one way to tell a failure.
+func (c *PollerConfig) checkOutcome() error {
 	switch {
 	case (c.StatusColumn == "") == (c.FailedIf == ""):
 		return errors.New("sqlstore: PollerConfig has StatusColumn and FailedIf, or neither: want one of them")
@@ -138,7 +138,7 @@ func (p *Poller) Query(q breaker.PollQuery) (query string, args []any, err error
 	if q.Window < time.Microsecond {
 		return "", nil, fmt.Errorf("sqlstore: PollQuery.Window is %v: want at least 1 µs", q.Window)
 	}
-	b := pollQuery{dialect: p.dialect, config: &p.config}
+	b := queryBuilder{dialect: p.dialect, config: &p.config}
 	query, err = b.build(q)
 	return query, b.args, err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// pollQuery is a query in the making.
-type pollQuery struct {
+// queryBuilder is a query in the making.
+type queryBuilder struct {
 	dialect Dialect
 	config  *PollerConfig
 	args    []any
@@ -28,7 +28,7 @@ type span struct {
 // build puts the query together. Within, each row of the window is read once, with what it says: 1 for a failure, 0 for a
 // success, null for neither. The spans of single keys are one parameter, however many there are, so no limit on parameters matters and the query
 // is always the same.
-func (b *pollQuery) build(q breaker.PollQuery) (string, error) {
+func (b *queryBuilder) build(q breaker.PollQuery) (string, error) {
 	c := b.config
 	tenant, key, reporter := "''", b.dialect.text(b.column(c.KeyColumn)), "NULL"
 	if c.TenantColumn != "" {
@@ -58,14 +58,14 @@ func (b *pollQuery) build(q breaker.PollQuery) (string, error) {
 		"\n) p GROUP BY p.tenant, p.id HAVING SUM(p.failed) >= " + b.arg(fewest, "double precision") + having, nil
 }
 
-func (b *pollQuery) column(name string) string { return "d." + b.dialect.quote(name) }
+func (b *queryBuilder) column(name string) string { return "d." + b.dialect.quote(name) }
 
-func (b *pollQuery) since(ago string) string {
+func (b *queryBuilder) since(ago string) string {
 	return b.config.TimeType.since(b.dialect, b.column(b.config.TimeColumn), ago)
 }
 
 // arg adds a parameter and returns what stands for it. PostgreSQL is told its type, because it cannot always see it.
-func (b *pollQuery) arg(value any, postgresType string) string {
+func (b *queryBuilder) arg(value any, postgresType string) string {
 	b.args = append(b.args, value)
 	if b.dialect != PostgreSQL {
 		return "?"
@@ -78,7 +78,7 @@ func (b *pollQuery) arg(value any, postgresType string) string {
 }
 
 // outcome returns the expression that says what a row says.
-func (b *pollQuery) outcome() string {
+func (b *queryBuilder) outcome() string {
 	c := b.config
 	failed, succeeded := "("+c.FailedIf+")", "NOT ("+c.FailedIf+")"
 	if c.SucceededIf != "" {
@@ -94,7 +94,7 @@ func (b *pollQuery) outcome() string {
 	return "CASE WHEN " + failed + " THEN 1 WHEN " + succeeded + " THEN 0 END"
 }
 
-func (b *pollQuery) in(values []any) string {
+func (b *queryBuilder) in(values []any) string {
 	places := make([]string, len(values))
 	for i, v := range values {
 		places[i] = b.arg(v, "")
@@ -117,7 +117,7 @@ func (d Dialect) text(column string) string {
 // join joins the spans of single keys to the rows. The databases can be given any bytes in different ways: SQLite in hexadecimal;
 // MySQL, which would compare each row with each key if these had no index, by a hash, which can have one. PostgreSQL's text
 // is always valid UTF-8 without NUL, so there is no row for any other key.
-func (b *pollQuery) join(list, tenant, key string) string {
+func (b *queryBuilder) join(list, tenant, key string) string {
 	switch b.dialect {
 	case PostgreSQL:
 		return "\nLEFT JOIN json_to_recordset(CAST(CAST(" + list + " AS text) AS json)) AS s(tenant text, id text, span bigint) ON s.id = " + key +
@@ -133,7 +133,7 @@ func (b *pollQuery) join(list, tenant, key string) string {
 }
 
 // spans returns the keys that there can be rows of, in the form in which they are compared.
-func (b *pollQuery) spans(q breaker.PollQuery) []span {
+func (b *queryBuilder) spans(q breaker.PollQuery) []span {
 	spans := make([]span, 0, len(q.Since))
 	for k, since := range q.Since {
 		if k.Tenant != "" && b.config.TenantColumn == "" {

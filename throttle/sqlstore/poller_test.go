@@ -145,7 +145,7 @@ func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 		{SQLite, "", `{"tenant":"","id":"00","span":0} {"tenant":"","id":"61","span":1000000} {"tenant":"","id":"667574757265","span":60000000} ` +
 			`{"tenant":"","id":"70617374","span":0} {"tenant":"","id":"FF","span":0}`},
 	} {
-		b := pollQuery{dialect: c.d, config: &PollerConfig{TenantColumn: c.tenant}}
+		b := queryBuilder{dialect: c.d, config: &PollerConfig{TenantColumn: c.tenant}}
 		var got []string
 		for _, s := range b.spans(q) {
 			text, err := json.Marshal(s)
@@ -159,7 +159,7 @@ func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 			t.Errorf("%v %q: got %s\nwant %s", c.d, c.tenant, text, c.want)
 		}
 	}
-	b := pollQuery{dialect: MySQL, config: &PollerConfig{TenantColumn: "tenant"}}
+	b := queryBuilder{dialect: MySQL, config: &PollerConfig{TenantColumn: "tenant"}}
 	if got := b.spans(q); len(got) != 6 || len(got[0].ID) != 64 {
 		t.Errorf("MySQL: got %v want 6 hashes", got)
 	}

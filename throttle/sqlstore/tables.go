@@ -58,8 +58,8 @@ func inTransaction(ctx context.Context, db *sql.DB, d Dialect, do func(tx *sql.T
 	return tx.Commit()
 }
 
-// longestIdentifier is what all databases let a name have: PostgreSQL cuts longer ones.
-const longestIdentifier = 63
+// maxIdentifier is what all databases let a name have: PostgreSQL cuts longer ones.
+const maxIdentifier = 63
 
 // identifier refuses what is not the plain name of a table or column: ASCII letters, digits and underscores. With schema, one
 // before a dot is allowed. A plain name in quotes can be nothing else to the database.
@@ -68,7 +68,7 @@ func identifier(field, name string, longest int, schema bool) error {
 	rest := name
 	if schema {
 		want += "; a schema and a dot may stand before it"
-		if before, after, found := strings.Cut(name, "."); found && plain(before, longestIdentifier) {
+		if before, after, found := strings.Cut(name, "."); found && plain(before, maxIdentifier) {
 			rest = after
 		}
 	}
