@@ -35,7 +35,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 			}
 		}
 		if refused == 0 {
-			t.Error("got no refused calls told of, want some")
+			t.Error("Hooks.Shed was not called")
 		}
 	})
 }
@@ -64,7 +64,7 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 		_ = m.Circuit(keys["half-open"]).Do(ctx, failing)
 	}
 	sample(t, m)
-	time.Sleep(2 * time.Second) // it is half-open, and nobody asks for its probes
+	time.Sleep(2 * time.Second) // half-open, without a request for probes
 	for range 10 {
 		_ = m.Circuit(keys["open"]).Do(ctx, failing)
 	}

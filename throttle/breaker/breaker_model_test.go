@@ -41,7 +41,7 @@ func (m *model) converge() {
 	var last string
 	for range 30 { // a change may come at any moment
 		c := m.config
-		c.Store = handle{m.judge, "somebody new"}
+		c.Store = handle{m.judge, "new manager"}
 		fresh := agent(m.t, c)
 		if err := fresh.Refresh(m.t.Context()); err != nil {
 			m.t.Fatal(err)
@@ -63,7 +63,7 @@ func (m *model) converge() {
 	m.judge.blame("three refreshes after the end of all faults %s", last)
 }
 
-// judgeEvents compares what was told with what was written. The judge's lock is held.
+// judgeEvents compares the reported changes with the written ones. The judge's lock is held.
 func (m *model) judgeEvents() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,16 +71,16 @@ func (m *model) judgeEvents() {
 	defer m.ears.mu.Unlock()
 	for id, n := range m.twice {
 		if n > 1 {
-			m.judge.blame("the hook was told of change %s %d times", id, n)
+			m.judge.blame("the hook was called %[2]d times for change %[1]s", id, n)
 		}
 	}
 	for id, e := range m.ears.changed {
 		if n := m.judge.events[id]; e.To != breaker.HalfOpen && (n == 0 || n > 1 && m.judge.life == 1) {
-			m.judge.blame("the hook was told of change %s of %v to %v, which was written %d times", id, e.Key, e.To, n)
+			m.judge.blame("the hook was called for change %s of %v to %v, which was written %d times", id, e.Key, e.To, n)
 		}
 	}
 	for id := range m.judge.events {
-		if m.ears.heard[id] == 0 && !m.judge.gone[id] && m.judge.life == 1 {
+		if m.ears.confirmed[id] == 0 && !m.judge.gone[id] && m.judge.life == 1 {
 			m.judge.blame("change %s was never notified", id)
 		}
 	}
@@ -91,7 +91,7 @@ func (m *model) judgeEvents() {
 	}
 }
 
-// model is one random history: a fleet, its endpoints, a store with faults, and somebody who changes circuits by hand.
+// model is one random history: a fleet, its endpoints, a store with faults, and changes by hand.
 type model struct {
 	t        *testing.T
 	seed     uint64
@@ -213,7 +213,7 @@ func (m *model) byHand(k breaker.Key, change func(context.Context, breaker.Key) 
 	err := change(ctx, k)
 	m.judge.mu.Lock()
 	defer m.judge.mu.Unlock()
-	m.judge.note("somebody %s %s: %v", what, k.ID, err)
+	m.judge.note("by hand: %s %s: %v", what, k.ID, err)
 }
 
 // call makes a call, and judges whether it may be made.

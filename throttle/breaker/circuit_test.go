@@ -69,7 +69,7 @@ func TestAContextThatIsOverCountsNothing(t *testing.T) {
 		for _, disabled := range []bool{false, true} {
 			counter := breaker.NewCounter(time.Minute)
 			m := agent(t, breaker.Config{Counter: counter, Hooks: breaker.Hooks{Shed: func(context.Context, breaker.ShedEvent) {
-				t.Errorf("%s: the hook was told of a call that nobody decided about", name)
+				t.Errorf("%s: Hooks.Shed was called without a decision", name)
 			}}})
 			k := breaker.Key{ID: "k"}
 			if disabled {

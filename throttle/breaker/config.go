@@ -134,9 +134,9 @@ type Config struct {
 	// again. It also opens if twice as many results are between the thresholds. Default the longer
 	// of BreakerTimeout and four times SampleRate, at most ObservabilityWindow.
 	HalfOpenMax time.Duration
-	// MinReporters is how many managers must have seen failures before a circuit opens, so that one
-	// machine with a broken network does not open circuits for the fleet. It applies only if the
-	// poll returns Reporters. Default 1.
+	// MinReporters is how many managers must have seen failures before a circuit opens. With more
+	// than 1, one machine with a broken network does not open circuits for the fleet. It applies
+	// only if the poll returns Reporters. Default 1.
 	MinReporters int
 	// Mode is what the manager does with its decisions. Default ModeEnforce.
 	//

@@ -1,7 +1,7 @@
 // Package breaker is a circuit breaker for one process or a fleet. It sheds calls to endpoints that
-// fail, probes these endpoints with a few calls, and disables those that do not recover, for all
-// processes at once. It is made for thousands of endpoints, such as webhooks, and works as well for
-// one.
+// fail, probes these endpoints with a few calls, and disables those that do not recover. All processes
+// of a fleet share these decisions. It is made for thousands of endpoints, such as webhooks, and works
+// as well for one.
 //
 //	m, err := breaker.New(breaker.Config{Name: "charges", SampleRate: time.Second})
 //	...

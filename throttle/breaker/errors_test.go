@@ -39,7 +39,7 @@ func TestShedErrors(t *testing.T) {
 	})
 }
 
-// TestWhatABreakerShedsIsShedEverywhere: whoever stands around a circuit knows that nothing was sent.
+// TestWhatABreakerShedsIsShedEverywhere: an enclosing throttle or circuit ignores the call.
 func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 	reasons := []error{breaker.ErrOpen, breaker.ErrTooManyRequests, breaker.ErrDisabled, breaker.ErrStale}
 	for i, reason := range reasons {

@@ -26,7 +26,7 @@ func charged(ctx context.Context, charge func(context.Context, int) (string, err
 
 func tryAgainIn(d time.Duration) error { return errors.New("try again in " + d.String()) }
 
-// enabled is what the runbook of ThrottleBreakerDisabled does after an outage that was nobody's endpoint's fault.
+// enabled is what the runbook of ThrottleBreakerDisabled does after an outage that no endpoint caused.
 func enabled(ctx context.Context, m *breaker.Manager, outage time.Time) error {
 	for _, s := range m.List() {
 		if s.State == breaker.Disabled && s.ChangedAt.After(outage) {

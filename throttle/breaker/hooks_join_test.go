@@ -9,10 +9,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// TestJoinHooksForgetsNone: a field that is added to Hooks and not to JoinHooks would be heard by nobody.
+// TestJoinHooksForgetsNone: JoinHooks calls every field of Hooks.
 func TestJoinHooksForgetsNone(t *testing.T) {
-	var heard []string
-	hooks := func(who string) breaker.Hooks {
+	var called []string
+	hooks := func(prefix string) breaker.Hooks {
 		var h breaker.Hooks
 		v := reflect.ValueOf(&h).Elem()
 		for i := range v.NumField() {
@@ -21,7 +21,7 @@ func TestJoinHooksForgetsNone(t *testing.T) {
 				continue
 			}
 			v.Field(i).Set(reflect.MakeFunc(v.Field(i).Type(), func([]reflect.Value) []reflect.Value {
-				heard = append(heard, who+name)
+				called = append(called, prefix+name)
 				return nil
 			}))
 		}
@@ -33,7 +33,7 @@ func TestJoinHooksForgetsNone(t *testing.T) {
 		if field.Name == "_" {
 			continue
 		}
-		heard = nil
+		called = nil
 		args := make([]reflect.Value, field.Type.NumIn())
 		for a := range args {
 			if field.Type.In(a) == reflect.TypeFor[context.Context]() {
@@ -47,14 +47,14 @@ func TestJoinHooksForgetsNone(t *testing.T) {
 			continue
 		}
 		joined.Field(i).Call(args)
-		if got, want := strings.Join(heard, " "), "1"+field.Name+" 2"+field.Name; got != want {
-			t.Errorf("%s: heard %q, want %q", field.Name, got, want)
+		if got, want := strings.Join(called, " "), "1"+field.Name+" 2"+field.Name; got != want {
+			t.Errorf("%s: called %q, want %q", field.Name, got, want)
 		}
 	}
 	none := reflect.ValueOf(breaker.JoinHooks(breaker.Hooks{}, breaker.Hooks{}))
 	for i := range none.NumField() {
 		if field := none.Type().Field(i); field.Name != "_" && !none.Field(i).IsNil() {
-			t.Errorf("%s is not nil, though nobody listens", field.Name)
+			t.Errorf("%s is not nil, though no hooks were joined", field.Name)
 		}
 	}
 }

@@ -45,24 +45,24 @@ func TestAPanicOfAHookOfACallerGoesUp(t *testing.T) {
 	}
 }
 
-// TestAPanicOfAnotherHookIsCounted, and what it was told of stands: also on the goroutine of somebody who changes a circuit by hand.
+// TestAPanicOfAnotherHookIsCounted, and the change stays: also on the goroutine of a change by hand.
 func TestAPanicOfAnotherHookIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := breaker.Key{ID: "k"}
-		told := map[breaker.Failure]int{}
+		failed := map[breaker.Failure]int{}
 		m := agent(t, breaker.Config{Hooks: breaker.Hooks{
 			Changed: func(breaker.Event) { panic("hook") },
 			Led:     func(breaker.LeadEvent) { panic("hook") },
 			Failed: func(e breaker.FailureEvent) {
-				told[e.Failure]++
+				failed[e.Failure]++
 				panic("hook")
 			},
 		}})
 		if err := m.ForceOpen(t.Context(), k); err != nil || m.Status(k).State != breaker.Open {
 			t.Errorf("ForceOpen: got %v, and %v want nil, and open", err, m.Status(k).State)
 		}
-		if got := m.Stats().Errors.Of(breaker.HookPanicked); got != 1 || told[breaker.HookPanicked] != 1 {
-			t.Errorf("Changed: got %d counted, %d told want 1 and 1", got, told[breaker.HookPanicked])
+		if got := m.Stats().Errors.Of(breaker.HookPanicked); got != 1 || failed[breaker.HookPanicked] != 1 {
+			t.Errorf("Changed: got %d counted, %d failed want 1 and 1", got, failed[breaker.HookPanicked])
 		}
 		stop := running(t, m)
 		time.Sleep(time.Second)

@@ -80,7 +80,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 	time.Sleep(3*rate + phase)
 	first := leads(-1)
 	if first < 0 {
-		t.Fatal("nobody leads after three sample rates")
+		t.Fatal("no manager leads after three sample rates")
 	}
 	ices[first].on.Store(true)
 	begun := time.Now()
@@ -98,7 +98,7 @@ func followed(t *testing.T, rate, phase time.Duration) {
 }
 
 // TestLongPollsKeepTheLease has polls that take three sample rates: the lease is extended
-// meanwhile, nobody else leads, and Run ends at once.
+// meanwhile, no other manager leads, and Run ends at once.
 func TestLongPollsKeepTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var led, polls atomic.Int64
@@ -204,7 +204,7 @@ func TestALeaseThatIsOverIsNotAskedForAtOnce(t *testing.T) {
 						t.Errorf("got the lease asked for %d times in two sample rates, want 4 to 64", n)
 					}
 					if lost := m.Stats().Errors.Of(breaker.LeaseLost); (lost > 0) != (owner == "") {
-						t.Errorf("got %d lost leases told of, want some only of its own", lost)
+						t.Errorf("got %d lost leases reported, want some only of its own", lost)
 					}
 					if (led > 0) != (owner == "" && left > 0) {
 						t.Errorf("got Led called %d times, want it for leases of its own that are not over", led)

@@ -38,7 +38,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 		{"failing", record{changedAt: noon}, counts{failures: 7, successes: 3}, 0, "open 1 1 closed>open:failing"},
 		{"failing too little", record{changedAt: noon}, counts{failures: 699, successes: 301}, 0, "closed 0 0"},
 		{"failing too rarely", record{changedAt: noon}, counts{failures: 9.9}, 0, "closed 0 0"},
-		{"failing for nobody", record{changedAt: noon}, counts{}, 0, ""},
+		{"failing without calls", record{changedAt: noon}, counts{}, 0, ""},
 
 		{"open", open, counts{failures: 100}, 30*time.Second - 1, ""},
 		{"open, time over", open, counts{}, 30 * time.Second, "half_open 1 7 open>half_open:time_over"},
@@ -62,7 +62,7 @@ func TestEachStepOfACircuit(t *testing.T) {
 		{"tripped, silent for long", tripped, counts{successes: 9}, 5 * time.Minute, ""},
 		{"tripped, failing again", tripped, counts{failures: 10}, time.Second, "disabled 3 8 closed>disabled:too_many_trips"},
 
-		{"of a dry run that is over", record{state: Disabled, shadow: true, trips: 3, generation: 7}, counts{}, 0, "closed 0 8 disabled>closed:forgotten"},
+		{"made in shadow, now enforced", record{state: Disabled, shadow: true, trips: 3, generation: 7}, counts{}, 0, "closed 0 8 disabled>closed:forgotten"},
 
 		{"disabled", record{state: Disabled, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},
 		{"forced open", record{state: Open, forced: true, changedAt: noon}, counts{successes: 1000}, 1000 * time.Hour, ""},

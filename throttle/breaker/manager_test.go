@@ -107,7 +107,7 @@ func TestRunEndsWhateverTheStoreDoes(t *testing.T) {
 	}
 }
 
-// TestRunCanRunAgain ends and runs a manager several times: it leads at once, and nobody else's lease is in the way.
+// TestRunCanRunAgain ends and runs a manager several times: it leads at once, because Run resigns at its end.
 func TestRunCanRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := breaker.NewMemoryStore()

@@ -19,20 +19,20 @@ func TestARoundByHandNotifies(t *testing.T) {
 	n.check(t, 1)
 }
 
-// ears are a notifier, and the hook that tells of every change.
+// ears are a notifier, and the hook for every change.
 type ears struct {
-	mu      sync.Mutex
-	changed map[string]breaker.Event
-	asked   map[string]int // times the notifier was called
-	heard   map[string]int // times it returned nil
-	order   []breaker.Event
-	inside  int
-	most    int // at once
-	answer  func(ctx context.Context, e breaker.Event) error
+	mu        sync.Mutex
+	changed   map[string]breaker.Event
+	asked     map[string]int // times the notifier was called
+	confirmed map[string]int // times it returned nil
+	order     []breaker.Event
+	inside    int
+	most      int // at once
+	answer    func(ctx context.Context, e breaker.Event) error
 }
 
 func newEars() *ears {
-	return &ears{changed: map[string]breaker.Event{}, asked: map[string]int{}, heard: map[string]int{}}
+	return &ears{changed: map[string]breaker.Event{}, asked: map[string]int{}, confirmed: map[string]int{}}
 }
 
 func (n *ears) change(e breaker.Event) {
@@ -60,7 +60,7 @@ func (n *ears) notify(ctx context.Context, e breaker.Event) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.heard[e.ID()]++
+	n.confirmed[e.ID()]++
 	n.order = append(n.order, e)
 	return nil
 }
@@ -71,7 +71,7 @@ func (n *ears) says(answer func(context.Context, breaker.Event) error) {
 	n.answer = answer
 }
 
-// check wants every change but those to half-open heard, in the order of their circuit, and nothing that was no change.
+// check wants every change except those to half-open notified, in order per circuit, and no other event.
 func (n *ears) check(t *testing.T, atMost int) {
 	t.Helper()
 	n.mu.Lock()
@@ -80,7 +80,7 @@ func (n *ears) check(t *testing.T, atMost int) {
 		t.Error("got no changes, want some")
 	}
 	for id, e := range n.changed {
-		switch times := n.heard[id]; {
+		switch times := n.confirmed[id]; {
 		case e.To == breaker.HalfOpen && times != 0:
 			t.Errorf("%v from %v to %v: got it notified, want it not", e.Key, e.From, e.To)
 		case e.To != breaker.HalfOpen && (times < 1 || times > atMost):
@@ -102,7 +102,7 @@ func (n *ears) check(t *testing.T, atMost int) {
 }
 
 // TestANotifierThatFails fails, panics and hangs for some minutes, while the leader changes every
-// minute: everything is heard in the end.
+// minute: every event is notified in the end.
 func TestANotifierThatFails(t *testing.T) {
 	for name, answer := range map[string]func(context.Context, breaker.Event) error{
 		"errors": func(context.Context, breaker.Event) error { return errBoom },
@@ -132,8 +132,8 @@ func deafForTenMinutes(t *testing.T, answer func(context.Context, breaker.Event)
 		stop()
 		time.Sleep(time.Second)
 	}
-	if len(n.heard) != 0 {
-		t.Errorf("got %d events heard by a notifier that hears nothing", len(n.heard))
+	if len(n.confirmed) != 0 {
+		t.Errorf("got %d confirmed events from a notifier that always fails", len(n.confirmed))
 	}
 	n.says(nil)
 	m := agent(t, c)
@@ -179,7 +179,7 @@ func TestOnceIfAllIsWell(t *testing.T) {
 	})
 }
 
-// TestNotifiedThroughAFlush empties the store while the notifier fails: what was to be told is told.
+// TestNotifiedThroughAFlush empties the store while the notifier fails: pending events are still notified.
 func TestNotifiedThroughAFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, store := newEars(), newMeddler(breaker.NewMemoryStore())
@@ -195,7 +195,7 @@ func TestNotifiedThroughAFlush(t *testing.T) {
 	})
 }
 
-// TestAChangeByHandIsNotified has somebody change circuits by hand on an agent that does not lead.
+// TestAChangeByHandIsNotified changes circuits by hand on a manager that does not lead.
 func TestAChangeByHandIsNotified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, store, k := newEars(), breaker.NewMemoryStore(), breaker.Key{ID: "a"}

@@ -69,11 +69,11 @@ func TestAPermitKeepsItsState(t *testing.T) {
 		other.Done(nil)
 	}
 	if wrong > 0 {
-		t.Errorf("%d of 100 permits told the state of somebody else's call after their end, want their own", wrong)
+		t.Errorf("%d of 100 permits returned the state of another call after their end, want their own", wrong)
 	}
 }
 
-// TestLateResults: a call that was admitted before its circuit changed tells of the circuit as it was.
+// TestLateResults: the result of a call that was admitted before its circuit changed does not count.
 func TestLateResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{BreakerTimeout: 10 * time.Second}), breaker.Key{ID: "k"}

@@ -12,7 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// granter is a store that grants probes that nobody asked for, or that are over already.
+// granter is a store that grants probes that were not requested, or that have ended.
 type granter struct {
 	*meddler
 	grant store.ProbeGrant
@@ -114,7 +114,7 @@ func TestHalfOpenLetsFewThrough(t *testing.T) {
 	})
 }
 
-// TestHalfOpenNeedsNoLeader has agents whom nobody leads any more: an open circuit's time is over for them all the same, and
+// TestHalfOpenNeedsNoLeader has managers without a leader: the timeout of an open circuit ends for them too, and
 // probes are let through, as many as the fleet may make.
 func TestHalfOpenNeedsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

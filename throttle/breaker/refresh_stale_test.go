@@ -82,7 +82,7 @@ func TestRoundsByHandGrowStale(t *testing.T) {
 	})
 }
 
-// TestAReadOnlyStoreIsRead lets nobody write: what is in the store is known all the same, also beside a record that makes no sense.
+// TestAReadOnlyStoreIsRead rejects all writes: managers still read the store, also beside a corrupt record.
 func TestAReadOnlyStoreIsRead(t *testing.T) {
 	for _, corrupt := range []bool{false, true} {
 		t.Run(fmt.Sprintf("corrupt record %v", corrupt), func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestAShardThatIsNotLoadedIsAnError(t *testing.T) {
 	}
 	m := agent(t, breaker.Config{Store: forgetful{store}})
 	if err := m.Refresh(t.Context()); err == nil || m.Stats().Errors.Of(breaker.StoreFailed) != 1 {
-		t.Errorf("got error %v and %d failures of the store told, want an error and 1", err, m.Stats().Errors.Of(breaker.StoreFailed))
+		t.Errorf("got error %v and %d failures of the store reported, want an error and 1", err, m.Stats().Errors.Of(breaker.StoreFailed))
 	}
 }
 
@@ -96,7 +96,7 @@ func TestARefreshIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// TestARefreshThatGivesBackReadsOn has somebody else write when an agent is about to give back what the store has lost.
+// TestARefreshThatGivesBackReadsOn has another manager write while one is about to write lost records back.
 func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	store, k, ctx := newMeddler(breaker.NewMemoryStore()), sameShard(2), t.Context()
 	hand, m := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
@@ -118,7 +118,7 @@ func TestARefreshThatGivesBackReadsOn(t *testing.T) {
 	}
 }
 
-// TestHintsAreHeeded changes a circuit in a store that tells of it, and one that tells too much.
+// TestHintsAreHeeded changes a circuit in a store that reports changes, and in one that reports too many.
 func TestHintsAreHeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, k := breaker.NewMemoryStore(), breaker.Key{ID: "a"}
@@ -153,7 +153,7 @@ func TestWatch(t *testing.T) {
 		name        string
 		watch       func(ctx context.Context, changed func()) error
 		least, most int64 // watches
-		told        string
+		failed      string
 		calls       int64 // to the store, at most
 	}{
 		{"reports all the time", func(ctx context.Context, changed func()) error {
@@ -169,8 +169,8 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var told []string
-				hooks := breaker.Hooks{Failed: func(e breaker.FailureEvent) { told = append(told, e.Err.Error()) }}
+				var failed []string
+				hooks := breaker.Hooks{Failed: func(e breaker.FailureEvent) { failed = append(failed, e.Err.Error()) }}
 				store := &watched{meddler: newMeddler(breaker.NewMemoryStore()), watch: tt.watch}
 				stop := running(t, agent(t, breaker.Config{Store: store, Poll: polled(breaker.PollResult{}), Hooks: hooks}))
 				time.Sleep(time.Minute + time.Second/2) // not when it is watched again
@@ -179,8 +179,8 @@ func TestWatch(t *testing.T) {
 				if n, w := store.calls.Load(), store.watches.Load(); n > tt.calls || w < tt.least || w > tt.most {
 					t.Errorf("got %d calls and %d watches in a minute, want at most %d calls, and %d to %d watches", n, w, tt.calls, tt.least, tt.most)
 				}
-				if want := slices.Repeat([]string{tt.told}, int(store.watches.Load())); tt.told != "" && !slices.Equal(told, want) || tt.told == "" && len(told) > 0 {
-					t.Errorf("got failures %q, want %q for each watch", told, tt.told)
+				if want := slices.Repeat([]string{tt.failed}, int(store.watches.Load())); tt.failed != "" && !slices.Equal(failed, want) || tt.failed == "" && len(failed) > 0 {
+					t.Errorf("got failures %q, want %q for each watch", failed, tt.failed)
 				}
 			})
 		})

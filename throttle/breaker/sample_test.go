@@ -120,7 +120,7 @@ func TestRecordsThatSayNothingGo(t *testing.T) {
 	}
 }
 
-// TestTripsAreForgottenSilently leaves a closed circuit with a trip without calls: its trip goes, and nobody is told of a change, for there is none.
+// TestTripsAreForgottenSilently leaves a closed circuit with a trip without calls: its trip is forgotten without an event.
 func TestTripsAreForgottenSilently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, k := newEars(), breaker.Key{ID: "a"}
@@ -282,8 +282,8 @@ func TestCountsThatAreNone(t *testing.T) {
 		if got := m.Status(sense).State; got != breaker.Open {
 			t.Errorf("beside %v: got state %v, want open", bad, got)
 		}
-		if told := m.Stats().Errors.Of(breaker.CountsInvalid); told != uint64(i+1) {
-			t.Errorf("%v: got %d told of, want %d", bad, told, i+1)
+		if got := m.Stats().Errors.Of(breaker.CountsInvalid); got != uint64(i+1) {
+			t.Errorf("%v: got %d reported, want %d", bad, got, i+1)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestOneReporterDecidesNothing(t *testing.T) {
 	})
 }
 
-// TestTheStoresClockIsSetBack by an hour: nobody is refused, and nothing overlooked, until it is there again.
+// TestTheStoresClockIsSetBack by an hour: no call is shed and no failure missed meanwhile.
 func TestTheStoresClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &offClock{Store: breaker.NewMemoryStore()}
@@ -336,15 +336,15 @@ func TestTheStoresClockIsSetBack(t *testing.T) {
 	})
 }
 
-// TestADryRunLeavesNothingBehind: who enforces after it refuses nobody for what it found.
-func TestADryRunLeavesNothingBehind(t *testing.T) {
+// TestShadowLeavesNothingBehind: ModeEnforce ignores circuits that opened in ModeShadow.
+func TestShadowLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := breaker.Config{Store: breaker.NewMemoryStore(), Mode: throttle.ModeShadow, ConsecutiveFailureThreshold: 1, Poll: polled(breaker.PollResult{Failures: 20})}
 		k := breaker.Key{ID: "a"}
 		dry := agent(t, c)
 		sample(t, dry)
 		if s := dry.Status(k).State; s != breaker.Disabled {
-			t.Fatalf("got %v in the dry run, want disabled", s)
+			t.Fatalf("got %v in shadow, want disabled", s)
 		}
 		if err := dry.Disable(t.Context(), breaker.Key{ID: "by hand"}); err != nil {
 			t.Fatal(err)

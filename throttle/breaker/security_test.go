@@ -16,7 +16,7 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// TestStrangersKeysMakeNoCircuits asks about keys that nobody knows, and calls with them: without failures nothing is kept in the store.
+// TestStrangersKeysMakeNoCircuits decides about unknown keys and makes calls with them: without failures the store keeps nothing.
 func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	store := breaker.NewMemoryStore()
 	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store})
@@ -41,7 +41,7 @@ func TestStrangersKeysMakeNoCircuits(t *testing.T) {
 	}
 }
 
-// TestHostileRecords has somebody else who writes to the store. Nothing that can be read panics or hangs, and no circuit is open for longer
+// TestHostileRecords has a hostile writer in the store. No record makes a manager panic or hang, and no circuit is open for longer
 // than the settings let any be, unless it is disabled or forced, which the store is there to say.
 func TestHostileRecords(t *testing.T) {
 	const extreme = `"trips":%d,"generation":%d,"changed_at":%d,"open_until":%d,"count_since":%d,"called_at":%d,"failures":%v,"successes":%v`
@@ -116,7 +116,7 @@ func TestRefusalsQuoteTheKey(t *testing.T) {
 	}
 }
 
-// TestTheLeaderIsQuoted has somebody in the store take the lease over, whose name would like to be a line of a log.
+// TestTheLeaderIsQuoted has a leader in the store whose name contains a line break.
 func TestTheLeaderIsQuoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
@@ -136,7 +136,7 @@ func TestTheLeaderIsQuoted(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if len(lost) != 1 || strings.ContainsAny(lost[0], "\n\r\x1b") || len(lost[0]) > 500 {
-			t.Errorf("got %.1000q want one line about who leads", lost)
+			t.Errorf("got %.1000q want one line about the leader", lost)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestALongOutageThatEndsEmpty(t *testing.T) {
 	})
 }
 
-// past is a store that can return to an earlier time, as a replica does that takes over before it has heard everything.
+// past is a store that can return to an earlier time, as a replica does that takes over before it has replicated everything.
 type past struct {
 	*meddler
 	batches []store.Batch
@@ -108,7 +108,7 @@ func newPast() *past {
 	return p
 }
 
-// TestAFailOverToAnOlderState loses the last writes: who knows of them gives them back.
+// TestAFailOverToAnOlderState loses the last writes: a manager that has read them writes them back.
 func TestAFailOverToAnOlderState(t *testing.T) {
 	ctx, store, k := t.Context(), newPast(), sameShard(4)
 	a, b := agent(t, breaker.Config{Store: store}), agent(t, breaker.Config{Store: store})
@@ -121,7 +121,7 @@ func TestAFailOverToAnOlderState(t *testing.T) {
 	if err := errors.Join(b.Refresh(ctx), a.Refresh(ctx), late.Refresh(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "who comes later": late} {
+	for name, m := range map[string]*breaker.Manager{"writer": a, "reader": b, "later manager": late} {
 		for i, want := range []breaker.State{breaker.Disabled, breaker.Closed, breaker.Open} {
 			if s := m.Status(k[i]).State; s != want {
 				t.Errorf("%s: circuit %d: got state %v, want %v", name, i, s, want)
@@ -130,7 +130,7 @@ func TestAFailOverToAnOlderState(t *testing.T) {
 	}
 }
 
-// TestAFailOverIsNotOverlooked has others write after the fail-over until the shard's number is what it was: an agent who has not
+// TestAFailOverIsNotOverlooked has other managers write after the failover until the shard's number is what it was: a manager that has not
 // refreshed meanwhile must learn of it all the same.
 func TestAFailOverIsNotOverlooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAFailOverIsNotOverlooked(t *testing.T) {
 	})
 }
 
-// sieve is a store from which records vanish, while the versions of their shards stay, as when somebody deletes the rows of a table.
+// sieve is a store from which records vanish, while the versions of their shards stay, as when rows of a table are deleted by hand.
 type sieve struct {
 	*meddler
 	mu   sync.Mutex
@@ -214,7 +214,7 @@ func TestLostRecordsComeBack(t *testing.T) {
 }
 
 func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, map[string]breaker.Key)) {
-	store, told := newSieve(), uint64(0)
+	store, reported := newSieve(), uint64(0)
 	keys := circuitsByHand(t, store)
 	delete(keys, "open")
 	all := agents(t, 3, breaker.Config{Store: store, Poll: polled(breaker.PollResult{})})
@@ -236,14 +236,14 @@ func lost(t *testing.T, phase, times int, wait time.Duration, lose func(*sieve, 
 	}
 	answers(t, "later", late, keys, want)
 	for _, m := range all {
-		told += m.Stats().Errors.Of(breaker.RecordsLost)
+		reported += m.Stats().Errors.Of(breaker.RecordsLost)
 	}
-	if told == 0 {
+	if reported == 0 {
 		t.Error("got no lost records reported, want some")
 	}
 }
 
-// TestTripsThatVanishComeBack deletes the record of a circuit that is closed and has tripped, and lets nobody write.
+// TestTripsThatVanishComeBack deletes the record of a circuit that is closed and has tripped, and rejects all writes.
 func TestTripsThatVanishComeBack(t *testing.T) {
 	store, k, ctx := newSieve(), breaker.Key{ID: "a"}, t.Context()
 	put(t, store, k, `{"v":1,"id":"a","state":"closed","trips":3,"generation":9,"reason":"recovered","changed_at":1,"failures":0,"successes":0}`)
@@ -258,11 +258,11 @@ func TestTripsThatVanishComeBack(t *testing.T) {
 		}
 	}
 	if err := late.Refresh(ctx); err != nil || m.Status(k).Trips != 3 || late.Status(k).Trips != 3 {
-		t.Errorf("got %d trips, and %d for who comes later, error %v, want 3 after 64 refreshes", m.Status(k).Trips, late.Status(k).Trips, err)
+		t.Errorf("got %d trips, and %d for the later manager, error %v, want 3 after 64 refreshes", m.Status(k).Trips, late.Status(k).Trips, err)
 	}
 }
 
-// TestRecordsThatVanishBeforeAWriteComeBack has somebody who has never known of them write to the shard, so that its version rises.
+// TestRecordsThatVanishBeforeAWriteComeBack has a manager that never read them write to the shard, so that its version increases.
 func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, k, ctx := newSieve(), sameShard(4), t.Context()
@@ -280,7 +280,7 @@ func TestRecordsThatVanishBeforeAWriteComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]error{"disabled": breaker.ErrDisabled, "open": breaker.ErrOpen}
-		for name, m := range map[string]*breaker.Manager{"who knew": first, "who did not": second} {
+		for name, m := range map[string]*breaker.Manager{"has read it": first, "has not read it": second} {
 			answers(t, name, m, circuits, want)
 			if !m.Status(k[2]).Forced || m.Status(k[3]).State != breaker.Disabled {
 				t.Errorf("%s: got %+v and %+v, want one held closed and one disabled", name, m.Status(k[2]), m.Status(k[3]))
@@ -318,7 +318,7 @@ func TestACircuitThatIsForgottenByItselfIsNotGivenBack(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		for i, m := range all {
 			if s := m.Stats(); len(m.List()) != 0 || s.Errors.Of(breaker.RecordsLost) != 0 {
-				t.Errorf("agent %d: got %v known and %d losses told, want none", i, m.List(), s.Errors.Of(breaker.RecordsLost))
+				t.Errorf("agent %d: got %v known and %d losses reported, want none", i, m.List(), s.Errors.Of(breaker.RecordsLost))
 			}
 		}
 	})

@@ -32,7 +32,7 @@ type Stats struct {
 	// neither reads what others decide nor decides itself. A manager on a [MemoryStore] works
 	// without Run. [Manager.Sample] makes one round and does not change this field.
 	NotRunning bool
-	Leads      bool   // this manager is the leader
+	Leads      bool   // this manager is the leader; without Run, from its first round
 	Term       uint64 // of the last known lease
 	Leader     string // owner of the last known lease
 	Mode       throttle.Mode

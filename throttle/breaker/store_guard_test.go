@@ -23,7 +23,7 @@ func TestTheGuardKnowsWhoseFaultItIs(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if _, err := callStore(ctx, m.store, func(context.Context, store.Store) (int, error) {
-				t.Error("asked for somebody who has left")
+				t.Error("called the store after the context had ended")
 				return 0, nil
 			}); err == nil {
 				t.Error("an ended context made no error")

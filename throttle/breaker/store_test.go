@@ -102,7 +102,7 @@ func TestALeaderThatWasFollowedIsFenced(t *testing.T) {
 	})
 }
 
-// TestAnOldLeaderCanWriteNothing writes with the term of a leader whom another has followed, to every shard, also those that nobody has
+// TestAnOldLeaderCanWriteNothing writes with the term of an earlier leader, to every shard, also those that no manager has
 // ever written: what is still on its way when the lease changes must not arrive.
 func TestAnOldLeaderCanWriteNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ var errNetwork = errors.New("connection reset by peer")
 type meddler struct {
 	inner  atomic.Pointer[breakerstore.Store]
 	calls  atomic.Int64
-	before func(ctx context.Context, op string) error // an error is the answer: the store never hears of the call
+	before func(ctx context.Context, op string) error // an error is the answer: the store is not called
 	after  func(ctx context.Context, op string) error // an error is the answer, although the store has done it
 	batch  func(b *breakerstore.Batch)                // changes what is written
 }

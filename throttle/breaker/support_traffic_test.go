@@ -49,7 +49,7 @@ func (f *traffic) note(k breaker.Key, failed bool) {
 	f.log[k] = log
 }
 
-// end notes how a call ended that somebody else let through.
+// end records how a call ended that another goroutine began.
 func (f *traffic) end(k breaker.Key, failed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

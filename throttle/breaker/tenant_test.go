@@ -63,7 +63,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			}
 		}
 		if len(failures) == 0 {
-			t.Error("nobody was told of bad settings")
+			t.Error("invalid settings were not reported")
 		}
 		patient = 10
 		time.Sleep(15 * time.Second)
@@ -73,7 +73,7 @@ func TestTenantsHaveSettingsOfTheirOwn(t *testing.T) {
 			t.Errorf("after 15 s: got %s, want %s", got, want)
 		}
 		if err := m.CanExecute(t.Context(), breaker.Key{Tenant: "shadow", ID: "k"}); err != nil {
-			t.Errorf("DryRun: %v", err)
+			t.Errorf("shadow: %v", err)
 		}
 		if err := m.CanExecute(t.Context(), breaker.Key{Tenant: "slow", ID: "k"}); !errors.Is(err, breaker.ErrOpen) {
 			t.Errorf("slow: %v", err)
