@@ -3,15 +3,25 @@ package spillway_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"math"
+	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	faultkinds "github.com/deixis/faults"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.opentelemetry.io/otel/codes"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -28,12 +38,129 @@ const (
 
 var errPlain = errors.New("no such product")
 
-// A shop is an application as a user wires it: a throttle, the adapter, the SDK, the exporter and a server with /metrics. Time
-// and dice are the test's.
-type shop struct {
+// TestThrottleToPrometheus follows one throttle from its first call to the page that Prometheus scrapes: through an
+// overload, Close, a second throttle of the same name, and Shutdown.
+func TestThrottleToPrometheus(t *testing.T) {
+	app := newApp(t)
+	app.scrape().want(t, "without a throttle", scrape{})
+	th := app.throttle()
+	app.scrape().want(t, "before the first call", atStart())
+
+	app.overload(th)
+	gauges := scrape{
+		gauge("call_active", "low"):                       1,
+		gauge("window_requests", "high"):                  4,
+		gauge("window_accepts", "high"):                   4,
+		gauge("window_requests", "important"):             67,
+		gauge("window_requests", "medium"):                25,
+		gauge("window_requests", "low"):                   1,
+		gauge("window_accepts", "low"):                    1,
+		gauge("rejection_probability_ratio", "important"): 67.0 / (67 + 60),
+		gauge("rejection_probability_ratio", "medium"):    th.RejectionProbability(throttle.Medium),
+	}
+	if p := gauges[gauge("rejection_probability_ratio", "medium")]; p <= 25.0/(25+60) || p >= 1 {
+		t.Errorf("probability of medium: got %v want more than from its own calls alone, less than 1", p)
+	}
+	overloaded := merged(atStart(), countersAfterOverload(), durationsAfterOverload(), gauges)
+	app.scrape().want(t, "after the overload", overloaded)
+	app.scrape().want(t, "after the overload, scraped again", overloaded)
+
+	sibling := app.throttle()
+	_ = th.Close()
+	oneClosed := app.scrape()
+	oneClosed.of("throttle_calls").want(t, "one of two closed", overloaded.of("throttle_calls"))
+	if got := oneClosed[gauge("call_active", "low")]; got != 0 {
+		t.Errorf("active calls, one of two closed: got %v want 0", got)
+	}
+	_ = sibling.Close()
+	app.scrape().want(t, "both closed", durationsAfterOverload()) // the SDK keeps its histograms
+
+	app.throttle()
+	app.scrape().want(t, "a new throttle of the name", merged(atStart(), countersAfterOverload(), durationsAfterOverload()))
+
+	if err := app.tel.Shutdown(t.Context()); err != nil {
+		t.Fatalf("Shutdown: got error %v want nil", err)
+	}
+	app.overload(app.throttle())
+	app.scrape().want(t, "after Shutdown", durationsAfterOverload())
+	if err := app.meters.Shutdown(t.Context()); err != nil {
+		t.Fatalf("Shutdown of the MeterProvider: got error %v want nil", err)
+	}
+	app.scrape().want(t, "after Shutdown of the MeterProvider", scrape{})
+}
+
+// TestThrottleToPrometheus_Types parses the page with Prometheus' own parser.
+func TestThrottleToPrometheus_Types(t *testing.T) {
+	app := newApp(t)
+	app.overload(app.throttle())
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(app.page(acceptText)))
+	if err != nil {
+		t.Fatalf("text format: got error %v want nil", err)
+	}
+	got := map[string]string{}
+	for name, family := range families {
+		if strings.HasPrefix(name, "throttle_") {
+			got[name] = strings.ToLower(family.GetType().String())
+		}
+	}
+	want := map[string]string{
+		"throttle_calls_total": "counter", "throttle_fallbacks_total": "counter", "throttle_priority_clamped_total": "counter",
+		"throttle_call_duration_seconds": "histogram", "throttle_call_active": "gauge",
+		"throttle_rejection_probability_ratio": "gauge", "throttle_window_requests": "gauge", "throttle_window_accepts": "gauge",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("types: got %v want %v", got, want)
+	}
+}
+
+// TestThrottleToPrometheus_Exemplars looks up the span of every exemplar, and the status of the throttle's spans.
+func TestThrottleToPrometheus_Exemplars(t *testing.T) {
+	app := newApp(t)
+	app.overload(app.throttle())
+	type ids struct{ trace, span string }
+	own := map[ids]bool{}
+	failed := 0
+	for _, span := range app.spans.Ended() {
+		if span.Name() != "throttle recommendations" {
+			continue
+		}
+		own[ids{span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()}] = true
+		if span.Status().Code == codes.Error {
+			failed++
+		}
+	}
+	const admitted, withError = 3 + 1 + 1 + 60 + 20 + 1 + 1 + 2, 1 + 1 + 60 + 20 + 1
+	if len(own) != admitted || failed != withError {
+		t.Errorf("spans of the throttle: got %d, %d of them failed, want %d and %d", len(own), failed, admitted, withError)
+	}
+	exemplar := regexp.MustCompile(`(?m)^(\w+)\{.*\} \S+ # \{(.*)\} \S+ \S+$`)
+	label := func(labels, name string) string {
+		_, value, _ := strings.Cut(labels, name+`="`)
+		value, _, _ = strings.Cut(value, `"`)
+		return value
+	}
+	found := exemplar.FindAllStringSubmatch(app.page(acceptOpenMetrics), -1)
+	if len(found) != 7 { // one for each combination of priority, outcome and error.type: their calls took equally long
+		t.Errorf("exemplars: got %d want 7", len(found))
+	}
+	for _, x := range found {
+		span := ids{label(x[2], "trace_id"), label(x[2], "span_id")}
+		if !own[span] || x[1] != "throttle_call_duration_seconds_bucket" {
+			t.Errorf("exemplar: got %v on %s want one on a bucket, with a span of the throttle", span, x[1])
+		}
+	}
+	if inText := exemplar.FindAllString(app.page(acceptText), -1); len(inText) > 0 {
+		t.Errorf("exemplars in the text format: got %d want none", len(inText))
+	}
+}
+
+// An app has a throttle, the adapter, the SDK, the exporter and a server with /metrics, as a user wires them. The test
+// sets its clock and its random numbers.
+type app struct {
 	t      *testing.T
 	now    time.Time
-	sheds  bool // whatever may be shed
+	sheds  bool // shed every call whose probability is above 0
 	meters *sdkmetric.MeterProvider
 	traces *sdktrace.TracerProvider
 	spans  *tracetest.SpanRecorder
@@ -41,31 +168,31 @@ type shop struct {
 	server *httptest.Server
 }
 
-func openShop(t *testing.T) *shop {
+func newApp(t *testing.T) *app {
 	t.Helper()
-	s := &shop{t: t, now: time.Unix(1_700_000_000, 0), spans: tracetest.NewSpanRecorder()}
+	a := &app{t: t, now: time.Unix(1_700_000_000, 0), spans: tracetest.NewSpanRecorder()}
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
 	if err != nil {
 		t.Fatalf("exporter: got error %v want nil", err)
 	}
-	s.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
-	s.traces = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))
-	s.tel, err = otelthrottle.New(otelthrottle.WithMeterProvider(s.meters), otelthrottle.WithTracerProvider(s.traces))
+	a.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
+	a.traces = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(a.spans))
+	a.tel, err = otelthrottle.New(otelthrottle.WithMeterProvider(a.meters), otelthrottle.WithTracerProvider(a.traces))
 	if err != nil {
 		t.Fatalf("otelthrottle.New: got error %v want nil", err)
 	}
-	s.server = httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	t.Cleanup(s.server.Close)
-	return s
+	a.server = httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	t.Cleanup(a.server.Close)
+	return a
 }
 
-func (s *shop) throttle() *throttle.Throttle {
+func (a *app) throttle() *throttle.Throttle {
 	return throttle.Must(throttle.New(throttle.Config{
-		Name: "recommendations", Hooks: s.tel.Hooks(),
-		Now: func() time.Time { return s.now },
+		Name: "recommendations", Hooks: a.tel.Hooks(),
+		Now: func() time.Time { return a.now },
 		Rand: func() float64 {
-			if s.sheds {
+			if a.sheds {
 				return 0
 			}
 			return math.Nextafter(1, 0)
@@ -73,83 +200,192 @@ func (s *shop) throttle() *throttle.Throttle {
 	}))
 }
 
-// taking is a call that takes so long and ends with err.
-func (s *shop) taking(d time.Duration, err error) func(context.Context) error {
-	return func(context.Context) error {
-		s.now = s.now.Add(d)
-		return err
-	}
-}
-
-// scrape returns what is on the page, after making sure that both formats have the same.
-func (s *shop) scrape() scrape {
-	s.t.Helper()
-	text := parseScrape(s.t, get(s.t, s.server.Client(), s.server.URL, acceptText))
-	open := parseScrape(s.t, get(s.t, s.server.Client(), s.server.URL, acceptOpenMetrics))
-	for key := range open.of("throttle_call_duration_seconds_bucket") {
-		delete(open, key) // 1 is written 1.0 there
-	}
-	for key := range text {
-		if _, ok := open[key]; !ok && !isBucket(key) {
-			s.t.Errorf("OpenMetrics: got no %s, which the text format has", key)
-		}
-	}
-	return text
-}
-
-func isBucket(key string) bool {
-	return len(scrape{key: 0}.of("throttle_call_duration_seconds_bucket")) > 0
-}
-
-// The durations are sums of powers of two, so that they can be added up exactly.
+// The durations are sums of powers of two, so that a sum of them is exact.
 const (
 	fast = time.Second / 512
 	slow = time.Second / 32
 )
 
-// overload is the script: what a throttle goes through, ten kinds of calls in all.
-func (s *shop) overload(th *throttle.Throttle) {
-	s.t.Helper()
+// taking returns a call that takes d and returns err.
+func (a *app) taking(d time.Duration, err error) func(context.Context) error {
+	return func(context.Context) error {
+		a.now = a.now.Add(d)
+		return err
+	}
+}
+
+// overload makes calls of every decision, outcome and kind of fallback.
+func (a *app) overload(th *throttle.Throttle) {
+	a.t.Helper()
 	busy := faultkinds.Unavailable(0)
 	serves := func(context.Context, error, bool) error { return nil }
 	fails := func(context.Context, error, bool) error { return errPlain }
-	ctx, request := s.traces.Tracer("shop").Start(s.t.Context(), "request")
+	ctx, request := a.traces.Tracer("app").Start(a.t.Context(), "request")
 	defer request.End()
 	do := func(n int, p throttle.Priority, fn func(context.Context) error, fallback ...throttle.Fallback) {
 		for range n {
 			_ = th.Do(ctx, p, fn, fallback...)
 		}
 	}
-	do(3, throttle.High, s.taking(slow, nil))
-	do(1, throttle.High, s.taking(slow, faultkinds.NotFound))
-	do(1, throttle.High, s.taking(slow, context.Canceled))
-	do(60, throttle.Important, s.taking(fast, busy))
-	do(20, throttle.Medium, s.taking(fast, busy))
-	do(1, throttle.Medium, s.taking(fast, busy), serves)
-	do(1, 99, s.taking(fast, nil))
-	s.now = s.now.Add(time.Second)
-	s.sheds = true
-	do(2, throttle.Important, s.taking(fast, nil))
-	do(2, throttle.Important, s.taking(fast, nil), serves)
-	do(1, throttle.Important, s.taking(fast, nil), fails)
-	do(4, throttle.Medium, s.taking(fast, nil))
-	s.tune(th, throttle.ModeShadow)
-	do(1, throttle.Important, s.taking(fast, nil))
-	do(1, throttle.Important, s.taking(fast, busy))
-	s.tune(th, throttle.ModeEnforce)
+	do(3, throttle.High, a.taking(slow, nil))
+	do(1, throttle.High, a.taking(slow, faultkinds.NotFound))
+	do(1, throttle.High, a.taking(slow, context.Canceled))
+	do(60, throttle.Important, a.taking(fast, busy))
+	do(20, throttle.Medium, a.taking(fast, busy))
+	do(1, throttle.Medium, a.taking(fast, busy), serves)
+	do(1, 99, a.taking(fast, nil))
+	a.now = a.now.Add(time.Second)
+	a.sheds = true
+	do(2, throttle.Important, a.taking(fast, nil))
+	do(2, throttle.Important, a.taking(fast, nil), serves)
+	do(1, throttle.Important, a.taking(fast, nil), fails)
+	do(4, throttle.Medium, a.taking(fast, nil))
+	a.tune(th, throttle.ModeShadow)
+	do(1, throttle.Important, a.taking(fast, nil))
+	do(1, throttle.Important, a.taking(fast, busy))
+	a.tune(th, throttle.ModeEnforce)
 	if _, err := th.Admit(ctx, throttle.Low); err != nil {
-		s.t.Fatalf("Admit: got error %v want nil", err)
+		a.t.Fatalf("Admit: got error %v want nil", err)
 	}
 }
 
-func (s *shop) tune(th *throttle.Throttle, mode throttle.Mode) {
-	s.t.Helper()
+func (a *app) tune(th *throttle.Throttle, mode throttle.Mode) {
+	a.t.Helper()
 	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
-		s.t.Fatalf("Tune: got error %v want nil", err)
+		a.t.Fatalf("Tune: got error %v want nil", err)
 	}
 }
 
-// calls, fallbacks, present and durations are the names of samples of the shop's throttle.
+// page returns the answer of /metrics in a format.
+func (a *app) page(accept string) string {
+	a.t.Helper()
+	request, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.server.URL, http.NoBody)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	response, err := a.server.Client().Do(request)
+	if err != nil {
+		a.t.Fatalf("scrape: got error %v want nil", err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		a.t.Fatalf("scrape: got status %d, error %v and %s want 200", response.StatusCode, err, page)
+	}
+	return string(page)
+}
+
+// scrape returns the series of the page, and checks that OpenMetrics has the same ones.
+func (a *app) scrape() scrape {
+	a.t.Helper()
+	text, open := parseScrape(a.t, a.page(acceptText)), parseScrape(a.t, a.page(acceptOpenMetrics))
+	for key := range text {
+		// OpenMetrics writes the bound 1 of a bucket as 1.0.
+		if _, ok := open[key]; !ok && !strings.HasPrefix(key, "throttle_call_duration_seconds_bucket") {
+			a.t.Errorf("OpenMetrics: got no %s, which the text format has", key)
+		}
+	}
+	return text
+}
+
+// A scrape maps series to their values. A series is a name with its labels, except the labels of the scope.
+type scrape map[string]float64
+
+// parseScrape reads the throttle's series from a page in the text format or in OpenMetrics.
+func parseScrape(t *testing.T, page string) scrape {
+	t.Helper()
+	s := scrape{}
+	line := regexp.MustCompile(`^(throttle_\w+)\{(.*?)\} (\S+)(?: # .*)?$`)
+	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
+	scope := map[string]string{
+		"otel_scope_name": otelthrottle.ScopeName, "otel_scope_version": otelthrottle.Version, "otel_scope_schema_url": "",
+	}
+	for text := range strings.SplitSeq(page, "\n") {
+		if !strings.HasPrefix(text, "throttle_") {
+			continue
+		}
+		parts := line.FindStringSubmatch(text)
+		if parts == nil {
+			t.Fatalf("scrape: got %q want a sample", text)
+		}
+		var labels []string
+		scoped := 0
+		for _, pair := range label.FindAllStringSubmatch(parts[2], -1) {
+			value, isScope := scope[pair[1]]
+			switch {
+			case !isScope:
+				labels = append(labels, pair[0])
+			case value == pair[2]:
+				scoped++
+			}
+		}
+		slices.Sort(labels)
+		key := parts[1] + "{" + strings.Join(labels, ",") + "}"
+		if _, twice := s[key]; twice || scoped != len(scope) {
+			t.Errorf("%s: got it twice %v, with %d labels of the scope, want it once with %d", key, twice, scoped, len(scope))
+		}
+		value, err := strconv.ParseFloat(parts[3], 64)
+		if err != nil {
+			t.Errorf("%s: got value %s want a number", key, parts[3])
+		}
+		s[key] = value
+	}
+	return s
+}
+
+// want fails the test unless s has exactly the series of want.
+func (s scrape) want(t *testing.T, when string, want scrape) {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(merged(s, want))) {
+		got, isThere := s[key]
+		wanted, isWanted := want[key]
+		switch {
+		case !isWanted:
+			t.Errorf("%s: got %s %v want no such series", when, key, got)
+		case !isThere:
+			t.Errorf("%s: got no %s want %v", when, key, wanted)
+		case got != wanted:
+			t.Errorf("%s: got %s %v want %v", when, key, got, wanted)
+		}
+	}
+}
+
+// of returns the series whose name has the prefix.
+func (s scrape) of(prefix string) scrape {
+	some := maps.Clone(s)
+	maps.DeleteFunc(some, func(key string, _ float64) bool { return !strings.HasPrefix(key, prefix) })
+	return some
+}
+
+// merged returns the series of all scrapes. The last value of a series wins.
+func merged(scrapes ...scrape) scrape {
+	all := scrape{}
+	for _, s := range scrapes {
+		maps.Copy(all, s)
+	}
+	return all
+}
+
+// sample returns a series. Labels are given as names, without their prefix throttle_, and values; a label with an empty
+// value is left out.
+func sample(name string, labels ...string) string {
+	var pairs []string
+	for i := 0; i+1 < len(labels); i += 2 {
+		if labels[i+1] == "" {
+			continue
+		}
+		label := labels[i]
+		if label != "error_type" && label != "le" {
+			label = "throttle_" + label
+		}
+		pairs = append(pairs, fmt.Sprintf("%s=%q", label, labels[i+1]))
+	}
+	slices.Sort(pairs)
+	return name + "{" + strings.Join(pairs, ",") + "}"
+}
+
+// calls, fallbacks, gauge and clamped return series of the throttle.
 
 func calls(p, decision, outcome, errorType, cause string) string {
 	return sample("throttle_calls_total", "name", "recommendations", "priority", p, "decision", decision,
@@ -160,11 +396,13 @@ func fallbacks(p, outcome, errorType string) string {
 	return sample("throttle_fallbacks_total", "name", "recommendations", "priority", p, "outcome", outcome, "error_type", errorType)
 }
 
-func present(metric, p string) string {
+func gauge(metric, p string) string {
 	return sample("throttle_"+metric, "name", "recommendations", "priority", p)
 }
 
-// addDurations adds the samples of a histogram of n calls that all took so long.
+func clamped() string { return sample("throttle_priority_clamped_total", "name", "recommendations") }
+
+// addDurations adds the series of a histogram of n calls that all took the same time.
 func (s scrape) addDurations(p, outcome, errorType string, n int, took time.Duration) {
 	labels := []string{"name", "recommendations", "priority", p, "outcome", outcome, "error_type", errorType}
 	const name = "throttle_call_duration_seconds"
@@ -175,27 +413,27 @@ func (s scrape) addDurations(p, outcome, errorType string, n int, took time.Dura
 		if took.Seconds() <= le {
 			within = n
 		}
-		word := strconv.FormatFloat(le, 'g', -1, 64)
-		s[sample(name+"_bucket", append(labels, "le", word)...)] = float64(within)
+		bound := strconv.FormatFloat(le, 'g', -1, 64)
+		s[sample(name+"_bucket", append(labels, "le", bound)...)] = float64(within)
 	}
 }
 
-// atStart is what a new throttle shows.
+// atStart returns the series of a throttle without calls.
 func atStart() scrape {
-	want := scrape{sample("throttle_priority_clamped_total", "name", "recommendations"): 0}
+	want := scrape{clamped(): 0}
 	for _, p := range []string{"high", "important", "medium", "low"} {
 		want[calls(p, "admitted", "accepted", "", "")] = 0
 		want[calls(p, "shed", "shed", "shed", "own")] = 0
 		want[calls(p, "shed", "shed", "shed", "above")] = 0
 		for _, metric := range []string{"call_active", "rejection_probability_ratio", "window_requests", "window_accepts"} {
-			want[present(metric, p)] = 0
+			want[gauge(metric, p)] = 0
 		}
 	}
 	return want
 }
 
-// countedAfterOverload is what the counters of a throttle show that has gone through the script.
-func countedAfterOverload() scrape {
+// countersAfterOverload returns the counters above 0 after overload.
+func countersAfterOverload() scrape {
 	return scrape{
 		calls("high", "admitted", "accepted", "", ""):                        3,
 		calls("high", "admitted", "accepted", "missing", ""):                 1,
@@ -210,11 +448,11 @@ func countedAfterOverload() scrape {
 		fallbacks("medium", "rejected", ""):                                  1,
 		fallbacks("important", "shed", ""):                                   2,
 		fallbacks("important", "shed", "_OTHER"):                             1,
-		sample("throttle_priority_clamped_total", "name", "recommendations"): 1,
+		clamped():                                                            1,
 	}
 }
 
-// durationsAfterOverload is what its histogram shows.
+// durationsAfterOverload returns the histograms after overload.
 func durationsAfterOverload() scrape {
 	want := scrape{}
 	want.addDurations("high", "accepted", "", 3, slow)
