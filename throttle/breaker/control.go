@@ -122,7 +122,7 @@ func (m *Manager) List() []Status {
 	return list
 }
 
-// Status returns what this manager knows about a circuit. It does not read the store. An unknown
+// Status returns the state of a circuit, as this manager has read it. It does not read the store. An unknown
 // circuit is closed.
 func (m *Manager) Status(k Key) Status {
 	if !m.valid() {

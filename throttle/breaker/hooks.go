@@ -129,7 +129,7 @@ const (
 	NotifyFailed
 	// RecordCorrupt means that a record could not be read. It counts as absent and is replaced.
 	RecordCorrupt
-	// RecordsLost means that the store has lost records that the manager knew: all of them, or some,
+	// RecordsLost means that the store has lost records that the manager has read: all of them, or some,
 	// as when rows are deleted by hand. The manager writes them back. Use Forget to remove a circuit.
 	RecordsLost
 	// WriteFenced means that the manager tried to write as leader after another manager had become

@@ -41,9 +41,10 @@ func (m *Manager) startLazy() {
 	m.lazy.open.Store(m)
 	switch {
 	case m.config.Mode == throttle.ModeOff && m.config.ForTenant == nil:
-	case m.memory == nil, m.lastRead.Load().stale:
+	case m.memory == nil:
 		m.lazy.wanted.Store(true)
 	default:
+		m.lazy.wanted.Store(m.lastRead.Load().stale) // then the first call starts a round at once
 		m.after(m.config.SampleRate, (*Manager).lazyRound)
 	}
 }
@@ -107,7 +108,8 @@ func (m *Manager) untilLazyRound() time.Duration {
 	return time.Duration(m.lazy.last.Load()) + m.config.SampleRate - time.Since(m.created)
 }
 
-// lazyRound makes one round, and starts the timer again if it must be repeated.
+// lazyRound makes one round. If the round or a notification fails, it starts the timer again, because
+// there may be no other call.
 func (m *Manager) lazyRound() {
 	if !m.makesLazyRounds() {
 		return
@@ -118,26 +120,28 @@ func (m *Manager) lazyRound() {
 	}
 	m.lazy.last.Store(int64(time.Since(m.created)))
 	m.lazy.wanted.Store(true) // a call from now on may be too late for this round
-	leads := m.sampleLazily(m.lazy.ctx)
+	leads, err := m.sampleLazily(m.lazy.ctx)
 	m.lazy.active.Store(true)
 	m.lazy.busy.Store(false)
-	if leads && !m.notifyLazily() {
+	if leads && !m.notifyLazily() || err != nil {
 		m.after(m.config.SampleRate, (*Manager).lazyRound)
 	}
 }
 
 // sampleLazily makes one round, or only reads the store if another manager decides. It reports
 // whether this manager leads.
-func (m *Manager) sampleLazily(ctx context.Context) (leads bool) {
-	if !m.memory.sampled.Load() {
-		t, led, err := m.campaign(ctx)
-		if err == nil && led {
-			_ = m.sample(ctx, t.lease.Term) // reported by hooks
-			return true
-		}
+func (m *Manager) sampleLazily(ctx context.Context) (leads bool, err error) {
+	if m.memory.sampled.Load() {
+		return false, m.readChanges(ctx)
 	}
-	_ = m.readChanges(ctx)
-	return false
+	t, led, err := m.campaign(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case led:
+		return true, m.sample(ctx, t.lease.Term)
+	}
+	return false, m.readChanges(ctx)
 }
 
 // notifyLazily reports whether no notification is left.

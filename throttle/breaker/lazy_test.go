@@ -143,6 +143,24 @@ func TestALateFailureIsPolledWithoutAnotherCall(t *testing.T) {
 	})
 }
 
+// TestAFailedRoundIsRepeated without another call.
+func TestAFailedRoundIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var polls atomic.Int64
+		m := agent(t, breaker.Config{Poll: func(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
+			if polls.Add(1) < 3 {
+				return nil, errBoom
+			}
+			return map[breaker.Key]breaker.PollResult{{ID: "k"}: {Failures: 20}}, nil
+		}})
+		defer m.Close()
+		time.Sleep(30 * time.Second)
+		if s := m.Status(breaker.Key{ID: "k"}); s.State != breaker.Open || polls.Load() != 3 || m.Stats().Errors.Of(breaker.PollFailed) != 2 {
+			t.Errorf("got %v after %d polls, want open after 3", s.State, polls.Load())
+		}
+	})
+}
+
 // TestRunTakesOver from the calls, and gives back.
 func TestRunTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

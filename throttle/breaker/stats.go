@@ -80,7 +80,7 @@ func (c ErrorCounts) Plus(other ErrorCounts) ErrorCounts {
 	return c
 }
 
-// Status is what a manager knows about one circuit.
+// Status is the state of one circuit, as a manager has read it.
 type Status struct {
 	Key        Key
 	State      State
