@@ -12,12 +12,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
-// Storage as Run wants it: each call of open gives a handle on the same, as two processes would have.
+// Each call of open returns a handle on the same storage, as two processes would have.
 func ExampleRun() {
 	shared := bucket.NewMemoryStore() // in a real test: a database
 	open := func(*testing.T) store.Store { return shared }
 
-	// This is the whole test of a store.
+	// This is the complete test of a store.
 	testStore := func(t *testing.T) { storetest.Run(t, open, storetest.ClockResolution(time.Nanosecond)) }
 	_ = testStore
 
@@ -30,7 +30,7 @@ func ExampleRun() {
 	// one handle is granted 2 and the other 0
 }
 
-// Write down what many do at once, and find out whether it can have happened.
+// A history records concurrent operations and checks that they are linearizable.
 func ExampleHistory() {
 	h := storetest.NewHistory()
 	s := h.Of(bucket.NewMemoryStore())

@@ -22,10 +22,10 @@ func handleCases() []testCase {
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
 	key, l := r.key("others"), slowLimit(5, bucket.Continuous)
-	r.expect("two by the first handle", r.take(first, key, l, 2, 2), 2, 3)
+	r.expect("Take 2 by the first handle", r.take(first, key, l, 2, 2), 2, 3)
 	r.Must(first.Close(), "Close")
-	r.expect("two by the second", r.take(second, key, l, 2, 2), 2, 1)
-	r.expect("two by a new one", r.take(r.Handle(), key, l, 2, 2), 0, 1)
+	r.expect("Take 2 by the second handle, after the first was closed", r.take(second, key, l, 2, 2), 2, 1)
+	r.expect("Take 2 by a new handle, 1 left", r.take(r.Handle(), key, l, 2, 2), 0, 1)
 }
 
 func closeTwice(r *fixture) {
@@ -33,7 +33,7 @@ func closeTwice(r *fixture) {
 	key, l := r.key("twice"), slowLimit(3, bucket.Continuous)
 	r.take(s, key, l, 1, 1)
 	r.CloseTwice(s)
-	r.expect("peek", r.peek(r.Handle(), key, l), 0, 2)
+	r.expect("peek by a new handle, after others were closed", r.peek(r.Handle(), key, l), 0, 2)
 }
 
 func (r *fixture) useAll(s store.Store) {
@@ -79,13 +79,14 @@ func (r *fixture) endedContext(ctx context.Context) {
 	r.take(r.Store, key, l, 2, 2)
 	for _, m := range methods(key, l) {
 		r.RejectsEnded(ctx, m)
-		r.expect("peek after "+m.Name+" with a context that is over", r.peek(r.Store, key, l), 0, 3)
+		r.expect("peek after "+m.Name+" with a context that had ended", r.peek(r.Store, key, l), 0, 3)
 	}
-	r.expect("peek at a fixed bucket after the same", r.peek(r.Store, key+" fixed", slowLimit(5, bucket.Fixed)), 0, 5)
+	r.expect("peek at a Fixed bucket after Take with a context that had ended", r.peek(r.Store, key+" fixed", slowLimit(5, bucket.Fixed)), 0, 5)
 }
 
-// canceledMeanwhile cancels requests while they are under way. What was granted must be taken, what was not told may be, and the store must go
-// on working: no answer may be taken for that to another question.
+// canceledMeanwhile cancels requests in flight. Granted tokens must be taken; tokens of a canceled
+// request may be taken. The store must work afterwards, and must not return the answer to an
+// earlier request.
 func canceledMeanwhile(r *fixture) {
 	const attempts, capacity = 120, 1000
 	key, l := r.key("canceled"), slowLimit(capacity, bucket.Continuous)
@@ -100,15 +101,15 @@ func canceledMeanwhile(r *fixture) {
 		}
 		r.take(r.Store, other, slowLimit(1, bucket.Continuous), 0, 0)
 	})
-	// One that was canceled may still be under way.
+	// A canceled request may still be in flight.
 	r.forget(key)
 	left := r.peek(r.Handle(), key, l).decision.Remaining
 	if taken := capacity - left; taken < granted || taken > granted+unknown {
-		r.Errorf("%d tokens were granted, and %d asked for by requests that were canceled: got %d taken, want %d to %d",
+		r.Errorf("%d tokens were granted, and requests for %d were canceled: got %d taken, want %d to %d",
 			granted, unknown, taken, granted, granted+unknown)
 	}
 	for i, s := range []store.Store{r.Store, r.Handle()} {
 		key := r.key(fmt.Sprint("still works ", i))
-		r.expect("all of a bucket that nobody has used", r.take(s, key, slowLimit(3, bucket.Fixed), 3, 3), 3, 0)
+		r.expect("Take of a new bucket, after canceled calls", r.take(s, key, slowLimit(3, bucket.Fixed), 3, 3), 3, 0)
 	}
 }

@@ -27,7 +27,7 @@ func handleFaults() []fault {
 		{"keeps a lock when its context ends", []string{"context/canceled during the call"}, each(func(b *broken, _ int) { b.early = stuck() })},
 		{"takes more when its context ends", []string{"context/canceled during the call"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
-			if d.Granted == 2 { // as a client does that repeats a request without an answer
+			if d.Granted == 2 { // as a client that repeats a request after a timeout
 				next, _ = next.Take(r.Limit, now, 1, 2)
 			}
 			return next, d
@@ -67,7 +67,7 @@ func leaky(breakIt func(b *broken, block func())) opener {
 	}
 }
 
-// stuck makes all calls wait once one was canceled while it waited.
+// stuck makes all calls wait after one call was canceled while it waited.
 func stuck() func(context.Context) error {
 	var locked atomic.Bool
 	return func(ctx context.Context) error {

@@ -15,10 +15,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// ErrUndecided means that a history is so dense that it would take too long to find out whether it can have happened.
-var ErrUndecided = errors.New("storetest: too many operations overlap to decide whether they can be put in order")
+// ErrUndecided means that too many operations overlap to check a history in reasonable time.
+var ErrUndecided = errors.New("storetest: too many operations overlap to check whether they are linearizable")
 
-// History is what many have asked of a store and what they were told. Make it with [NewHistory]. It is safe for concurrent use.
+// History records operations on a store and their results. Create it with [NewHistory]. It is safe
+// for concurrent use.
 type History struct {
 	mu         sync.Mutex
 	begun      time.Time
@@ -29,26 +30,31 @@ type History struct {
 // NewHistory returns an empty history.
 func NewHistory() *History { return &History{begun: time.Now()} }
 
-// Of returns a store that asks another one and writes everything down. Closing it closes the other.
+// Of returns a store that calls s and records every operation. Closing it closes s.
 func (h *History) Of(s store.Store) store.Store { return recordingStore{Store: s, history: h} }
 
-// Len is how many operations were written down.
+// Len returns the number of recorded operations.
 func (h *History) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.operations)
 }
 
-// Check returns an error if what was written down cannot have happened, or [ErrUndecided]. It can have happened if, for each bucket, there
-// is an order of all operations such that
+// Check returns an error if the recorded operations are not linearizable, or [ErrUndecided] if that
+// takes too long to check. The operations on a bucket are linearizable if there is an order of them
+// such that
 //
-//   - one that had returned before another was called comes before it,
-//   - each finds the level that the one before it has left; the first finds a full bucket,
-//   - and there is a time for each, while it was under way by the local clock, at which [store.Level] gives just its answer.
+//   - an operation that returned before another one was called comes first,
+//   - each operation finds the level that the one before it left, and the first finds a full
+//     bucket,
+//   - and for each operation there is a time during the call at which [store.Level] gives its
+//     result.
 //
-// The times need not be in order: a store may look at its clock before it waits for its turn. The resolution is that of the store's clock.
+// These times need not be in order: a store may read its clock before it waits for a lock. The
+// resolution is that of the store's clock.
 //
-// An operation that failed may have happened or not, so there must be none. All limits of a bucket must be of one algorithm.
+// An operation that failed may have changed the bucket or not, so Check returns its error. All
+// limits of a bucket must have the same algorithm.
 func (h *History) Check(resolution time.Duration) error {
 	h.mu.Lock()
 	all := slices.Clone(h.operations)
@@ -73,7 +79,7 @@ func (h *History) Check(resolution time.Duration) error {
 	return undecided
 }
 
-// note performs an operation and writes it down.
+// record performs an operation and records it.
 func (h *History) record(ctx context.Context, s store.Store, o operation) (bucket.Decision, error) {
 	o.called, o.begun = int64(time.Since(h.begun)), h.moments.Add(1)
 	o.decision, o.err = perform(ctx, s, o)
@@ -84,7 +90,7 @@ func (h *History) record(ctx context.Context, s store.Store, o operation) (bucke
 	return o.decision, o.err
 }
 
-// recorded is a store that writes down what is asked of it.
+// recordingStore is a store that records its operations.
 type recordingStore struct {
 	store.Store
 
@@ -113,13 +119,13 @@ func historyCases() []testCase {
 	}
 }
 
-// scenario is what many do with one bucket at once.
+// workload is a number of concurrent operations on one bucket.
 type workload struct {
 	limit         bucket.Limit
 	workers, each int
 }
 
-// plays lets the workers do what comes to their minds, and wants that it can have happened.
+// runHistory makes random operations and expects them to be linearizable.
 func (r *fixture) runHistory(handles []store.Store, sc workload, seed uint64) {
 	r.Helper()
 	h, key := NewHistory(), r.key(fmt.Sprint("history ", sc.limit.Algorithm, seed))
@@ -138,11 +144,11 @@ func (r *fixture) runHistory(handles []store.Store, sc workload, seed uint64) {
 		return nil
 	})
 	if err := h.Check(time.Duration(r.resolution)); err != nil && !errors.Is(err, ErrUndecided) {
-		r.Errorf("%d workers with %d operations each: %v", sc.workers, sc.each, err)
+		r.Errorf("%d concurrent workers, %d operations each: %v", sc.workers, sc.each, err)
 	}
 }
 
-// acts does one of all things that can be done.
+// randomOperation makes one operation of any kind.
 func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, random *rand.Rand) error {
 	o := operation{request: store.Request{Key: key, Limit: l}}
 	switch n := random.IntN(16); {
@@ -161,7 +167,7 @@ func (r *fixture) randomOperation(s store.Store, key string, l bucket.Limit, ran
 	return nil
 }
 
-// playsAll lets them do so again and again, each time with another bucket.
+// runHistories runs several histories, each with its own bucket.
 func (r *fixture) runHistories(sc workload) {
 	r.Helper()
 	const histories = 3

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// kind is what is asked of a store.
+// kind is the method that an operation calls.
 type kind uint8
 
 const (
@@ -18,17 +18,18 @@ const (
 	reset
 )
 
-// operation is what was asked of a store and what it answered. Times are nanoseconds of a local clock that never steps.
+// operation is one call of a store and its result. Times are nanoseconds of a local clock that
+// never steps.
 type operation struct {
 	kind             kind
-	request          store.Request // of a giveBack, Max is how many tokens
+	request          store.Request // for giveBack, Max is the number of tokens
 	decision         bucket.Decision
 	called, returned int64
-	begun, ended     int64 // the places of these moments among those of a History, which are never two at once
+	begun, ended     int64 // positions of the call and the return in a History; each is unique
 	err              error
 }
 
-// String says what was asked, when, and what was answered.
+// String describes the request, its times and the answer.
 func (o operation) String() string {
 	when := fmt.Sprintf("[%v to %v]", time.Duration(o.called), time.Duration(o.returned))
 	switch o.kind {
@@ -40,7 +41,7 @@ func (o operation) String() string {
 	return fmt.Sprintf("Take %d to %d %s: %s", o.request.Min, o.request.Max, when, describeDecision(o.decision))
 }
 
-// answer writes a decision in few words.
+// describeDecision formats a decision for a message.
 func describeDecision(d bucket.Decision) string {
 	word := "denied"
 	if d.Allowed {
@@ -54,12 +55,12 @@ func describeDecision(d bucket.Decision) string {
 	return text
 }
 
-// window is when the store can have looked at its clock.
+// window is the span in which the store may have read its clock.
 func (o operation) window(resolution int64) span {
 	return span{o.called - resolution, o.returned + resolution}
 }
 
-// span is a time that is not known better than that it is from one to another, both included.
+// span is a range in which an unknown time lies. It includes both ends.
 type span struct{ from, to int64 }
 
 func (s span) empty() bool { return s.from > s.to }
@@ -68,26 +69,28 @@ func (s span) moved(by int64) span { return span{s.from + by, s.to + by} }
 
 func (s span) with(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
-// Times that are further away than any other.
+// Times before and after all others.
 const (
 	longAgo = math.MinInt64 / 4
 	farAway = math.MaxInt64 / 4
 )
 
-// level is what is known of a [store.Level] of which only answers were seen, in local time. Of each answer two numbers are exact, how
-// many tokens were granted and ResetAfter, and from these follows all else: if the store's clock read t, a Continuous bucket is full
-// at t + ResetAfter from now on, and a Fixed one has begun its period at t + ResetAfter - Period. Only t is not known better than the
-// answer's window, so at is a span; but once it is known, the next one must be the same and so many intervals more, and its t follows.
+// level is the set of [store.Level] values that a bucket may have, in local time, according to its
+// answers. An answer gives two exact numbers: the tokens granted, and ResetAfter. If the store's
+// clock read t, a Continuous bucket is full at t + ResetAfter, and the period of a Fixed bucket
+// began at t + ResetAfter - Period. The time t is only known to lie in the window of the operation,
+// so at is a span. Later answers must fit the same level and narrow the span.
 type level struct {
 	at   span
 	used int64
 }
 
-// full is the level of a bucket that nobody has used. unknown is any level.
+// full is the level of an unused bucket. unknown is any level.
 func full() level    { return level{at: span{longAgo, longAgo}} }
 func unknown() level { return level{at: span{longAgo, farAway}, used: -1} }
 
-// after returns the levels that may follow upon an operation, none if the answer is not the one of store.Level.
+// after returns the levels that are possible after an operation. It returns none if the answer is
+// not that of store.Level.
 func (v level) after(o operation, resolution int64) []level {
 	w := o.window(resolution)
 	fixed := o.request.Limit.Algorithm == bucket.Fixed
@@ -106,13 +109,13 @@ func (v level) after(o operation, resolution int64) []level {
 	return v.taken(o, w, resolution)
 }
 
-// plausible reports whether a decision is so near the truth that one can reckon with its numbers.
+// plausible reports whether the numbers of a decision are in their ranges.
 func plausible(o operation) bool {
 	d, l := o.decision, o.request.Limit
 	return d.Granted >= 0 && d.Granted <= l.Capacity && d.Limit == l.Capacity && d.ResetAfter >= 0 && d.Remaining >= 0
 }
 
-// taken is what follows when tokens of a Continuous bucket were asked for.
+// taken returns the possible levels after a Take from a Continuous bucket.
 func (v level) taken(o operation, w span, resolution int64) []level {
 	l, d := o.request.Limit, o.decision
 	interval := int64(l.Interval())
@@ -120,7 +123,7 @@ func (v level) taken(o operation, w span, resolution int64) []level {
 	if reset > burst || reset < took || !agrees(o, store.Level{At: reset - took}, 0, resolution) {
 		return nil
 	}
-	if reset == took { // it was full, and full long enough ago
+	if reset == took { // the bucket was full
 		now := w.with(span{v.at.from, w.to})
 		if now.empty() {
 			return nil
@@ -131,30 +134,31 @@ func (v level) taken(o operation, w span, resolution int64) []level {
 		return some(level{at: now.moved(took)})
 	}
 	all := some(level{at: v.at.with(w.moved(reset - took)).moved(took)})
-	if reset == burst && took == 0 { // nothing of more than all may have been left, to one who looked at the clock before others
+	if reset == burst && took == 0 { // it was empty, or further ahead because this call read its clock before others
 		all = some(level{at: v.at.with(span{w.from + burst, farAway})})
-		if len(all) > 0 && !d.Allowed { // of what was further ahead a denial makes an empty bucket
+		if len(all) > 0 && !d.Allowed { // a denial stores an empty bucket if the level was further ahead
 			all = some(level{at: w.moved(burst)})
 		}
 	}
 	return all
 }
 
-// takenFixed is what follows when tokens of a Fixed bucket were asked for: in the period of those before, or in a later one.
+// takenFixed returns the possible levels after a Take from a Fixed bucket, in the same period or in
+// a later one.
 func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	l, d := o.request.Limit, o.decision
 	period, reset := int64(l.Period), int64(d.ResetAfter)
 	if reset > 2*period {
 		return nil
 	}
-	now := 4*period - reset // if the period began at 3
+	now := 4*period - reset // as if the period began at 3*period
 	var all []level
 	before := v.used
-	if before < 0 { // then the answer tells
+	if before < 0 { // the answer shows it
 		before = max(0, l.Capacity-d.Remaining-d.Granted)
 	}
 	switch same := (store.Level{At: 3 * period, Used: before}); {
-	case reset == 0 && agrees(o, same, 3*period, resolution): // nobody used anything
+	case reset == 0 && agrees(o, same, 3*period, resolution): // an unused bucket
 		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before})...)
 	case reset > 0 && agrees(o, same, now, resolution):
 		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted})...)
@@ -162,18 +166,19 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	if reset == 0 {
 		now = 3 * period
 	}
-	if reset > period || !agrees(o, store.Level{}, now, resolution) { // in a later period
+	if reset > period || !agrees(o, store.Level{}, now, resolution) { // not in a later period
 		return all
 	}
-	if d.Granted == 0 { // it was looked at, and stays what it is
+	if d.Granted == 0 { // a peek changes nothing
 		return append(all, some(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used})...)
 	}
 	return append(all, v.begun(w.moved(reset-period), period, d.Granted)...)
 }
 
-// begun are the levels of a period that began in the span, as many periods after the one before as there is place for.
+// begun returns the levels of a period that began in the span, a whole number of periods after the
+// level before.
 func (v level) begun(in span, period, used int64) []level {
-	const most = 4 // of so many that grow into each other nobody asks which
+	const most = 4 // more spans would overlap: one span covers them all
 	first := max(1, (in.from-v.at.to)/period)
 	if v.at.from == longAgo || v.at.from == v.at.to && v.at.to == longAgo || (in.to-v.at.from)/period-first > most {
 		return some(level{at: in.with(span{v.at.from, farAway}), used: used})
@@ -185,7 +190,8 @@ func (v level) begun(in span, period, used int64) []level {
 	return all
 }
 
-// returned is what follows when tokens were given back to a Continuous bucket. One that is full is one that nobody knows.
+// returned returns the possible level after a Return to a Continuous bucket. A store may forget a
+// full bucket.
 func (v level) returned(o operation, w span) level {
 	l := o.request.Limit
 	back := min(max(0, o.request.Max), l.Capacity) * int64(l.Interval())
@@ -196,7 +202,8 @@ func (v level) returned(o operation, w span) level {
 	return level{at: at}
 }
 
-// returnedFixed is what follows when tokens were given back to a Fixed bucket, in the period in which they were taken or later.
+// returnedFixed returns the possible levels after a Return to a Fixed bucket, in the period of the
+// tokens or later.
 func (v level) returnedFixed(o operation, w span) []level {
 	var all []level
 	period := int64(o.request.Limit.Period)
@@ -213,7 +220,8 @@ func (v level) returnedFixed(o operation, w span) []level {
 	return all
 }
 
-// agrees reports whether the decision is the one of store.Level, but for a RetryAfter that was rounded up to the clock's step.
+// agrees reports whether the decision is that of store.Level. RetryAfter may be rounded up to the
+// resolution.
 func agrees(o operation, before store.Level, now, resolution int64) bool {
 	_, want := before.Take(o.request.Limit, now, o.request.Min, o.request.Max)
 	d := o.decision
@@ -223,7 +231,7 @@ func agrees(o operation, before store.Level, now, resolution int64) bool {
 	return d == want
 }
 
-// some is the level, if there can be such a one.
+// some returns the level, or none if its span is empty.
 func some(v level) []level {
 	if v.at.empty() {
 		return nil
@@ -231,10 +239,11 @@ func some(v level) []level {
 	return []level{v}
 }
 
-// wanted are the decisions of store.Level at both ends of an operation, in words, for a message.
+// want formats the decisions of store.Level at the start and the end of an operation, for a
+// message.
 func (v level) want(o operation) string {
 	if v.used < 0 || v.at.from == longAgo && v.at.to != longAgo {
-		return "one that agrees with itself"
+		return "a decision whose fields agree with each other"
 	}
 	const epoch = int64(2 * longest)
 	l, shift := o.request.Limit, int64(0)
@@ -250,7 +259,7 @@ func (v level) want(o operation) string {
 	_, last := at.Take(l, shift+o.returned, o.request.Min, o.request.Max)
 	text := describeDecision(first)
 	if last != first {
-		text += ",\nor by " + time.Duration(o.returned-o.called).String() + " later: " + describeDecision(last)
+		text += ",\nor " + time.Duration(o.returned-o.called).String() + " later: " + describeDecision(last)
 	}
 	return text
 }

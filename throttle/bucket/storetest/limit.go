@@ -21,53 +21,55 @@ func limitCases() []testCase {
 	}
 }
 
-// limitRaised keeps how much was used, and adds what the bucket holds more.
+// limitRaised raises the capacity. The used tokens stay used, and the bucket gains the difference.
 func limitRaised(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("raised "+a.String()), slowLimit(15, a)
 	l.Capacity = 10
-	r.expect("7 of 10", r.take(r.Store, key, l.WithDefaults(), 7, 7), 7, 3)
+	r.expect("Take 7 of 10", r.take(r.Store, key, l.WithDefaults(), 7, 7), 7, 3)
 	l = slowLimit(15, a)
-	r.expect("9 of 15, of which 7 are used", r.take(r.Store, key, l, 9, 9), 0, 8)
-	r.expect("8 of 15, of which 7 are used", r.take(r.Store, key, l, 8, 8), 8, 0)
+	r.expect("Take 9 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 9, 9), 0, 8)
+	r.expect("Take 8 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 8, 8), 8, 0)
 }
 
-// limitLowered denies as long as more is used than the bucket holds now.
+// limitLowered lowers the capacity. Requests are denied while more tokens are used than the
+// capacity.
 func limitLowered(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("lowered "+a.String()), slowLimit(20, a)
 	low := l
 	low.Capacity = 12
 	low = low.WithDefaults()
-	r.expect("8 of 20", r.take(r.Store, key, l, 8, 8), 8, 12)
-	r.expect("5 of 12, of which 8 are used", r.take(r.Store, key, low, 5, 5), 0, 4)
-	r.expect("at most 9 of 12, of which 8 are used", r.take(r.Store, key, low, 1, 9), 4, 0)
+	r.expect("Take 8 of 20", r.take(r.Store, key, l, 8, 8), 8, 12)
+	r.expect("Take 5 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 5, 5), 0, 4)
+	r.expect("Take 1 to 9 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 1, 9), 4, 0)
 	low.Capacity = 3
 	low = low.WithDefaults()
-	r.expect("1 of 3, of which 12 are used", r.take(r.Store, key, low, 1, 1), 0, 0)
-	r.expect("peek at 3, of which 12 are used", r.peek(r.Store, key, low), 0, 0)
+	r.expect("Take 1 of 3, 12 used before the capacity was lowered", r.take(r.Store, key, low, 1, 1), 0, 0)
+	r.expect("peek at 3, 12 used before the capacity was lowered", r.peek(r.Store, key, low), 0, 0)
 	left := int64(8)
-	if a == bucket.Continuous { // the denial has made an empty bucket of it
+	if a == bucket.Continuous { // the denial stored the level of an empty bucket of 3
 		left = 17
 	}
-	r.expect("peek at 20, of which 12 or 3 are used", r.peek(r.Store, key, l), 0, left)
-	r.expect("all that is left of 20", r.take(r.Store, key, l, left, left), left, 0)
+	r.expect("peek after the capacity was raised to 20 again", r.peek(r.Store, key, l), 0, left)
+	r.expect("Take of all tokens that are left of 20", r.take(r.Store, key, l, left, left), left, 0)
 }
 
-// limitMuchFaster keeps nobody waiting for longer than an empty bucket of the new limit would, though the old one was to be full much later.
+// limitMuchFaster changes to a limit that fills much faster. The bucket then counts as empty, so
+// that no caller waits for longer than an empty bucket of the new limit takes.
 func limitMuchFaster(r *fixture) {
 	key := r.key("much faster")
 	slow := bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: 3 * time.Second}
-	r.expect("all of 1000", r.take(r.Store, key, slow, 1000, 1000), 1000, 0)
-	r.expect("none of 10", r.take(r.Store, key, quick, 1, 1), 0, 0)
-	r.expect("peek at 1000, which would be full in 3 seconds", r.peek(r.Store, key, slow), 0, 999)
+	r.expect("Take 1000 of 1000", r.take(r.Store, key, slow, 1000, 1000), 1000, 0)
+	r.expect("Take 1 of 10, just after the limit changed from 1000", r.take(r.Store, key, quick, 1, 1), 0, 0)
+	r.expect("peek at 1000, after the denial stored a bucket that is full in 3 seconds", r.peek(r.Store, key, slow), 0, 999)
 }
 
-// limitOfAnotherRate takes the time until the bucket is full for what it is, whatever the rate was.
+// limitOfAnotherRate changes the rate. The time at which the bucket is full stays the same.
 func limitOfAnotherRate(r *fixture) {
 	key := r.key("rate")
 	slow := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 1000, Refill: 60, Period: time.Hour}
-	r.expect("2 of 10", r.take(r.Store, key, slow, 2, 2), 2, 8)
+	r.expect("Take 2 of 10", r.take(r.Store, key, slow, 2, 2), 2, 8)
 	r.take(r.Store, key, quick, 1000, 1000)
 	r.take(r.Store, key, quick, 1, math.MaxInt64)
 	r.take(r.Store, key, slow, 1, 1)
@@ -76,12 +78,13 @@ func limitOfAnotherRate(r *fixture) {
 	r.peek(r.Store, key, quick)
 }
 
-// limitOfAnotherKind wants answers that make sense, and all of it back after a Reset.
+// limitOfAnotherKind changes the algorithm. Answers must be consistent, and a Reset must fill the
+// bucket.
 func limitOfAnotherKind(r *fixture) {
 	kinds := [2]bucket.Algorithm{bucket.Continuous, bucket.Fixed}
 	for i, a := range kinds {
 		b, key := kinds[1-i], r.key("from "+a.String())
-		r.expect("5 of 9", r.take(r.Store, key, slowLimit(9, a), 5, 5), 5, 4)
+		r.expect("Take 5 of 9", r.take(r.Store, key, slowLimit(9, a), 5, 5), 5, 4)
 		r.forget(key)
 		for _, kind := range []bucket.Algorithm{b, b, a, a, b} {
 			r.take(r.Store, key, slowLimit(9, kind), 1, 2)
@@ -90,31 +93,31 @@ func limitOfAnotherKind(r *fixture) {
 			r.forget(key)
 		}
 		r.reset(r.Store, key)
-		r.expect("all after a Reset", r.take(r.Store, key, slowLimit(9, b), 9, 9), 9, 0)
-		r.expect("one more", r.take(r.Store, key, slowLimit(9, b), 1, 1), 0, 0)
+		r.expect("Take of the whole capacity after a Reset", r.take(r.Store, key, slowLimit(9, b), 9, 9), 9, 0)
+		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, slowLimit(9, b), 1, 1), 0, 0)
 	}
 }
 
-// limitOfBoth goes from one algorithm to the other and back. What a Continuous bucket leaves is no use of a Fixed one, which begins its period
-// when the other would have been full.
+// limitOfBoth changes the algorithm and changes it back. A Fixed bucket must not count what the
+// Continuous bucket used. Its period begins when the Continuous bucket would have been full.
 func limitOfBoth(r *fixture) {
 	fixed := bucket.Limit{Capacity: 5, Period: longest, Algorithm: bucket.Fixed}.WithDefaults()
 	quick := bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}
 	key := r.key("both")
-	r.expect("all of a fixed one", r.take(r.Store, key, fixed, 5, 5), 5, 0)
+	r.expect("Take 5 of a Fixed bucket", r.take(r.Store, key, fixed, 5, 5), 5, 0)
 	r.forget(key)
-	r.expect("2 of a continuous one", r.take(r.Store, key, quick, 2, 2), 2, 3)
+	r.expect("Take 2 of the bucket as Continuous", r.take(r.Store, key, quick, 2, 2), 2, 3)
 	r.forget(key)
-	r.expect("all of a fixed one again", r.take(r.Store, key, fixed, 1, 9), 5, 0)
-	r.expect("one more", r.take(r.Store, key, fixed, 1, 1), 0, 0)
+	r.expect("Take of the bucket as Fixed again", r.take(r.Store, key, fixed, 1, 9), 5, 0)
+	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, fixed, 1, 1), 0, 0)
 }
 
-// limitOfAnother has a request bring the limit, so that a store must not keep one for all.
+// limitOfAnother uses a different limit for each key.
 func limitOfAnother(r *fixture, a bucket.Algorithm) {
 	few, many := r.key("few "+a.String()), r.key("many "+a.String())
 	for n := range int64(3) {
-		r.expect("one of few", r.take(r.Store, few, slowLimit(3, a), 1, 1), 1, 2-n)
-		r.expect("one of many", r.take(r.Store, many, slowLimit(300, a), 1, 1), 1, 299-n)
+		r.expect("Take 1 of a bucket of 3", r.take(r.Store, few, slowLimit(3, a), 1, 1), 1, 2-n)
+		r.expect("Take 1 of a bucket of 300", r.take(r.Store, many, slowLimit(300, a), 1, 1), 1, 299-n)
 	}
 }
 
@@ -135,7 +138,7 @@ func extremeCases() []testCase {
 	}
 }
 
-// extreme goes through what can be asked of a limit at its edges. Each answer is compared.
+// extreme makes the requests at the edges of a limit. step checks every answer.
 func extreme(l bucket.Limit) func(*fixture) {
 	l = l.WithDefaults()
 	return func(r *fixture) {
@@ -174,17 +177,17 @@ func keyCases() []testCase {
 	}
 }
 
-// apart empties one bucket after the other. None may be touched by what was done to those before.
+// apart uses one bucket after the other. No bucket may change because another one is used.
 func (r *fixture) apart(keys []string) {
 	r.Helper()
 	l := slowLimit(2, bucket.Continuous)
-	r.about = "a bucket beside others whose keys are much like its own: "
+	r.about = "similar keys must have different buckets: "
 	for _, key := range keys {
-		r.expect(fmt.Sprintf("key %.60q, whose bucket nobody has used", key), r.take(r.Store, key, l, 1, 2), 2, 0)
+		r.expect(fmt.Sprintf("first Take of key %.60q", key), r.take(r.Store, key, l, 1, 2), 2, 0)
 	}
 	other := r.Handle()
 	for _, key := range keys {
-		r.expect(fmt.Sprintf("key %.60q, whose bucket is empty", key), r.take(other, key, l, 1, 1), 0, 0)
+		r.expect(fmt.Sprintf("Take of key %.60q, whose bucket is empty", key), r.take(other, key, l, 1, 1), 0, 0)
 	}
 	for i, key := range keys {
 		if i%2 == 0 {
@@ -195,7 +198,7 @@ func (r *fixture) apart(keys []string) {
 	}
 	for i, key := range keys {
 		want := int64(1 + i%2)
-		r.expect(fmt.Sprintf("key %.60q, to which %d were returned", key, want), r.take(r.Store, key, l, 1, 2), want, 0)
+		r.expect(fmt.Sprintf("Take of key %.60q, to which %d were returned", key, want), r.take(r.Store, key, l, 1, 2), want, 0)
 	}
 	for _, key := range keys {
 		r.reset(r.Store, key)
@@ -215,7 +218,7 @@ func keysOfAnyBytes(r *fixture) {
 	r.apart(keys)
 }
 
-// keysThatAreLong are as long as columns, index entries and hashes like to be.
+// keysThatAreLong uses keys around the usual maximum lengths of columns and indexes.
 func keysThatAreLong(r *fixture) {
 	var keys []string
 	for _, n := range []int{127, 128, 129, 159, 160, 161, 190, 191, 192, 193, 254, 255, 256, 257, 1024, 10_000} {

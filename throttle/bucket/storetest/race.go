@@ -19,19 +19,19 @@ func raceCases() []testCase {
 	}
 }
 
-// asks is a Take that may be one of many at once.
+// tryTake calls Take. It is safe for concurrent use.
 func (r *fixture) tryTake(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) (operation, error) {
 	o := r.do(r.Context(), s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 	if o.err != nil {
-		return o, fmt.Errorf("%v of key %.40q: got error %w, want none", o, key, o.err)
+		return o, fmt.Errorf("%v, key %.40q: got error %w, want none", o, key, o.err)
 	}
 	if d := o.decision; d.Granted > atMost || d.Granted < 0 || d.Allowed && d.Granted < atLeast || !d.Allowed && d.Granted != 0 {
-		return o, fmt.Errorf("key %.40q: got %v, want none granted, or as many as were asked for", key, o)
+		return o, fmt.Errorf("key %.40q: got %v, want nothing granted, or between Min and Max", key, o)
 	}
 	return o, nil
 }
 
-// raceToTheLast empties a bucket by many at once, each until it is denied.
+// raceToTheLast empties a bucket by concurrent requests, until each worker is denied.
 func raceToTheLast(r *fixture, a bucket.Algorithm) {
 	const workers = 32
 	stores := r.Handles(4)
@@ -49,17 +49,19 @@ func raceToTheLast(r *fixture, a bucket.Algorithm) {
 					return nil
 				}
 				if granted.Add(o.decision.Granted) > 2*l.Capacity {
-					return fmt.Errorf("more than twice the capacity of %d was granted", l.Capacity)
+					return fmt.Errorf("more than twice the capacity was granted, want exactly %d", l.Capacity)
 				}
 			}
 		})
 		if got := granted.Load(); got != l.Capacity {
-			r.Errorf("%s, up to %d taken by %d workers at once until each was denied: got %d granted, want %d", describe(l), atMost, workers, got, l.Capacity)
+			r.Errorf("%s, emptied by %d concurrent workers, up to %d tokens per request: got %d granted, want the capacity, %d",
+				describe(l), workers, atMost, got, l.Capacity)
 		}
 	}
 }
 
-// raceToTheFirst has buckets that are not there yet, which is an insert and not an update to some databases.
+// raceToTheFirst uses new buckets. For some databases the first request is an insert, not an
+// update.
 func raceToTheFirst(r *fixture, a bucket.Algorithm) {
 	const workers, rounds, capacity = 8, 15, 5
 	stores := r.Handles(4)
@@ -76,13 +78,14 @@ func raceToTheFirst(r *fixture, a bucket.Algorithm) {
 	})
 	for round := range rounds {
 		if got := granted[round].Load(); got != capacity {
-			r.Errorf("%s, one asked for by each of %d workers at once, of whom none is the first: got %d granted, want %d",
+			r.Errorf("%s, first requests of a bucket by %d concurrent workers, 1 token each: got %d granted, want the capacity, %d",
 				describe(slowLimit(capacity, a)), workers, got, capacity)
 		}
 	}
 }
 
-// raceWithReturns gives back a part of what was granted. In the end as much is kept as there was.
+// raceWithReturns returns some of the granted tokens. In the end the workers keep as many tokens as
+// the capacity.
 func raceWithReturns(r *fixture, a bucket.Algorithm) {
 	const workers, rounds, capacity = 16, 12, 60
 	stores := r.Handles(4)
@@ -111,12 +114,12 @@ func raceWithReturns(r *fixture, a bucket.Algorithm) {
 		r.Fatalf("%v", err)
 	}
 	if got := kept.Load() + o.decision.Granted; got != capacity {
-		r.Errorf("%s, taken and returned by %d workers at once: got %d kept, and %d left, want %d in all",
+		r.Errorf("%s, taken and returned by %d concurrent workers: got %d kept and %d left, want %d in total",
 			describe(l), workers, kept.Load(), o.decision.Granted, capacity)
 	}
 }
 
-// raceOfKeys asks for many buckets at once, in different orders.
+// raceOfKeys uses many buckets concurrently, in different orders.
 func raceOfKeys(r *fixture, a bucket.Algorithm) {
 	const workers, keys, capacity = 8, 12, 5
 	stores := r.Handles(4)
@@ -136,7 +139,7 @@ func raceOfKeys(r *fixture, a bucket.Algorithm) {
 	})
 	for n := range granted {
 		if got, want := granted[n].Load(), int64(capacity+n%3); got != want {
-			r.Errorf("%d buckets, each asked for %d tokens: got %d of number %d granted, want %d", keys, 2*workers, got, n, want)
+			r.Errorf("%d buckets, each asked for %d tokens: got %d granted by bucket %d, want its capacity, %d", keys, 2*workers, got, n, want)
 		}
 	}
 }
@@ -148,8 +151,8 @@ func rateCases() []testCase {
 	}
 }
 
-// rateIsExact accounts for all that is granted by a bucket that fills while many take from it, until it is empty and more. It is not full again
-// for fifty seconds, so nothing is thrown away, and what is missing was lost.
+// rateIsExact counts the tokens that a bucket grants while it fills. The bucket is not full for the
+// next 50 seconds, so every token that is added must be granted or left.
 func rateIsExact(r *fixture) {
 	const workers, each, before = 32, 8, 50_000
 	stores := r.Handles(4)
@@ -177,26 +180,26 @@ func rateIsExact(r *fixture) {
 		r.Fatalf("%v", err)
 	}
 	if last.returned-first.called > before*int64(time.Millisecond) {
-		return // it may have been full meanwhile, so that it cannot be told what should be there
+		return // the bucket may have been full, so the number of added tokens is unknown
 	}
 	got := first.decision.Granted + granted.Load() + last.decision.Remaining
 	least := l.Capacity + (last.called-first.returned-2*r.resolution)/int64(time.Millisecond) - 1
 	most := l.Capacity + (last.returned-first.called+2*r.resolution)/int64(time.Millisecond)
 	if got < least || got > most {
-		r.Errorf("%s, used by %d workers for %v: got %d granted and %d left, %d in all, want %d to %d", describe(l), workers,
+		r.Errorf("%s, used by %d concurrent workers for %v: got %d granted and %d left, %d in total, want %d to %d", describe(l), workers,
 			time.Duration(last.returned-first.called), got-last.decision.Remaining, last.decision.Remaining, got, least, most)
 	}
 }
 
-// granting is an operation that was granted tokens of a period that began in a span.
+// grant is the answer to a request, and the span in which its period began.
 type grant struct {
 	begins span
 	n      int64
 	denied bool
 }
 
-// rateOfPeriods takes more than there is for some periods, and counts what each has granted. What took so long that it is not sure which one it
-// belongs to is left out, so that no period may be found short.
+// rateOfPeriods takes tokens for some periods and counts what each period grants. Answers whose
+// period is not certain are left out; then a period may be short.
 func rateOfPeriods(r *fixture) {
 	const workers, period, periods = 16, 200 * time.Millisecond, 4
 	stores := r.Handles(4)
@@ -210,10 +213,11 @@ func rateOfPeriods(r *fixture) {
 			if err != nil {
 				return err
 			}
-			got, elapsed := granted.Add(o.decision.Granted), r.now()-begin // in this order: others may have been granted since
-			// This time overlaps elapsed/period+2 periods of the store at most, and one more by its clock's resolution.
+			got, elapsed := granted.Add(o.decision.Granted), r.now()-begin // the time after the count
+			// Elapsed time overlaps at most elapsed/period+2 periods. One more is for the
+			// resolution of the clock.
 			if most := l.Capacity * (elapsed/int64(period) + 3); got > most {
-				return fmt.Errorf("%s: got %d tokens granted within %v, want at most %d per period: does the store count what a Fixed bucket grants?",
+				return fmt.Errorf("%s: got %d tokens granted within %v, want at most %d per period: a Fixed bucket must count what it grants",
 					describe(l), got, time.Duration(elapsed), l.Capacity)
 			}
 			begins := o.window(r.resolution).moved(int64(o.decision.ResetAfter) - int64(period))
@@ -248,7 +252,7 @@ func (r *fixture) checkPeriods(all [][]grant, l bucket.Limit) {
 	}
 	for k, n := range sum {
 		if n > l.Capacity || n < l.Capacity && denied[k] && !unsure {
-			r.Errorf("%s: got %d granted in one period, in which some were denied: %v, want %d and no more", describe(l), n, denied[k], l.Capacity)
+			r.Errorf("%s: got %d granted in one period (requests denied: %v), want exactly the capacity, %d", describe(l), n, denied[k], l.Capacity)
 		}
 	}
 }

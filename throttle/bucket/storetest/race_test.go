@@ -12,13 +12,13 @@ func raceFaults() []fault {
 	}
 }
 
-// busy fails while another call is under way.
+// busy returns an error while another call is in flight.
 func busy(s *storage) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !s.mu.TryLock() {
 			return errors.New("deadlock found")
 		}
-		aMoment()
+		yield()
 		s.mu.Unlock()
 		return ctx.Err()
 	}

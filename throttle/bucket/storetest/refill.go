@@ -17,7 +17,8 @@ func refillCases() []testCase {
 	}
 }
 
-// refillEvenly asks now and then of buckets that fill, some of them by a part of a nanosecond too little.
+// refillEvenly takes tokens at random times while a bucket fills. One limit's interval is rounded
+// to whole nanoseconds.
 func refillEvenly(r *fixture) {
 	random := rand.New(rand.NewPCG(9, 2))
 	for _, l := range []bucket.Limit{
@@ -43,16 +44,16 @@ func refillNoFurther(r *fixture) {
 			r.take(r.Store, key, l, 1, 3)
 			r.Pause(8*5*time.Millisecond + 2*time.Duration(r.resolution))
 			if d := r.peek(r.Store, key, l).decision; d.Remaining != 3 || d.ResetAfter != 0 {
-				r.Errorf("%s, after longer than it takes to fill: got %s, want it full", describe(l), describeDecision(d))
+				r.Errorf("%s, idle for longer than it takes to fill: got %s, want a full bucket", describe(l), describeDecision(d))
 			}
 			if d := r.take(r.Store, key, l, 1, math.MaxInt64).decision; d.Granted != 3 {
-				r.Errorf("%s, after longer than it takes to fill: got %s, want 3 granted", describe(l), describeDecision(d))
+				r.Errorf("%s, idle for longer than it takes to fill: got %s, want 3 granted, the capacity", describe(l), describeDecision(d))
 			}
 		}
 	}
 }
 
-// refillAtOnce asks for more than there is, across some borders.
+// refillAtOnce takes tokens in several periods of a Fixed bucket, close to where periods begin.
 func refillAtOnce(r *fixture) {
 	l := bucket.Limit{Capacity: 4, Period: 30 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	key := r.key("fixed")
@@ -62,7 +63,8 @@ func refillAtOnce(r *fixture) {
 	}
 }
 
-// refillOnGrid looks where periods begin, of buckets that were first used at different times.
+// refillOnGrid compares where the periods of several buckets begin. The buckets are first used at
+// different times.
 func refillOnGrid(r *fixture) {
 	const hour = int64(time.Hour)
 	var first span
@@ -79,7 +81,7 @@ func refillOnGrid(r *fixture) {
 		}
 		room := first.to - first.from + begins.to - begins.from
 		if off > room && period-off > room {
-			r.Errorf("periods of an hour, and of %v: they begin %v apart, want a multiple of the shorter one, as on one grid",
+			r.Errorf("Fixed periods of an hour and of %v begin %v apart: want a multiple of the shorter period, because periods are aligned",
 				time.Duration(period), time.Duration(off))
 		}
 		r.Pause(40 * time.Millisecond)
@@ -94,7 +96,7 @@ func retryCases() []testCase {
 	}
 }
 
-// shorts are limits of which something comes back soon, and how many tokens to wait for.
+// quickLimits returns limits that add tokens soon, and how many tokens to wait for.
 func quickLimits() []struct {
 	limit bucket.Limit
 	n     int64
@@ -111,7 +113,8 @@ func quickLimits() []struct {
 	}
 }
 
-// emptied takes all there is until so many tokens are denied. It may be that they come back quicker than they are taken.
+// drain empties a bucket until a request for n tokens is denied. Tokens may be added faster than it
+// takes them.
 func (r *fixture) drain(key string, l bucket.Limit, n int64) (denied operation, ok bool) {
 	r.Helper()
 	for range 20 {
@@ -123,7 +126,7 @@ func (r *fixture) drain(key string, l bucket.Limit, n int64) (denied operation, 
 	return operation{}, false
 }
 
-// waits until the local clock has reached a time, and some nanoseconds.
+// waitUntil waits for a local time.
 func (r *fixture) waitUntil(until int64) {
 	for r.now() < until {
 		r.Pause(max(time.Microsecond, time.Duration(until-r.now())))
@@ -140,17 +143,18 @@ func retryIsEnough(r *fixture) {
 			}
 			r.waitUntil(denied.returned + int64(denied.decision.RetryAfter))
 			if o := r.take(r.Store, key, c.limit, c.n, c.n); !o.decision.Allowed {
-				r.Errorf("%s: got %v, after which, in vain, %v\nwant it granted once RetryAfter is over, for nobody else has asked", describe(c.limit), denied, o)
+				r.Errorf("%s: RetryAfter is too short: it is over, no other caller took tokens, and the request is denied again:\ngot %v\nand %v", describe(c.limit), denied, o)
 			}
 		}
 	}
 }
 
-// retryIsNotTooMuch asks shortly before, which is only true if the answer has come before too.
+// retryIsNotTooMuch asks shortly before RetryAfter is over. It checks the answer only if it arrived
+// before that time.
 func retryIsNotTooMuch(r *fixture) {
 	for _, c := range quickLimits() {
 		key := r.key(describe(c.limit))
-		early := time.Millisecond / 4 // by which it asks before
+		early := time.Millisecond / 4 // how long before the end it asks
 		for range 8 {
 			denied, ok := r.drain(key, c.limit, c.n)
 			if !ok {
@@ -162,24 +166,24 @@ func retryIsNotTooMuch(r *fixture) {
 			if o.returned >= due {
 				early *= 2
 			} else if o.decision.Allowed {
-				r.Errorf("%s: got %v, but before that was over %v\nwant RetryAfter to be no longer than it takes", describe(c.limit), denied, o)
+				r.Errorf("%s: RetryAfter is too long: the request was granted before it was over:\ngot %v\nand %v", describe(c.limit), denied, o)
 			}
 		}
 	}
 }
 
-// retryAfterPart waits for the next token when only a part was granted.
+// retryAfterPart waits for the next token after a request was granted in part.
 func retryAfterPart(r *fixture) {
 	for _, c := range quickLimits() {
 		key := r.key(describe(c.limit))
 		for range 3 {
 			o := r.take(r.Store, key, c.limit, 0, c.limit.Capacity+1)
 			if o.decision.RetryAfter <= 0 {
-				r.Errorf("%s: got %v, want to be told when the next one comes", describe(c.limit), o)
+				r.Errorf("%s: got %v, want a RetryAfter above 0: the time to the next token", describe(c.limit), o)
 			}
 			r.waitUntil(o.returned + int64(o.decision.RetryAfter))
 			if next := r.take(r.Store, key, c.limit, 1, 1); !next.decision.Allowed {
-				r.Errorf("%s: got %v, after which, in vain, %v", describe(c.limit), o, next)
+				r.Errorf("%s: RetryAfter of a partial grant is too short: it is over, and no token is granted:\ngot %v\nand %v", describe(c.limit), o, next)
 			}
 		}
 	}

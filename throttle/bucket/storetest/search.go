@@ -10,36 +10,37 @@ import (
 	"strings"
 )
 
-// search looks for an order of operations. At each point it tries all that may come next: those that were called before any of the others
-// had returned.
+// search looks for an order of operations. At each step it tries every operation that may come
+// next: one that was called before any other remaining operation returned.
 //
-// It is sound and complete for what History.Check promises. A bucket's true level is a number that is not known better than to lie in the
-// span of a level, and level.after returns exactly the spans of the numbers that some time in the window leads to, so an order is found if and
-// only if there are numbers and times for it. What is left of the search after a set of operations depends on nothing but that set and the
-// level, so that a pair from which there was no way is not looked at again. There are few such pairs: a level that has been seen
-// once is known to within a window, and from then on an answer that grants n tokens fits one level alone.
+// The search finds an order if and only if there is one, as History.Check defines it. A bucket's
+// true level is a number in the span of a level, and level.after returns exactly the spans that are
+// possible next. Whether a set of operations can be completed depends only on the set and the
+// level. The search visits each such pair once. There are few pairs: after the first answer the
+// level is known to within a window. From then on, an answer that grants n tokens fits one level.
 //
-// It errs in one way only, on the store's side: a Return that may have filled the bucket leaves one that may have been full for long, because
-// a store may forget it.
+// There is one exception, in favor of the store. A store may forget a full bucket. So after a
+// Return that may have filled the bucket, the bucket counts as possibly full since long ago.
 type search struct {
-	operations []operation // by when they began
+	operations []operation // sorted by begun
 	resolution int64
-	done       []uint64 // a bit for each
+	done       []uint64 // one bit per operation
 	left       int
 	seen       map[string]bool
 	steps      int
 
-	// What is told of a history that cannot have happened: the longest way, and the level at its end.
+	// For the message of a failure: the longest order found, and the level at its end.
 	order, longest []int
 	end            level
 }
 
-// mostSteps is after how many a search gives up, which is about a second.
+// mostSteps limits the search, to about a second.
 const mostSteps = 500_000
 
-var errUnexplained = errors.New("storetest: no order of these operations agrees with store.Level")
+var errUnexplained = errors.New("storetest: not linearizable: no order of these operations agrees with store.Level")
 
-// explain returns an error if the operations on one bucket, which must be sorted by when they were called, cannot have happened.
+// explain returns an error if the operations on one bucket are not linearizable. They must be
+// sorted by begun.
 func explain(operations []operation, resolution int64) error {
 	s := &search{
 		operations: operations, resolution: max(1, resolution),
@@ -55,7 +56,8 @@ func explain(operations []operation, resolution int64) error {
 	return fmt.Errorf("%w: %s", errUnexplained, s.explanation())
 }
 
-// from reports whether there is a way from a level to the end. No operation before the first is left.
+// from reports whether the remaining operations can follow a level. All operations before first are
+// done.
 func (s *search) from(first int, v level) bool {
 	if s.left == 0 {
 		return true
@@ -83,7 +85,8 @@ func (s *search) from(first int, v level) bool {
 	return false
 }
 
-// next are the operations that may come next, those first which returned first: that is mostly the true order.
+// next returns the operations that may come next, sorted by their return. That is mostly the true
+// order.
 func (s *search) next(first int) []int {
 	var all []int
 	ended := int64(math.MaxInt64)
@@ -97,7 +100,7 @@ func (s *search) next(first int) []int {
 	return all
 }
 
-// known reports whether this was looked at before.
+// visited reports whether the search was at this point before, and marks it.
 func (s *search) visited(v level) bool {
 	key := make([]byte, 0, 8*len(s.done)+24)
 	for _, word := range s.done {
@@ -125,11 +128,11 @@ func (s *search) unmark(i int) {
 	s.left++
 }
 
-// story tells how far a history can be explained.
+// explanation formats the longest order that was found, and the operations that do not fit.
 func (s *search) explanation() string {
 	const most = 8
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d of %d can be put in order", describe(s.operations[0].request.Limit), len(s.longest), len(s.operations))
+	fmt.Fprintf(&b, "%s, the longest order has %d of %d operations", describe(s.operations[0].request.Limit), len(s.longest), len(s.operations))
 	s.done, s.left = make([]uint64, len(s.done)), len(s.operations)
 	for _, i := range s.longest {
 		s.mark(i)
@@ -145,7 +148,7 @@ func (s *search) explanation() string {
 		if n == most {
 			break
 		}
-		fmt.Fprintf(&b, "\n  but not %v\n    want %s", s.operations[i], s.end.want(s.operations[i]))
+		fmt.Fprintf(&b, "\n  but then not %v\n    want %s", s.operations[i], s.end.want(s.operations[i]))
 	}
 	return b.String()
 }

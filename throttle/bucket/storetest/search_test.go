@@ -11,7 +11,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// invented is a history that did happen: of operations that overlap, of which each has its moment in between.
+// invented returns a history that is linearizable: operations overlap, and each takes effect at a
+// time during its call.
 func invented(random *rand.Rand, l bucket.Limit, n int) []operation {
 	var all []operation
 	var v store.Level
@@ -30,7 +31,7 @@ func invented(random *rand.Rand, l bucket.Limit, n int) []operation {
 		case 1, 2:
 			o.kind, v = giveBack, v.Return(l, now, o.request.Max)
 		default:
-			// Its clock was read before it had its turn.
+			// The clock is read before the operation takes effect.
 			read := max(now-random.Int64N(500_000), origin+o.called)
 			v, o.decision = v.Take(l, read, o.request.Min, o.request.Max)
 		}
@@ -54,8 +55,8 @@ func someLimits() []bucket.Limit {
 	}
 }
 
-// TestWhatHappenedCanHaveHappened makes up histories that some order explains.
-func TestWhatHappenedCanHaveHappened(t *testing.T) {
+// TestCheck_AcceptsLinearizableHistories generates histories for which there is an order.
+func TestCheck_AcceptsLinearizableHistories(t *testing.T) {
 	undecided, seeds := 0, 200
 	if testing.Short() {
 		seeds = 10
@@ -75,9 +76,9 @@ func TestWhatHappenedCanHaveHappened(t *testing.T) {
 	}
 }
 
-// TestWhatDidNotHappen changes one answer of such histories: into that of a bucket with a token more or less, or with what another has taken
-// left there.
-func TestWhatDidNotHappen(t *testing.T) {
+// TestCheck_RejectsAWrongAnswer changes one answer of such a history, as if one more token had been
+// left.
+func TestCheck_RejectsAWrongAnswer(t *testing.T) {
 	found, tried, seeds := 0, 0, 60
 	if testing.Short() {
 		seeds = 15
@@ -91,28 +92,28 @@ func TestWhatDidNotHappen(t *testing.T) {
 				continue
 			}
 			tried++
-			d := &all[i].decision // as if who came before had taken one less
+			d := &all[i].decision // as if an earlier request had taken one token less
 			d.Remaining++
 			if l.Algorithm == bucket.Continuous {
 				d.ResetAfter -= l.Interval()
 			}
 			if err := check(all); err != nil {
 				found++
-				if text := err.Error(); !errors.Is(err, ErrUndecided) && (!strings.Contains(text, "but not Take") || !strings.Contains(text, "want ")) {
-					t.Errorf("got %v want it to tell what cannot be", err)
+				if text := err.Error(); !errors.Is(err, ErrUndecided) && (!strings.Contains(text, "but then not Take") || !strings.Contains(text, "want ")) {
+					t.Errorf("got %v want the operation that does not fit", err)
 				}
 			}
 		}
 	}
-	// A token that somebody returned at the same time may explain it.
+	// A token that was returned at the same time may explain the answer.
 	if tried < seeds/3 || found < tried*8/10 {
 		t.Errorf("got %d of %d found want most", found, tried)
 	}
 }
 
-// TestHistoryWithErrors tells of an operation that failed, of which nobody knows what it did.
-func TestHistoryWithErrors(t *testing.T) {
-	why := errors.New("nobody there")
+// TestCheck_ReturnsTheErrorOfAnOperation: the operation may have taken effect or not.
+func TestCheck_ReturnsTheErrorOfAnOperation(t *testing.T) {
+	why := errors.New("no connection")
 	if err := check([]operation{{request: store.Request{Limit: slowLimit(1, bucket.Fixed)}, err: why}}); !errors.Is(err, why) {
 		t.Errorf("got %v want %v", err, why)
 	}

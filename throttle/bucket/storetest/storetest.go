@@ -12,11 +12,16 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// Run tests a store. Each call of open gives a handle on one and the same storage, as another process would have one: with a client of its own
-// or a shared one, whichever is the truer test. Run closes every handle, some of them twice; a store whose Close does nothing may give the same
-// handle again. Every case has buckets of its own, so the storage need not be empty, and may be used by others meanwhile.
+// Run runs the suite as subtests of t. Each call of open returns a handle on the same storage, as
+// another process would open it. Handles may have their own client or share one; choose what is
+// closer to production.
 //
-// While Run counts goroutines, at its end, no other test of the same process should start or end any.
+// Run closes every handle, and some of them twice. If Close does nothing, open may return the same
+// handle again. Every case uses its own keys: the storage need not be empty, and other programs may
+// use it.
+//
+// Run counts goroutines in its last cases. Other tests of the process must not start or end
+// goroutines at that time.
 func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 	t.Helper()
 	suite(options...).Run(t, func(t *testing.T) func() store.Store {
@@ -24,11 +29,11 @@ func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
 	})
 }
 
-// Option says what is particular to a store.
+// Option describes a property of the store.
 type Option func(*fixture)
 
-// ClockResolution is the step in which the store's clock counts, as its documentation says. Default a microsecond. A clock that rounds
-// its time, up or down, is off by less than a step.
+// ClockResolution is the resolution of the store's clock. The default is one microsecond. The clock
+// may round up or down, by less than the resolution.
 func ClockResolution(step time.Duration) Option {
 	return func(r *fixture) { r.resolution = int64(max(1, step)) }
 }
@@ -63,14 +68,15 @@ func groups() []kit.Group[*fixture] {
 // longest is the longest period of a limit.
 const longest = 366 * 24 * time.Hour
 
-// rig is what a case works with: handles on the storage, and what it knows of the buckets in it.
+// fixture is what a case works with: handles on the storage, and the levels that its buckets can
+// have.
 type fixture struct {
 	kit.Fixture[store.Store]
 	resolution int64              // of the store's clock, in nanoseconds
-	begun      time.Time          // from which on local times are counted
-	nonce      string             // in all keys, so that they are new
-	about      string             // what a step that fails is told to be about
-	levels     map[string][]level // that a bucket may have, of those that are used one call after the other
+	begun      time.Time          // origin of local times
+	nonce      string             // part of every key, so that keys are new
+	about      string             // prefix of failures of step
+	levels     map[string][]level // possible levels by key, of buckets that are used by one call at a time
 }
 
 func newFixture(t kit.T, open func() store.Store, options ...Option) *fixture {
@@ -82,23 +88,24 @@ func newFixture(t kit.T, open func() store.Store, options ...Option) *fixture {
 	return r
 }
 
-// key returns a key that nobody has used.
+// key returns a key that is new in the storage.
 func (r *fixture) key(name string) string { return r.nonce + " " + name }
 
 // now is the local time in nanoseconds.
 func (r *fixture) now() int64 { return int64(time.Since(r.begun)) }
 
-// lasting is a limit of which nothing comes back while a case runs: a Continuous bucket takes ten years to fill.
+// slowLimit returns a limit that adds no tokens while a case runs: a Continuous bucket takes ten
+// years to fill.
 func slowLimit(capacity int64, a bucket.Algorithm) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: (capacity-1)/10 + 1, Period: longest, Algorithm: a}.WithDefaults()
 }
 
-// said writes a limit in few words.
+// describe formats a limit for a message.
 func describe(l bucket.Limit) string {
 	return fmt.Sprintf("%v limit of %d, %d per %v", l.Algorithm, l.Capacity, l.Refill, l.Period)
 }
 
-// eachAlgorithm runs a case for both.
+// eachAlgorithm runs a case for Continuous and for Fixed.
 func eachAlgorithm(run func(r *fixture, a bucket.Algorithm)) func(*fixture) {
 	return func(r *fixture) {
 		for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
@@ -107,7 +114,7 @@ func eachAlgorithm(run func(r *fixture, a bucket.Algorithm)) func(*fixture) {
 	}
 }
 
-// do calls a store and notes when. It judges nothing, and may be called by many at once.
+// do performs an operation and records its result and times. It is safe for concurrent use.
 func (r *fixture) do(ctx context.Context, s store.Store, o operation) operation {
 	ctx, cancel := context.WithTimeout(ctx, kit.Patience)
 	defer cancel()
@@ -117,7 +124,7 @@ func (r *fixture) do(ctx context.Context, s store.Store, o operation) operation 
 	return o
 }
 
-// perform asks a store what an operation says.
+// perform calls the method of an operation.
 func perform(ctx context.Context, s store.Store, o operation) (d bucket.Decision, err error) {
 	switch o.kind {
 	case take:
@@ -130,15 +137,16 @@ func perform(ctx context.Context, s store.Store, o operation) (d bucket.Decision
 	return d, err
 }
 
-// step calls a store while nobody else uses the bucket, and wants what store.Level says.
+// step performs an operation on a bucket that no other goroutine uses. The answer must be that of
+// store.Level at some time during the call.
 func (r *fixture) step(s store.Store, o operation) operation {
 	r.Helper()
 	if err := o.request.Limit.Validate(); err != nil {
-		r.Fatalf("this case asks for what nobody may: %v", err)
+		r.Fatalf("the suite used an invalid limit: %v", err)
 	}
 	o = r.do(r.Context(), s, o)
 	if o.err != nil {
-		r.Fatalf("%v of key %.40q, %s: got error %v, want none", o, o.request.Key, describe(o.request.Limit), o.err)
+		r.Fatalf("%v, key %.40q, %s: got error %v, want none", o, o.request.Key, describe(o.request.Limit), o.err)
 	}
 	before, known := r.levels[o.request.Key]
 	if !known {
@@ -149,19 +157,20 @@ func (r *fixture) step(s store.Store, o operation) operation {
 		next = append(next, v.after(o, r.resolution)...)
 	}
 	if len(next) == 0 {
-		r.Fatalf("%skey %.60q, %s:\ngot  %v\nwant %s", r.about, o.request.Key, describe(o.request.Limit), o, before[0].want(o))
+		r.Fatalf("%skey %.60q, %s: the answer is not that of store.Level at any time during the call\ngot  %v\nwant %s",
+			r.about, o.request.Key, describe(o.request.Limit), o, before[0].want(o))
 	}
 	r.levels[o.request.Key] = next
 	return o
 }
 
-// take asks for tokens of a bucket that nobody else uses.
+// take calls Take with step.
 func (r *fixture) take(s store.Store, key string, l bucket.Limit, atLeast, atMost int64) operation {
 	r.Helper()
 	return r.step(s, operation{request: store.Request{Key: key, Limit: l, Min: atLeast, Max: atMost}})
 }
 
-// peek asks for none.
+// peek calls Take for no tokens.
 func (r *fixture) peek(s store.Store, key string, l bucket.Limit) operation {
 	r.Helper()
 	return r.take(s, key, l, 0, 0)
@@ -177,13 +186,14 @@ func (r *fixture) reset(s store.Store, key string) {
 	r.step(s, operation{kind: reset, request: store.Request{Key: key, Limit: slowLimit(1, bucket.Continuous)}})
 }
 
-// expect wants so many tokens granted, and so many left. Fewer than that can only be for a bucket that was used, and more if some came back.
-func (r *fixture) expect(why string, o operation, granted, remaining int64) {
+// expect checks how many tokens were granted and how many are left. More or fewer are left if other
+// calls changed the bucket.
+func (r *fixture) expect(what string, o operation, granted, remaining int64) {
 	r.Helper()
 	if d := o.decision; d.Granted != granted || d.Remaining != remaining || d.Allowed != (granted >= o.request.Min) {
-		r.Errorf("%s: %s: got %v, want %d granted and %d remaining", why, describe(o.request.Limit), o, granted, remaining)
+		r.Errorf("%s (%s): got %v, want %d granted and %d remaining", what, describe(o.request.Limit), o, granted, remaining)
 	}
 }
 
-// forget makes the rig expect anything of a bucket, after what it cannot reckon with.
+// forget makes step accept any level of the bucket next.
 func (r *fixture) forget(key string) { r.levels[key] = []level{unknown()} }

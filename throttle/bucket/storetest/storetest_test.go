@@ -20,7 +20,7 @@ func TestRunFails(t *testing.T) {
 	ignoresCase := names(strings.ToLower)(nil)
 	kit.TestRunFails(t, func() { Run(t, func(*testing.T) store.Store { return ignoresCase() }) }, "^(key|reset)$",
 		"--- FAIL: TestRunFails/key/any_bytes",
-		"a bucket beside others whose keys are much like its own",
+		"similar keys must have different buckets",
 		"--- PASS: TestRunFails/key/long_keys",
 		"--- PASS: TestRunFails/reset/fills_the_bucket",
 	)
@@ -31,7 +31,7 @@ func TestFaults(t *testing.T) {
 	suite().TestFaults(t, slices.Concat(takeFaults(), timeFaults(), returnFaults(), limitFaults(), keyFaults(), raceFaults(), handleFaults()))
 }
 
-// TestPasses runs every case on the store that the faults break.
+// TestPasses runs every case on the store that the faults break, without a fault.
 func TestPasses(t *testing.T) {
 	suite().TestPasses(t, shared(func(*storage) {}))
 }

@@ -15,17 +15,18 @@ type (
 	fault  = kit.Fault[store.Store]
 )
 
-// storage is what all handles of a store share, and how it is broken: what is nil works as it should.
+// storage is shared by all handles of a store. A func that is nil works correctly; the others are
+// faults.
 type storage struct {
 	mu     sync.Mutex
 	levels map[string]store.Level
 
-	name     func(key string) string // under which a bucket is kept
+	name     func(key string) string // under which a bucket is stored
 	take     taking
-	decision func(d *bucket.Decision) // that is returned
+	decision func(d *bucket.Decision) // changes what Take returns
 	giveBack giving
 	reset    func(s *storage, key string)
-	unlocked bool // while it decides, others may write
+	unlocked bool // updates are not atomic
 }
 
 type (
@@ -38,8 +39,8 @@ type broken struct {
 	*storage
 
 	now     func() int64
-	early   func(ctx context.Context) error // before anything is done
-	late    func(ctx context.Context) error // after it was
+	early   func(ctx context.Context) error // called before the operation
+	late    func(ctx context.Context) error // called after the operation
 	closing func() error
 }
 
@@ -50,7 +51,7 @@ func (b *broken) time() int64 {
 	return time.Now().UnixNano()
 }
 
-// update reads a level, lets decide, and writes another.
+// update reads a level, calls decide, and writes the level that it returns.
 func (b *broken) update(ctx context.Context, key string, decide func(v store.Level) store.Level) error {
 	early := b.early
 	if early == nil {
@@ -66,7 +67,7 @@ func (b *broken) update(ctx context.Context, key string, decide func(v store.Lev
 	v := b.levels[key]
 	if b.unlocked {
 		b.mu.Unlock()
-		aMoment()
+		yield()
 		v = decide(v)
 		b.mu.Lock()
 	} else {
@@ -133,7 +134,7 @@ func shared(breakIt func(*storage)) opener {
 	}
 }
 
-// each breaks every handle. Handles are numbered.
+// each breaks every handle by its number.
 func each(breakIt func(b *broken, handle int)) opener {
 	return func(*kit.Recorder) func() store.Store {
 		s := &storage{levels: map[string]store.Level{}}
@@ -147,13 +148,13 @@ func each(breakIt func(b *broken, handle int)) opener {
 	}
 }
 
-// aMoment lets a little time go by, in which others work.
-func aMoment() { <-time.After(time.Microsecond) }
+// yield lets other goroutines work.
+func yield() { <-time.After(time.Microsecond) }
 
-// takes breaks how a level is taken from.
+// takes replaces Take.
 func takes(take taking) opener { return shared(func(s *storage) { s.take = take }) }
 
-// asks breaks what is asked for.
+// asks changes the request.
 func tryTake(change func(r *store.Request)) opener {
 	return takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 		change(&r)
@@ -161,7 +162,7 @@ func tryTake(change func(r *store.Request)) opener {
 	})
 }
 
-// limits breaks which limit counts, given the first one that a bucket was used with.
+// limits changes the level and the limit, given the first limit of the bucket.
 func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) opener {
 	return shared(func(s *storage) {
 		first := map[string]bucket.Limit{}
@@ -175,18 +176,18 @@ func limits(change func(first bucket.Limit, v *store.Level, l *bucket.Limit)) op
 	})
 }
 
-// tells breaks the decision that is returned.
+// changesDecision changes the decision that Take returns.
 func changesDecision(change func(d *bucket.Decision)) opener {
 	return shared(func(s *storage) { s.decision = change })
 }
 
-// givesBack breaks what is returned to a bucket.
+// givesBack replaces Return.
 func givesBack(change giving) opener { return shared(func(s *storage) { s.giveBack = change }) }
 
-// names breaks under which name a bucket is kept.
+// names changes the key of a bucket.
 func names(name func(key string) string) opener { return shared(func(s *storage) { s.name = name }) }
 
-// clock breaks the clock of each handle.
+// clock changes the clock of each handle.
 func clock(change func(now, begun time.Time, handle int) time.Time) opener {
 	return each(func(b *broken, handle int) {
 		begun := time.Now()

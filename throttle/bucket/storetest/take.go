@@ -20,7 +20,7 @@ func takeCases() []testCase {
 	}
 }
 
-// takeAtRandom goes through some hundred requests of all sorts, each of which is compared.
+// takeAtRandom makes a few hundred random requests. step checks every answer.
 func takeAtRandom(r *fixture, a bucket.Algorithm) {
 	random := rand.New(rand.NewPCG(9, uint64(a)))
 	for _, capacity := range []int64{1, 2, 7, 100} {
@@ -43,50 +43,50 @@ func takeAtRandom(r *fixture, a bucket.Algorithm) {
 
 func takePartly(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("partly "+a.String()), slowLimit(10, a)
-	r.expect("3 to 5 of 10", r.take(r.Store, key, l, 3, 5), 5, 5)
-	r.expect("0 to 1 of 5", r.take(r.Store, key, l, 0, 1), 1, 4)
-	r.expect("5 to 9 of 4", r.take(r.Store, key, l, 5, 9), 0, 4)
-	r.expect("2 to 9 of 4", r.take(r.Store, key, l, 2, 9), 4, 0)
-	r.expect("0 to 9 of none", r.take(r.Store, key, l, 0, 9), 0, 0)
-	r.expect("1 to very many of none", r.take(r.Store, key, l, 1, math.MaxInt64), 0, 0)
+	r.expect("Take 3 to 5 of 10 tokens", r.take(r.Store, key, l, 3, 5), 5, 5)
+	r.expect("Take 0 to 1 of 5 tokens", r.take(r.Store, key, l, 0, 1), 1, 4)
+	r.expect("Take 5 to 9 of 4 tokens", r.take(r.Store, key, l, 5, 9), 0, 4)
+	r.expect("Take 2 to 9 of 4 tokens", r.take(r.Store, key, l, 2, 9), 4, 0)
+	r.expect("Take 0 to 9 of an empty bucket", r.take(r.Store, key, l, 0, 9), 0, 0)
+	r.expect("Take 1 to MaxInt64 of an empty bucket", r.take(r.Store, key, l, 1, math.MaxInt64), 0, 0)
 	other := r.key("very many " + a.String())
-	r.expect("1 to very many of 10", r.take(r.Store, other, l, 1, math.MaxInt64), 10, 0)
+	r.expect("Take 1 to MaxInt64 of 10 tokens", r.take(r.Store, other, l, 1, math.MaxInt64), 10, 0)
 }
 
 func takeAll(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("all "+a.String()), slowLimit(1000, a)
-	r.expect("all", r.take(r.Store, key, l, 1000, 1000), 1000, 0)
-	r.expect("all again", r.take(r.Store, key, l, 1000, 1000), 0, 0)
-	r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+	r.expect("Take of the whole capacity", r.take(r.Store, key, l, 1000, 1000), 1000, 0)
+	r.expect("Take of the whole capacity again", r.take(r.Store, key, l, 1000, 1000), 0, 0)
+	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
 func denyForFree(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("denied "+a.String()), slowLimit(5, a)
 	r.take(r.Store, key, l, 3, 3)
 	for range 20 {
-		r.expect("3 of 2", r.take(r.Store, key, l, 3, 3), 0, 2)
+		r.expect("Take 3 of 2 tokens", r.take(r.Store, key, l, 3, 3), 0, 2)
 	}
-	r.expect("the 2 that are left", r.take(r.Store, key, l, 2, 2), 2, 0)
+	r.expect("Take of the 2 tokens left, after denials", r.take(r.Store, key, l, 2, 2), 2, 0)
 	for range 20 {
-		r.expect("1 of none", r.take(r.Store, key, l, 1, 1), 0, 0)
+		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 	}
 	r.giveBack(r.Store, key, l, 1)
-	r.expect("one that was returned", r.take(r.Store, key, l, 1, 1), 1, 0)
+	r.expect("Take of the token that was returned", r.take(r.Store, key, l, 1, 1), 1, 0)
 }
 
-// peekForFree looks at buckets that nobody knows, that are used, and that are empty.
+// peekForFree peeks at unused, used and empty buckets.
 func peekForFree(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("peek "+a.String()), slowLimit(3, a)
 	for left := int64(3); left >= 0; left-- {
 		for range 3 {
-			r.expect("peek", r.peek(r.Store, key, l), 0, left)
+			r.expect("peek, which must not change the bucket", r.peek(r.Store, key, l), 0, left)
 		}
 		if left > 0 {
-			r.expect("one", r.take(r.Store, key, l, 1, 1), 1, left-1)
+			r.expect("Take after a peek", r.take(r.Store, key, l, 1, 1), 1, left-1)
 		}
 	}
 	if d := r.peek(r.Store, r.key("never used "+a.String()), l).decision; d.ResetAfter != 0 || d.RetryAfter != 0 {
-		r.Errorf("peek at a bucket that nobody has used: got %s, want a full one", describeDecision(d))
+		r.Errorf("peek at an unused bucket: got %s, want a full bucket", describeDecision(d))
 	}
 }
 
@@ -94,15 +94,15 @@ func takeByTurns(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("turns "+a.String()), slowLimit(12, a)
 	stores := append(r.Handles(2), r.Store)
 	for n := range 12 {
-		r.expect("one by each handle", r.take(stores[n%3], key, l, 1, 1), 1, int64(11-n))
+		r.expect("Take by another handle than before", r.take(stores[n%3], key, l, 1, 1), 1, int64(11-n))
 	}
 	for _, s := range stores {
-		r.expect("one of none", r.take(s, key, l, 1, 1), 0, 0)
+		r.expect("Take 1 of an empty bucket", r.take(s, key, l, 1, 1), 0, 0)
 	}
 	r.giveBack(stores[0], key, l, 2)
-	r.expect("what another one returned", r.take(stores[1], key, l, 2, 2), 2, 0)
+	r.expect("Take of tokens that another handle returned", r.take(stores[1], key, l, 2, 2), 2, 0)
 	r.reset(stores[1], key)
-	r.expect("after another one's Reset", r.take(stores[2], key, l, 12, 12), 12, 0)
+	r.expect("Take after a Reset by another handle", r.take(stores[2], key, l, 12, 12), 12, 0)
 }
 
 func returnCases() []testCase {
@@ -122,8 +122,8 @@ func returnSome(r *fixture, a bucket.Algorithm) {
 	for n := int64(1); n < 5; n++ {
 		r.giveBack(r.Store, key, l, n)
 		r.expect("peek after a Return", r.peek(r.Store, key, l), 0, n)
-		r.expect("as many as were returned", r.take(r.Store, key, l, n, n), n, 0)
-		r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+		r.expect("Take of the returned tokens", r.take(r.Store, key, l, n, n), n, 0)
+		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 	}
 }
 
@@ -134,9 +134,9 @@ func returnMuch(r *fixture, a bucket.Algorithm) {
 		r.take(r.Store, key, l, 4, 4)
 		r.giveBack(r.Store, key, l, n)
 		r.giveBack(r.Store, key, l, n)
-		r.expect("peek after more was returned than taken", r.peek(r.Store, key, l), 0, 6)
-		r.expect("all", r.take(r.Store, key, l, 1, math.MaxInt64), 6, 0)
-		r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+		r.expect("peek after more tokens were returned than taken", r.peek(r.Store, key, l), 0, 6)
+		r.expect("Take of the whole capacity", r.take(r.Store, key, l, 1, math.MaxInt64), 6, 0)
+		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 		r.reset(r.Store, key)
 	}
 }
@@ -144,9 +144,9 @@ func returnMuch(r *fixture, a bucket.Algorithm) {
 func returnToUnknown(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("unknown "+a.String()), slowLimit(3, a)
 	r.giveBack(r.Store, key, l, 2)
-	r.expect("peek", r.peek(r.Store, key, l), 0, 3)
-	r.expect("more than all", r.take(r.Store, key, l, 1, 5), 3, 0)
-	r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+	r.expect("peek after a Return to an unused bucket", r.peek(r.Store, key, l), 0, 3)
+	r.expect("Take of more than the capacity after a Return to an unused bucket", r.take(r.Store, key, l, 1, 5), 3, 0)
+	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
 func returnNothing(r *fixture, a bucket.Algorithm) {
@@ -154,11 +154,11 @@ func returnNothing(r *fixture, a bucket.Algorithm) {
 	r.take(r.Store, key, l, 3, 3)
 	for _, n := range []int64{0, -1, -5, math.MinInt64} {
 		r.giveBack(r.Store, key, l, n)
-		r.expect("peek after less than one token was returned", r.peek(r.Store, key, l), 0, 2)
+		r.expect("peek after 0 or fewer tokens were returned", r.peek(r.Store, key, l), 0, 2)
 	}
 	r.take(r.Store, key, l, 2, 2)
 	r.giveBack(r.Store, key, l, 0)
-	r.expect("one of none", r.take(r.Store, key, l, 1, 1), 0, 0)
+	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 }
 
 func returnToOne(r *fixture, a bucket.Algorithm) {
@@ -166,11 +166,11 @@ func returnToOne(r *fixture, a bucket.Algorithm) {
 	r.take(r.Store, one, l, 3, 3)
 	r.take(r.Store, other, l, 3, 3)
 	r.giveBack(r.Store, one, l, 2)
-	r.expect("peek at the other", r.peek(r.Store, other, l), 0, 0)
-	r.expect("peek at the one", r.peek(r.Store, one, l), 0, 2)
+	r.expect("peek at another bucket after a Return", r.peek(r.Store, other, l), 0, 0)
+	r.expect("peek after a Return", r.peek(r.Store, one, l), 0, 2)
 }
 
-// returnTooLate returns tokens of a period that is over, which the present one must not get.
+// returnTooLate returns tokens of a period that has ended. The current period must not get them.
 func returnTooLate(r *fixture) {
 	l := bucket.Limit{Capacity: 4, Period: 40 * time.Millisecond, Algorithm: bucket.Fixed}.WithDefaults()
 	for range 3 {
@@ -194,8 +194,8 @@ func resetCases() []testCase {
 func resetFills(r *fixture, a bucket.Algorithm) {
 	key, l := r.key("fills "+a.String()), slowLimit(3, a)
 	for range 3 {
-		r.expect("all", r.take(r.Store, key, l, 3, 3), 3, 0)
-		r.expect("one more", r.take(r.Store, key, l, 1, 1), 0, 0)
+		r.expect("Take of the whole capacity", r.take(r.Store, key, l, 3, 3), 3, 0)
+		r.expect("Take 1 of an empty bucket", r.take(r.Store, key, l, 1, 1), 0, 0)
 		r.reset(r.Store, key)
 		r.expect("peek after a Reset", r.peek(r.Store, key, l), 0, 3)
 	}
@@ -208,7 +208,7 @@ func resetUnknown(r *fixture) {
 		for range times {
 			r.reset(r.Store, key)
 		}
-		r.expect("more than all", r.take(r.Store, key, l, 1, 4), 3, 0)
+		r.expect("Take of more than the capacity, after Resets of an unused bucket", r.take(r.Store, key, l, 1, 4), 3, 0)
 	}
 }
 
@@ -217,5 +217,5 @@ func resetFillsOne(r *fixture, a bucket.Algorithm) {
 	r.take(r.Store, one, l, 3, 3)
 	r.take(r.Store, other, l, 2, 2)
 	r.reset(r.Store, one)
-	r.expect("peek at the other", r.peek(r.Store, other, l), 0, 1)
+	r.expect("peek at another bucket after a Reset", r.peek(r.Store, other, l), 0, 1)
 }

@@ -97,7 +97,7 @@ func returnFaults() []fault {
 	}
 }
 
-// addsToCurrentPeriod keeps what is given back of another period as a negative use, and grants it.
+// addsToCurrentPeriod stores a Return to an earlier period as negative use, and grants it.
 func addsToCurrentPeriod() opener {
 	return shared(func(s *storage) {
 		s.giveBack = func(v store.Level, l bucket.Limit, now, n int64) store.Level {

@@ -1,5 +1,5 @@
-// Package storetest holds what the conformance suites bucket/storetest and breaker/storetest share:
-// how cases run, what they do with handles, contexts and goroutines, and how the suites are tested.
+// Package storetest is shared by the conformance suites bucket/storetest and breaker/storetest. It
+// runs their cases, opens handles, checks contexts and goroutines, and tests the suites themselves.
 package storetest
 
 import (
