@@ -10,44 +10,46 @@ import (
 )
 
 const (
-	// maxAlertsSize is more than an Alertmanager sends of a group that nobody would read.
+	// maxAlertsSize is the largest body that is read. Alertmanager sends less, except for groups of
+	// thousands of alerts.
 	maxAlertsSize = 1 << 20
 	// maxAlertLines is how many alerts of a notification get a line.
 	maxAlertLines = 20
-	// maxWord is how much of a label is shown.
-	maxWord = 80
+	// maxLabel is how many characters of a label are printed.
+	maxLabel = 80
 )
 
-// alerts receives what an Alertmanager sends, and tells it on the terminal.
+// alerts is the webhook of an Alertmanager. It prints the alerts on the terminal.
 type alerts struct {
 	out io.Writer
 }
 
-// notification is what a webhook of Alertmanager sends, as far as it is told here. More fields may come with any version of it.
+// notification is the body that Alertmanager sends. It has only the fields that are printed here;
+// other fields are ignored.
 type notification struct {
 	Version   string  `json:"version"`
 	Alerts    []alert `json:"alerts"`
-	Truncated uint    `json:"truncatedAlerts"` // how many Alertmanager has left out
+	Truncated uint    `json:"truncatedAlerts"` // alerts that Alertmanager has left out
 }
 
-// alert is one of them.
+// alert is one alert of a notification.
 type alert struct {
 	Status string            `json:"status"`
 	Labels map[string]string `json:"labels"`
 }
 
-// ServeHTTP tells all alerts, or none if something is wrong with one of them.
+// ServeHTTP prints all alerts of the request. It prints none if one of them is invalid.
 func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxAlertsSize)
 	n, err := readNotification(r)
 	if err == nil {
-		err = n.tell(a.out)
+		err = n.print(a.out)
 	}
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, map[string]int{"alerts": len(n.Alerts)})
+	writeJSON(w, http.StatusOK, map[string]int{"alerts": len(n.Alerts)})
 }
 
 func readNotification(r *http.Request) (notification, error) {
@@ -59,7 +61,7 @@ func readNotification(r *http.Request) (notification, error) {
 		return n, err
 	}
 	if n.Version != "4" {
-		return n, fmt.Errorf("storefront: version is %.20q: want \"4\", as the webhook of Alertmanager has it", n.Version)
+		return n, fmt.Errorf("storefront: version is %.20q: want \"4\", the version of Alertmanager's webhook", n.Version)
 	}
 	for i, one := range n.Alerts {
 		if one.Status != "firing" && one.Status != "resolved" {
@@ -69,8 +71,8 @@ func readNotification(r *http.Request) (notification, error) {
 	return n, nil
 }
 
-// tell writes a line per alert, and one about those that are too many.
-func (n notification) tell(out io.Writer) error {
+// print writes a line per alert, and then the number of alerts without a line.
+func (n notification) print(out io.Writer) error {
 	var text strings.Builder
 	for _, one := range n.Alerts[:min(len(n.Alerts), maxAlertLines)] {
 		fmt.Fprintf(&text, "         -- alert %s: %s\n", one.Status, one.describe())
@@ -87,28 +89,29 @@ func (n notification) tell(out io.Writer) error {
 	return nil
 }
 
-// describe returns the alert in words: its name, how bad it is, and what it is about.
+// describe returns the alert's name, its severity, and the labels of its subject.
 func (a alert) describe() string {
 	words := []string{"without a name"}
 	if name := a.Labels["alertname"]; name != "" {
-		words[0] = plain(name)
+		words[0] = printable(name)
 	}
 	if severity := a.Labels["severity"]; severity != "" {
-		words = append(words, "("+plain(severity)+")")
+		words = append(words, "("+printable(severity)+")")
 	}
 	for _, label := range []string{"throttle_name", "error_type", "window", "instance"} {
 		if value := a.Labels[label]; value != "" {
-			words = append(words, plain(value))
+			words = append(words, printable(value))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// plain returns text without anything that a terminal would obey, and not much of it: whoever sends alerts writes no lines of their own.
-func plain(text string) string {
+// printable returns the first maxLabel characters of text, with control characters replaced. So a
+// sender of alerts cannot forge lines or control the terminal.
+func printable(text string) string {
 	shown := 0
 	for i := range text {
-		if shown++; shown > maxWord {
+		if shown++; shown > maxLabel {
 			text = text[:i] + "…"
 			break
 		}

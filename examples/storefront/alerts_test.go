@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// deliver sends a notification as an Alertmanager does, and returns the answer and what the terminal shows of it.
+// deliver sends a notification as an Alertmanager does, and returns the response and the text on the terminal.
 func deliver(t *testing.T, kind, body string, headers ...string) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	var out strings.Builder
@@ -38,7 +38,7 @@ func one(status string, labels ...string) string {
 		`"startsAt":"2026-01-01T00:00:00Z","endsAt":"0001-01-01T00:00:00Z","generatorURL":"http://x/","fingerprint":"1"}`
 }
 
-func TestAlertsAreTold(t *testing.T) {
+func TestAlertsArePrinted(t *testing.T) {
 	const indent = "         -- "
 	many := make([]string, maxAlertLines+3)
 	for i := range many {
@@ -51,7 +51,7 @@ func TestAlertsAreTold(t *testing.T) {
 			indent + "alert firing: ThrottleHighPriorityShedding (critical) shop-backend\n",
 		},
 		{
-			"three, told apart",
+			"three, each with its labels",
 			notify(
 				one("resolved", "alertname", "ThrottleAvailabilityFaults", "severity", "warning", "throttle_name", "shop-backend", "error_type", "timeout"),
 				one("firing", "alertname", "ThrottleErrorBudgetBurn", "window", "1h", "throttle_name", "shop-backend", "severity", "critical"),
@@ -73,15 +73,15 @@ func TestAlertsAreTold(t *testing.T) {
 			indent + "alert firing: A\ufffd  1 s all is well (\ufffd[2J) \ufffdgnp\ufffd\ufffd\ufffd\ufffd\n",
 		},
 		{
-			"a name without end", notify(one("firing", "alertname", strings.Repeat("é", 81), "throttle_name", strings.Repeat("x", maxWord))),
-			indent + "alert firing: " + strings.Repeat("é", maxWord) + "… " + strings.Repeat("x", maxWord) + "\n",
+			"a name without end", notify(one("firing", "alertname", strings.Repeat("é", 81), "throttle_name", strings.Repeat("x", maxLabel))),
+			indent + "alert firing: " + strings.Repeat("é", maxLabel) + "… " + strings.Repeat("x", maxLabel) + "\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// %q writes runes as Go has them, of which JSON does not know \x.
-			got, told := deliver(t, jsonType, strings.ReplaceAll(tt.body, `\x1b`, `\u001b`))
-			if got.Code != http.StatusOK || told != tt.want {
-				t.Errorf("alerts: got status %d, %s and\n%s\nwant 200 and\n%s", got.Code, got.Body, told, tt.want)
+			// %q writes \x1b, which is not valid in JSON.
+			got, printed := deliver(t, jsonType, strings.ReplaceAll(tt.body, `\x1b`, `\u001b`))
+			if got.Code != http.StatusOK || printed != tt.want {
+				t.Errorf("alerts: got status %d, %s and\n%s\nwant 200 and\n%s", got.Code, got.Body, printed, tt.want)
 			}
 		})
 	}
@@ -94,22 +94,22 @@ func TestAlertsRefused(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{jsonType, ``, 400, "no JSON"},
-		{jsonType, `{`, 400, "no JSON"},
-		{jsonType, `[` + fires + `]`, 400, "no JSON"},
+		{jsonType, ``, 400, "not valid JSON"},
+		{jsonType, `{`, 400, "not valid JSON"},
+		{jsonType, `[` + fires + `]`, 400, "not valid JSON"},
 		{jsonType, `null`, 400, `version is \"\": want \"4\"`},
 		{jsonType, strings.Replace(notify(fires), `"4"`, `"3"`, 1), 400, `version is \"3\": want \"4\"`},
 		{jsonType, notify(fires, one("pending")), 400, `status of alert 1 is \"pending\": want firing or resolved`},
-		{jsonType, notify(fires, `{"status":"firing","labels":{"alertname":1}}`), 400, "no JSON"},
+		{jsonType, notify(fires, `{"status":"firing","labels":{"alertname":1}}`), 400, "not valid JSON"},
 		{jsonType, notify(fires) + notify(fires), 400, "after the JSON object"},
 		{jsonType, notify(one("firing", "alertname", strings.Repeat("x", maxAlertsSize))), 413, "too large"},
 		{formType, `version=4`, 415, "send application/json"},
 		{"text/plain", notify(fires), 415, "send application/json"},
 		{"", notify(fires), 415, "send application/json"},
 	} {
-		got, told := deliver(t, tt.kind, tt.body)
-		if got.Code != tt.status || !strings.Contains(got.Body.String(), tt.want) || told != "" {
-			t.Errorf("%.40s: got status %d, %.200s and %q want %d, %q and nothing told", tt.body, got.Code, got.Body, told, tt.status, tt.want)
+		got, printed := deliver(t, tt.kind, tt.body)
+		if got.Code != tt.status || !strings.Contains(got.Body.String(), tt.want) || printed != "" {
+			t.Errorf("%.40s: got status %d, %.200s and %q want %d, %q and nothing printed", tt.body, got.Code, got.Body, printed, tt.status, tt.want)
 		}
 	}
 	if got := get(t, build(t, "").handler(""), "/alerts"); got.Code != http.StatusMethodNotAllowed {
@@ -119,19 +119,19 @@ func TestAlertsRefused(t *testing.T) {
 
 func TestAlertsComeFromKnownHostsAndNoOtherPage(t *testing.T) {
 	fires := notify(one("firing", "alertname", "A"))
-	if got, told := deliver(t, jsonType, fires, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got.Code != http.StatusForbidden || told != "" {
-		t.Errorf("another page: got status %d and %q want 403 and nothing told", got.Code, told)
+	if got, printed := deliver(t, jsonType, fires, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got.Code != http.StatusForbidden || printed != "" {
+		t.Errorf("another page: got status %d and %q want 403 and nothing printed", got.Code, printed)
 	}
 	var out strings.Builder
 	f := build(t, "")
 	f.alerts.out = &out
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://evil.example/alerts", strings.NewReader(fires))
 	if got := ask(f.handler("0.0.0.0:8080"), r, "Content-Type", jsonType); got.Code != http.StatusForbidden || out.Len() > 0 {
-		t.Errorf("a name made to point here: got status %d and %q want 403 and nothing told", got.Code, out.String())
+		t.Errorf("a name made to point here: got status %d and %q want 403 and nothing printed", got.Code, out.String())
 	}
 }
 
-func TestAlertsThatCannotBeToldAreSentAgain(t *testing.T) {
+func TestAlertsThatCannotBePrintedAreSentAgain(t *testing.T) {
 	f := build(t, "")
 	f.alerts.out = broken{}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/alerts", strings.NewReader(notify(one("firing"))))
@@ -139,10 +139,10 @@ func TestAlertsThatCannotBeToldAreSentAgain(t *testing.T) {
 	if got := ask(f.handler(""), r, "Content-Type", jsonType); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.Body.String(), "disk full") {
 		t.Errorf("a full disk: got status %d and %s want 503, which Alertmanager takes as a reason to try again", got.Code, got.Body)
 	}
-	if err := (notification{Alerts: []alert{{Status: "firing"}}}).tell(broken{}); !errors.Is(err, errTerminal) {
-		t.Errorf("tell: got error %v want errTerminal", err)
+	if err := (notification{Alerts: []alert{{Status: "firing"}}}).print(broken{}); !errors.Is(err, errTerminal) {
+		t.Errorf("print: got error %v want errTerminal", err)
 	}
-	if err := (notification{}).tell(io.Discard); err != nil {
-		t.Errorf("tell nothing: got error %v want nil", err)
+	if err := (notification{}).print(io.Discard); err != nil {
+		t.Errorf("print nothing: got error %v want nil", err)
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// How long the end may take: for answers that are under way, and for spans that nobody may be there to take.
+// The longest times that the end of the program takes: for responses in flight, and for spans if no
+// collector accepts them.
 const (
-	graceOfAnswers = time.Second
-	graceOfSpans   = 3 * time.Second
+	shutdownTimeout = time.Second
+	flushTimeout    = 3 * time.Second
 )
 
-// command is the program with everything around it.
+// command is the program and its environment. Tests replace the environment.
 type command struct {
 	settings       settings
 	stdout, stderr io.Writer
@@ -24,12 +25,12 @@ type command struct {
 	browse         func(url string) error
 }
 
-// run serves the page and lets things happen until ctx ends or the time is over, or asks another process that does, and returns the
-// exit code.
+// run serves the page until ctx or the duration ends, and returns the exit code. With -healthcheck it
+// checks a storefront that runs in another process.
 func (c command) run(ctx context.Context) int {
 	work := c.serve
 	if c.settings.healthcheck {
-		work = newHealthcheck(c.settings.listen).ask
+		work = newHealthcheck(c.settings.listen).check
 	}
 	if err := work(ctx); err != nil {
 		fmt.Fprintln(c.stderr, "storefront:", err)
@@ -46,56 +47,57 @@ func (c command) serve(ctx context.Context) error {
 	c.stdout = &terminal{out: c.stdout} // the report and the alerts write to it
 	f, err := newStorefront(ctx, c.settings, c.stdout, c.getenv)
 	if err != nil {
-		_ = listener.Close() // nobody has come yet
+		_ = listener.Close() // it has accepted no connection yet
 		return err
 	}
 	server := newServer(f.handler(c.settings.listen))
-	server.RegisterOnShutdown(f.endViews)
-	ctx, stop := c.timed(ctx)
+	server.RegisterOnShutdown(f.closeStreams)
+	ctx, stop := c.withDuration(ctx)
 	defer stop()
 	served := make(chan error, 1)
 	go func() {
 		defer stop()
 		served <- server.Serve(listener)
 	}()
-	c.welcome(address(listener.Addr()))
+	c.printAddresses(address(listener.Addr()))
 	r := newReport(c.stdout, c.settings)
 	f.run(ctx, r)
 	r.summarize(f.shop.Settings())
-	return errors.Join(c.end(server, f), ignoreClosed(<-served), r.err)
+	return errors.Join(c.shutdown(server, f), ignoreClosed(<-served), r.err)
 }
 
-// timed returns a context that ends when the time is over.
-func (c command) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+// withDuration returns a context that ends after the duration of the settings, if there is one.
+func (c command) withDuration(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.settings.duration > 0 {
 		return context.WithTimeout(ctx, c.settings.duration)
 	}
 	return context.WithCancel(ctx)
 }
 
-// welcome tells where everything is.
-func (c command) welcome(url string) {
+// printAddresses prints the addresses of the pages. With -open it opens the first one.
+func (c command) printAddresses(url string) {
 	fmt.Fprintf(c.stdout, "Storefront is open: %s/\n  throttles %s/debug/throttle   metrics %s/metrics   Ctrl-C ends it\n\n", url, url, url)
 	if !c.settings.open {
 		return
 	}
 	if err := c.browse(url + "/"); err != nil {
-		fmt.Fprintf(c.stderr, "storefront: -open: no browser can be opened: %v\n", err)
+		fmt.Fprintf(c.stderr, "storefront: -open: cannot open a browser: %v: open %s/ yourself\n", err, url)
 	}
 }
 
-// end ends the server, and then what it shows. Traces that nobody takes are no reason to fail.
-func (c command) end(server *http.Server, f *storefront) error {
-	answers, cancel := context.WithTimeout(context.Background(), graceOfAnswers)
+// shutdown stops the server, and then the storefront. If the spans cannot be sent, it prints the
+// error and does not return it.
+func (c command) shutdown(server *http.Server, f *storefront) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	err := server.Shutdown(answers)
+	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // somebody does not let go, or has opened a connection and not used it, as browsers do
+		err = server.Close() // a client keeps its connection, or has opened one without a request, as browsers do
 	}
-	spans, cancel := context.WithTimeout(context.Background(), graceOfSpans)
+	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	if err := f.close(spans); err != nil {
-		fmt.Fprintln(c.stderr, "storefront: telemetry:", err)
+	if err := f.close(flush); err != nil {
+		fmt.Fprintln(c.stderr, "storefront: telemetry: the last spans or metrics were not sent:", err)
 	}
 	return err
 }
@@ -107,7 +109,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// address returns the URL under which a browser on this machine finds the listener.
+// address returns the URL for a browser on this machine.
 func address(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {

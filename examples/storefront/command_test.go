@@ -17,7 +17,7 @@ import (
 
 func nothing(string) string { return "" }
 
-// TestFromOpenToClosed starts everything, looks, and presses Ctrl-C.
+// TestFromOpenToClosed starts the program, opens its streams, and interrupts it.
 func TestFromOpenToClosed(t *testing.T) {
 	s, err := parse(strings.Fields("-listen 127.0.0.1:0 -load 4 -open"))
 	if err != nil {
@@ -41,7 +41,7 @@ func TestFromOpenToClosed(t *testing.T) {
 	lines.Scan()
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(lines.Text())
 	go func() {
-		for lines.Scan() { // so that nobody waits
+		for lines.Scan() { // so that no write blocks
 		}
 	}()
 	if got := <-opened; got != url || url == "" {
@@ -61,7 +61,7 @@ func TestFromOpenToClosed(t *testing.T) {
 			t.Errorf("stream: got error %v want it ended in good order", err)
 		}
 	}
-	if got := <-code; got != exitDone || !strings.Contains(complaints.String(), "-open: no browser can be opened: no screen") {
+	if got := <-code; got != exitDone || !strings.Contains(complaints.String(), "-open: cannot open a browser: no screen") {
 		t.Errorf("run: got code %d and %q want 0, and a word about -open", got, complaints.String())
 	}
 	client.CloseIdleConnections()
@@ -109,20 +109,20 @@ func TestDurationEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestTracesThatNobodyTakes: the environment names a collector that is not there. The run ends all the same, and well.
-func TestTracesThatNobodyTakes(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+// TestTracesWithoutACollector runs with an endpoint at which no collector listens. The run must end with exit code 0.
+func TestTracesWithoutACollector(t *testing.T) {
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+nobody.Addr().String())
+	unused.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+unused.Addr().String())
 	var out, complaints strings.Builder
 	c := command{
 		settings: settings{listen: "127.0.0.1:0", duration: time.Second, shop: settingsOf(t, "-load 1").shop}, stdout: &out, stderr: &complaints,
 		getenv: func(name string) string {
 			if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-				return "http://" + nobody.Addr().String()
+				return "http://" + unused.Addr().String()
 			}
 			return ""
 		},

@@ -10,16 +10,16 @@ import (
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
-// maxControlSize is far more than anybody needs to say what should change.
+// maxControlSize is the largest body that is read. A change of all settings takes about 100 bytes.
 const maxControlSize = 4 << 10
 
-// control changes the shop as its visitors want it.
+// control is the handler of the page's controls. It changes the shop's settings.
 type control struct {
-	director *director
+	scenario *scenarioPlayer
 }
 
-// wish is what a visitor wants to change; what is nil stays as it is.
-type wish struct {
+// change is the body of a request. A nil field leaves its setting as it is.
+type change struct {
 	Load     *float64 `json:"load"`
 	Capacity *float64 `json:"capacity"`
 	Backend  *string  `json:"backend"`
@@ -27,70 +27,70 @@ type wish struct {
 	Policy   *string  `json:"policy"`
 }
 
-// ServeHTTP changes everything that is wished for, or nothing if something is wrong with it, and answers with the settings that
-// hold then.
+// ServeHTTP makes the whole change, or none of it if a field is invalid. It answers with the settings
+// that are in force then.
 func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxControlSize)
-	wished, err := readWish(r)
-	var change func(*shop.Settings)
+	requested, err := readChange(r)
+	var apply func(*shop.Settings)
 	if err == nil {
-		change, err = wished.change()
+		apply, err = requested.parse()
 	}
 	var now shop.Settings
 	if err == nil {
-		now, err = c.director.yield(change, wished.Load != nil || wished.Backend != nil)
+		now, err = c.scenario.override(apply, requested.Load != nil || requested.Backend != nil)
 	}
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, now)
+	writeJSON(w, http.StatusOK, now)
 }
 
-// readWish reads JSON or a form. Fields that do not exist are an error: they are misspelt.
-func readWish(r *http.Request) (wish, error) {
-	var wished wish
+// readChange reads JSON or a form. An unknown field is an error, because it is probably misspelt.
+func readChange(r *http.Request) (change, error) {
+	var c change
 	switch mediaTypeOf(r) {
 	case "application/json":
 		decoder := json.NewDecoder(r.Body)
 		decoder.DisallowUnknownFields()
-		return wished, readJSON(decoder, &wished)
+		return c, readJSON(decoder, &c)
 	case "application/x-www-form-urlencoded":
 		if err := r.ParseForm(); err != nil {
-			return wished, fmt.Errorf("storefront: no form that can be understood: %w", err)
+			return c, fmt.Errorf("storefront: the body is not a valid form: %w", err)
 		}
-		return formWish(r.PostForm)
+		return formChange(r.PostForm)
 	}
-	return wished, fmt.Errorf("%w: send application/json or application/x-www-form-urlencoded", errMediaType)
+	return c, fmt.Errorf("%w: send application/json or application/x-www-form-urlencoded", errMediaType)
 }
 
-// formWish reads the fields of a form.
-func formWish(form url.Values) (wish, error) {
-	var wished wish
+// formChange reads the fields of a form.
+func formChange(form url.Values) (change, error) {
+	var c change
 	for name, values := range form {
 		value, err := values[0], error(nil)
 		switch name {
 		case "load":
-			wished.Load, err = formNumber(name, value)
+			c.Load, err = formNumber(name, value)
 		case "capacity":
-			wished.Capacity, err = formNumber(name, value)
+			c.Capacity, err = formNumber(name, value)
 		case "backend":
-			wished.Backend = &value
+			c.Backend = &value
 		case "throttle":
-			wished.Throttle = &value
+			c.Throttle = &value
 		case "policy":
-			wished.Policy = &value
+			c.Policy = &value
 		default:
 			err = fmt.Errorf("storefront: unknown field %q: want load, capacity, backend, throttle or policy", name)
 		}
 		if err == nil && len(values) > 1 {
-			err = fmt.Errorf("storefront: %s is there %d times", name, len(values))
+			err = fmt.Errorf("storefront: %s is given %d times: want it once", name, len(values))
 		}
 		if err != nil {
-			return wished, err
+			return c, err
 		}
 	}
-	return wished, nil
+	return c, nil
 }
 
 func formNumber(name, value string) (*float64, error) {
@@ -101,33 +101,34 @@ func formNumber(name, value string) (*float64, error) {
 	return &x, nil
 }
 
-// change returns the wish as a change of settings, or what is wrong with its words. The shop knows what is wrong with its numbers.
-func (w wish) change() (func(*shop.Settings), error) {
+// parse returns a function that applies the change. Its error is about an unknown word; the shop
+// checks the numbers.
+func (c change) parse() (func(*shop.Settings), error) {
 	var changes []func(*shop.Settings)
 	add := func(change func(*shop.Settings)) { changes = append(changes, change) }
-	if w.Load != nil {
-		add(func(s *shop.Settings) { s.Load = *w.Load })
+	if c.Load != nil {
+		add(func(s *shop.Settings) { s.Load = *c.Load })
 	}
-	if w.Capacity != nil {
-		add(func(s *shop.Settings) { s.Capacity = *w.Capacity })
+	if c.Capacity != nil {
+		add(func(s *shop.Settings) { s.Capacity = *c.Capacity })
 	}
-	if w.Backend != nil {
-		health, ok := shop.ParseHealth(*w.Backend)
-		if !ok {
-			return nil, fmt.Errorf("storefront: backend is %q: want up, brownout or down", *w.Backend)
+	if c.Backend != nil {
+		health, err := shop.ParseHealth(*c.Backend)
+		if err != nil {
+			return nil, fmt.Errorf("storefront: backend is %q: %w", *c.Backend, err)
 		}
 		add(func(s *shop.Settings) { s.Backend = health })
 	}
-	if w.Throttle != nil {
-		if *w.Throttle != "on" && *w.Throttle != "off" {
-			return nil, fmt.Errorf("storefront: throttle is %q: want on or off", *w.Throttle)
+	if c.Throttle != nil {
+		if *c.Throttle != "on" && *c.Throttle != "off" {
+			return nil, fmt.Errorf("storefront: throttle is %q: want on or off", *c.Throttle)
 		}
-		add(func(s *shop.Settings) { s.Throttled = *w.Throttle == "on" })
+		add(func(s *shop.Settings) { s.Throttled = *c.Throttle == "on" })
 	}
-	if w.Policy != nil {
-		policy, err := parsePolicy(*w.Policy)
+	if c.Policy != nil {
+		policy, err := parsePolicy(*c.Policy)
 		if err != nil {
-			return nil, fmt.Errorf("storefront: policy is %q: %w", *w.Policy, err)
+			return nil, fmt.Errorf("storefront: policy is %q: %w", *c.Policy, err)
 		}
 		add(func(s *shop.Settings) { s.Policy = policy })
 	}

@@ -43,7 +43,7 @@ func TestControlChangesTheShop(t *testing.T) {
 	}
 }
 
-func TestControlChangesNothingThatIsNotSaid(t *testing.T) {
+func TestControlKeepsOtherSettings(t *testing.T) {
 	f := build(t, "-load 2")
 	for _, body := range []string{`{}`, `{"throttle":"on"}`, `{"policy":null}`} {
 		if got := post(t, f.handler(""), jsonType, body); got.Code != http.StatusOK {
@@ -75,14 +75,14 @@ func TestControlRefuses(t *testing.T) {
 		{jsonType, `{"policy":"fair"}`, 400, `policy is \"fair\": want sre or tiered`},
 		{jsonType, `{"laod":4}`, 400, "laod"},
 		{jsonType, `{"load":4} {"load":5}`, 400, "after the JSON object"},
-		{jsonType, ``, 400, "no JSON"},
-		{jsonType, `[1]`, 400, "no JSON"},
+		{jsonType, ``, 400, "not valid JSON"},
+		{jsonType, `[1]`, 400, "not valid JSON"},
 		{jsonType, `{"backend":"` + strings.Repeat("x", maxControlSize) + `"}`, 413, "too large"},
 		{formType, `load=NaN`, 400, "load is NaN"},
 		{formType, `load=much`, 400, `load is \"much\": want a number`},
-		{formType, `load=1&load=2`, 400, "load is there 2 times"},
+		{formType, `load=1&load=2`, 400, "load is given 2 times"},
 		{formType, `laod=4`, 400, `unknown field \"laod\"`},
-		{formType, `load=%zz`, 400, "no form"},
+		{formType, `load=%zz`, 400, "not a valid form"},
 		{"text/plain", `{"load":4}`, 415, "application/json"},
 		{"", `{"load":4}`, 415, "application/json"},
 	} {
@@ -164,8 +164,8 @@ func TestMetricsAreReadByOurOwn(t *testing.T) {
 
 func TestOnlyAChangeThatIsMadeEndsTheScenario(t *testing.T) {
 	for _, tt := range []struct {
-		wish string
-		ends bool
+		change string
+		ends   bool
 	}{
 		{`{"load":99}`, false},
 		{`{"capacity":777}`, false},
@@ -174,13 +174,13 @@ func TestOnlyAChangeThatIsMadeEndsTheScenario(t *testing.T) {
 		{`{"backend":"down"}`, true},
 	} {
 		f := build(t, "-scenario overload")
-		post(t, f.handler("127.0.0.1:8080"), jsonType, tt.wish)
-		if got := f.director.left(); got != tt.ends {
-			t.Errorf("%s ends the scenario: got %v want %v", tt.wish, got, tt.ends)
+		post(t, f.handler("127.0.0.1:8080"), jsonType, tt.change)
+		if got := f.scenario.stopped(); got != tt.ends {
+			t.Errorf("%s ends the scenario: got %v want %v", tt.change, got, tt.ends)
 		}
 		after := f.shop.Settings()
-		if done := f.director.set(func(s *shop.Settings) { s.Load = 4 }); done == tt.ends || tt.ends && f.shop.Settings() != after {
-			t.Errorf("%s: the scenario went on: got %v want %v, settings %+v", tt.wish, done, !tt.ends, f.shop.Settings())
+		if done := f.scenario.apply(func(s *shop.Settings) { s.Load = 4 }); done == tt.ends || tt.ends && f.shop.Settings() != after {
+			t.Errorf("%s: the scenario went on: got %v want %v, settings %+v", tt.change, done, !tt.ends, f.shop.Settings())
 		}
 	}
 }

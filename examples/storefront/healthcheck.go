@@ -10,29 +10,31 @@ import (
 	"time"
 )
 
-// healthTimeout is how long a healthy storefront may take to say so.
+// healthTimeout is the longest time that a healthy storefront takes to answer.
 const healthTimeout = 2 * time.Second
 
-// healthcheck asks a storefront that runs whether it is well. It is for containers, which have no other program that could ask.
+// healthcheck checks a storefront that runs in another process. It is for containers, whose image
+// has no other program to make the request.
 type healthcheck struct {
-	listen    string // where the storefront listens
+	listen    string // the address on which the storefront listens
 	transport http.RoundTripper
 }
 
+// newHealthcheck returns a healthcheck that does not use the environment's proxy.
 func newHealthcheck(listen string) healthcheck {
-	return healthcheck{listen: listen, transport: &http.Transport{DisableKeepAlives: true}} // without the environment's proxy
+	return healthcheck{listen: listen, transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-// ask returns nil if the storefront is well, or what it lacks.
-func (h healthcheck) ask(ctx context.Context) error {
+// check returns nil if /healthz answers with status 200 in time.
+func (h healthcheck) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	url := "http://" + reachable(h.listen) + "/healthz"
+	url := "http://" + dialAddress(h.listen) + "/healthz"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("-healthcheck: %w", err)
 	}
-	response, err := h.transport.RoundTrip(r) // a redirection is no answer of ours
+	response, err := h.transport.RoundTrip(r) // does not follow redirects: the storefront sends none
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("-healthcheck: %s: got no answer within %v", url, healthTimeout)
@@ -46,13 +48,14 @@ func (h healthcheck) ask(ctx context.Context) error {
 	return nil
 }
 
-// reachable returns the address at which one finds who listens there. All addresses of a machine are found at its own.
-func reachable(listen string) string {
+// dialAddress returns the address at which a client on this machine reaches a listener. For an
+// unspecified address, such as 0.0.0.0, it is the loopback address.
+func dialAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return listen // parse has refused it
+		return listen // parse has rejected it before
 	}
-	ip, _ := netip.ParseAddr(host) // or it is a name
+	ip, _ := netip.ParseAddr(host) // the zero Addr if host is a name
 	switch ip.Unmap() {
 	case netip.IPv4Unspecified():
 		host = "127.0.0.1"

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestReachable(t *testing.T) {
+func TestDialAddress(t *testing.T) {
 	for _, tt := range []struct{ listen, want string }{
 		{"127.0.0.1:8080", "127.0.0.1:8080"},
 		{"0.0.0.0:8080", "127.0.0.1:8080"},
@@ -23,13 +23,13 @@ func TestReachable(t *testing.T) {
 		{"[fe80::1%eth0]:8080", "[fe80::1%eth0]:8080"},
 		{"shop.example.com:8080", "shop.example.com:8080"},
 	} {
-		if got := reachable(tt.listen); got != tt.want {
-			t.Errorf("reachable(%q): got %q want %q", tt.listen, got, tt.want)
+		if got := dialAddress(tt.listen); got != tt.want {
+			t.Errorf("dialAddress(%q): got %q want %q", tt.listen, got, tt.want)
 		}
 	}
 }
 
-// check runs the command with -healthcheck against a server, and returns what it ends with and says.
+// check runs the command with -healthcheck against a server, and returns its exit code and error text.
 func check(t *testing.T, server *httptest.Server) (code int, said string) {
 	t.Helper()
 	var out, complaints strings.Builder
@@ -42,7 +42,7 @@ func check(t *testing.T, server *httptest.Server) (code int, said string) {
 	return code, complaints.String()
 }
 
-func TestHealthcheckAsksWhoListens(t *testing.T) {
+func TestHealthcheckOfAServer(t *testing.T) {
 	if transport := newHealthcheck(":8080").transport.(*http.Transport); transport.Proxy != nil {
 		t.Error("transport: got one that asks the environment's proxy want none")
 	}
@@ -54,7 +54,7 @@ func TestHealthcheckAsksWhoListens(t *testing.T) {
 	}{
 		{"the storefront", build(t, "").handler("127.0.0.1:8080"), exitDone, ""},
 		{"unwell", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), exitFailed, "/healthz: got status 503 want 200\n"},
-		{"somebody else", http.NotFoundHandler(), exitFailed, "/healthz: got status 404 want 200\n"},
+		{"another program", http.NotFoundHandler(), exitFailed, "/healthz: got status 404 want 200\n"},
 		{"elsewhere", http.RedirectHandler("/", http.StatusFound), exitFailed, "got status 302 want 200\n"},
 		{"no content", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), exitFailed, "got status 204 want 200\n"},
 	} {
@@ -70,7 +70,7 @@ func TestHealthcheckAsksWhoListens(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	if code, said := check(t, gone); code != exitFailed || !strings.Contains(said, "refused") || strings.Count(said, "\n") != 1 {
-		t.Errorf("nobody: got code %d and %q want 1 and a line that says so", code, said)
+		t.Errorf("no listener: got code %d and %q want 1 and a line that says so", code, said)
 	}
 }
 
@@ -85,17 +85,17 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestHealthcheckWaitsTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		err := healthcheck{listen: ":8080", transport: silent{}}.ask(t.Context())
+		err := healthcheck{listen: ":8080", transport: silent{}}.check(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8080/healthz: got no answer within 2s") {
-			t.Errorf("ask: got error %v want that there is no answer within 2s", err)
+			t.Errorf("check: got error %v want that there is no answer within 2s", err)
 		}
 		if took := time.Since(begun); took != healthTimeout {
-			t.Errorf("ask: got an end after %v want %v", took, healthTimeout)
+			t.Errorf("check: got an end after %v want %v", took, healthTimeout)
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		if err := (healthcheck{listen: ":8080", transport: silent{}}).ask(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("ask after Ctrl-C: got error %v want that it was cancelled", err)
+		if err := (healthcheck{listen: ":8080", transport: silent{}}).check(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("check after Ctrl-C: got error %v want that it was cancelled", err)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
@@ -12,9 +14,10 @@ import (
 
 const (
 	second = time.Second
-	// linesPerHeading is after how many lines the heading is repeated.
+	// linesPerHeading is the number of lines between two headings.
 	linesPerHeading = 20
-	// maxSummary is how many seconds the summary is about, at most; without a scenario it is about the last few.
+	// maxSummary is the largest number of seconds in the summary. Without a scenario the summary is
+	// of the last fewSeconds.
 	maxSummary, fewSeconds = 600, 10
 )
 
@@ -23,16 +26,29 @@ const heading = `
    time  offered/s  served/s   throttled    not    high  impt   med   low      shed/s    high  impt   med   low
 `
 
-// report is what the terminal shows: a line per second, and a summary at the end.
+// terminal is an output that several goroutines write to. It does not mix their lines.
+type terminal struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write writes p with the lock held.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.out.Write(p)
+}
+
+// report writes a line per second to the terminal, and a summary at the end.
 type report struct {
-	out      io.Writer
-	err      error // of writing
-	scenario scenario
-	begun    time.Time
-	lines    int
-	settings shop.Settings // in force when the last line was written
-	rows     []shop.Sample // for the summary
-	troubled bool          // they are about the time since the trouble began
+	out       io.Writer
+	err       error // the first error of writing
+	scenario  scenario
+	begun     time.Time
+	lines     int
+	settings  shop.Settings // in force when the last line was written
+	rows      []shop.Sample // for the summary
+	disturbed bool          // the rows begin with the disturbance of the scenario
 }
 
 func newReport(out io.Writer, s settings) *report {
@@ -40,36 +56,36 @@ func newReport(out io.Writer, s settings) *report {
 }
 
 // follow writes a line per second until ctx ends.
-func (r *report) follow(ctx context.Context, m *shop.Meter, d *director) {
+func (r *report) follow(ctx context.Context, m *shop.Meter, p *scenarioPlayer) {
 	r.begun = time.Now()
 	ticker := time.NewTicker(second)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			if row := m.Read(); row.Span >= second/2 { // the last one may be cut short by some moments
-				r.add(row, d)
+			if row := m.Read(); row.Span >= second/2 { // the last second may be a little shorter
+				r.add(row, p)
 			}
 			return
 		case <-ticker.C:
-			r.add(m.Read(), d)
+			r.add(m.Read(), p)
 		}
 	}
 }
 
-// add writes a line and keeps it for the summary.
-func (r *report) add(row shop.Sample, d *director) {
+// add writes a line and keeps its figures for the summary.
+func (r *report) add(row shop.Sample, p *scenarioPlayer) {
 	r.line(row)
-	begun, troubled := d.troubleSince()
-	if troubled && row.At.Add(-row.Span/2).Before(begun) {
-		return // calm
+	begun, disturbed := p.disturbedSince()
+	if disturbed && row.At.Add(-row.Span/2).Before(begun) {
+		return // the last second before the disturbance
 	}
-	if troubled && !r.troubled {
-		r.rows, r.troubled = nil, true
+	if disturbed && !r.disturbed {
+		r.rows, r.disturbed = nil, true
 	}
 	r.rows = append(r.rows, row)
 	keep := fewSeconds
-	if troubled {
+	if disturbed {
 		keep = maxSummary
 	}
 	if excess := len(r.rows) - keep; excess > 0 {
@@ -77,8 +93,8 @@ func (r *report) add(row shop.Sample, d *director) {
 	}
 }
 
-// line writes what happened within a second, and below it what has been changed meanwhile. It writes it at once, so that nothing that
-// others have to tell comes between.
+// line writes the figures of a second, and below them the settings if they have changed. It makes
+// one Write, so that no alert is printed in between.
 func (r *report) line(row shop.Sample) {
 	above, below := "", ""
 	if r.lines%linesPerHeading == 0 {
@@ -102,7 +118,7 @@ func (r *report) printf(format string, args ...any) {
 	}
 }
 
-// percent returns a ratio in five columns.
+// percent formats a ratio in five columns.
 func percent(r shop.Ratio) string {
 	if !r.Known() {
 		return "    -"
@@ -110,11 +126,81 @@ func percent(r shop.Ratio) string {
 	return fmt.Sprintf("%5.0f", math.Floor(100*float64(r)))
 }
 
-// describe returns settings in words.
+// describe formats settings.
 func describe(s shop.Settings) string {
 	switched := "off"
 	if s.Throttled {
 		switched = "on"
 	}
 	return fmt.Sprintf("load %.2g x %.0f calls/s, backend %v, throttle %s, policy %v", s.Load, s.Capacity, s.Backend, switched, s.Policy)
+}
+
+// sums are the figures of several seconds together.
+type sums struct {
+	seconds         float64
+	possible        float64 // offered calls that the backend had the capacity to serve
+	capacity        float64 // calls that the backend had the capacity to serve
+	served, twin    float64
+	offered         float64
+	offeredBy, okBy [4]float64 // by priority
+	cached          float64
+}
+
+func sumOf(rows []shop.Sample) sums {
+	var t sums
+	for _, row := range rows {
+		s := row.Span.Seconds()
+		t.seconds += s
+		t.possible += s * min(row.Offered, row.Available)
+		t.capacity += s * row.Available
+		t.offered += s * row.Offered
+		t.served += s * row.Served
+		t.twin += s * row.Twin.Served
+		for i, k := range row.Kinds {
+			t.offeredBy[i] += s * k.Offered
+			t.okBy[i] += s * k.Served
+			t.cached += s * k.Cached
+		}
+	}
+	return t
+}
+
+// summarize writes the summary of the run in one Write.
+func (r *report) summarize(now shop.Settings) {
+	if len(r.rows) == 0 {
+		return
+	}
+	var text strings.Builder
+	t := sumOf(r.rows)
+	since := ""
+	if r.disturbed && len(r.rows) < maxSummary {
+		since = ", since the " + r.scenario.name + " began"
+	}
+	fmt.Fprintf(&text, "\nThe last %.0f s%s: %s\n\n", t.seconds, since, describe(now))
+	whole := "of capacity"
+	switch {
+	case t.possible == 0:
+		whole = "of nothing: no calls, or no capacity"
+	case t.offered < t.capacity:
+		whole = "of the offered calls"
+	}
+	fmt.Fprintf(&text, "  goodput              %s %s\n", share(t.served, t.possible), whole)
+	fmt.Fprintf(&text, "  without a throttle   %s %s\n", share(t.twin, t.possible), whole)
+	for i, kind := range shop.Kinds() {
+		more := ""
+		if i == len(t.okBy)-1 {
+			more = fmt.Sprintf("; %s more were served from the cache", share(t.cached, t.offeredBy[i]))
+		}
+		fmt.Fprintf(&text, "  success %-12s %s of %s%s\n", kind.Priority, share(t.okBy[i], t.offeredBy[i]), kind.Name, more)
+	}
+	r.printf("%s", text.String())
+}
+
+// share formats a part of a whole in percent, at most 100. Calls in flight at the beginning can make
+// the part larger than the whole.
+func share(part, whole float64) string {
+	if whole <= 0 {
+		return "     -"
+	}
+	return fmt.Sprintf("%5.1f %%", math.Min(100, 100*part/whole))
 }

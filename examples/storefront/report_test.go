@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
-// tell returns what a run prints that takes so long, on virtual time, and without a server.
-func tell(t *testing.T, flags string, duration time.Duration) string {
+// output returns the text that a run prints, on virtual time and without a server.
+func output(t *testing.T, flags string, duration time.Duration) string {
 	t.Helper()
 	var out strings.Builder
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func tell(t *testing.T, flags string, duration time.Duration) string {
 		r := newReport(&out, s)
 		f.run(ctx, r)
 		r.summarize(f.shop.Settings())
-		f.endViews()
+		f.closeStreams()
 		if err := f.close(context.Background()); err != nil || r.err != nil {
 			t.Errorf("close: got error %v, of writing %v want nil", err, r.err)
 		}
@@ -40,7 +40,7 @@ func tell(t *testing.T, flags string, duration time.Duration) string {
 	return out.String()
 }
 
-// figure returns the number that stands behind a label in the summary.
+// figure returns the number after a label in the summary.
 func figure(t *testing.T, text, label string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^  ` + label + ` +([0-9.]+) %`).FindStringSubmatch(text)
@@ -55,7 +55,7 @@ func figure(t *testing.T, text, label string) float64 {
 }
 
 func TestTheOverloadsSummary(t *testing.T) {
-	text := tell(t, "-scenario overload", 20*time.Second)
+	text := output(t, "-scenario overload", 20*time.Second)
 	goodput, twin := figure(t, text, "goodput"), figure(t, text, "without a throttle")
 	high, low := figure(t, text, "success high"), figure(t, text, "success low")
 	if goodput <= 95 || twin >= 50 || high <= low+30 {
@@ -77,50 +77,50 @@ func TestTheOverloadsSummary(t *testing.T) {
 }
 
 func TestTheCalmsSummary(t *testing.T) {
-	text := tell(t, "-load 0.5", 25*time.Second)
+	text := output(t, "-load 0.5", 25*time.Second)
 	if got := figure(t, text, "goodput"); got < 98 {
 		t.Errorf("goodput: got %v want 98 at least", got)
 	}
-	if !strings.Contains(text, "The last 10 s: load 0.5 x 400 calls/s") || !strings.Contains(text, "of what was offered") {
-		t.Errorf("summary: got\n%s\nwant one of the last 10 s, of what was offered", text)
+	if !strings.Contains(text, "The last 10 s: load 0.5 x 400 calls/s") || !strings.Contains(text, "of the offered calls") {
+		t.Errorf("summary: got\n%s\nwant one of the last 10 s, of the offered calls", text)
 	}
 	if got := strings.Count(text, "offered/s"); got != 2 {
 		t.Errorf("headings: got %d want 2", got)
 	}
 }
 
-func TestNobodyCanSucceedDuringAnOutage(t *testing.T) {
-	text := tell(t, "-scenario outage", 12*time.Second)
+func TestNothingSucceedsDuringAnOutage(t *testing.T) {
+	text := output(t, "-scenario outage", 12*time.Second)
 	if !regexp.MustCompile(`(?m)^ +10 s +\d+ +0 +- +- +0 `).MatchString(text) {
 		t.Errorf("output: got\n%s\nwant no goodput and no success in the tenth second", text)
 	}
-	if text = tell(t, "-load 0", 3*time.Second); !strings.Contains(text, "goodput                   - of nothing: no call could be served, or none came\n") {
+	if text = output(t, "-load 0", 3*time.Second); !strings.Contains(text, "goodput                   - of nothing: no calls, or no capacity\n") {
 		t.Errorf("output without a visitor: got\n%s\nwant no goodput", text)
 	}
-	text = tell(t, "-scenario outage", 30*time.Second)
+	text = output(t, "-scenario outage", 30*time.Second)
 	if !strings.Contains(text, "backend down,") || !strings.Contains(text, "-- load 0.8 x 400 calls/s, backend up,") {
 		t.Errorf("output: got\n%s\nwant the backend down, and up again", text)
 	}
 }
 
 func TestABrownoutComesAgainUntilTheVisitorTakesOver(t *testing.T) {
-	if text := tell(t, "-scenario brownout", 50*time.Second); strings.Count(text, "-- load 0.8 x 400 calls/s, backend brownout,") != 2 {
+	if text := output(t, "-scenario brownout", 50*time.Second); strings.Count(text, "-- load 0.8 x 400 calls/s, backend brownout,") != 2 {
 		t.Errorf("output: got\n%s\nwant two brownouts within 50 s", text)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := build(t, "-scenario brownout")
 		go func() {
 			time.Sleep(2 * time.Second)
-			post(t, f.handler(""), jsonType, `{"throttle":"off"}`) // which leaves the director his play
+			post(t, f.handler(""), jsonType, `{"throttle":"off"}`) // which does not stop the scenario
 			time.Sleep(4 * time.Second)
 			post(t, f.handler(""), jsonType, `{"load":3,"backend":"up"}`)
 		}()
-		f.director.play(t.Context())
+		f.scenario.run(t.Context())
 		if now := f.shop.Settings(); now.Load != 3 || now.Backend.String() != "up" || now.Throttled {
 			t.Errorf("settings: got %+v want what the visitor said", now)
 		}
-		if begun, ok := f.director.troubleSince(); !ok || time.Since(begun) != time.Second {
-			t.Errorf("trouble: got it since %v, %v want a second", begun, ok)
+		if begun, ok := f.scenario.disturbedSince(); !ok || time.Since(begun) != time.Second {
+			t.Errorf("disturbance: got it since %v, %v want a second", begun, ok)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestASummaryOfTheLastPartDoesNotClaimTheWhole(t *testing.T) {
 	for seconds, since := range map[int]bool{maxSummary - 1: true, maxSummary: false} {
 		var out strings.Builder
 		r := newReport(&out, settingsOf(t, "-scenario tour"))
-		r.troubled, r.rows = true, make([]shop.Sample, seconds)
+		r.disturbed, r.rows = true, make([]shop.Sample, seconds)
 		r.summarize(shop.Calm())
 		if got := strings.Contains(out.String(), "since the tour began"); got != since {
 			t.Errorf("%d rows: got since the tour began: %v want %v\n%s", seconds, got, since, out.String())

@@ -1,56 +1,59 @@
 package main
 
 import (
+	"context"
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
-// scenario is what happens to the shop by itself: one act after the other, over and over. The zero scenario is that nothing happens.
+// scenario is a list of phases, which are repeated. The zero scenario changes nothing.
 type scenario struct {
-	name string
-	acts []act
+	name   string
+	phases []phase
 }
 
-// act is a part of a scenario. Whatever the act before has done to load and backend is over when it begins.
-type act struct {
+// phase is a part of a scenario. It begins with the load and backend from before the scenario, and
+// changes them.
+type phase struct {
 	length time.Duration        // 0 is until the end
-	worsen func(*shop.Settings) // nil is calm
+	change func(*shop.Settings) // nil for a calm phase
 }
 
-func calm(length time.Duration) act { return act{length: length} }
+func calm(length time.Duration) phase { return phase{length: length} }
 
-func overload(length time.Duration) act {
-	return act{length, func(s *shop.Settings) { s.Load = 4 }}
+func overload(length time.Duration) phase {
+	return phase{length, func(s *shop.Settings) { s.Load = 4 }}
 }
 
-func outage(length time.Duration) act {
-	return act{length, func(s *shop.Settings) { s.Backend = shop.Down }}
+func outage(length time.Duration) phase {
+	return phase{length, func(s *shop.Settings) { s.Backend = shop.Down }}
 }
 
-func brownout(length time.Duration) act {
-	return act{length, func(s *shop.Settings) { s.Backend = shop.Brownout }}
+func brownout(length time.Duration) phase {
+	return phase{length, func(s *shop.Settings) { s.Backend = shop.Brownout }}
 }
 
-// crash is an outage while everybody presses reload.
-func crash(length time.Duration) act {
-	return act{length, func(s *shop.Settings) { s.Load, s.Backend = 4, shop.Down }}
+// crash is an outage during which visitors reload the page, which is four times the load.
+func crash(length time.Duration) phase {
+	return phase{length, func(s *shop.Settings) { s.Load, s.Backend = 4, shop.Down }}
 }
 
 func scenarios() []scenario {
 	const second, minute, forever = time.Second, time.Minute, 0
 	return []scenario{
-		{"overload", []act{calm(3 * second), overload(forever)}},
-		{"outage", []act{calm(5 * second), outage(10 * second), calm(15 * second)}},
-		{"brownout", []act{calm(5 * second), brownout(10 * second), calm(15 * second)}},
-		// Alerts want minutes of trouble before they fire. They look back on five of them, and most are kept for five more, before they
-		// resolve. A crash and not an outage: at a quiet load there are so few checkouts that they are never shed nine times in ten, as
-		// ThrottleBackendDown wants it.
-		{"tour", []act{calm(2 * minute), overload(5 * minute), calm(10 * minute), crash(4 * minute), calm(10 * minute)}},
+		{"overload", []phase{calm(3 * second), overload(forever)}},
+		{"outage", []phase{calm(5 * second), outage(10 * second), calm(15 * second)}},
+		{"brownout", []phase{calm(5 * second), brownout(10 * second), calm(15 * second)}},
+		// An alert fires after minutes of overload. Most alerts look back over five minutes, and
+		// resolve five minutes later. The tour ends with a crash, because ThrottleBackendDown needs
+		// 90 % of the checkouts shed. With the calm load of an outage there are too few checkouts.
+		{"tour", []phase{calm(2 * minute), overload(5 * minute), calm(10 * minute), crash(4 * minute), calm(10 * minute)}},
 	}
 }
 
-// findScenario returns the scenario of that name.
+// findScenario returns the scenario with a name. The name "none" is the zero scenario.
 func findScenario(name string) (sc scenario, ok bool) {
 	for _, sc := range scenarios() {
 		if sc.name == name {
@@ -58,4 +61,97 @@ func findScenario(name string) (sc scenario, ok bool) {
 		}
 	}
 	return scenario{}, name == "none"
+}
+
+// scenarioPlayer plays a scenario until a visitor changes the load or the backend.
+type scenarioPlayer struct {
+	shop     *shop.Shop
+	scenario scenario
+
+	mu        sync.Mutex
+	stop      chan struct{} // closed when a visitor has taken over
+	disturbed time.Time     // the start of the first phase that is not calm
+}
+
+func newScenarioPlayer(s *shop.Shop, sc scenario) *scenarioPlayer {
+	return &scenarioPlayer{shop: s, scenario: sc, stop: make(chan struct{})}
+}
+
+// run plays the scenario until ctx ends or a visitor takes over.
+func (p *scenarioPlayer) run(ctx context.Context) {
+	before := p.shop.Settings()
+	for len(p.scenario.phases) > 0 {
+		for _, ph := range p.scenario.phases {
+			if !p.begin(ph, before) || ph.length == 0 || !p.wait(ctx, ph.length) {
+				return
+			}
+		}
+	}
+}
+
+// begin restores load and backend, and makes the changes of a phase. It returns false if a visitor
+// has taken over.
+func (p *scenarioPlayer) begin(ph phase, before shop.Settings) bool {
+	return p.apply(func(now *shop.Settings) {
+		now.Load, now.Backend = before.Load, before.Backend
+		if ph.change == nil {
+			return
+		}
+		if p.disturbed.IsZero() {
+			p.disturbed = time.Now()
+		}
+		ph.change(now)
+	})
+}
+
+// wait waits for d. It returns false if ctx ends or a visitor takes over first.
+func (p *scenarioPlayer) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-p.stop:
+	}
+	return false
+}
+
+// apply changes the settings with the lock held. It returns false if a visitor has taken over.
+func (p *scenarioPlayer) apply(change func(*shop.Settings)) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped() {
+		return false
+	}
+	_, err := p.shop.Change(change)
+	return err == nil
+}
+
+// override makes the change of a visitor. If stops is set and the change is valid, the scenario
+// stops.
+func (p *scenarioPlayer) override(change func(*shop.Settings), stops bool) (shop.Settings, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, err := p.shop.Change(change)
+	if err == nil && stops && !p.stopped() {
+		close(p.stop)
+	}
+	return now, err
+}
+
+func (p *scenarioPlayer) stopped() bool {
+	select {
+	case <-p.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// disturbedSince returns the start of the first phase that was not calm, if there was one.
+func (p *scenarioPlayer) disturbedSince() (begun time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.disturbed, !p.disturbed.IsZero()
 }

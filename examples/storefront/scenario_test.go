@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
-// at is what the director has done at some moment of a scenario.
+// at is the load and backend at some moment of a scenario.
 type at struct {
 	after   time.Duration
 	load    float64
@@ -49,7 +49,7 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := build(t, "-scenario "+name)
 				begun := time.Now()
-				go f.director.play(t.Context())
+				go f.scenario.run(t.Context())
 				for _, w := range want {
 					<-time.After(time.Until(begun.Add(w.after)))
 					if got := f.shop.Settings(); got.Load != w.load || got.Backend != w.backend {
@@ -61,35 +61,35 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 	}
 }
 
-func TestAnActEndsWhatTheOneBeforeHasDone(t *testing.T) {
+func TestAPhaseUndoesTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := build(t, "-load 0.5")
-		f.director.scenario = scenario{"mixed", []act{overload(time.Second), outage(time.Second), brownout(0)}}
-		go f.director.play(t.Context())
+		f.scenario.scenario = scenario{"mixed", []phase{overload(time.Second), outage(time.Second), brownout(0)}}
+		go f.scenario.run(t.Context())
 		for i, want := range []at{{0, 4, shop.Up}, {0, 0.5, shop.Down}, {0, 0.5, shop.Brownout}, {0, 0.5, shop.Brownout}} {
 			synctest.Wait()
 			if got := f.shop.Settings(); got.Load != want.load || got.Backend != want.backend {
-				t.Errorf("act %d: got load %v, backend %v want %v, %v", i, got.Load, got.Backend, want.load, want.backend)
+				t.Errorf("phase %d: got load %v, backend %v want %v, %v", i, got.Load, got.Backend, want.load, want.backend)
 			}
 			<-time.After(time.Second)
 		}
-		if begun, ok := f.director.troubleSince(); !ok || time.Since(begun) != 4*time.Second {
-			t.Errorf("trouble: got it since %v, %v want since the first act", begun, ok)
+		if begun, ok := f.scenario.disturbedSince(); !ok || time.Since(begun) != 4*time.Second {
+			t.Errorf("disturbance: got it since %v, %v want since the first phase", begun, ok)
 		}
 	})
 }
 
-func TestCalmIsNoTrouble(t *testing.T) {
+func TestCalmIsNoDisturbance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := build(t, "-scenario outage")
-		go f.director.play(t.Context())
+		go f.scenario.run(t.Context())
 		<-time.After(4 * time.Second)
-		if begun, ok := f.director.troubleSince(); ok {
-			t.Errorf("trouble: got it since %v want none yet", begun)
+		if begun, ok := f.scenario.disturbedSince(); ok {
+			t.Errorf("disturbance: got it since %v want none yet", begun)
 		}
 		<-time.After(time.Minute)
-		if begun, ok := f.director.troubleSince(); !ok || time.Since(begun) != 59*time.Second {
-			t.Errorf("trouble: got it since %v, %v want since the first outage", begun, ok)
+		if begun, ok := f.scenario.disturbedSince(); !ok || time.Since(begun) != 59*time.Second {
+			t.Errorf("disturbance: got it since %v, %v want since the first outage", begun, ok)
 		}
 	})
 }

@@ -9,16 +9,19 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/spillway-go/spillway/examples/internal/origin"
 )
 
 //go:embed page
 var pages embed.FS
 
-// security is what our pages may do: use what this process serves, and nothing else.
-const security = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+// contentPolicy is the Content-Security-Policy: the page loads only what this process serves.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// newServer returns a server that puts up with strange clients. Streams set deadlines of their own.
+// newServer returns a server with limits for slow and broken clients. The stream sets deadlines of
+// its own.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -30,7 +33,8 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// handler returns everything that the storefront serves.
+// handler returns the handler of all addresses. Only the page and /healthz are served under any host
+// name.
 func (f *storefront) handler(listen string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", asset("page/index.html"))
@@ -38,21 +42,39 @@ func (f *storefront) handler(listen string) http.Handler {
 		mux.Handle("GET /assets/"+name, asset("page/"+name))
 	}
 	mux.Handle("GET /stream", knownHost(listen, f.stream))
-	mux.Handle("POST /control", knownHost(listen, sameOrigin(&control{f.director})))
+	mux.Handle("POST /control", knownHost(listen, sameOrigin(&control{f.scenario})))
 	mux.Handle("POST /alerts", knownHost(listen, sameOrigin(f.alerts)))
 	mux.Handle("GET /metrics", knownHost(listen, promhttp.HandlerFor(f.telemetry.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})))
 	mux.Handle("/debug/throttle", knownHost(listen, f.status))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "ok\n") // whoever asked may be gone
+		_, _ = io.WriteString(w, "ok\n") // fails if the client has disconnected
 	})
-	return guard(mux)
+	return withHeaders(mux)
 }
 
-// guard sets the headers of every answer.
-func guard(next http.Handler) http.Handler {
+// sameOrigin rejects requests that a page of another site has made. Programs other than browsers, such
+// as curl, are let through.
+func sameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProtection().Handler(next) }
+
+// knownHost rejects requests for another host name, as protection from DNS rebinding: the page of
+// another site may have made its own name resolve to this machine.
+func knownHost(listen string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !origin.IsOurs(r.Host, listen) {
+			writeJSON(w, http.StatusForbidden, map[string]string{
+				"error": "storefront: unknown host name in the request: use the address of -listen, or localhost",
+			})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withHeaders sets the security headers of every response.
+func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", security)
+		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -62,11 +84,11 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// assets returns the names of what the page is made of.
+// assets returns the names of the page's files.
 func assets() []string {
 	entries, err := pages.ReadDir("page")
 	if err != nil {
-		panic(err) // it is compiled in
+		panic(err) // cannot happen: the file is embedded
 	}
 	var names []string
 	for _, entry := range entries {
@@ -75,20 +97,21 @@ func assets() []string {
 	return names
 }
 
-// asset serves a file of the page.
+// asset returns a handler that serves a file of the page.
 func asset(name string) http.Handler {
 	data, err := pages.ReadFile(name)
 	if err != nil {
-		panic(err) // it is compiled in
+		panic(err) // cannot happen: the file is embedded
 	}
 	kind := mediaType(name)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(data) // whoever asked may be gone
+		_, _ = w.Write(data) // fails if the client has disconnected
 	})
 }
 
-// mediaType returns the type of a file. Not every machine's own table knows the right one for scripts.
+// mediaType returns the type of a file. It does not look up scripts and pictures in the table of the
+// operating system, which is often incomplete.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js":

@@ -21,7 +21,6 @@ func TestPagesAndHeaders(t *testing.T) {
 		"/assets/page.js":     "text/javascript",
 		"/assets/chart.js":    "text/javascript",
 		"/assets/controls.js": "text/javascript",
-		"/assets/story.js":    "text/javascript",
 		"/assets/icon.svg":    "image/svg+xml",
 		"/healthz":            "text/plain",
 		"/metrics":            "text/plain",

@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 	if err != nil || s.listen != "[::1]:0" || !s.open || s.duration != 20*time.Second || s.shop != want || s.scenario.name != "outage" {
 		t.Errorf("all flags: got %+v, error %v", s, err)
 	}
-	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || len(s.scenario.acts) > 0 || s.duration != 0 {
+	if s, err = parse([]string{"-scenario", "none", "-duration=0"}); err != nil || len(s.scenario.phases) > 0 || s.duration != 0 {
 		t.Errorf("-scenario none: got %+v, error %v want nothing to happen", s, err)
 	}
 	s, err = parse(strings.Fields("-healthcheck -listen 0.0.0.0:8080"))
@@ -55,11 +55,11 @@ func TestParseRefuses(t *testing.T) {
 		{"-listen 127.0.0.1:http", `for flag -listen: want a port from 0 to 65535`},
 		{"-verbose", `flag provided but not defined: -verbose`},
 		{"overload", `"overload" is not a flag`},
-		{"-healthcheck -scenario tour", `-healthcheck asks a storefront that runs: leave out -scenario`},
+		{"-healthcheck -scenario tour", `-healthcheck starts no storefront: leave out -scenario`},
 		{"-open -healthcheck", `leave out -open`},
 		{"-healthcheck -duration 20s -listen :8080", `leave out -duration`},
 		{"-healthcheck -load 1", `leave out -load`},
-		{"-healthcheck -listen :0", `-healthcheck needs the port that the storefront listens on: -listen is :0`},
+		{"-healthcheck -listen :0", `-healthcheck needs the port of the storefront: -listen is :0`},
 		{"-healthcheck -listen 127.0.0.1:", `for flag -listen: want a port`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestUsageTellsEveryFlagAndScenario(t *testing.T) {
+func TestUsageListsEveryFlagAndScenario(t *testing.T) {
 	for _, word := range []string{"-listen", "-open", "-healthcheck", "-duration", "-load", "-capacity", "-policy", "-scenario", "none"} {
 		if !strings.Contains(usage, word) {
 			t.Errorf("usage: got nothing about %s", word)

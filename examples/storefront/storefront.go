@@ -11,17 +11,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// storefront is the shop with everything that shows it.
+// storefront is the shop, its scenario, and the pages and metrics that report on it.
 type storefront struct {
 	shop      *shop.Shop
-	director  *director
+	scenario  *scenarioPlayer
 	telemetry *telemetry
 	status    *statusz.Page
 	stream    *stream
 	alerts    *alerts
 }
 
-// newStorefront returns a storefront in which nothing happens yet. It tells of alerts on out.
+// newStorefront returns a storefront without calls; run starts them. It prints alerts on out.
 func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(string) string) (*storefront, error) {
 	tel, err := newTelemetry(ctx, getenv)
 	if err != nil {
@@ -30,36 +30,38 @@ func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(s
 	page := statusz.New()
 	sh, err := shop.New(shop.Config{
 		Settings: s.shop,
-		Hooks:    throttle.JoinHooks(tel.throttles.Hooks(), page.Hooks()),
-		Tracer:   tel.tracers.Tracer("storefront"),
+		// A program with one Telemetry can use otelthrottle.Install, and leave out Hooks. Tests
+		// here make several storefronts in a process, so each has its own.
+		Hooks:  throttle.JoinHooks(tel.throttles.Hooks(), page.Hooks()),
+		Tracer: tel.tracers.Tracer("storefront"),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &storefront{
-		shop: sh, director: newDirector(sh, s.scenario), telemetry: tel,
+		shop: sh, scenario: newScenarioPlayer(sh, s.scenario), telemetry: tel,
 		status: page, stream: newStream(), alerts: &alerts{out: out},
 	}, nil
 }
 
-// run lets things happen until ctx ends, and the report tell of them.
+// run runs the visitors, the scenario, the stream and the report until ctx ends.
 func (f *storefront) run(ctx context.Context, r *report) {
 	lines, samples := shop.NewMeter(f.shop, 0), shop.NewMeter(f.shop, smoothing)
 	var wg sync.WaitGroup
 	wg.Go(func() { f.shop.Run(ctx) })
-	wg.Go(func() { f.director.play(ctx) })
+	wg.Go(func() { f.scenario.run(ctx) })
 	wg.Go(func() { f.stream.run(ctx, samples) })
-	r.follow(ctx, lines, f.director)
+	r.follow(ctx, lines, f.scenario)
 	wg.Wait()
 }
 
-// endViews sends home all who look.
-func (f *storefront) endViews() {
-	f.stream.end()
+// closeStreams ends the streams of the page and of /debug/throttle.
+func (f *storefront) closeStreams() {
+	f.stream.close()
 	_ = f.status.Close() // it always returns nil
 }
 
-// close closes what stands behind the views, and sends what telemetry is left.
+// close closes the throttle, and sends the remaining telemetry.
 func (f *storefront) close(ctx context.Context) error {
 	return errors.Join(f.shop.Close(), f.telemetry.shutdown(ctx))
 }

@@ -13,33 +13,34 @@ import (
 )
 
 const (
-	// sampling is how often there is a new sample.
-	sampling = 250 * time.Millisecond
-	// smoothing is the span that a sample looks back on: with fewer calls the rates would jump.
+	// samplePeriod is the time between two samples.
+	samplePeriod = 250 * time.Millisecond
+	// smoothing is the span of a sample. With a shorter span the rates would jump.
 	smoothing = time.Second
-	// maxHistory is how many samples a page begins with: two minutes.
+	// maxHistory is the number of samples that a new viewer gets first: two minutes.
 	maxHistory = 480
-	// maxViewers is how many streams may be open at once.
+	// maxViewers is the largest number of open streams.
 	maxViewers = 256
-	// maxLag is how many samples a viewer may be behind.
+	// maxLag is how many samples are queued for a viewer.
 	maxLag = 20
-	// writeTimeout is how long a viewer may take to take one.
+	// writeTimeout is the longest time of one write to a viewer.
 	writeTimeout = 5 * time.Second
 )
 
-// stream tells all who look at the page what happens in the shop, as server-sent events. A sample is encoded once for all.
+// stream sends the samples of the shop to all open pages, as server-sent events. It encodes each
+// sample once.
 type stream struct {
 	mu      sync.Mutex
-	ended   bool
+	closed  bool
 	history [][]byte // encoded samples, oldest first
 	viewers map[chan []byte]struct{}
 }
 
 func newStream() *stream { return &stream{viewers: map[chan []byte]struct{}{}} }
 
-// run publishes a sample at a time, until ctx ends.
+// run publishes a sample per period until ctx ends.
 func (st *stream) run(ctx context.Context, m *shop.Meter) {
-	ticker := time.NewTicker(sampling)
+	ticker := time.NewTicker(samplePeriod)
 	defer ticker.Stop()
 	for {
 		select {
@@ -53,12 +54,13 @@ func (st *stream) run(ctx context.Context, m *shop.Meter) {
 	}
 }
 
-// publish tells a sample to all viewers. Those who are too far behind are let go: their pages come back for the history.
+// publish queues a sample for all viewers. It disconnects viewers whose queue is full; their pages
+// connect again and get the history.
 func (st *stream) publish(data []byte) {
 	event := event("sample", data)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.ended {
+	if st.closed {
 		return
 	}
 	st.history = append(st.history, data)
@@ -74,7 +76,7 @@ func (st *stream) publish(data []byte) {
 	}
 }
 
-// drop lets a viewer go. It is called with the lock held.
+// drop disconnects a viewer. The caller holds the lock.
 func (st *stream) drop(v chan []byte) {
 	if _, ok := st.viewers[v]; ok {
 		delete(st.viewers, v)
@@ -82,16 +84,17 @@ func (st *stream) drop(v chan []byte) {
 	}
 }
 
-// event returns data as a server-sent event.
+// event formats data as a server-sent event.
 func event(name string, data []byte) []byte {
 	return []byte("event: " + name + "\ndata: " + string(data) + "\n\n")
 }
 
-// enter lets one more look: what has been so far comes first. There is no viewer if the stream has ended or there are too many.
-func (st *stream) enter() (v chan []byte, past []byte) {
+// subscribe adds a viewer, and returns its queue and the event with the history. It returns nil if
+// the stream is closed or has maxViewers viewers.
+func (st *stream) subscribe() (v chan []byte, history []byte) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.ended || len(st.viewers) >= maxViewers {
+	if st.closed || len(st.viewers) >= maxViewers {
 		return nil, nil
 	}
 	v = make(chan []byte, maxLag)
@@ -99,37 +102,37 @@ func (st *stream) enter() (v chan []byte, past []byte) {
 	return v, event("history", append(append([]byte("["), bytes.Join(st.history, []byte(","))...), ']'))
 }
 
-func (st *stream) leave(v chan []byte) {
+func (st *stream) unsubscribe(v chan []byte) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.drop(v)
 }
 
-// end sends everybody home.
-func (st *stream) end() {
+// close disconnects all viewers, and accepts no more.
+func (st *stream) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.ended = true
+	st.closed = true
 	for v := range st.viewers {
 		st.drop(v)
 	}
 }
 
-// ServeHTTP streams until the request or the stream ends, or the viewer does not keep up.
+// ServeHTTP streams until the request ends, the stream is closed, or the viewer is too slow.
 func (st *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
 		return
 	}
-	v, past := st.enter()
+	v, history := st.subscribe()
 	if v == nil {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, "storefront: no more streams can be opened now", http.StatusServiceUnavailable)
+		http.Error(w, "storefront: too many open streams, or the storefront is stopping: try again later", http.StatusServiceUnavailable)
 		return
 	}
-	defer st.leave(v)
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep the events to itself
-	if st.send(w, append([]byte("retry: 1000\n"), past...)) != nil {
+	defer st.unsubscribe(v)
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
+	if st.send(w, append([]byte("retry: 1000\n"), history...)) != nil {
 		return
 	}
 	for {
@@ -144,7 +147,7 @@ func (st *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send writes an event, and gives up on a viewer that does not take it.
+// send writes an event. It returns an error if the viewer does not accept it in time.
 func (st *stream) send(w http.ResponseWriter, event []byte) error {
 	control := http.NewResponseController(w)
 	deadline := control.SetWriteDeadline(time.Now().Add(writeTimeout))

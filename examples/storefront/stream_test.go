@@ -24,7 +24,7 @@ func watch(t *testing.T, st *stream) (ended func() *httptest.ResponseRecorder) {
 	}
 }
 
-func TestStreamTellsThePastAndThenWhatComes(t *testing.T) {
+func TestStreamSendsTheHistoryFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
 		st.publish([]byte(`{"at":1}`))
@@ -32,7 +32,7 @@ func TestStreamTellsThePastAndThenWhatComes(t *testing.T) {
 		ended := watch(t, st)
 		st.publish([]byte(`{"at":3}`))
 		synctest.Wait()
-		st.end()
+		st.close()
 		got := ended()
 		const want = "retry: 1000\nevent: history\ndata: [{\"at\":1},{\"at\":2}]\n\nevent: sample\ndata: {\"at\":3}\n\n"
 		if got.Body.String() != want || got.Header().Get("Content-Type") != "text/event-stream" || !got.Flushed {
@@ -41,50 +41,50 @@ func TestStreamTellsThePastAndThenWhatComes(t *testing.T) {
 	})
 }
 
-func TestStreamForgets(t *testing.T) {
+func TestStreamDropsOldSamples(t *testing.T) {
 	st := newStream()
 	for i := range maxHistory + 10 {
 		st.publish([]byte(strconv.Itoa(i)))
 	}
-	_, past := st.enter()
+	_, history := st.subscribe()
 	var samples []int
-	text := strings.TrimPrefix(string(past), "event: history\ndata: ")
+	text := strings.TrimPrefix(string(history), "event: history\ndata: ")
 	if err := json.Unmarshal([]byte(text), &samples); err != nil || len(samples) != maxHistory || samples[0] != 10 {
 		t.Errorf("history: got %d samples, error %v want the last %d", len(samples), err, maxHistory)
 	}
 }
 
-func TestStreamLetsGoOfSlowViewers(t *testing.T) {
+func TestStreamDropsSlowViewers(t *testing.T) {
 	st := newStream()
-	slow, _ := st.enter()
-	quick, _ := st.enter()
+	slow, _ := st.subscribe()
+	quick, _ := st.subscribe()
 	for range maxLag + 1 {
 		st.publish([]byte("{}"))
 		<-quick
 	}
 	if len(st.viewers) != 1 {
-		t.Errorf("viewers: got %d want 1, who keeps up", len(st.viewers))
+		t.Errorf("viewers: got %d want 1: the quick one", len(st.viewers))
 	}
 	for range maxLag {
 		if _, ok := <-slow; !ok {
-			t.Fatal("slow viewer: got less than was sent before it was let go")
+			t.Fatal("slow viewer: got less than was sent before it was dropped")
 		}
 	}
 	if _, ok := <-slow; ok {
-		t.Error("slow viewer: got more, want to be let go")
+		t.Error("slow viewer: got more, want it dropped")
 	}
-	st.leave(slow) // as its handler does then
+	st.unsubscribe(slow) // as its handler does then
 	st.publish([]byte("{}"))
 	if event, ok := <-quick; !ok || string(event) != "event: sample\ndata: {}\n\n" {
 		t.Errorf("quick viewer: got %q, %v want the next sample", event, ok)
 	}
 }
 
-func TestStreamHasRoomForSoMany(t *testing.T) {
+func TestStreamLimitsItsViewers(t *testing.T) {
 	st := newStream()
 	var first chan []byte
 	for i := range maxViewers {
-		v, _ := st.enter()
+		v, _ := st.subscribe()
 		if v == nil {
 			t.Fatalf("viewer %d: got refused want let in", i)
 		}
@@ -99,11 +99,11 @@ func TestStreamHasRoomForSoMany(t *testing.T) {
 		}
 	}
 	refused("one too many")
-	st.leave(first)
-	if v, _ := st.enter(); v == nil {
+	st.unsubscribe(first)
+	if v, _ := st.subscribe(); v == nil {
 		t.Error("after one has left: got refused want let in")
 	}
-	st.end()
+	st.close()
 	if len(st.viewers) != 0 {
 		t.Errorf("viewers after the end: got %d want none", len(st.viewers))
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// build returns a storefront as the flags want it, and closes it at the end of the test.
+// build returns a storefront with these flags, and closes it at the end of the test.
 func build(t *testing.T, flags string) *storefront {
 	t.Helper()
 	s, err := parse(strings.Fields(flags))
@@ -20,7 +20,7 @@ func build(t *testing.T, flags string) *storefront {
 		t.Fatalf("newStorefront: got error %v want nil", err)
 	}
 	t.Cleanup(func() {
-		f.endViews()
+		f.closeStreams()
 		if err := f.close(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Errorf("close: got error %v want nil", err)
 		}

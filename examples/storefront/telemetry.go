@@ -16,10 +16,11 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle"
 )
 
-// maxQueuedSpans is how many spans wait to be sent. An overload makes thousands a second; what is beyond is dropped.
+// maxQueuedSpans is how many spans are queued for the exporter. An overload makes thousands of spans
+// per second; spans beyond the queue are dropped.
 const maxQueuedSpans = 1 << 14
 
-// telemetry is what the program tells about itself.
+// telemetry is the metrics and traces of the program.
 type telemetry struct {
 	registry  *prometheus.Registry
 	meters    *metric.MeterProvider
@@ -27,11 +28,11 @@ type telemetry struct {
 	throttles *otelthrottle.Telemetry
 }
 
-// newTelemetry returns metrics for Prometheus, those of the Go runtime and of the process among them, and traces. Every request is
-// sampled, for the sake of the exemplars, unless OTEL_TRACES_SAMPLER says otherwise; spans leave the process only if the environment says
-// where to.
+// newTelemetry makes the metrics for Prometheus, including those of the Go runtime and the process,
+// and the traces. Every request is sampled, because exemplars need sampled spans.
+// OTEL_TRACES_SAMPLER changes that. Spans are exported only if the environment sets an endpoint.
 func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, error) {
-	about, err := resource.New(ctx,
+	res, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "storefront")), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, 
 	if err != nil {
 		return nil, err
 	}
-	tracing := []trace.TracerProviderOption{trace.WithResource(about)}
+	tracing := []trace.TracerProviderOption{trace.WithResource(res)}
 	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
 		spans, err := otlptracehttp.New(ctx)
 		if err != nil {
@@ -52,14 +53,14 @@ func newTelemetry(ctx context.Context, getenv func(string) string) (*telemetry, 
 	}
 	t := &telemetry{
 		registry: registry,
-		meters:   metric.NewMeterProvider(metric.WithResource(about), metric.WithReader(exporter)),
+		meters:   metric.NewMeterProvider(metric.WithResource(res), metric.WithReader(exporter)),
 		tracers:  trace.NewTracerProvider(tracing...),
 	}
 	t.throttles, err = otelthrottle.New(otelthrottle.WithMeterProvider(t.meters), otelthrottle.WithTracerProvider(t.tracers))
 	return t, err
 }
 
-// shutdown sends what is left to be sent.
+// shutdown stops the metrics and traces, and sends the queued spans.
 func (t *telemetry) shutdown(ctx context.Context) error {
 	return errors.Join(t.throttles.Shutdown(ctx), t.tracers.Shutdown(ctx), t.meters.Shutdown(ctx))
 }

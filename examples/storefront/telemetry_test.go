@@ -51,7 +51,7 @@ func TestTracesGoWhereTheEnvironmentSays(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentMaySampleLess: a store of traces that is small wants a part of them.
+// TestTheEnvironmentMaySampleLess checks that OTEL_TRACES_SAMPLER is respected.
 func TestTheEnvironmentMaySampleLess(t *testing.T) {
 	for ratio, want := range map[string]bool{"0": false, "1": true} {
 		t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")

@@ -1,10 +1,11 @@
-// A chart of the last while: lines over time, each with its label at the end.
+// A chart of the last 90 seconds: lines over time, each with its label at the end.
 
-const spans = [30, 45, 60, 75, 90]; // seconds; a young chart shows less
+const spans = [30, 45, 60, 75, 90]; // seconds; a new chart shows fewer
 const gutter = { left: 44, right: 78, top: 8, bottom: 22 };
 
-// Chart draws on a canvas. Lines are {label, colour, dash, width, fill, value(sample)}; colours are names of CSS variables. top(samples)
-// is the highest value on the axis; band(sample) says where the ground is tinted.
+// Chart draws on a canvas. A line is {label, colour, dash, width, fill, value(sample)}; colours are
+// names of CSS variables. top(samples) is the highest value on the axis. The background is tinted
+// where band(sample) is true.
 export class Chart {
   constructor(canvas, { lines, top, format, band }) {
     this.canvas = canvas;
@@ -101,7 +102,7 @@ export class Chart {
     });
   }
 
-  // paintLabels puts each line's name beside its end, apart from each other.
+  // paintLabels paints the label of each line beside its end, without overlaps.
   paintLabels(area, samples, y) {
     const last = samples[samples.length - 1];
     if (!last) return;
@@ -160,7 +161,7 @@ function paintLine(area, line, samples, x, y) {
   pen.setLineDash([]);
 }
 
-// niceTop returns a round number not below value.
+// niceTop returns a round number that is at least value.
 export function niceTop(value) {
   const unit = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   for (const step of [1, 2, 3, 4, 5, 6, 8]) {

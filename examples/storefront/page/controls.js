@@ -1,7 +1,7 @@
-// The controls tell the shop what a visitor wants, and show what holds.
+// The controls send changes to the shop, and show its settings.
 
-const patience = 120; // milliseconds between two changes while a slider is dragged
-const settling = 800; // after which a slider follows the shop again
+const sendDelay = 120; // milliseconds in which changes are collected while a slider is dragged
+const followDelay = 800; // milliseconds without a change until a slider follows the shop again
 
 const byId = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -20,53 +20,53 @@ export class Controls {
       byId(name).addEventListener("input", (event) => {
         this.touched = performance.now();
         this.label();
-        this.wish({ [name]: Number(event.target.value) });
+        this.change({ [name]: Number(event.target.value) });
       });
     }
     for (const choice of document.querySelectorAll(".choice input")) {
-      choice.addEventListener("change", () => this.wish({ [choice.name]: choice.value }));
+      choice.addEventListener("change", () => this.change({ [choice.name]: choice.value }));
     }
-    for (const [id, wish] of Object.entries(presets)) {
-      byId(id).addEventListener("click", () => this.wish(wish));
+    for (const [id, preset] of Object.entries(presets)) {
+      byId(id).addEventListener("click", () => this.change(preset));
     }
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
   }
 
-  // wish collects what is wanted, and sends it soon.
-  wish(change) {
+  // change collects changes, and sends them together after a delay.
+  change(fields) {
     this.touched = performance.now();
     if (this.pending === null) {
       this.pending = {};
-      setTimeout(() => this.send(), patience);
+      setTimeout(() => this.send(), sendDelay);
     }
-    Object.assign(this.pending, change);
+    Object.assign(this.pending, fields);
   }
 
   async send() {
-    const wanted = this.pending;
+    const fields = this.pending;
     this.pending = null;
     try {
       const response = await fetch("control", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(wanted),
+        body: JSON.stringify(fields),
       });
-      const said = await response.json();
-      this.refuse(response.ok ? "" : said.error);
-      if (response.ok && this.pending === null) this.show(said);
+      const answer = await response.json();
+      this.showError(response.ok ? "" : answer.error);
+      if (response.ok && this.pending === null) this.show(answer);
     } catch {
-      this.refuse("The storefront does not answer.");
+      this.showError("The storefront does not answer. The settings were not changed.");
     }
   }
 
-  refuse(why) {
-    byId("refusal").textContent = why;
-    byId("refusal").hidden = why === "";
+  showError(text) {
+    byId("refusal").textContent = text;
+    byId("refusal").hidden = text === "";
   }
 
-  // follow shows the settings of a sample, unless a hand is on the controls.
+  // follow shows the settings of a sample, unless the visitor has just used the controls.
   follow(settings) {
-    if (this.pending !== null || performance.now() - this.touched < settling) return;
+    if (this.pending !== null || performance.now() - this.touched < followDelay) return;
     this.show(settings);
   }
 
@@ -84,11 +84,11 @@ export class Controls {
     const load = Number(byId("load").value);
     const capacity = Number(byId("capacity").value);
     const calls = number.format(load * capacity);
-    this.say("load", `${load.toFixed(1)}× capacity, ${calls} calls/s`);
-    this.say("capacity", `${number.format(capacity)} calls/s`);
+    this.showValue("load", `${load.toFixed(1)}× capacity, ${calls} calls/s`);
+    this.showValue("capacity", `${number.format(capacity)} calls/s`);
   }
 
-  say(name, text) {
+  showValue(name, text) {
     byId(`${name}-value`).textContent = text;
     byId(name).setAttribute("aria-valuetext", text);
   }

@@ -1,8 +1,7 @@
-// The page shows what the stream tells, four times a second.
+// The page shows the samples of the stream, four per second.
 
 import { Chart, niceTop } from "./chart.js";
 import { Controls } from "./controls.js";
-import { tell } from "./story.js";
 
 const maxSamples = 480;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -49,7 +48,7 @@ const controls = new Controls();
 let samples = [];
 let drawn = 0;
 
-// put shows a number; null is shown as a dash.
+// put shows a number, or a dash for null.
 function put(id, value, text) {
   const node = byId(id);
   const known = value !== null && value !== undefined;
@@ -73,11 +72,35 @@ function show(sample) {
     put(`probability-${kind.priority}`, kind.probability, (v) => v.toFixed(2));
   });
   putRate("cached", sample.kinds[3].cached);
-  const story = tell(sample);
-  if (byId("story").textContent !== story) byId("story").textContent = story;
+  const text = describe(sample);
+  if (byId("story").textContent !== text) byId("story").textContent = text;
   byId("goodput-label").textContent = off(sample) ? "throttle off" : "with the throttle";
   byId("probability-note").textContent = off(sample) ? "if the throttle were on" : "the next call";
   controls.follow(sample.settings);
+}
+
+// describe says in a sentence what happens. It has no numbers: screen readers read it when it changes,
+// which must not be at each sample.
+function describe(sample) {
+  const on = sample.settings.throttle === "on";
+  const shedding = sample.shed > 0.01 * sample.offered + 1;
+  if (sample.settings.backend === "down") {
+    return on
+      ? "The backend is down. The throttle sends only a few calls, to notice when it is back."
+      : "The backend is down. All calls are sent to it and fail.";
+  }
+  if (sample.offered > 1.05 * sample.available) {
+    if (!on) return "The throttle is off. The backend spends its time on rejections, and serves few calls.";
+    if (shedding && sample.goodput < 0.6) {
+      return "The backend rejected nearly all calls, so the throttle sends few. It needs some seconds to find out what the backend can serve.";
+    }
+    if (!shedding) return "The load is above the capacity of the backend.";
+    return "The throttle sheds the calls above the capacity, least important first. The backend does useful work only.";
+  }
+  if (shedding) return "The load is below the capacity again. The throttle sheds fewer calls, and soon none.";
+  return on
+    ? "The backend can serve all calls. The throttle only counts them."
+    : "The backend can serve all calls. The throttle is off.";
 }
 
 function redraw() {
@@ -85,7 +108,7 @@ function redraw() {
   for (const chart of charts) chart.draw(samples);
 }
 
-// take takes a sample in. Whoever wants little motion gets one change a second.
+// take adds a sample. If the browser asks for reduced motion, the page changes once per second.
 function take(sample) {
   samples.push(sample);
   if (samples.length > maxSamples) samples = samples.slice(-maxSamples);
@@ -110,7 +133,7 @@ function listen() {
   source.addEventListener("sample", (event) => take(JSON.parse(event.data)));
   source.addEventListener("error", () => {
     connect("lost", "connection lost");
-    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000); // refused: the browser does not try again by itself
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000); // the browser does not reconnect after an error status
   });
 }
 

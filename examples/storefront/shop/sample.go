@@ -4,46 +4,155 @@ import (
 	"encoding/json"
 	"math"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
-// Sample is what happened in a span of time. Rates are calls per second.
+// Totals are the counts since the shop was made.
+type Totals struct {
+	At    time.Time
+	Kinds [throttle.StandardPriorities]KindTotals
+	Sent  uint64 // calls that reached the backend
+	Twin  uint64 // calls that the backend without a throttle has served
+}
+
+// KindTotals are the counts of one kind of call. A call in flight is counted as offered only.
+type KindTotals struct {
+	Offered  uint64
+	Served   uint64 // by the backend
+	Rejected uint64 // by the backend
+	Shed     uint64 // by the throttle
+	Cached   uint64 // rejected or shed, and answered from the cache
+}
+
+// Totals returns the current counts.
+func (s *Shop) Totals() Totals {
+	t := Totals{At: time.Now()}
+	for p := range t.Kinds {
+		c := &s.counts[p]
+		t.Kinds[p] = KindTotals{
+			Served: c.served.Load(), Rejected: c.rejected.Load(), Shed: c.shed.Load(), Cached: c.cached.Load(),
+			Offered: c.offered.Load(), // last, so that it is not below the sum of the others
+		}
+	}
+	t.Sent, _ = s.backend.totals()
+	_, t.Twin = s.twin.totals()
+	return t
+}
+
+// Sum returns the counts of all kinds together.
+func (t *Totals) Sum() KindTotals {
+	var sum KindTotals
+	for _, k := range t.Kinds {
+		sum.Offered += k.Offered
+		sum.Served += k.Served
+		sum.Rejected += k.Rejected
+		sum.Shed += k.Shed
+		sum.Cached += k.Cached
+	}
+	return sum
+}
+
+// Meter computes rates from the Totals of a shop. Use [NewMeter]. It is not safe for concurrent use.
+type Meter struct {
+	shop *Shop
+	span time.Duration
+	past []Totals // oldest first; the first is about as old as the span
+}
+
+// NewMeter returns a meter whose samples cover span, and begin no earlier than now. With a span of 0
+// a sample begins at the last Read.
+func NewMeter(s *Shop, span time.Duration) *Meter {
+	return &Meter{shop: s, span: span, past: []Totals{s.Totals()}}
+}
+
+// Read returns a sample that ends now. It can be up to a tenth shorter than the span, because the
+// caller does not read at exact times.
+func (m *Meter) Read() Sample {
+	now := m.shop.Totals()
+	for len(m.past) > 1 && now.At.Sub(m.past[1].At) >= m.span*9/10 {
+		m.past = m.past[1:]
+	}
+	s := m.shop.sample(&m.past[0], &now)
+	m.past = append(m.past, now)
+	return s
+}
+
+// sample returns the rates between two Totals.
+func (s *Shop) sample(from, to *Totals) Sample {
+	span := to.At.Sub(from.At)
+	perSecond := func(from, to uint64) float64 {
+		if span <= 0 {
+			return 0
+		}
+		return float64(to-from) / span.Seconds()
+	}
+	before, after := from.Sum(), to.Sum()
+	sample := Sample{
+		At: to.At, Span: span, Settings: s.Settings(),
+		Offered: perSecond(before.Offered, after.Offered),
+		Sent:    perSecond(from.Sent, to.Sent),
+		Served:  perSecond(before.Served, after.Served),
+		Shed:    perSecond(before.Shed, after.Shed),
+		Twin:    TwinSample{Served: perSecond(from.Twin, to.Twin)},
+	}
+	sample.Available = sample.Settings.Available()
+	possible := min(sample.Offered, sample.Available)
+	sample.Goodput = newRatio(sample.Served, possible)
+	sample.Twin.Goodput = newRatio(sample.Twin.Served, possible)
+	stats := s.Throttle().Stats()
+	for i, kind := range Kinds() {
+		a, b := from.Kinds[i], to.Kinds[i]
+		served, ended := b.Served-a.Served, b.Served+b.Rejected+b.Shed-a.Served-a.Rejected-a.Shed
+		sample.Kinds = append(sample.Kinds, KindSample{
+			Kind: kind.Name, Priority: kind.Priority.String(),
+			Offered: perSecond(a.Offered, b.Offered), Served: perSecond(a.Served, b.Served),
+			Success: newRatio(float64(served), float64(ended)),
+			Shed:    perSecond(a.Shed, b.Shed), Cached: perSecond(a.Cached, b.Cached),
+			Probability: stats.Priorities[i].Probability, InFlight: stats.Priorities[i].InFlight,
+		})
+	}
+	return sample
+}
+
+// Sample has the figures of a span of time. Rates are calls per second.
 type Sample struct {
-	At        time.Time     // the span's end
+	At        time.Time     // the end of the span
 	Span      time.Duration // its length
 	Offered   float64
-	Sent      float64 // to the backend, and not shed
+	Sent      float64 // to the backend, which excludes shed calls
 	Served    float64
 	Shed      float64
 	Available float64 // that the backend could serve
-	Goodput   Ratio   // what was served, of what could have been
+	Goodput   Ratio   // Served, as a part of the smaller of Offered and Available
 	Twin      TwinSample
 	Kinds     []KindSample // by priority
 	Settings  Settings
 }
 
-// TwinSample is what happened to the backend that has no throttle.
+// TwinSample has the figures of the backend without a throttle.
 type TwinSample struct {
 	Served  float64 `json:"served"`
 	Goodput Ratio   `json:"goodput"`
 }
 
-// KindSample is what happened to the calls of one kind.
+// KindSample has the figures of one kind of call.
 type KindSample struct {
 	Kind        string  `json:"kind"`
 	Priority    string  `json:"priority"`
 	Offered     float64 `json:"offered"`
 	Served      float64 `json:"served"`
-	Success     Ratio   `json:"success"` // served by the backend, of those that have ended
+	Success     Ratio   `json:"success"` // served by the backend, as a part of the calls that have ended
 	Shed        float64 `json:"shed"`
 	Cached      float64 `json:"cached"`
-	Probability float64 `json:"probability"` // of shedding the next one; while the throttle is off, what it would be
+	Probability float64 `json:"probability"` // of shedding the next call; computed also while the throttle is off
 	InFlight    int64   `json:"in_flight"`
 }
 
-// Ratio is a part of something, 0 to 1. It is NaN if there was nothing to have a part of, and null in JSON.
+// Ratio is a part of a whole, 0 to 1. It is NaN if the whole is 0, and null in JSON.
 type Ratio float64
 
-// newRatio returns which part of the whole that is. Saved up work may make it more than all: that counts as all.
+// newRatio returns part/whole, at most 1. Saved up work can make the part larger than the whole.
 func newRatio(part, whole float64) Ratio {
 	if whole <= 0 {
 		return Ratio(math.NaN())
@@ -51,10 +160,10 @@ func newRatio(part, whole float64) Ratio {
 	return Ratio(min(1, part/whole))
 }
 
-// Known reports whether there was anything to have a part of.
+// Known reports whether the ratio is a number.
 func (r Ratio) Known() bool { return !math.IsNaN(float64(r)) }
 
-// MarshalJSON returns the number with four digits, or null.
+// MarshalJSON writes the number with four digits, or null.
 func (r Ratio) MarshalJSON() ([]byte, error) {
 	if !r.Known() {
 		return []byte("null"), nil
@@ -64,7 +173,7 @@ func (r Ratio) MarshalJSON() ([]byte, error) {
 
 func rounded(x, digits float64) float64 { return math.Round(x*digits) / digits }
 
-// MarshalJSON returns the sample as the page wants it: small.
+// MarshalJSON writes the sample for the page, with rounded numbers to keep it small.
 func (s Sample) MarshalJSON() ([]byte, error) {
 	kinds := make([]KindSample, len(s.Kinds))
 	for i, k := range s.Kinds {

@@ -3,6 +3,7 @@ package shop_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func TestSampleAsJSON(t *testing.T) {
 	}
 }
 
-func TestKindsAreAllThereIs(t *testing.T) {
+func TestKindsCoverAllCalls(t *testing.T) {
 	sum := 0.0
 	for i, k := range shop.Kinds() {
 		sum += k.Share
@@ -44,13 +45,13 @@ func TestKindsAreAllThereIs(t *testing.T) {
 
 func TestParseHealth(t *testing.T) {
 	for _, h := range []shop.Health{shop.Up, shop.Brownout, shop.Down} {
-		if got, ok := shop.ParseHealth(h.String()); got != h || !ok {
-			t.Errorf("ParseHealth(%q): got %v, %v want %v", h, got, ok, h)
+		if got, err := shop.ParseHealth(h.String()); got != h || err != nil {
+			t.Errorf("ParseHealth(%q): got %v, error %v want %v", h, got, err, h)
 		}
 	}
 	for _, word := range []string{"", "UP", "sick", "health(3)"} {
-		if got, ok := shop.ParseHealth(word); ok {
-			t.Errorf("ParseHealth(%q): got %v want none", word, got)
+		if got, err := shop.ParseHealth(word); err == nil || !strings.Contains(err.Error(), "want up, brownout or down") {
+			t.Errorf("ParseHealth(%q): got %v, error %v want an error with the words", word, got, err)
 		}
 	}
 }

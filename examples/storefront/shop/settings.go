@@ -8,6 +8,53 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
+// Health is the state of a backend.
+type Health uint8
+
+const (
+	// Up is a backend with all of its capacity.
+	Up Health = iota
+	// Brownout is a backend that has lost three quarters of its capacity.
+	Brownout
+	// Down is a backend that rejects every call.
+	Down
+)
+
+// String returns "up", "brownout" or "down".
+func (h Health) String() string {
+	switch h {
+	case Up:
+		return "up"
+	case Brownout:
+		return "brownout"
+	case Down:
+		return "down"
+	}
+	return fmt.Sprintf("health(%d)", uint8(h))
+}
+
+// ParseHealth returns the health with a name. It returns an error for any text that is not the String
+// of a Health.
+func ParseHealth(word string) (Health, error) {
+	for h := Up; h <= Down; h++ {
+		if h.String() == word {
+			return h, nil
+		}
+	}
+	return Up, errors.New("want up, brownout or down")
+}
+
+// factor returns the remaining share of the capacity.
+func (h Health) factor() float64 {
+	switch h {
+	case Up:
+		return 1
+	case Brownout:
+		return 0.25
+	}
+	return 0
+}
+
 // The bounds of Settings.
 const (
 	MaxLoad     = 10
@@ -15,16 +62,16 @@ const (
 	MaxCapacity = 2000
 )
 
-// Settings are what can be changed while the shop is open.
+// Settings can be changed while the shop runs.
 type Settings struct {
-	Load      float64 // calls that visitors cause, as a multiple of Capacity
+	Load      float64 // calls of all visitors, as a multiple of Capacity
 	Capacity  float64 // calls per second that the healthy backend can serve
 	Backend   Health
 	Throttled bool // the throttle is on
 	Policy    throttle.Policy
 }
 
-// Calm returns the settings of a quiet day: the backend has something to spare, and a throttle.
+// Calm returns settings without an overload: 80 % of the capacity, and the throttle on.
 func Calm() Settings {
 	return Settings{Load: 0.8, Capacity: 400, Throttled: true, Policy: throttle.Tiered}
 }
@@ -32,7 +79,7 @@ func Calm() Settings {
 // Validate returns an error that names each field that is out of range, with its value and its range.
 func (s Settings) Validate() error {
 	var errs []error
-	if !(s.Load >= 0 && s.Load <= MaxLoad) { // which no NaN is
+	if !(s.Load >= 0 && s.Load <= MaxLoad) { // also true for NaN
 		errs = append(errs, fmt.Errorf("load is %v: want 0 to %d times the capacity", s.Load, MaxLoad))
 	}
 	if !(s.Capacity >= MinCapacity && s.Capacity <= MaxCapacity) {
@@ -47,13 +94,13 @@ func (s Settings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Offered returns the calls per second that visitors cause.
+// Offered returns the calls per second of all visitors.
 func (s Settings) Offered() float64 { return s.Load * s.Capacity }
 
-// Available returns the calls per second that the backend can serve in its present health.
+// Available returns the calls per second that the backend can serve in its current health.
 func (s Settings) Available() float64 { return s.Capacity * s.Backend.factor() }
 
-// MarshalJSON returns the settings in the words that people use.
+// MarshalJSON writes the settings with the names that the flags and the page use.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	switched := "off"
 	if s.Throttled {

@@ -1,3 +1,14 @@
+// Package shop has the parts of the storefront that do not depend on its pages: visitors with four
+// kinds of calls, a backend, the throttle in front of it, and a second backend, the twin, which gets
+// the same calls without a throttle.
+//
+//	s, err := shop.New(shop.Config{Settings: shop.Calm()})
+//	...
+//	go s.Run(ctx) // makes calls until ctx ends
+//	_, err = s.Change(func(now *shop.Settings) { now.Load = 4 })
+//
+// The files visit.go and shop.go show how a program uses the library. The package also runs in a
+// bubble of testing/synctest.
 package shop
 
 import (
@@ -11,35 +22,37 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Name is the name of the throttle, after the backend behind it.
+// Name is the name of the throttle. A throttle is named after its backend: the metrics have it as the
+// attribute throttle.name.
 const Name = "shop-backend"
 
-// Config says what a shop begins with.
+// Config configures a Shop.
 type Config struct {
 	Settings Settings
-	Hooks    throttle.Hooks // of the throttle; Created and Closed are told during a change, and must not call Change
-	Tracer   trace.Tracer   // of the visitors' requests; nil for none
+	Hooks    throttle.Hooks // of the throttle; Created and Closed are called during Change, and must not call it
+	Tracer   trace.Tracer   // for the visitors' requests; nil for no spans
 }
 
-// Shop is a shop with visitors. Make one with [New]; all methods are safe for concurrent use.
+// Shop is a shop with visitors. Use [New]. All methods are safe for concurrent use.
 type Shop struct {
 	hooks    throttle.Hooks
 	tracer   trace.Tracer
 	backend  *backend
-	twin     *backend
-	changing sync.Mutex // one change at a time
+	twin     *backend   // gets the same calls without a throttle
+	changing sync.Mutex // serializes changes
 	settings atomic.Pointer[Settings]
 	throttle atomic.Pointer[throttle.Throttle]
 	counts   [throttle.StandardPriorities]counts
 	visits   sync.WaitGroup
 }
 
-// counts are of one kind of call.
+// counts counts the calls of one kind.
 type counts struct {
 	offered, served, rejected, shed, cached atomic.Uint64
 }
 
-// New returns a shop without visitors: they come with [Shop.Run]. Its error names what is out of range.
+// New returns a shop without calls; [Shop.Run] makes them. Its error names each setting that is out of
+// range.
 func New(c Config) (*Shop, error) {
 	if err := c.Settings.Validate(); err != nil {
 		return nil, err
@@ -57,21 +70,32 @@ func New(c Config) (*Shop, error) {
 	return s, nil
 }
 
-// newThrottle makes a throttle as the settings want it.
+// newThrottle makes a throttle with the settings. Most programs only need Name and Policy. The other
+// fields suit this demonstration: a small backend, few clients and impatient visitors.
 func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 	return throttle.New(throttle.Config{
-		Name:            Name,
-		Policy:          now.Policy,
-		Window:          window(now.Policy),
-		TargetRejection: 0.2, // the default protects checkouts better, and leaves more of this backend's capacity unused
-		MinimumRate:     10,  // a few percent of what the backend can do: with the default of 1 its recovery is noticed later
-		Mode:            mode(now.Throttled),
-		Hooks:           s.hooks,
+		Name: Name,
+
+		// Tiered, the default here, protects High best from a backend that ignores priorities. SRE
+		// sheds less if the backend also rejects calls for reasons other than overload.
+		Policy: now.Policy,
+
+		// The default of 0.1 protects checkouts better. It also leaves more capacity of this backend
+		// unused, because a rejection costs it a fifth of a served call.
+		TargetRejection: 0.2,
+
+		// These calls per second are always sent, so that the throttle notices a recovery. 10 is
+		// 2.5 % of the capacity. With the default of 1 it notices a recovery later.
+		MinimumRate: 10,
+
+		Window: window(now.Policy),
+		Mode:   mode(now.Throttled),
+		Hooks:  s.hooks,
 	})
 }
 
-// window is shorter than the default: people who watch do not want to wait for what they have come to see, and there are
-// enough calls for it.
+// window returns a shorter window than the default, so that the page shows changes sooner. A short
+// window needs many calls, which this shop has.
 func window(p throttle.Policy) time.Duration {
 	if p == throttle.SRE {
 		return 15 * time.Second
@@ -86,14 +110,14 @@ func mode(on bool) throttle.Mode {
 	return throttle.ModeOff
 }
 
-// Throttle returns the throttle that stands before the backend now.
+// Throttle returns the current throttle of the backend.
 func (s *Shop) Throttle() *throttle.Throttle { return s.throttle.Load() }
 
-// Settings returns the settings of now.
+// Settings returns the current settings.
 func (s *Shop) Settings() Settings { return *s.settings.Load() }
 
-// Change changes the settings, all at once or, if the outcome is out of range, not at all. It returns those that hold then. Calls go on
-// meanwhile.
+// Change changes the settings, and returns the new ones. If a new setting is out of range, Change
+// returns an error and changes nothing. Calls in flight are not affected.
 func (s *Shop) Change(change func(*Settings)) (Settings, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -103,7 +127,7 @@ func (s *Shop) Change(change func(*Settings)) (Settings, error) {
 	if err := after.Validate(); err != nil {
 		return before, err
 	}
-	if err := s.refit(before, after); err != nil {
+	if err := s.changeThrottle(before, after); err != nil {
 		return before, err
 	}
 	if capacity := after.Available(); capacity != before.Available() {
@@ -114,9 +138,10 @@ func (s *Shop) Change(change func(*Settings)) (Settings, error) {
 	return after, nil
 }
 
-// refit gives the backend a throttle as the settings want it. Another mode is a matter of Tune. Another policy takes another
-// throttle, of the same name; calls that are under way end with the old one.
-func (s *Shop) refit(before, after Settings) error {
+// changeThrottle applies the settings to the throttle. Tune changes the mode of a throttle while it
+// is used. The policy of a throttle is fixed, so another policy needs a new throttle. It has the same
+// name, and metrics report both as one. Calls in flight end with the old throttle.
+func (s *Shop) changeThrottle(before, after Settings) error {
 	if after.Policy != before.Policy {
 		th, err := s.newThrottle(after)
 		if err != nil {
@@ -130,7 +155,7 @@ func (s *Shop) refit(before, after Settings) error {
 	return nil
 }
 
-// Close closes the throttle. Calls would still work.
+// Close closes the throttle, so that metrics no longer report it. Later calls still work.
 func (s *Shop) Close() error {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -5,18 +5,54 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
+
+// Kind is a kind of call that visitors make.
+type Kind struct {
+	Name     string
+	Priority throttle.Priority
+	Share    float64 // of all calls
+}
+
+// Kinds returns all kinds, from the highest priority down. The throttle sheds the last kind first.
+//
+// High is for the few calls that must succeed: a visitor who cannot pay is lost. A full cart is a
+// sale that is likely, so it is Important. Most calls are Medium. Low is for calls that the visitor
+// does not miss.
+func Kinds() [throttle.StandardPriorities]Kind {
+	return [...]Kind{
+		{"checkout", throttle.High, 0.10},
+		{"cart", throttle.Important, 0.20},
+		{"browse", throttle.Medium, 0.40},
+		{"recommendations", throttle.Low, 0.30},
+	}
+}
+
+// pick returns the kind for a random number from [0, 1).
+func pick(random float64) Kind {
+	kinds := Kinds()
+	for _, k := range kinds {
+		if random < k.Share {
+			return k
+		}
+		random -= k.Share
+	}
+	return kinds[len(kinds)-1]
+}
 
 const (
-	// beat is how often visitors come in: many at once cost less than each by itself.
-	beat = 5 * time.Millisecond
-	// hiccup is how much time is made up for at most, when the machine was busy with something else.
-	hiccup = 100 * time.Millisecond
+	// arrivalPeriod is the time between two groups of visitors. A group costs less than a timer for
+	// each visitor.
+	arrivalPeriod = 5 * time.Millisecond
+	// maxCatchUp is the longest time whose visitors arrive at once after the process was paused.
+	maxCatchUp = 100 * time.Millisecond
 )
 
-// Run lets visitors in until ctx ends, and returns when the last of them has been served.
+// Run makes the calls of the visitors until ctx ends. It returns when the last call has ended.
 func (s *Shop) Run(ctx context.Context) {
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(arrivalPeriod)
 	defer ticker.Stop()
 	defer s.visits.Wait()
 	last := time.Now()
@@ -26,27 +62,27 @@ func (s *Shop) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			now := time.Now()
-			s.letIn(context.WithoutCancel(ctx), min(now.Sub(last), hiccup))
+			s.arrive(context.WithoutCancel(ctx), min(now.Sub(last), maxCatchUp))
 			last = now
 		}
 	}
 }
 
-// letIn lets in as many visitors as come in that time.
-func (s *Shop) letIn(ctx context.Context, passed time.Duration) {
-	for range poisson(s.Settings().Offered() * passed.Seconds()) {
+// arrive starts the visits of a span of time. Each call also goes to the backend without a throttle.
+func (s *Shop) arrive(ctx context.Context, span time.Duration) {
+	for range poisson(s.Settings().Offered() * span.Seconds()) {
 		s.twin.take()
 		v := visit{shop: s, kind: pick(rand.Float64())}
 		s.visits.Go(func() { v.serve(ctx) })
 	}
 }
 
-// poisson draws how many independent events happen where so many are expected.
-func poisson(expected float64) int {
-	if expected > 30 { // the bell curve is near enough
-		return max(0, int(math.Round(expected+math.Sqrt(expected)*rand.NormFloat64())))
+// poisson returns a random number of independent events, with a mean.
+func poisson(mean float64) int {
+	if mean > 30 { // the normal distribution is close enough
+		return max(0, int(math.Round(mean+math.Sqrt(mean)*rand.NormFloat64())))
 	}
-	n, rest := 0, math.Exp(-expected)
+	n, rest := 0, math.Exp(-mean)
 	for p := rand.Float64(); p > rest; p *= rand.Float64() {
 		n++
 	}

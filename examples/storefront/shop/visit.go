@@ -10,20 +10,20 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// patience is how long a visitor waits for the backend.
-const patience = 80 * time.Millisecond
+// callTimeout is the timeout of a call to the backend. The throttle counts a timeout as a rejection.
+const callTimeout = 80 * time.Millisecond
 
-// visit is one request of a visitor, and what became of its call.
+// visit is one request of a visitor, which makes one call to the backend.
 type visit struct {
-	shop  *Shop
-	kind  Kind
-	asked bool // the call was sent to the backend
-	found bool // and answered
-	page  []string
-	plain bool // the page is the one kept for when there is nothing better
+	shop   *Shop
+	kind   Kind
+	sent   bool // to the backend, so it was not shed
+	served bool // by the backend
+	page   []string
+	cached bool // the page is from the cache
 }
 
-// serve serves the visitor, and counts.
+// serve serves the visitor's request, with a span, and counts its outcome.
 func (v *visit) serve(ctx context.Context) {
 	ctx, span := v.shop.tracer.Start(ctx, v.kind.Name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
@@ -33,19 +33,19 @@ func (v *visit) serve(ctx context.Context) {
 		span.SetStatus(codes.Error, err.Error())
 	}
 	switch {
-	case !v.asked:
+	case !v.sent:
 		counts.shed.Add(1)
-	case v.found:
+	case v.served:
 		counts.served.Add(1)
 	default:
 		counts.rejected.Add(1)
 	}
-	if v.plain {
+	if v.cached {
 		counts.cached.Add(1)
 	}
 }
 
-// open opens the page that the visitor wants to see.
+// open opens the visitor's page.
 func (v *visit) open(ctx context.Context) error {
 	switch v.kind.Priority {
 	case throttle.High:
@@ -59,36 +59,42 @@ func (v *visit) open(ctx context.Context) error {
 	}
 }
 
-// checkout is what the shop lives on.
+// checkout has the highest priority: the throttle sheds it last. It has no fallback, so a shed
+// checkout returns an error, which errors.Is reports as throttle.ErrShed.
 func (v *visit) checkout(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.High, v.ask)
+	return v.shop.Throttle().Do(ctx, throttle.High, v.call)
 }
 
+// cart is needed for a checkout, and less urgent.
 func (v *visit) cart(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.Important, v.ask)
+	return v.shop.Throttle().Do(ctx, throttle.Important, v.call)
 }
 
+// browse has the priority of most calls.
 func (v *visit) browse(ctx context.Context) error {
-	return v.shop.Throttle().Do(ctx, throttle.Medium, v.ask)
+	return v.shop.Throttle().Do(ctx, throttle.Medium, v.call)
 }
 
-// recommendations are a nicety: whoever cannot have his own gets everybody's.
+// recommendations are shed first, because a fallback can replace them: visitors then see the best
+// sellers instead of their own recommendations. The fallback runs for a shed call and for one that
+// failed, and its result replaces the error.
 func (v *visit) recommendations(ctx context.Context) (err error) {
 	v.page, err = throttle.Do(ctx, v.shop.Throttle(), throttle.Low, func(ctx context.Context) ([]string, error) {
-		return []string{"apples", "pears"}, v.ask(ctx)
+		return []string{"apples", "pears"}, v.call(ctx)
 	}, func(context.Context, error, bool) ([]string, error) {
-		v.plain = true
+		v.cached = true
 		return []string{"our best sellers"}, nil
 	})
 	return err
 }
 
-// ask makes the call to the backend.
-func (v *visit) ask(ctx context.Context) error {
-	v.asked = true
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// call makes the call to the backend. A program of yours makes a request over the network here. Its
+// error decides what the throttle counts.
+func (v *visit) call(ctx context.Context) error {
+	v.sent = true
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := v.shop.backend.call(ctx)
-	v.found = err == nil
+	v.served = err == nil
 	return err
 }

@@ -17,7 +17,7 @@ func TestGoodputFallsAboveTheCapacity(t *testing.T) {
 		const capacity, seconds = 400, 60
 		now := time.Unix(0, 0)
 		w := newWork(capacity, now)
-		w.left = 0 // what was saved up is not what this is about
+		w.left = 0 // the test is not about saved up work
 		served := 0
 		for range int(tt.load * capacity * seconds) {
 			now = now.Add(time.Duration(float64(time.Second) / (tt.load * capacity)))
