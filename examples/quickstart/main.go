@@ -1,56 +1,76 @@
-// Quickstart is the code of the README's first page, run against a backend that is made to struggle. It prints what becomes of
-// the calls, the same each time and at once, because clock and dice are its own.
+// Quickstart runs the calls of the README's first page against a simulated backend that is
+// overloaded, and prints their outcomes. It prints the same each time: its clock and its random
+// numbers are simulated too.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/throttle"
 )
+
+const usage = `Quickstart runs the calls of the README's first page against a simulated backend, and prints their outcomes.
+
+usage: go run ./examples/quickstart
+
+It has no flags except -h, and prints the same each time.
+`
 
 func main() {
 	os.Exit(command(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run makes calls while all is well, then far too many, and then two more.
+// command runs the program and returns its exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if err := program.Parse(flag.NewFlagSet("quickstart", flag.ContinueOnError), args); err != nil {
+		return program.Explain(stdout, stderr, "quickstart", usage, err)
+	}
+	return program.Conclude(stderr, "quickstart", run(ctx, stdout))
+}
+
+// run makes one call to the healthy backend, then overloads it, and then makes two more calls.
 func run(ctx context.Context, out io.Writer) error {
-	w, err := newWorld()
+	s, err := newSimulation()
 	if err != nil {
 		return err
 	}
-	// One throttle per backend, made once and kept. A program of yours needs neither Now nor Rand.
-	th, err := throttle.New(throttle.Config{Name: "recommendations", Now: w.clock.Now, Rand: w.dice.Float64})
+	// Make one throttle per backend, when the program starts. It learns from all calls to that
+	// backend. A program of yours leaves out Now and Rand.
+	th, err := throttle.New(throttle.Config{Name: "recommendations", Now: s.clock.Now, Rand: s.random.Float64})
 	if err != nil {
 		return err
 	}
 	defer th.Close()
 
-	fmt.Fprintln(out, "All is well:")
-	if err := recommendToMedium(ctx, out, th, w.recommend); err != nil {
+	fmt.Fprintln(out, "The backend is healthy:")
+	if err := recommendToMedium(ctx, out, th, s.recommend); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nFor ten seconds come four times as many calls as the backend can serve, %d each second:\n", offered)
-	w.overload(ctx, th)
-	tell(out, th)
+	fmt.Fprintf(out, "\nTen seconds of overload: %d calls per second, four times what the backend can serve:\n", offered)
+	s.overload(ctx, th)
+	printStats(out, th)
 
-	fmt.Fprintln(out, "\nTwo calls while the backend still struggles:")
-	_ = recommendToMedium(ctx, out, th, w.recommend) // it says itself that it was shed
-	return recommendToLow(ctx, out, th, w.recommend)
+	fmt.Fprintln(out, "\nTwo calls while the backend is still overloaded:")
+	_ = recommendToMedium(ctx, out, th, s.recommend) // prints that the call was shed
+	return recommendToLow(ctx, out, th, s.recommend)
 }
 
-// A recommender asks the backend what to recommend to a user.
+// A recommender calls the backend for the recommendations to a user.
 type recommender func(ctx context.Context, user string) ([]string, error)
 
-// recommendToMedium makes a call that has nothing to fall back on.
+// recommendToMedium makes a call without a fallback. Medium is the priority for most calls. Use High
+// for the few calls that must succeed, and Low for those that can fail without harm.
 func recommendToMedium(ctx context.Context, out io.Writer, th *throttle.Throttle, recommend recommender) error {
 	err := th.Do(ctx, throttle.Medium, func(ctx context.Context) error {
 		products, err := recommend(ctx, "ann") // your call to the backend
 		fmt.Fprintln(out, "  medium: we recommend", products)
-		return err
+		return err // Do counts it as accepted or rejected
 	})
 	if errors.Is(err, throttle.ErrShed) {
 		fmt.Fprintln(out, "  medium: shed: the backend is overloaded, and the call was not sent")
@@ -58,20 +78,21 @@ func recommendToMedium(ctx context.Context, out io.Writer, th *throttle.Throttle
 	return err
 }
 
-// recommendToLow makes a call that returns a value, and for which something plainer can be served instead.
+// recommendToLow makes a call that returns a value and has a fallback. Because the fallback is good
+// enough, the call has the priority Low and is shed first.
 func recommendToLow(ctx context.Context, out io.Writer, th *throttle.Throttle, recommend recommender) error {
 	products, err := throttle.Do(ctx, th, throttle.Low, func(ctx context.Context) ([]string, error) {
 		return recommend(ctx, "ann")
 	}, func(_ context.Context, err error, local bool) ([]string, error) {
-		fmt.Fprintf(out, "  low:    not sent: %v, because: %v\n", local, err) // local is false if recommend returned err
+		fmt.Fprintf(out, "  low:    shed: %v, error: %v\n", local, err) // local is false if recommend returned err
 		return []string{"our best sellers"}, nil
 	})
 	fmt.Fprintln(out, "  low:    we recommend", products)
 	return err
 }
 
-// tell prints what the throttle knows of each priority.
-func tell(out io.Writer, th *throttle.Throttle) {
+// printStats prints the throttle's counts by priority.
+func printStats(out io.Writer, th *throttle.Throttle) {
 	for _, p := range th.Stats().Priorities {
 		fmt.Fprintf(out, "  %-9v accepted %3d  rejected %3d  shed %4d  probability of shedding the next %.2f\n", p.Priority,
 			p.Ended.Outcome(throttle.Accepted), p.Ended.Outcome(throttle.Rejected),
