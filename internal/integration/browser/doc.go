@@ -1,3 +1,3 @@
-// Package browser tests our pages in a real browser: what a person sees and does, asserted on what the page shows. It starts
-// the example programs as a user would, on free ports of the loopback interface.
+// Package browser tests the status page and the storefront in a real browser: it clicks and types, and
+// checks what the page shows. It starts the example programs on free ports of the loopback interface.
 package browser

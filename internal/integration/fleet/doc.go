@@ -1,3 +1,3 @@
-// Package fleet tests a breaker whose agents are processes that share a Redis, while that is frozen, killed and flushed, and while
-// agents are. It has no code but its tests.
+// Package fleet tests a breaker whose agents are processes that share a Redis. Meanwhile it freezes,
+// kills and flushes the Redis, and freezes and kills agents. The package has only tests.
 package fleet

@@ -188,7 +188,7 @@ func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
 	}
 	c := config(store)
 	c.Counter = breaker.NewCounter(c.ObservabilityWindow)
-	c.StoreTimeout = program.Patience
+	c.StoreTimeout = program.Timeout
 	m, err := breaker.New(c)
 	if err != nil {
 		t.Fatal(err)

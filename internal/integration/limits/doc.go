@@ -1,4 +1,4 @@
-// Package limits tests token buckets that processes share, by what each of them was answered: on Redis, PostgreSQL, MariaDB and a file of
-// SQLite, while processes are stopped and killed, and while the server is frozen, killed, started again and flushed. It has no code but
-// its tests.
+// Package limits tests token buckets that processes share on Redis, PostgreSQL, MariaDB and a SQLite
+// file. It checks the answers that each process got. Meanwhile it stops and kills processes, and
+// freezes, kills, restarts and flushes the server. The package has only tests.
 package limits

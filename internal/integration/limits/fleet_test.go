@@ -121,7 +121,7 @@ func (f *fleet) names() []string {
 func (f *fleet) awaitWord(t *testing.T, name, word string) (rest string) {
 	t.Helper()
 	program.Eventually(t, name+" says "+word, func() string {
-		for line := range strings.Lines(f.agents[name].Said()) {
+		for line := range strings.Lines(f.agents[name].Output()) {
 			if strings.HasPrefix(line, "sorry") {
 				t.Fatal(name, " says ", line)
 			}
@@ -130,7 +130,7 @@ func (f *fleet) awaitWord(t *testing.T, name, word string) (rest string) {
 				return ""
 			}
 		}
-		return "it has said: " + f.agents[name].Said()
+		return "it has said: " + f.agents[name].Output()
 	})
 	return rest
 }

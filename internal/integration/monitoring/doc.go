@@ -1,6 +1,8 @@
-// Package monitoring tests the dashboards, the rules and the compose stack against the programs that they are made for. Every
-// expression of every panel, variable, annotation, rule and alert is read as those programs read it: first it must speak of metrics,
-// labels and words that the library really has; then a Prometheus scrapes a storefront and more throttles under names that
-// nobody would like, an overload and an outage are driven, and the expression must find something. Alerts must fire, reach
-// somebody, mute each other as promised, and resolve.
+// Package monitoring tests the dashboards, the rules and the compose stack with a real Prometheus and
+// Alertmanager. It parses every expression of the panels, variables, annotations, rules and alerts.
+//
+//   - The metrics, labels and label values of an expression must exist in the library.
+//   - A Prometheus scrapes a storefront, and throttles with unusual names, through an overload and an
+//     outage. Every expression must then return series.
+//   - Alerts must fire, be delivered, inhibit each other as documented, and resolve.
 package monitoring

@@ -34,7 +34,7 @@ func newFleet(t testing.TB, hooks breaker.Hooks) *fleet {
 	t.Helper()
 	f := &fleet{}
 	f.busy = breaker.Must(breaker.New(breaker.Config{
-		Name: hostileName, Hooks: hooks, Poll: f.poll, StoreTimeout: program.Patience,
+		Name: hostileName, Hooks: hooks, Poll: f.poll, StoreTimeout: program.Timeout,
 		SampleRate: 200 * time.Millisecond, BreakerTimeout: 300 * time.Millisecond, ConsecutiveFailureThreshold: 3,
 		ForTenant: func(tenant string, c breaker.Config) breaker.Config {
 			if tenant == trial {

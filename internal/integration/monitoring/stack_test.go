@@ -235,7 +235,7 @@ func fulfilled(t testing.TB, what string, hopes ...hope) {
 }
 
 // client asks the servers of a test, of which none should be silent.
-func client() *http.Client { return &http.Client{Timeout: program.Patience} }
+func client() *http.Client { return &http.Client{Timeout: program.Timeout} }
 
 // get returns what is answered at an address.
 func get(t testing.TB, url string) string {

@@ -1,4 +1,5 @@
-// Package program starts real programs for tests: our examples, built as users build them, and the servers that they work with. All
-// listen on free ports of the loopback interface and keep what they write in folders of the test. What they say is shown when the test
-// fails. When it ends they get what Ctrl-C sends, and must leave.
+// Package program starts programs for tests: the examples, built as users build them, and servers
+// such as Redis. Each listens on a free port of the loopback interface and writes to a temporary
+// folder of the test. If the test fails, it logs the output of its programs. When the test ends,
+// each program is interrupted as by Ctrl-C and must end without an error.
 package program

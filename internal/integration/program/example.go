@@ -8,27 +8,27 @@ import (
 	"testing"
 )
 
-// Build builds one of the examples as users do, outside of the workspace, and returns where the binary is.
+// Build builds an example outside the workspace, as users do, and returns the path of the binary.
 func Build(t testing.TB, example string) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), example)
 	build := exec.Command("go", "build", "-o", binary, "./"+example)
 	build.Dir = File(t, "examples")
 	build.Env = append(os.Environ(), "GOWORK=off")
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, said)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return binary
 }
 
-// Example builds and starts one of the examples, and returns the address that it prints first.
+// Example builds and starts an example, and returns the first URL that it prints.
 func Example(t testing.TB, name string, flags ...string) (url string) {
 	t.Helper()
 	p := Start(t, Build(t, name), flags...)
 	address := regexp.MustCompile(`http://[0-9.]+:[0-9]+\b`)
-	url = p.await(address.FindString)
+	url = p.awaitOutput(address.FindString)
 	if url == "" {
-		t.Fatalf("%s has told no address", name)
+		t.Fatalf("%s printed no address", name)
 	}
 	return url
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// File returns where something of the repository is, by its name from the root.
+// File returns the path of a file or folder of the repository. The name is relative to its root.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -18,7 +18,7 @@ func File(t testing.TB, name string) string {
 			return filepath.Join(dir, filepath.FromSlash(name))
 		}
 		if dir == filepath.Dir(dir) {
-			t.Fatalf("%s is in no copy of the repository", here)
+			t.Fatalf("%s is not in a copy of the repository: want a go.work in it or above", here)
 		}
 	}
 }

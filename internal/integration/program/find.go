@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Find returns where a program is that is known by one of several names. Without it the test is skipped, or fails if nothing may be
-// missing; the reason names the Debian package to install.
+// Find returns the path of a program that is installed under one of the names. If there is none, it
+// skips the test, or fails it if SPILLWAY_REQUIRE_SERVICES is 1. The message names the Debian package
+// to install.
 func Find(t testing.TB, pkg string, names ...string) string {
 	t.Helper()
 	for _, name := range names {

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // to ask whether it is ready
+	_ "github.com/go-sql-driver/mysql" // the driver of awaitDatabase
 )
 
-// MariaDBServer is a MariaDB, or a MySQL, that does not wait for disks.
+// MariaDBServer is a MariaDB or MySQL server that does not flush each commit to disk.
 type MariaDBServer struct {
 	*Server
 
@@ -20,15 +20,16 @@ type MariaDBServer struct {
 	flags      []string
 }
 
-// MariaDB starts a MariaDB, with a database "spillway" that is empty, and flags beside those that say where it is.
+// MariaDB starts a MariaDB with an empty database "spillway". The flags are added to those that set
+// its address and its folders.
 func MariaDB(t testing.TB, flags ...string) *MariaDBServer {
 	t.Helper()
 	m := &MariaDBServer{path: Find(t, "mariadb-server", "mariadbd"), data: t.TempDir(), flags: flags}
-	// What is written before the first checkpoint would not survive Kill, so this one ends well.
+	// Kill loses what was written before the first checkpoint, so the bootstrap is a run of its own.
 	begin := exec.Command(m.path, append(m.storage(), "--bootstrap")...)
 	begin.Stdin = strings.NewReader("CREATE DATABASE spillway CHARACTER SET utf8mb4;\n")
-	if said, err := begin.CombinedOutput(); err != nil {
-		t.Fatalf("%s --bootstrap: %v:\n%s", m.path, err, said)
+	if out, err := begin.CombinedOutput(); err != nil {
+		t.Fatalf("%s --bootstrap: %v:\n%s", m.path, err, out)
 	}
 	for range attempts {
 		if m.start(t, freeAddress(t)) {
@@ -39,12 +40,12 @@ func MariaDB(t testing.TB, flags ...string) *MariaDBServer {
 	return nil
 }
 
-// DSN returns what a driver needs to know, with parameters as in a URL, or "".
+// DSN returns the data source name for a driver. The parameters are in the form of a URL query, or "".
 func (m *MariaDBServer) DSN(parameters string) string {
 	return "root@tcp(" + m.Address + ")/spillway?" + parameters
 }
 
-// Restart starts the server again where it was, after Kill. It has kept what was committed.
+// Restart starts the server again after Kill, at its old address. Committed data are still there.
 func (m *MariaDBServer) Restart(t testing.TB) {
 	t.Helper()
 	restart(t, m.Address, m.start)
@@ -60,33 +61,33 @@ func (m *MariaDBServer) start(t testing.TB, address string) bool {
 	flags = append(flags, m.flags...)
 	m.Server = &Server{Process: Start(t, m.path, flags...), Address: address}
 	t.Cleanup(m.end(t))
-	return m.risesAsDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")
+	return m.awaitDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")
 }
 
-// storage says where the data are. Nobody asks who is there, so that the folder needs none of the tables that say.
+// storage returns the flags for the data. Users are not checked, so the folder needs no tables of users.
 func (m *MariaDBServer) storage() []string {
 	flags := []string{
 		"--no-defaults", "--datadir=" + m.data, "--skip-grant-tables",
 		"--socket=" + filepath.Join(m.data, "s"), "--pid-file=" + filepath.Join(m.data, "pid"),
 		"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M",
 	}
-	if os.Getuid() == 0 { // as whom it runs only if it is told to
+	if os.Getuid() == 0 { // it refuses to run as root without this flag
 		flags = append(flags, "--user=root")
 	}
 	return flags
 }
 
-// end returns what ends the server: it does not listen to Ctrl-C.
+// end returns a function that ends the server with SIGTERM, because it ignores SIGINT.
 func (m *MariaDBServer) end(t testing.TB) func() {
 	process := m.Process
 	return func() {
-		if process.given {
+		if process.mayEnd {
 			return
 		}
-		process.given = true
+		process.mayEnd = true
 		_ = process.cmd.Process.Signal(syscall.SIGTERM)
 		_ = process.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
-		if process.await(func(string) string { return "" }); !process.over() {
+		if process.awaitOutput(func(string) string { return "" }); !process.hasEnded() {
 			_ = process.cmd.Process.Kill()
 			<-process.ended
 			t.Errorf("%s did not end", process.name)

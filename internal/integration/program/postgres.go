@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to ask whether it is ready
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of awaitDatabase
 )
 
-// PostgresServer is a PostgreSQL that does not wait for disks.
+// PostgresServer is a PostgreSQL server that runs without fsync.
 type PostgresServer struct {
 	*Server
 
@@ -24,7 +24,7 @@ type PostgresServer struct {
 	data           string
 }
 
-// Postgres starts a PostgreSQL with an empty database, and settings, such as "TimeZone=Europe/Paris".
+// Postgres starts a PostgreSQL with an empty database. A setting is for example "TimeZone=Europe/Paris".
 func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
 	bin := postgresBin(t)
@@ -35,12 +35,12 @@ func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	for _, s := range settings {
 		p.flags = append(p.flags, "-c", s)
 	}
-	give := exec.Command(filepath.Join(bin, "initdb"), "-D", p.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
-	if os.Getuid() == 0 { // as whom PostgreSQL refuses to run
-		p.command = p.giveAway(t, give)
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", p.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
+		p.command = p.runAsUser(t, initdb)
 	}
-	if said, err := give.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v:\n%s", err, said)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v:\n%s", err, out)
 	}
 	p.command = append(p.command, filepath.Join(bin, "postgres"))
 	for range attempts {
@@ -52,7 +52,7 @@ func Postgres(t testing.TB, settings ...string) *PostgresServer {
 	return nil
 }
 
-// postgresBin returns the folder with the programs. Debian keeps one for each version, out of the path.
+// postgresBin returns the folder with initdb and postgres. Debian has one per version, outside of PATH.
 func postgresBin(t testing.TB) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(found) > 0 {
@@ -65,46 +65,46 @@ func postgresBin(t testing.TB) string {
 	return filepath.Dir(path)
 }
 
-// giveAway gives the folder for the data to somebody who is not root, makes the command run as that, and returns the command that does so for
-// the server.
-func (p *PostgresServer) giveAway(t testing.TB, command *exec.Cmd) []string {
+// runAsUser gives the data folder to a user that is not root and makes the command run as that user.
+// It returns the prefix of a command that starts the server as that user.
+func (p *PostgresServer) runAsUser(t testing.TB, command *exec.Cmd) []string {
 	t.Helper()
-	who, err := user.Lookup("postgres")
+	account, err := user.Lookup("postgres")
 	if err != nil {
-		who, err = user.Lookup("nobody")
+		account, err = user.Lookup("nobody")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	uid, _ := strconv.Atoi(who.Uid)
-	gid, _ := strconv.Atoi(who.Gid)
+	uid, _ := strconv.Atoi(account.Uid)
+	gid, _ := strconv.Atoi(account.Gid)
 	if err := os.Chown(p.data, uid, gid); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Dir(p.data), 0o711); err != nil { // the way to it
+	if err := os.Chmod(filepath.Dir(p.data), 0o711); err != nil { // so that the user can reach it
 		t.Fatal(err)
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	command.Dir = p.data
-	return []string{Find(t, "util-linux", "setpriv"), "--reuid=" + who.Uid, "--regid=" + who.Gid, "--clear-groups", "--"}
+	return []string{Find(t, "util-linux", "setpriv"), "--reuid=" + account.Uid, "--regid=" + account.Gid, "--clear-groups", "--"}
 }
 
-// DSN returns what a driver needs to know, with parameters as in a URL, or "".
+// DSN returns the data source name for a driver. The parameters are in the form of a URL query, or "".
 func (p *PostgresServer) DSN(parameters string) string {
 	return "postgres://postgres@" + p.Address + "/postgres?sslmode=disable&" + parameters
 }
 
-// Freeze stops the server as it stands, with the processes that serve its connections.
+// Freeze stops the server and the processes that serve its connections.
 func (p *PostgresServer) Freeze(t testing.TB) {
 	t.Helper()
-	p.Process.Freeze(t) // first, so that it starts no more of them
+	p.Process.Freeze(t) // first, so that it starts no more processes
 	for _, pid := range children(p.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
 		awaitStop(t, pid)
 	}
 }
 
-// Thaw lets a frozen server go on.
+// Thaw continues a frozen server.
 func (p *PostgresServer) Thaw(t testing.TB) {
 	t.Helper()
 	p.signalBackends(syscall.SIGCONT)
@@ -126,10 +126,10 @@ func (p *PostgresServer) signalBackends(s syscall.Signal) {
 	}
 }
 
-// Restart starts the server again where it was, after Kill. It has kept what was committed.
+// Restart starts the server again after Kill, at its old address. Committed data are still there.
 func (p *PostgresServer) Restart(t testing.TB) {
 	t.Helper()
-	// A server that was killed leaves this behind.
+	// A killed server does not remove this file.
 	if err := os.Remove(filepath.Join(p.data, "postmaster.pid")); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
@@ -144,13 +144,13 @@ func (p *PostgresServer) start(t testing.TB, address string) bool {
 	}
 	flags := append(append(p.command[1:len(p.command):len(p.command)], "-D", p.data, "-h", host, "-p", port), p.flags...)
 	p.Server = &Server{Process: Start(t, p.command[0], flags...), Address: address}
-	t.Cleanup(func() { p.signalBackends(syscall.SIGCONT) }) // before the server is asked to end, which they must do first
-	return p.risesAsDatabase(t, "pgx", p.DSN("connect_timeout=2"), "SELECT current_setting('data_directory')", p.data)
+	t.Cleanup(func() { p.signalBackends(syscall.SIGCONT) }) // before the server is interrupted: its backends must end first
+	return p.awaitDatabase(t, "pgx", p.DSN("connect_timeout=2"), "SELECT current_setting('data_directory')", p.data)
 }
 
-// risesAsDatabase waits until the server answers a question. It reports false if the port was taken: somebody else may answer, but
-// differently.
-func (s *Server) risesAsDatabase(t testing.TB, driver, dsn, question, want string) bool {
+// awaitDatabase waits until the server answers the query with want. Another server on the port would
+// answer differently. It reports false if the port was taken.
+func (s *Server) awaitDatabase(t testing.TB, driver, dsn, query, want string) bool {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -159,20 +159,20 @@ func (s *Server) risesAsDatabase(t testing.TB, driver, dsn, question, want strin
 	defer db.Close()
 	taken := false
 	Eventually(t, s.name+" is ready", func() string {
-		if s.over() {
-			if taken = portTaken(s.Said()); !taken {
-				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Said())
+		if s.hasEnded() {
+			if taken = portTaken(s.Output()); !taken {
+				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Output())
 			}
 			return ""
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), silence)
+		ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
 		defer cancel()
 		var got string
-		if err := db.QueryRowContext(ctx, question).Scan(&got); err != nil || got != want {
-			return fmt.Sprintf("got %q want %q, %v; it says:\n%s", got, want, err, s.Said())
+		if err := db.QueryRowContext(ctx, query).Scan(&got); err != nil || got != want {
+			return fmt.Sprintf("got %q want %q, %v; its output:\n%s", got, want, err, s.Output())
 		}
 		return ""
 	})
-	s.given = s.given || taken
+	s.mayEnd = s.mayEnd || taken
 	return !taken
 }

@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// errEarly is there also if a program ended well, but too early.
-var errEarly = errors.New("it ended before it was asked to")
+// errEarly is reported for every program that ended before the test did, also if it ended without an error.
+var errEarly = errors.New("ended before it was interrupted")
 
 // Process is a program that runs for a test.
 type Process struct {
-	name  string
-	cmd   *exec.Cmd
-	log   *journal
-	ended chan struct{} // closed when it has ended, and err says how
-	err   error
-	given bool // up: it may have ended by itself
+	name   string
+	cmd    *exec.Cmd
+	log    *output
+	ended  chan struct{} // closed when it has ended and err is set
+	err    error
+	mayEnd bool // whether it may end before the test does
 }
 
-// Freeze stops the program as it stands, with all its threads: its connections stay open, and nobody answers on them.
+// Freeze stops the program with all its threads. Its connections stay open without an answer.
 func (p *Process) Freeze(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGSTOP)
 	awaitStop(t, p.cmd.Process.Pid)
 }
 
-// Thaw lets a frozen program go on.
+// Thaw continues a frozen program.
 func (p *Process) Thaw(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGCONT)
 }
 
-// Kill ends the program at once, with no time to tidy up, and returns when it has ended.
+// Kill ends the program with SIGKILL and returns when it has ended.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
-	p.given = true
+	p.mayEnd = true
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 }
@@ -51,10 +51,10 @@ func (p *Process) signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// Start starts a program, and ends it with the test, which tells what the program said if it has failed.
+// Start starts a program and stops it when the test ends. If the test failed, it logs the output.
 func Start(t testing.TB, path string, flags ...string) *Process {
 	t.Helper()
-	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: newJournal(), ended: make(chan struct{})}
+	p := &Process{name: filepath.Base(path), cmd: exec.Command(path, flags...), log: newOutput(), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -64,27 +64,27 @@ func Start(t testing.TB, path string, flags ...string) *Process {
 		p.err = p.cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		if err := p.leave(); err != nil {
+		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("%s said:\n%s", p.name, p.log)
+			t.Logf("output of %s:\n%s", p.name, p.log)
 		}
 	})
 	return p
 }
 
-// leave asks the program to end, as Ctrl-C does, and kills it if it does not.
-func (p *Process) leave() error {
+// stop interrupts the program as Ctrl-C does, and kills it if it does not end within Timeout.
+func (p *Process) stop() error {
 	switch {
-	case p.given:
+	case p.mayEnd:
 		return nil
-	case p.over():
+	case p.hasEnded():
 		return fmt.Errorf("%s: %w", p.name, errors.Join(errEarly, p.err))
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGINT)  // it may have ended this very moment
+	_ = p.cmd.Process.Signal(syscall.SIGINT)  // an error means that it has just ended
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may be frozen
-	late := time.NewTimer(Patience)
+	late := time.NewTimer(Timeout)
 	defer late.Stop()
 	select {
 	case <-p.ended:
@@ -98,8 +98,8 @@ func (p *Process) leave() error {
 	return nil
 }
 
-// over reports whether the program has ended.
-func (p *Process) over() bool {
+// hasEnded reports whether the program has ended.
+func (p *Process) hasEnded() bool {
 	select {
 	case <-p.ended:
 		return true
@@ -108,20 +108,21 @@ func (p *Process) over() bool {
 	}
 }
 
-// Said returns what the program has written, or the end of it if that is long.
-func (p *Process) Said() string { return p.log.String() }
+// Output returns what the program has written. Long output is cut at the front.
+func (p *Process) Output() string { return p.log.String() }
 
-// await returns what is found in what the program says, and "" if it ends, or nobody can wait any longer, without having said it.
-func (p *Process) await(find func(said string) string) string {
-	late := time.NewTimer(Patience)
+// awaitOutput returns what find returns for the output, as soon as that is not "". It returns "" if
+// the program ends without such output, or after Timeout.
+func (p *Process) awaitOutput(find func(output string) string) string {
+	late := time.NewTimer(Timeout)
 	defer late.Stop()
 	for {
-		said, more := p.log.read()
-		if found := find(said); found != "" {
+		text, changed := p.log.read()
+		if found := find(text); found != "" {
 			return found
 		}
 		select {
-		case <-more:
+		case <-changed:
 		case <-p.ended:
 			return find(p.log.String())
 		case <-late.C:

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestAnEarlyEndIsNoticed starts a program that ends with an error at once.
-func TestAnEarlyEndIsNoticed(t *testing.T) {
+// TestProcess_EarlyEnd starts a program that ends with an error at once.
+func TestProcess_EarlyEnd(t *testing.T) {
 	p := Start(t, Find(t, "coreutils", "ls"), "/no such file")
 	<-p.ended
-	if err := p.leave(); err == nil || !strings.Contains(err.Error(), "before it was asked") || p.Said() == "" {
-		t.Errorf("leave: got error %v and output %q want one that says it was too early, and what is wrong", err, p.Said())
+	if err := p.stop(); err == nil || !strings.Contains(err.Error(), "before it was interrupted") || p.Output() == "" {
+		t.Errorf("stop: got error %v and output %q want errEarly and an error message", err, p.Output())
 	}
-	p.given = true
+	p.mayEnd = true
 }

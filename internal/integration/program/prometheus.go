@@ -2,8 +2,8 @@ package program
 
 import "testing"
 
-// Prometheus starts a Prometheus with a configuration file, which may depend on the address at which it listens, and flags beside those
-// that say where it is.
+// Prometheus starts a Prometheus. config returns the path of the configuration file for the address at
+// which the server will listen. The flags are added to those that set its address and folder.
 func Prometheus(t testing.TB, config func(address string) (file string), flags ...string) *Server {
 	t.Helper()
 	path, data := Find(t, "prometheus", "prometheus"), t.TempDir()
@@ -17,7 +17,7 @@ func Prometheus(t testing.TB, config func(address string) (file string), flags .
 	})
 }
 
-// Alertmanager starts an Alertmanager with a configuration file, all by itself: it looks for no others.
+// Alertmanager starts an Alertmanager with a configuration file. It does not join a cluster.
 func Alertmanager(t testing.TB, config string, flags ...string) *Server {
 	t.Helper()
 	path, data := Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager"), t.TempDir()

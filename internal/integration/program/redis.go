@@ -12,16 +12,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisServer is a Redis, or a Valkey, that writes nothing to disk.
+// RedisServer is a Redis or Valkey server that writes nothing to disk.
 type RedisServer struct {
 	*Server
 
 	path  string
 	flags []string
-	bus   string // port on which the nodes of a cluster talk
+	bus   string // port of the cluster bus
 }
 
-// Redis starts a Redis, with flags beside those that say where it is.
+// Redis starts a Redis. The flags are added to those that set its address and folder.
 func Redis(t testing.TB, flags ...string) *RedisServer {
 	t.Helper()
 	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), flags: flags}
@@ -34,7 +34,7 @@ func Redis(t testing.TB, flags ...string) *RedisServer {
 	return nil
 }
 
-// RedisReplica starts a Redis that copies another one, and returns it when it has.
+// RedisReplica starts a replica of another Redis and returns it when it has caught up.
 func RedisReplica(t testing.TB, of *RedisServer, flags ...string) *RedisServer {
 	t.Helper()
 	host, port, err := net.SplitHostPort(of.Address)
@@ -42,11 +42,11 @@ func RedisReplica(t testing.TB, of *RedisServer, flags ...string) *RedisServer {
 		t.Fatal(err)
 	}
 	r := Redis(t, append([]string{"--replicaof", host + " " + port}, flags...)...)
-	r.say(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
+	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
 	return r
 }
 
-// RedisCluster starts a Redis Cluster of so many nodes without replicas, among which the slots are shared.
+// RedisCluster starts a Redis Cluster of nodes without replicas, each with an equal part of the slots.
 func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 	t.Helper()
 	const slots = 16384
@@ -62,29 +62,29 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 	}
 	for _, r := range cluster {
 		for _, want := range []string{"cluster_state:ok\r", fmt.Sprintf("cluster_known_nodes:%d\r", nodes), fmt.Sprintf("cluster_size:%d\r", nodes)} {
-			r.say(t, "the node knows the others", want, "CLUSTER", "INFO")
+			r.awaitAnswer(t, "the node has joined the cluster", want, "CLUSTER", "INFO")
 		}
 	}
 	return cluster
 }
 
-// Restart starts the server again where it was, after Kill. It has forgotten everything.
+// Restart starts the server again after Kill, at its old address. Its data are lost.
 func (r *RedisServer) Restart(t testing.TB) {
 	t.Helper()
 	restart(t, r.Address, r.start)
 }
 
-// Do sends a command, and returns the answer.
+// Do sends a command and returns the answer.
 func (r *RedisServer) Do(t testing.TB, command ...any) any {
 	t.Helper()
-	answer, err := r.ask(t, Patience, command...)
+	answer, err := r.send(t, Timeout, command...)
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
 	}
 	return answer
 }
 
-// start reports false if somebody else has the port.
+// start reports false if the port was taken.
 func (r *RedisServer) start(t testing.TB, address string) bool {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -94,34 +94,34 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 	flags := append([]string{
 		"--bind", host, "--port", port, "--dir", t.TempDir(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
 	}, r.flags...)
-	if slices.Contains(flags, "--cluster-enabled") { // the port that it chooses by itself may be beyond the last
+	if slices.Contains(flags, "--cluster-enabled") { // its default may be above 65535
 		_, r.bus, _ = net.SplitHostPort(freeAddress(t))
 		flags = append(flags, "--cluster-port", r.bus)
 	}
 	r.Server = &Server{Process: Start(t, r.path, flags...), Address: address}
 	taken := false
 	Eventually(t, r.name+" is ready", func() string {
-		if r.over() {
-			if taken = portTaken(r.Said()); !taken {
-				t.Fatalf("%s ended with %v:\n%s", r.name, r.err, r.Said())
+		if r.hasEnded() {
+			if taken = portTaken(r.Output()); !taken {
+				t.Fatalf("%s ended with %v:\n%s", r.name, r.err, r.Output())
 			}
 			return ""
 		}
-		answer, err := r.ask(t, silence, "INFO", "server")
-		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) { // somebody else may answer
-			return fmt.Sprintf("%v; it says:\n%s", err, r.Said())
+		answer, err := r.send(t, answerTimeout, "INFO", "server")
+		if err != nil || !strings.Contains(fmt.Sprint(answer), fmt.Sprintf("process_id:%d\r", r.cmd.Process.Pid)) { // another server may answer
+			return fmt.Sprintf("%v; its output:\n%s", err, r.Output())
 		}
 		return ""
 	})
-	r.given = r.given || taken
+	r.mayEnd = r.mayEnd || taken
 	return !taken
 }
 
-// say waits until the server's answer to a command has some text in it.
-func (r *RedisServer) say(t testing.TB, what, want string, command ...any) {
+// awaitAnswer waits until the server's answer to a command contains want.
+func (r *RedisServer) awaitAnswer(t testing.TB, what, want string, command ...any) {
 	t.Helper()
 	Eventually(t, what, func() string {
-		answer, err := r.ask(t, silence, command...)
+		answer, err := r.send(t, answerTimeout, command...)
 		if err != nil || !strings.Contains(fmt.Sprint(answer), want) {
 			return fmt.Sprintf("want %q, got error %v, %v", want, err, answer)
 		}
@@ -129,8 +129,8 @@ func (r *RedisServer) say(t testing.TB, what, want string, command ...any) {
 	})
 }
 
-func (r *RedisServer) ask(t testing.TB, patience time.Duration, command ...any) (any, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func (r *RedisServer) send(t testing.TB, timeout time.Duration, command ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{Addr: r.Address, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()

@@ -2,12 +2,12 @@ package program
 
 import "testing"
 
-// TestAServerIsFrozenKilledAndStartedAgain does to a server what tests of stores do.
-func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
+// TestRedis_FreezeKillRestart does to a Redis what the tests of stores do.
+func TestRedis_FreezeKillRestart(t *testing.T) {
 	r := Redis(t)
 	r.Do(t, "SET", "key", "value")
 	r.Freeze(t)
-	if _, err := r.ask(t, silence, "PING"); err == nil {
+	if _, err := r.send(t, answerTimeout, "PING"); err == nil {
 		t.Error("frozen: got an answer want none")
 	}
 	r.Thaw(t)
@@ -15,12 +15,12 @@ func TestAServerIsFrozenKilledAndStartedAgain(t *testing.T) {
 		t.Errorf("thawed: got %v want value", got)
 	}
 	r.Kill(t)
-	if _, err := r.ask(t, silence, "PING"); err == nil {
+	if _, err := r.send(t, answerTimeout, "PING"); err == nil {
 		t.Error("killed: got an answer want none")
 	}
 	r.Restart(t)
 	if got := r.Do(t, "EXISTS", "key"); got != int64(0) {
 		t.Errorf("started again: got %v keys want 0", got)
 	}
-	r.Freeze(t) // leaving must thaw it
+	r.Freeze(t) // the end of the test must thaw it
 }

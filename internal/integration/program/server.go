@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// attempts is how often a server is started, if others are always quicker to take the port.
+// attempts limits how often a server is started if another process takes its port each time.
 const attempts = 5
 
-// silence is how long to wait for an answer before asking again: it may be somebody else who has the port, and says nothing.
-const silence = 2 * time.Second
+// answerTimeout limits the wait for one answer of a server that starts. Another process may have the
+// port and never answer.
+const answerTimeout = 2 * time.Second
 
 // Server is a program that listens.
 type Server struct {
@@ -22,11 +23,11 @@ type Server struct {
 	Address string // host and port
 }
 
-// URL returns the address of something that the server has.
+// URL returns the URL of a path on the server.
 func (s *Server) URL(path string) string { return "http://" + s.Address + path }
 
-// Serve starts a server and returns it when it says by HTTP that it is ready. A free port may be taken by somebody else before the
-// server can; then it gets another.
+// Serve starts a server and returns it when a GET of the path ready succeeds. If another process takes
+// the port first, Serve tries another port.
 func Serve(t testing.TB, path, ready string, flags func(address string) []string) *Server {
 	t.Helper()
 	return serve(t, path, ready, flags, freeAddress)
@@ -37,30 +38,31 @@ func serve(t testing.TB, path, ready string, flags func(address string) []string
 	for range attempts {
 		address := free(t)
 		s := &Server{Process: Start(t, path, flags(address)...), Address: address}
-		if s.rises(t, ready) {
+		if s.awaitReady(t, ready) {
 			return s
 		}
-		s.given = true
+		s.mayEnd = true
 	}
 	t.Fatalf("%s found no port in %d attempts", path, attempts)
 	return nil
 }
 
-// rises waits until the server is ready. It reports false if the port was taken, and fails the test if there is anything else.
-func (s *Server) rises(t testing.TB, ready string) bool {
+// awaitReady waits until the server is ready. It reports false if the port was taken, and fails the
+// test if the server ends for another reason.
+func (s *Server) awaitReady(t testing.TB, ready string) bool {
 	t.Helper()
 	taken := false
-	client := http.Client{Timeout: silence}
+	client := http.Client{Timeout: answerTimeout}
 	Eventually(t, s.name+" is ready", func() string {
-		if s.over() {
-			if taken = portTaken(s.Said()); !taken {
-				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Said())
+		if s.hasEnded() {
+			if taken = portTaken(s.Output()); !taken {
+				t.Fatalf("%s ended with %v:\n%s", s.name, s.err, s.Output())
 			}
 			return ""
 		}
 		response, err := client.Get(s.URL(ready))
 		if err != nil {
-			return fmt.Sprintf("%v; it says:\n%s", err, s.Said())
+			return fmt.Sprintf("%v; its output:\n%s", err, s.Output())
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusOK {
@@ -71,23 +73,23 @@ func (s *Server) rises(t testing.TB, ready string) bool {
 	return !taken
 }
 
-// restart starts a server again where it was. Somebody else may have the port for a while.
+// restart starts a server again at its old address. Another process may use the port for a while.
 func restart(t testing.TB, address string, start func(testing.TB, string) bool) {
 	t.Helper()
 	Eventually(t, address+" is free again", func() string {
 		if !start(t, address) {
-			return "somebody has taken it"
+			return "another process uses it"
 		}
 		return ""
 	})
 }
 
-// portTaken reports whether a server complains that somebody else has its port.
-func portTaken(said string) bool {
-	return regexp.MustCompile(`(?i)address already in use`).MatchString(said)
+// portTaken reports whether the output of a server is that its port is in use.
+func portTaken(output string) bool {
+	return regexp.MustCompile(`(?i)address already in use`).MatchString(output)
 }
 
-// freeAddress returns an address of this machine on which nobody listened a moment ago.
+// freeAddress returns a loopback address whose port was free a moment ago.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestATakenPortIsNoFailure lets somebody else take the port between the moment when it was free and the server's start.
-func TestATakenPortIsNoFailure(t *testing.T) {
+// TestServe_PortTaken has another listener take the port before the server starts.
+func TestServe_PortTaken(t *testing.T) {
 	Find(t, "prometheus", "prometheus")
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,8 +35,8 @@ func TestATakenPortIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestADatabaseIsFrozenKilledAndStartedAgain does to a server what tests of stores do: what was committed is still there.
-func TestADatabaseIsFrozenKilledAndStartedAgain(t *testing.T) {
+// TestDatabases_FreezeKillRestart does to a database what the tests of stores do. Committed data must survive.
+func TestDatabases_FreezeKillRestart(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		p := Postgres(t)
 		freezeKillRestart(t, p, "pgx", p.DSN(""))
@@ -91,5 +91,5 @@ func freezeKillRestart(t *testing.T, server database, driver, dsn string) {
 	if _, err := count(); err != nil {
 		t.Errorf("started again: %v", err)
 	}
-	server.Freeze(t) // leaving must thaw it
+	server.Freeze(t) // the end of the test must thaw it
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// procStat is what /proc says of a process or a thread.
+// procStat holds fields of /proc/PID/stat of a process or thread.
 type procStat struct {
 	pid, parent int
 	state       string
 }
 
-// procStats returns what the files say that match a pattern. Who has just ended is left out; where there is no /proc, so is everybody.
+// procStats reads the files that match a pattern. It skips processes that have just ended. Without
+// /proc it returns nothing.
 func procStats(pattern string) []procStat {
 	var stats []procStat
 	files, _ := filepath.Glob(pattern)
@@ -24,7 +25,7 @@ func procStats(pattern string) []procStat {
 			continue
 		}
 		var s procStat
-		after := strings.LastIndex(string(text), ")") // of the program's name, which may hold anything
+		after := strings.LastIndex(string(text), ")") // of the program's name, which may contain spaces
 		if _, err := fmt.Sscan(string(text), &s.pid); err != nil {
 			continue
 		}
@@ -35,7 +36,7 @@ func procStats(pattern string) []procStat {
 	return stats
 }
 
-// children returns the processes that a process has started.
+// children returns the ids of the child processes.
 func children(parent int) []int {
 	var pids []int
 	for _, s := range procStats("/proc/[0-9]*/stat") {
@@ -46,11 +47,11 @@ func children(parent int) []int {
 	return pids
 }
 
-// awaitStop waits until all threads of a process stand still. A signal to stop says so only to one of them, which tells the others when it gets
-// its turn.
+// awaitStop waits until all threads of a process have stopped. SIGSTOP reaches one thread first; the
+// others stop later.
 func awaitStop(t testing.TB, pid int) {
 	t.Helper()
-	Eventually(t, "the process stands still", func() string {
+	Eventually(t, "the process has stopped", func() string {
 		for _, s := range procStats(fmt.Sprintf("/proc/%d/task/*/stat", pid)) {
 			if s.state != "T" && s.state != "Z" {
 				return fmt.Sprintf("%+v", s)

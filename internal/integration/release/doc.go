@@ -1,3 +1,4 @@
-// Package release builds the modules of this repository as a module proxy would serve them once they are tagged, and a stranger's module that
-// requires them: without this repository's replace lines, its workspace, and the files that no module holds.
+// Package release builds the modules of this repository as a module proxy will serve them after they
+// are tagged, and a module of a user that requires them. The builds have no replace lines, no
+// workspace, and no files that are outside every module.
 package release

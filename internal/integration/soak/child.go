@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// child is an example that runs.
+// child is a running example.
 type child struct {
-	name  string
-	flags []string
-	proof proof
+	name    string
+	flags   []string
+	symptom symptom
 
 	url   string
 	log   string // the file with all output
@@ -25,19 +25,19 @@ type child struct {
 	ended chan struct{} // closed at the end, when err is set
 	err   error
 
-	mu      sync.Mutex
-	last    scrape
-	scrapes int
-	samples []sample
-	faults  []string
+	mu       sync.Mutex
+	last     scrape
+	scrapes  int
+	samples  []sample
+	problems []string
 }
 
 // build builds the examples in the workspace.
 func build(ctx context.Context, race bool, folder string, children []*child) error {
 	c := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%v", race), "-o", folder+string(filepath.Separator),
 		"-gcflags=modernc.org/...=-race=false") // SQLite would be ten times slower
-	for _, of := range children {
-		c.Args = append(c.Args, "github.com/spillway-go/spillway/examples/"+of.name)
+	for _, child := range children {
+		c.Args = append(c.Args, "github.com/spillway-go/spillway/examples/"+child.name)
 	}
 	c.Env = append(os.Environ(), "GOWORK=", "CGO_ENABLED=1")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -68,7 +68,7 @@ func (c *child) start(ctx context.Context, folder string) error {
 		defer close(c.ended)
 		c.err = cmd.Wait()
 	}()
-	for begun := time.Now(); time.Since(begun) < patience && !c.over() && rest(ctx, 20*time.Millisecond); {
+	for begun := time.Now(); time.Since(begun) < timeout && !c.hasEnded() && sleep(ctx, 20*time.Millisecond); {
 		if c.url = address.FindString(c.output()); c.url != "" {
 			return nil
 		}
@@ -81,8 +81,8 @@ func (c *child) output() string {
 	return string(text)
 }
 
-// over reports whether the example has ended.
-func (c *child) over() bool {
+// hasEnded reports whether the example has ended.
+func (c *child) hasEnded() bool {
 	select {
 	case <-c.ended:
 		return true
@@ -91,20 +91,20 @@ func (c *child) over() bool {
 	}
 }
 
-// end interrupts the example and waits for its end.
+// end interrupts the example and waits until it has ended.
 func (c *child) end() {
-	early := c.over()
+	early := c.hasEnded()
 	_ = c.cmd.Process.Signal(syscall.SIGINT)
-	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	late := time.AfterFunc(timeout, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	<-c.ended
 	if output := c.output(); early || c.err != nil {
 		last := output[max(0, len(output)-4000):]
-		c.fault(errors.Join(fmt.Errorf("it ended before SIGINT: %v; its last output:\n%s", early, last), c.err))
+		c.problem(errors.Join(fmt.Errorf("it ended before SIGINT: %v; its last output:\n%s", early, last), c.err))
 	}
 }
 
-// kill ends the example at once, if it runs.
+// kill kills the example if it runs.
 func (c *child) kill() {
 	if c.cmd != nil {
 		_ = c.cmd.Process.Kill()
@@ -112,20 +112,20 @@ func (c *child) kill() {
 	}
 }
 
-// fault records what is wrong with the example. Of many faults it keeps the first.
-func (c *child) fault(err error) {
+// problem records a problem of the example. It keeps the first 20.
+func (c *child) problem(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.faults) < 20 {
-		c.faults = append(c.faults, c.name+": "+err.Error())
+	if len(c.problems) < 20 {
+		c.problems = append(c.problems, c.name+": "+err.Error())
 	}
 }
 
-var alarm = regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic:|fatal error:|.*http: panic serving)`)
+var crash = regexp.MustCompile(`(?m)^(WARNING: DATA RACE|panic:|fatal error:|.*http: panic serving)`)
 
-// alarms returns the first report of a race or of a panic in some output.
-func alarms(output string) string {
-	at := alarm.FindStringIndex(output)
+// crashReport returns the first report of a data race or a panic in output, or "".
+func crashReport(output string) string {
+	at := crash.FindStringIndex(output)
 	if at == nil {
 		return ""
 	}

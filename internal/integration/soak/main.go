@@ -1,5 +1,5 @@
-// Soak runs the examples storefront, webhooks and batch side by side, with faults, and reports what is wrong with them and
-// what grows.
+// Soak runs the examples storefront, webhooks and batch side by side and disrupts them. It reports
+// errors, and heap, goroutines or open files that grow.
 package main
 
 import (
@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// settings say how to soak.
+// settings are the settings of a run.
 type settings struct {
 	duration time.Duration
 	every    time.Duration // between two samples
 	race     bool          // build the examples with the race detector
 }
 
-// patience is the longest wait: for an address, for an answer, for the end of a program, and for faults to have an effect.
-const patience = 2 * time.Minute
+// timeout limits each wait: for an address, for an answer, for the end of a program, and for an
+// effect of the disruption.
+const timeout = 2 * time.Minute
 
 func main() {
 	s := settings{every: 5 * time.Second}
@@ -40,23 +41,24 @@ func main() {
 	}
 }
 
-// examples returns what runs, with its flags and with the counter that proves the trouble. Webhooks has few endpoints,
-// because a machine that cannot keep up makes endpoints look dead.
+// examples returns the examples with their flags, and with the counter that shows the effect of the
+// disruption. Webhooks has few endpoints, because a machine that is too slow for many makes healthy
+// endpoints look dead.
 func examples() []*child {
 	return []*child{
-		{name: "storefront", flags: []string{"-listen", "127.0.0.1:0"}, proof: proof{"throttle_calls_total", "throttle_decision", "shed"}},
+		{name: "storefront", flags: []string{"-listen", "127.0.0.1:0"}, symptom: symptom{"throttle_calls_total", "throttle_decision", "shed"}},
 		{
 			name: "webhooks", flags: []string{"-metrics", "127.0.0.1:0", "-duration", "0", "-endpoints", "40"},
-			proof: proof{"throttle_breaker_transitions_total", "throttle_breaker_state", "open"},
+			symptom: symptom{"throttle_breaker_transitions_total", "throttle_breaker_state", "open"},
 		},
 		{
 			name: "batch", flags: []string{"-metrics", "127.0.0.1:0", "-duration", "0"},
-			proof: proof{"throttle_backoff_calls_total", "throttle_backoff_outcome", "throttled"},
+			symptom: symptom{"throttle_backoff_calls_total", "throttle_backoff_outcome", "throttled"},
 		},
 	}
 }
 
-// soak runs the examples until the duration is over or ctx ends, prints what they needed, and returns what was wrong.
+// soak runs the examples for the duration or until ctx ends. It prints samples and returns the problems.
 func soak(ctx context.Context, s settings, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "soak")
 	if err != nil {
@@ -74,51 +76,52 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 		}
 		fmt.Fprintln(out, "soak:", c.name, "is at", c.url)
 	}
-	trouble := run(ctx, s, children, out)
+	disruption := run(ctx, s, children, out)
 	var ends sync.WaitGroup
 	for _, c := range children {
 		ends.Go(c.end)
 	}
 	ends.Wait()
-	var faults []string
+	var problems []string
 	for _, c := range children {
-		faults = append(faults, c.judge(out)...)
+		problems = append(problems, c.report(out)...)
 	}
-	if faults = append(faults, trouble.missing()...); len(faults) > 0 {
-		return errors.New(strings.Join(faults, "\n"))
+	if problems = append(problems, disruption.missing()...); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "\n"))
 	}
 	return nil
 }
 
-// run lets the examples run, with trouble, and takes samples. It goes on for a while if the trouble has had no effect yet.
-func run(ctx context.Context, s settings, children []*child, out io.Writer) *trouble {
+// run disrupts the examples and takes samples for the duration. It continues for up to timeout if the
+// disruption has had no effect yet.
+func run(ctx context.Context, s settings, children []*child, out io.Writer) *disruption {
 	running, stop := context.WithCancel(ctx)
-	trouble := &trouble{every: min(max(s.duration/60, time.Second), 5*time.Second)}
+	disruption := &disruption{every: min(max(s.duration/60, time.Second), 5*time.Second)}
 	var all sync.WaitGroup
 	for _, c := range children {
 		all.Go(func() { c.watch(running) })
-		all.Go(func() { trouble.abandon(running, c) })
+		all.Go(func() { disruption.abandon(running, c) })
 	}
-	all.Go(func() { trouble.control(running, children[0]) })
-	all.Go(func() { trouble.freeze(running, children) })
+	all.Go(func() { disruption.control(running, children[0]) })
+	all.Go(func() { disruption.freeze(running, children) })
 	begun := time.Now()
-	for rest(ctx, s.every) {
-		waits := len(trouble.missing()) > 0
+	for sleep(ctx, s.every) {
+		waits := len(disruption.missing()) > 0
 		for _, c := range children {
 			waits = c.sample(out, time.Since(begun)) == 0 || waits
 		}
-		over := slices.ContainsFunc(children, (*child).over)
-		if took := time.Since(begun); over || took > s.duration && !waits || took > s.duration+patience {
+		ended := slices.ContainsFunc(children, (*child).hasEnded)
+		if took := time.Since(begun); ended || took > s.duration && !waits || took > s.duration+timeout {
 			break
 		}
 	}
 	stop()
 	all.Wait()
-	return trouble
+	return disruption
 }
 
-// rest waits, and reports false if ctx ended before.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits for d. It reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

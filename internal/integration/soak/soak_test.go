@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestSoak runs the examples until there was trouble of each kind, which is too short to judge growth.
+// TestSoak runs the examples until there was disruption of each kind. That is too short to judge growth.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds three examples with the race detector, and runs them for half a minute")
@@ -41,7 +41,7 @@ func TestGrown(t *testing.T) {
 		"short":    {line(40, 10)[:fewestSamples-1], false},
 	} {
 		if _, got := grown(tt.samples); (len(got) > 0) != tt.want {
-			t.Errorf("%s: got %q want a complaint: %v", name, got, tt.want)
+			t.Errorf("%s: got %q want a problem: %v", name, got, tt.want)
 		}
 	}
 }
@@ -59,10 +59,10 @@ func TestCounters(t *testing.T) {
 		}
 		c.keep(s)
 	}
-	if want := []string{`shop: calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.faults, want) {
-		t.Errorf("got %q want %q", c.faults, want)
+	if want := []string{`shop: calls{a="x"} fell from 5 to 4`}; !slices.Equal(c.problems, want) {
+		t.Errorf("got %q want %q", c.problems, want)
 	}
-	if got := c.last.total(proof{"calls", "a", "y"}); got != 2 {
+	if got := c.last.total(symptom{"calls", "a", "y"}); got != 2 {
 		t.Errorf("total: got %v want 2", got)
 	}
 	for _, text := range []string{"", "# TYPE calls counter\n", "calls{", "calls 1"} {
@@ -72,7 +72,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-func TestAlarms(t *testing.T) {
+func TestCrashReport(t *testing.T) {
 	for output, want := range map[string]string{
 		"well\nWARNING: DATA RACE\nWrite at\n":                    "WARNING: DATA RACE",
 		"panic: oh\n\ngoroutine 1":                                "panic: oh",
@@ -80,7 +80,7 @@ func TestAlarms(t *testing.T) {
 		"a call failed: panic: is only a word\n":                  "",
 		strings.Repeat("x\n", 1000) + "fatal error: all asleep\n": "fatal error: all asleep",
 	} {
-		if got := alarms(output); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+		if got := crashReport(output); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("%.40q: got %q want %q", output, got, want)
 		}
 	}

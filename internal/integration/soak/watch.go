@@ -22,8 +22,8 @@ type scrape struct {
 	all      model.Vector
 }
 
-// proof is a counter, and the value of one of its labels, that is above zero once there was trouble.
-type proof struct {
+// symptom is a counter with the value of one of its labels. It is above 0 after an effective disruption.
+type symptom struct {
 	name         string
 	label, value model.LabelValue
 }
@@ -51,8 +51,8 @@ func parse(text []byte) (s scrape, err error) {
 	return s, err
 }
 
-// total returns the sum of the series of a name that have a label. An empty label is that of all.
-func (s scrape) total(p proof) (sum float64) {
+// total returns the sum of the series with the name and label of p. An empty label matches all.
+func (s scrape) total(p symptom) (sum float64) {
 	for _, one := range s.all {
 		if string(one.Metric["__name__"]) == p.name && one.Metric[model.LabelName(p.label)] == p.value {
 			sum += float64(one.Value)
@@ -61,9 +61,9 @@ func (s scrape) total(p proof) (sum float64) {
 	return sum
 }
 
-// watch scrapes the example once a second, and reads its page, until ctx ends.
+// watch scrapes the metrics of the example and reads its status page once a second, until ctx ends.
 func (c *child) watch(ctx context.Context) {
-	client := &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: timeout}
 	defer client.CloseIdleConnections()
 	for {
 		text, err := request(ctx, client, http.MethodGet, c.url+"/metrics", "")
@@ -82,22 +82,23 @@ func (c *child) watch(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			c.fault(err)
+			c.problem(err)
 		}
-		if !rest(ctx, time.Second) {
+		if !sleep(ctx, time.Second) {
 			return
 		}
 	}
 }
 
-// keep keeps a scrape, and compares its counters with those before, also with those of series that were away.
+// keep stores a scrape and reports counters that fell. It remembers the counters of series that a
+// scrape lacks.
 func (c *child) keep(s scrape) {
-	for series, was := range c.last.counters {
+	for series, before := range c.last.counters {
 		now, ok := s.counters[series]
 		if !ok {
-			s.counters[series] = was
-		} else if now < was {
-			c.fault(fmt.Errorf("%s fell from %v to %v", series, was, now))
+			s.counters[series] = before
+		} else if now < before {
+			c.problem(fmt.Errorf("%s fell from %v to %v", series, before, now))
 		}
 	}
 	c.mu.Lock()
@@ -106,7 +107,7 @@ func (c *child) keep(s scrape) {
 	c.scrapes++
 }
 
-// request returns the body of a good answer.
+// request sends a request and returns the body of an answer with status 200.
 func request(ctx context.Context, client *http.Client, method, url, body string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -125,7 +126,7 @@ func request(ctx context.Context, client *http.Client, method, url, body string)
 	return text, err
 }
 
-// quantities are what must not grow: their names, the size of a unit, and how many units more are not judged.
+// quantities must not grow. Growth of up to slack units is ignored.
 var quantities = [...]struct {
 	name        string
 	unit, slack float64
@@ -139,28 +140,28 @@ const (
 	fewestSamples = 30   // to judge growth
 )
 
-// sample takes a sample and prints it. It returns the effect of the trouble so far.
+// sample takes a sample and prints it. It returns the value of the symptom.
 func (c *child) sample(out io.Writer, at time.Duration) (effect float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.scrapes == 0 {
 		return 0
 	}
-	heap, goroutines := c.last.total(proof{name: "go_memstats_heap_inuse_bytes"}), c.last.total(proof{name: "go_goroutines"})
+	heap, goroutines := c.last.total(symptom{name: "go_memstats_heap_inuse_bytes"}), c.last.total(symptom{name: "go_goroutines"})
 	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.cmd.Process.Pid))
 	s := sample{heap, goroutines, float64(len(fds))}
 	for i, q := range quantities {
 		s[i] /= q.unit
 	}
 	c.samples = append(c.samples, s)
-	effect = c.last.total(c.proof)
+	effect = c.last.total(c.symptom)
 	fmt.Fprintf(out, "%6.0f s  %-10s  heap %5.1f MiB  goroutines %3.0f  fds %3.0f  %s %.0f\n",
-		at.Seconds(), c.name, s[0], s[1], s[2], c.proof.value, effect)
+		at.Seconds(), c.name, s[0], s[1], s[2], c.symptom.value, effect)
 	return effect
 }
 
-// thirds returns the medians of a quantity in the three parts of a run. The program warms up in the first part. A median
-// ignores single overloads and collections.
+// thirds returns the medians of a quantity in the three parts of a run. The program warms up in the
+// first part. A median ignores single overloads and garbage collections.
 func thirds(samples []sample, quantity int) (medians [3]float64) {
 	for i := range medians {
 		part := samples[len(samples)*i/3 : len(samples)*(i+1)/3]
@@ -174,8 +175,9 @@ func thirds(samples []sample, quantity int) (medians [3]float64) {
 	return medians
 }
 
-// grown returns the medians of the thirds, and a complaint for each quantity that has grown from the middle third to the last.
-func grown(samples []sample) (medians string, complaints []string) {
+// grown returns the medians of the thirds, and a problem for each quantity that grew from the middle
+// third to the last.
+func grown(samples []sample) (medians string, problems []string) {
 	if len(samples) < fewestSamples {
 		return "too few samples to judge growth", nil
 	}
@@ -183,27 +185,27 @@ func grown(samples []sample) (medians string, complaints []string) {
 		m := thirds(samples, i)
 		medians += fmt.Sprintf("; %s %.1f, %.1f, %.1f", q.name, m[0], m[1], m[2])
 		if m[2] > growth*m[1]+q.slack {
-			complaints = append(complaints, fmt.Sprintf("%s grew from %.1f to %.1f", q.name, m[1], m[2]))
+			problems = append(problems, fmt.Sprintf("%s grew from %.1f to %.1f", q.name, m[1], m[2]))
 		}
 	}
-	return "medians of the thirds" + medians, complaints
+	return "medians of the thirds" + medians, problems
 }
 
-// judge prints the medians of an example that has ended, and returns all that was wrong.
-func (c *child) judge(out io.Writer) []string {
-	medians, faults := grown(c.samples)
+// report prints the medians of an example that has ended, and returns its problems.
+func (c *child) report(out io.Writer) []string {
+	medians, problems := grown(c.samples)
 	fmt.Fprintf(out, "%s: %d scrapes; %s\n", c.name, c.scrapes, medians)
-	if report := alarms(c.output()); report != "" {
-		faults = append(faults, report)
+	if report := crashReport(c.output()); report != "" {
+		problems = append(problems, report)
 	}
 	if len(c.samples) == 0 || slices.Contains(c.samples[0][:], 0) {
-		faults = append(faults, fmt.Sprintf("got samples %v want heap, goroutines and fds", c.samples))
+		problems = append(problems, fmt.Sprintf("got samples %v want heap, goroutines and fds", c.samples))
 	}
-	if c.last.total(c.proof) == 0 {
-		faults = append(faults, fmt.Sprintf("the trouble had no effect: there is no %+v", c.proof))
+	if c.last.total(c.symptom) == 0 {
+		problems = append(problems, fmt.Sprintf("the disruption had no effect: %+v is 0", c.symptom))
 	}
-	for i := range faults {
-		faults[i] = c.name + ": " + faults[i]
+	for i := range problems {
+		problems[i] = c.name + ": " + problems[i]
 	}
-	return append(faults, c.faults...)
+	return append(problems, c.problems...)
 }

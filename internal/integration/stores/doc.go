@@ -1,3 +1,3 @@
-// Package stores shows that our stores keep their word on real servers: what they hold, and what happens when these are frozen, killed,
-// flushed or full. It is tests only, because it needs the servers and their drivers.
+// Package stores tests the stores of buckets and breakers on real servers, also while a server is
+// frozen, killed, flushed or full. The package has only tests, because it needs servers and drivers.
 package stores

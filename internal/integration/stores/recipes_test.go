@@ -99,7 +99,7 @@ func TestTheReadmesFleet(t *testing.T) {
 		if got != "acme dead" {
 			t.Errorf("got mail about %q, want %q", got, "acme dead")
 		}
-	case <-time.After(program.Patience):
+	case <-time.After(program.Timeout):
 		t.Error("nobody was notified")
 	}
 }

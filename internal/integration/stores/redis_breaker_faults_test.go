@@ -51,7 +51,7 @@ func TestRedisFlushed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(time.UnixMicro(int64(first.Term))); d < -program.Patience || d > program.Patience {
+	if d := time.Since(time.UnixMicro(int64(first.Term))); d < -program.Timeout || d > program.Timeout {
 		t.Errorf("term: got %d want microseconds since 1970, so that it rises though all is lost", first.Term)
 	}
 	server.Do(t, "FLUSHALL")
@@ -205,7 +205,7 @@ func TestRedisRights(t *testing.T) {
 		wantRedisRecord(t, store, 3, "x")
 		if name == "all" {
 			wantRedisHears(t, store, func() { writeRedis(t, store, 4, "x") })
-		} else if err := store.Watch(withinRedis(t, program.Patience), func() {}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+		} else if err := store.Watch(withinRedis(t, program.Timeout), func() {}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 			t.Errorf("Watch: got error %v want NOPERM", err)
 		}
 	}

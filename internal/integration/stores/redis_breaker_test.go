@@ -151,7 +151,7 @@ func TestRedisClusterHasOneClock(t *testing.T) {
 			t.Errorf("shard %d: got number %d want 1", shard, version.Number)
 		}
 	}
-	if d := time.Since(v.Now); d < 0 || d > program.Patience {
+	if d := time.Since(v.Now); d < 0 || d > program.Timeout {
 		t.Errorf("Now: got %v ago want just now", d)
 	}
 }

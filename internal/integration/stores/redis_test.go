@@ -33,7 +33,7 @@ func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.Univer
 	t.Helper()
 	// Machines that run tests are slow: no test is about how quick a server is.
 	options.ReadTimeout, options.WriteTimeout, options.DialTimeout, options.PoolTimeout =
-		program.Patience, program.Patience, program.Patience, program.Patience
+		program.Timeout, program.Timeout, program.Timeout, program.Timeout
 	client := redis.NewUniversalClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -164,7 +164,7 @@ func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) 
 		defer cancel()
 		ended <- step(ctx)
 	}()
-	late := time.NewTimer(program.Patience)
+	late := time.NewTimer(program.Timeout)
 	defer late.Stop()
 	select {
 	case err := <-ended:

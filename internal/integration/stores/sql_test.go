@@ -104,7 +104,7 @@ func sqlFailsInTime(t *testing.T, what string, steps func(context.Context) map[s
 	defer cancel()
 	done := make(chan map[string]error, 1)
 	go func() { done <- steps(ctx) }()
-	late := time.NewTimer(program.Patience)
+	late := time.NewTimer(program.Timeout)
 	defer late.Stop()
 	select {
 	case errs := <-done:

@@ -1,3 +1,3 @@
-// Package telemetry shows throttles beside OpenTelemetry's own instrumentation, as services have both. It is tests only, because what it
-// needs is nobody's requirement.
+// Package telemetry tests throttles together with OpenTelemetry's own instrumentation of HTTP and gRPC.
+// The package has only tests, because no other module requires that instrumentation.
 package telemetry

@@ -1,0 +1,35 @@
+package program
+
+import (
+	"testing"
+	"time"
+)
+
+// Timeout limits every wait of a test. It is long because the machines are shared.
+const Timeout = 2 * time.Minute
+
+// pollInterval is the time between two checks of Eventually.
+const pollInterval = 50 * time.Millisecond
+
+// Eventually calls missing until it returns "". If that takes longer than Timeout, it fails the test
+// with the last answer of missing.
+func Eventually(t testing.TB, what string, missing func() string) {
+	t.Helper()
+	late := time.NewTimer(Timeout)
+	defer late.Stop()
+	again := time.NewTicker(pollInterval)
+	defer again.Stop()
+	for {
+		lack := missing()
+		if lack == "" {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			t.Fatalf("%s: not within %v: %s", what, Timeout, lack)
+		case <-t.Context().Done():
+			t.Fatalf("%s: the test is over: %s", what, lack)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// disruption disrupts the examples and counts what it did.
+type disruption struct {
+	every                        time.Duration // between two changes of the storefront
+	controls, freezes, abandoned atomic.Int64
+}
+
+// missing returns a problem if a kind of disruption did not happen.
+func (d *disruption) missing() []string {
+	if d.controls.Load() == 0 || d.freezes.Load() == 0 || d.abandoned.Load() == 0 {
+		return []string{fmt.Sprintf("too few disruptions: %d changes of the storefront, %d freezes, %d abandoned requests: want each above 0",
+			d.controls.Load(), d.freezes.Load(), d.abandoned.Load())}
+	}
+	return nil
+}
+
+// control changes the load, the backend and the throttle of the storefront, in a loop.
+func (d *disruption) control(ctx context.Context, c *child) {
+	client := &http.Client{Timeout: timeout}
+	for {
+		for _, change := range []string{
+			`{"load": 4}`, `{"backend": "down"}`, `{"backend": "up", "load": 1}`, `{"policy": "sre", "load": 4}`, `{"capacity": 100}`,
+			`{"backend": "brownout", "load": 2}`, `{"throttle": "off", "backend": "up"}`,
+			`{"throttle": "on", "policy": "tiered", "capacity": 400, "load": 0.8}`,
+		} {
+			if _, err := request(ctx, client, http.MethodPost, c.url+"/control", change); err == nil {
+				d.controls.Add(1)
+			} else if ctx.Err() == nil {
+				c.problem(err)
+			}
+			if !sleep(ctx, d.every) {
+				return
+			}
+		}
+	}
+}
+
+// freeze stops one example after the other for two seconds. Connections stay open meanwhile.
+func (d *disruption) freeze(ctx context.Context, children []*child) {
+	for {
+		for _, c := range children {
+			if !sleep(ctx, d.every+rand.N(2*d.every)) {
+				return
+			}
+			if c.cmd.Process.Signal(syscall.SIGSTOP) != nil {
+				continue // it has ended
+			}
+			d.freezes.Add(1)
+			sleep(ctx, 2*time.Second)
+			_ = c.cmd.Process.Signal(syscall.SIGCONT)
+		}
+	}
+}
+
+// abandon reads the beginning of a scrape or a stream, waits, and closes the connection.
+func (d *disruption) abandon(ctx context.Context, c *child) {
+	host := strings.TrimPrefix(c.url, "http://")
+	for {
+		for _, path := range []string{"/metrics", "/debug/throttle?format=stream"} {
+			dialer := net.Dialer{Timeout: timeout}
+			if conn, err := dialer.DialContext(ctx, "tcp", host); err == nil {
+				stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+				_ = conn.(*net.TCPConn).SetReadBuffer(256)
+				_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+				if _, err := io.ReadFull(conn, make([]byte, 256)); err == nil {
+					d.abandoned.Add(1)
+				}
+				sleep(ctx, 2*time.Second)
+				stop()
+				_ = conn.Close()
+			}
+			if !sleep(ctx, time.Second) {
+				return
+			}
+		}
+	}
+}
