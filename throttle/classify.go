@@ -54,7 +54,11 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //   - context.Canceled and [ErrPanicked] are Ignored.
 //   - Every other error is Accepted: a backend that answers "not found" works.
 //
-// It examines at most 1,000 errors of a tree.
+// So a refused connection or a gRPC status of a hand-written client counts as Accepted. Mark such
+// errors with [MarkRejected], set Config.Classify, or use packages httpthrottle and grpcthrottle,
+// which classify them.
+//
+// DefaultClassify examines at most 1,000 errors of a tree.
 func DefaultClassify(_ context.Context, err error) Outcome {
 	if err == nil {
 		return Accepted

@@ -34,15 +34,17 @@ type Config struct {
 	// it accepts. More than 1, at most 1e6. Default 2. A lower ratio wastes less work of the
 	// backend on rejections, and notices a recovery later.
 	Ratio float64
-	// MinimumRate is the approximate number of calls per second that are always let through, to
-	// notice when the backend recovers. More than 0, at most 1e9. Default 1. With SRE, MinimumRate
-	// times Window must be at least one call. Tiered treats less than one as one.
+	// MinimumRate is the approximate number of calls per second, of the whole throttle, that are
+	// always let through, to notice when the backend recovers. More than 0, at most 1e9. Default 1.
+	// With SRE, MinimumRate times Window must be at least one call. Tiered treats less than one as
+	// one.
 	MinimumRate float64
 	// Window is how long outcomes count, 1 s to 1 h. Default 1 minute, with Tiered 10 s. With a
 	// shorter window the throttle reacts and recovers faster, and needs more calls per second to
 	// decide well.
 	Window time.Duration
-	// Policy computes the probability of shedding from the window. Default [SRE].
+	// Policy computes the probability of shedding from the window. Default [SRE]. Use [Tiered] if
+	// the backend rejects calls only when it is out of capacity.
 	Policy Policy
 	// TargetRejection is the share of calls that the backend may reject while [Tiered] sheds, 0.01
 	// to 0.5. Default 0.10. Set it well above the share of rejections on normal days. SRE ignores
@@ -56,8 +58,8 @@ type Config struct {
 	// InvalidPriority converts a priority that is out of range to one of the n valid ones, or
 	// returns an error. Its result is clamped. Default [ClampPriority].
 	InvalidPriority func(p Priority, n int) (Priority, error)
-	// ShedErr is the error of shed calls. It is wrapped, so that errors.Is(err, [ErrShed]) is true.
-	// Default a [*ShedError].
+	// ShedErr is the error of shed calls. It is wrapped: errors.Is(err, [ErrShed]) is true, and
+	// errors.As finds both the *[ShedError] and ShedErr. Default a *[ShedError].
 	ShedErr error
 	// Hooks are called for the events of this throttle. Default [DefaultHooks].
 	Hooks Hooks
@@ -75,7 +77,8 @@ type Mode uint8
 const (
 	// ModeEnforce sheds calls.
 	ModeEnforce Mode = iota
-	// ModeShadow decides and reports, and lets every call through: a dry run.
+	// ModeShadow decides and reports, and lets every call through: a dry run. The window counts the
+	// calls that ModeEnforce would shed as shed, and not their outcome.
 	ModeShadow
 	// ModeOff decides nothing and lets every call through. It still counts. Use it as a kill
 	// switch.

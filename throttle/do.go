@@ -3,8 +3,8 @@ package throttle
 import "context"
 
 // Fallback handles a call that was shed (local is true) or whose function returned an error (local
-// is false). Err is that error, without the mark of [MarkRejected]. The call returns the result of
-// the fallback.
+// is false), ordinary errors included. Err is that error, without the mark of [MarkRejected]. The
+// call returns the result of the fallback.
 type Fallback = func(ctx context.Context, err error, local bool) error
 
 // FallbackOf is the [Fallback] of a call that returns a value.
@@ -13,9 +13,15 @@ type FallbackOf[T any] = func(ctx context.Context, err error, local bool) (T, er
 // Do calls fn, or sheds the call. If it sheds the call, fn does not run and errors.Is(err,
 // [ErrShed]) is true for the error.
 //
-// The priority is p, unless ctx carries one ([WithPriority]). If there is a fallback, Do returns
-// the result of the first one, both for a shed call and for an error of fn. A nil ctx is
+// The priority is p, unless ctx carries one: inside a request of a server middleware, the priority
+// of the request applies. To set another one, use [WithPriority]. A nil ctx is
 // context.Background().
+//
+// With a fallback, Do returns the result of the fallback if the call was shed or fn returned an
+// error. Fallback is variadic to be optional: only the first is used.
+//
+// For a shed call, Do counts it, calls Hooks.Shed, runs the fallback, calls Hooks.FellBack, and
+// returns. Hooks.Started and Hooks.Finished are not called.
 //
 // Do returns an error and counts nothing if
 //   - the context has ended,

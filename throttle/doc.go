@@ -39,17 +39,18 @@
 // accepts. The padding is the number of calls that Config.MinimumRate lets through in a window, so
 // that the throttle notices when a backend recovers.
 //
-// If the backend rejects calls of a priority, the formula also charges that priority for the
-// rejections of higher priorities, as far as its own rejection rate is comparable. So priorities
-// with a common backend yield to the more important ones, and a healthy priority is not shed because
-// another one fails.
+// If the backend also rejects calls of a lower priority, the calls of higher priorities that were
+// rejected or shed are added to its requests: fully if both are rejected at the same rate, less if
+// the lower priority is rejected more rarely. So priorities with a common backend yield to the more
+// important ones. A priority that the backend does not reject is not shed because another one fails.
 //
 // A backend that does not know priorities rejects High like any other. With K = 2 it may get twice
 // as many calls as it can serve. The policy [Tiered] reduces K to 1 for all but the most important
 // priority as rejections approach Config.TargetRejection. It shares what the backend accepted in the
 // last seconds from the highest priority down. High succeeds far more often, and full traffic
-// returns within seconds of a recovery. Tiered treats rejections as overload: use it if rejections
-// have no other cause.
+// returns about ten seconds after a recovery, instead of one or two minutes. Tiered treats every
+// rejection as overload. Use Tiered if the backend rejects calls only when it is out of capacity,
+// else SRE.
 //
 // # Observability
 //

@@ -26,9 +26,9 @@ var errNoChange = errors.New("throttle: Tune needs a function")
 // errNoFunction is the error of calls with a nil function.
 var errNoFunction = errors.New("throttle: nil function")
 
-// ShedError is the error of a shed call. errors.As finds it, and errors.Is(err, [ErrShed]) is true.
-// A throttle creates one per priority in [New], so that shedding allocates nothing. Do not change
-// it.
+// ShedError is the error of a shed call. errors.As finds it as *ShedError, and errors.Is(err,
+// [ErrShed]) is true. A throttle creates one per priority in [New], so that shedding allocates
+// nothing. Do not change it.
 type ShedError struct {
 	Throttle string   // name of the throttle
 	Key      string   // key of the throttle in its Group; empty outside a Group

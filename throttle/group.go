@@ -35,9 +35,10 @@ type GroupConfig struct {
 
 // Group keeps one throttle per key: per host, per method or per tenant. [Group.Get] creates a
 // throttle at the first use of its key. A group has no goroutine: Get closes throttles that are too
-// many or idle. A closed throttle still decides, but calls no hooks. All throttles of a group have
-// the same name, so telemetry reports them as one source, however many keys there are.
-// [Throttle.Key] and [ShedError] have the key.
+// many or idle. A closed throttle still decides, but calls no hooks.
+//
+// All throttles of a group have the same name, so metrics report them as one source. The key is in
+// [Throttle.Key], [ShedError], the log, spans and the status page.
 type Group struct {
 	config func(key string) Config
 	max    int

@@ -49,7 +49,7 @@ type ShedEvent struct {
 	Priority    Priority
 	Probability float64 // of shedding, which the decision used
 	Cause       Cause
-	Shadow      bool // ModeShadow let the call through
+	Shadow      bool // the call was not shed, because the mode is ModeShadow
 }
 
 // FinishEvent describes the end of an admitted call.

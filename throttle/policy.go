@@ -20,18 +20,16 @@ const (
 	// sheds within a second, and recovers in about ten seconds. Clients with more than a few High
 	// calls per second need somewhat longer.
 	//
-	// Tiered treats rejections as overload. With the default Ratio, a backend may reject up to about
-	// TargetRejection/(1+2*TargetRejection) of its calls for other reasons: 8 % with the default of
-	// 10 %. Beyond that, Tiered sheds many calls of lower priorities, more for a busy throttle than
-	// for a quiet one; SRE sheds none of them. A higher TargetRejection tolerates more and protects
-	// High less: in an overload about TargetRejection/(1+TargetRejection) of High calls are still
-	// rejected. With less than one call per second, SRE decides as well as Tiered. The README of
-	// examples/simulate has the figures.
+	// Tiered treats every rejection as overload. If a backend rejects calls for another reason,
+	// Tiered tolerates about 8 % of rejections with the default settings. Beyond that it sheds many
+	// calls of lower priorities, more in a busy throttle than in a quiet one; SRE sheds none of them
+	// at such a rate. In general the tolerated share is TargetRejection/(1+2*TargetRejection). A
+	// higher TargetRejection tolerates more and protects High less: in an overload about
+	// TargetRejection/(1+TargetRejection) of High calls are still rejected. With less than one call
+	// per second, SRE decides as well as Tiered. The README of examples/simulate has the figures.
 	//
-	// A healthy priority keeps its calls while a higher priority fails for a reason of its own. The
-	// exception is a priority with less than one call per Window, which counts as 10 % rejected. If
-	// the backend rejects a share r of a higher priority, Tiered sheds about (0.125/r)² of such calls:
-	// 2 % if all are rejected, 3 % at 75 %, 4 % at 60 %. SRE sheds none of them.
+	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
+	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.
 	Tiered
 )
 

@@ -18,8 +18,9 @@ type Trust struct {
 	// Default High: no limit.
 	Ceiling Priority
 	// Default is the priority of every other call: its sender is not trusted, or it names no valid
-	// priority. Zero means Medium. If it is higher than the Ceiling, the call gets the
-	// Ceiling. A value out of range, such as -1, means the lowest priority, "p15".
+	// priority. Zero means Medium; High is zero, so it means Medium too. If Default is higher
+	// than the Ceiling, the call gets the Ceiling. A value out of range, such as -1, means the
+	// lowest priority, "p15".
 	Default Priority
 }
 
