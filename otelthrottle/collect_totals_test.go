@@ -139,17 +139,21 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 	var aside sync.WaitGroup
 	var over atomic.Bool
 	aside.Go(func() {
-		for mode := throttle.ModeEnforce; !over.Load(); mode = (mode + 1) % (throttle.ModeOff + 1) {
-			for _, th := range throttles {
-				if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
-					t.Errorf("Tune: got error %v want nil", err)
-				}
-			}
+		for !over.Load() {
 			l.read(t)
 		}
 	})
+	var changes atomic.Int64
 	atRandom(few(64, 16), 7, func(dice *rand.Rand) {
-		for range few(300, 200) {
+		for i := range few(300, 200) {
+			if i%20 == 0 { // by the callers, so that every mode has calls on a busy machine too
+				mode := throttle.Mode(changes.Add(1) % int64(throttle.ModeOff+1))
+				for _, th := range throttles {
+					if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+						t.Errorf("Tune: got error %v want nil", err)
+					}
+				}
+			}
 			randomCall(throttles[dice.IntN(len(throttles))], dice)
 		}
 	})
