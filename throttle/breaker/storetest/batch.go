@@ -29,7 +29,8 @@ func batchMixes(r *fixture) {
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "kept", 2: "new", 4: "created"}))
 }
 
-// batchDeletesNothing does not care whether that counts as a write, if only Apply tells the truth.
+// batchDeletesNothing deletes records that do not exist. That may count as a write or not; Apply
+// must return the version.
 func batchDeletesNothing(r *fixture) {
 	const shard = 22
 	v := r.apply(r.Store, store.Batch{Shard: shard, Changes: []store.Change{drop(shard, 1)}})
@@ -62,7 +63,7 @@ func batchIsLarge(r *fixture) {
 	second := r.write(r.Store, shard, deletions...)
 	r.expectRecords(r.shard(r.Handle(), shard), texts(shard, want))
 	if first.Number != 1 || second.Number != 2 {
-		r.Errorf("version numbers of two batches of %d changes: got %d and %d, want 1 and 2: a batch is one write", size, first.Number, second.Number)
+		r.Errorf("version numbers of two batches of %d changes each: got %d and %d, want 1 and 2: a batch is one write", size, first.Number, second.Number)
 	}
 }
 
@@ -73,16 +74,16 @@ func batchConflicts(r *fixture) {
 		r.Helper()
 		for term := range uint64(2) {
 			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect, Changes: changes}, store.ErrConflict, why)
-			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+", also for a batch without changes")
+			r.expectError(r.Store, store.Batch{Shard: shard, Term: 100 * term, Expect: expect}, store.ErrConflict, why+" (a batch without changes)")
 		}
 	}
 	expectError(store.Version{Epoch: 1, Number: 1}, "the shard was never written")
 	first := r.write(r.Store, shard, put(shard, 1, "one"), put(shard, 2, "two"))
 	expectError(store.Version{}, "the shard has been written")
 	second := r.write(r.Handle(), shard, put(shard, 1, "three"))
-	expectError(first, "another handle has written since")
+	expectError(first, "another handle has written since then")
 	expectError(store.Version{}, "the shard has been written")
-	expectError(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "nobody has written that version yet")
+	expectError(store.Version{Epoch: second.Epoch, Number: second.Number + 1}, "that version was not written yet")
 	expectError(store.Version{Epoch: second.Epoch + 1, Number: second.Number}, "the epoch is another")
 	expectError(store.Version{Epoch: second.Epoch - 1, Number: second.Number}, "the epoch is another")
 	expectError(store.Version{Number: second.Number}, "the epoch is missing")
@@ -95,7 +96,7 @@ func conflictLeavesNoTerm(r *fixture) {
 	r.expectError(r.Store, store.Batch{Shard: shard, Term: 200, Changes: []store.Change{put(shard, 1, "y")}}, store.ErrConflict,
 		"the shard has been written")
 	if _, err := r.tryApply(r.Store, store.Batch{Shard: shard, Term: 100, Expect: v, Changes: []store.Change{put(shard, 1, "z")}}); err != nil {
-		r.Errorf("Apply with term 100 after a batch with term 200 was a conflict: got error %v, want none: of a batch in conflict nothing is written, its term neither", err)
+		r.Errorf("Apply with term 100 after ErrConflict for a batch with term 200: got error %v, want none: ErrConflict writes nothing, not even the term", err)
 	}
 }
 
@@ -110,7 +111,7 @@ func batchKeepsToShard(r *fixture) {
 		}
 		r.expectRecords(s, texts(i, want))
 		if s.Version != versions[i] {
-			r.Errorf("shard %d after a write to shard %d: got version %+v, want %+v", i, shard, s.Version, versions[i])
+			r.Errorf("shard %d after a write to shard %d: got version %+v, want %+v, unchanged", i, shard, s.Version, versions[i])
 		}
 	}
 }
@@ -128,7 +129,7 @@ func fenceCases() []testCase {
 	}
 }
 
-// batch is a batch of one change to the first record.
+// batch returns a batch of one change to the first record.
 func batch(shard int, term uint64, expect store.Version, text string) store.Batch {
 	return store.Batch{Shard: shard, Term: term, Expect: expect, Changes: []store.Change{put(shard, 1, text)}}
 }
@@ -140,7 +141,7 @@ func fenceStops(r *fixture) {
 	v = r.apply(other, batch(shard, newer, v, "newer"))
 	for _, s := range []store.Store{r.Store, other} {
 		r.expectError(s, batch(shard, old, v, "late"), store.ErrFenced, "a batch with a higher term has been applied")
-		r.expectError(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "that holds for a batch without changes as well")
+		r.expectError(s, store.Batch{Shard: shard, Term: old, Expect: v}, store.ErrFenced, "a batch with a higher term has been applied (a batch without changes)")
 		v = r.apply(s, batch(shard, newer, v, "the same term goes on"))
 	}
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "the same term goes on"}))
@@ -151,10 +152,11 @@ func fenceBeforeConflict(r *fixture) {
 	v := r.apply(r.Store, batch(shard, 41, store.Version{}, "old"))
 	r.apply(r.Store, batch(shard, 42, v, "newer"))
 	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced,
-		"it is stale as well, but a leader that reads again and tries again must learn that it leads no more")
+		"both errors apply: a leader that gets ErrConflict would read the shard and retry, although it is no longer the leader")
 }
 
-// fenceCompares has terms whose order is another for texts and for numbers of 32 bits or with a short mantissa.
+// fenceCompares uses terms whose order differs if they are compared as text, as 32 bits or as
+// floats.
 func fenceCompares(r *fixture) {
 	for i, term := range []uint64{10, 100, 1 << 31, 1 << 32, 1<<32 + 1, 999_999_999_999_999, 1_760_000_000_000_001} {
 		shard := 33 + i
@@ -171,10 +173,10 @@ func fenceByEmptyBatch(r *fixture) {
 	const shard = 40
 	r.apply(r.Store, store.Batch{Shard: shard, Term: 42})
 	r.expectError(r.Handle(), batch(shard, 41, store.Version{}, "late"), store.ErrFenced,
-		"a batch without changes leaves its term, also in a shard never written")
+		"a batch without changes stores its term, even in a shard that was never written")
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
 	r.apply(r.Store, store.Batch{Shard: shard, Term: 50, Expect: v})
-	r.expectError(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes leaves its term")
+	r.expectError(r.Handle(), batch(shard, 49, v, "late"), store.ErrFenced, "a batch without changes stores its term")
 }
 
 func fenceByHand(r *fixture) {
@@ -182,8 +184,8 @@ func fenceByHand(r *fixture) {
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "led"))
 	v = r.apply(r.Store, batch(shard, 0, v, "by hand"))
 	r.expectRecords(r.shard(r.Store, shard), texts(shard, map[int]string{1: "by hand"}))
-	r.expectError(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "term 0 is not fenced, but its version is compared")
-	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a change with term 0 does not take the fence down")
+	r.expectError(r.Store, batch(shard, 0, store.Version{}, "stale"), store.ErrConflict, "a batch with term 0 is not fenced, but its version is compared")
+	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "a batch with term 0 keeps the term of the shard")
 	r.apply(r.Store, batch(shard, 42, v, "led again"))
 }
 
@@ -191,18 +193,18 @@ func fenceOutlives(r *fixture) {
 	const shard = 42
 	v := r.apply(r.Store, batch(shard, 42, store.Version{}, "x"))
 	v = r.apply(r.Store, store.Batch{Shard: shard, Term: 42, Expect: v, Changes: []store.Change{drop(shard, 1)}})
-	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term is the shard's, and stays when its records go")
+	r.expectError(r.Store, batch(shard, 41, v, "late"), store.ErrFenced, "the term belongs to the shard, and stays after its records are deleted")
 }
 
 func fencePerShard(r *fixture) {
 	r.apply(r.Store, batch(43, 42, store.Version{}, "x"))
 	if _, err := r.tryApply(r.Store, batch(44, 41, store.Version{}, "y")); err != nil {
-		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none", err)
+		r.Errorf("Apply with term 41 to shard 44 after term 42 was applied to shard 43: got error %v, want none: a term belongs to one shard", err)
 	}
 }
 
-// fenceInFullRun lets an old leader write as fast as it can while a new one arrives. What the old one begins to write after
-// the new one's batch is acknowledged must be refused.
+// fenceInFullRun starts a new leader while an old one writes as fast as it can. A write of the old
+// leader must fail if it begins after the new leader's batch was acknowledged.
 func fenceInFullRun(r *fixture) {
 	const shard, old, newer, writers, enough = 45, 41, 42, 4, 1000
 	stores := r.Handles(writers)
@@ -221,11 +223,11 @@ func fenceInFullRun(r *fixture) {
 			case errors.Is(err, store.ErrFenced):
 				return nil
 			case err == nil && late:
-				return errors.New("a batch with term 41: got no error, want ErrFenced: it began after a batch with term 42 was acknowledged")
+				return errors.New("Apply with term 41, which began after a batch with term 42 was acknowledged: got no error, want ErrFenced")
 			case err != nil && !errors.Is(err, store.ErrConflict):
-				return fmt.Errorf("a batch with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
+				return fmt.Errorf("Apply with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
 			case late && n > enough:
-				return fmt.Errorf("a batch with term 41 after one with term 42: got error %w, want ErrFenced", err)
+				return fmt.Errorf("Apply with term 41 after a batch with term 42: got error %w, want ErrFenced", err)
 			case n > enough:
 				n = 0
 				r.Pause(tolerance)
@@ -234,12 +236,12 @@ func fenceInFullRun(r *fixture) {
 	})
 }
 
-// takeOver leaves the term in a shard that others write to, when a few writes have been seen.
+// takeOver waits for a few writes to a shard, and then stores its term in the shard.
 func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); r.Pause(time.Millisecond) {
 		loaded, err := r.tryLoad(s, shard)
 		if err != nil {
-			return fmt.Errorf("reading with Load: %w", err)
+			return fmt.Errorf("Load: %w", err)
 		}
 		v := loaded[shard].Version
 		if v.Number < 5 {
@@ -250,14 +252,14 @@ func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 			return err
 		}
 	}
-	return fmt.Errorf("a new leader could not leave its term in shard %d for %v", shard, kit.Patience)
+	return fmt.Errorf("a new leader got ErrConflict from shard %d for %v, want its batch to be applied at some time", shard, kit.Patience)
 }
 
-// increment adds 1 to the number in the first record, if nobody writes meanwhile.
+// increment adds 1 to the number in the first record, by compare-and-set.
 func (r *fixture) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
 	loaded, err := r.tryLoad(s, shard)
 	if err != nil {
-		return fmt.Errorf("reading with Load: %w", err)
+		return fmt.Errorf("Load: %w", err)
 	}
 	n, err := number(loaded[shard], 1)
 	if err != nil {

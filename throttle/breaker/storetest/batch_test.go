@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// changedBatch changes what is written. It gets changes that it may change.
+// changedBatch changes what is written. The func may modify the changes.
 func changedBatch(change func(*store.Batch)) opener {
 	return applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 		batch.Changes = slices.Clone(batch.Changes)
@@ -74,7 +74,7 @@ func batchFaults() []fault {
 	}
 }
 
-// afterApply does something after each Apply, and changes its error.
+// afterApply calls a func after each Apply, and returns its error.
 func afterApply(do func(context.Context, *broken, store.Batch, error) error) opener {
 	return applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 		v, err := b.MemoryStore.Apply(ctx, batch)
@@ -82,19 +82,19 @@ func afterApply(do func(context.Context, *broken, store.Batch, error) error) ope
 	})
 }
 
-// records returns what a shard holds.
+// records returns the records of a shard.
 func (b *broken) records(shard int) map[store.RecordID][]byte {
 	loaded, _ := b.MemoryStore.Load(context.Background(), []int{shard})
 	return contents(loaded[0])
 }
 
-// fence keeps the terms of shards over a store that looks at none.
+// fence checks the terms of shards, before a store that ignores terms.
 type fence struct {
 	mu    sync.Mutex
 	terms map[int]uint64
-	place func(shard int) int          // where a shard's term is kept
-	lower func(term, than uint64) bool // whether a term is stopped
-	leave func(b store.Batch) bool     // whether an applied batch leaves its term
+	place func(shard int) int          // the shard whose term is used
+	lower func(term, than uint64) bool // whether a batch is stopped
+	leave func(b store.Batch) bool     // whether an applied batch stores its term
 }
 
 // guard puts a fence with a fault before a store.
@@ -125,7 +125,7 @@ func guard(b *broken, change func(*fence)) {
 
 func fenced(change func(*fence)) opener { return shared(func(b *broken) { guard(b, change) }) }
 
-// comparing stops the terms that lower returns true for, and changes by hand never.
+// comparing stops the terms for which lower returns true, and never term 0.
 func comparing(lower func(term, than uint64) bool) opener {
 	return fenced(func(f *fence) {
 		f.lower = func(term, than uint64) bool { return term != 0 && lower(term, than) }

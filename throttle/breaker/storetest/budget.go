@@ -13,12 +13,12 @@ func budgetCases() []testCase {
 	return []testCase{
 		{"is exact", budgetIsExact},
 		{"is exact for calls in any order", budgetInBatches},
-		{"renews every period", budgetComesBack},
-		{"survives requests of an older generation", budgetOldGeneration},
+		{"renews every period", budgetRenews},
+		{"survives requests of an older generation", budgetOfOldGeneration},
 	}
 }
 
-// budgetIsExact lets the fleet ask for more than there is, at once.
+// budgetIsExact makes concurrent requests for more probes than the budget.
 func budgetIsExact(r *fixture) {
 	const workers, asks, budget = 32, 8, 100
 	stores := r.Handles(4)
@@ -31,18 +31,19 @@ func budgetIsExact(r *fixture) {
 			ask.Want = 1 + (i+n)%3
 			grants, err := r.tryProbes(stores[i%len(stores)], ask)
 			if err != nil {
-				return fmt.Errorf("asking for probes: %w", err)
+				return fmt.Errorf("Probe: %w", err)
 			}
 			granted.Add(int64(grants[0].Granted))
 		}
 		return nil
 	})
 	if got := granted.Load(); got != budget {
-		r.Errorf("a budget of %d for %d workers who want about %d: got %d granted, want exactly %d", budget, workers, workers*asks*2, got, budget)
+		r.Errorf("Budget %d, %d concurrent workers that request about %d: got %d granted, want exactly %d", budget, workers, workers*asks*2, got, budget)
 	}
 }
 
-// budgetInBatches has batches of the same records in many orders, of which some databases make a deadlock.
+// budgetInBatches requests probes of the same records in many orders. That causes deadlocks in some
+// databases.
 func budgetInBatches(r *fixture) {
 	const workers, asks, records, budget = 8, 6, 40, 10
 	stores := r.Handles(4)
@@ -59,7 +60,7 @@ func budgetInBatches(r *fixture) {
 			}
 			grants, err := r.tryProbes(stores[i%len(stores)], requests...)
 			if err != nil {
-				return fmt.Errorf("asking for probes of %d records, in another order than others have: %w", records, err)
+				return fmt.Errorf("Probe of %d records, in another order than concurrent calls: %w", records, err)
 			}
 			for j, n := range order {
 				granted[n].Add(int64(grants[j].Granted))
@@ -69,21 +70,22 @@ func budgetInBatches(r *fixture) {
 	})
 	for n := range granted {
 		if got := granted[n].Load(); got != budget {
-			r.Errorf("record %d: got %d granted, want exactly the budget, %d", n, got, budget)
+			r.Errorf("record %d: got %d granted by concurrent calls, want exactly the budget, %d", n, got, budget)
 		}
 	}
 }
 
-// budgetComesBack asks until a few budgets were used up. A grant that is told before the remaining time after an earlier question
-// belongs to the same period as the answer to that, however slow the machine is.
-func budgetComesBack(r *fixture) {
+// budgetRenews makes requests until several budgets were used up. Let an answer arrive before
+// the Remaining of an earlier one is over, counted from the request of the earlier one. Then both
+// are in the same period, even on a slow machine.
+func budgetRenews(r *fixture) {
 	const every, budget, periods = 150 * time.Millisecond, 5, 4
 	stores := append(r.Handles(2), r.Store)
 	q := r.halfOpen(1)
 	q.Every, q.Budget = every, budget
-	var end time.Time // of the period, at the earliest
+	var end time.Time // earliest end of the period
 	inPeriod, total, asks := 0, 0, 0
-	r.until(fmt.Sprintf("a budget of %d every %v was not granted %d times", budget, every, periods), func() bool {
+	r.until(fmt.Sprintf("a budget of %d every %v was not granted %d times, want a new budget in each period", budget, every, periods), func() bool {
 		asked := time.Now()
 		g := r.probe(stores[asks%len(stores)], q)
 		asks++
@@ -94,21 +96,22 @@ func budgetComesBack(r *fixture) {
 		inPeriod += g.Granted
 		total += g.Granted
 		if inPeriod > budget {
-			r.Fatalf("budget of %d every %v: got %d granted in one period", budget, every, inPeriod)
+			r.Fatalf("Budget %d, Every %v: got %d granted in one period, want at most the budget", budget, every, inPeriod)
 		}
 		return total >= periods*budget
 	})
 }
 
-// budgetOldGeneration has an agent that is behind: its requests must not give the others a new budget.
-func budgetOldGeneration(r *fixture) {
+// budgetOfOldGeneration makes requests of a manager that is behind. They must not reset the budget of
+// the current generation.
+func budgetOfOldGeneration(r *fixture) {
 	other := r.Handle()
 	behind := r.halfOpen(1)
 	ahead := behind
 	ahead.Generation++
 	behind.Want, ahead.Want = behind.Budget, ahead.Budget
-	r.take("the generation before", other, behind, behind.Budget)
-	r.take("the generation", r.Store, ahead, ahead.Budget)
-	r.take("the generation before, whose budget is used", other, behind, 0)
-	r.take("the generation, after one who is behind has asked", r.Store, ahead, 0)
+	r.expectGranted("the previous generation", other, behind, behind.Budget)
+	r.expectGranted("the current generation", r.Store, ahead, ahead.Budget)
+	r.expectGranted("the previous generation, whose budget is used up", other, behind, 0)
+	r.expectGranted("the current generation, after a request of the previous one", r.Store, ahead, 0)
 }

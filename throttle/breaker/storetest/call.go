@@ -13,7 +13,7 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// campaign lets the owner campaign, and wants an answer.
+// campaign calls Campaign and expects no error.
 func (r *fixture) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
 	r.Helper()
 	l, err := r.tryCampaign(s, owner, ttl)
@@ -32,27 +32,27 @@ func (r *fixture) tryCampaign(s store.Store, owner string, ttl time.Duration) (l
 	return l, checkLease(l, owner, ttl)
 }
 
-// checkLease wants a lease that somebody holds, and that is no longer than the one who was given it asked for.
+// checkLease expects a current lease. A lease of the owner itself must not be longer than its TTL.
 func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 	switch {
 	case l.Owner == "" || l.Term == 0:
-		return kit.Breach("got owner %q, term %d, want the lease that holds now, which has both", l.Owner, l.Term)
+		return kit.Breach("got owner %q and term %d, want the current lease, which has both", l.Owner, l.Term)
 	case l.Remaining < 0:
-		return kit.Breach("got Remaining %v of the lease that holds now, want no negative time", l.Remaining)
+		return kit.Breach("got Remaining %v, want at least 0", l.Remaining)
 	case l.Owner == owner && l.Remaining > ttl+tolerance:
-		return kit.Breach("got Remaining %v, want at most the TTL", l.Remaining)
+		return kit.Breach("got Remaining %v, want at most the TTL, %v", l.Remaining, ttl)
 	}
 	return nil
 }
 
-// resign ends a lease, and wants no error.
+// resign calls Resign and expects no error.
 func (r *fixture) resign(s store.Store, l store.Lease) {
 	r.Helper()
 	err := r.Within(func(ctx context.Context) error { return s.Resign(ctx, l) })
 	r.Must(err, "Resign of %q, term %d", l.Owner, l.Term)
 }
 
-// versions reads the versions of all shards, and wants no error.
+// versions calls Versions and expects no error.
 func (r *fixture) versions(s store.Store) store.Versions {
 	r.Helper()
 	v, err := r.tryVersions(s)
@@ -68,7 +68,7 @@ func (r *fixture) tryVersions(s store.Store) (v store.Versions, err error) {
 	return v, err
 }
 
-// load reads shards, and wants those that it asked for.
+// load calls Load and expects the requested shards.
 func (r *fixture) load(s store.Store, shards ...int) map[int]store.Shard {
 	r.Helper()
 	loaded, err := r.tryLoad(s, shards...)
@@ -88,17 +88,17 @@ func (r *fixture) tryLoad(s store.Store, shards ...int) (map[int]store.Shard, er
 	return byIndex(shards, loaded)
 }
 
-// shard reads one shard.
+// shard loads one shard.
 func (r *fixture) shard(s store.Store, i int) store.Shard {
 	r.Helper()
 	return r.load(s, i)[i]
 }
 
-// apply writes a batch, and wants it written.
+// apply calls Apply and expects no error.
 func (r *fixture) apply(s store.Store, b store.Batch) store.Version {
 	r.Helper()
 	v, err := r.tryApply(s, b)
-	r.Must(err, "Apply to shard %d, term %d, expecting %+v, %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
+	r.Must(err, "Apply to shard %d with term %d, Expect %+v and %d changes", b.Shard, b.Term, b.Expect, len(b.Changes))
 	return v
 }
 
@@ -110,28 +110,28 @@ func (r *fixture) tryApply(s store.Store, b store.Batch) (v store.Version, err e
 	return v, err
 }
 
-// write makes changes to a shard as it is now, and returns its new version.
+// write applies changes to the current version of a shard. It returns the new version.
 func (r *fixture) write(s store.Store, shard int, changes ...store.Change) store.Version {
 	r.Helper()
 	return r.apply(s, store.Batch{Shard: shard, Expect: r.shard(s, shard).Version, Changes: changes})
 }
 
-// refuse wants a batch to be refused with that error, and the shard to stay as it is.
+// expectError expects Apply to return the error want and to change nothing.
 func (r *fixture) expectError(s store.Store, b store.Batch, want error, why string) {
 	r.Helper()
 	before := r.shard(s, b.Shard)
 	if _, err := r.tryApply(s, b); !errors.Is(err, want) {
-		r.Errorf("Apply of a batch with term %d, expecting %+v, to shard %d at %+v: got error %v, want %q by errors.Is: %s",
-			b.Term, b.Expect, b.Shard, before.Version, err, want, why)
+		r.Errorf("Apply to shard %d at %+v with term %d and Expect %+v: got error %v, want %q: %s",
+			b.Shard, before.Version, b.Term, b.Expect, err, want, why)
 	}
 	after := r.shard(s, b.Shard)
 	if after.Version != before.Version {
-		r.Errorf("version of a shard whose batch was refused: got %+v, want %+v as before", after.Version, before.Version)
+		r.Errorf("version of the shard after Apply returned an error: got %+v, want %+v, unchanged", after.Version, before.Version)
 	}
 	r.expectRecords(after, contents(before))
 }
 
-// probes asks for several grants, and wants as many answers.
+// probes calls Probe and expects a valid grant for each request.
 func (r *fixture) probes(s store.Store, requests ...store.ProbeRequest) []store.ProbeGrant {
 	r.Helper()
 	grants, err := r.tryProbes(s, requests...)
@@ -150,13 +150,13 @@ func (r *fixture) tryProbes(s store.Store, requests ...store.ProbeRequest) (gran
 	return grants, checkGrants(requests, grants)
 }
 
-// probe asks for one grant.
+// probe makes one request.
 func (r *fixture) probe(s store.Store, request store.ProbeRequest) store.ProbeGrant {
 	r.Helper()
 	return r.probes(s, request)[0]
 }
 
-// idIn returns the nth name of a record that lies in the shard.
+// idIn returns the nth record ID of a shard.
 func idIn(shard, n int) store.RecordID {
 	var id store.RecordID
 	binary.BigEndian.PutUint16(id[:], uint16(shard))
@@ -164,17 +164,17 @@ func idIn(shard, n int) store.RecordID {
 	return id
 }
 
-// put is a change that writes text into the nth record of the shard.
+// put is a change that writes the nth record of a shard.
 func put(shard, n int, text string) store.Change {
 	return store.Change{ID: idIn(shard, n), Data: []byte(text)}
 }
 
-// drop is a change that deletes the nth record of the shard.
+// drop is a change that deletes the nth record of a shard.
 func drop(shard, n int) store.Change {
 	return store.Change{ID: idIn(shard, n)}
 }
 
-// contents are the records of a shard by name.
+// contents returns the records of a shard by ID.
 func contents(s store.Shard) map[store.RecordID][]byte {
 	records := make(map[store.RecordID][]byte, len(s.Records))
 	for _, r := range s.Records {
@@ -183,7 +183,7 @@ func contents(s store.Shard) map[store.RecordID][]byte {
 	return records
 }
 
-// texts are records of the shard by number, as expectRecords wants them.
+// texts returns records of a shard, for expectRecords.
 func texts(shard int, byNumber map[int]string) map[store.RecordID][]byte {
 	records := make(map[store.RecordID][]byte, len(byNumber))
 	for n, text := range byNumber {
@@ -192,18 +192,18 @@ func texts(shard int, byNumber map[int]string) map[store.RecordID][]byte {
 	return records
 }
 
-// expectRecords wants a shard to hold these records, no others, and none twice.
+// expectRecords expects a shard to hold exactly these records, each once.
 func (r *fixture) expectRecords(s store.Shard, want map[store.RecordID][]byte) {
 	r.Helper()
 	got := contents(s)
 	if len(got) != len(s.Records) {
-		r.Errorf("shard %d: Load returned %d records with only %d different names", s.Index, len(s.Records), len(got))
+		r.Errorf("shard %d: Load returned %d records with only %d different IDs, want each record once", s.Index, len(s.Records), len(got))
 	}
 	for id, data := range want {
 		if stored, ok := got[id]; !ok {
-			r.Errorf("shard %d, record %x: it is not there, want %s", s.Index, id, excerpt(data))
+			r.Errorf("shard %d, record %x: got no record, want %s", s.Index, id, excerpt(data))
 		} else if !bytes.Equal(stored, data) {
-			r.Errorf("shard %d, record %x: got %s, want the bytes that were written, %s", s.Index, id, excerpt(stored), excerpt(data))
+			r.Errorf("shard %d, record %x: got %s, want the data that was written, %s", s.Index, id, excerpt(stored), excerpt(data))
 		}
 	}
 	for id, data := range got {
@@ -213,7 +213,7 @@ func (r *fixture) expectRecords(s store.Shard, want map[store.RecordID][]byte) {
 	}
 }
 
-// excerpt shows data, but not two megabytes of it.
+// excerpt formats the start of data.
 func excerpt(data []byte) string {
 	const most = 40
 	if len(data) <= most {
@@ -222,7 +222,8 @@ func excerpt(data []byte) string {
 	return fmt.Sprintf("%q... (%d bytes)", data[:most], len(data))
 }
 
-// byIndex sorts shards by their index. It wants each that was asked for, at least once and not more often than asked, and no other.
+// byIndex returns shards by index. Each requested shard must be there, at most once per request,
+// and no other.
 func byIndex(asked []int, loaded []store.Shard) (map[int]store.Shard, error) {
 	left := map[int]int{}
 	for _, i := range asked {
@@ -231,19 +232,19 @@ func byIndex(asked []int, loaded []store.Shard) (map[int]store.Shard, error) {
 	shards := map[int]store.Shard{}
 	for _, s := range loaded {
 		if left[s.Index]--; left[s.Index] < 0 {
-			return nil, kit.Breach("got shard %d more often than it was asked for, in %v", s.Index, asked)
+			return nil, kit.Breach("got shard %d more often than requested, want shards %v", s.Index, asked)
 		}
 		shards[s.Index] = s
 	}
 	for i := range left {
 		if _, ok := shards[i]; !ok {
-			return nil, kit.Breach("got no shard %d, which is among %v: one that holds nothing is returned too", i, asked)
+			return nil, kit.Breach("got no shard %d, want shards %v: an empty shard is returned too", i, asked)
 		}
 	}
 	return shards, nil
 }
 
-// number reads the number in a record, 0 if there is none.
+// number parses the number in a record. It returns 0 if there is no record.
 func number(s store.Shard, n int) (int, error) {
 	data, ok := contents(s)[idIn(s.Index, n)]
 	if !ok {

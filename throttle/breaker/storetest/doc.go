@@ -1,5 +1,5 @@
-// Package storetest tells whether a [store.Store] keeps its promises: it is the suite that every store of this house has to
-// pass, for those who write one of their own.
+// Package storetest tests implementations of [store.Store]. Every store of this module passes the
+// suite. Run it on a store of your own:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) func() store.Store {
@@ -8,31 +8,38 @@
 //		})
 //	}
 //
-// Each case has its own empty storage, and asks for handles to it where two processes would have one each. Cases are named
-// after the rule that they test, in groups: run one with -run 'TestStore/probe/budget_is_exact', one group with -run 'TestStore/probe'.
+// Each case has its own empty storage. It opens one handle for each process that it simulates. A case
+// is a subtest "group/case" and is named after the rule that it tests. To run one case, use
+// -run 'TestStore/budget/is_exact'. To run one group, use -run 'TestStore/budget'.
 //
 // # Time
 //
-// Leases and probes live on the store's own clock, so the suite runs in real time against real servers. It takes a few
-// seconds, and no verdict needs a fast machine: what must not end during a case lasts an hour, what must end is waited for
-// with kit.Patience, and where something must not happen too early the bounds are those that hold however late an answer is. All
-// that it asks of the machine is that the store's clock runs at the pace of the local one; they may be hours apart.
+// The suite runs in real time against real servers and takes a few seconds. No result depends on the
+// speed of the machine:
 //
-// # What it asks for
+//   - A lease or a period that must not end during a case lasts an hour.
+//   - For an event that must happen, a case waits for up to 30 seconds.
+//   - For an event that must not happen too early, the limits hold however late an answer arrives.
 //
-// What the comments of [store.Store] and of its types promise, to the letter. In particular:
+// The store's clock must have the pace of the local clock. The two may show different times.
 //
-//   - A store returns no error for what is only a contest, such as a deadlock, a failed serialization or a key that another one has
-//     just inserted. It tries again, or calls it [store.ErrConflict].
-//   - A batch that is both fenced and in conflict is fenced.
-//   - Owners of leases are compared byte by byte, and no byte of a record or of its name is special.
-//   - Two requests for one record may stand in the same batch of probes, and share a budget.
-//   - A generation keeps its budget while others of the record are asked for, because an agent may be behind.
-//   - A call whose context was over before it began writes nothing.
-//   - Close can be called twice.
+// # Rules
 //
-// # What it cannot tell
+// A store must do what the comments of [store.Store] and of its types say. In particular:
 //
-// Faults of the way to the store, such as a server that is paused, killed or emptied, are beyond it: a store that talks to a server needs
-// tests of these too. It does not measure speed.
+//   - A store repeats an operation after a deadlock, a serialization failure or a duplicate key, or
+//     returns [store.ErrConflict]. It does not return such an error.
+//   - A batch with a lower term and another version gets [store.ErrFenced], not [store.ErrConflict].
+//   - Owners of leases, record IDs and data may contain any bytes, and are compared byte by byte.
+//   - Two requests for one record in the same call of Probe share a budget.
+//   - A generation keeps its count while probes of other generations of the record are requested,
+//     because a manager may be behind.
+//   - A call writes nothing if its context has ended before.
+//   - Close may be called twice.
+//
+// # Limits
+//
+// The suite does not test failures of the connection or the server, such as a server that is paused,
+// killed or emptied. A store that uses a server needs its own tests of these. The suite does not
+// measure speed.
 package storetest

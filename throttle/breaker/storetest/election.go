@@ -20,7 +20,7 @@ func electionCases() []testCase {
 
 const candidates = 16
 
-// oneWins lets all campaign at once, again and again: whatever the order, all must be told of the same lease.
+// oneWins runs concurrent campaigns, in several rounds. All candidates must get the same lease.
 func oneWins(r *fixture) {
 	const rounds = 20
 	stores := r.Handles(4)
@@ -33,49 +33,51 @@ func oneWins(r *fixture) {
 		})
 		for i, l := range seen {
 			if l.Owner != seen[0].Owner || l.Term != seen[0].Term {
-				r.Fatalf("round %d: candidate-%d was told that %q leads with term %d, candidate-0 that %q does with term %d: want one leader",
+				r.Fatalf("round %d: candidate-%d got owner %q and term %d, candidate-0 got owner %q and term %d: want the same lease",
 					round, i, l.Owner, l.Term, seen[0].Owner, seen[0].Term)
 			}
 		}
 		if seen[0].Term <= last.Term {
-			r.Fatalf("round %d: got term %d, want more than %d: every new lease has a higher term", round, seen[0].Term, last.Term)
+			r.Fatalf("round %d: got term %d, want more than %d: a new lease has a higher term", round, seen[0].Term, last.Term)
 		}
 		last = seen[0]
 		r.resign(stores[0], last)
 	}
 }
 
-// reign is a time on the local clock in which a lease held for certain: from after the answer until the remaining time after the question.
+// tenure is a span of local time in which a lease was certainly current: from the answer until
+// Remaining after the request.
 type tenure struct {
 	lease    store.Lease
 	from, to time.Time
 }
 
-// chronicle is what candidates have seen.
+// leaseLog records the leases that candidates got.
 type leaseLog struct {
 	mu      sync.Mutex
 	tenures map[uint64]tenure // by term
 	newest  uint64
 }
 
-// newestTerm is the highest term that anybody has seen by now.
+// newestTerm returns the highest term so far.
 func (c *leaseLog) newestTerm() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.newest
 }
 
-// add notes what a candidate was told and returns what contradicts it. A term that somebody saw before the question was asked is in the
-// past of the answer. A lease that was seen twice held in between.
+// add records a lease and returns an error if it contradicts others. Its term must not be lower
+// than a term that was returned before the request. A lease that was returned twice was current in
+// between.
 func (c *leaseLog) add(l store.Lease, newestBefore uint64, from, to time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.Term < newestBefore {
-		return fmt.Errorf("a lease of %q has term %d after term %d was seen: terms must only rise", l.Owner, l.Term, newestBefore)
+		return fmt.Errorf("got a lease of %q with term %d after term %d: terms must only rise", l.Owner, l.Term, newestBefore)
 	}
 	now, known := c.tenures[l.Term]
 	if known && now.lease.Owner != l.Owner {
-		return fmt.Errorf("term %d is a lease of %q and of %q: every new lease must have a higher term", l.Term, now.lease.Owner, l.Owner)
+		return fmt.Errorf("term %d is a lease of %q and of %q: a new lease must have a higher term", l.Term, now.lease.Owner, l.Owner)
 	}
 	if !known {
 		now = tenure{l, from, to}
@@ -86,14 +88,15 @@ func (c *leaseLog) add(l store.Lease, newestBefore uint64, from, to time.Time) e
 	c.tenures[l.Term], c.newest = now, max(c.newest, l.Term)
 	for term, other := range c.tenures {
 		if term != l.Term && now.from.Add(tolerance).Before(other.to) && other.from.Add(tolerance).Before(now.to) {
-			return fmt.Errorf("%q leads with term %d while %q leads with term %d: want one leader at any instant",
+			return fmt.Errorf("%q leads with term %d while %q leads with term %d: want at most one leader",
 				l.Owner, l.Term, other.lease.Owner, term)
 		}
 	}
 	return nil
 }
 
-// neverTwo lets leases end and others follow, until there were a few leaders.
+// neverTwo runs concurrent campaigns with short leases, until several leaders have followed each
+// other.
 func neverTwo(r *fixture) {
 	const leaders = 8
 	stores := r.Handles(4)
@@ -113,7 +116,7 @@ func neverTwo(r *fixture) {
 				return nil
 			}
 			if time.Now().After(end) {
-				return fmt.Errorf("only %d leases of %v followed each other in %v", c.leaders(), short, kit.Patience)
+				return fmt.Errorf("got %d leases of %v within %v, want more: an ended lease must be replaced", c.leaders(), short, kit.Patience)
 			}
 			if l.Owner == fmt.Sprintf("candidate-%d", i) {
 				r.Pause(2 * short) // let it end
@@ -140,18 +143,18 @@ func termsRise(r *fixture) {
 	}
 }
 
-// termsRiseAfterLoss takes other storage for the same one after it has lost everything. Agents that know of the old terms must not
-// outrank the new leader.
+// termsRiseAfterLoss uses other, empty storage as a store that has lost its data. Managers with old
+// terms must not outrank the new leader.
 func termsRiseAfterLoss(r *fixture) {
 	var l store.Lease
 	for range 10 {
-		l = r.lead(r.Store, "a", long, l.Term, "nobody led")
+		l = r.lead(r.Store, "a", long, l.Term, "there is no leader")
 		r.resign(r.Store, l)
 	}
 	r.untilStoreTime(r.versions(r.Store).Now.Add(tolerance))
 	first := r.campaign(r.emptied(), "b", long)
 	if first.Term <= l.Term {
-		r.Errorf("first term of an empty storage: got %d, want more than %d, the last one of a storage that was made before: "+
-			"terms must rise also if the store loses everything, so begin with the store's clock", first.Term, l.Term)
+		r.Errorf("first term of empty storage: got %d, want more than %d, a term of storage that was created before: "+
+			"terms must rise even if the store loses its data, so start from the store's clock", first.Term, l.Term)
 	}
 }

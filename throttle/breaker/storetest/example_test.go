@@ -11,14 +11,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/storetest"
 )
 
-// Storage as Run wants it: open makes some, and what it returns gives handles to that, as two agents would have.
+// open returns new storage, and the func that it returns opens handles on that storage, as two
+// managers would.
 func ExampleRun() {
 	open := func(*testing.T) func() store.Store {
 		shared := breaker.NewMemoryStore() // in a real test: a database that is empty, and closed with t.Cleanup
 		return func() store.Store { return shared }
 	}
 
-	// This is the whole test of a store.
+	// This is the complete test of a store.
 	testStore := func(t *testing.T) { storetest.Run(t, open) }
 	_ = testStore
 
@@ -29,9 +30,9 @@ func ExampleRun() {
 	fmt.Println(seen.Owner, "leads, its term is the same:", seen.Term == led.Term)
 
 	other, _ := open(nil)().Campaign(ctx, store.Candidate{Owner: "agent two", TTL: time.Minute})
-	fmt.Println(other.Owner, "leads in storage of its own")
+	fmt.Println(other.Owner, "leads in other storage")
 
 	// Output:
 	// agent one leads, its term is the same: true
-	// agent two leads in storage of its own
+	// agent two leads in other storage
 }

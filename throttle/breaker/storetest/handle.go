@@ -23,13 +23,13 @@ func handleCases() []testCase {
 
 func closeLeavesOthers(r *fixture) {
 	first, second := r.Handle(), r.Handle()
-	a := r.lead(first, "a", long, 0, "nobody led")
+	a := r.lead(first, "a", long, 0, "there is no leader")
 	r.write(first, 1, put(1, 1, "before"))
 	r.Must(first.Close(), "Close")
 	r.expectRecords(r.shard(second, 1), texts(1, map[int]string{1: "before"}))
 	r.write(second, 1, put(1, 1, "after"))
-	r.expectLease("Campaign of b after a's handle was closed, which is no resignation", r.campaign(second, "b", long), "a", a.Term)
-	r.take("Probe after another handle was closed", second, r.halfOpen(1), 1)
+	r.expectLease("Campaign of b after a's handle was closed, which must not end the lease", r.campaign(second, "b", long), "a", a.Term)
+	r.expectGranted("Probe after another handle was closed", second, r.halfOpen(1), 1)
 	r.expectRecords(r.shard(r.Handle(), 1), texts(1, map[int]string{1: "after"}))
 }
 
@@ -47,7 +47,7 @@ func (r *fixture) useAll(s store.Store) {
 	if _, ok := s.(store.Watcher); ok {
 		w := r.watch(s)
 		if r.awaitChange(w, s, 1) == nil { // the cases of Watch check the error
-			r.ends(w)
+			r.stop(w)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func contextCases() []testCase {
 
 type method = kit.Method[store.Store]
 
-// methods are all that take a context and return soon.
+// methods returns a call of every method except Watch.
 func methods(q store.ProbeRequest) []method {
 	return []method{
 		{Name: "Campaign", Call: func(ctx context.Context, s store.Store) error {
@@ -70,7 +70,7 @@ func methods(q store.ProbeRequest) []method {
 			return err
 		}},
 		{Name: "Resign", Call: func(ctx context.Context, s store.Store) error {
-			return s.Resign(ctx, store.Lease{Owner: "nobody", Term: 1})
+			return s.Resign(ctx, store.Lease{Owner: "another", Term: 1})
 		}},
 		{Name: "Versions", Call: func(ctx context.Context, s store.Store) error {
 			_, err := s.Versions(ctx)
@@ -94,7 +94,8 @@ func methods(q store.ProbeRequest) []method {
 	}
 }
 
-// endedContext calls all methods with a context that is over. Each must say so, and must not have written.
+// endedContext calls every method with a context that has ended. Each must return an error and
+// write nothing.
 func (r *fixture) endedContext(ctx context.Context) {
 	r.Helper()
 	q := r.halfOpen(1)
@@ -103,18 +104,18 @@ func (r *fixture) endedContext(ctx context.Context) {
 		r.RejectsEnded(ctx, m)
 	}
 	if l := r.campaign(r.Store, "alive", long); l.Owner != "alive" {
-		r.Errorf("Campaign after one whose context was over: got owner %q, want %q: that must have changed nothing", l.Owner, "alive")
+		r.Errorf("Campaign, after one with a context that had ended: got owner %q, want %q: the first must change nothing", l.Owner, "alive")
 	}
 	r.expectVersion(r.Store, 1, store.Version{})
 	r.expectRecords(r.shard(r.Store, 1), nil)
 	if _, err := r.tryApply(r.Store, batch(1, 98, store.Version{}, "alive")); err != nil {
-		r.Errorf("Apply with term 98 after one with term 99 whose context was over: got error %v, want none: that must have left no term", err)
+		r.Errorf("Apply with term 98, after one with term 99 and a context that had ended: got error %v, want none: the first must store no term", err)
 	}
-	r.take("Probe after one whose context was over", r.Store, q, q.Budget)
+	r.expectGranted("after a Probe with a context that had ended", r.Store, q, q.Budget)
 }
 
-// canceledMeanwhile cancels calls while they are under way. What is acknowledged must be stored, what is not may be, and the
-// store must go on working: no answer may be taken for that to another question.
+// canceledMeanwhile cancels calls in flight. Acknowledged writes must be stored; canceled writes
+// may be stored. The store must work afterwards, and must not return the answer to an earlier call.
 func canceledMeanwhile(r *fixture) {
 	const shard, attempts = 53, 150
 	var acknowledged, unknown int
@@ -129,28 +130,29 @@ func canceledMeanwhile(r *fixture) {
 		case err == nil:
 			acknowledged++
 		case errors.Is(err, store.ErrConflict) && unknown == 0, errors.Is(err, store.ErrFenced):
-			r.Fatalf("Apply by the only writer, whose context was canceled meanwhile: got error %v, want none or that of the context", err)
+			r.Fatalf("Apply by the only writer, canceled during the call: got error %v, want none or that of the context", err)
 		default:
 			unknown++
 		}
 	})
 	got := int(r.shard(r.Handle(), shard).Version.Number)
 	if got < acknowledged || got > acknowledged+unknown {
-		r.Errorf("%d writes were acknowledged and %d canceled: got version number %d, want %d to %d",
+		r.Errorf("%d writes were acknowledged and %d were canceled: got version number %d, want %d to %d",
 			acknowledged, unknown, got, acknowledged, acknowledged+unknown)
 	}
-	r.until("a canceled write is still under way", func() bool { // which may end between the look at the shard and the next write
+	r.until("Apply still gets ErrConflict after canceled writes, want it to succeed", func() bool { // a canceled write may still be in flight
 		_, err := r.tryApply(r.Store, store.Batch{
 			Shard: shard, Expect: r.shard(r.Store, shard).Version, Changes: []store.Change{put(shard, 1, "still works")},
 		})
 		if !errors.Is(err, store.ErrConflict) {
-			r.Must(err, "Apply after others were canceled")
+			r.Must(err, "Apply after canceled writes")
 		}
 		return err == nil
 	})
 }
 
-// loadCanceled reads two shards with a context that may end meanwhile. If there is an answer, it must be the right one.
+// loadCanceled loads two shards with a context that may end during the call. If there is an answer,
+// it must be correct.
 func (r *fixture) loadCanceled(ctx context.Context, shard int) {
 	r.Helper()
 	err := r.Returns(ctx, r.Store, method{Name: "Load", Call: func(ctx context.Context, s store.Store) error {
@@ -161,30 +163,30 @@ func (r *fixture) loadCanceled(ctx context.Context, shard int) {
 		_, err = byIndex([]int{shard, shard + 1}, loaded)
 		return err
 	}})
-	r.Must(err, "Load, whose context was canceled meanwhile")
+	r.Must(err, "Load, canceled during the call")
 }
 
 func watchCases() []testCase {
 	return []testCase{
-		{"reports changes of another handle", watchHears},
+		{"reports changes of another handle", watchReports},
 		{"ends with its context", watchEnds},
 		{"several watchers", watchSeveral},
 	}
 }
 
-// watching is a Watch under way.
+// watching is a Watch in flight.
 type watching struct {
 	changed chan struct{}
 	ended   chan error
 	cancel  context.CancelFunc
 }
 
-// watch begins to watch, or skips the case of a store that cannot.
+// watch starts Watch. It skips the case if the store does not implement store.Watcher.
 func (r *fixture) watch(s store.Store) *watching {
 	r.Helper()
 	w, ok := s.(store.Watcher)
 	if !ok {
-		r.Skipf("%T is no store.Watcher", s)
+		r.Skipf("%T does not implement store.Watcher", s)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	r.Cleanup(cancel)
@@ -200,7 +202,7 @@ func (r *fixture) watch(s store.Store) *watching {
 	return watch
 }
 
-// hear writes until the watcher hears of it: hints may get lost, but not all of them.
+// awaitChange writes until Watch reports a change. Single reports may be lost.
 func (r *fixture) awaitChange(w *watching, writer store.Store, shard int) error {
 	r.Helper()
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); {
@@ -209,14 +211,14 @@ func (r *fixture) awaitChange(w *watching, writer store.Store, shard int) error 
 		case <-w.changed:
 			return nil
 		case err := <-w.ended:
-			return fmt.Errorf("%w, although its context has not ended", cmp.Or(err, errors.New("nil")))
+			return fmt.Errorf("it returned %w before its context ended", cmp.Or(err, errors.New("nil")))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return kit.Breach("changed was not called for %v, in which a handle wrote again and again", kit.Patience)
+	return kit.Breach("changed was not called within %v of repeated writes", kit.Patience)
 }
 
-// hears wants the watcher to hear of a change.
+// expectChange expects Watch to report a change.
 func (r *fixture) expectChange(w *watching, writer store.Store, shard int) {
 	r.Helper()
 	err := r.awaitChange(w, writer, shard)
@@ -226,33 +228,33 @@ func (r *fixture) expectChange(w *watching, writer store.Store, shard int) {
 	r.Must(err, "Watch")
 }
 
-// ends cancels the watcher and wants it to return.
-func (r *fixture) ends(w *watching) {
+// stop cancels a Watch and expects it to return.
+func (r *fixture) stop(w *watching) {
 	r.Helper()
 	w.cancel()
 	select {
-	case <-w.ended: //nolint:errcheck // it may end with any error
+	case <-w.ended: //nolint:errcheck // any error is allowed
 	case <-time.After(kit.Patience):
-		r.Fatalf("Watch has not returned for %v after its context ended", kit.Patience)
+		r.Fatalf("Watch: it has not returned %v after its context ended", kit.Patience)
 	}
 }
 
-func watchHears(r *fixture) {
+func watchReports(r *fixture) {
 	w := r.watch(r.Store)
 	writer := r.Handle()
 	for i := range 5 {
 		r.expectChange(w, writer, i*13)
 	}
-	r.ends(w)
+	r.stop(w)
 }
 
-// watchEnds ends some before they can have begun, and some after. One can always watch again.
+// watchEnds ends Watch before and after the first change, and starts it again.
 func watchEnds(r *fixture) {
-	r.ends(r.watch(r.Store))
+	r.stop(r.watch(r.Store))
 	for range 3 {
 		w := r.watch(r.Store)
 		r.expectChange(w, r.Handle(), 1)
-		r.ends(w)
+		r.stop(w)
 	}
 }
 
@@ -265,11 +267,11 @@ func watchSeveral(r *fixture) {
 	for _, w := range all {
 		r.expectChange(w, writer, 2)
 	}
-	r.ends(all[0])
+	r.stop(all[0])
 	for _, w := range all[1:] {
 		r.expectChange(w, writer, 3)
 	}
 	for _, w := range all[1:] {
-		r.ends(w)
+		r.stop(w)
 	}
 }

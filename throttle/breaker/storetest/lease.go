@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// brief is the life of a lease that a case waits for the end of.
+// short is the TTL of a lease that ends during a case.
 const short = 60 * time.Millisecond
 
 func leaseCases() []testCase {
@@ -23,7 +23,7 @@ func leaseCases() []testCase {
 	}
 }
 
-// expectLease wants a lease of that owner and term.
+// expectLease expects a lease with this owner and term.
 func (r *fixture) expectLease(what string, got store.Lease, owner string, term uint64) {
 	r.Helper()
 	if got.Owner != owner || got.Term != term {
@@ -31,112 +31,113 @@ func (r *fixture) expectLease(what string, got store.Lease, owner string, term u
 	}
 }
 
-// wins campaigns and wants to lead, with a term above the one before.
+// lead calls Campaign and expects the owner to lead, with a higher term than the last.
 func (r *fixture) lead(s store.Store, owner string, ttl time.Duration, above uint64, why string) store.Lease {
 	r.Helper()
 	l := r.campaign(s, owner, ttl)
 	if l.Owner != owner {
-		r.Fatalf("Campaign of %q: got owner %q, want %q to lead: %s", owner, l.Owner, owner, why)
+		r.Fatalf("Campaign of %q: got owner %q, want %q: %s", owner, l.Owner, owner, why)
 	}
 	if l.Term <= above {
-		r.Errorf("Campaign of %q: got term %d, want more than %d: every new lease has a higher term", owner, l.Term, above)
+		r.Errorf("Campaign of %q: got term %d, want more than %d: a new lease has a higher term", owner, l.Term, above)
 	}
 	return l
 }
 
 func firstLeads(r *fixture) {
-	l := r.lead(r.Store, "a", long, 0, "nobody led")
+	l := r.lead(r.Store, "a", long, 0, "there is no leader")
 	r.expectBetween("Remaining of a new lease", l.Remaining, long-longTolerance, long+tolerance)
 }
 
 func othersSee(r *fixture) {
 	begin := time.Now()
-	a := r.lead(r.Store, "a", long, 0, "nobody led")
+	a := r.lead(r.Store, "a", long, 0, "there is no leader")
 	for _, s := range []store.Store{r.Store, r.Handle()} {
 		b := r.campaign(s, "b", long)
 		r.expectLease("Campaign of b while a leads", b, "a", a.Term)
-		r.expectBetween("Remaining of a's lease as b sees it", b.Remaining, long-time.Since(begin)-longTolerance, a.Remaining+tolerance)
+		r.expectBetween("Remaining of a's lease, returned to b", b.Remaining, long-time.Since(begin)-longTolerance, a.Remaining+tolerance)
 	}
 }
 
 func losingChangesNothing(r *fixture) {
 	begin := time.Now()
-	a := r.lead(r.Store, "a", long, 0, "nobody led")
+	a := r.lead(r.Store, "a", long, 0, "there is no leader")
 	r.campaign(r.Handle(), "b", 3*long)
 	c := r.campaign(r.Handle(), "c", time.Minute)
-	r.expectLease("Campaign of c after b's attempt", c, "a", a.Term)
-	r.expectBetween("Remaining of a's lease, after b tried with a longer TTL and c with a shorter one", c.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
+	r.expectLease("Campaign of c after b campaigned while a leads", c, "a", a.Term)
+	r.expectBetween("Remaining of a's lease, after b campaigned with a longer TTL and c with a shorter one", c.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
 	r.resign(r.Store, store.Lease{Owner: "b", Term: a.Term})
-	r.expectLease("Campaign of c after b, who does not lead, resigned", r.campaign(r.Store, "c", long), "a", a.Term)
+	r.expectLease("Campaign of c after b resigned, which does not lead", r.campaign(r.Store, "c", long), "a", a.Term)
 }
 
 func extensionKeepsTerm(r *fixture) {
 	other := r.Handle()
-	a := r.lead(r.Store, "a", long, 0, "nobody led")
+	a := r.lead(r.Store, "a", long, 0, "there is no leader")
 	for _, tt := range []struct {
 		store store.Store
 		ttl   time.Duration
 	}{{r.Store, 3 * long}, {other, 5 * long}, {r.Store, long}, {other, time.Minute}} {
 		l := r.campaign(tt.store, "a", tt.ttl)
-		r.expectLease("Campaign of a, who leads", l, "a", a.Term)
+		r.expectLease("Campaign of a, which leads", l, "a", a.Term)
 		r.expectBetween("Remaining of a lease extended to "+tt.ttl.String(), l.Remaining, tt.ttl-longTolerance, tt.ttl+tolerance)
 		seen := r.campaign(other, "b", long)
 		r.expectLease("Campaign of b while a leads", seen, "a", a.Term)
-		r.expectBetween("Remaining as b sees it, of a lease extended to "+tt.ttl.String(), seen.Remaining, tt.ttl-2*longTolerance, tt.ttl+tolerance)
+		r.expectBetween("Remaining returned to b, of a lease extended to "+tt.ttl.String(), seen.Remaining, tt.ttl-2*longTolerance, tt.ttl+tolerance)
 	}
 }
 
-// leaseEnds measures from before the lease was given until after another one was: that is longer than the lease, however slow the machine is.
+// leaseEnds measures the time from before the lease began until after the next one began. That is
+// longer than the lease, even on a slow machine.
 func leaseEnds(r *fixture) {
 	other := r.Handle()
 	begin := time.Now()
-	a := r.lead(r.Store, "a", short, 0, "nobody led")
+	a := r.lead(r.Store, "a", short, 0, "there is no leader")
 	least := time.Duration(1)
-	if time.Since(begin) >= short { // it may be over already
+	if time.Since(begin) >= short { // it may have ended
 		least = 0
 	}
-	r.expectBetween("Remaining of a brief lease", a.Remaining, least, short+tolerance)
+	r.expectBetween("Remaining of a short lease", a.Remaining, least, short+tolerance)
 	var b store.Lease
-	r.until("b could not lead although a's lease of "+short.String()+" must be over", func() bool {
+	r.until("b does not lead, although a's lease of "+short.String()+" must have ended", func() bool {
 		b = r.campaign(other, "b", long)
 		if b.Owner == "a" && b.Term != a.Term {
-			r.Fatalf("Campaign of b: got a's lease with term %d, want term %d: only a itself can begin a new lease of a", b.Term, a.Term)
+			r.Fatalf("Campaign of b: got a's lease with term %d, want term %d: only a can begin a new lease of a", b.Term, a.Term)
 		}
 		return b.Owner == "b"
 	})
 	if lasted := time.Since(begin); lasted < short-tolerance {
-		r.Errorf("b leads %v after a won a lease of %v: a lease must last for its TTL", lasted, short)
+		r.Errorf("b leads %v after a got a lease of %v, want a lease to last for its TTL", lasted, short)
 	}
 	if b.Term <= a.Term {
-		r.Errorf("b follows a: got term %d, want more than %d: every new lease has a higher term", b.Term, a.Term)
+		r.Errorf("Campaign of b after a's lease ended: got term %d, want more than %d: a new lease has a higher term", b.Term, a.Term)
 	}
-	r.expectLease("Campaign of a, whose lease is over", r.campaign(r.Store, "a", long), "b", b.Term)
+	r.expectLease("Campaign of a, whose lease has ended", r.campaign(r.Store, "a", long), "b", b.Term)
 }
 
 func endedIsNotExtended(r *fixture) {
-	a := r.lead(r.Store, "a", short, 0, "nobody led")
+	a := r.lead(r.Store, "a", short, 0, "there is no leader")
 	r.untilStoreTime(r.versions(r.Store).Now.Add(2 * short))
-	again := r.lead(r.Store, "a", long, 0, "its lease was over and nobody else led")
+	again := r.lead(r.Store, "a", long, 0, "its lease has ended and there is no leader")
 	if again.Term <= a.Term {
-		r.Errorf("Campaign of a after its lease was over: got term %d, want more than %d: another leader may have come and gone", again.Term, a.Term)
+		r.Errorf("Campaign of a after its lease ended: got term %d, want more than %d: another manager may have led since", again.Term, a.Term)
 	}
 }
 
 func resigningLets(r *fixture) {
 	other := r.Handle()
-	a := r.lead(r.Store, "a", long, 0, "nobody led")
+	a := r.lead(r.Store, "a", long, 0, "there is no leader")
 	r.resign(r.Store, a)
 	b := r.lead(other, "b", long, a.Term, "a has resigned")
-	r.resign(r.Store, b) // any handle can: it is the lease that counts
+	r.resign(r.Store, b) // any handle can end a lease
 	again := r.lead(other, "b", long, b.Term, "b has resigned, and may campaign again")
 	r.expectLease("Campaign of a", r.campaign(r.Store, "a", long), "b", again.Term)
 }
 
 func resigningOld(r *fixture) {
 	other := r.Handle()
-	first := r.lead(r.Store, "a", long, 0, "nobody led")
+	first := r.lead(r.Store, "a", long, 0, "there is no leader")
 	r.resign(r.Store, first)
-	r.resign(r.Store, first) // twice is fine
+	r.resign(r.Store, first) // must do nothing
 	second := r.lead(r.Store, "a", long, first.Term, "a has resigned")
 	r.resign(r.Store, first)
 	r.expectLease("Campaign of b after a resigned its first lease again", r.campaign(other, "b", long), "a", second.Term)
@@ -148,7 +149,7 @@ func resigningOld(r *fixture) {
 	r.expectLease("Campaign of a after it resigned when b led", r.campaign(r.Store, "a", long), "b", third.Term)
 }
 
-// ownersCompared has pairs that some databases take for equal.
+// ownersCompared uses pairs of owners that some databases consider equal.
 func ownersCompared(r *fixture) {
 	var term uint64
 	for _, pair := range [][2]string{
@@ -159,9 +160,9 @@ func ownersCompared(r *fixture) {
 		{"7", "7.0"},
 		{"host-1:42/é \"quoted\" 'single' \\ %s {世界}", "host-1:42"},
 	} {
-		l := r.lead(r.Store, pair[0], long, term, "nobody led")
+		l := r.lead(r.Store, pair[0], long, term, "there is no leader")
 		r.expectLease("Campaign of "+pair[1]+" while "+pair[0]+" leads", r.campaign(r.Store, pair[1], long), pair[0], l.Term)
-		r.expectLease("Campaign of "+pair[0]+", who leads", r.campaign(r.Store, pair[0], long), pair[0], l.Term)
+		r.expectLease("Campaign of "+pair[0]+", which leads", r.campaign(r.Store, pair[0], long), pair[0], l.Term)
 		r.resign(r.Store, l)
 		term = l.Term
 	}

@@ -55,7 +55,7 @@ func leaseFaults() []fault {
 	}
 }
 
-// leader returns the lease that holds now.
+// leader returns the current lease.
 func (b *broken) leader() store.Lease {
 	l, _ := b.MemoryStore.Campaign(context.Background(), store.Candidate{Owner: "\x00none"})
 	return l
@@ -70,8 +70,7 @@ func changedLease(change func(store.Candidate, *store.Lease)) opener {
 	})
 }
 
-// leaseTimes makes leases longer or shorter than they should be. The remaining time that Campaign
-// returns does not show it.
+// leaseTimes changes the length of leases. Remaining does not show it.
 func leaseTimes(factor float64) opener {
 	return campaigning(func(ctx context.Context, b *broken, c store.Candidate) (store.Lease, error) {
 		c.TTL = time.Duration(float64(c.TTL) * factor)
@@ -81,7 +80,7 @@ func leaseTimes(factor float64) opener {
 	})
 }
 
-// renumbered changes the numbers of terms. The func is its own inverse.
+// renumbered changes the numbers of terms. The func must be its own inverse.
 func renumbered(number func(uint64) uint64) opener {
 	return shared(func(b *broken) {
 		b.campaign = func(ctx context.Context, c store.Candidate) (store.Lease, error) {

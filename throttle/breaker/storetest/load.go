@@ -29,7 +29,7 @@ func allShards() []int {
 	return all
 }
 
-// fill writes two records into every shard.
+// fillShards writes two records into every shard.
 func (r *fixture) fillShards() [store.NumShards]store.Version {
 	r.Helper()
 	var versions [store.NumShards]store.Version
@@ -48,7 +48,7 @@ func anyShards(r *fixture) {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for i, s := range r.load(other, all[:n]...) {
 			if s.Version != versions[i] {
-				r.Errorf("Load(%v): shard %d has version %+v, want %+v", all[:n], i, s.Version, versions[i])
+				r.Errorf("Load(%v), shard %d: got version %+v, want %+v", all[:n], i, s.Version, versions[i])
 			}
 			r.expectRecords(s, texts(i, map[int]string{1: fmt.Sprintf("one of %d", i), 2: fmt.Sprintf("two of %d", i)}))
 		}
@@ -76,7 +76,7 @@ func sameShardTwice(r *fixture) {
 			r.expectRecords(s, texts(6, map[int]string{1: "x"}))
 		}
 		if s.Index == 6 && s.Version != v {
-			r.Errorf("Load([6 8 6 6]): shard 6 has version %+v, want %+v", s.Version, v)
+			r.Errorf("Load([6 8 6 6]), shard 6: got version %+v, want %+v", s.Version, v)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func emptyShards(r *fixture) {
 	loaded := r.load(r.Handle(), 0, 1, 2, 3)
 	for i, want := range []store.Version{0: {}, 1: {Epoch: loaded[1].Version.Epoch, Number: 2}, 2: v, 3: {}} {
 		if loaded[i].Version != want {
-			r.Errorf("Load([0 1 2 3]): shard %d has version %+v, want %+v", i, loaded[i].Version, want)
+			r.Errorf("Load([0 1 2 3]), shard %d: got version %+v, want %+v", i, loaded[i].Version, want)
 		}
 		if i != 2 {
 			r.expectRecords(loaded[i], nil)
@@ -115,7 +115,7 @@ func dataCases() []testCase {
 	}
 }
 
-// awkward is data that some encodings, drivers and databases change.
+// oddData returns data that some encodings, drivers and databases change.
 func oddData() map[string]string {
 	every := make([]byte, 256)
 	for i := range every {
@@ -151,7 +151,7 @@ func dataComesBack(r *fixture) {
 		r.write(r.Store, shard, put(shard, 1, text), put(shard, 2, "beside"))
 		shardNow := r.shard(r.Handle(), shard)
 		if _, ok := contents(shardNow)[idIn(shard, 1)]; !ok {
-			r.Errorf("data: %s (%s): the record is gone: only nil Data deletes", name, excerpt([]byte(text)))
+			r.Errorf("Apply with data %s (%s): got no record afterwards, want the record: only nil Data deletes", name, excerpt([]byte(text)))
 		}
 		r.expectRecords(shardNow, want)
 		r.write(r.Store, shard, put(shard, 1, "other"))
@@ -172,7 +172,7 @@ func dataIsLarge(r *fixture) {
 	r.expectRecords(r.shard(r.Handle(), shard), want)
 }
 
-// namesOfAnyBytes has names of 32 times the same byte, 0x00 to 0xFF, each in its shard.
+// namesOfAnyBytes uses record IDs of 32 equal bytes, from 0x00 to 0xFF.
 func namesOfAnyBytes(r *fixture) {
 	want := map[int]map[store.RecordID][]byte{}
 	for b := range 256 {
@@ -192,7 +192,7 @@ func namesOfAnyBytes(r *fixture) {
 	}
 }
 
-// namesDiffer has names that are equal to a store which cuts, pads, trims or folds them.
+// namesDiffer uses record IDs that are equal if a store cuts, pads, trims or folds them.
 func namesDiffer(r *fixture) {
 	const shard = 1
 	var changes []store.Change

@@ -26,32 +26,32 @@ func probeCases() []testCase {
 	}
 }
 
-// checkGrants wants an answer to every request, within its bounds.
+// checkGrants expects one grant per request, between 0 and both Want and Budget.
 func checkGrants(requests []store.ProbeRequest, grants []store.ProbeGrant) error {
 	if len(grants) != len(requests) {
-		return kit.Breach("got %[2]d grants for %[1]d requests, want one for each", len(requests), len(grants))
+		return kit.Breach("got %[2]d grants for %[1]d requests, want one per request", len(requests), len(grants))
 	}
 	for i, g := range grants {
 		if q := requests[i]; g.Granted < 0 || g.Granted > max(0, q.Want) || g.Granted > max(0, q.Budget) {
-			return kit.Breach("request %d with budget %d wants %d: got %d granted", i, q.Budget, q.Want, g.Granted)
+			return kit.Breach("request %d with Budget %d and Want %d: got %d granted, want at most the smaller one", i, q.Budget, q.Want, g.Granted)
 		}
 	}
 	return nil
 }
 
-// halfOpen is a request for one probe, of a circuit that has been half-open for a minute.
+// halfOpen returns a request for one probe of a circuit that has been half-open for a minute.
 func (r *fixture) halfOpen(n int) store.ProbeRequest {
 	r.Helper()
 	since := r.versions(r.Store).Now.Add(-time.Minute).Truncate(time.Microsecond)
 	return store.ProbeRequest{ID: idIn(n%store.NumShards, n), Generation: 1, Since: since, Every: long, Budget: 10, Want: 1}
 }
 
-// take wants this many probes of a request to be granted.
-func (r *fixture) take(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
+// expectGranted makes a request and expects this number of probes.
+func (r *fixture) expectGranted(what string, s store.Store, q store.ProbeRequest, want int) store.ProbeGrant {
 	r.Helper()
 	g := r.probe(s, q)
 	if g.Granted != want {
-		r.Errorf("%s: with budget %d wants %d: got %d granted, want %d", what, q.Budget, q.Want, g.Granted, want)
+		r.Errorf("%s: Probe with Budget %d and Want %d: got %d granted, want %d", what, q.Budget, q.Want, g.Granted, want)
 	}
 	return g
 }
@@ -61,15 +61,15 @@ func probeBeforeTime(r *fixture) {
 	begin := time.Now()
 	q.Since = q.Since.Add(time.Minute + long)
 	for _, s := range []store.Store{r.Store, r.Handle()} {
-		g := r.take("a circuit that will be half-open in an hour", s, q, 0)
+		g := r.expectGranted("half-open in an hour", s, q, 0)
 		r.expectBetween("Remaining before Since", g.Remaining, long-time.Since(begin)-longTolerance, long+tolerance)
 	}
 	q.Since = q.Since.Add(-time.Minute - long)
 	q.Want = q.Budget
-	r.take("a circuit that has become half-open, after one who asked too early", r.Store, q, q.Budget)
+	r.expectGranted("half-open, after a request before Since", r.Store, q, q.Budget)
 }
 
-// probeRemaining has budgets that began long ago, often.
+// probeRemaining uses circuits that have been half-open for long, with long and short periods.
 func probeRemaining(r *fixture) {
 	for i, tt := range []struct{ since, every, low, high time.Duration }{
 		{time.Minute, long, long - time.Minute - longTolerance, long - time.Minute + tolerance},
@@ -81,55 +81,56 @@ func probeRemaining(r *fixture) {
 		q := r.halfOpen(i)
 		q.Since, q.Every = q.Since.Add(time.Minute-tt.since), tt.every
 		begin := time.Now()
-		g := r.take(fmt.Sprintf("half-open since %v, a budget every %v", tt.since, tt.every), r.Store, q, 1)
+		g := r.expectGranted(fmt.Sprintf("half-open for %v, Every %v", tt.since, tt.every), r.Store, q, 1)
 		low := tt.low
 		if low > 0 {
 			low -= time.Since(begin)
 		}
-		r.expectBetween(fmt.Sprintf("Remaining, half-open since %v, a budget every %v", tt.since, tt.every), g.Remaining, low, tt.high)
+		r.expectBetween(fmt.Sprintf("Remaining, half-open for %v, Every %v", tt.since, tt.every), g.Remaining, low, tt.high)
 	}
 }
 
 func probeWantsMore(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = 25
-	g := r.take("first", r.Store, q, 10)
-	r.expectBetween("Remaining when all is granted", g.Remaining, 1, long-time.Minute+tolerance)
-	g = r.take("second", r.Handle(), q, 0)
-	r.expectBetween("Remaining when nothing is left", g.Remaining, 1, long-time.Minute+tolerance)
+	g := r.expectGranted("first request", r.Store, q, 10)
+	r.expectBetween("Remaining after the whole budget was granted", g.Remaining, 1, long-time.Minute+tolerance)
+	g = r.expectGranted("second request", r.Handle(), q, 0)
+	r.expectBetween("Remaining after the budget was used up", g.Remaining, 1, long-time.Minute+tolerance)
 	q = r.halfOpen(2)
 	q.Want = 7
-	r.take("7 of 10", r.Store, q, 7)
-	r.take("7 more of 10", r.Handle(), q, 3)
-	r.take("7 more of 10", r.Store, q, 0)
+	r.expectGranted("first request", r.Store, q, 7)
+	r.expectGranted("second request", r.Handle(), q, 3)
+	r.expectGranted("third request", r.Store, q, 0)
 }
 
 func probeWantsNone(r *fixture) {
 	q := r.halfOpen(1)
 	q.Want = 0
-	g := r.take("one who wants none", r.Store, q, 0)
-	r.expectBetween("Remaining for one who wants none", g.Remaining, 1, long-time.Minute+tolerance)
+	g := r.expectGranted("request with Want 0", r.Store, q, 0)
+	r.expectBetween("Remaining of a request with Want 0", g.Remaining, 1, long-time.Minute+tolerance)
 	q.Want = 10
-	r.take("one who wants all, after one who wanted none", r.Store, q, 10)
+	r.expectGranted("request for the whole budget, after a request with Want 0", r.Store, q, 10)
 	q.Want, q.Budget, q.Generation = 1, 0, 2
-	r.take("one without a budget", r.Store, q, 0)
+	r.expectGranted("request with Budget 0", r.Store, q, 0)
 }
 
-// probeBudgetChanges has agents whose configurations differ for a while.
+// probeBudgetChanges changes the budget between requests, as managers with different configurations
+// do.
 func probeBudgetChanges(r *fixture) {
 	q := r.halfOpen(1)
 	for i, tt := range []struct{ budget, want, granted int }{
 		{10, 5, 5},
-		{3, 2, 0},  // less than what is used
-		{5, 2, 0},  // exactly what is used
-		{6, 2, 1},  // one more
-		{4, 1, 0},  // what was used stays used
-		{12, 3, 3}, // 9 used now
+		{3, 2, 0},  // fewer than used
+		{5, 2, 0},  // as many as used
+		{6, 2, 1},  // one more than used
+		{4, 1, 0},  // used probes stay used
+		{12, 3, 3}, // 9 are used now
 		{12, 9, 3},
 		{12, 1, 0},
 	} {
 		q.Budget, q.Want = tt.budget, tt.want
-		r.take(fmt.Sprintf("step %d", i), r.Store, q, tt.granted)
+		r.expectGranted(fmt.Sprintf("request %d", i), r.Store, q, tt.granted)
 	}
 }
 
@@ -138,8 +139,8 @@ func probeGenerations(r *fixture) {
 	q.Want = q.Budget
 	other := r.Handle()
 	for _, q.Generation = range []uint64{1, 1<<32 + 1, 2, 1 << 31, 1 << 40} {
-		r.take(fmt.Sprintf("generation %d", q.Generation), r.Store, q, q.Budget)
-		r.take(fmt.Sprintf("generation %d again", q.Generation), other, q, 0)
+		r.expectGranted(fmt.Sprintf("generation %d", q.Generation), r.Store, q, q.Budget)
+		r.expectGranted(fmt.Sprintf("generation %d again", q.Generation), other, q, 0)
 	}
 }
 
@@ -147,15 +148,15 @@ func probeRecords(r *fixture) {
 	a, b := r.halfOpen(1), r.halfOpen(1)
 	b.ID[len(b.ID)-1] ^= 0xff
 	a.Want, b.Want = a.Budget, b.Budget
-	r.take("record a", r.Store, a, a.Budget)
-	r.take("record b, whose name differs in the last byte", r.Store, b, b.Budget)
-	r.take("record a again", r.Store, a, 0)
+	r.expectGranted("record a", r.Store, a, a.Budget)
+	r.expectGranted("record b, whose ID differs in the last byte", r.Store, b, b.Budget)
+	r.expectGranted("record a again", r.Store, a, 0)
 	for _, first := range []byte{0x00, 0x01, 0x80, 0xff} {
 		c := r.halfOpen(0)
 		c.ID[0], c.ID[15] = first, 0xff^first
 		c.Want = c.Budget
-		r.take(fmt.Sprintf("record %x", c.ID), r.Store, c, c.Budget)
-		r.take(fmt.Sprintf("record %x again", c.ID), r.Store, c, 0)
+		r.expectGranted(fmt.Sprintf("record %x", c.ID), r.Store, c, c.Budget)
+		r.expectGranted(fmt.Sprintf("record %x again", c.ID), r.Store, c, 0)
 	}
 }
 
@@ -169,7 +170,7 @@ func probeOrder(r *fixture) {
 	}
 	for i, g := range r.probes(r.Store, requests...) {
 		if want := requests[i].Want; g.Granted != want {
-			r.Errorf("grant %d: got %d, want %d: grants are in the order of the requests", i, g.Granted, want)
+			r.Errorf("grant %d: got %d granted, want %d: grants must be in the order of the requests", i, g.Granted, want)
 		}
 	}
 }
@@ -184,13 +185,13 @@ func probeMany(r *fixture) {
 	}
 	for i, g := range r.probes(r.Store, requests...) {
 		if want := min(requests[i].Budget, requests[i].Want); g.Granted != want {
-			r.Errorf("request %d of %d: with budget %d wants %d: got %d granted, want %d", i, many, requests[i].Budget, requests[i].Want, g.Granted, want)
+			r.Errorf("request %d of %d with Budget %d and Want %d: got %d granted, want %d", i, many, requests[i].Budget, requests[i].Want, g.Granted, want)
 		}
 	}
 	for i, g := range r.probes(r.Handle(), requests...) {
 		want := min(requests[i].Want, requests[i].Budget-min(requests[i].Budget, requests[i].Want))
 		if g.Granted != want {
-			r.Errorf("request %d of %d, second time: got %d granted, want %d", i, many, g.Granted, want)
+			r.Errorf("request %d of %d, made again: got %d granted, want %d", i, many, g.Granted, want)
 		}
 	}
 }
@@ -213,18 +214,18 @@ func probeTwice(r *fixture) {
 	q.Want = 6
 	grants := r.probes(r.Store, q, r.halfOpen(2), q)
 	if sum := grants[0].Granted + grants[2].Granted; sum != q.Budget {
-		r.Errorf("two requests for one record in one batch, each wants 6 of 10: got %d and %d granted, want 10 together", grants[0].Granted, grants[2].Granted)
+		r.Errorf("two requests for one record in one call, each with Want 6 and Budget 10: got %d and %d granted, want 10 in total", grants[0].Granted, grants[2].Granted)
 	}
-	r.take("the same record again", r.Store, q, 0)
+	r.expectGranted("the same record again", r.Store, q, 0)
 }
 
 func probeChangesNoShard(r *fixture) {
 	v := r.write(r.Store, 1, put(1, 1, "x"))
 	q := r.halfOpen(1)
-	r.take("a record that is stored", r.Store, q, 1)
+	r.expectGranted("a stored record", r.Store, q, 1)
 	r.expectVersion(r.Store, 1, v)
 	r.expectRecords(r.shard(r.Store, 1), texts(1, map[int]string{1: "x"}))
-	r.take("a record that is not stored", r.Store, r.halfOpen(2), 1)
+	r.expectGranted("a record that is not stored", r.Store, r.halfOpen(2), 1)
 	r.expectVersion(r.Store, 2, store.Version{})
 	r.expectRecords(r.shard(r.Store, 2), nil)
 }

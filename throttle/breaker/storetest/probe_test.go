@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// changedRequest changes what the store is asked for.
+// changedRequest changes the requests.
 func changedRequest(change func(*store.ProbeRequest)) opener {
 	return probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 		for i := range requests {
@@ -19,7 +19,7 @@ func changedRequest(change func(*store.ProbeRequest)) opener {
 	})
 }
 
-// changedGrant changes what the store answers.
+// changedGrant changes the grants.
 func changedGrant(change func(*store.ProbeRequest, *store.ProbeGrant)) opener {
 	return probing(func(ctx context.Context, b *broken, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 		grants, err := b.MemoryStore.Probe(ctx, requests)
@@ -99,7 +99,7 @@ func budgetFaults() []fault {
 			var busy atomic.Int32
 			b.probe = func(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
 				others := busy.Add(1) > 1
-				moment()
+				yield()
 				if busy.Add(-1); others && len(requests) > 1 {
 					return nil, errBroken // deadlock detected
 				}
@@ -111,7 +111,7 @@ func budgetFaults() []fault {
 	}
 }
 
-// remembersLast begins to count anew whenever the generation is not that of the request before.
+// remembersLast starts a new count if the generation differs from that of the last request.
 func remembersLast() opener {
 	last, changes := uint64(0), byte(0)
 	return changedRequest(func(q *store.ProbeRequest) {

@@ -17,7 +17,8 @@ func raceCases() []testCase {
 	}
 }
 
-// firstWriteRace lets many begin the same shard, which is an insert and not an update to some databases.
+// firstWriteRace makes concurrent first writes to a shard. For some databases the first write is an
+// insert, not an update.
 func firstWriteRace(r *fixture) {
 	const writers, rounds = 8, 10
 	stores := r.Handles(4)
@@ -34,28 +35,29 @@ func firstWriteRace(r *fixture) {
 			return nil
 		})
 		if n := winners.Load(); n != 1 {
-			r.Errorf("first write to shard %d by %d at once: %d were acknowledged, want 1", shard, writers, n)
+			r.Errorf("concurrent first writes to shard %d by %d writers: got %d acknowledged, want 1", shard, writers, n)
 		}
 		if v := r.shard(r.Store, shard).Version; v.Number != 1 {
-			r.Errorf("first write to shard %d by %d at once: got version %+v, want number 1", shard, writers, v)
+			r.Errorf("concurrent first writes to shard %d by %d writers: got version %+v, want number 1", shard, writers, v)
 		}
 	}
 }
 
-// noUpdateLost lets many count in one record, each beside it in one of its own. In the end all must agree on what was acknowledged.
+// noUpdateLost increments one record concurrently. Each writer also counts in a record of its own.
+// In the end all counts must match the acknowledged writes.
 func noUpdateLost(r *fixture) {
 	const shard, writers, each, enough = 51, 8, 25, 10_000
 	stores := r.Handles(4)
 	r.Together(writers, func(i int) error {
 		for n, attempts := 1, 0; n <= each; attempts++ {
 			if attempts > enough {
-				return fmt.Errorf("%d of %d writes were acknowledged in %d attempts", n-1, each, attempts)
+				return fmt.Errorf("got %d of %d writes acknowledged in %d attempts, want all", n-1, each, attempts)
 			}
 			err := r.increment(stores[i%len(stores)], shard, 0, put(shard, 100+i, strconv.Itoa(n)))
 			if err == nil {
 				n++
 			} else if !errors.Is(err, store.ErrConflict) {
-				return fmt.Errorf("increment by compare-and-set: got error %w, want none or ErrConflict", err)
+				return fmt.Errorf("Apply by compare-and-set: got error %w, want none or ErrConflict", err)
 			}
 		}
 		return nil
@@ -66,22 +68,22 @@ func noUpdateLost(r *fixture) {
 	}
 	s := r.shard(r.Store, shard)
 	if total, err := number(s, 1); err != nil || total != writers*each {
-		r.Errorf("counter after %d acknowledged increments: got %d (%v): %d updates were lost", writers*each, total, err, writers*each-total)
+		r.Errorf("counter after %d acknowledged increments: got %d (error %v): %d updates were lost", writers*each, total, err, writers*each-total)
 	}
 	r.expectRecords(s, texts(shard, want))
 	if s.Version.Number != writers*each {
-		r.Errorf("version after %d acknowledged writes: got %+v", writers*each, s.Version)
+		r.Errorf("version after %d acknowledged writes: got %+v, want that number", writers*each, s.Version)
 	}
 }
 
-// manyShards lets each writer have a shard of its own. None may fail because of the others: that would be a lock on more than a shard.
+// manyShards gives each writer its own shard. No write may fail because of writes to other shards.
 func manyShards(r *fixture) {
 	const writers, each = 8, 20
 	stores := r.Handles(4)
 	r.Together(writers, func(i int) error {
 		for range each {
 			if err := r.increment(stores[i%len(stores)], i, 0); err != nil {
-				return fmt.Errorf("the only writer of shard %d: got error %w, want none", i, err)
+				return fmt.Errorf("the only writer of shard %d: got error %w, want none: writes to other shards are no conflict", i, err)
 			}
 		}
 		return nil
@@ -100,7 +102,8 @@ func snapshotCases() []testCase {
 
 const writeCount = 300
 
-// flip writes the number of the write into some records at once, many times, and says so when it is done.
+// writeRounds writes the number of the write into several records, many times. It sets done at the
+// end.
 func (r *fixture) writeRounds(s store.Store, shard, records int, done *atomic.Bool) error {
 	defer done.Store(true)
 	var v store.Version
@@ -111,20 +114,20 @@ func (r *fixture) writeRounds(s store.Store, shard, records int, done *atomic.Bo
 		}
 		next, err := r.tryApply(s, store.Batch{Shard: shard, Expect: v, Changes: changes})
 		if err != nil {
-			return fmt.Errorf("the only writer of shard %d: %w", shard, err)
+			return fmt.Errorf("Apply by the only writer of shard %d: %w", shard, err)
 		}
 		v = next
 	}
 	return nil
 }
 
-// checkFlip wants all records to be of the write that the version counts.
+// checkRound expects all records to be from the write that the version counts.
 func checkRound(s store.Shard, records int) error {
 	if s.Version.Number == 0 && len(s.Records) == 0 {
 		return nil
 	}
 	if len(s.Records) != records {
-		return fmt.Errorf("shard %d as loaded at %+v has %d records, want %d, which are always written together", s.Index, s.Version, len(s.Records), records)
+		return fmt.Errorf("Load of shard %d at version %+v: got %d records, want %d, because each write contains all of them", s.Index, s.Version, len(s.Records), records)
 	}
 	for i := range records {
 		n, err := number(s, i)
@@ -132,7 +135,7 @@ func checkRound(s store.Shard, records int) error {
 			return err
 		}
 		if uint64(n) != s.Version.Number {
-			return fmt.Errorf("shard %d as loaded at %+v: record %d is of write number %d, want a shard as it was at one instant, version and all records",
+			return fmt.Errorf("Load of shard %d at version %+v: record %d is from write %d, want the version and all records as of one instant",
 				s.Index, s.Version, i, n)
 		}
 	}
@@ -150,7 +153,7 @@ func snapshotOfInstant(r *fixture) {
 		for !done[0].Load() || !done[1].Load() {
 			loaded, err := r.tryLoad(stores[i], 0, 1)
 			if err != nil {
-				return fmt.Errorf("reading with Load: %w", err)
+				return fmt.Errorf("Load: %w", err)
 			}
 			for _, s := range loaded {
 				if err := checkRound(s, records); err != nil {
@@ -162,12 +165,13 @@ func snapshotOfInstant(r *fixture) {
 	})
 	for i, s := range r.load(r.Store, 0, 1) {
 		if err := checkRound(s, records); err != nil || s.Version.Number != writeCount {
-			r.Errorf("shard %d in the end: got version %+v (%v), want number %d", i, s.Version, err, writeCount)
+			r.Errorf("shard %d after all writes: got version %+v (error %v), want number %d", i, s.Version, err, writeCount)
 		}
 	}
 }
 
-// snapshotNotOlder reads as a manager does. One that is told of a version and then loads an older one would not look again.
+// snapshotNotOlder reads as a manager does. If Load returned an older version than Versions, the
+// manager would not read the shard again.
 func snapshotNotOlder(r *fixture) {
 	const shard, readers = 3, 4
 	stores := r.Handles(1 + readers)
@@ -179,15 +183,15 @@ func snapshotNotOlder(r *fixture) {
 		for last := (store.Version{}); !done.Load(); {
 			versions, err := r.tryVersions(stores[i])
 			if err != nil {
-				return fmt.Errorf("reading with Versions: %w", err)
+				return fmt.Errorf("Versions: %w", err)
 			}
 			loaded, err := r.tryLoad(stores[i], shard)
 			if err != nil {
-				return fmt.Errorf("reading with Load: %w", err)
+				return fmt.Errorf("Load: %w", err)
 			}
 			answered, got := versions.Shards[shard], loaded[shard].Version
 			if got.Number < answered.Number || answered.Number < last.Number {
-				return fmt.Errorf("shard %d: Load gave %+v, Versions before that %+v, Load before that %+v: want no step back", shard, got, answered, last)
+				return fmt.Errorf("shard %d: Load returned version %+v after Versions had returned %+v and the Load before %+v: want no older version", shard, got, answered, last)
 			}
 			last = got
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// raceFaults break what holds for calls at the same time.
+// raceFaults break rules about concurrent calls.
 func raceFaults() []fault {
 	const first, lost = "race/first write has one winner", "race/no update is lost"
 	return []fault{
@@ -16,7 +16,7 @@ func raceFaults() []fault {
 			if batch.Expect != b.version(batch.Shard) {
 				return store.Version{}, store.ErrConflict
 			}
-			moment()
+			yield()
 			batch.Expect = b.version(batch.Shard)
 			return b.MemoryStore.Apply(ctx, batch)
 		})},
@@ -27,7 +27,7 @@ func raceFaults() []fault {
 					return store.Version{}, store.ErrConflict
 				}
 				defer busy.Store(false)
-				moment()
+				yield()
 				return b.MemoryStore.Apply(ctx, batch)
 			}
 		})},
@@ -36,23 +36,23 @@ func raceFaults() []fault {
 	}
 }
 
-// slowly makes writes take a moment, so that readers get a turn between them.
+// slowly delays writes, so that readers run between them.
 func slowly(breakIt func(*broken)) opener {
 	return shared(func(b *broken) {
 		b.apply = func(ctx context.Context, batch store.Batch) (store.Version, error) {
-			moment()
+			yield()
 			return b.MemoryStore.Apply(ctx, batch)
 		}
 		breakIt(b)
 	})
 }
 
-// torn mixes what was read at two instants.
+// torn mixes two reads of different instants.
 func torn(mix func(before, after *store.Shard)) opener {
 	return slowly(func(b *broken) {
 		b.load = func(ctx context.Context, shards []int) ([]store.Shard, error) {
 			before, _ := b.MemoryStore.Load(ctx, shards)
-			moment()
+			yield()
 			after, err := b.MemoryStore.Load(ctx, shards)
 			for i := range after {
 				mix(&before[i], &after[i])
@@ -62,8 +62,7 @@ func torn(mix func(before, after *store.Shard)) opener {
 	})
 }
 
-// behind has a replica that lacks the last three writes. A reader's turn is after the moment that a write takes, and there can be only one
-// write in it.
+// behind reads from a replica that lacks the last three writes.
 func behind() opener {
 	return slowly(func(b *broken) {
 		var mu sync.Mutex
@@ -77,7 +76,7 @@ func behind() opener {
 			return write(ctx, batch)
 		}
 		b.versions = func(ctx context.Context) (store.Versions, error) {
-			moment()
+			yield()
 			return b.MemoryStore.Versions(ctx)
 		}
 		b.load = func(context.Context, []int) ([]store.Shard, error) {

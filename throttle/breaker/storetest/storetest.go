@@ -10,16 +10,22 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// Run tests a store. It calls open once or twice for every case, each time for storage that holds nothing; what open makes it
-// also cleans up, with t.Cleanup. The func that open returns gives a handle to that storage, and at each call another one as another process would have: with a
-// client of its own or a shared one, whichever is the truer test. Run closes every handle that it was given, some of them twice.
-// A store whose Close does nothing may give the same handle again.
+// Run runs the suite as subtests of t. It calls open once or twice for every case. Each call must
+// return new, empty storage, and must clean it up with t.Cleanup.
 //
-// The storages of one test must live on one clock, because a storage that is emptied must begin with higher terms and other epochs than it had.
+// Each call of the func that open returns opens a handle on that storage, as another process would
+// open it. Handles may have their own client or share one; choose what is closer to production. Run
+// closes every handle, and some of them twice. If Close does nothing, the func may return the same
+// handle again.
 //
-// Cases of [store.Watcher] are not run for a store that is none, and are skipped if Watch returns [errors.ErrUnsupported].
+// All storage of one test must use the same clock. A store that has lost its data must begin with
+// higher terms and other epochs than before.
 //
-// While Run counts goroutines, at its end, no other test of the same process should start or end any.
+// Run tests [store.Watcher] if the store implements it. It skips these cases if Watch returns
+// [errors.ErrUnsupported].
+//
+// Run counts goroutines in its last cases. Other tests of the process must not start or end
+// goroutines at that time.
 func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	t.Helper()
 	all := suite()
@@ -29,18 +35,18 @@ func Run(t *testing.T, open func(t *testing.T) func() store.Store) {
 	all.Run(t, open)
 }
 
-// isWatcher reports whether the handles that open makes are watchers.
+// isWatcher reports whether the store implements store.Watcher.
 func isWatcher(t *testing.T, open func(t *testing.T) func() store.Store) bool {
 	t.Helper()
 	s := open(t)()
 	_, ok := s.(store.Watcher)
 	if err := s.Close(); err != nil {
-		t.Errorf("Close: %v", err)
+		t.Errorf("Close: got error %v, want none", err)
 	}
 	return ok
 }
 
-// watchGroup has the cases of watchers.
+// watchGroup is the group of the cases of store.Watcher.
 const watchGroup = "watch"
 
 type testCase = kit.Case[*fixture]
@@ -66,15 +72,16 @@ func suite() kit.Suite[store.Store, *fixture] {
 }
 
 const (
-	// long is the life of what must not end during a case.
+	// long is the length of a lease or a period that must not end during a case.
 	long = time.Hour
-	// slack is what a duration of an hour may be off, for clocks that somebody sets meanwhile.
+	// longTolerance is the tolerance for durations of an hour. A clock may be corrected during a
+	// case.
 	longTolerance = 10 * time.Second
-	// grain is what a short duration may be off, for clocks that count milliseconds.
+	// tolerance is the tolerance for short durations. A clock may count milliseconds.
 	tolerance = 5 * time.Millisecond
 )
 
-// rig is what a case works with: storage that was empty, and handles on it.
+// fixture is what a case works with: storage that was empty, and handles on it.
 type fixture struct {
 	kit.Fixture[store.Store]
 	openStorage func() func() store.Store
@@ -84,23 +91,24 @@ func newFixture(t kit.T, open func() func() store.Store) *fixture {
 	return &fixture{kit.NewFixture(t, open()), open}
 }
 
-// emptied returns a handle on other, empty storage: what is left of a storage that has lost everything.
+// emptied returns a handle on other, empty storage. It represents a storage that has lost its data.
 func (r *fixture) emptied() store.Store {
 	other := kit.NewFixture(r.T, r.openStorage())
 	return other.Store
 }
 
-// until waits for done to return true, and fails the case if it does not for long.
+// until waits until done returns true. It stops the case after kit.Patience; what says what did not
+// happen.
 func (r *fixture) until(what string, done func() bool) {
 	r.Helper()
 	for end := time.Now().Add(kit.Patience); !done(); r.Pause(tolerance) {
 		if time.Now().After(end) {
-			r.Fatalf("waited %v, but %s", kit.Patience, what)
+			r.Fatalf("after %v: %s", kit.Patience, what)
 		}
 	}
 }
 
-// untilStoreTime waits for the store's clock.
+// untilStoreTime waits for a time of the store's clock.
 func (r *fixture) untilStoreTime(at time.Time) {
 	r.Helper()
 	r.until(fmt.Sprintf("the store's clock (Versions().Now) has not reached %v", at), func() bool {
@@ -108,7 +116,7 @@ func (r *fixture) untilStoreTime(at time.Time) {
 	})
 }
 
-// expectBetween wants a duration within bounds.
+// expectBetween expects a duration from low to high.
 func (r *fixture) expectBetween(what string, got, low, high time.Duration) {
 	r.Helper()
 	if got < low || got > high {

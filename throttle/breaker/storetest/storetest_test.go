@@ -32,7 +32,7 @@ func TestRunFails(t *testing.T) {
 	)
 }
 
-// unfenced is a store that does not look at terms.
+// unfenced ignores terms.
 var unfenced = applying(func(ctx context.Context, b *broken, batch store.Batch) (store.Version, error) {
 	batch.Term = 0
 	return b.MemoryStore.Apply(ctx, batch)

@@ -16,7 +16,7 @@ type (
 	fault  = kit.Fault[store.Store]
 )
 
-// broken is a memory store with a fault. Its funcs are the memory store's, unless the fault
+// broken is a memory store with a fault. Its funcs are those of the memory store unless a fault
 // replaces them.
 type broken struct {
 	*breaker.MemoryStore
@@ -64,7 +64,7 @@ func (b *broken) version(shard int) store.Version {
 	return v.Shards[shard]
 }
 
-// shared breaks a store for all its handles at once.
+// shared breaks a store for all handles.
 func shared(breakIt func(*broken)) opener {
 	return func(*kit.Recorder) func() store.Store {
 		b := newBroken(breaker.NewMemoryStore())
@@ -73,7 +73,7 @@ func shared(breakIt func(*broken)) opener {
 	}
 }
 
-// each breaks every handle by itself, with its number.
+// each breaks every handle by its number.
 func each(breakIt func(b *broken, handle int)) opener {
 	return func(*kit.Recorder) func() store.Store {
 		memory := breaker.NewMemoryStore()
@@ -119,7 +119,7 @@ func campaigning(campaign func(context.Context, *broken, store.Candidate) (store
 	})
 }
 
-// probing replaces Probe. It gets requests that it may change.
+// probing replaces Probe. The func may modify the requests.
 func probing(probe func(context.Context, *broken, []store.ProbeRequest) ([]store.ProbeGrant, error)) opener {
 	return shared(func(b *broken) {
 		b.probe = func(ctx context.Context, requests []store.ProbeRequest) ([]store.ProbeGrant, error) {
@@ -128,7 +128,7 @@ func probing(probe func(context.Context, *broken, []store.ProbeRequest) ([]store
 	})
 }
 
-// moment lets a little time go by, in which other goroutines work.
-func moment() { <-time.After(time.Microsecond) }
+// yield lets other goroutines work.
+func yield() { <-time.After(time.Microsecond) }
 
 var errBroken = errors.New("broken")

@@ -19,7 +19,7 @@ func versionCases() []testCase {
 	}
 }
 
-// expectVersion wants a shard to have this version, whichever way one asks.
+// expectVersion expects Versions and Load to return this version of a shard.
 func (r *fixture) expectVersion(s store.Store, shard int, want store.Version) {
 	r.Helper()
 	if got := r.versions(s).Shards[shard]; got != want {
@@ -33,7 +33,7 @@ func (r *fixture) expectVersion(s store.Store, shard int, want store.Version) {
 func zeroBeforeFirst(r *fixture) {
 	for i, v := range r.versions(r.Store).Shards {
 		if v != (store.Version{}) {
-			r.Errorf("Versions().Shards[%d] of an empty storage: got %+v, want the zero Version", i, v)
+			r.Errorf("Versions().Shards[%d] of empty storage: got %+v, want the zero Version", i, v)
 		}
 	}
 	r.expectVersion(r.Store, 0, store.Version{})
@@ -52,7 +52,7 @@ func numberCounts(r *fixture) {
 			want.Epoch = next.Epoch
 		}
 		if next != want || next.Epoch == 0 {
-			r.Fatalf("Apply, write number %d: got version %+v, want %+v with an epoch that is not 0: each batch counts once", i+1, next, want)
+			r.Fatalf("Apply, write number %d: got version %+v, want %+v with an epoch above 0: each batch counts once", i+1, next, want)
 		}
 		v = next
 		r.expectVersion(stores[(i+1)%len(stores)], shard, v)
@@ -63,13 +63,13 @@ func numberCounts(r *fixture) {
 func emptyBatchChangesNone(r *fixture) {
 	const shard = 9
 	if v := r.apply(r.Store, store.Batch{Shard: shard, Term: 1}); v != (store.Version{}) {
-		r.Errorf("Apply of a batch without changes to a shard never written: got version %+v, want the zero Version", v)
+		r.Errorf("Apply of a batch without changes to a shard that was never written: got version %+v, want the zero Version", v)
 	}
 	r.expectVersion(r.Store, shard, store.Version{})
 	v := r.write(r.Store, shard, put(shard, 1, "x"))
 	for term := range uint64(3) {
 		if got := r.apply(r.Store, store.Batch{Shard: shard, Term: term * 2, Expect: v}); got != v {
-			r.Errorf("Apply of a batch without changes: got version %+v, want %+v as before", got, v)
+			r.Errorf("Apply of a batch without changes: got version %+v, want %+v, unchanged", got, v)
 		}
 	}
 	r.expectVersion(r.Handle(), shard, v)
@@ -86,7 +86,7 @@ func allShardsInOne(r *fixture) {
 	for _, s := range []store.Store{r.Store, r.Handle()} {
 		for i, got := range r.versions(s).Shards {
 			if got != want[i] {
-				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, which Apply returned", i, got, want[i])
+				r.Errorf("Versions().Shards[%d]: got %+v, want %+v, as Apply returned", i, got, want[i])
 			}
 			if wantNumber := uint64(1 + i%3); got.Number != wantNumber {
 				r.Errorf("Versions().Shards[%d].Number: got %d, want %d, the number of writes", i, got.Number, wantNumber)
@@ -101,11 +101,12 @@ func epochIsTime(r *fixture) {
 	after := r.versions(r.Store).Now
 	epoch := time.UnixMicro(int64(v.Epoch))
 	if epoch.Before(before.Add(-time.Second)) || epoch.After(after.Add(time.Second)) {
-		r.Errorf("Epoch of a shard: got %d, which is %v, want microseconds of the store's clock at the first write, %v to %v", v.Epoch, epoch, before, after)
+		r.Errorf("Epoch of a shard: got %d (%v), want the store's time of the first write in microseconds, %v to %v", v.Epoch, epoch, before, after)
 	}
 }
 
-// epochAfterLoss takes other storage for the same one after it has lost everything: a writer that knows the old version must not take the new shard for the old one.
+// epochAfterLoss uses other, empty storage as a store that has lost its data. A manager with an old
+// version must not write to the new shard.
 func epochAfterLoss(r *fixture) {
 	const shard = 5
 	old := r.write(r.Store, shard, put(shard, 1, "old"))
@@ -113,10 +114,10 @@ func epochAfterLoss(r *fixture) {
 	emptied := r.emptied()
 	r.expectVersion(emptied, shard, store.Version{})
 	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
-		"the shard was lost")
+		"the shard was lost and is empty")
 	begun := r.write(emptied, shard, put(shard, 1, "new"))
 	if begun.Epoch == old.Epoch || begun.Number != old.Number {
-		r.Errorf("first version of a shard that was lost and begun again: got %+v, want another epoch than %+v has, and number 1", begun, old)
+		r.Errorf("first version of a shard that was lost: got %+v, want number 1 and another epoch than %+v", begun, old)
 	}
 	r.expectError(emptied, store.Batch{Shard: shard, Expect: old, Changes: []store.Change{put(shard, 1, "stale")}}, store.ErrConflict,
 		"the epoch is part of the version")
@@ -127,14 +128,14 @@ func goesOnAfterDeletion(r *fixture) {
 	first := r.write(r.Store, shard, put(shard, 1, "x"), put(shard, 2, "y"))
 	empty := r.write(r.Store, shard, drop(shard, 1), drop(shard, 2))
 	if want := (store.Version{Epoch: first.Epoch, Number: 2}); empty != want {
-		r.Errorf("version after all records of a shard were deleted: got %+v, want %+v", empty, want)
+		r.Errorf("version after all records were deleted: got %+v, want %+v", empty, want)
 	}
 	r.expectVersion(r.Handle(), shard, empty)
 	r.expectRecords(r.shard(r.Store, shard), nil)
 	r.expectError(r.Store, store.Batch{Shard: shard, Changes: []store.Change{put(shard, 1, "z")}}, store.ErrConflict,
-		"a shard that holds nothing has been written all the same")
+		"the shard is empty, but it was written")
 	if third, want := r.write(r.Store, shard, put(shard, 1, "z")), (store.Version{Epoch: first.Epoch, Number: 3}); third != want {
-		r.Errorf("version of the write after that: got %+v, want %+v", third, want)
+		r.Errorf("version of the next write: got %+v, want %+v", third, want)
 	}
 }
 
@@ -147,15 +148,16 @@ func clockCases() []testCase {
 	}
 }
 
-// clockAboutRight finds wrong units rather than wrong clocks.
+// clockAboutRight finds wrong units. It does not find a wrong clock.
 func clockAboutRight(r *fixture) {
 	const day = 24 * time.Hour
 	if off := time.Until(r.versions(r.Store).Now); off.Abs() > day {
-		r.Errorf("Versions().Now: it is %v from the local clock, want at most a day: is its unit right?", off)
+		r.Errorf("Versions().Now: got a time %v from the local clock, want at most a day: is the unit right?", off)
 	}
 }
 
-// clockKeepsPace compares two times of the store with the least and the most that can have gone by in between.
+// clockKeepsPace compares two times of the store with the shortest and the longest time between
+// them.
 func clockKeepsPace(r *fixture) {
 	const span = 200 * time.Millisecond
 	asked1 := time.Now()
@@ -165,7 +167,7 @@ func clockKeepsPace(r *fixture) {
 	asked2 := time.Now()
 	second := r.versions(r.Store).Now
 	answered2 := time.Now()
-	r.expectBetween("Versions().Now less that of the call before", second.Sub(first), asked2.Sub(answered1)-span/2, answered2.Sub(asked1)+span/2)
+	r.expectBetween("difference of two Versions().Now", second.Sub(first), asked2.Sub(answered1)-span/2, answered2.Sub(asked1)+span/2)
 }
 
 func clockAgrees(r *fixture) {
@@ -174,7 +176,7 @@ func clockAgrees(r *fixture) {
 	for i := range 30 {
 		now := r.versions(stores[i%len(stores)]).Now
 		if now.Before(last.Add(-tolerance)) {
-			r.Errorf("Versions().Now: got %v after %v: all handles must tell the time of one clock, the store's", now, last)
+			r.Errorf("Versions().Now: got %v after %v: all handles must return the time of the same clock, the store's", now, last)
 		}
 		last = now
 	}
@@ -187,5 +189,5 @@ func clockIsFine(r *fixture) {
 		}
 		r.Pause(7 * time.Millisecond)
 	}
-	r.Errorf("Versions().Now: 8 times in a row it was a whole second, want at least milliseconds")
+	r.Errorf("Versions().Now: got whole seconds 8 times in a row, want milliseconds or better")
 }

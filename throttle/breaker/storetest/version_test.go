@@ -47,7 +47,7 @@ func versionFaults() []fault {
 	}
 }
 
-// reversioned changes the versions that the store returns, and those that it gets.
+// reversioned changes the versions that the store returns and receives.
 func reversioned(out func(*store.Version), in func(*broken, int, *store.Version)) opener {
 	return shared(func(b *broken) {
 		b.versions = func(ctx context.Context) (store.Versions, error) {
@@ -73,7 +73,7 @@ func reversioned(out func(*store.Version), in func(*broken, int, *store.Version)
 	})
 }
 
-// changedVersions changes what each handle returns for Versions, by its number.
+// changedVersions changes what Versions returns, by the number of the handle.
 func changedVersions(change func(v *store.Versions, handle int)) opener {
 	return each(func(b *broken, handle int) {
 		b.versions = func(ctx context.Context) (store.Versions, error) {

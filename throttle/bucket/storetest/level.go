@@ -76,8 +76,8 @@ const (
 )
 
 // level is the set of [store.Level] values that a bucket may have, in local time, according to its
-// answers. An answer gives two exact numbers: the tokens granted, and ResetAfter. If the store's
-// clock read t, a Continuous bucket is full at t + ResetAfter, and the period of a Fixed bucket
+// answers. An answer gives two exact numbers: the tokens granted, and ResetAfter. Let t be what the
+// store's clock read. A Continuous bucket is full at t + ResetAfter. The period of a Fixed bucket
 // began at t + ResetAfter - Period. The time t is only known to lie in the window of the operation,
 // so at is a span. Later answers must fit the same level and narrow the span.
 type level struct {

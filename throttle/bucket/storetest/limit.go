@@ -181,7 +181,7 @@ func keyCases() []testCase {
 func (r *fixture) apart(keys []string) {
 	r.Helper()
 	l := slowLimit(2, bucket.Continuous)
-	r.about = "similar keys must have different buckets: "
+	r.prefix = "similar keys must have different buckets: "
 	for _, key := range keys {
 		r.expect(fmt.Sprintf("first Take of key %.60q", key), r.take(r.Store, key, l, 1, 2), 2, 0)
 	}

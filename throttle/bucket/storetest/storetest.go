@@ -75,7 +75,7 @@ type fixture struct {
 	resolution int64              // of the store's clock, in nanoseconds
 	begun      time.Time          // origin of local times
 	nonce      string             // part of every key, so that keys are new
-	about      string             // prefix of failures of step
+	prefix     string             // prefix of failures of step
 	levels     map[string][]level // possible levels by key, of buckets that are used by one call at a time
 }
 
@@ -158,7 +158,7 @@ func (r *fixture) step(s store.Store, o operation) operation {
 	}
 	if len(next) == 0 {
 		r.Fatalf("%skey %.60q, %s: the answer is not that of store.Level at any time during the call\ngot  %v\nwant %s",
-			r.about, o.request.Key, describe(o.request.Limit), o, before[0].want(o))
+			r.prefix, o.request.Key, describe(o.request.Limit), o, before[0].want(o))
 	}
 	r.levels[o.request.Key] = next
 	return o
