@@ -3,10 +3,8 @@ package redisstore
 import (
 	_ "embed"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,22 +12,18 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-const (
-	defaultPrefix = "spillway"
-	longestName   = 255
-	maxPrefix     = 255
-)
-
-// BreakerConfig says where in Redis a breaker keeps what it knows.
+// BreakerConfig configures the store of a breaker.
 type BreakerConfig struct {
-	// Name tells the breakers that share a Redis apart. It is the same in all processes of a fleet. Any bytes, 1 to 255. Required.
+	// Name is the name of the breaker, the same in all processes of a fleet. Breakers that share a
+	// Redis need different names. Any bytes, 1 to 255. Required.
 	Name string
-	// Prefix is what all keys begin with: 1 to 255 bytes without braces, which mark the part of a key that a cluster looks at.
-	// Default "spillway".
+	// Prefix is the start of all keys: at most 255 bytes without braces. Braces mark the hash tag
+	// of a key in a cluster. Default "spillway".
 	Prefix string
 }
 
-// Breaker is a [store.Store] and a [store.Watcher] in Redis. Make it with [NewBreaker]. It is safe for concurrent use.
+// Breaker is a [breakerstore.Store] and a [breakerstore.Watcher] in Redis. Create it with
+// [NewBreaker]. It is safe for concurrent use.
 type Breaker struct {
 	client    redis.UniversalClient
 	keys      breakerKeys
@@ -37,44 +31,39 @@ type Breaker struct {
 	pingAfter time.Duration
 }
 
-// NewBreaker returns a store that uses the client, which stays the caller's to close: see [Options] for how to make one. It asks
-// Redis nothing, so that a process starts also when Redis does not answer.
+// NewBreaker returns a store that uses the client. [Options] returns settings for a client. The
+// caller closes the client. NewBreaker sends nothing to Redis, so a process starts even if Redis
+// does not answer.
 func NewBreaker(client redis.UniversalClient, c BreakerConfig) (*Breaker, error) {
+	if err := checkNames("BreakerConfig", c.Name, c.Prefix); err != nil {
+		return nil, err
+	}
+	if err := checkClient(client, "two leaders could be elected"); err != nil {
+		return nil, err
+	}
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	if err := checkClient(client); err != nil {
-		return nil, err
-	}
-	return &Breaker{client: client, keys: newBreakerKeys(c.Prefix, c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter}, nil
+	return &Breaker{
+		client: client, keys: newBreakerKeys(c.Prefix, c.Name), scripts: newBreakerScripts(), pingAfter: pingAfter,
+	}, nil
 }
 
-func (c BreakerConfig) validate() error {
-	if c.Name == "" || len(c.Name) > longestName {
-		return fmt.Errorf("redisstore: BreakerConfig.Name is %.64q: want 1 to %d bytes", c.Name, longestName)
-	}
-	if len(c.Prefix) > maxPrefix || strings.ContainsAny(c.Prefix, "{}") {
-		return fmt.Errorf("redisstore: BreakerConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, maxPrefix)
-	}
-	return nil
-}
-
-// Close implements [store.Store]. It does nothing: the client is its owner's to close.
+// Close implements [breakerstore.Store]. It does nothing, and leaves the client open.
 func (b *Breaker) Close() error { return nil }
 
-// breakerKeys are the names of a breaker's keys. The part in braces is the hash tag: a cluster keeps keys with the same tag together,
-// so that a script finds all that it needs in one place, and shards lie on different servers.
+// breakerKeys are the keys of a breaker. The part in braces is the hash tag: a cluster stores keys
+// with the same tag on the same node. All keys of one script have the same tag, and shards have
+// different tags.
 type breakerKeys struct {
 	shards [breakerstore.NumShards]string
 	lease  string
-	probes string // with the record's ID and the generation behind it
+	probes string // the start of a key; the record's ID and the generation follow
 	change string // a channel
 }
 
-// newBreakerKeys encodes the name like a part of a URL, because braces in it would end the tag, and a slash would make two names one.
+// newBreakerKeys URL-encodes the name. A brace in the name would end the tag, and a slash could
+// make the keys of two names equal.
 func newBreakerKeys(prefix, name string) breakerKeys {
 	prefix, name = prefix+":breaker:", url.QueryEscape(name)
 	k := breakerKeys{
@@ -88,12 +77,12 @@ func newBreakerKeys(prefix, name string) breakerKeys {
 	return k
 }
 
-// probe is the key of what a generation of a circuit has used of its budget.
+// probe returns the key of the probe counter for one generation of a circuit.
 func (k *breakerKeys) probe(id breakerstore.RecordID, generation uint64) string {
 	return k.probes + hex.EncodeToString(id[:]) + ":" + strconv.FormatUint(generation, 10)
 }
 
-// The scripts of a breaker, one for each step.
+// The Lua scripts of a breaker, one for each step.
 var (
 	//go:embed breaker_campaign.lua
 	campaignLua string
@@ -107,8 +96,8 @@ var (
 	probeLua string
 )
 
-// breakerScripts are called by their hashes. A server that does not know one, because it was restarted or has forgotten its scripts, says
-// so and gets the text.
+// breakerScripts are called by hash. If the server does not have a script in its cache, for example
+// after a restart, the client sends the script's text.
 type breakerScripts struct {
 	campaign, resign, clock, apply, probe *redis.Script
 }

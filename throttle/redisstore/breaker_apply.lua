@@ -1,22 +1,24 @@
--- Apply. KEYS: the shard. ARGV: the writer's term, the expected epoch, the expected number, the channel, the shard's index, and
--- for each change 1 or 0 (write or delete), the record's ID, and its data.
--- Returns "fenced", "conflict", or the new epoch and number. Nothing is written before all is known to be well.
+-- Apply. KEYS: the shard. ARGV: the writer's term, the expected epoch, the expected number, the
+-- channel, the shard's index, and for each change 1 or 0 (write or delete), the record's ID, its
+-- data. Returns "fenced", "conflict", or the new epoch and number. All checks run before the first
+-- write.
 local field = redis.call('HGET', KEYS[1], 'version') or ''
 local epoch, number, term = string.match(field, '^(%d+) (%d+) (%d+)$')
 
--- Terms have up to 20 digits, which no number of Lua's holds: they are compared as they are written.
+-- Compares numbers as texts. A term has up to 20 digits, more than a number of Lua holds exactly.
 local function less(a, b)
   if #a ~= #b then return #a < #b end
   return a < b
 end
 
-local function written(text, most)
-  return text == '0' or string.match(text, '^[1-9]') and not less(most, text)
+-- Reports whether the text is a number without leading zeros, and at most max.
+local function valid(text, max)
+  return text == '0' or string.match(text, '^[1-9]') and not less(max, text)
 end
 
--- What cannot be read is lost, and so is what it belonged to.
-local lost = not (epoch and written(epoch, '9007199254740991') and written(number, '999999999999999')
-  and written(term, '18446744073709551615'))
+-- A shard with an invalid version is lost. The limits are those of parseVersion.
+local lost = not (epoch and valid(epoch, '9007199254740991') and valid(number, '999999999999999')
+  and valid(term, '18446744073709551615'))
 if lost then
   epoch, number, term = '0', '0', '0'
 end
@@ -33,7 +35,9 @@ if less(term, ARGV[1]) then
 elseif #ARGV == 5 then
   return {epoch, number}
 end
-if lost and redis.call('EXISTS', KEYS[1]) == 1 then -- a server without memory refuses no write that follows another
+-- A server without free memory refuses HSET, but not after another write of the same script. So the
+-- script calls DEL only if there is a key.
+if lost and redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('DEL', KEYS[1])
 end
 if #ARGV > 5 then
@@ -52,6 +56,6 @@ for i = 6, #ARGV, 3 do
   end
 end
 if #ARGV > 5 then
-  redis.pcall('PUBLISH', ARGV[4], ARGV[5]) -- a hint, for which no write may fail
+  redis.pcall('PUBLISH', ARGV[4], ARGV[5]) -- pcall: the write succeeds even if this fails
 end
 return {epoch, number}

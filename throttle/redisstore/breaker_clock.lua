@@ -1,2 +1,3 @@
--- The time. KEYS: the lease, so that it is the clock of the server which has the lease and the probes: others may be ahead or behind.
+-- Returns the server's time. KEYS: the lease. A cluster runs the script on the node of its key, so
+-- all times come from the node with the lease and the probes.
 return redis.call('TIME')

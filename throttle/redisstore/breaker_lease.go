@@ -10,24 +10,24 @@ import (
 
 // Campaign implements [breakerstore.Store].
 func (b *Breaker) Campaign(ctx context.Context, c breakerstore.Candidate) (breakerstore.Lease, error) {
-	answer, err := run(ctx, b.client, b.scripts.campaign, []string{b.keys.lease}, c.Owner, microseconds(c.TTL))
+	reply, err := run(ctx, b.client, b.scripts.campaign, []string{b.keys.lease}, c.Owner, microseconds(c.TTL))
 	if err != nil {
 		return breakerstore.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w", b.keys.lease, err)
 	}
-	lease, err := parseLease(answer)
+	lease, err := parseLease(reply)
 	if err != nil {
-		return breakerstore.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w: %.200q", b.keys.lease, err, answer)
+		return breakerstore.Lease{}, fmt.Errorf("redisstore: campaign: %s: %w: %.200q", b.keys.lease, err, reply)
 	}
 	return lease, nil
 }
 
-func parseLease(answer []any) (breakerstore.Lease, error) {
-	if len(answer) != 3 {
+func parseLease(reply []any) (breakerstore.Lease, error) {
+	if len(reply) != 3 {
 		return breakerstore.Lease{}, errReply
 	}
-	owner, ok1 := answer[0].(string)
-	digits, ok2 := answer[1].(string)
-	remaining, ok3 := answer[2].(int64)
+	owner, ok1 := reply[0].(string)
+	digits, ok2 := reply[1].(string)
+	remaining, ok3 := reply[2].(int64)
 	term, err := strconv.ParseUint(digits, 10, 64)
 	if !ok1 || !ok2 || !ok3 || err != nil {
 		return breakerstore.Lease{}, errReply

@@ -9,10 +9,12 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// probesPerCall is for how many probes a script is called: Redis does nothing else meanwhile, and this takes it about a millisecond.
+// probesPerCall is the number of requests in one script call. Redis runs nothing else meanwhile,
+// and a call of this size takes it about one millisecond.
 const probesPerCall = 256
 
-// Probe implements [breakerstore.Store]. If it fails, probes may have been granted that nobody uses, but never more than the budget.
+// Probe implements [breakerstore.Store]. If it fails, Redis may have counted probes that no manager
+// uses. It never grants more than the budget.
 func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redisstore: probe: %w", err)
@@ -23,8 +25,8 @@ func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeReques
 		}
 	}
 	grants := make([]breakerstore.ProbeGrant, 0, len(requests))
-	for some := range slices.Chunk(requests, probesPerCall) {
-		granted, err := b.probe(ctx, some)
+	for chunk := range slices.Chunk(requests, probesPerCall) {
+		granted, err := b.probe(ctx, chunk)
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: probe: %s*: %w", b.keys.probes, err)
 		}
@@ -40,27 +42,28 @@ func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeReques
 		every := microseconds(r.Every)
 		args = append(args, sinceMicros(r.Since, every), every, r.Budget, r.Want)
 	}
-	answer, err := run(ctx, b.client, b.scripts.probe, keys, args...)
+	reply, err := run(ctx, b.client, b.scripts.probe, keys, args...)
 	if err != nil {
 		return nil, err
 	}
-	if len(answer) != 2*len(requests) {
-		return nil, fmt.Errorf("%w: %.200q", errReply, answer)
+	if len(reply) != 2*len(requests) {
+		return nil, fmt.Errorf("%w: %.200q", errReply, reply)
 	}
 	grants := make([]breakerstore.ProbeGrant, len(requests))
 	for i := range grants {
-		granted, ok1 := answer[2*i].(int64)
-		remaining, ok2 := answer[2*i+1].(int64)
+		granted, ok1 := reply[2*i].(int64)
+		remaining, ok2 := reply[2*i+1].(int64)
 		if !ok1 || !ok2 {
-			return nil, fmt.Errorf("%w: %.200q", errReply, answer)
+			return nil, fmt.Errorf("%w: %.200q", errReply, reply)
 		}
 		grants[i] = breakerstore.ProbeGrant{Granted: int(granted), Remaining: duration(remaining)}
 	}
 	return grants, nil
 }
 
-// sinceMicros is an instant as scripts count. One before 1970, such as the zero time, is far from what their numbers hold exactly: it
-// becomes the first one after it at which a period begins.
+// sinceMicros converts a time for a script. The numbers of Lua do not hold a time long before 1970
+// exactly, such as the zero time. sinceMicros moves a time before 1970 forward by whole periods, to
+// the first period that begins in 1970 or later.
 func sinceMicros(since time.Time, every int64) int64 {
 	micros := min(since.UnixMicro(), maxMicros)
 	if micros < 0 {

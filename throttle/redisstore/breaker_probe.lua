@@ -1,11 +1,15 @@
--- Probe. KEYS: a counter for each request. ARGV: for each request since when, in microseconds, the length of a period, the budget of a
--- period, and what is wanted. Returns for each what is granted, and in how many microseconds the next period begins.
+-- Probe. KEYS: a counter for each request. ARGV: for each request the start of the first period,
+-- the length of a period, the budget of a period, and the number of probes wanted. Returns for each
+-- request the number granted, and the time until the next period begins. All times are in
+-- microseconds.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
--- A counter is when its period ends, and how much of the budget is used. It still counts if that is within one period from now: a clock
--- that is set back a little begins no new period, and one that is set back a lot, or a length that was changed, does.
-local function read(key, every)
+-- Returns the end of the current period and the number of probes used, or nothing if a new period
+-- begins. A counter is valid if its period ends within one period from now. So a clock that is set
+-- back by less than that continues the period. A new period begins if the clock is set back
+-- further, or if the periods become shorter than the time that remains.
+local function parse(key, every)
   local ends, used = string.match(redis.call('GET', key) or '', '^(%d+) (%d+)$')
   ends, used = tonumber(ends), tonumber(used)
   if ends and now < ends and ends - now <= every then
@@ -19,7 +23,7 @@ for i, key in ipairs(KEYS) do
   since, every, budget, want = tonumber(since), tonumber(every), tonumber(budget), tonumber(want)
   local granted, remaining = 0, since - now
   if remaining <= 0 then
-    local ends, used = read(key, every)
+    local ends, used = parse(key, every)
     if not ends then
       ends, used = since + (math.floor((now - since) / every) + 1) * every, 0
     end

@@ -40,7 +40,8 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 	return loaded, nil
 }
 
-// parseShard reads all fields of a shard. Without a version that can be read it is lost: the next writer begins it anew.
+// parseShard parses all fields of a shard. If the version is invalid, the shard is lost: it is
+// returned empty, and the next writer clears it.
 func parseShard(index int, fields map[string]string) breakerstore.Shard {
 	shard := breakerstore.Shard{Index: index}
 	version, ok := parseVersion(fields[versionField])
@@ -51,7 +52,7 @@ func parseShard(index int, fields map[string]string) breakerstore.Shard {
 	shard.Records = make([]breakerstore.StoredRecord, 0, len(fields)-1)
 	for name, data := range fields {
 		var id breakerstore.RecordID
-		if len(name) == len(id) { // no other field is, and nobody else has written here
+		if len(name) == len(id) { // only record IDs have this length
 			copy(id[:], name)
 			shard.Records = append(shard.Records, breakerstore.StoredRecord{ID: id, Data: []byte(data)})
 		}
@@ -65,11 +66,11 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %w", err)
 	}
 	key := b.keys.shards[batch.Shard]
-	answer, err := run(ctx, b.client, b.scripts.apply, []string{key}, b.applyArgs(batch)...)
+	reply, err := run(ctx, b.client, b.scripts.apply, []string{key}, b.applyArgs(batch)...)
 	if err != nil {
 		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
-	version, err := parseApplied(answer)
+	version, err := parseApplied(reply)
 	if err != nil {
 		return breakerstore.Version{}, fmt.Errorf("redisstore: apply: %s: %w", key, err)
 	}
@@ -90,20 +91,20 @@ func (b *Breaker) applyArgs(batch breakerstore.Batch) []any {
 	return args
 }
 
-func parseApplied(answer []any) (breakerstore.Version, error) {
-	words := make([]string, len(answer))
-	for i := range answer {
-		words[i], _ = answer[i].(string)
+func parseApplied(reply []any) (breakerstore.Version, error) {
+	fields := make([]string, len(reply))
+	for i := range reply {
+		fields[i], _ = reply[i].(string)
 	}
-	switch said := strings.Join(words, " "); said {
+	switch text := strings.Join(fields, " "); text {
 	case "fenced":
 		return breakerstore.Version{}, breakerstore.ErrFenced
 	case "conflict":
 		return breakerstore.Version{}, breakerstore.ErrConflict
 	default:
-		version, ok := parseVersion(said + " 0")
+		version, ok := parseVersion(text + " 0")
 		if !ok {
-			return breakerstore.Version{}, fmt.Errorf("%w: %.200q", errReply, answer)
+			return breakerstore.Version{}, fmt.Errorf("%w: %.200q", errReply, reply)
 		}
 		return version, nil
 	}
@@ -116,8 +117,8 @@ func checkShard(shard int) error {
 	return nil
 }
 
-// exec sends what the pipe has gathered, and returns what went wrong with sending it. A field that is not there is nothing wrong, and
-// what a server has answered to one command is for that command to say.
+// exec sends the pipeline. It returns an error if there was no reply. Errors that the server
+// returned, also for a missing field, are results of their commands.
 func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
 	if pipe.Len() == 0 {
 		return nil
@@ -129,10 +130,11 @@ func (b *Breaker) exec(ctx context.Context, pipe redis.Pipeliner) error {
 	return nil
 }
 
-// versionField is where a shard keeps its version, beside its records: "epoch number term".
+// versionField is the field of a shard with its version: "epoch number term".
 const versionField = "version"
 
-// The largest numbers that the scripts believe. They are far away, and exact in Lua.
+// The largest numbers in a valid version. They are exact in Lua. breaker_apply.lua has the same
+// limits.
 const (
 	maxEpoch  = 1<<53 - 1
 	maxNumber = 1e15 - 1
@@ -167,36 +169,37 @@ func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 	return v, nil
 }
 
-// now reads the time from the answer to the clock's script. A pipe cannot repeat what a server did not know; this can.
+// now returns the server's time from the reply to the clock script. A pipeline cannot send the
+// script's text if the server does not have it. In that case now calls the script again.
 func (b *Breaker) now(ctx context.Context, clock *redis.Cmd) (time.Time, error) {
-	answer, err := clock.Slice()
+	reply, err := clock.Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		answer, err = run(ctx, b.client, b.scripts.clock, []string{b.keys.lease})
+		reply, err = run(ctx, b.client, b.scripts.clock, []string{b.keys.lease})
 	}
 	if err != nil {
 		return time.Time{}, err
 	}
-	return parseTime(answer)
+	return parseTime(reply)
 }
 
-func parseTime(answer []any) (time.Time, error) {
+func parseTime(reply []any) (time.Time, error) {
 	var part [2]int64
 	for i := range part {
 		digits := ""
-		if len(answer) == len(part) {
-			digits, _ = answer[i].(string)
+		if len(reply) == len(part) {
+			digits, _ = reply[i].(string)
 		}
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%w: %.200q", errReply, answer)
+			return time.Time{}, fmt.Errorf("%w: %.200q", errReply, reply)
 		}
 		part[i] = n
 	}
 	return time.Unix(part[0], part[1]*int64(time.Microsecond)), nil
 }
 
-// parseVersion reads a version as breaker_apply.lua writes it and reads it again: what one of the two does not believe, the other must not either,
-// or there would be versions that nobody could ever write after.
+// parseVersion parses a version that breaker_apply.lua wrote. Both must accept the same texts. A
+// shard with a version that only one of them accepts could never be written again.
 func parseVersion(text string) (v breakerstore.Version, ok bool) {
 	var number [3]uint64
 	rest := text

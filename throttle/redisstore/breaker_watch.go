@@ -8,15 +8,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pingAfter is how long a server may say nothing before it is asked whether it is still there.
+// pingAfter is the time without a message after which Watch sends a PING.
 const pingAfter = 5 * time.Second
 
-// Watch implements [store.Watcher]. It calls changed also when it has begun to listen, at first and whenever the connection was lost:
-// there may have been a change before. It returns if Redis cannot be reached at the second try.
+// Watch implements [breakerstore.Watcher]. It also calls changed after each subscription, the first
+// one and the one after a lost connection, because earlier messages may have been missed. It
+// returns an error if Redis cannot be reached twice in a row.
 func (b *Breaker) Watch(ctx context.Context, changed func()) error {
 	channel := b.client.Subscribe(ctx)
 	defer channel.Close()
-	// Nothing else ends a read that waits: a context that is cancelled has no deadline to give to the socket.
+	// A canceled context does not end a read on the socket. Closing the connection does.
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
 	if err := channel.Subscribe(ctx, b.keys.change); err != nil {
 		return b.watchError(ctx, err)
@@ -26,7 +27,7 @@ func (b *Breaker) Watch(ctx context.Context, changed func()) error {
 		switch {
 		case ctx.Err() != nil, err != nil && (failed || isServerError(err)):
 			return b.watchError(ctx, err)
-		case err != nil: // silence, or the connection is lost, and there is a new one if there can be
+		case err != nil: // no message for pingAfter, or a lost connection; PING makes a new one
 			_ = channel.Ping(ctx)
 		case isChange(message):
 			changed()
@@ -35,15 +36,17 @@ func (b *Breaker) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// watchError is why Watch ends: a closed connection is only how its context ends it.
+// watchError returns the error of Watch. If the context has ended, that is the reason for the
+// closed connection.
 func (b *Breaker) watchError(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil {
-		return over
+	if ended := ctx.Err(); ended != nil {
+		return ended
 	}
 	return fmt.Errorf("redisstore: watch: %s: %w", b.keys.change, err)
 }
 
-// isChange tells a change, or that listening has begun, from the answer of a server that was asked whether it is there.
+// isChange reports whether a message is a change or the start of a subscription, and not the reply
+// to a PING.
 func isChange(message any) bool {
 	_, pong := message.(*redis.Pong)
 	return !pong

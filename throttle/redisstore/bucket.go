@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,94 +14,91 @@ import (
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// BucketConfig says where in Redis buckets are kept.
+// BucketConfig configures the store of a limiter.
 type BucketConfig struct {
-	// Name tells the limiters that share a Redis apart. It is the same in all processes of a fleet. Any bytes, 1 to 255. Required.
+	// Name is the name of the limiter, the same in all processes of a fleet. Limiters that share a
+	// Redis need different names. Any bytes, 1 to 255. Required.
 	Name string
-	// Prefix is what all keys begin with: 1 to 255 bytes without braces. Default "spillway".
+	// Prefix is the start of all keys: at most 255 bytes without braces. Default "spillway".
 	Prefix string
 }
 
-func (c BucketConfig) validate() error {
-	if c.Name == "" || len(c.Name) > longestName {
-		return fmt.Errorf("redisstore: BucketConfig.Name is %.64q: want 1 to %d bytes", c.Name, longestName)
-	}
-	if len(c.Prefix) > maxPrefix || strings.ContainsAny(c.Prefix, "{}") {
-		return fmt.Errorf("redisstore: BucketConfig.Prefix is %.64q: want 1 to %d bytes without braces", c.Prefix, maxPrefix)
-	}
-	return nil
-}
-
-// Bucket is a [bucketstore.Store] in Redis. Make it with [NewBucket]. It is safe for concurrent use.
+// Bucket is a [bucketstore.Store] in Redis. Create it with [NewBucket]. It is safe for concurrent
+// use.
 //
 // # Keys
 //
-// Each bucket is one string, with the default prefix and for buckets called geocoder:
+// Each bucket is one string. This is its key for a limiter called geocoder, with the default
+// prefix. The value is a level, as [bucketstore.Level] describes it.
 //
-//	spillway:bucket:geocoder:<key>    "at used": see bucketstore.Level
+//	spillway:bucket:geocoder:<key>    "at used"
 //
-// Name and key are written like parts of a URL, so that they may be any bytes. A key of more than 128 bytes is # and its SHA-256 in
-// hexadecimal digits. A full bucket has no key: it expires at the millisecond at which it would be full, rounded up, and if it is lost or
-// cannot be read, the bucket is full. In a cluster buckets lie on all nodes.
+// Name and key are URL-encoded, so they may contain any bytes. A key of more than 128 bytes is
+// replaced by # and its SHA-256 in hexadecimal digits. In a cluster the buckets are spread over all
+// nodes.
 //
-// These are the rights that it takes; a cluster's client also asks for +cluster|slots and +command:
+// A full bucket has no key in Redis. The key of any other bucket expires when the bucket would be
+// full, rounded up to a millisecond. If a key is lost or invalid, its bucket is full.
+//
+// The client needs these permissions. A cluster client also needs +cluster|slots and +command.
 //
 //	ACL SETUSER spillway on >secret ~spillway:bucket:* +@connection +eval +evalsha +time +get +set +del
 //
 // # The clock
 //
-// Time is that of the server that has the bucket, in microseconds. Levels and intervals are in nanoseconds, and nothing is rounded: ten
-// million tokens per second are granted as ten at each microsecond. A token that comes back within a microsecond is granted at the next, so
-// RetryAfter is rounded up to whole ones: it is always enough.
+// The clock is that of the server with the bucket, in microseconds. Levels and intervals are in
+// nanoseconds, so no rate is rounded: a limit of ten million tokens per second grants ten tokens at
+// each microsecond. RetryAfter is rounded up to whole microseconds. A caller that waits for
+// RetryAfter finds the tokens, unless another caller has taken them.
 //
-// # What is kept
+// # Durability
 //
-// A flush, an eviction, or a crash without appendonly fills buckets: a fleet may then take a capacity more than it should, once. A failover
-// fills them up to what the replica had not received. A server without memory left (maxmemory with noeviction, which is right
-// here) refuses to grant, which is an error; it still answers peeks and what is denied.
+// A flush, an eviction, or a crash without appendonly fills the buckets. The fleet may then take up
+// to one capacity more than the limit, once. A failover gives back the tokens whose taking the
+// replica had not received.
 //
-// A client that tries again what was not answered, as it does by default, may take tokens twice and use them once: [Options] does not.
+// A server without free memory (maxmemory with noeviction, which is the right policy here) cannot
+// grant tokens, and Take returns an error. Requests for no tokens and denials still work.
+//
+// A client that retries a call without a reply, as go-redis does by default, may take tokens twice
+// and use them once. A client with [Options] does not retry.
 type Bucket struct {
 	client  redis.UniversalClient
 	prefix  string
 	scripts bucketScripts
 }
 
-var errBucketRing = errors.New("redisstore: the client is a Ring, which looks elsewhere for what a server that does not answer had, so that " +
-	"its buckets would all be full: want a Client or a ClusterClient")
-
-// NewBucket returns a store that uses the client, which stays the caller's to close: see [Options] for how to make one. It asks
-// Redis nothing, so that a process starts also when Redis does not answer.
+// NewBucket returns a store that uses the client. [Options] returns settings for a client. The
+// caller closes the client. NewBucket sends nothing to Redis, so a process starts even if Redis
+// does not answer.
 func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
+	if err := checkNames("BucketConfig", c.Name, c.Prefix); err != nil {
+		return nil, err
+	}
+	if err := checkClient(client, "its buckets would all be full"); err != nil {
+		return nil, err
+	}
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
-	}
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	if ring, ok := client.(*redis.Ring); ok && ring != nil {
-		return nil, errBucketRing
-	}
-	if err := checkClient(client); err != nil {
-		return nil, err
 	}
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
 }
 
-// Take implements [bucketstore.Store]. It is one script call. If it fails, tokens may have been taken that nobody uses.
+// Take implements [bucketstore.Store]. It is one script call. If it fails, the tokens may be taken
+// all the same.
 func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	r.Limit = r.Limit.WithDefaults()
 	if err := checkRequest(r); err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
 	}
 	key := b.key(r.Key)
-	answer, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArgs(r)...)
+	reply, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArgs(r)...)
 	if err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
 	}
-	d, err := parseDecision(r, answer)
+	d, err := parseDecision(r, reply)
 	if err != nil {
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w: %.200q", key, err, answer)
+		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w: %.200q", key, err, reply)
 	}
 	return d, nil
 }
@@ -134,7 +129,8 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
-// Cancelable implements [bucketstore.Cancelable]: the client's ContextTimeoutEnabled says it, which [Options] sets.
+// Cancelable implements [bucketstore.Cancelable]. It returns the client's ContextTimeoutEnabled,
+// which [Options] sets.
 func (b *Bucket) Cancelable() bool {
 	switch c := b.client.(type) {
 	case *redis.Client:
@@ -145,19 +141,22 @@ func (b *Bucket) Cancelable() bool {
 	return false
 }
 
-// Close implements [bucketstore.Store]. It does nothing: the client is its owner's to close.
+// Close implements [bucketstore.Store]. It does nothing, and leaves the client open.
 func (b *Bucket) Close() error { return nil }
 
-// maxPlainKey is how many bytes of a bucket's key are written as they are. What is longer is hashed, so that it costs the server no more.
+// maxPlainKey is the length in bytes of the longest key that is not hashed. Hashing bounds the
+// memory that a key needs in Redis.
 const maxPlainKey = 128
 
-// bucketPrefix is what the keys of all buckets of a store begin with. The name is encoded, so that it cannot reach into what follows.
+// bucketPrefix returns the start of all keys of a store. The name is encoded, so it contains no
+// colon.
 func bucketPrefix(prefix, name string) string {
 	return prefix + ":bucket:" + url.QueryEscape(name) + ":"
 }
 
-// key is where the level of a bucket is. Braces would choose a place in a cluster, and who chooses the keys could bring all of them to
-// one server, so they are encoded too. A hash begins with a character that no encoded key contains.
+// key returns the Redis key of a bucket. It encodes braces too: in a cluster, braces choose the
+// node, and a client could put all its keys on one node. A hashed key begins with #, which no
+// encoded key contains.
 func (b *Bucket) key(key string) string {
 	if len(key) > maxPlainKey {
 		sum := sha256.Sum256([]byte(key))
@@ -166,7 +165,7 @@ func (b *Bucket) key(key string) string {
 	return b.prefix + url.QueryEscape(key)
 }
 
-// The scripts of buckets are the clock, what they share, and a step.
+// The parts of the Lua scripts: the clock, the shared functions, and the steps.
 var (
 	//go:embed bucket_clock.lua
 	bucketClockLua string
@@ -178,7 +177,7 @@ var (
 	bucketReturnLua string
 )
 
-// bucketScripts are called by their hashes, as those of a breaker.
+// bucketScripts are called by hash, as the scripts of a breaker.
 type bucketScripts struct {
 	take, giveBack *redis.Script
 }

@@ -10,27 +10,31 @@ import (
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// checkRequest reports what is wrong with a request. The script relies on it: it could divide for ever by an interval that is none.
+// checkRequest returns an error for an invalid request. The script does not check its arguments: a
+// division by an interval of 0 would never end.
 func checkRequest(r bucketstore.Request) error {
 	if err := r.Limit.Validate(); err != nil {
 		return err
 	}
 	if r.Min < 0 || r.Min > r.Max || r.Min > r.Limit.Capacity {
-		return fmt.Errorf("the request is for %d to %d tokens: want 0 <= Min <= Max, and at most %d as Min", r.Min, r.Max, r.Limit.Capacity)
+		return fmt.Errorf("Request.Min is %d and Max is %d: want 0 <= Min <= Max, and Min at most the capacity of %d",
+			r.Min, r.Max, r.Limit.Capacity)
 	}
 	return nil
 }
 
-// takeArgs are the request as the script counts. More than the bucket holds is never granted, so it need not be said.
+// takeArgs returns the arguments of bucket_take.lua. Max is cut to the capacity, because a bucket
+// never grants more.
 func takeArgs(r bucketstore.Request) []any {
-	most := min(r.Max, r.Limit.Capacity)
+	atMost := min(r.Max, r.Limit.Capacity)
 	if r.Limit.Algorithm == bucket.Fixed {
-		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, most}
+		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, atMost}
 	}
 	interval := int64(r.Limit.Interval())
-	return []any{"continuous", interval, r.Limit.Capacity * interval, r.Min * interval, most * interval}
+	return []any{"continuous", interval, r.Limit.Capacity * interval, r.Min * interval, atMost * interval}
 }
 
+// returnArgs returns the arguments of bucket_return.lua.
 func returnArgs(l bucket.Limit, n int64) []any {
 	n = max(0, n)
 	if l.Algorithm == bucket.Fixed {
@@ -40,14 +44,14 @@ func returnArgs(l bucket.Limit, n int64) []any {
 	return []any{"continuous", interval, min(n, l.Capacity) * interval}
 }
 
-// parseDecision decides as the script did, from the time and the level that it found, and wants the same level to follow: what is told is
-// what was written.
-func parseDecision(r bucketstore.Request, answer []any) (bucket.Decision, error) {
+// parseDecision computes the decision from the time and the level that the script read. It returns
+// an error if the script wrote another level than that decision leads to.
+func parseDecision(r bucketstore.Request, reply []any) (bucket.Decision, error) {
 	var text [3]string
 	for i := range text {
-		ok := len(answer) == len(text)
+		ok := len(reply) == len(text)
 		if ok {
-			text[i], ok = answer[i].(string)
+			text[i], ok = reply[i].(string)
 		}
 		if !ok {
 			return bucket.Decision{}, errReply
@@ -67,12 +71,13 @@ func parseDecision(r bucketstore.Request, answer []any) (bucket.Decision, error)
 	return d, nil
 }
 
-// roundUp is a time of whole microseconds: who waits for less may find the server's clock a step short of what was told.
+// roundUp rounds up to whole microseconds. After a shorter wait the server's clock, which counts
+// microseconds, may still be before the time of the next token.
 func roundUp(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
-// parseLevel reads a level as the scripts write it. None is a full bucket.
+// parseLevel parses a level that a script wrote. An empty text is a full bucket.
 func parseLevel(text string) (bucketstore.Level, bool) {
 	if text == "" {
 		return bucketstore.Level{}, true

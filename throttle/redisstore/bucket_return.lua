@@ -1,37 +1,38 @@
--- Return. KEYS: the bucket. ARGV: "continuous", the interval, and what is returned, as time; or "fixed", the period, and what is returned,
--- in tokens. Returns the time, and the level before and after.
-local h, l = read(ARGV[3])
+-- Return. KEYS: the bucket. ARGV: "continuous", the interval, and the returned tokens as a time; or
+-- "fixed", the period, and the number of returned tokens.
+-- Returns the time, and the level before and after.
+local h, l = parse(ARGV[3])
 local after = before
-local function answer()
-  return {written(nowh, nowl), before, after}
+local function reply()
+  return {format(nowh, nowl), before, after}
 end
 
--- A full bucket is one that nobody knows.
-local function forget()
+-- Deletes the key. A bucket without a key is full.
+local function fill()
   redis.call('DEL', KEYS[1])
   return ''
 end
 
 if fixed then
   local bh, bl = begins()
-  if less(ath, atl, bh, bl) then return answer() end -- of a period that is over
+  if less(ath, atl, bh, bl) then return reply() end -- the tokens are of an earlier period
   if less(usedh, usedl, h, l) then
     usedh, usedl = 0, 0
   else
     usedh, usedl = sub(usedh, usedl, h, l)
   end
   if usedh == 0 and usedl == 0 and not less(nowh, nowl, ath, atl) then
-    after = forget()
-  else -- also a period that has not begun, because the clock has stepped back: it must not begin twice
+    after = fill()
+  else -- keep also an unused period that begins in the future, after the clock was set back: it must not begin twice
     after = keep(ath, atl, usedh, usedl, add(ath, atl, unith, unitl))
   end
-  return answer()
+  return reply()
 end
 
 ath, atl = sub(ath, atl, h, l)
 if less(nowh, nowl, ath, atl) then
   after = keep(ath, atl, 0, 0, ath, atl)
 else
-  after = forget()
+  after = fill()
 end
-return answer()
+return reply()

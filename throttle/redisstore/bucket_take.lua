@@ -1,23 +1,25 @@
--- Take. KEYS: the bucket. ARGV: "continuous", the interval, what an empty bucket takes to fill, and the least and the most that is wanted,
--- all of them as time; or "fixed", the period, the capacity, and the least and the most that is wanted, in tokens.
--- Returns the time, and the level before and after: from these the client knows the rest.
-local wholeh, wholel = read(ARGV[3])
-local leasth, leastl = read(ARGV[4])
-local mosth, mostl = read(ARGV[5])
+-- Take. KEYS: the bucket. ARGV: "continuous", the interval, the time to fill an empty bucket, and
+-- the least and the most tokens wanted, both as times; or "fixed", the period, the capacity, and
+-- the least and the most tokens wanted. Returns the time, and the level before and after. The
+-- client computes the decision from these.
+local wholeh, wholel = parse(ARGV[3])
+local leasth, leastl = parse(ARGV[4])
+local mosth, mostl = parse(ARGV[5])
 
 local after = before
-local function answer()
-  return {written(nowh, nowl), before, after}
+local function reply()
+  return {format(nowh, nowl), before, after}
 end
 
--- Nothing is written for nobody: neither if there is too little, nor if nothing is taken.
-local function refused(h, l)
-  return less(h, l, leasth, leastl) or h == 0 and l == 0
-end
-
--- But a level that was too far ahead is brought back by the first denial, or the bucket would be empty until then.
+-- Reports whether there are fewer tokens than the least.
 local function denied(h, l)
   return less(h, l, leasth, leastl)
+end
+
+-- Reports whether no tokens are taken. Then nothing is written, except after a denial if the level
+-- is too far ahead: the level becomes that of an empty bucket, or it would stay too far ahead.
+local function untouched(h, l)
+  return denied(h, l) or h == 0 and l == 0
 end
 
 if fixed then
@@ -25,7 +27,7 @@ if fixed then
   local uh, ul = 0, 0
   local nexth, nextl = add(nowh, nowl, unith, unitl)
   local ahead = less(nexth, nextl, ath, atl)
-  if ahead then -- of a clock that was far ahead
+  if ahead then -- the clock was far ahead before
     uh, ul = wholeh, wholel
   elseif not less(ath, atl, bh, bl) then
     bh, bl, uh, ul = ath, atl, usedh, usedl
@@ -40,10 +42,10 @@ if fixed then
   if ahead and denied(h, l) then
     after = keep(bh, bl, uh, ul, add(bh, bl, unith, unitl))
   end
-  if refused(h, l) then return answer() end
+  if untouched(h, l) then return reply() end
   uh, ul = add(uh, ul, h, l)
   after = keep(bh, bl, uh, ul, add(bh, bl, unith, unitl))
-  return answer()
+  return reply()
 end
 
 local emptyh, emptyl = add(nowh, nowl, wholeh, wholel)
@@ -56,7 +58,7 @@ if ahead then
   fullh, fulll = emptyh, emptyl
 end
 local h, l = sub(emptyh, emptyl, fullh, fulll)
-if less(h, l, mosth, mostl) then -- all that is there, in whole tokens
+if less(h, l, mosth, mostl) then -- take all whole tokens of the bucket
   h, l = sub(h, l, remainder(h, l, unith, unitl))
 else
   h, l = mosth, mostl
@@ -64,7 +66,7 @@ end
 if ahead and denied(h, l) then
   after = keep(fullh, fulll, 0, 0, fullh, fulll)
 end
-if refused(h, l) then return answer() end
+if untouched(h, l) then return reply() end
 fullh, fulll = add(fullh, fulll, h, l)
 after = keep(fullh, fulll, 0, 0, fullh, fulll)
-return answer()
+return reply()

@@ -5,91 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// checkClient refuses clients with which a fleet would not see one and the same thing.
-func checkClient(client redis.UniversalClient) error {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // of a type or not, it would panic later
-		return errors.New("redisstore: the client is nil")
-	}
-	switch c := client.(type) {
-	case *redis.Ring:
-		return errors.New("redisstore: the client is a Ring, which looks elsewhere for what a server that does not answer had, so that a fleet " +
-			"could have two leaders: want a Client or a ClusterClient")
-	case *redis.ClusterClient:
-		if c.Options().ReadOnly {
-			return errors.New("redisstore: the client reads from replicas, which may be behind, so that what was just written would seem " +
-				"lost: want ReadOnly, RouteByLatency and RouteRandomly false")
-		}
-	}
-	return nil
-}
+const (
+	defaultPrefix = "spillway"
+	maxPrefix     = 255
+)
 
-// run calls a script whose keys are all in one slot. What it is called with, and what it answers, is the script's to say.
-func run(ctx context.Context, client redis.UniversalClient, script *redis.Script, keys []string, args ...any) ([]any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	answer, err := script.Run(ctx, client, keys, args...).Slice()
-	if err != nil {
-		return nil, contextError(ctx, err)
-	}
-	return answer, nil
-}
-
-// contextError says that a context is over, if that is why there was no answer: sockets have words of their own for it, and notice a deadline a
-// moment before the context does.
-func contextError(ctx context.Context, err error) error {
-	over := ctx.Err()
-	if deadline, ok := ctx.Deadline(); over == nil && ok && !time.Now().Before(deadline) {
-		over = context.DeadlineExceeded
-	}
-	if over != nil && !errors.Is(err, over) {
-		return fmt.Errorf("%w: %w", over, err)
-	}
-	return err
-}
-
-// errReply is the error of an answer that no script of ours gives.
-var errReply = errors.New("the answer makes no sense")
-
-// isServerError reports whether an error is what a server said, rather than that there was no answer.
-func isServerError(err error) bool {
-	var said redis.Error
-	return errors.As(err, &said)
-}
-
-// maxMicros is the longest time that scripts are told, in microseconds: their numbers are exact up to here, with the time of now added.
-const maxMicros = 1 << 52
-
-// microseconds is a duration as scripts count. What is shorter than a microsecond is one: a length of 0 is never meant.
-func microseconds(d time.Duration) int64 {
-	if d > 0 && d < time.Microsecond {
-		return 1
-	}
-	return min(max(0, d.Microseconds()), maxMicros)
-}
-
-// duration is what scripts count as a duration.
-func duration(micros int64) time.Duration {
-	return time.Duration(min(max(0, micros), maxMicros)) * time.Microsecond
-}
-
-// How long a client made with Options may take at most.
+// Timeouts of a client that is made with Options.
 const (
 	dialTimeout   = time.Second
 	socketTimeout = 500 * time.Millisecond
 )
 
-// Options returns settings for a client of a store, for [redis.NewUniversalClient]: one address means a server, several mean a
-// cluster. Add what is needed to log in.
+// Options returns settings for the client of a store, for [redis.NewUniversalClient]. One address
+// is a server, several addresses are a cluster. Add the credentials that your server needs.
 //
-// A context ends a call on the socket too, which it does not by default: a server that hangs would hold each call for seconds. Nothing
-// is tried twice: a refresh comes round again anyway, and a write that was tried twice would conflict with itself.
+// The settings differ from the defaults of go-redis:
+//
+//   - A context ends a call on the socket. By default, a server that hangs blocks each call for
+//     seconds.
+//   - The client retries nothing. A refresh is repeated anyway, and a write that is sent twice
+//     conflicts with itself.
+//   - The timeout to connect is 1 s. The timeouts to read, to write, and to wait for a connection
+//     of the pool are 500 ms.
 func Options(addresses ...string) *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		Addrs:                 addresses,
@@ -100,7 +46,88 @@ func Options(addresses ...string) *redis.UniversalOptions {
 		ReadTimeout:           socketTimeout,
 		WriteTimeout:          socketTimeout,
 		PoolTimeout:           socketTimeout,
-		// For managed servers that announce their maintenance; others are asked in vain, on each connection.
+		// By default the client asks on each connection for notifications of maintenance. Only some
+		// managed servers support them.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
+}
+
+// checkNames returns an error for an invalid name or prefix. Owner is the name of the config.
+func checkNames(owner, name, prefix string) error {
+	e := check.Errors{Owner: "redisstore: " + owner}
+	e.Name("Name", name)
+	e.Want(len(prefix) <= maxPrefix && !strings.ContainsAny(prefix, "{}"), "Prefix", check.Shown(prefix),
+		fmt.Sprintf("1 to %d bytes without braces", maxPrefix))
+	return e.Err()
+}
+
+// checkClient returns an error for a client that may read old data, or none. Lost says what a Ring
+// would do to the store after a failover.
+func checkClient(client redis.UniversalClient, lost string) error {
+	// A nil client, with or without a type, would panic at the first call.
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("redisstore: the client is nil")
+	}
+	switch c := client.(type) {
+	case *redis.Ring:
+		return fmt.Errorf("redisstore: redis.Ring is not supported: it fails over to another shard without data, so %s; "+
+			"use Client or ClusterClient", lost)
+	case *redis.ClusterClient:
+		if c.Options().ReadOnly {
+			return errors.New("redisstore: the client reads from replicas, which may be behind, so recent writes would seem lost: " +
+				"set ReadOnly, RouteByLatency and RouteRandomly to false")
+		}
+	}
+	return nil
+}
+
+// run calls a script. All its keys must be in one hash slot.
+func run(ctx context.Context, client redis.UniversalClient, script *redis.Script, keys []string, args ...any) ([]any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	reply, err := script.Run(ctx, client, keys, args...).Slice()
+	if err != nil {
+		return nil, contextError(ctx, err)
+	}
+	return reply, nil
+}
+
+// contextError adds the error of the context to err if the context has ended. A socket returns
+// another error, and may return it a moment before the context ends.
+func contextError(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if deadline, ok := ctx.Deadline(); ended == nil && ok && !time.Now().Before(deadline) {
+		ended = context.DeadlineExceeded
+	}
+	if ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
+
+// errReply means that a script returned a reply of an unexpected form.
+var errReply = errors.New("unexpected reply")
+
+// isServerError reports whether the server returned err. Otherwise there was no reply.
+func isServerError(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// maxMicros is the longest duration in a script, in microseconds. The numbers of Lua are exact up
+// to here, even with the current time added.
+const maxMicros = 1 << 52
+
+// microseconds converts a duration for a script. A positive duration becomes at least 1.
+func microseconds(d time.Duration) int64 {
+	if d > 0 && d < time.Microsecond {
+		return 1
+	}
+	return min(max(0, d.Microseconds()), maxMicros)
+}
+
+// duration converts microseconds of a script to a duration.
+func duration(micros int64) time.Duration {
+	return time.Duration(min(max(0, micros), maxMicros)) * time.Microsecond
 }

@@ -1,64 +1,86 @@
-// Package redisstore keeps in Redis, or Valkey, what a fleet shares: the circuits of a [breaker.Manager], and the buckets of a
-// [bucket.Limiter], of which [Bucket] tells.
+// Package redisstore stores the shared state of a fleet in Redis or Valkey: the circuits of a
+// [breaker.Manager] in a [Breaker], and the token buckets of a [bucket.Limiter] in a [Bucket].
 //
 //	client := redis.NewUniversalClient(redisstore.Options("redis:6379"))
 //	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})
 //	manager, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poll}) // poll counts the calls of all agents
 //
-// It needs Redis 6.2 or newer. Each step is one script or one command on keys that lie together, so Redis Cluster works too. Calls never
-// wait for any of this: a manager reads and writes in the background.
+// It needs Redis 6.2 or later. Each step is one script or one command, on keys of one hash slot, so
+// Redis Cluster works too. Calls through a breaker never wait for Redis: the manager reads and
+// writes in the background.
+//
+// This page describes [Breaker] and the client. [Bucket] describes its own keys and costs.
 //
 // # Keys
 //
-// With the default prefix, for a breaker called webhooks (a name is written like a part of a URL, so that it may be anything):
+// These are the keys of a breaker called webhooks, with the default prefix. The name is
+// URL-encoded, so it may contain any bytes.
 //
 //	spillway:breaker:{webhooks/0}:shard … {webhooks/63}:shard    hashes: a field "version", and a field for each record
-//	spillway:breaker:{webhooks/lead}:lease                       a hash: who leads, the term, until when
-//	spillway:breaker:{webhooks/lead}:probes:<record>:<generation>  a string: the end of a period and what is used of its budget
-//	spillway:breaker:{webhooks}:change                           a channel: tells of each write, for Watch
+//	spillway:breaker:{webhooks/lead}:lease                       a hash: the leader, its term, and when the lease ends
+//	spillway:breaker:{webhooks/lead}:probes:<record>:<generation>  a string: when the period ends, and how many probes it has used
+//	spillway:breaker:{webhooks}:change                           a channel: a message for each write, for Watch
 //
-// The version is "epoch number term". A shard whose version cannot be read is lost: it reads as empty, and the next writer clears it and
-// begins it anew. Version and records are one key, so that Redis cannot evict the one without the other. Only the counters of probes
-// expire, soon after their period. Nothing else does: the manager deletes the records of circuits that it forgets, and keys that
-// expire are the first that some servers evict.
+// A version is "epoch number term". If the version of a shard cannot be parsed, the shard is lost:
+// it reads as empty, and the next writer clears it. Version and records are fields of one key, so
+// Redis cannot evict one without the other.
 //
-// These are the rights that it takes; a cluster's client also asks for +cluster|slots and +command:
+// Only the counters of probes expire, soon after their period ends. The manager deletes the records
+// of circuits that it forgets. They have no expiry, because some servers evict keys with an expiry
+// first.
+//
+// The client needs these permissions. A cluster client also needs +cluster|slots and +command.
 //
 //	ACL SETUSER spillway on >secret ~spillway:breaker:* &spillway:breaker:* +@connection +eval +evalsha +time
 //	    +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe
 //
 // # Costs
 //
-// A refresh is one pipeline, Versions: 64 times HGET of some bytes and a script that returns the time, 65 commands and one round trip
-// (in a cluster one per node). What has changed is another pipeline, Load: HGETALL of each such shard. Everything else, a write of a
-// shard, extending the lease, a batch of up to 256 probes, is one script call. A script that the server does not know is sent once
-// more with its text. Watch holds a connection open.
+//   - Versions, once per refresh: one pipeline of 65 commands, in one round trip (in a cluster, one
+//     per node). The commands are 64 times HGET of some bytes, and a script that returns the time.
+//   - Load: one pipeline, with an HGETALL for each shard that has changed.
+//   - Apply, Campaign and Resign: one script call each. Probe: one per 256 probes.
+//   - Watch: one open connection.
+//
+// If the server does not have a script in its cache, the client sends the script's text.
 //
 // # The client
 //
-// [Options] returns settings that suit a store: contexts end calls on the socket, short timeouts, nothing tried twice. A client with
-// go-redis' own defaults works as well, but a call to a server that hangs then lasts for seconds after its context is over. The manager
-// does not wait for it; it only has to leave it behind.
+// [Options] returns settings for a client of a store: a context ends a call on the socket, timeouts
+// are short, and nothing is retried. A client with the defaults of go-redis works too. If the
+// server hangs, calls of that client last for seconds after their context has ended. The manager
+// does not wait for them.
 //
 // # Cluster and replicas
 //
-// Give all nodes, or some of them, to [Options], or a client of your own. Shards lie on all nodes; the lease, the probes and the time that
-// counts are one node's, so that clocks which differ do no harm.
+// Pass some or all nodes to [Options], or use your own client. The shards are spread over all
+// nodes. The lease and the probes are on one node, and only the clock of that node is used, so
+// clocks of nodes may differ.
 //
-// Everything is read from primaries. A replica may be behind, and what was just written would seem lost, so a client that reads from
-// replicas (ReadOnly, RouteByLatency, RouteRandomly) is refused: share one that does not, or make one for the store. A [redis.Ring] is
-// refused too: it looks elsewhere for what a server that does not answer had, so that a fleet could have two leaders.
+// The store reads from primaries only. A replica may be behind, and then a recent write would seem
+// lost. Therefore [NewBreaker] returns an error for a client that reads from replicas (ReadOnly,
+// RouteByLatency or RouteRandomly). It also returns an error for a [redis.Ring]: a Ring fails over
+// to another shard without data, so two leaders could be elected.
 //
-// # What is kept
+// # Durability
 //
-// Redis decides. A crash loses about a second with appendonly, and without it everything since the last snapshot; a failover loses what
-// the replica had not received, a flush everything. A manager gets over all of that:
+// Redis may lose writes:
 //
-//   - After a flush all versions are zero and then have another epoch. Managers see that, go on with what they know, and the leader
-//     writes it again. The next term is higher than all before, because terms come from the clock.
-//   - After a failover a shard may be back at an older version. That is a change like any other. If the clock of the new server is
-//     behind, the term still rises as long as the lease was replicated, and no lease lasts longer than its TTL from the new now.
-//   - A server without memory left (maxmemory with noeviction, which is right here) or a replica refuses writes: nobody leads until
-//     it takes them again, and what is known stays known.
-//   - A key of somebody else's where one of ours should be is an error that names it.
+//   - a crash loses about one second of writes with appendonly, and all writes since the last
+//     snapshot without it
+//   - a failover loses the writes that the replica had not received
+//   - a flush loses everything
+//
+// A manager recovers from each of these, and from a server that refuses writes:
+//
+//   - After a flush all versions are zero, and the next writes have another epoch. Managers notice
+//     it and keep their state, and the leader writes it again. The next term is higher than all
+//     terms before, because terms come from the clock.
+//   - After a failover a shard may be back at an older version. A manager treats that as any other
+//     change. If the clock of the new server is behind, the term still rises if the lease was
+//     replicated. No lease lasts longer than its TTL from the new server's time.
+//   - A replica refuses writes, and so does a server without free memory (maxmemory with
+//     noeviction, which is the right policy here). Until the server accepts writes again there is
+//     no leader, and all managers keep their state.
+//   - If another program uses a key of the store with another type, the error names the key.
 package redisstore

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// Nobody listens at this address. The calls go through all the same, because none of them waits for the store.
+// No server listens at this address. Calls go through all the same, because no call waits for the store.
 func ExampleNewBreaker() {
 	client := redis.NewUniversalClient(redisstore.Options("127.0.0.1:1"))
 	defer client.Close()
@@ -37,7 +37,7 @@ func deliveries(context.Context, breaker.PollQuery) (map[breaker.Key]breaker.Pol
 	return nil, nil
 }
 
-// Nobody listens at this address: a store that cannot be asked is an error, and no denial.
+// No server listens at this address. Take returns the error of the store, which is not a denial.
 func ExampleNewBucket() {
 	client := redis.NewUniversalClient(redisstore.Options("127.0.0.1:1"))
 	defer client.Close()

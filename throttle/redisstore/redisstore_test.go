@@ -33,8 +33,8 @@ func TestConstructorsRefuse(t *testing.T) {
 		"any bytes":    {client, "{\x00\xff}", "", "", ""},
 		"long":         {client, long[1:], long[1:], "", ""},
 		"cluster":      {cluster, "b", "", "", ""},
-		"no name":      {client, "", "", `BreakerConfig.Name is "": want 1 to 255 bytes`, `BucketConfig.Name is "": want 1 to 255 bytes`},
-		"too long":     {client, long, "", "BreakerConfig.Name is \"nnn", "BucketConfig.Name is \"nnn"},
+		"no name":      {client, "", "", `BreakerConfig.Name is missing: want 1 to 255 bytes`, `BucketConfig.Name is missing: want 1 to 255 bytes`},
+		"too long":     {client, long, "", "(256 bytes): want 1 to 255 bytes", "(256 bytes): want 1 to 255 bytes"},
 		"brace":        {client, "b", "a{b", `BreakerConfig.Prefix is "a{b": want 1 to 255 bytes without braces`, `BucketConfig.Prefix is "a{b": want 1 to 255 bytes without braces`},
 		"other brace":  {client, "b", "a}b", `BreakerConfig.Prefix is "a}b"`, `BucketConfig.Prefix is "a}b"`},
 		"long prefix":  {client, "b", long, "BreakerConfig.Prefix is", "BucketConfig.Prefix is"},
@@ -42,7 +42,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		"nil client":   {(*redis.Client)(nil), "b", "", "redisstore: the client is nil", "redisstore: the client is nil"},
 		"nil cluster":  {(*redis.ClusterClient)(nil), "b", "", "redisstore: the client is nil", "redisstore: the client is nil"},
 		"nil ring":     {(*redis.Ring)(nil), "b", "", "redisstore: the client is nil", "redisstore: the client is nil"},
-		"ring":         {ring, "b", "", "redisstore: the client is a Ring", "its buckets would all be full"},
+		"ring":         {ring, "b", "", "redisstore: redis.Ring is not supported", "its buckets would all be full"},
 		"both at once": {nil, "", "", "BreakerConfig.Name", "BucketConfig.Name"},
 	} {
 		b, err := NewBreaker(c.client, BreakerConfig{Name: c.name, Prefix: c.prefix})

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// newBucket is a store called "b" whose server answers as it is told.
+// newBucket returns a store called "b" with a fake server.
 func newBucket(t *testing.T, s *server) *Bucket {
 	t.Helper()
 	client := redis.NewUniversalClient(Options(deadAddress))
@@ -20,10 +20,10 @@ func newBucket(t *testing.T, s *server) *Bucket {
 	return b
 }
 
-// deadAddress is an address at which nobody listens.
+// deadAddress is an address without a server.
 const deadAddress = "127.0.0.1:1"
 
-// newBreaker is a breaker called "b" whose server answers as it is told, and is not there for what it was not told.
+// newBreaker returns a store called "b" with a fake server. Commands that the fake does not handle fail.
 func newBreaker(t *testing.T, s *server) *Breaker {
 	t.Helper()
 	client := redis.NewUniversalClient(Options(deadAddress))
@@ -36,7 +36,7 @@ func newBreaker(t *testing.T, s *server) *Breaker {
 	return b
 }
 
-// server answers without a network: what is not about Redis itself needs none.
+// server is a fake server without a network.
 type server struct {
 	answer func(cmd redis.Cmder) error // sets the value of a command, or returns an error
 	asked  [][]any
@@ -67,7 +67,7 @@ func (s *server) process(cmd redis.Cmder) error {
 	return err
 }
 
-// says is a server that gives one answer to all scripts.
+// says returns a server with the same reply to every script.
 func says(answer any) *server {
 	return &server{answer: func(cmd redis.Cmder) error {
 		if c, ok := cmd.(*redis.Cmd); ok {
