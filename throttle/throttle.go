@@ -126,6 +126,14 @@ func (t *Throttle) Key() string {
 	return t.key
 }
 
+// Priorities returns the number of priorities.
+func (t *Throttle) Priorities() int {
+	if t == nil {
+		return 0
+	}
+	return t.priorities
+}
+
 // RejectionProbability returns the probability that a call of priority p is shed now. It is
 // computed for each call of the method, so it falls while no calls come. In ModeShadow and ModeOff
 // it is the probability that ModeEnforce would use.

@@ -178,3 +178,9 @@ func TestMust(t *testing.T) {
 	throttle.Must(th, err)
 	t.Error("got Must returned, want a panic")
 }
+
+func TestPriorities(t *testing.T) {
+	equal(t, "by default", build(t, throttle.Config{}).Priorities(), throttle.StandardPriorities)
+	equal(t, "of six", build(t, throttle.Config{Priorities: 6}).Priorities(), 6)
+	equal(t, "of nil", (*throttle.Throttle)(nil).Priorities(), 0)
+}
