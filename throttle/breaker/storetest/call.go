@@ -13,6 +13,13 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
+// within calls a method with a context that ends after kit.Patience.
+func within[Q, A any](r *fixture, call func(context.Context, Q) (A, error), q Q) (A, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), kit.Patience)
+	defer cancel()
+	return call(ctx, q)
+}
+
 // campaign calls Campaign and expects no error.
 func (r *fixture) campaign(s store.Store, owner string, ttl time.Duration) store.Lease {
 	r.Helper()
@@ -21,11 +28,8 @@ func (r *fixture) campaign(s store.Store, owner string, ttl time.Duration) store
 	return l
 }
 
-func (r *fixture) tryCampaign(s store.Store, owner string, ttl time.Duration) (l store.Lease, err error) {
-	err = r.Within(func(ctx context.Context) (err error) {
-		l, err = s.Campaign(ctx, store.Candidate{Owner: owner, TTL: ttl})
-		return err
-	})
+func (r *fixture) tryCampaign(s store.Store, owner string, ttl time.Duration) (store.Lease, error) {
+	l, err := within(r, s.Campaign, store.Candidate{Owner: owner, TTL: ttl})
 	if err != nil {
 		return l, err
 	}
@@ -48,8 +52,9 @@ func checkLease(l store.Lease, owner string, ttl time.Duration) error {
 // resign calls Resign and expects no error.
 func (r *fixture) resign(s store.Store, l store.Lease) {
 	r.Helper()
-	err := r.Within(func(ctx context.Context) error { return s.Resign(ctx, l) })
-	r.Must(err, "Resign of %q, term %d", l.Owner, l.Term)
+	ctx, cancel := context.WithTimeout(r.Context(), kit.Patience)
+	defer cancel()
+	r.Must(s.Resign(ctx, l), "Resign of %q, term %d", l.Owner, l.Term)
 }
 
 // versions calls Versions and expects no error.
@@ -60,12 +65,10 @@ func (r *fixture) versions(s store.Store) store.Versions {
 	return v
 }
 
-func (r *fixture) tryVersions(s store.Store) (v store.Versions, err error) {
-	err = r.Within(func(ctx context.Context) (err error) {
-		v, err = s.Versions(ctx)
-		return err
-	})
-	return v, err
+func (r *fixture) tryVersions(s store.Store) (store.Versions, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), kit.Patience)
+	defer cancel()
+	return s.Versions(ctx)
 }
 
 // load calls Load and expects the requested shards.
@@ -77,11 +80,7 @@ func (r *fixture) load(s store.Store, shards ...int) map[int]store.Shard {
 }
 
 func (r *fixture) tryLoad(s store.Store, shards ...int) (map[int]store.Shard, error) {
-	var loaded []store.Shard
-	err := r.Within(func(ctx context.Context) (err error) {
-		loaded, err = s.Load(ctx, shards)
-		return err
-	})
+	loaded, err := within(r, s.Load, shards)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +101,8 @@ func (r *fixture) apply(s store.Store, b store.Batch) store.Version {
 	return v
 }
 
-func (r *fixture) tryApply(s store.Store, b store.Batch) (v store.Version, err error) {
-	err = r.Within(func(ctx context.Context) (err error) {
-		v, err = s.Apply(ctx, b)
-		return err
-	})
-	return v, err
+func (r *fixture) tryApply(s store.Store, b store.Batch) (store.Version, error) {
+	return within(r, s.Apply, b)
 }
 
 // write applies changes to the current version of a shard. It returns the new version.
@@ -139,11 +134,8 @@ func (r *fixture) probes(s store.Store, requests ...store.ProbeRequest) []store.
 	return grants
 }
 
-func (r *fixture) tryProbes(s store.Store, requests ...store.ProbeRequest) (grants []store.ProbeGrant, err error) {
-	err = r.Within(func(ctx context.Context) (err error) {
-		grants, err = s.Probe(ctx, requests)
-		return err
-	})
+func (r *fixture) tryProbes(s store.Store, requests ...store.ProbeRequest) ([]store.ProbeGrant, error) {
+	grants, err := within(r, s.Probe, requests)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -58,14 +57,7 @@ func anyShards(r *fixture) {
 func noShards(r *fixture) {
 	r.fillShards()
 	for _, none := range [][]int{nil, {}} {
-		err := r.Within(func(ctx context.Context) error {
-			shards, err := r.Store.Load(ctx, none)
-			if len(shards) != 0 {
-				r.Errorf("Load(%#v): got %d shards, want none", none, len(shards))
-			}
-			return err
-		})
-		r.Must(err, "Load(%#v)", none)
+		r.load(r.Store, none...) // which expects no shards
 	}
 }
 

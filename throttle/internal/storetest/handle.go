@@ -25,13 +25,6 @@ func Overdue(parent context.Context) context.Context {
 	return ctx
 }
 
-// Within calls call with a context that ends after Patience.
-func (f *Fixture[S]) Within(call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(f.Context(), Patience)
-	defer cancel()
-	return call(ctx)
-}
-
 // Returns calls a method and returns its error. It stops the case if the method does not return.
 func (f *Fixture[S]) Returns(ctx context.Context, s S, m Method[S]) error {
 	f.Helper()
