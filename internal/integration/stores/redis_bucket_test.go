@@ -153,8 +153,8 @@ func TestRedisBucketSpeaksBothProtocols(t *testing.T) {
 func TestRedisBucketConforms(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) store.Store {
-				return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}")
+			storetest.Run(t, func(t *testing.T) func() store.Store {
+				return func() store.Store { return redisBucket(t, redisClient(t, servers...), "conforms {\x00\xff}") }
 			})
 		})
 	}

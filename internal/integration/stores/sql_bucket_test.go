@@ -203,12 +203,14 @@ func (e *engine) createsBucketsAtOnce(t *testing.T) {
 // bucketsConform runs the suite of all stores. Each handle has connections of its own, and sweeps all the time.
 func (e *engine) bucketsConform(t *testing.T) {
 	dsn, name := e.dsn(t), fmt.Sprintf("conforms %d \x00\xff'\"`%%?$1", e.last.Add(1))
-	storetest.Run(t, func(t *testing.T) store.Store {
-		b := e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: "conforms_", SweepEvery: time.Millisecond})
-		if e.dialect != sqlstore.SQLite {
-			b.db.SetMaxOpenConns(8) // servers of tests allow a hundred
+	storetest.Run(t, func(t *testing.T) func() store.Store {
+		return func() store.Store {
+			b := e.bucketsWith(t, dsn, sqlstore.BucketConfig{Name: name, Prefix: "conforms_", SweepEvery: time.Millisecond})
+			if e.dialect != sqlstore.SQLite {
+				b.db.SetMaxOpenConns(8) // servers of tests allow a hundred
+			}
+			return b.Bucket
 		}
-		return b.Bucket
 	}, storetest.ClockResolution(e.step()))
 }
 

@@ -3,8 +3,10 @@
 //
 //	func TestStore(t *testing.T) {
 //		db := openDatabase(t)
-//		storetest.Run(t, func(*testing.T) store.Store { return mystore.New(db) },
-//			storetest.ClockResolution(time.Millisecond))
+//		open := func(*testing.T) func() store.Store {
+//			return func() store.Store { return mystore.New(db) }
+//		}
+//		storetest.Run(t, open, storetest.ClockResolution(time.Millisecond))
 //	}
 //
 // Each case is a subtest "group/case" and is named after the rule that it tests. To run one case, use

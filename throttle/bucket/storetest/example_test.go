@@ -12,18 +12,22 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
-// Each call of open returns a handle on the same storage, as two processes would have.
+// open opens storage, and the func that it returns opens handles on that storage, as two processes
+// would.
 func ExampleRun() {
-	shared := bucket.NewMemoryStore() // in a real test: a database
-	open := func(*testing.T) store.Store { return shared }
+	open := func(*testing.T) func() store.Store {
+		shared := bucket.NewMemoryStore() // in a real test: a database
+		return func() store.Store { return shared }
+	}
 
 	// This is the complete test of a store.
 	testStore := func(t *testing.T) { storetest.Run(t, open, storetest.ClockResolution(time.Nanosecond)) }
 	_ = testStore
 
+	handle := open(nil)
 	ctx, three := context.Background(), bucket.PerSecond(3)
-	one, _ := open(nil).Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
-	two, _ := open(nil).Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
+	one, _ := handle().Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
+	two, _ := handle().Take(ctx, store.Request{Key: "k", Limit: three, Min: 2, Max: 2})
 	fmt.Println("one handle is granted", one.Granted, "and the other", two.Granted)
 
 	// Output:

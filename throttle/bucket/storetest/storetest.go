@@ -12,21 +12,19 @@ import (
 	kit "github.com/spillway-go/spillway/throttle/internal/storetest"
 )
 
-// Run runs the suite as subtests of t. Each call of open returns a handle on the same storage, as
-// another process would open it. Handles may have their own client or share one; choose what is
-// closer to production.
+// Run runs the suite as subtests of t. It calls open once for every case. The storage that open
+// opens need not be empty, and other cases and programs may use it: every case uses its own keys.
 //
-// Run closes every handle, and some of them twice. If Close does nothing, open may return the same
-// handle again. Every case uses its own keys: the storage need not be empty, and other programs may
-// use it.
+// Each call of the func that open returns opens a handle on that storage, as another process would
+// open it. Handles may have their own client or share one; choose what is closer to production. Run
+// closes every handle, and some of them twice. If Close does nothing, the func may return the same
+// handle again.
 //
 // Run counts goroutines in its last cases. Other tests of the process must not start or end
 // goroutines at that time.
-func Run(t *testing.T, open func(t *testing.T) store.Store, options ...Option) {
+func Run(t *testing.T, open func(t *testing.T) func() store.Store, options ...Option) {
 	t.Helper()
-	suite(options...).Run(t, func(t *testing.T) func() store.Store {
-		return func() store.Store { return open(t) }
-	})
+	suite(options...).Run(t, open)
 }
 
 // Option describes a property of the store.

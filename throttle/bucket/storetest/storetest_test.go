@@ -13,12 +13,12 @@ import (
 
 func TestMemoryStore(t *testing.T) {
 	s := bucket.NewMemoryStore()
-	Run(t, func(*testing.T) store.Store { return s }, ClockResolution(time.Nanosecond))
+	Run(t, func(*testing.T) func() store.Store { return func() store.Store { return s } }, ClockResolution(time.Nanosecond))
 }
 
 func TestRunFails(t *testing.T) {
-	ignoresCase := names(strings.ToLower)(nil)
-	kit.TestRunFails(t, func() { Run(t, func(*testing.T) store.Store { return ignoresCase() }) }, "^(key|reset)$",
+	ignoresCase := names(strings.ToLower)
+	kit.TestRunFails(t, func() { Run(t, func(*testing.T) func() store.Store { return ignoresCase(nil) }) }, "^(key|reset)$",
 		"--- FAIL: TestRunFails/key/any_bytes",
 		"similar keys must have different buckets",
 		"--- PASS: TestRunFails/key/long_keys",
