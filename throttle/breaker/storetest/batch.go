@@ -241,7 +241,7 @@ func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); r.Pause(time.Millisecond) {
 		loaded, err := r.tryLoad(s, shard)
 		if err != nil {
-			return fmt.Errorf("Load: %w", err)
+			return fmt.Errorf("Load: got error %w, want none", err)
 		}
 		v := loaded[shard].Version
 		if v.Number < 5 {
@@ -259,7 +259,7 @@ func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 func (r *fixture) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
 	loaded, err := r.tryLoad(s, shard)
 	if err != nil {
-		return fmt.Errorf("Load: %w", err)
+		return fmt.Errorf("Load: got error %w, want none", err)
 	}
 	n, err := number(loaded[shard], 1)
 	if err != nil {

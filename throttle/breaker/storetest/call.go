@@ -116,8 +116,12 @@ func (r *fixture) expectError(s store.Store, b store.Batch, want error, why stri
 	r.Helper()
 	before := r.shard(s, b.Shard)
 	if _, err := r.tryApply(s, b); !errors.Is(err, want) {
-		r.Errorf("Apply to shard %d at %+v with term %d and Expect %+v: got error %v, want %q: %s",
-			b.Shard, before.Version, b.Term, b.Expect, err, want, why)
+		name := "store.ErrFenced"
+		if errors.Is(want, store.ErrConflict) {
+			name = "store.ErrConflict"
+		}
+		r.Errorf("Apply with term %d and Expect %+v to shard %d at version %+v: got error %v, want %s: %s",
+			b.Term, b.Expect, b.Shard, before.Version, err, name, why)
 	}
 	after := r.shard(s, b.Shard)
 	if after.Version != before.Version {

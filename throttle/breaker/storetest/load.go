@@ -114,7 +114,7 @@ func oddData() map[string]string {
 		every[i] = byte(i)
 	}
 	return map[string]string{
-		"empty, which is not deleted": "",
+		"empty data":                  "",
 		"one NUL":                     "\x00",
 		"NUL in the middle":           "a\x00b",
 		"NUL at the end":              "ab\x00",
@@ -143,7 +143,7 @@ func dataComesBack(r *fixture) {
 		r.write(r.Store, shard, put(shard, 1, text), put(shard, 2, "beside"))
 		shardNow := r.shard(r.Handle(), shard)
 		if _, ok := contents(shardNow)[idIn(shard, 1)]; !ok {
-			r.Errorf("Apply with data %s (%s): got no record afterwards, want the record: only nil Data deletes", name, excerpt([]byte(text)))
+			r.Errorf("Apply with %s (%s): got no record afterwards, want the record: only nil Data deletes", name, excerpt([]byte(text)))
 		}
 		r.expectRecords(shardNow, want)
 		r.write(r.Store, shard, put(shard, 1, "other"))

@@ -114,7 +114,7 @@ func (r *fixture) writeRounds(s store.Store, shard, records int, done *atomic.Bo
 		}
 		next, err := r.tryApply(s, store.Batch{Shard: shard, Expect: v, Changes: changes})
 		if err != nil {
-			return fmt.Errorf("Apply by the only writer of shard %d: %w", shard, err)
+			return fmt.Errorf("Apply by the only writer of shard %d: got error %w, want none", shard, err)
 		}
 		v = next
 	}
@@ -153,7 +153,7 @@ func snapshotOfInstant(r *fixture) {
 		for !done[0].Load() || !done[1].Load() {
 			loaded, err := r.tryLoad(stores[i], 0, 1)
 			if err != nil {
-				return fmt.Errorf("Load: %w", err)
+				return fmt.Errorf("Load: got error %w, want none", err)
 			}
 			for _, s := range loaded {
 				if err := checkRound(s, records); err != nil {
@@ -183,11 +183,11 @@ func snapshotNotOlder(r *fixture) {
 		for last := (store.Version{}); !done.Load(); {
 			versions, err := r.tryVersions(stores[i])
 			if err != nil {
-				return fmt.Errorf("Versions: %w", err)
+				return fmt.Errorf("Versions: got error %w, want none", err)
 			}
 			loaded, err := r.tryLoad(stores[i], shard)
 			if err != nil {
-				return fmt.Errorf("Load: %w", err)
+				return fmt.Errorf("Load: got error %w, want none", err)
 			}
 			answered, got := versions.Shards[shard], loaded[shard].Version
 			if got.Number < answered.Number || answered.Number < last.Number {

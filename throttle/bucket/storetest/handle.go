@@ -58,11 +58,11 @@ func methods(key string, l bucket.Limit) []method {
 	peek := one
 	peek.Min, peek.Max = 0, 0
 	return []method{
-		method{Name: "Take", Call: operation{request: one}.call},
-		method{Name: "Take of a fixed bucket", Call: operation{request: fixed}.call},
-		method{Name: "Take of 0 tokens", Call: operation{request: peek}.call},
-		method{Name: "Return", Call: operation{kind: giveBack, request: one}.call},
-		method{Name: "Reset", Call: operation{kind: reset, request: one}.call},
+		{Name: "Take", Call: operation{request: one}.call},
+		{Name: "Take of a fixed bucket", Call: operation{request: fixed}.call},
+		{Name: "Take of 0 tokens", Call: operation{request: peek}.call},
+		{Name: "Return", Call: operation{kind: giveBack, request: one}.call},
+		{Name: "Reset", Call: operation{kind: reset, request: one}.call},
 	}
 }
 

@@ -31,7 +31,7 @@ type operation struct {
 
 // String describes the request, its times and the answer.
 func (o operation) String() string {
-	when := fmt.Sprintf("[%v to %v]", time.Duration(o.called), time.Duration(o.returned))
+	when := fmt.Sprintf("at %v to %v", time.Duration(o.called), time.Duration(o.returned))
 	switch o.kind {
 	case giveBack:
 		return fmt.Sprintf("Return %d %s", o.request.Max, when)
@@ -243,7 +243,7 @@ func some(v level) []level {
 // message.
 func (v level) want(o operation) string {
 	if v.used < 0 || v.at.from == longAgo && v.at.to != longAgo {
-		return "a decision whose fields agree with each other"
+		return fmt.Sprintf("a decision that store.Level.Take can return for a capacity of %d", o.request.Limit.Capacity)
 	}
 	const epoch = int64(2 * longest)
 	l, shift := o.request.Limit, int64(0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,15 +71,17 @@ const longest = 366 * 24 * time.Hour
 // have.
 type fixture struct {
 	kit.Fixture[store.Store]
-	resolution int64              // of the store's clock, in nanoseconds
-	begun      time.Time          // origin of local times
-	nonce      string             // part of every key, so that keys are new
-	prefix     string             // prefix of failures of step
-	levels     map[string][]level // possible levels by key, of buckets that are used by one call at a time
+	resolution int64     // of the store's clock, in nanoseconds
+	begun      time.Time // origin of local times
+	nonce      string    // part of every key, so that keys are new
+	prefix     string    // prefix of failures of step
+	// Of buckets that are used by one call at a time, by key: the possible levels, and the operations.
+	levels map[string][]level
+	past   map[string][]operation
 }
 
 func newFixture(t kit.T, open func() store.Store, options ...Option) *fixture {
-	r := &fixture{resolution: int64(time.Microsecond), begun: time.Now(), nonce: rand.Text(), levels: map[string][]level{}}
+	r := &fixture{resolution: int64(time.Microsecond), begun: time.Now(), nonce: rand.Text(), levels: map[string][]level{}, past: map[string][]operation{}}
 	for _, o := range options {
 		o(r)
 	}
@@ -100,7 +103,7 @@ func slowLimit(capacity int64, a bucket.Algorithm) bucket.Limit {
 
 // describe formats a limit for a message.
 func describe(l bucket.Limit) string {
-	return fmt.Sprintf("%v limit of %d, %d per %v", l.Algorithm, l.Capacity, l.Refill, l.Period)
+	return fmt.Sprintf("%v limit, capacity %d, refill %d per %v", l.Algorithm, l.Capacity, l.Refill, l.Period)
 }
 
 // eachAlgorithm runs a case for Continuous and for Fixed.
@@ -155,11 +158,26 @@ func (r *fixture) step(s store.Store, o operation) operation {
 		next = append(next, v.after(o, r.resolution)...)
 	}
 	if len(next) == 0 {
-		r.Fatalf("%skey %.60q, %s: the answer is not that of store.Level at any time during the call\ngot  %v\nwant %s",
-			r.prefix, o.request.Key, describe(o.request.Limit), o, before[0].want(o))
+		r.Fatalf("%skey %.60q, %s: the answer is not that of store.Level.Take at any time during the call\n%sgot   %v\nwant  %s",
+			r.prefix, o.request.Key, describe(o.request.Limit), r.before(o.request.Key), o, before[0].want(o))
 	}
 	r.levels[o.request.Key] = next
+	r.past[o.request.Key] = append(r.past[o.request.Key], o)
 	return o
+}
+
+// before formats the last operations on a bucket.
+func (r *fixture) before(key string) string {
+	const most = 4
+	past := r.past[key]
+	if len(past) == 0 {
+		return "this is the first call with this key\n"
+	}
+	var b strings.Builder
+	for _, o := range past[max(0, len(past)-most):] {
+		fmt.Fprintf(&b, "after %v\n", o)
+	}
+	return b.String()
 }
 
 // take calls Take with step.
@@ -189,7 +207,7 @@ func (r *fixture) reset(s store.Store, key string) {
 func (r *fixture) expect(what string, o operation, granted, remaining int64) {
 	r.Helper()
 	if d := o.decision; d.Granted != granted || d.Remaining != remaining || d.Allowed != (granted >= o.request.Min) {
-		r.Errorf("%s (%s): got %v, want %d granted and %d remaining", what, describe(o.request.Limit), o, granted, remaining)
+		r.Errorf("%s (%s):\ngot  %v\nwant %d granted and %d remaining", what, describe(o.request.Limit), o, granted, remaining)
 	}
 }
 
