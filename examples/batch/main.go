@@ -1,6 +1,6 @@
 // Batch is a job whose workers share one backoff and one bucket. They write to a table whose
-// capacity changes. The backoff finds the rate that the table accepts, and the bucket limits what
-// the account spends.
+// capacity changes. The backoff finds the rate that the table accepts. The bucket limits the rate to
+// what the account pays for.
 package main
 
 import (
@@ -19,7 +19,7 @@ usage: go run ./examples/batch [flags]
 
   -duration d         how long the job runs, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
   -workers n          workers that write to the table, 16 to 512 (default 64)
-  -backoff=false      let each worker try again at once, for comparison
+  -backoff=false      let each worker retry without a delay, for comparison
   -metrics host:port  serve /metrics for Prometheus and /debug/throttle, such as 127.0.0.1:9464;
                       port 0 takes a free one
 

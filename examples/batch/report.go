@@ -9,23 +9,23 @@ import (
 // changes is the time between two changes of the capacity.
 const changes = 5 * time.Second
 
-// capacities returns the capacities of the table, one after the other, over and over. The last one
-// is above what the account pays for, so there the bucket limits the rate.
+// capacities returns the capacities of the table in order; after the last one the first one follows.
+// The last one is above what the account pays for, so that the bucket limits the rate.
 func capacities() []int64 { return []int64{400, 800, 400, 1600} }
 
-// counts are writes.
+// counts counts writes.
 type counts struct{ written, throttled int64 }
 
 func (c counts) minus(o counts) counts {
 	return counts{c.written - o.written, c.throttled - o.throttled}
 }
 
-// share is the percentage of calls that the table throttled.
+// share returns the percentage of calls that the table throttled.
 func (c counts) share() float64 {
 	return 100 * float64(c.throttled) / float64(max(1, c.written+c.throttled))
 }
 
-// report prints what the job does.
+// report prints the counts of the job.
 type report struct {
 	out      io.Writer
 	capacity int64  // of the table
@@ -38,7 +38,7 @@ func (r *report) header() {
 	fmt.Fprintf(r.out, "\n  second  capacity  written  throttled             delay\n")
 }
 
-// line prints what happened in the last second.
+// line prints the counts of the last second.
 func (r *report) line(elapsed time.Duration, j *job) {
 	now := counts{j.table.written.Load(), j.table.throttled.Load()}
 	second := now.minus(r.last)
@@ -61,7 +61,7 @@ func (r *report) provision(elapsed time.Duration, t *table) error {
 	return t.provision(r.capacity)
 }
 
-// summary prints what happened in all.
+// summary prints the counts of the whole run.
 func (r *report) summary() {
 	fmt.Fprintf(r.out, "\n%v: %d items written, %.0f a second; %d calls throttled, %.1f %%\n", r.elapsed, r.last.written,
 		float64(r.last.written)/max(1, r.elapsed.Seconds()), r.last.throttled, r.last.share())

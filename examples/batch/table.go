@@ -14,15 +14,17 @@ import (
 )
 
 // table stands for a table of a managed database, such as DynamoDB. It accepts as many writes a
-// second as its capacity, and throttles the others. The capacity is a bucket of its own, which
-// saves up 50 ms.
+// second as its capacity, and throttles the others. A bucket simulates the capacity; its burst is
+// the capacity of 50 ms.
 type table struct {
 	capacity           *bucket.Limiter
 	written, throttled atomic.Int64
 }
 
 func newTable(perSecond int64) (*table, error) {
-	l, err := bucket.New(bucket.Config{Name: "table", Limit: capacityOf(perSecond)})
+	// A hook of its own keeps the default hooks away: the metrics must not show a simulated database.
+	hooks := bucket.Hooks{Created: func(*bucket.Limiter) {}}
+	l, err := bucket.New(bucket.Config{Name: "table", Limit: capacityOf(perSecond), Hooks: hooks})
 	return &table{capacity: l}, err
 }
 
@@ -33,8 +35,9 @@ func capacityOf(perSecond int64) bucket.Limit {
 	return bucket.PerSecond(perSecond).WithBurst(perSecond / 20)
 }
 
-// write writes one item, which takes 3 to 7 ms. The error of a throttled write is one that
-// backoff.Classify recognises.
+// write writes one item, which takes 3 to 7 ms. backoff.Classify recognises the error of a throttled
+// write. A program of yours converts the error of its database to one of package faults, or sets
+// Config.Classify.
 func (t *table) write(ctx context.Context) error {
 	err := t.capacity.Take(ctx, "", 1)
 	if err := program.Sleep(ctx, 3*time.Millisecond+rand.N(4*time.Millisecond)); err != nil {

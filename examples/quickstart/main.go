@@ -40,8 +40,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Make one throttle per backend, when the program starts. It learns from all calls to that
-	// backend. A program of yours leaves out Now and Rand.
+	// Make one throttle per backend, when the program starts. It decides by the outcomes of all calls
+	// to that backend. A program of yours leaves out Now and Rand.
 	th, err := throttle.New(throttle.Config{Name: "recommendations", Now: s.clock.Now, Rand: s.random.Float64})
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// fleet is all processes, and what they did.
+// fleet runs the processes and counts their calls.
 type fleet struct {
 	settings settings
 	out      io.Writer
@@ -21,12 +21,12 @@ type fleet struct {
 	cut      bool
 
 	last    []int64                // calls of each process, at its last report
-	granted map[bool]int64         // calls of all, by cut
-	took    map[bool]time.Duration // how long that was
+	granted map[bool]int64         // calls of all processes, by cut
+	took    map[bool]time.Duration // duration, by cut
 }
 
-// run starts the processes, prints a line per second, and takes the store away for a third of the
-// time.
+// run starts the processes and prints a line per second. For a third of the time it cuts the network
+// to the store.
 func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
 	folder, err := os.MkdirTemp("", "quota-")
 	if err != nil {
@@ -34,7 +34,7 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	s.Bucket, s.File = fmt.Sprintf("quota-%08x", rand.Uint32()), filepath.Join(folder, "quota.db")
-	_, closeStore, err := s.openStore(ctx) // the only error if the store is not there
+	_, closeStore, err := s.openStore(ctx) // so that a missing store is reported once
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) 
 	return err
 }
 
-// start starts all processes, and returns when each works.
+// start starts all processes, and returns when each has answered.
 func (f *fleet) start(ctx context.Context, stderr io.Writer) error {
 	s := f.settings
 	for range s.Processes {
@@ -82,7 +82,7 @@ func (f *fleet) start(ctx context.Context, stderr io.Writer) error {
 	return nil
 }
 
-// second prints what happened in the last second, and cuts or mends the network for the next one.
+// second prints the calls of the last second, and cuts or restores the network for the next one.
 func (f *fleet) second(elapsed time.Duration) error {
 	third := 5 * time.Second
 	if d := f.settings.Duration; d > 0 {
@@ -105,13 +105,13 @@ func (f *fleet) second(elapsed time.Duration) error {
 	return nil
 }
 
-// count counts what a process reports.
+// count adds the calls of a report.
 func (f *fleet) count(i int, r report) {
 	f.granted[f.cut] += r.Granted - f.last[i]
 	f.last[i] = r.Granted
 }
 
-// stop stops all processes and counts what they did at last.
+// stop stops all processes and counts their last calls.
 func (f *fleet) stop() error {
 	var errs []error
 	for _, p := range f.members {
@@ -127,8 +127,8 @@ func (f *fleet) stop() error {
 	return errors.Join(errs...)
 }
 
-// summary prints what was granted in all, beside what the partner allows: a second's calls at once,
-// and the quota.
+// summary prints all calls, and the number that the partner allows: the quota for each second, and
+// the calls of one more second as a burst.
 func (f *fleet) summary() {
 	took := f.took[false] + f.took[true]
 	allowed := int64(float64(f.settings.Quota) * (1 + took.Seconds()))

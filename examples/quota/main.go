@@ -1,6 +1,6 @@
 // Quota is a limit of calls per second that several processes share. The command starts itself once
-// for each process. It takes the store of their bucket away for a while, so that a policy decides,
-// and gives it back.
+// per process. For a third of the time the store of their bucket gives no answer, and the failure
+// policy of the limiter decides.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-const usage = `Quota shows processes that share one token bucket, and the policy while its store is gone.
+const usage = `Quota shows processes that share one token bucket, and the failure policy while its store is gone.
 
 usage: go run ./examples/quota [flags]
 
@@ -31,7 +31,7 @@ Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command
 for a wrong flag.
 `
 
-// settings are the values of the flags, and where the bucket is. A process reads them as JSON.
+// settings are the values of the flags, and the place of the bucket. Each process gets them as JSON.
 type settings struct {
 	Duration  time.Duration
 	Processes int
@@ -40,8 +40,8 @@ type settings struct {
 	Redis     string // empty: SQLite
 	Metrics   string // empty: no server
 
-	Bucket string // the name of the bucket in the store
-	File   string // of SQLite
+	Bucket string // name of the bucket in the store
+	File   string // of SQLite, if Redis is empty
 }
 
 func main() {

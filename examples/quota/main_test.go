@@ -42,7 +42,7 @@ func TestARedisThatIsNotThere(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := command(t.Context(), []string{"-redis", "127.0.0.1:1"}, &stdout, &stderr)
 	if code != program.Failed || !strings.Contains(stderr.String(), "cannot use the Redis of -redis 127.0.0.1:1") {
-		t.Errorf("got code %d and %q want 1 and a word about -redis", code, stderr.String())
+		t.Errorf("got code %d and %q want 1 and an error that names -redis", code, stderr.String())
 	}
 }
 

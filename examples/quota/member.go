@@ -27,20 +27,25 @@ const (
 	callTime = 5 * time.Millisecond // of a call to the partner
 )
 
-// limit is the bucket's. It leaves room below the quota: processes that find the store again one
-// after the other may use the bucket and their shares at once.
+// limit returns the limit of the bucket, which is below the quota. After an outage the processes reach
+// the store again one after the other. Until then some use the bucket and others their shares, so
+// together they may call more often than the limit.
 func (s settings) limit() bucket.Limit {
 	return bucket.PerSecond(int64(s.Quota) * 9 / 10).WithBurst(max(int64(s.Quota)/4, int64(s.Processes)))
 }
 
-// newLimiter is what each process of yours does.
-func (s settings) newLimiter(store store.Store, hooks bucket.Hooks) (*bucket.Limiter, error) {
+// newLimiter returns the limiter of this process. All processes use the same store and limit. Replicas
+// is the number of processes: with the policy bucket.LocalShare each of them gets an equal share of
+// the limit while the store gives no answer. That suits a quota in a contract: the calls go on, and
+// all processes together stay within the limit.
+func (s settings) newLimiter(store store.Store) (*bucket.Limiter, error) {
 	return bucket.New(bucket.Config{
-		Name: "partner", Limit: s.limit(), Store: store, OnFailure: s.Policy, Replicas: s.Processes, Hooks: hooks,
+		Name: "partner", Limit: s.limit(), Store: store, OnFailure: s.Policy, Replicas: s.Processes,
 	})
 }
 
-// cuttableStore is a store behind a network that can be cut: no answer comes then.
+// cuttableStore is a store behind a simulated network. While the network is cut, no call gets an
+// answer.
 type cuttableStore struct {
 	store.Store
 
@@ -56,10 +61,10 @@ func (c *cuttableStore) Take(ctx context.Context, r store.Request) (bucket.Decis
 	return c.Store.Take(ctx, r)
 }
 
-// member is the program of one process. It works until its standard input ends, so it ends with its
-// parent.
+// member is the program of one process. It ends when its standard input ends, so it ends with its
+// parent, even if the parent is killed.
 func member(text string, stdin io.Reader, stdout, stderr io.Writer) int {
-	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal: the parent ends its members
+	signal.Ignore(os.Interrupt) // Ctrl-C reaches all processes of a terminal; the parent stops its members
 	var s settings
 	err := json.Unmarshal([]byte(text), &s)
 	if err == nil {
@@ -68,23 +73,23 @@ func member(text string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return program.Conclude(stderr, "quota: a process", err)
 }
 
-// work calls the partner with some workers. Each line of stdin says whether the network is cut, and
-// is answered by a report.
+// work runs the workers. For each line of stdin, which is true if the network is cut, it writes a
+// report.
 func (s settings) work(stdin io.Reader, reports *json.Encoder) (err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	seen, err := watch.Open(s.Metrics)
+	server, err := watch.Open(s.Metrics)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, seen.Close()) }()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	store, closeStore, err := s.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
 	shared := &cuttableStore{Store: store}
-	l, err := s.newLimiter(shared, seen.BucketHooks())
+	l, err := s.newLimiter(shared)
 	if err != nil {
 		return err
 	}
@@ -96,7 +101,7 @@ func (s settings) work(stdin io.Reader, reports *json.Encoder) (err error) {
 	}
 	for lines := bufio.NewScanner(stdin); lines.Scan(); {
 		shared.cut.Store(lines.Text() == fmt.Sprint(true))
-		if err := reports.Encode(report{Granted: granted.Load(), URL: seen.URL()}); err != nil {
+		if err := reports.Encode(report{Granted: granted.Load(), URL: server.URL()}); err != nil {
 			return err
 		}
 	}

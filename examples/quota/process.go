@@ -9,9 +9,9 @@ import (
 	"os/exec"
 )
 
-// report is what a process answers to its parent, as a line of JSON.
+// report is a line of JSON from a process to its parent.
 type report struct {
-	Granted int64
+	Granted int64  // calls since the start
 	URL     string `json:",omitempty"` // of the metrics
 }
 
@@ -22,8 +22,8 @@ type process struct {
 	reports *json.Decoder
 }
 
-// startProcess starts this program once more, as a member. It does not end with ctx, but with its
-// standard input.
+// startProcess starts this program again, as a member. The process ends with its standard input, not
+// with ctx, so that it can write its last report.
 func startProcess(ctx context.Context, s settings, stderr io.Writer) (*process, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -47,7 +47,7 @@ func startProcess(ctx context.Context, s settings, stderr io.Writer) (*process, 
 	return &process{cmd, stdin, json.NewDecoder(stdout)}, cmd.Start()
 }
 
-// ask says whether the network is cut, and returns what the process has done so far.
+// ask cuts or restores the network of the process, and returns its report.
 func (p *process) ask(cut bool) (r report, err error) {
 	_, err = fmt.Fprintln(p.stdin, cut)
 	if err == nil {
@@ -59,11 +59,11 @@ func (p *process) ask(cut bool) (r report, err error) {
 	return r, err
 }
 
-// wait returns what the process has done in all. It ends once its standard input is closed.
+// wait waits for the process, whose standard input must be closed, and returns its last report.
 func (p *process) wait() (r report, err error) {
 	err = p.reports.Decode(&r)
 	if waitErr := p.cmd.Wait(); waitErr != nil {
-		err = fmt.Errorf("process %d: %w", p.cmd.Process.Pid, waitErr) // which says more
+		err = fmt.Errorf("process %d: %w", p.cmd.Process.Pid, waitErr) // replaces the error of Decode, which is less useful
 	}
 	return r, err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// openStore opens the store of the bucket. Each process does it for itself.
+// openStore opens the store of the bucket. Each process calls it.
 func (s settings) openStore(ctx context.Context) (store store.Store, closeStore func() error, err error) {
 	if s.Redis != "" {
 		return openRedis(ctx, s.Redis, s.Bucket)
@@ -24,9 +24,9 @@ func (s settings) openStore(ctx context.Context) (store store.Store, closeStore 
 	return openSQLite(ctx, s.File, s.Bucket)
 }
 
-// openSQLite opens a file that processes share. busy_timeout is below bucket.Config.StoreTimeout,
-// because SQLite does not look at contexts while it waits for a lock. The file is temporary: it
-// need not survive a crash of the machine.
+// openSQLite opens the file that the processes share. busy_timeout is below
+// bucket.Config.StoreTimeout, because SQLite ignores contexts while it waits for a lock.
+// synchronous(OFF) may lose data if the machine crashes, which is fine for a temporary file.
 func openSQLite(ctx context.Context, file, name string) (store.Store, func() error, error) {
 	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(file)}
 	const pragmas = "?_pragma=busy_timeout(40)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
@@ -46,7 +46,7 @@ func openSQLite(ctx context.Context, file, name string) (store.Store, func() err
 	return store, closeStore, nil
 }
 
-// openRedis opens a store whose keys expire soon after the bucket is full.
+// openRedis opens a store in Redis. Its keys expire soon after the bucket is full.
 func openRedis(ctx context.Context, address, name string) (store.Store, func() error, error) {
 	client := redis.NewUniversalClient(redisstore.Options(address))
 	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})

@@ -12,7 +12,8 @@ import (
 
 const (
 	agents = 3
-	// workersPerAgent is too few for agents whose workers wait for dead endpoints.
+	// workersPerAgent is enough while the endpoints answer. It is not enough if the workers wait for
+	// the timeouts of dead endpoints.
 	workersPerAgent = 6
 )
 
@@ -24,18 +25,18 @@ type agent struct {
 	circuits []*breaker.Circuit // of the endpoints
 }
 
-// newAgent makes an agent. The managers of all agents have the same store, name and settings.
-func (d *dispatcher) newAgent(n int, hooks breaker.Hooks) (*agent, error) {
+// newAgent makes an agent. The managers of all agents have the same store, name and settings, so they
+// share the circuits. Config has no Hooks: the default hooks, set by watch.Open, report the manager.
+func (d *dispatcher) newAgent(n int) (*agent, error) {
 	round := d.settings.round
 	m, err := breaker.New(breaker.Config{
 		Name:  breakerName,
 		Store: d.storage.store,
 		Poll:  d.storage.poller.Poll,
-		Hooks: hooks,
 		Mode:  d.settings.mode,
 
-		// These times are short, so that there is something to see. The defaults suit a real
-		// dispatcher.
+		// These times are short, so that circuits open and close within seconds. The defaults suit a
+		// real dispatcher.
 		SampleRate:          round,
 		ObservabilityWindow: window * round,
 		StoreTimeout:        2 * time.Second, // the machine may be busy
@@ -69,7 +70,7 @@ func (a *agent) run(ctx context.Context, d *dispatcher) {
 		})
 	}
 	all.Wait()
-	_ = a.manager.Close() // which never fails
+	_ = a.manager.Close() // always returns nil
 }
 
 // deliver makes one delivery, if the circuit of the endpoint lets it through.
@@ -78,7 +79,7 @@ func (a *agent) deliver(ctx context.Context, d *dispatcher, n int) {
 		e := d.endpoints[n]
 		err := e.post(ctx, d.settings.round)
 		if ctx.Err() != nil {
-			return ctx.Err() // the dispatcher ends: this says nothing about the endpoint
+			return ctx.Err() // the dispatcher stops: the delivery does not count for the endpoint
 		}
 		return errors.Join(err, d.storage.record(ctx, e.key, a.name, err != nil))
 	})

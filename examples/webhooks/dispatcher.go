@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	window   = 6 // how far back the leader looks, in rounds
+	window   = 6 // the deliveries that the leader counts: those of the last 6 rounds
 	feedTick = 10 * time.Millisecond
 )
 
-// dispatcher is the agents, and what they share.
+// dispatcher runs the agents and has what they share.
 type dispatcher struct {
 	settings  settings
 	out       io.Writer
@@ -30,16 +30,16 @@ type dispatcher struct {
 	queue     chan int // deliveries, by the number of their endpoint
 
 	delivered, failed, shed atomic.Int64
-	last                    [3]int64 // of these, at the last line
+	last                    [3]int64 // these three, at the last line
 }
 
 // run runs the dispatcher and prints a line for each step.
 func run(ctx context.Context, s settings, out io.Writer) (err error) {
-	seen, err := watch.Open(s.metrics, otelthrottle.WithBreakerDetail(s.endpoints))
+	server, err := watch.Open(s.metrics, otelthrottle.WithBreakerDetail(s.endpoints))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, seen.Close()) }()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	st, err := openStorage(ctx, s)
 	if err != nil {
 		return err
@@ -47,13 +47,13 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, st.close()) }()
 	d := &dispatcher{settings: s, out: out, storage: st, endpoints: newEndpoints(s.endpoints), queue: make(chan int, s.rate)}
 	for n := range agents {
-		a, err := d.newAgent(n+1, seen.BreakerHooks())
+		a, err := d.newAgent(n + 1)
 		if err != nil {
 			return err
 		}
 		d.agents = append(d.agents, a)
 	}
-	d.header(seen.URL())
+	d.header(server.URL())
 	ctx, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for _, a := range d.agents {
@@ -70,7 +70,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	return nil
 }
 
-// feed puts deliveries into the queue, for each endpoint by turns.
+// feed puts deliveries into the queue, for one endpoint after the other.
 func (d *dispatcher) feed(ctx context.Context) {
 	ticks := time.NewTicker(feedTick)
 	defer ticks.Stop()
@@ -81,7 +81,7 @@ func (d *dispatcher) feed(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		passed := min(time.Since(last), time.Second) // more if the program was stopped
+		passed := min(time.Since(last), time.Second) // longer if the process was paused
 		last = time.Now()
 		for due += float64(d.settings.rate) * passed.Seconds(); due >= 1; due-- {
 			select {
@@ -94,10 +94,10 @@ func (d *dispatcher) feed(ctx context.Context) {
 	}
 }
 
-// step prints a line, lets endpoints die and answer again, and enables those that were mended.
+// step prints a line, changes endpoints, and enables those that are disabled and answer again.
 func (d *dispatcher) step(ctx context.Context, elapsed time.Duration) {
 	d.line(elapsed)
-	if event := play(d.endpoints, int(elapsed/(2*d.settings.round))); event != "" {
+	if event := changeEndpoints(d.endpoints, int(elapsed/(2*d.settings.round))); event != "" {
 		fmt.Fprintf(d.out, "          %s\n", event)
 	}
 	m := d.agents[0].manager
@@ -109,7 +109,7 @@ func (d *dispatcher) step(ctx context.Context, elapsed time.Duration) {
 			fmt.Fprintf(d.out, "          %v is enabled at the next step: %v\n", e.key, err)
 		}
 	}
-	_ = d.storage.forget(ctx, 2*window*d.settings.round) // what it leaves, the next step deletes
+	_ = d.storage.deleteOld(ctx, 2*window*d.settings.round) // if it fails, the next step deletes them
 }
 
 func (d *dispatcher) header(url string) {
@@ -126,7 +126,7 @@ func (d *dispatcher) header(url string) {
 	fmt.Fprintf(d.out, "\n  second  delivered  failed    shed  waiting    circuits: open  half-open  disabled\n")
 }
 
-// line prints what happened since the last line, and the circuits as the first agent sees them.
+// line prints the deliveries since the last line, and the circuits in the snapshot of the first agent.
 func (d *dispatcher) line(elapsed time.Duration) {
 	now, circuits := [3]int64{d.delivered.Load(), d.failed.Load(), d.shed.Load()}, d.agents[0].manager.Stats().Circuits
 	fmt.Fprintf(d.out, "%8.3g%11d%8d%8d%9d%18d%11d%10d\n", elapsed.Seconds(), now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
@@ -134,7 +134,8 @@ func (d *dispatcher) line(elapsed time.Duration) {
 	d.last = now
 }
 
-// summary adds up what each agent has changed.
+// summary prints the deliveries and the state changes of the circuits. Each agent counts the changes
+// that it made.
 func (d *dispatcher) summary() {
 	var changes [breaker.NumStates]uint64
 	for _, a := range d.agents {

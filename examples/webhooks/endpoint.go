@@ -38,31 +38,32 @@ func (e *endpoint) post(ctx context.Context, timeout time.Duration) error {
 	return program.Sleep(ctx, 2*time.Millisecond+rand.N(4*time.Millisecond))
 }
 
-// The turns. A turn has 20 steps of two rounds each, which is a second unless a test is faster.
+// The endpoints change in cycles of 20 steps. A step is two rounds, which is a second, or less in
+// tests.
 const (
-	stepsPerTurn = 20
-	stepDie      = 2  // a tenth of the endpoints dies,
-	stepAnswer   = 7  // half of these answer again while their circuits are open,
-	stepMend     = 16 // and the owners of the others, which are disabled by then, mend theirs
+	stepsPerCycle = 20
+	stepDie       = 2  // a tenth of the endpoints stop answering
+	stepAnswer    = 7  // half of these answer again; their circuits are open
+	stepFix       = 16 // the others answer again; they are disabled by then
 )
 
-// play lets endpoints die and answer again. It returns what happens at a step, or nothing.
-func play(all []*endpoint, step int) string {
+// changeEndpoints makes the changes of a step. It returns a line about them, or "".
+func changeEndpoints(all []*endpoint, step int) string {
 	dying := len(all) / 10
-	first := step / stepsPerTurn * dying
+	first := step / stepsPerCycle * dying
 	set := func(from, to int, dead bool) int {
 		for i := from; i < to; i++ {
 			all[(first+i)%len(all)].dead.Store(dead)
 		}
 		return to - from
 	}
-	switch step % stepsPerTurn {
+	switch step % stepsPerCycle {
 	case stepDie:
 		return fmt.Sprintf("%d of %d endpoints stop answering", set(0, dying, true), len(all))
 	case stepAnswer:
 		return fmt.Sprintf("%d of them answer again", set(0, dying/2, false))
-	case stepMend:
-		return fmt.Sprintf("the owners of the other %d mend and enable them", set(dying/2, dying, false))
+	case stepFix:
+		return fmt.Sprintf("the owners of the other %d fix and enable them", set(dying/2, dying, false))
 	}
 	return ""
 }

@@ -1,5 +1,5 @@
-// Webhooks is a dispatcher of webhooks whose agents share a circuit breaker. Endpoints stop
-// answering and answer again by turns.
+// Webhooks is a dispatcher of webhooks. Its agents share a circuit breaker, so that an endpoint that
+// does not answer cannot occupy all workers. Some endpoints stop answering, and answer again later.
 package main
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-const usage = `Webhooks shows a circuit breaker that agents share, while endpoints stop answering and answer again.
+const usage = `Webhooks shows agents that share a circuit breaker, and endpoints that stop answering for a while.
 
 usage: go run ./examples/webhooks [flags]
 
   -duration d         how long the agents run, from 1s to 24h, or 0 for until Ctrl-C (default 20s)
   -endpoints n        endpoints, 20 to 400 (default 100); each gets 5 deliveries a second
-  -dry-run            let all deliveries through, and only count what the breaker would do
+  -dry-run            make all deliveries, and only count those that the breaker would shed
   -redis host:port    keep the circuits in this Redis
   -postgres dsn       keep the deliveries and, without -redis, the circuits in this database,
                       such as postgres://user@127.0.0.1:5432/database
   -metrics host:port  serve /metrics for Prometheus and /debug/throttle, such as 127.0.0.1:9464;
                       port 0 takes a free one
 
-Without -redis and -postgres everything is in a temporary file of SQLite.
+Without -redis and -postgres the deliveries and circuits are in a temporary SQLite file.
 Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command could not run, 2
 for a wrong flag.
 `
@@ -39,12 +39,12 @@ type settings struct {
 	duration  time.Duration
 	endpoints int
 	mode      throttle.Mode
-	redis     string // empty: the circuits are where the deliveries are
+	redis     string // empty: the circuits are in the same database as the deliveries
 	postgres  string // empty: SQLite
 	metrics   string // empty: no server
 
 	rate  int           // deliveries per second
-	round time.Duration // between two polls of the leader: all other times follow from it
+	round time.Duration // between two polls of the leader; the other times are multiples of it
 }
 
 func main() {
@@ -72,7 +72,7 @@ func parse(args []string) (settings, error) {
 	if err := program.Parse(flags, args); err != nil {
 		return s, err
 	}
-	if _, err := pgx.ParseConfig(s.postgres); err != nil { // the error may have the password
+	if _, err := pgx.ParseConfig(s.postgres); err != nil { // not in the error below, because it may contain the password
 		return s, errors.New("-postgres: want a data source name such as postgres://user@127.0.0.1:5432/database")
 	}
 	if *dryRun {

@@ -43,13 +43,12 @@ func TestServersThatAreNotThere(t *testing.T) {
 		var stdout, stderr strings.Builder
 		code := command(t.Context(), []string{flag, server}, &stdout, &stderr)
 		if code != program.Failed || !strings.Contains(stderr.String(), "cannot use the ") || !strings.Contains(stderr.String(), flag) {
-			t.Errorf("%s: got code %d and %q want 1 and a word about the flag", flag, code, stderr.String())
+			t.Errorf("%s: got code %d and %q want 1 and an error that names the flag", flag, code, stderr.String())
 		}
 	}
 }
 
-// TestCircuitsOpenAndClose runs until two endpoints have died, their circuits have shed deliveries,
-// and all are well again.
+// TestCircuitsOpenAndClose runs until circuits of dead endpoints have opened, and all are closed again.
 func TestCircuitsOpenAndClose(t *testing.T) {
 	s, err := parse(strings.Fields("-duration 0 -endpoints 20 -metrics 127.0.0.1:0"))
 	if err != nil {
@@ -65,10 +64,10 @@ func TestCircuitsOpenAndClose(t *testing.T) {
 		_ = stdout.Close()
 	}()
 	var text strings.Builder
-	opened, mended, again := false, false, false
+	opened, fixed, again := false, false, false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")
-		mended = mended || strings.Contains(lines.Text(), "mend and enable them")
+		fixed = fixed || strings.Contains(lines.Text(), "fix and enable them")
 		var second float64
 		var delivered, failed, shed, waiting, open, halfOpen, disabled int
 		_, err := fmt.Sscan(lines.Text(), &second, &delivered, &failed, &shed, &waiting, &open, &halfOpen, &disabled)
@@ -76,7 +75,7 @@ func TestCircuitsOpenAndClose(t *testing.T) {
 		case err != nil: // another line
 		case open > 0 && shed > 0:
 			opened = true
-		case opened && mended && open+halfOpen+disabled == 0:
+		case opened && fixed && open+halfOpen+disabled == 0:
 			again = true
 			interrupt()
 		}

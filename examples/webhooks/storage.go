@@ -26,16 +26,16 @@ import (
 // breakerName is the name of the breaker that the agents share.
 const breakerName = "webhooks"
 
-// storage is what the agents share: the table of deliveries, and the store of the breaker.
+// storage has the table of deliveries and the store of the breaker. All agents use it.
 type storage struct {
 	db      *sql.DB
 	dialect sqlstore.Dialect
 	store   store.Store
 	poller  *sqlstore.Poller
-	removes []func() error // in the order in which things were made
+	cleanup []func() error // called in reverse order
 }
 
-// openStorage makes all that a run needs. close removes it.
+// openStorage opens the database and the store, and creates the tables. close removes them.
 func openStorage(ctx context.Context, s settings) (_ *storage, err error) {
 	st := &storage{}
 	defer func() {
@@ -66,20 +66,21 @@ func openStorage(ctx context.Context, s settings) (_ *storage, err error) {
 	return st, store.CreateSchema(ctx)
 }
 
-// openSQLite opens a temporary file, which need not survive a crash of the machine.
+// openSQLite opens a temporary file. synchronous(OFF) may lose data if the machine crashes, which is
+// fine here.
 func (st *storage) openSQLite() error {
 	folder, err := os.MkdirTemp("", "webhooks-")
 	if err != nil {
 		return err
 	}
-	st.removes = append(st.removes, func() error { return os.RemoveAll(folder) })
+	st.cleanup = append(st.cleanup, func() error { return os.RemoveAll(folder) })
 	source := url.URL{Scheme: "file", Opaque: filepath.ToSlash(filepath.Join(folder, "webhooks.db"))}
 	st.dialect = sqlstore.SQLite
 	const pragmas = "?_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
 	st.db, err = sql.Open("sqlite", source.String()+pragmas)
 	if err == nil {
 		st.db.SetMaxOpenConns(1) // more would wait for each other
-		st.removes = append(st.removes, st.db.Close)
+		st.cleanup = append(st.cleanup, st.db.Close)
 	}
 	return err
 }
@@ -94,25 +95,25 @@ func (st *storage) openPostgres(ctx context.Context, dsn, schema string) error {
 	st.dialect, st.db = sqlstore.PostgreSQL, stdlib.OpenDB(*c)
 	st.db.SetMaxOpenConns(10)
 	st.db.SetMaxIdleConns(10)
-	st.removes = append(st.removes, st.db.Close)
+	st.cleanup = append(st.cleanup, st.db.Close)
 	if _, err := st.db.ExecContext(ctx, "CREATE SCHEMA "+schema); err != nil {
 		return fmt.Errorf("cannot use the database of -postgres: %w", err)
 	}
-	st.removes = append(st.removes, func() error {
+	st.cleanup = append(st.cleanup, func() error {
 		_, err := st.db.ExecContext(context.WithoutCancel(ctx), "DROP SCHEMA "+schema+" CASCADE")
 		return err
 	})
 	return nil
 }
 
-// openRedis makes a store whose keys have a prefix of this run.
+// openRedis opens a store whose keys have a prefix for this run.
 func (st *storage) openRedis(ctx context.Context, address, prefix string) (err error) {
 	client := redis.NewUniversalClient(redisstore.Options(address))
-	st.removes = append(st.removes, client.Close)
+	st.cleanup = append(st.cleanup, client.Close)
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("cannot use the Redis of -redis %s: %w", address, err)
 	}
-	st.removes = append(st.removes, func() error {
+	st.cleanup = append(st.cleanup, func() error {
 		ctx := context.WithoutCancel(ctx)
 		keys := client.Scan(ctx, 0, prefix+"*", 1000).Iterator()
 		for keys.Next(ctx) {
@@ -124,8 +125,8 @@ func (st *storage) openRedis(ctx context.Context, address, prefix string) (err e
 	return err
 }
 
-// createDeliveries makes the table that a dispatcher has anyway, with the index from which the
-// poller counts. The database writes the time, so that the clocks of the agents do not matter.
+// createDeliveries creates the table of deliveries, which most dispatchers have, and an index for the
+// poller. The database sets the time, so that differences between the agents' clocks do not matter.
 func (st *storage) createDeliveries(ctx context.Context) (err error) {
 	if _, err := st.db.ExecContext(ctx, "CREATE TABLE deliveries (ended_ms BIGINT NOT NULL DEFAULT ("+st.now()+"), "+
 		"customer TEXT NOT NULL, endpoint TEXT NOT NULL, status TEXT NOT NULL, agent TEXT NOT NULL); "+
@@ -139,7 +140,7 @@ func (st *storage) createDeliveries(ctx context.Context) (err error) {
 	return err
 }
 
-// now is the database's clock in milliseconds since 1970.
+// now returns the SQL expression for the database's time in milliseconds since 1970.
 func (st *storage) now() string {
 	if st.dialect == sqlstore.PostgreSQL {
 		return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
@@ -147,7 +148,7 @@ func (st *storage) now() string {
 	return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
 }
 
-// record writes how a delivery ended.
+// record writes the outcome of a delivery.
 func (st *storage) record(ctx context.Context, k breaker.Key, agent string, failed bool) error {
 	status := "delivered"
 	if failed {
@@ -158,17 +159,17 @@ func (st *storage) record(ctx context.Context, k breaker.Key, agent string, fail
 	return err
 }
 
-// forget deletes deliveries that are older than the poller counts.
-func (st *storage) forget(ctx context.Context, age time.Duration) error {
+// deleteOld deletes deliveries older than age, which the poller no longer counts.
+func (st *storage) deleteOld(ctx context.Context, age time.Duration) error {
 	_, err := st.db.ExecContext(ctx, fmt.Sprintf("DELETE FROM deliveries WHERE ended_ms < %s - %d", st.now(), age.Milliseconds()))
 	return err
 }
 
-// close removes what the run has made, the newest first.
+// close closes the connections, and removes the file, schema or keys of the run.
 func (st *storage) close() error {
 	var errs []error
-	for _, remove := range slices.Backward(st.removes) {
-		errs = append(errs, remove())
+	for _, f := range slices.Backward(st.cleanup) {
+		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
 }

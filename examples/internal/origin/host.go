@@ -1,4 +1,6 @@
-// Package origin recognises requests that the page of a stranger has made.
+// Package origin recognises requests that a page of another site has made by DNS rebinding: the site
+// makes its own host name resolve to this machine, so that the browser takes the request for one to
+// the site.
 package origin
 
 import (
@@ -7,8 +9,10 @@ import (
 	"strings"
 )
 
-// IsOurs reports whether a stranger cannot have made the host of a request point to this machine: it
-// is an address, the name that we listen on, or a local name, such as one without a dot.
+// IsOurs reports whether the host of a request is one of these, which no other site can use:
+//   - an IP address
+//   - the host on which the program listens
+//   - a local name: one without a dot, or one that ends in .localhost
 func IsOurs(hostport, listen string) bool {
 	host := nameOf(hostport)
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// The bounds of -duration, beside 0.
+// The bounds of -duration. 0 is allowed too.
 const (
 	shortestRun = time.Second
 	longestRun  = 24 * time.Hour
 )
 
-// Parse sets the flags from the arguments, or returns what is wrong with them. Every argument must
-// belong to a flag.
+// Parse sets the flags from the arguments. Arguments that do not belong to a flag are an error.
 func Parse(flags *flag.FlagSet, args []string) error {
 	flags.SetOutput(io.Discard) // Explain prints the error, without the usage
 	if err := flags.Parse(args); err != nil {
@@ -41,7 +40,7 @@ func Whole(to *int, low, high int, unit string) func(text string) error {
 	}
 }
 
-// Duration returns the function of a flag that says how long the program runs.
+// Duration returns the function of a flag that sets how long the program runs.
 func Duration(to *time.Duration) func(text string) error {
 	return func(text string) error {
 		d, err := time.ParseDuration(text)

@@ -1,5 +1,5 @@
-// Package program is what the commands of the examples share: flags, Ctrl-C, a line per second,
-// exit codes.
+// Package program has what the commands of the examples share: flags, Ctrl-C, tickers and exit
+// codes.
 package program
 
 import (
@@ -28,8 +28,7 @@ func Interruptible() context.Context {
 	return ctx
 }
 
-// Explain prints the usage if err is flag.ErrHelp, and else what is wrong with the flags. It
-// returns the exit code.
+// Explain prints the usage if err is flag.ErrHelp, and else err. It returns the exit code.
 func Explain(stdout, stderr io.Writer, name, usage string, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		if _, err := io.WriteString(stdout, usage); err != nil {
@@ -41,8 +40,8 @@ func Explain(stdout, stderr io.Writer, name, usage string, err error) int {
 	return Misused
 }
 
-// Conclude prints the error of a command that has run, if there is one, and returns the exit code.
-// An interrupt is no error.
+// Conclude prints the error of a command, and returns the exit code. It does not print nil and
+// context.Canceled, which is the error after Ctrl-C.
 func Conclude(stderr io.Writer, name string, err error) int {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return Done

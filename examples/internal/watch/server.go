@@ -1,5 +1,4 @@
-// Package watch serves what an example does while it runs: metrics for Prometheus, and the page of
-// statusz.
+// Package watch serves the metrics of an example for Prometheus, and the live page of statusz.
 package watch
 
 import (
@@ -18,24 +17,32 @@ import (
 
 	"github.com/spillway-go/spillway/examples/internal/origin"
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/statusz"
+	"github.com/spillway-go/spillway/throttle/statusz/sources"
 )
 
-// graceOfAnswers is how long requests that are under way may take at the end.
-const graceOfAnswers = time.Second
+// shutdownTimeout is the longest time that Close waits for requests in flight.
+const shutdownTimeout = time.Second
 
 // Server serves /metrics and /debug/throttle. The methods of a nil Server do nothing.
 type Server struct {
-	Adapter *otelthrottle.Telemetry
-	Page    *statusz.Page
-
-	meters *metric.MeterProvider
-	server *http.Server
-	served chan error
-	url    string
+	telemetry *otelthrottle.Telemetry
+	page      *statusz.Page
+	meters    *metric.MeterProvider
+	server    *http.Server
+	served    chan error
+	url       string
 }
 
-// Open serves at an address. It returns nil if the address is empty.
+// Open serves at an address. If the address is empty, it does nothing and returns nil.
+//
+// Open sets the default hooks of the packages backoff, breaker and bucket: the metrics and the page
+// report everything that is made later with a Config without Hooks. A process opens at most one
+// Server, before it makes a limiter, manager or backoff.
 func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	if address == "" {
 		return nil, nil
@@ -46,48 +53,71 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	s := &Server{Page: statusz.New(), served: make(chan error, 1), url: "http://" + listener.Addr().String()}
-	if err := s.measure(registry, options); err != nil {
+	s := &Server{page: statusz.New(), served: make(chan error, 1), url: "http://" + listener.Addr().String()}
+	if err := s.install(registry, options); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.Handle("/debug/throttle", s.Page)
+	mux.Handle("/debug/throttle", s.page)
 	s.server = newServer(knownHost(address, mux))
-	s.server.RegisterOnShutdown(func() { _ = s.Page.Close() }) // ends the streams of the page; it always returns nil
+	s.server.RegisterOnShutdown(func() { _ = s.page.Close() }) // ends the streams of the page; always returns nil
 	go func() { s.served <- s.server.Serve(listener) }()
 	return s, nil
 }
 
-// newServer returns a server with timeouts for slow clients. Streams set deadlines of their own.
+// newServer returns a server with timeouts for slow clients. The stream of the page sets deadlines of
+// its own.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 }
 
-// knownHost refuses requests for another host: the page of a stranger may have made its name point
-// to this machine.
+// knownHost rejects requests for another host name, as protection from DNS rebinding: the page of
+// another site may have made its own name resolve to this machine.
 func knownHost(listen string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !origin.IsOurs(r.Host, listen) {
-			http.Error(w, "this page has another address: use that of -metrics, or localhost", http.StatusForbidden)
+			http.Error(w, "unknown host name in the request: use the address of -metrics, or localhost", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// measure makes the adapter and the metrics.
-func (s *Server) measure(registry *prometheus.Registry, options []otelthrottle.Option) error {
+// install makes the metrics and sets the default hooks.
+func (s *Server) install(registry *prometheus.Registry, options []otelthrottle.Option) error {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
 	if err != nil {
 		return err
 	}
 	s.meters = metric.NewMeterProvider(metric.WithReader(exporter))
-	s.Adapter, err = otelthrottle.New(append(options, otelthrottle.WithMeterProvider(s.meters))...)
-	return err
+	s.telemetry, err = otelthrottle.Install(append(options, otelthrottle.WithMeterProvider(s.meters))...)
+	if err != nil {
+		return err
+	}
+	// Install sets the hooks of the metrics. JoinHooks adds the page. A program without a page needs
+	// only Install.
+	backoff.SetDefaultHooks(backoff.JoinHooks(backoff.DefaultHooks(), backoff.Hooks{
+		Created: func(r *backoff.Responsive) { s.page.Add(sources.Backoff(r)) },
+	}))
+	breaker.SetDefaultHooks(breaker.JoinHooks(breaker.DefaultHooks(), breaker.Hooks{
+		Created: func(m *breaker.Manager) { s.page.Add(sources.Breaker(m)) },
+	}))
+	bucket.SetDefaultHooks(bucket.JoinHooks(bucket.DefaultHooks(), bucket.Hooks{
+		Created: func(l *bucket.Limiter) { s.page.Add(sources.Bucket(l)) },
+	}))
+	return nil
 }
 
-// URL returns where the server is, or nothing without one.
+// uninstall removes the default hooks.
+func uninstall() {
+	throttle.SetDefaultHooks(throttle.Hooks{})
+	backoff.SetDefaultHooks(backoff.Hooks{})
+	breaker.SetDefaultHooks(breaker.Hooks{})
+	bucket.SetDefaultHooks(bucket.Hooks{})
+}
+
+// URL returns the URL of the server, or "" for a nil Server.
 func (s *Server) URL() string {
 	if s == nil {
 		return ""
@@ -95,19 +125,20 @@ func (s *Server) URL() string {
 	return s.url
 }
 
-// Close ends the server and the metrics.
+// Close stops the server and the metrics, and removes the default hooks.
 func (s *Server) Close() error {
 	if s == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), graceOfAnswers)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
+	uninstall()
 	err := s.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.server.Close() // a client keeps its connection
+		err = s.server.Close() // a client keeps its connection open
 	}
 	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
-	return errors.Join(err, s.Adapter.Shutdown(context.Background()), s.meters.Shutdown(context.Background()))
+	return errors.Join(err, s.telemetry.Shutdown(context.Background()), s.meters.Shutdown(context.Background()))
 }

@@ -38,7 +38,7 @@ func TestNoAddressIsNoServer(t *testing.T) {
 	}
 }
 
-// TestOtherHostsAreRefused asks as a page does whose name was made to point to this machine.
+// TestOtherHostsAreRefused makes requests for other host names, as after DNS rebinding.
 func TestOtherHostsAreRefused(t *testing.T) {
 	s, err := Open("127.0.0.1:0")
 	if err != nil {

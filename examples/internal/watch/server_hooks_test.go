@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,17 +12,19 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// TestHooksShowEachSystem asks for the metrics and for the page of a backoff, a breaker and a
-// bucket.
-func TestHooksShowEachSystem(t *testing.T) {
+// TestOpenSetsTheDefaultHooks makes a backoff, a breaker and a bucket without Hooks, and requests the
+// metrics and the page.
+func TestOpenSetsTheDefaultHooks(t *testing.T) {
 	s, err := Open("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
-	b := backoff.Must(backoff.New(backoff.Config{Name: "orders", Hooks: s.BackoffHooks()}))
-	m := breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: s.BreakerHooks()}))
-	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: s.BucketHooks()}))
+	b, errBackoff := backoff.New(backoff.Config{Name: "orders"})
+	m, errBreaker := breaker.New(breaker.Config{Name: "webhooks"})
+	l, errBucket := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1)})
+	if err := errors.Join(errBackoff, errBreaker, errBucket); err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _, _, _ = b.Close(), m.Close(), l.Close() }()
 	for path, wants := range map[string][]string{
 		"/metrics": {
@@ -37,15 +40,14 @@ func TestHooksShowEachSystem(t *testing.T) {
 		_ = r.Body.Close()
 		for _, want := range wants {
 			if !strings.Contains(string(body), want) {
-				t.Errorf("%s: got nothing of %s", path, want)
+				t.Errorf("%s: got no %s", path, want)
 			}
 		}
 	}
-}
-
-func TestNoServerHasNoHooks(t *testing.T) {
-	var s *Server
-	if s.BackoffHooks().Created != nil || s.BreakerHooks().Created != nil || s.BucketHooks().Created != nil {
-		t.Error("a nil Server: got hooks want none")
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if backoff.DefaultHooks().Created != nil || breaker.DefaultHooks().Created != nil || bucket.DefaultHooks().Created != nil {
+		t.Error("after Close: got default hooks want none")
 	}
 }
