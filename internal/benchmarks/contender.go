@@ -13,47 +13,49 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// The ways to ask a store.
+// The ways to take a token from a store.
 const (
 	coalesced = "coalesced"
 	oneByOne  = "one by one"
 	leased    = "leased, 1,000 ahead"
 )
 
-// callers is how many ask at once for tokens of one bucket, which has so many that all are granted.
+// callers is the number of goroutines that take tokens of one bucket at once. The bucket has enough
+// tokens for all of them.
 const (
 	callers  = 64
 	capacity = 1e9
 	refill   = 1e6
 )
 
-// contender is a way to ask a store for one token.
+// contender is a way to take one token from a store.
 type contender struct {
-	name  string
-	lacks string // why it is not measured
+	name        string
+	unavailable string // why it is not measured; empty if it is
 
 	take  func(context.Context) error
-	calls func() uint64 // how often the store was asked so far; nil if each take asks it
+	calls func() uint64 // store calls so far; nil if each take is one call
 
-	rates, trips []float64 // takes and questions to the store per second, of each slice with many callers
-	cost         []float64 // what a take costs this process, in us of its processors, of each of them
-	alone        []float64 // how long a take lasts for a single caller, in us
+	rates, callRates []float64 // takes and store calls per second, of each slice with many callers
+	cost             []float64 // CPU time of this process per take, in us, of each of those slices
+	alone            []float64 // latency of each take of a single caller, in us
 
 	asked, granted uint64
 	failed         sync.Once
-	failure        string // the first
+	failure        string // the first error
 }
 
-// bothWays are the ways of a limiter.
-func bothWays(t testing.TB, engine string, store store.Store) []*contender {
+// limiterWays returns the contenders that take tokens through a limiter.
+func limiterWays(t testing.TB, engine string, store store.Store) []*contender {
 	return []*contender{
-		asking(t, engine+", "+coalesced, store, bucket.Config{}),
-		asking(t, engine+", "+oneByOne, store, bucket.Config{OneByOne: true}),
+		viaLimiter(t, engine+", "+coalesced, store, bucket.Config{}),
+		viaLimiter(t, engine+", "+oneByOne, store, bucket.Config{OneByOne: true}),
 	}
 }
 
-// asking asks through a limiter that waits long enough, and grants nothing by itself.
-func asking(t testing.TB, name string, store store.Store, c bucket.Config) *contender {
+// viaLimiter returns a contender that takes tokens through a limiter. The limiter grants none without
+// its store, and its timeout is longer than any pause of the machine.
+func viaLimiter(t testing.TB, name string, store store.Store, c bucket.Config) *contender {
 	counted := &countedStore{Store: store}
 	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
 	c.Limit = bucket.Limit{Capacity: capacity, Refill: refill, Period: time.Second}
@@ -68,20 +70,20 @@ func asking(t testing.TB, name string, store store.Store, c bucket.Config) *cont
 	}}
 }
 
-// countedStore counts how often it is asked. A limiter asks it as a remote one, whatever is behind it.
+// countedStore counts calls. A limiter treats it as a remote store, also if the store is in memory.
 type countedStore struct {
 	store.Store
 
 	calls atomic.Uint64
 }
 
-// Take counts.
+// Take counts the call.
 func (s *countedStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	s.calls.Add(1)
 	return s.Store.Take(ctx, r)
 }
 
-// ask takes a token, and reports whether it was granted.
+// ask takes a token and reports whether it was granted.
 func (c *contender) ask(ctx context.Context) bool {
 	err := c.take(ctx)
 	if err != nil {
@@ -90,25 +92,25 @@ func (c *contender) ask(ctx context.Context) bool {
 	return err == nil
 }
 
-// slicesOf are one slice of each kind for all that can be measured, in an order drawn anew.
+// slicesOf returns one slice of each kind for each contender that can be measured, in random order.
 func slicesOf(all []*contender) []func() {
 	var some []func()
 	for _, c := range all {
-		if c.lacks == "" {
-			some = append(some, c.rush, c.stroll)
+		if c.unavailable == "" {
+			some = append(some, c.measureMany, c.measureOne)
 		}
 	}
 	rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 	return some
 }
 
-// rush is a slice with many callers, each of which asks again as soon as it has its answer.
-func (c *contender) rush() {
-	_ = c.ask(context.Background()) // connects, and writes the first row
+// measureMany measures a slice with many callers. Each takes the next token as soon as it has one.
+func (c *contender) measureMany() {
+	_ = c.ask(context.Background()) // connects and writes the first row
 	var over atomic.Bool
 	var asked, granted atomic.Uint64
 	var all sync.WaitGroup
-	calls, cost, begun := c.questions(), processorTime(), time.Now()
+	calls, cost, begun := c.storeCalls(), processorTime(), time.Now()
 	for range callers {
 		all.Go(func() {
 			ctx, cancel := context.WithCancel(context.Background()) // as requests have
@@ -123,25 +125,25 @@ func (c *contender) rush() {
 			granted.Add(good)
 		})
 	}
-	time.Sleep(rushLength)
+	time.Sleep(manyLength)
 	over.Store(true)
 	all.Wait()
 	took, n := time.Since(begun).Seconds(), float64(asked.Load())
 	c.rates = append(c.rates, n/took)
 	if c.calls != nil {
-		c.trips = append(c.trips, float64(c.questions()-calls)/took)
+		c.callRates = append(c.callRates, float64(c.storeCalls()-calls)/took)
 	}
 	c.cost = append(c.cost, (processorTime()-cost).Seconds()*1e6/n)
 	c.asked += asked.Load()
 	c.granted += granted.Load()
 }
 
-// stroll is a slice with one caller.
-func (c *contender) stroll() {
+// measureOne measures a slice with one caller.
+func (c *contender) measureOne() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	_ = c.ask(ctx)
-	for begun := time.Now(); time.Since(begun) < aloneLength; c.asked++ {
+	for begun := time.Now(); time.Since(begun) < oneLength; c.asked++ {
 		asked := time.Now()
 		if c.ask(ctx) {
 			c.granted++
@@ -150,17 +152,17 @@ func (c *contender) stroll() {
 	}
 }
 
-// questions is how often the store was asked so far.
-func (c *contender) questions() uint64 {
+// storeCalls returns the number of store calls so far, or 0 if they are not counted.
+func (c *contender) storeCalls() uint64 {
 	if c.calls == nil {
 		return 0
 	}
 	return c.calls()
 }
 
-// settle sorts what was measured.
-func (c *contender) settle() {
-	for _, sample := range [][]float64{c.rates, c.trips, c.cost, c.alone} {
+// finish sorts the measurements.
+func (c *contender) finish() {
+	for _, sample := range [][]float64{c.rates, c.callRates, c.cost, c.alone} {
 		slices.Sort(sample)
 	}
 }

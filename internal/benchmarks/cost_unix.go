@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is how long this process has had processors so far, its own work and the system's for it.
+// processorTime returns the CPU time of this process so far, in user mode and in the kernel.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The names of the floors, by which others are divided.
+// The names of the floors, which are the divisors of the ratios.
 const (
 	floorS  = "S: context, clock, load, sharded add, call"
 	floorS2 = "S2: the same with a second clock read"
@@ -16,7 +16,7 @@ const (
 	floorBare  = "bare call"
 )
 
-// floors are the least work that a throttle could do for a call.
+// floors returns subjects that do the least work a throttle could do for a call.
 func floors() []*subject {
 	ctx := context.Background()
 	f := &floor{base: time.Now()}
@@ -28,7 +28,7 @@ func floors() []*subject {
 	}
 }
 
-// noop is the function that calls are made around; the others are for those that want another kind.
+// noop is the function that subjects call. The others are for peers that need another signature.
 //
 //go:noinline
 func noop(context.Context) error { return nil }
@@ -57,8 +57,8 @@ type floor struct {
 	}
 }
 
-// do is floor S: one context lookup, one clock read, one atomic load, one atomic addition on a stripe picked by the address of
-// the stack, and the call.
+// do is floor S: one context lookup, one clock read, one atomic load, the call, and one atomic addition
+// on a stripe. The address of the stack picks the stripe.
 //
 //go:noinline
 func (f *floor) do(ctx context.Context, fn func(context.Context) error) error {
@@ -72,7 +72,7 @@ func (f *floor) do(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// do2 is floor S2.
+// do2 is floor S2: the same with a second clock read.
 //
 //go:noinline
 func (f *floor) do2(ctx context.Context, fn func(context.Context) error) error {
@@ -87,7 +87,7 @@ func (f *floor) do2(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// stripe picks the caller's counter.
+// stripe returns the counter of the caller.
 func (f *floor) stripe() *atomic.Uint64 {
 	var here byte
 	address := uint64(uintptr(unsafe.Pointer(&here)))

@@ -1,5 +1,6 @@
-// Benchmarks measures what one call costs: Spillway's, its peers' and that of the least work there could be, interleaved
-// on one machine. It prints medians, ratios, and a verdict for each bound of the design. The README says how to read them.
+// Benchmarks measures the cost of one call: of Spillway, of its peers, and of the least work that a
+// throttle could do. All are interleaved on one machine. It prints medians, ratios, and a verdict for
+// each bound of the design. The README explains the tables.
 package main
 
 import (
@@ -10,7 +11,7 @@ import (
 	"regexp"
 )
 
-// defaultRounds makes a run of about three minutes.
+// defaultRounds makes a run of about three minutes, without the stores.
 const defaultRounds = 2200
 
 func main() {
@@ -21,9 +22,9 @@ func main() {
 }
 
 func run() error {
-	rounds := flag.Int("rounds", defaultRounds, "how many slices to measure of each subject")
-	only := flag.String("only", "", "measure the subjects whose name matches this `regexp`, and the floor")
-	format := flag.String("format", "table", "table, markdown or csv")
+	rounds := flag.Int("rounds", defaultRounds, "slices to measure of each subject")
+	only := flag.String("only", "", "measure only the subjects whose name matches this `regexp`, and floor S")
+	format := flag.String("format", "table", "output format: table, markdown or csv")
 	flag.Parse()
 	printer, ok := formats()[*format]
 	if !ok || *rounds < 1 || flag.NArg() > 0 {
@@ -46,7 +47,7 @@ func allSubjects() []*subject {
 	return append(append(floors(), peers()...), ours()...)
 }
 
-// choose returns the subjects whose name matches, and the floor, by which the others are divided.
+// choose returns the subjects whose name matches, and floor S, which is the divisor of the ratios.
 func choose(subjects []*subject, wanted *regexp.Regexp) []*subject {
 	var chosen []*subject
 	for _, s := range subjects {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// progress tells a terminal how far a run has come. A nil one tells nobody.
+// progress prints the progress of a run to a terminal. A nil progress prints nothing.
 type progress struct {
 	terminal *os.File
 	rounds   int
@@ -20,19 +20,19 @@ func newProgress(f *os.File, rounds int) *progress {
 	return &progress{terminal: f, rounds: rounds}
 }
 
-// at tells that a round begins; the one after the last wipes the line.
+// at prints that a round begins. The call after the last round clears the line.
 func (p *progress) at(round int) {
 	switch {
 	case p == nil:
 	case round == p.rounds:
-		p.tell("")
+		p.print("")
 	case round%10 == 0:
-		p.tell(fmt.Sprintf("round %d of %d", round, p.rounds))
+		p.print(fmt.Sprintf("round %d of %d", round, p.rounds))
 	}
 }
 
-// tell puts a text in the place of the last one.
-func (p *progress) tell(text string) {
+// print replaces the last text.
+func (p *progress) print(text string) {
 	if p != nil {
 		fmt.Fprint(p.terminal, "\r\x1b[K"+text)
 	}

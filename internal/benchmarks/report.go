@@ -5,7 +5,8 @@ import (
 	"runtime"
 )
 
-// report turns what was measured into tables: one for each group of subjects, the verdicts, and what did not do as it should.
+// report returns the tables: one for each group of subjects, the verdicts, and the warnings about
+// subjects that did not do what their name says.
 func report(results []*result) []table {
 	f := newFindings(results)
 	var tables []table
@@ -20,7 +21,7 @@ func report(results []*result) []table {
 	}
 	tables = append(tables, f.verdicts())
 	if warnings := f.warnings(); len(warnings) > 0 {
-		tables = append(tables, table{heading: "WARNING: not what it says", rows: append([][]string{{"subject", "share", "want"}}, warnings...)})
+		tables = append(tables, table{heading: "WARNING: did not do what the name says", rows: append([][]string{{"subject", "share", "want"}}, warnings...)})
 	}
 	return tables
 }
@@ -39,7 +40,7 @@ func newFindings(results []*result) *findings {
 	return f
 }
 
-// row is a subject's line in the table of its group.
+// row returns the row of a subject in the table of its group.
 func (f *findings) row(r *result) []string {
 	row := []string{
 		r.name, figure("%.1f", quantile(r.serial, 0.1)), figure("%.1f", quantile(r.serial, 0.5)),
@@ -53,7 +54,7 @@ func (f *findings) row(r *result) []string {
 		fmt.Sprint(len(r.paired)), figure("%.2fx", f.speedUp(r.name)))
 }
 
-// warnings names the subjects that did not do what they should.
+// warnings returns a row for each subject that did too little of what its name says.
 func (f *findings) warnings() [][]string {
 	var rows [][]string
 	for _, r := range f.ordered {
@@ -64,13 +65,13 @@ func (f *findings) warnings() [][]string {
 	return rows
 }
 
-// ratio is how much more one operation of a subject costs than one of another, to whose cost parts of others may be added: the
-// quotient of the medians, or 0 if one is missing.
+// ratio returns the median cost of over, divided by the sum of the median costs of under and plus. It
+// returns 0 if a figure is missing.
 func (f *findings) ratio(over, under string, plus ...part) float64 {
 	return f.ratioAt(0.5, over, under, plus...)
 }
 
-// ratioAt is the ratio of other quantiles than the medians.
+// ratioAt returns the ratio of the q-th quantiles.
 func (f *findings) ratioAt(q float64, over, under string, plus ...part) float64 {
 	divisor := 0.0
 	for _, p := range append([]part{{under, 1}}, plus...) {
@@ -87,7 +88,8 @@ func (f *findings) ratioAt(q float64, over, under string, plus ...part) float64 
 	return quantile(r.serial, q) / divisor
 }
 
-// extraAt is how many nanoseconds one operation of a subject costs more than one of another.
+// extraAt returns the cost of over minus the cost of under in nanoseconds, at the q-th quantile. It
+// returns 0 if a figure is missing.
 func (f *findings) extraAt(q float64, over, under string) float64 {
 	a, b := f.named[over], f.named[under]
 	if a == nil || b == nil || len(a.serial) == 0 || len(b.serial) == 0 {
@@ -96,7 +98,7 @@ func (f *findings) extraAt(q float64, over, under string) float64 {
 	return quantile(a.serial, q) - quantile(b.serial, q)
 }
 
-// speedUp is how many operations two processors do in the time in which one does one, by the medians.
+// speedUp returns the throughput of two processors divided by that of one, at the medians.
 func (f *findings) speedUp(name string) float64 { return f.speedUpAt(0.5, name) }
 
 func (f *findings) speedUpAt(q float64, name string) float64 {
@@ -107,7 +109,7 @@ func (f *findings) speedUpAt(q float64, name string) float64 {
 	return quantile(r.serial, q) / quantile(r.paired, q)
 }
 
-// share is the part of the operations that did what they should.
+// share returns the share of the operations that did what the name of the subject says.
 func (r *result) share() float64 {
 	if r.all == 0 {
 		return 0
@@ -131,7 +133,7 @@ func figure(format string, x float64) string {
 	return fmt.Sprintf(format, x)
 }
 
-// percent formats a share so that only all looks like all.
+// percent formats a share. Only 1 is printed as 100 %.
 func percent(share float64) string {
 	if share == 1 {
 		return "100 %"
@@ -139,7 +141,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3f %%", min(share*100, 99.999))
 }
 
-// machine names what was measured on.
+// machine describes the machine and the Go version.
 func machine() string {
 	return fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }

@@ -30,13 +30,13 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-func TestClaimsAreMetOrMissed(t *testing.T) {
-	atMost := claim{under: floorS, bound: 1.5, stretch: 1.35}
-	atLeast := claim{bound: 1.7}
+func TestRatioBound_Judge(t *testing.T) {
+	atMost := ratioBound{under: floorS, bound: 1.5, stretch: 1.35}
+	atLeast := ratioBound{bound: 1.7}
 	for _, tt := range []struct {
-		claim    claim
-		measured float64
-		want     string
+		ratioBound ratioBound
+		measured   float64
+		want       string
 	}{
 		{atMost, 1.2, "met, stretch too"},
 		{atMost, 1.4, "met"},
@@ -44,10 +44,10 @@ func TestClaimsAreMetOrMissed(t *testing.T) {
 		{atMost, 0, "not measured"},
 		{atLeast, 1.8, "met"},
 		{atLeast, 1.6, "MISSED"},
-		{claim{}, 1.6, "to compare"},
+		{ratioBound{}, 1.6, "to compare"},
 	} {
-		if got := tt.claim.judge(tt.measured); got != tt.want {
-			t.Errorf("%+v measured %v: got %q want %q", tt.claim, tt.measured, got, tt.want)
+		if got := tt.ratioBound.judge(tt.measured); got != tt.want {
+			t.Errorf("%+v measured %v: got %q want %q", tt.ratioBound, tt.measured, got, tt.want)
 		}
 	}
 }

@@ -10,58 +10,60 @@ import (
 )
 
 const (
-	// sliceLength is how long a subject runs at a stretch: much shorter than a scheduler's time slice, so that most are undisturbed.
+	// sliceLength is the length of a slice. It is much shorter than a time slice of the scheduler, so
+	// that most slices are undisturbed.
 	sliceLength = 300 * time.Microsecond
-	// samplesPerSlice is how many operations are looked at after each slice.
+	// samplesPerSlice is the number of operations that are checked after each slice.
 	samplesPerSlice = 16
-	// leastOverlap is the part of a pair's time that both must have run.
-	leastOverlap = 0.70
-	// steps is how often the two of a pair look whether the other has finished.
+	// minOverlap is the smallest part of the time of a pair in which both must run.
+	minOverlap = 0.70
+	// steps is how often each of a pair checks during a slice whether the other has finished.
 	steps = 20
-	// depths is at how many depths of the stack slices run, one page of a stripe's hash apart.
+	// depths is the number of stack depths at which slices run. They are so far apart that each may
+	// pick another stripe.
 	depths = 16
 )
 
-// result is what was measured of a subject.
+// result holds the measurements of a subject.
 type result struct {
 	*subject
 	n         int       // operations per slice
 	serial    []float64 // ns per operation of each slice that was kept
-	paired    []float64 // of each pair of slices that was kept, over the operations of both
-	good, all uint64    // operations that did what they should, of those looked at
+	paired    []float64 // the same of each pair of slices, over the operations of both
+	good, all uint64    // checked operations, and those that did what the name says
 }
 
-// span is a slice that ran.
+// span is the time that a slice took.
 type span struct {
 	begin, end time.Duration
 	ops        int
-	clean      bool // nobody took the processor away
+	clean      bool // without an involuntary context switch
 }
 
 func (s span) length() time.Duration { return s.end - s.begin }
 
-// overlap is the part of the time from the first's begin to the last's end during which both ran.
+// overlap returns the part of the time from the first begin to the last end in which both ran.
 func overlap(a, b span) float64 {
 	both := min(a.end, b.end) - max(a.begin, b.begin)
 	return float64(both) / float64(max(a.end, b.end)-min(a.begin, b.begin))
 }
 
-// lab is where slices are measured. It belongs to one goroutine.
-type lab struct {
+// runner measures slices. It is not safe for concurrent use.
+type runner struct {
 	base    time.Time
-	partner *partner // nil on a machine of one processor
+	partner *partner // nil on one processor
 }
 
-// measure measures all subjects, interleaved: each runs one slice per round, in an order drawn anew for every round. The garbage
-// collector runs between the rounds alone.
+// measure measures all subjects interleaved: each runs one slice per round, in a new random order. The
+// garbage collector runs between the rounds only.
 func measure(subjects []*subject, rounds int, p *progress) []*result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := &lab{base: time.Now()}
+	l := &runner{base: time.Now()}
 	if runtime.GOMAXPROCS(0) > 1 {
 		l.partner = newPartner()
-		defer l.partner.leave()
+		defer l.partner.stop()
 	}
 	var results []*result
 	var slots []func()
@@ -83,13 +85,13 @@ func measure(subjects []*subject, rounds int, p *progress) []*result {
 	}
 	p.at(rounds)
 	for _, r := range results {
-		r.settle()
+		r.finish()
 	}
 	return results
 }
 
-// settle sorts what was measured, and replaces samples by a tally where there is one.
-func (r *result) settle() {
+// finish sorts the measurements, and replaces the samples by the tally if there is one.
+func (r *result) finish() {
 	slices.Sort(r.serial)
 	slices.Sort(r.paired)
 	if r.tally != nil {
@@ -97,8 +99,8 @@ func (r *result) settle() {
 	}
 }
 
-// calibrate returns how many operations make a slice.
-func (l *lab) calibrate(s *subject) int {
+// calibrate returns the number of operations of a slice.
+func (l *runner) calibrate(s *subject) int {
 	n := 16
 	for {
 		s.ready()
@@ -113,11 +115,11 @@ func (l *lab) calibrate(s *subject) int {
 	}
 }
 
-// alone measures one slice on this processor, at a depth of the stack drawn for it: the stripe that it picks decides which
-// places in memory it uses, and some places get into each other's way for the whole life of a process.
-func (l *lab) alone(r *result) {
+// alone measures one slice on this processor, at a random depth of the stack. The depth decides which
+// stripe of the counters is used, and some stripes are slower for the whole life of a process.
+func (l *runner) alone(r *result) {
 	r.ready()
-	deeper(rand.IntN(depths), func() {
+	atDepth(rand.IntN(depths), func() {
 		loop(r.op, r.n/16+1)
 		if s := l.run(r.subject, r.n); s.clean {
 			r.serial = append(r.serial, float64(s.length())/float64(r.n))
@@ -126,44 +128,45 @@ func (l *lab) alone(r *result) {
 	r.sample()
 }
 
-// together measures one slice on this processor and one on another at the same time. Each runs at a depth of the stack drawn
-// for it: what picks a stripe by the stack's address meets itself on one stripe in some slices, and never in all.
-func (l *lab) together(r *result) {
+// together measures one slice on this processor and one on another at the same time, each at a random
+// depth of the stack. So two callers share a stripe in some slices, and not in all or none.
+func (l *runner) together(r *result) {
 	r.ready()
-	runtime.UnlockOSThread() // a goroutine that owns its thread pays more for waiting at a lock
+	runtime.UnlockOSThread() // waiting at a lock is slower for a goroutine that is locked to its thread
 	defer runtime.LockOSThread()
 	var over atomic.Bool
 	mine, theirs := l.partner.race(func(meet func()) (s span) {
-		deeper(rand.IntN(depths), func() {
+		atDepth(rand.IntN(depths), func() {
 			loop(r.op, r.n/16+1)
 			meet()
 			s = l.runUntil(r.op, r.n, &over)
 		})
 		return s
 	})
-	if mine.clean && theirs.clean && overlap(mine, theirs) >= leastOverlap {
+	if mine.clean && theirs.clean && overlap(mine, theirs) >= minOverlap {
 		r.paired = append(r.paired, float64(mine.length()+theirs.length())/2/float64(mine.ops+theirs.ops))
 	}
 	r.sample()
 }
 
 // run times n operations.
-func (l *lab) run(s *subject, n int) span {
-	whose := ofThread
-	if s.loose {
-		whose = ofProcess
+func (l *runner) run(s *subject, n int) span {
+	who := ofThread
+	if s.unlocked {
+		who = ofProcess
 		runtime.UnlockOSThread()
 		defer runtime.LockOSThread()
 	}
-	before := switches(whose)
+	before := switches(who)
 	begin := time.Since(l.base)
 	loop(s.op, n)
 	end := time.Since(l.base)
-	return span{begin: begin, end: end, ops: n, clean: switches(whose) == before}
+	return span{begin: begin, end: end, ops: n, clean: switches(who) == before}
 }
 
-// runUntil times n operations, or as many as are done when the other of the pair is over: a lock is not fair.
-func (l *lab) runUntil(op func() error, n int, over *atomic.Bool) span {
+// runUntil times up to n operations. It stops early if the other of the pair has finished, because a
+// lock is not fair.
+func (l *runner) runUntil(op func() error, n int, over *atomic.Bool) span {
 	step := n/steps + 1
 	var s span
 	before := switches(ofProcess)
@@ -186,7 +189,7 @@ func loop(op func() error, n int) {
 	}
 }
 
-// sample looks at a few operations.
+// sample checks a few operations.
 func (r *result) sample() {
 	if r.tally != nil {
 		return
@@ -199,15 +202,15 @@ func (r *result) sample() {
 	}
 }
 
-// deeper runs f so many pages down the stack.
-func deeper(pages int, f func()) byte {
+// atDepth runs f that many pages deeper in the stack.
+func atDepth(pages int, f func()) byte {
 	var page [2048]byte
 	page[pages] = 1
 	if pages == 0 {
 		f()
 		return page[0]
 	}
-	return deeper(pages-1, f) + page[pages]
+	return atDepth(pages-1, f) + page[pages]
 }
 
 // partner runs slices on a second processor.
@@ -226,9 +229,9 @@ func newPartner() *partner {
 	return p
 }
 
-func (p *partner) leave() { close(p.jobs) }
+func (p *partner) stop() { close(p.jobs) }
 
-// race runs f here and at the partner's. It hands both a function that returns when both have called it.
+// race runs f on this goroutine and on the partner. The function meet returns when both have called it.
 func (p *partner) race(f func(meet func()) span) (mine, theirs span) {
 	var here atomic.Int32
 	meet := func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	_ "modernc.org/sqlite" // PostgreSQL's and MariaDB's drivers come with the servers
+	_ "modernc.org/sqlite" // package program imports the drivers of PostgreSQL and MariaDB
 
 	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -18,14 +18,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// The ways of Redis, which bounds are set for.
+// The contenders of Redis that have bounds.
 const (
 	redisCoalesced = "Redis, " + coalesced
 	redisOneByOne  = "Redis, " + oneByOne
 	redisRate      = "Redis, redis_rate"
 )
 
-// connections is how many a pool of a database has.
+// connections is the size of the pool of a database.
 const connections = 32
 
 // engine is a kind of store.
@@ -36,8 +36,8 @@ type engine struct {
 
 func engines() []engine {
 	return []engine{
-		// No server: what is left is the limiter's own work.
-		{"Instant store", func(t testing.TB) []*contender { return bothWays(t, "Instant store", bucket.NewMemoryStore()) }},
+		// Without a server, this is the cost of the limiter itself.
+		{"Instant store", func(t testing.TB) []*contender { return limiterWays(t, "Instant store", bucket.NewMemoryStore()) }},
 		{"Redis", startRedis},
 		{"PostgreSQL", func(t testing.TB) []*contender {
 			return startSQL(t, "PostgreSQL", sqlstore.PostgreSQL, openSQL(t, "pgx", program.Postgres(t).DSN(""), connections))
@@ -54,9 +54,9 @@ func engines() []engine {
 }
 
 func startRedis(t testing.TB) []*contender {
-	logging.Disable() // it speaks of a server that has not risen yet
+	logging.Disable() // it logs errors while the server starts
 	options := redisstore.Options(program.Redis(t).Address)
-	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = time.Minute, time.Minute, time.Minute // nothing here is about a slow server
+	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = time.Minute, time.Minute, time.Minute // a slow server must not cause timeouts
 	client := redis.NewUniversalClient(options)
 	t.Cleanup(func() { client.Close() })
 	store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: "bench"})
@@ -64,7 +64,7 @@ func startRedis(t testing.TB) []*contender {
 		t.Fatal(err)
 	}
 	rates, limit := redis_rate.NewLimiter(client), redis_rate.Limit{Rate: refill, Burst: capacity, Period: time.Second}
-	return append(bothWays(t, "Redis", store), asking(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
+	return append(limiterWays(t, "Redis", store), viaLimiter(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
 		&contender{name: redisRate, take: func(ctx context.Context) error {
 			result, err := rates.Allow(ctx, "key", limit)
 			if err == nil && result.Allowed != 1 {
@@ -76,7 +76,7 @@ func startRedis(t testing.TB) []*contender {
 	)
 }
 
-// openSQL returns a pool that keeps its connections.
+// openSQL returns a pool that keeps its connections open.
 func openSQL(t testing.TB, driver, dsn string, connections int) *sql.DB {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -96,7 +96,7 @@ func startSQL(t testing.TB, name string, d sqlstore.Dialect, db *sql.DB) []*cont
 	if err := store.CreateSchema(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return append(bothWays(t, name, store), &contender{name: name + ", bare SELECT 1", take: func(ctx context.Context) error {
+	return append(limiterWays(t, name, store), &contender{name: name + ", bare SELECT 1", take: func(ctx context.Context) error {
 		var one int
 		return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 	}})

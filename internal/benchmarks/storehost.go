@@ -6,20 +6,21 @@ import (
 	"testing"
 )
 
-// host starts servers outside of tests. Those who start them for tests say by it what is missing, and end then.
+// host is the testing.TB with which servers are started outside of tests. It records the reason if
+// package program skips or fails, and ends the goroutine.
 type host struct {
 	testing.TB
 
 	why string
 }
 
-// Fatal ends the start.
+// Fatal ends the start with a reason.
 func (h *host) Fatal(args ...any) { h.end(fmt.Sprint(args...)) }
 
-// Fatalf ends the start.
+// Fatalf ends the start with a reason.
 func (h *host) Fatalf(format string, args ...any) { h.end(fmt.Sprintf(format, args...)) }
 
-// Skip ends the start.
+// Skip ends the start with a reason.
 func (h *host) Skip(args ...any) { h.end(fmt.Sprint(args...)) }
 
 func (h *host) end(why string) {
@@ -27,14 +28,14 @@ func (h *host) end(why string) {
 	runtime.Goexit()
 }
 
-// startIn starts an engine that ends with t, or says why it cannot.
+// startIn starts an engine that stops when t ends, or returns why it cannot.
 func (e engine) startIn(t testing.TB) (started []*contender, why string) {
 	h := &host{TB: t}
-	over := make(chan struct{})
-	go func() { // which may be ended
-		defer close(over)
+	done := make(chan struct{})
+	go func() { // because Fatal and Skip end the goroutine
+		defer close(done)
 		started = e.start(h)
 	}()
-	<-over
+	<-done
 	return started, h.why
 }

@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// How the section about stores is measured.
+// The times of the measurement of stores.
 const (
-	storeBudget = 45 * time.Second // from when the servers run
-	rushLength  = 200 * time.Millisecond
-	aloneLength = 50 * time.Millisecond
+	storeBudget = 45 * time.Second // after all servers have started
+	manyLength  = 200 * time.Millisecond
+	oneLength   = 50 * time.Millisecond
 )
 
-// stores is what a token costs that is asked of a server: with many callers of one bucket, and with one. The servers run on the same
-// processors, as they did when the bounds were set.
+// stores measures the cost of a token that a server grants, with many callers of one bucket and with
+// one. The servers share the processors of the callers, as they did when the bounds were set.
 func stores(wanted *regexp.Regexp, p *progress) []table {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var tables []table
-	testing.Benchmark(func(b *testing.B) { // it ends what was started, and takes away what that has written
+	testing.Benchmark(func(b *testing.B) { // it runs the cleanup functions, which stop the servers and remove their files
 		tables = storeTables(measureStores(ctx, b, wanted, storeBudget, p))
 		b.SkipNow() // once is enough
 	})
 	return tables
 }
 
-// measureStores starts the servers and measures in rounds, until the time is over, but one at least. In each round every contender has a slice
-// with many callers and one with a single one, in an order drawn anew.
+// measureStores starts the servers and measures rounds until the budget is used, at least one. In each
+// round every contender runs one slice with many callers and one with a single caller, in random order.
 func measureStores(ctx context.Context, t testing.TB, wanted *regexp.Regexp, budget time.Duration, p *progress) []*contender {
-	p.tell("stores are started")
-	defer p.tell("")
+	p.print("starting stores")
+	defer p.print("")
 	all := contenders(t, wanted)
 	begun := time.Now()
 	for slices := slicesOf(all); len(slices) > 0; slices = slicesOf(all) {
-		p.tell(fmt.Sprintf("stores, %.0f s of %.0f s", time.Since(begun).Seconds(), budget.Seconds()))
+		p.print(fmt.Sprintf("stores, %.0f s of %.0f s", time.Since(begun).Seconds(), budget.Seconds()))
 		runtime.GC()
 		for _, slice := range slices {
 			if ctx.Err() == nil {
@@ -51,12 +51,13 @@ func measureStores(ctx context.Context, t testing.TB, wanted *regexp.Regexp, bud
 		}
 	}
 	for _, c := range all {
-		c.settle()
+		c.finish()
 	}
 	return all
 }
 
-// contenders starts the engines of which something is wanted. Of one that cannot be started there is a contender that says why.
+// contenders starts the engines whose name matches. For an engine that cannot start it returns a
+// contender with the reason.
 func contenders(t testing.TB, wanted *regexp.Regexp) []*contender {
 	var all []*contender
 	for _, e := range engines() {
@@ -65,7 +66,7 @@ func contenders(t testing.TB, wanted *regexp.Regexp) []*contender {
 		}
 		started, why := e.startIn(t)
 		if why != "" {
-			started = []*contender{{name: e.name, lacks: why}}
+			started = []*contender{{name: e.name, unavailable: why}}
 		}
 		all = append(all, started...)
 	}

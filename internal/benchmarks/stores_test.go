@@ -12,8 +12,8 @@ import (
 // TestStoresAreMeasured measures one round of what needs no server, or only one that starts at once.
 func TestStoresAreMeasured(t *testing.T) {
 	for _, c := range measureStores(t.Context(), t, regexp.MustCompile("Instant|Redis|SQLite"), 0, nil) {
-		if c.lacks != "" {
-			t.Logf("%s: %s", c.name, c.lacks)
+		if c.unavailable != "" {
+			t.Logf("%s: %s", c.name, c.unavailable)
 			continue
 		}
 		if c.share() != 1 || c.failure != "" {
@@ -24,10 +24,10 @@ func TestStoresAreMeasured(t *testing.T) {
 		}
 		switch {
 		case c.calls == nil:
-		case strings.HasSuffix(c.name, oneByOne) && c.trips[0] != c.rates[0]:
-			t.Errorf("%s: got %v calls of the store per second, want as many as takes: %v", c.name, c.trips[0], c.rates[0])
-		case strings.HasSuffix(c.name, coalesced) && c.trips[0] > c.rates[0]:
-			t.Errorf("%s: got %v calls of the store per second, want no more than takes: %v", c.name, c.trips[0], c.rates[0])
+		case strings.HasSuffix(c.name, oneByOne) && c.callRates[0] != c.rates[0]:
+			t.Errorf("%s: got %v calls of the store per second, want as many as takes: %v", c.name, c.callRates[0], c.rates[0])
+		case strings.HasSuffix(c.name, coalesced) && c.callRates[0] > c.rates[0]:
+			t.Errorf("%s: got %v calls of the store per second, want no more than takes: %v", c.name, c.callRates[0], c.rates[0])
 		}
 	}
 }
@@ -39,8 +39,8 @@ func TestStoresThatAreMissing(t *testing.T) {
 		all := measureStores(t.Context(), t, regexp.MustCompile("Redis|MariaDB"), 0, nil)
 		want := []string{"needs redis-server", "needs mariadbd (package mariadb-server)"}
 		for i, c := range all {
-			if c.lacks != want[i] || c.row()[1] != "not measured: "+want[i] {
-				t.Errorf("%s: got %q, and the row %q, want %q", c.name, c.lacks, c.row(), want[i])
+			if c.unavailable != want[i] || c.row()[1] != "not measured: "+want[i] {
+				t.Errorf("%s: got %q, and the row %q, want %q", c.name, c.unavailable, c.row(), want[i])
 			}
 		}
 		if tables := storeTables(all); len(all) != len(want) || len(tables) != 1 {
@@ -59,7 +59,7 @@ func TestStoresStopWhenInterrupted(t *testing.T) {
 	}
 }
 
-func TestStoresNobodyAskedFor(t *testing.T) {
+func TestStoresWithoutMatch(t *testing.T) {
 	if all := measureStores(t.Context(), t, regexp.MustCompile("^shed"), time.Hour, nil); len(all) != 0 { // it must not spend the hour
 		t.Errorf("got %d contenders want none", len(all))
 	}
@@ -71,29 +71,29 @@ func TestStoresNobodyAskedFor(t *testing.T) {
 func TestStoreVerdicts(t *testing.T) {
 	named := map[string]*contender{"ours": {rates: []float64{900, 1000, 1100}}, "theirs": {rates: []float64{100}}, "none": {}}
 	for _, tt := range []struct {
-		claim storeClaim
-		want  string
+		ratioBound storeBound
+		want       string
 	}{
-		{storeClaim{"rate", "ours", "", 1000}, "rate|1100|1000|>= 1000|met"},
-		{storeClaim{"rate", "ours", "", 1001}, "rate|1100|1000|>= 1001|MISSED"},
-		{storeClaim{"ratio", "ours", "theirs", 8}, "ratio|11.00|10.00|>= 8.00|met"},
-		{storeClaim{"ratio", "ours", "theirs", 10.5}, "ratio|11.00|10.00|>= 10.50|MISSED"},
-		{storeClaim{"ratio", "ours", "theirs", 0}, "ratio|11.00|10.00|-|to compare"},
-		{storeClaim{"ratio", "ours", "none", 8}, ""},
-		{storeClaim{"rate", "none", "", 8}, ""},
-		{storeClaim{"rate", "nobody", "", 8}, ""},
+		{storeBound{"rate", "ours", "", 1000}, "rate|1100|1000|>= 1000|met"},
+		{storeBound{"rate", "ours", "", 1001}, "rate|1100|1000|>= 1001|MISSED"},
+		{storeBound{"ratio", "ours", "theirs", 8}, "ratio|11.00|10.00|>= 8.00|met"},
+		{storeBound{"ratio", "ours", "theirs", 10.5}, "ratio|11.00|10.00|>= 10.50|MISSED"},
+		{storeBound{"ratio", "ours", "theirs", 0}, "ratio|11.00|10.00|-|to compare"},
+		{storeBound{"ratio", "ours", "none", 8}, ""},
+		{storeBound{"rate", "none", "", 8}, ""},
+		{storeBound{"rate", "nobody", "", 8}, ""},
 	} {
-		if got := strings.Join(tt.claim.verdict(named), "|"); got != tt.want {
-			t.Errorf("%+v: got %q want %q", tt.claim, got, tt.want)
+		if got := strings.Join(tt.ratioBound.verdict(named), "|"); got != tt.want {
+			t.Errorf("%+v: got %q want %q", tt.ratioBound, got, tt.want)
 		}
 	}
 }
 
-// TestStoreFailuresAreTold asks a store that denies.
-func TestStoreFailuresAreTold(t *testing.T) {
+// TestStoreFailuresAreWarnings takes tokens from a store that denies them.
+func TestStoreFailuresAreWarnings(t *testing.T) {
 	c := &contender{name: "stingy", take: func(context.Context) error { return errors.New("no more") }}
-	c.rush()
-	c.settle()
+	c.measureMany()
+	c.finish()
 	tables := storeTables([]*contender{c})
 	last := tables[len(tables)-1]
 	if got := strings.Join(last.rows[len(last.rows)-1], "|"); got != "stingy|0.000 %|no more" {

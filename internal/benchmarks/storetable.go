@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// storeClaim is a bound on how many tokens per second are granted: at least so many, or at least so many times those of another.
-type storeClaim struct {
+// storeBound is a bound on the tokens granted per second: a least number, or a least ratio to those of
+// another contender.
+type storeBound struct {
 	what        string
-	over, under string // contenders; without under it is about over alone
+	over, under string // contenders; an empty under means that least is a number
 	least       float64
 }
 
-func storeClaims() []storeClaim {
-	return []storeClaim{
+func storeBounds() []storeBound {
+	return []storeBound{
 		{"Redis, coalesced, takes/s", redisCoalesced, "", 100_000},
 		{"Redis, coalesced / one by one", redisCoalesced, redisOneByOne, 8},
 		{"Redis, coalesced / redis_rate", redisCoalesced, redisRate, 0},
@@ -21,7 +22,7 @@ func storeClaims() []storeClaim {
 	}
 }
 
-// storeTables are what was measured, and the verdicts.
+// storeTables returns the tables of measurements, verdicts and warnings.
 func storeTables(all []*contender) []table {
 	t := table{heading: "spillway, buckets in stores, 64 callers of one bucket", rows: [][]string{{
 		"one token", "takes/s p50", "p90", "store calls/s", "own CPU us/take", "alone p50 us", "p99", "granted",
@@ -32,7 +33,7 @@ func storeTables(all []*contender) []table {
 		t.rows = append(t.rows, c.row())
 	}
 	verdicts := table{heading: "bounds of stores", rows: [][]string{{"what", "at p90", "measured", "bound", "verdict"}}}
-	for _, c := range storeClaims() {
+	for _, c := range storeBounds() {
 		if row := c.verdict(named); row != nil {
 			verdicts.rows = append(verdicts.rows, row)
 		}
@@ -46,22 +47,22 @@ func storeTables(all []*contender) []table {
 	return slices.DeleteFunc([]table{t, verdicts, warnings}, func(t table) bool { return len(t.rows) == 1 })
 }
 
-// row is a contender's line.
+// row returns the row of a contender.
 func (c *contender) row() []string {
-	if c.lacks != "" {
-		return []string{c.name, "not measured: " + c.lacks, "-", "-", "-", "-", "-", "-"}
+	if c.unavailable != "" {
+		return []string{c.name, "not measured: " + c.unavailable, "-", "-", "-", "-", "-", "-"}
 	}
-	trips := c.trips
+	callRates := c.callRates
 	if c.calls == nil {
-		trips = c.rates
+		callRates = c.rates
 	}
 	return []string{
-		c.name, figure("%.0f", quantile(c.rates, 0.5)), figure("%.0f", quantile(c.rates, 0.9)), figure("%.0f", quantile(trips, 0.5)),
+		c.name, figure("%.0f", quantile(c.rates, 0.5)), figure("%.0f", quantile(c.rates, 0.9)), figure("%.0f", quantile(callRates, 0.5)),
 		figure("%.1f", quantile(c.cost, 0.5)), figure("%.1f", quantile(c.alone, 0.5)), figure("%.1f", quantile(c.alone, 0.99)), percent(c.share()),
 	}
 }
 
-// share is the part of the takes that were granted.
+// share returns the share of the takes that were granted.
 func (c *contender) share() float64 {
 	if c.asked == 0 {
 		return 0
@@ -69,8 +70,8 @@ func (c *contender) share() float64 {
 	return float64(c.granted) / float64(c.asked)
 }
 
-// verdict is a claim's line: the verdict is about the medians. A claim about what was not measured has none.
-func (s storeClaim) verdict(named map[string]*contender) []string {
+// verdict returns the row of a bound, or nil if it was not measured. The verdict is about the medians.
+func (s storeBound) verdict(named map[string]*contender) []string {
 	format := "%.2f"
 	if s.under == "" {
 		format = "%.0f"
@@ -89,8 +90,8 @@ func (s storeClaim) verdict(named map[string]*contender) []string {
 	return []string{s.what, figure(format, s.measured(named, 0.9)), figure(format, measured), bound, verdict}
 }
 
-// measured is what the claim is about, of a quantile, or 0 if it was not measured.
-func (s storeClaim) measured(named map[string]*contender, q float64) float64 {
+// measured returns the number or ratio at a quantile, or 0 if it was not measured.
+func (s storeBound) measured(named map[string]*contender, q float64) float64 {
 	over := named[s.over]
 	if over == nil {
 		return 0

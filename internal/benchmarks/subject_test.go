@@ -15,7 +15,7 @@ func TestSubjectsDoAsNamed(t *testing.T) {
 				loop(s.op, 200)
 				r.sample()
 			}
-			r.settle()
+			r.finish()
 			const luck = 0.01 // some subjects draw for themselves, and four thousand draws are few
 			if got := r.share(); got < s.wanted()-luck {
 				t.Errorf("share of operations that did as named: got %v want at least %v", got, s.wanted()-luck)
@@ -32,7 +32,7 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 		seen[s.name] = true
 	}
-	for _, c := range claims() {
+	for _, c := range ratioBounds() {
 		if !seen[c.over] || c.under != "" && !seen[c.under] {
 			t.Errorf("%s: got a claim about %q and %q, want subjects that exist", c.what, c.over, c.under)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// The names of what is asked of a backoff.
+// The names of the backoff subjects that have bounds.
 const (
 	backoffFree    = "backoff, Wait and Done"
 	backoffDelayed = "backoff, Wait and Done, a delay whose gap is over"
@@ -18,7 +18,7 @@ const (
 
 var errHasSlept = errors.New("has slept")
 
-// backoffs are calls through a Responsive that need not wait.
+// backoffs returns calls through a backoff that do not wait.
 func backoffs() []*subject {
 	ctx := context.Background()
 	free := backoffOf(backoff.Config{})
@@ -37,7 +37,7 @@ func backoffOf(c backoff.Config) *backoff.Responsive {
 	return backoff.Must(backoff.New(c))
 }
 
-// waited makes a call whose turn it is, and which is served.
+// waited makes a successful call that does not wait.
 func waited(r *backoff.Responsive) error {
 	p, err := r.Wait(context.Background())
 	if err != nil {
@@ -48,8 +48,8 @@ func waited(r *backoff.Responsive) error {
 	return err
 }
 
-// delayed makes calls by turns through many that have the shortest delay there is, a microsecond, which is over when the turn of each comes again. It
-// is told if it is not.
+// delayed makes calls through 64 backoffs in turn. Each has the shortest delay, a microsecond, which is
+// over before its next turn. If a call sleeps all the same, delayed returns errHasSlept.
 func delayed() func() error {
 	var slept atomic.Bool
 	many := make([]*backoff.Responsive, 64)

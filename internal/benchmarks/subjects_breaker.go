@@ -10,16 +10,16 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// The names of a breaker's decisions.
+// The names of the breaker subjects.
 const (
 	breakerLookup  = "lookup, 1,024 keys, 100 open"
 	breakerHandle  = "handle"
-	breakerRefusal = "lookup, open"
+	breakerOpen    = "lookup, open"
 	breakerMillion = "lookup, 1,000,000 keys at random, 2,000 open"
-	breakerRun     = "Circuit.Do"
+	breakerDo      = "Circuit.Do"
 )
 
-// breakers are decisions of a breaker, which nobody else's work is part of, and a call through one that counts how it ended.
+// breakers returns decisions of a breaker, without a call around them, and a call that is counted.
 func breakers() []*subject {
 	ctx := context.Background()
 	few, fewKeys := breakerWith(1024, 100)
@@ -27,15 +27,15 @@ func breakers() []*subject {
 	return []*subject{
 		{name: breakerLookup, op: lookup(few, fewKeys[100:])},
 		{name: breakerHandle, op: func() error { return handle.CanExecute(ctx) }, pair: true},
-		{name: breakerRefusal, op: func() error { return few.CanExecute(ctx, open) }, pair: true, good: isOpen},
+		{name: breakerOpen, op: func() error { return few.CanExecute(ctx, open) }, pair: true, good: isOpen},
 		{name: breakerMillion, op: millionLookups(), good: func(err error) bool { return err == nil || isOpen(err) }},
-		{name: breakerRun, op: func() error { return handle.Do(ctx, noop) }, pair: true},
+		{name: breakerDo, op: func() error { return handle.Do(ctx, noop) }, pair: true},
 	}
 }
 
 func isOpen(err error) bool { return errors.Is(err, breaker.ErrOpen) }
 
-// lookup asks for one key after the other.
+// lookup returns an operation that looks up one key after the other.
 func lookup(m *breaker.Manager, keys []breaker.Key) func() error {
 	ctx, n := context.Background(), 0
 	return func() error {
@@ -47,20 +47,21 @@ func lookup(m *breaker.Manager, keys []breaker.Key) func() error {
 	}
 }
 
-// millionLookups asks for keys in an order that no cache foresees. They are made when they are needed first: most runs are about others.
+// millionLookups looks up keys in random order. It creates the keys at the first call, because most
+// runs do not need them.
 func millionLookups() func() error {
-	var ask func() error
+	var next func() error
 	return func() error {
-		if ask == nil {
+		if next == nil {
 			m, keys := breakerWith(1_000_000, 2_000)
 			rand.New(rand.NewPCG(1, 1)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-			ask = lookup(m, keys)
+			next = lookup(m, keys)
 		}
-		return ask()
+		return next()
 	}
 }
 
-// breakerWith returns a manager and its keys, of which the first are open by hand.
+// breakerWith returns a manager and its keys. The circuits of the first keys are forced open.
 func breakerWith(keys, open int) (*breaker.Manager, []breaker.Key) {
 	m := breaker.Must(breaker.New(breaker.Config{Name: "bench", StoreTimeout: time.Minute})) // a busy machine may pause for longer than the default
 	all := make([]breaker.Key, keys)

@@ -13,42 +13,42 @@ import (
 
 // The peers that buckets in memory are compared with.
 const (
-	peerRate        = "x/time rate"
-	peerRateMany    = "x/time rate, 1,024 keys behind a lock"
-	peerGoLimiter   = "go-limiter memorystore"
-	peerThrottled   = "throttled memstore"
-	peerRateRefused = "x/time rate, shed"
+	peerRate      = "x/time rate"
+	peerRateMany  = "x/time rate, 1,024 keys behind a lock"
+	peerGoLimiter = "go-limiter memorystore"
+	peerThrottled = "throttled memstore"
+	peerRateShed  = "x/time rate, shed"
 )
 
-// limiters are peers that have buckets by key, in memory, and do not block. Those of x/time/rate have no keys: what a program that needs some
-// writes around them is a map.
+// limiters returns the peers with buckets by key, in memory, that do not block. x/time/rate has no keys,
+// so its limiters are in a map, as in a program that needs keys.
 func limiters() []*subject {
 	return []*subject{
 		rateByKey(),
-		// v0.7.1 fills up at the end of an interval only, and of this many tokens in a second it would bring back one.
-		goLimiter(peerGoLimiter, memorystore.Config{Tokens: plenty, Interval: never}, nil),
-		goLimiter(peerGoLimiter+", shed", memorystore.Config{Tokens: 1, Interval: never}, refused),
-		throttledBy(peerThrottled, throttled.RateQuota{MaxRate: throttled.PerSec(plenty), MaxBurst: plenty}, nil),
-		throttledBy(peerThrottled+", shed", throttled.RateQuota{MaxRate: throttled.PerDuration(1, never)}, refused),
+		// v0.7.1 refills at the end of an interval only. With this many tokens a second it would add one.
+		goLimiter(peerGoLimiter, memorystore.Config{Tokens: unlimited, Interval: noRefill}, nil),
+		goLimiter(peerGoLimiter+", shed", memorystore.Config{Tokens: 1, Interval: noRefill}, refused),
+		throttledBy(peerThrottled, throttled.RateQuota{MaxRate: throttled.PerSec(unlimited), MaxBurst: unlimited}, nil),
+		throttledBy(peerThrottled+", shed", throttled.RateQuota{MaxRate: throttled.PerDuration(1, noRefill)}, refused),
 	}
 }
 
-// rateByKey makes calls through one of many of x/time's buckets.
+// rateByKey makes calls through a map of x/time/rate's limiters.
 func rateByKey() *subject {
-	ctx, keys, byKey := context.Background(), someKeys(), map[string]*rate.Limiter{}
+	ctx, keys, byKey := context.Background(), customerKeys(), map[string]*rate.Limiter{}
 	var mu sync.Mutex
 	of := func(key string) *rate.Limiter {
 		mu.Lock()
 		defer mu.Unlock()
 		l := byKey[key]
 		if l == nil {
-			l = rate.NewLimiter(plenty, plenty)
+			l = rate.NewLimiter(unlimited, unlimited)
 			byKey[key] = l
 		}
 		return l
 	}
 	return &subject{name: peerRateMany, pair: true, op: func() error {
-		if !of(drawn(keys)).Allow() {
+		if !of(randomKey(keys)).Allow() {
 			return errShed
 		}
 		return noop(ctx)
@@ -79,7 +79,8 @@ func goLimited(store limiter.Store) func() error {
 	}
 }
 
-// throttledBy is a bucket of throttled. It compares and swaps up to ten times, and gives an error then, so two processors may get some.
+// throttledBy returns a bucket of throttled. It gives up with an error after ten failed compare-and-swap
+// operations, so two processors may get errors.
 func throttledBy(name string, quota throttled.RateQuota, good func(error) bool) *subject {
 	ctx := context.Background()
 	store, err := memstore.NewCtx(0)

@@ -11,30 +11,30 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The names of our subjects that bounds are set for.
+// The names of Spillway subjects that have bounds.
 const (
 	ourAllowed      = "allowed"
 	ourLow          = "allowed, low priority"
 	ourGeneric      = "allowed, generic form"
 	ourAdmit        = "allowed, Admit and Done"
-	ourDoubtful     = "allowed, P > 0"
-	ourDoubtfulDraw = "allowed, P > 0, own draw"
+	ourPositive     = "allowed, P > 0"
+	ourPositiveDraw = "allowed, P > 0, own draw"
 	ourFinished     = "allowed, Finished hook"
 	ourBoth         = "allowed, Started and Finished hooks"
 	ourMixed        = "allowed, one in 100 rejected"
-	ourHurried      = "allowed, a bucket ends"
+	ourBucketEnds   = "allowed, a bucket ends"
 	ourShed         = "shed"
 	ourShedDraw     = "shed, own draw"
 	ourShedLow      = "shed, low priority"
 	ourTimeout      = "rejected, DeadlineExceeded"
 	ourUnavailable  = "rejected, faults.Unavailable"
-	ourMissing      = "not found, faults.NotFound"
+	ourNotFound     = "not found, faults.NotFound"
 	ourPlain        = "not found, plain error"
 )
 
 var errPlain = errors.New("no such product")
 
-// ours are calls through a Spillway throttle, in every state that changes what they cost.
+// ours returns calls through Spillway, in every state that changes their cost.
 func ours() []*subject {
 	groups := []struct {
 		name     string
@@ -42,11 +42,11 @@ func ours() []*subject {
 	}{
 		{"spillway, allowed", allowed()},
 		{"spillway, with hooks", hooked()},
-		{"spillway, shed", refusals()},
+		{"spillway, shed", shedCalls()},
 		{"spillway, Tiered", tiered()},
 		{"spillway, answered with an error", failures()},
 		{"spillway, in OpenTelemetry", telemetry()},
-		{"spillway, in HTTP and gRPC", wires()},
+		{"spillway, in HTTP and gRPC", transports()},
 		{"spillway, breaker", breakers()},
 		{"spillway, bucket", buckets()},
 		{"spillway, backoff", backoffs()},
@@ -61,22 +61,22 @@ func ours() []*subject {
 	return all
 }
 
-// bench is a throttle to be measured.
+// bench returns a throttle to measure.
 func bench(c throttle.Config) *throttle.Throttle {
 	c.Name = "bench"
 	return throttle.Must(throttle.New(c))
 }
 
-// unlucky draws shed whatever may be shed, lucky ones let everything through.
-func unlucky() float64 { return 0 }
-func lucky() float64   { return math.Nextafter(1, 0) }
+// drawShed sheds every call whose probability is above 0. drawAdmit admits every call.
+func drawShed() float64  { return 0 }
+func drawAdmit() float64 { return math.Nextafter(1, 0) }
 
-// ended returns a tally of the calls of priority p that ended with this outcome and fault, of all that were made from now on.
+// ended returns a tally of the calls of priority p that end with this outcome and fault, from now on.
 func ended(t *throttle.Throttle, p throttle.Priority, o throttle.Outcome, f throttle.Fault) func() (good, all uint64) {
 	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Ended.Count(o, f) })
 }
 
-// shed returns a tally of the calls of priority p that were shed, of all that were made from now on.
+// shed returns a tally of the calls of priority p that are shed, from now on.
 func shed(t *throttle.Throttle, p throttle.Priority) func() (good, all uint64) {
 	return since(t, p, func(s *throttle.PriorityStats) uint64 { return s.Shed.Sum() })
 }
@@ -93,7 +93,7 @@ func since(t *throttle.Throttle, p throttle.Priority, count func(*throttle.Prior
 	}
 }
 
-// healthy is a call of priority p that ends well, through a throttle that nothing has troubled.
+// healthy is a successful call of priority p through a throttle without rejections.
 func healthy(name string, p throttle.Priority, c throttle.Config, op func(*throttle.Throttle) error) *subject {
 	t := bench(c)
 	return &subject{
@@ -121,10 +121,10 @@ func allowed() []*subject {
 		healthy("allowed, cancellable context", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(cancellable, throttle.High, noop) }),
 		healthy("allowed, fallback given", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop, fallback) }),
 		healthy("allowed, Off", throttle.High, throttle.Config{Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		doubtful(ourDoubtful, throttle.Config{Rand: lucky}, 1),
-		doubtful(ourDoubtfulDraw, throttle.Config{}, 0.999),
+		positive(ourPositive, throttle.Config{Rand: drawAdmit}, 1),
+		positive(ourPositiveDraw, throttle.Config{}, 0.999),
 		mixed(ourMixed, none),
-		hurried(ourHurried, none, 500*time.Millisecond),
+		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
 	}
 }
 
@@ -139,9 +139,10 @@ func admitAndDone(t *throttle.Throttle) error {
 	return err
 }
 
-// doubtful is an allowed call while the probability of shedding is small, but not 0. The ratio is so low that a few rejections
-// among many accepted calls are enough for that; they are made anew when the window has forgotten them.
-func doubtful(name string, c throttle.Config, least float64) *subject {
+// positive is an allowed call while the probability of shedding is small, but not 0. The ratio is so low
+// that a few rejections among many accepted calls are enough. prepare repeats them when they have left
+// the window.
+func positive(name string, c throttle.Config, least float64) *subject {
 	ctx := context.Background()
 	c.Ratio = 1 + 1e-9
 	t := bench(c)
@@ -159,13 +160,13 @@ func doubtful(name string, c throttle.Config, least float64) *subject {
 	}
 }
 
-// soonFull is a window that remembers its full span, and costs what it ever will, from the second second on.
-const soonFull = time.Second
+// shortWindow is a window that is full, and has reached its final cost, after one second.
+const shortWindow = time.Second
 
-// mixed is a call to a backend that rejects one in a hundred, which is no reason to shed.
+// mixed is a call to a backend that rejects one call in a hundred, which is too few to shed.
 func mixed(name string, c throttle.Config) *subject {
 	ctx := context.Background()
-	c.Window = soonFull
+	c.Window = shortWindow
 	t := bench(c)
 	busy := returns(context.DeadlineExceeded)
 	calls := 0
@@ -182,9 +183,9 @@ func mixed(name string, c throttle.Config) *subject {
 	}
 }
 
-// hurried is a call during which a bucket of the window ends, as at most two calls a second are with the default window. Buckets
-// are as wide as told.
-func hurried(name string, c throttle.Config, width time.Duration) *subject {
+// bucketEnds is a call during which a bucket of the window ends. With the default window this happens
+// to at most two calls a second. width is the width of a bucket.
+func bucketEnds(name string, c throttle.Config, width time.Duration) *subject {
 	var clock atomic.Int64
 	base := time.Now()
 	c.Now = func() time.Time { return base.Add(time.Duration(clock.Add(int64(width)))) }
@@ -210,23 +211,24 @@ func hooked() []*subject {
 		healthy(ourBoth, throttle.High, throttle.Config{Hooks: both}, do),
 		healthy("allowed, three joined hooks", throttle.High, throttle.Config{Hooks: three}, do),
 		healthy("allowed, Shed hook", throttle.High, throttle.Config{Hooks: only}, do),
-		refusal("shed, Shed hook", throttle.High, throttle.Config{Rand: unlucky, Hooks: only}, 1),
-		refusal("shed, three joined hooks", throttle.High, throttle.Config{Rand: unlucky, Hooks: three}, 1),
+		shedCall("shed, Shed hook", throttle.High, throttle.Config{Rand: drawShed, Hooks: only}, 1),
+		shedCall("shed, three joined hooks", throttle.High, throttle.Config{Rand: drawShed, Hooks: three}, 1),
 	}
 }
 
-func refusals() []*subject {
+func shedCalls() []*subject {
 	fallback := func(context.Context, error, bool) error { return nil }
 	return []*subject{
-		refusal(ourShed, throttle.High, throttle.Config{Rand: unlucky}, 1),
-		refusal(ourShedDraw, throttle.High, throttle.Config{}, 0.99),
-		refusal(ourShedLow, throttle.Low, throttle.Config{Rand: unlucky}, 1),
-		refusal("shed, fallback serves", throttle.High, throttle.Config{Rand: unlucky}, 1, fallback),
+		shedCall(ourShed, throttle.High, throttle.Config{Rand: drawShed}, 1),
+		shedCall(ourShedDraw, throttle.High, throttle.Config{}, 0.99),
+		shedCall(ourShedLow, throttle.Low, throttle.Config{Rand: drawShed}, 1),
+		shedCall("shed, fallback serves", throttle.High, throttle.Config{Rand: drawShed}, 1, fallback),
 	}
 }
 
-// refusal is a call that is shed, after the backend has rejected thousands of each priority up to p. What gets through is rejected.
-func refusal(name string, p throttle.Priority, c throttle.Config, least float64, fallback ...throttle.Fallback) *subject {
+// shedCall is a call that is shed, after the backend has rejected thousands of calls of each priority up
+// to p. The backend rejects every admitted call.
+func shedCall(name string, p throttle.Priority, c throttle.Config, least float64, fallback ...throttle.Fallback) *subject {
 	ctx := context.Background()
 	t := bench(c)
 	busy := returns(context.DeadlineExceeded)
@@ -245,18 +247,19 @@ func failures() []*subject {
 	return []*subject{
 		failure(ourTimeout, context.DeadlineExceeded, throttle.Rejected, throttle.FaultTimeout),
 		failure(ourUnavailable, faults.Unavailable(0), throttle.Rejected, throttle.FaultAvailability),
-		rejectedInDoubt(),
-		failure(ourMissing, faults.NotFound, throttle.Accepted, throttle.FaultMissing),
+		rejectedPositive(),
+		failure(ourNotFound, faults.NotFound, throttle.Accepted, throttle.FaultMissing),
 		failure(ourPlain, errPlain, throttle.Accepted, throttle.FaultOther),
 		failure("cancelled by the caller", context.Canceled, throttle.Ignored, throttle.FaultCanceled),
 	}
 }
 
-// failure is a call whose function returns err, through a throttle with a ratio so high that nothing is ever shed: one call accepted
-// before each slice outweighs a million rejections, and the gate can be proven harmless, at the price of a look at every bucket.
+// failure is a call whose function returns err. The ratio is so high that no call is shed: one accepted
+// call before each slice outweighs a million rejections. The throttle can prove that the probability
+// stays 0, but must look at every bucket for it.
 func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Ratio: 1e6, Window: soonFull})
+	t := bench(throttle.Config{Ratio: 1e6, Window: shortWindow})
 	fn := returns(err)
 	tally := ended(t, throttle.High, o, f)
 	var prepared uint64
@@ -273,10 +276,10 @@ func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subj
 	}
 }
 
-// rejectedInDoubt is a call that the backend rejects in the midst of an overload.
-func rejectedInDoubt() *subject {
+// rejectedPositive is a call that the backend rejects during an overload.
+func rejectedPositive() *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Rand: lucky})
+	t := bench(throttle.Config{Rand: drawAdmit})
 	busy := returns(context.DeadlineExceeded)
 	return &subject{
 		name: "rejected, P > 0", pair: true, op: func() error { return t.Do(ctx, throttle.High, busy) },
@@ -284,7 +287,7 @@ func rejectedInDoubt() *subject {
 	}
 }
 
-// returns is a function that does nothing but return err.
+// returns returns a function that only returns err.
 func returns(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
 }

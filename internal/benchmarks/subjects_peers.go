@@ -15,14 +15,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// peerFailsafe is the peer that a bound is set against.
+// peerFailsafe is the peer in a bound.
 const peerFailsafe = "failsafe-go throttler, direct"
 
-// peerGobreaker is the breaker that ours is compared with.
+// peerGobreaker is the breaker that Circuit.Do is compared with.
 const peerGobreaker = "gobreaker"
 
-// plenty is more events per second than any subject makes.
-const plenty = 1e9
+// unlimited is more events per second than any subject makes.
+const unlimited = 1e9
 
 // errShed is what the peers' subjects return for a call that was refused, where the peer has no error of its own.
 var errShed = errors.New("shed")
@@ -149,11 +149,11 @@ func limited(l *rate.Limiter) func() error {
 }
 
 func rateAllowed() *subject {
-	return &subject{name: peerRate, op: limited(rate.NewLimiter(plenty, plenty)), pair: true}
+	return &subject{name: peerRate, op: limited(rate.NewLimiter(unlimited, unlimited)), pair: true}
 }
 
 func rateShed() *subject {
-	return &subject{name: peerRateRefused, op: limited(rate.NewLimiter(rate.Every(time.Hour), 0)), good: refused, pair: true}
+	return &subject{name: peerRateShed, op: limited(rate.NewLimiter(rate.Every(time.Hour), 0)), good: refused, pair: true}
 }
 
 // times calls f n times.

@@ -16,7 +16,8 @@ const (
 	peerCubic       = "AWS-style adaptive rate"
 )
 
-// retries are peers that wait for a service which throttles, none of which has to. NextBackOff is of one caller: it is not safe for several.
+// retries returns peers that can wait for a service that throttles. In these rows none of them waits.
+// NextBackOff runs on one processor only, because it is not safe for concurrent use.
 func retries() []*subject {
 	ctx, one, rate := context.Background(), backoff.NewExponentialBackOff(), newCubic()
 	return []*subject{
@@ -41,8 +42,9 @@ func retries() []*subject {
 	}
 }
 
-// cubic is what the adaptive mode of AWS's SDKs does for a call that is served: it takes a token of a bucket, measures how many calls there are, and moves
-// the rate along a cubic curve. It was written for this comparison, and never throttled since long ago, so that its rate is as high as its calls let it.
+// cubic does what the adaptive mode of AWS's SDKs does for a successful call. It takes a token of a
+// bucket, measures the rate of calls, and moves the limit along a cubic curve. It was written for this
+// comparison. Its last throttled call was an hour ago, so that its limit does not hold it back.
 type cubic struct {
 	mu        sync.Mutex
 	fill      float64 // tokens per second
@@ -64,8 +66,8 @@ const (
 func newCubic() *cubic {
 	now := time.Now()
 	return &cubic{
-		fill: plenty, tokens: plenty, at: now, peak: plenty, k: math.Cbrt(plenty * (1 - cubicCut) / cubicScale),
-		cut: now.Add(-time.Hour), measured: plenty, countedAt: now,
+		fill: unlimited, tokens: unlimited, at: now, peak: unlimited, k: math.Cbrt(unlimited * (1 - cubicCut) / cubicScale),
+		cut: now.Add(-time.Hour), measured: unlimited, countedAt: now,
 	}
 }
 
@@ -82,7 +84,7 @@ func (c *cubic) take(now time.Time) bool {
 	return true
 }
 
-// served counts a call, and moves the rate.
+// served counts a call and moves the rate.
 func (c *cubic) served(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

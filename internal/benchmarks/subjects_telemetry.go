@@ -13,14 +13,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The names of the telemetry subjects that bounds are set for, and what they are measured against.
+// The names of the telemetry subjects that have bounds, and of the floor of their bound.
 const (
 	ourMetrics  = "allowed, metrics on"
 	ourTotals   = "allowed, metrics on, no duration, no spans"
 	floorRecord = "Histogram.Record, attributes made before"
 )
 
-// sdk is OpenTelemetry as an application sets it up, with nobody who exports.
+// sdk is the OpenTelemetry SDK as an application sets it up, without an exporter.
 type sdk struct {
 	metrics *sdkmetric.MeterProvider
 	traces  *sdktrace.TracerProvider
@@ -33,7 +33,7 @@ func newSDK() sdk {
 	}
 }
 
-// hooks are otelthrottle's, with some options.
+// hooks returns the hooks of otelthrottle with these options.
 func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
 	options = append(options, otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
 	tel, err := otelthrottle.New(options...)
@@ -43,7 +43,7 @@ func (s sdk) hooks(options ...otelthrottle.Option) throttle.Hooks {
 	return tel.Hooks()
 }
 
-// bucketHooks are otelthrottle's for limiters.
+// bucketHooks returns the hooks of otelthrottle for limiters.
 func (s sdk) bucketHooks() bucket.Hooks {
 	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(s.metrics), otelthrottle.WithTracerProvider(s.traces))
 	if err != nil {
@@ -52,27 +52,27 @@ func (s sdk) bucketHooks() bucket.Hooks {
 	return tel.BucketHooks()
 }
 
-// telemetry are calls that are told to OpenTelemetry: the default configuration first.
+// telemetry returns calls that are reported to OpenTelemetry. The first has the default options.
 func telemetry() []*subject {
 	s := newSDK()
 	unsampled, _ := s.traces.Tracer("bench").Start(context.Background(), "unsampled")
 	sampled, _ := sdktrace.NewTracerProvider().Tracer("bench").Start(context.Background(), "sampled")
-	told := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
+	withMetrics := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
 		return healthy(name, throttle.High, throttle.Config{Hooks: hooks}, func(t *throttle.Throttle) error {
 			return t.Do(ctx, throttle.High, noop)
 		})
 	}
 	return []*subject{
-		told(ourMetrics, context.Background(), s.hooks()),
-		told("allowed, metrics on, unsampled parent", unsampled, s.hooks()),
-		told("allowed, metrics on, no spans", context.Background(), s.hooks(otelthrottle.WithoutSpans())),
-		told(ourTotals, context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
-		told("allowed, metrics on, sampled span", sampled, s.hooks(otelthrottle.WithTracerProvider(sdktrace.NewTracerProvider()))),
+		withMetrics(ourMetrics, context.Background(), s.hooks()),
+		withMetrics("allowed, metrics on, unsampled parent", unsampled, s.hooks()),
+		withMetrics("allowed, metrics on, no spans", context.Background(), s.hooks(otelthrottle.WithoutSpans())),
+		withMetrics(ourTotals, context.Background(), s.hooks(otelthrottle.WithoutSpans(), otelthrottle.WithoutDuration())),
+		withMetrics("allowed, metrics on, sampled span", sampled, s.hooks(otelthrottle.WithTracerProvider(sdktrace.NewTracerProvider()))),
 		recorded(s),
 	}
 }
 
-// recorded is what a histogram costs by itself, at its best.
+// recorded is one record of a histogram without a throttle, with prepared attributes.
 func recorded(s sdk) *subject {
 	ctx := context.Background()
 	histogram, err := s.metrics.Meter("bench").Float64Histogram("bench.duration",

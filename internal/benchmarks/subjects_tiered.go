@@ -7,36 +7,36 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// The names of subjects with the policy Tiered that bounds are set for.
+// The names of the Tiered subjects that have bounds.
 const (
-	tieredAllowed  = "Tiered, allowed, low priority"
-	tieredDoubtful = "Tiered, allowed, low priority, P > 0"
-	tieredMixed    = "Tiered, allowed, one in 100 rejected"
-	tieredHurried  = "Tiered, allowed, a bucket ends"
-	tieredShed     = "Tiered, shed, low priority"
+	tieredAllowed    = "Tiered, allowed, low priority"
+	tieredPositive   = "Tiered, allowed, low priority, P > 0"
+	tieredMixed      = "Tiered, allowed, one in 100 rejected"
+	tieredBucketEnds = "Tiered, allowed, a bucket ends"
+	tieredShed       = "Tiered, shed, low priority"
 )
 
-// tiered are calls through a throttle with the policy Tiered, of the lowest priority where that makes a difference: the highest
-// follows the formula of SRE.
+// tiered returns calls through a throttle with the policy Tiered. They have the lowest priority where
+// it matters, because the highest follows the formula of SRE.
 func tiered() []*subject {
 	policy := throttle.Config{Policy: throttle.Tiered}
-	unfair := throttle.Config{Policy: throttle.Tiered, Rand: unlucky}
+	shedding := throttle.Config{Policy: throttle.Tiered, Rand: drawShed}
 	return []*subject{
 		healthy(tieredAllowed, throttle.Low, policy, func(t *throttle.Throttle) error {
 			return t.Do(context.Background(), throttle.Low, noop)
 		}),
-		besideTheSick(tieredDoubtful),
+		besideRejected(tieredPositive),
 		mixed(tieredMixed, policy),
-		hurried(tieredHurried, policy, 10*time.Second/120),
-		refusal(tieredShed, throttle.Low, unfair, 1),
+		bucketEnds(tieredBucketEnds, policy, 10*time.Second/120),
+		shedCall(tieredShed, throttle.Low, shedding, 1),
 	}
 }
 
-// besideTheSick is an allowed call of the lowest priority while the backend has rejected all of the highest, so that the
-// probability of shedding it is small, but not 0.
-func besideTheSick(name string) *subject {
+// besideRejected is an allowed call of the lowest priority, after the backend has rejected all calls of
+// the highest. So its probability of being shed is small, but not 0.
+func besideRejected(name string) *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Policy: throttle.Tiered, Rand: lucky})
+	t := bench(throttle.Config{Policy: throttle.Tiered, Rand: drawAdmit})
 	busy := returns(context.DeadlineExceeded)
 	return &subject{
 		name: name, pair: true, op: func() error { return t.Do(ctx, throttle.Low, noop) },

@@ -2,16 +2,16 @@ package main
 
 import "syscall"
 
-// Whose switches are counted.
+// What switches counts for: the calling thread or the whole process.
 const (
 	ofThread  = syscall.RUSAGE_THREAD
 	ofProcess = syscall.RUSAGE_SELF
 )
 
-// switches returns how often the calling thread, or any of the process, has lost its processor against its will.
-func switches(whose int) int64 {
+// switches returns the number of involuntary context switches of the calling thread or of the process.
+func switches(who int) int64 {
 	var usage syscall.Rusage
-	if syscall.Getrusage(whose, &usage) != nil {
+	if syscall.Getrusage(who, &usage) != nil {
 		return 0
 	}
 	return int64(usage.Nivcsw)

@@ -14,12 +14,12 @@ type table struct {
 	rows    [][]string
 }
 
-// formats are the ways to print a report, by the name of the flag.
+// formats returns the printers of a report, by the value of the flag -format.
 func formats() map[string]func(io.Writer, []table) error {
 	return map[string]func(io.Writer, []table) error{"table": printText, "markdown": printMarkdown, "csv": printCSV}
 }
 
-// printText aligns the columns, names to the left and figures to the right.
+// printText prints aligned columns, with names on the left and figures on the right.
 func printText(w io.Writer, tables []table) error {
 	for _, t := range tables {
 		fmt.Fprintf(w, "%s\n\n", t.heading)
@@ -61,7 +61,7 @@ func printMarkdown(w io.Writer, tables []table) error {
 	return nil
 }
 
-// printCSV puts the heading in front of each row, so that all tables are one file.
+// printCSV starts each row with the heading of its table, so that one file holds all tables.
 func printCSV(w io.Writer, tables []table) error {
 	cw := csv.NewWriter(w)
 	for _, t := range tables {

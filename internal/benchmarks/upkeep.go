@@ -11,16 +11,17 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// upkeepTimes is how often each task is measured.
+// upkeepTimes is the number of runs of each task.
 const upkeepTimes = 31
 
-// upkeep is what an agent of a breaker does in the background, with a store that answers at once: no call waits for it.
+// upkeep measures the background tasks of a breaker's agent, with a store that answers at once. No call
+// waits for these tasks.
 func upkeep(wanted *regexp.Regexp) []table {
 	const name = "breaker, upkeep at 1,000,000 keys, 2,000 open"
 	if !wanted.MatchString(name) {
 		return nil
 	}
-	f := newUpkept()
+	f := newFleet()
 	t := table{heading: "spillway, " + name, rows: [][]string{{"one round", "p10 ms", "p50 ms", "max ms"}}}
 	for _, task := range []struct {
 		name string
@@ -36,7 +37,7 @@ func upkeep(wanted *regexp.Regexp) []table {
 	return []table{t}
 }
 
-// durations returns the quantiles of some runs, in milliseconds.
+// durations returns quantiles of the duration of do, in milliseconds.
 func durations(do func() error) []string {
 	var ms []float64
 	for range upkeepTimes {
@@ -50,8 +51,8 @@ func durations(do func() error) []string {
 	return []string{figure("%.3f", quantile(ms, 0.1)), figure("%.3f", quantile(ms, 0.5)), figure("%.3f", quantile(ms, 1))}
 }
 
-// upkept is a fleet of two agents: one that changes circuits, and one that is measured.
-type upkept struct {
+// fleet is two agents of one store: the leader changes circuits, the other is measured.
+type fleet struct {
 	store  breakerstore.Store
 	leader *breaker.Manager
 	agent  *breaker.Manager
@@ -59,7 +60,7 @@ type upkept struct {
 	open   bool
 }
 
-func newUpkept() *upkept {
+func newFleet() *fleet {
 	store := breaker.NewMemoryStore()
 	counts := map[breaker.Key]breaker.PollResult{}
 	config := breaker.Config{
@@ -68,7 +69,7 @@ func newUpkept() *upkept {
 			return counts, nil
 		},
 	}
-	f := &upkept{store: store, leader: breaker.Must(breaker.New(config)), agent: breaker.Must(breaker.New(config))}
+	f := &fleet{store: store, leader: breaker.Must(breaker.New(config)), agent: breaker.Must(breaker.New(config))}
 	for i := range 1_000_000 {
 		k := breaker.Key{Tenant: "tenant", ID: fmt.Sprintf("https://endpoint-%07d.example/hooks", i)}
 		counts[k] = breaker.PollResult{Successes: 100}
@@ -85,10 +86,10 @@ func newUpkept() *upkept {
 	return f
 }
 
-func (f *upkept) refresh() error { return f.agent.Refresh(context.Background()) }
+func (f *fleet) refresh() error { return f.agent.Refresh(context.Background()) }
 
 // refreshOne reads a shard in which one circuit has changed. The change itself is part of what is measured.
-func (f *upkept) refreshOne() error {
+func (f *fleet) refreshOne() error {
 	f.open = !f.open
 	change := f.leader.Enable
 	if f.open {
@@ -100,9 +101,9 @@ func (f *upkept) refreshOne() error {
 	return f.refresh()
 }
 
-func (f *upkept) refreshAll() error {
+func (f *fleet) refreshAll() error {
 	agent := breaker.Must(breaker.New(breaker.Config{Name: "bench", Store: f.store, StoreTimeout: time.Minute}))
 	return agent.Refresh(context.Background())
 }
 
-func (f *upkept) round() error { return f.leader.Sample(context.Background()) }
+func (f *fleet) round() error { return f.leader.Sample(context.Background()) }

@@ -2,28 +2,28 @@ package main
 
 import "fmt"
 
-// claim is a bound that the design sets.
-type claim struct {
+// ratioBound is a bound of the design on a ratio.
+type ratioBound struct {
 	what    string
 	over    string  // the subject
-	under   string  // what it is divided by; empty for the speed-up from one processor to two
-	bound   float64 // the ratio is at most this, the speed-up at least; 0 for a figure to compare with
-	stretch float64 // what would be better still; 0 for nothing
-	plus    []part  // what is added to the divisor
+	under   string  // the divisor; empty for the speed-up from one processor to two
+	bound   float64 // the largest ratio or the smallest speed-up; 0 to print without a verdict
+	stretch float64 // a stricter goal; 0 for none
+	plus    []part  // added to the divisor
 }
 
-// part is a subject's cost, some times over.
+// part is a multiple of a subject's cost.
 type part struct {
 	name  string
 	times float64
 }
 
-// claims are the bounds on the cost of a call.
-func claims() []claim {
-	return []claim{
+// ratioBounds returns the bounds on the cost of a call.
+func ratioBounds() []ratioBound {
+	return []ratioBound{
 		{"allowed call / S", ourAllowed, floorS, 1.5, 1.35, nil},
-		{"allowed call, P > 0 / S2", ourDoubtful, floorS2, 1.5, 0, nil},
-		{"allowed call, P > 0, own draw / S2", ourDoubtfulDraw, floorS2, 1.5, 0, nil},
+		{"allowed call, P > 0 / S2", ourPositive, floorS2, 1.5, 0, nil},
+		{"allowed call, P > 0, own draw / S2", ourPositiveDraw, floorS2, 1.5, 0, nil},
 		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0, nil},
 		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0, nil},
 		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.65, 0, nil},
@@ -33,13 +33,13 @@ func claims() []claim {
 		{"shed call / allowed call", ourShed, ourAllowed, 1.0, 0, nil},
 		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.0, 0, nil},
 		{"Tiered / SRE, allowed call", tieredAllowed, ourLow, 1.25, 0, nil},
-		{"Tiered / SRE, allowed call, P > 0", tieredDoubtful, ourDoubtful, 1.25, 0, nil},
+		{"Tiered / SRE, allowed call, P > 0", tieredPositive, ourPositive, 1.25, 0, nil},
 		{"Tiered / SRE, allowed call, one in 100 rejected", tieredMixed, ourMixed, 1.25, 0, nil},
-		{"Tiered / SRE, allowed call, a bucket ends", tieredHurried, ourHurried, 1.25, 0, nil},
+		{"Tiered / SRE, allowed call, a bucket ends", tieredBucketEnds, ourBucketEnds, 1.25, 0, nil},
 		{"Tiered / SRE, shed call", tieredShed, ourShedLow, 1.25, 0, nil},
 		{"rejected, DeadlineExceeded / S", ourTimeout, floorS, 3, 0, nil},
 		{"rejected, faults.Unavailable / S", ourUnavailable, floorS, 3, 0, nil},
-		{"not found, faults.NotFound / S", ourMissing, floorS, 3, 0, nil},
+		{"not found, faults.NotFound / S", ourNotFound, floorS, 3, 0, nil},
 		{"not found, plain error / S", ourPlain, floorS, 3, 0, nil},
 		{"S, two processors / one", floorS, "", 0, 0, nil},
 		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0, nil},
@@ -50,14 +50,14 @@ func claims() []claim {
 		{"HTTP Middleware / (bare + an allowed call)", ourMiddleware, bareHandler, 0, 0, []part{{ourAdmit, 1}}},
 		{"gRPC client interceptor / (bare + an allowed call)", ourClient, bareInvoker, 0, 0, []part{{ourAllowed, 1}}},
 		{"gRPC server interceptor / (bare + an allowed call)", ourServer, bareUnary, 0, 0, []part{{ourAllowed, 1}}},
-		{"breaker Circuit.Do / gobreaker", breakerRun, peerGobreaker, 0, 0, nil},
+		{"breaker Circuit.Do / gobreaker", breakerDo, peerGobreaker, 0, 0, nil},
 		{"bucket granted / x/time rate", bucketGranted, peerRate, 0, 0, nil},
-		{"bucket denied / x/time rate, shed", bucketDenied, peerRateRefused, 0, 0, nil},
+		{"bucket denied / x/time rate, shed", bucketDenied, peerRateShed, 0, 0, nil},
 		{"bucket granted, 1,024 keys / x/time rate, the same", bucketGrantedMany, peerRateMany, 0, 0, nil},
 		{"bucket granted / go-limiter memorystore", bucketGranted, peerGoLimiter, 0, 0, nil},
 		{"bucket granted / throttled memstore", bucketGranted, peerThrottled, 0, 0, nil},
-		{"bucket granted, metrics on / off", bucketGrantedTold, bucketGranted, 0, 0, nil},
-		{"bucket denied, metrics on / off", bucketDeniedTold, bucketDenied, 0, 0, nil},
+		{"bucket granted, metrics on / off", bucketGrantedMetrics, bucketGranted, 0, 0, nil},
+		{"bucket denied, metrics on / off", bucketDeniedMetrics, bucketDenied, 0, 0, nil},
 		{"backoff Wait and Done / cenkalti NextBackOff", backoffFree, peerNextBackOff, 0, 0, nil},
 		{"backoff Do / cenkalti Retry", backoffDo, peerRetry, 0, 0, nil},
 		{"backoff Wait and Done / AWS-style adaptive rate", backoffFree, peerCubic, 0, 0, nil},
@@ -68,24 +68,24 @@ func claims() []claim {
 	}
 }
 
-// verdicts holds what was measured against the bounds. A claim about a subject that was not chosen is left out.
+// verdicts returns the table of bounds. It leaves out bounds on subjects that were not chosen.
 func (f *findings) verdicts() table {
 	t := table{heading: "bounds (" + machine() + ")", rows: [][]string{{"what", "at p10", "measured", "bound", "verdict"}}}
-	for _, c := range claims() {
+	for _, c := range ratioBounds() {
 		if f.named[c.over] != nil && (c.under == "" || f.named[c.under] != nil) {
 			t.rows = append(t.rows, f.verdict(c))
 		}
 	}
-	for _, a := range allowances() {
+	for _, a := range extraBounds() {
 		if f.named[a.subject] != nil && f.named[a.beside] != nil {
-			t.rows = append(t.rows, f.allowed(a))
+			t.rows = append(t.rows, f.extraVerdict(a))
 		}
 	}
 	return t
 }
 
-// verdict is a claim's line: the verdict is about the medians.
-func (f *findings) verdict(c claim) []string {
+// verdict returns the row of a bound. The verdict is about the medians.
+func (f *findings) verdict(c ratioBound) []string {
 	atP10, measured := f.ratioAt(0.1, c.over, c.under, c.plus...), f.ratio(c.over, c.under, c.plus...)
 	if c.under == "" {
 		atP10, measured = f.speedUpAt(0.1, c.over), f.speedUp(c.over)
@@ -93,8 +93,8 @@ func (f *findings) verdict(c claim) []string {
 	return []string{c.what, figure("%.2f", atP10), figure("%.2f", measured), c.limit(), c.judge(measured)}
 }
 
-// limit is the bound in words.
-func (c claim) limit() string {
+// limit formats the bound.
+func (c ratioBound) limit() string {
 	switch {
 	case c.bound == 0:
 		return "-"
@@ -106,8 +106,8 @@ func (c claim) limit() string {
 	return fmt.Sprintf("<= %.2f", c.bound)
 }
 
-// judge says in a word whether the bound is kept.
-func (c claim) judge(measured float64) string {
+// judge returns the verdict on a measured figure.
+func (c ratioBound) judge(measured float64) string {
 	switch {
 	case measured == 0:
 		return "not measured"

@@ -2,17 +2,18 @@ package main
 
 import "fmt"
 
-// allowance is a bound on what a subject costs more than another, in nanoseconds: for what is so cheap that a ratio says nothing.
-type allowance struct {
+// extraBound bounds the extra cost of a subject over another, in nanoseconds. It is for subjects so
+// cheap that a ratio is meaningless.
+type extraBound struct {
 	what    string
 	subject string
 	beside  string
 	ns      float64
 }
 
-// allowances are what the decisions of a breaker, a bucket and a backoff may cost.
-func allowances() []allowance {
-	return []allowance{
+// extraBounds returns the bounds on the decisions of a breaker, a bucket and a backoff.
+func extraBounds() []extraBound {
+	return []extraBound{
 		{"breaker lookup, 1,024 keys - bare call, ns", breakerLookup, floorBare, 50},
 		{"breaker handle - bare call, ns", breakerHandle, floorBare, 5},
 		{"bucket memory take - bare call, ns", bucketGranted, floorBare, 60},
@@ -21,8 +22,8 @@ func allowances() []allowance {
 	}
 }
 
-// allowed is an allowance's line: the verdict is about the medians.
-func (f *findings) allowed(a allowance) []string {
+// extraVerdict returns the row of an extraBound. The verdict is about the medians.
+func (f *findings) extraVerdict(a extraBound) []string {
 	measured := f.extraAt(0.5, a.subject, a.beside)
 	verdict := "met"
 	switch {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"google.golang.org/grpc"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// The names of calls over HTTP and gRPC, with and without a throttle. There is no network, because it
+// would hide the difference.
+const (
+	bareTransport    = "HTTP client, bare base in memory"
+	ourTransport     = "HTTP client, Transport"
+	bareHandler      = "HTTP server, bare handler"
+	ourMiddleware    = "HTTP server, Middleware"
+	bareInvoker      = "gRPC client, bare invoker"
+	ourClient        = "gRPC client, unary interceptor"
+	bareUnary        = "gRPC server, bare handler"
+	ourServer        = "gRPC server, unary interceptor"
+	ourTransportShed = "HTTP client, Transport, shed"
+	ourClientShed    = "gRPC client, unary interceptor, shed"
+)
+
+// transports returns calls through the transports and interceptors.
+func transports() []*subject {
+	return append(append(httpClients(), httpServers()...), append(grpcClients(), grpcServers()...)...)
+}
+
+// must returns value, and panics if there is an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// sheddingConfig returns a Config that sheds every call whose probability is above 0.
+func sheddingConfig() throttle.Config { return throttle.Config{Name: "bench", Rand: drawShed} }
+
+// startShedding makes a throttle shed by rejecting its calls.
+func startShedding(t *throttle.Throttle) {
+	for range 100_000 {
+		if call, err := t.Admit(context.Background(), throttle.Medium); err == nil {
+			call.Finish(throttle.Rejected)
+		}
+	}
+}
+
+// isShed reports whether a call was shed. A probe in between is not.
+func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
+
+// text is a body in memory.
+type text struct{ left int }
+
+func (b *text) Read(p []byte) (int, error) {
+	n := min(b.left, len(p))
+	b.left -= n
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (*text) Close() error { return nil }
+
+// instantTransport is a base transport that answers at once.
+type instantTransport struct{ header http.Header }
+
+func (t instantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: t.header, Body: &text{left: 100}, Request: r}, nil
+}
+
+func httpClients() []*subject {
+	request := must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
+	base := instantTransport{header: http.Header{}}
+	exchange := func(transport http.RoundTripper) func() error {
+		return func() error {
+			response, err := transport.RoundTrip(request)
+			if err != nil {
+				return err
+			}
+			var buffer [128]byte
+			for err == nil {
+				_, err = response.Body.Read(buffer[:])
+			}
+			return response.Body.Close()
+		}
+	}
+	ours := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "bench"}}))
+	shedding := must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{Throttle: sheddingConfig()}))
+	startShedding(must(shedding.Group().Get("backend")))
+	return []*subject{
+		{name: bareTransport, op: exchange(base), pair: true},
+		{name: ourTransport, op: exchange(ours), pair: true},
+		{name: ourTransportShed, op: exchange(shedding), pair: true, good: isShed, least: 0.95},
+	}
+}
+
+// discardWriter is a ResponseWriter that discards the response.
+type discardWriter struct{ header http.Header }
+
+func (w discardWriter) Header() http.Header         { return w.header }
+func (w discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (w discardWriter) WriteHeader(int)             {}
+
+func httpServers() []*subject {
+	request := must(http.NewRequestWithContext(context.Background(), http.MethodGet, "http://backend/", http.NoBody))
+	page := []byte("pears")
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(page) })
+	serve := func(h http.Handler) func() error {
+		w := discardWriter{header: http.Header{}}
+		return func() error {
+			h.ServeHTTP(w, request)
+			return nil
+		}
+	}
+	ours := httpthrottle.Middleware(bench(throttle.Config{}), httpthrottle.MiddlewareConfig{})(handler)
+	return []*subject{{name: bareHandler, op: serve(handler), pair: true}, {name: ourMiddleware, op: serve(ours), pair: true}}
+}
+
+func grpcClients() []*subject {
+	const method = "/bench.Service/Method"
+	ctx := context.Background()
+	invoker := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
+	call := func(c *grpcthrottle.Client) func() error {
+		interceptor := c.UnaryInterceptor()
+		return func() error { return interceptor(ctx, method, nil, nil, nil, invoker) }
+	}
+	ours := must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "bench"}}))
+	shedding := must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: sheddingConfig()}))
+	startShedding(must(shedding.Group().Get("")))
+	return []*subject{
+		{name: bareInvoker, op: func() error { return invoker(ctx, method, nil, nil, nil) }, pair: true},
+		{name: ourClient, op: call(ours), pair: true},
+		{name: ourClientShed, op: call(shedding), pair: true, good: isShed, least: 0.95},
+	}
+}
+
+func grpcServers() []*subject {
+	ctx, info := context.Background(), &grpc.UnaryServerInfo{FullMethod: "/bench.Service/Method"}
+	handler := func(context.Context, any) (any, error) { return nil, nil }
+	ours := must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+		Throttle: throttle.Config{Name: "bench"},
+	})).UnaryInterceptor()
+	return []*subject{
+		{name: bareUnary, pair: true, op: func() error {
+			_, err := handler(ctx, nil)
+			return err
+		}},
+		{name: ourServer, pair: true, op: func() error {
+			_, err := ours(ctx, nil, info, handler)
+			return err
+		}},
+	}
+}
