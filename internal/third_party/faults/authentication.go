@@ -2,7 +2,7 @@ package faults
 
 import "errors"
 
-// AuthenticationFailure says that the caller has not proven who it is.
+// AuthenticationFailure says that the caller is not authenticated.
 type AuthenticationFailure struct {
 	err error
 }

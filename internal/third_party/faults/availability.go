@@ -7,15 +7,15 @@ import (
 
 // AvailabilityFailure says that a service cannot answer now, but may later.
 type AvailabilityFailure struct {
-	// RetryInfo tells when to try again.
+	// RetryInfo is the time to wait before a retry.
 	RetryInfo RetryInfo
 
 	err error
 }
 
-// RetryInfo tells a caller when to try again.
+// RetryInfo is the time to wait before a retry.
 type RetryInfo struct {
-	// RetryDelay is the least time to wait; zero means that none is known.
+	// RetryDelay is the least time to wait. Zero means unknown.
 	RetryDelay time.Duration
 }
 

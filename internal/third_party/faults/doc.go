@@ -8,8 +8,8 @@
 // Five failures carry details and have a constructor: [Unavailable],
 // [ResourceExhausted], [Bad], [FailedPrecondition] and [Aborted]. Four carry
 // none and are variables: [NotFound], [PermissionDenied], [Unauthenticated] and
-// [Unimplemented]. For each name X, WithX wraps a cause, IsX asks whether an
-// error is or wraps such a failure, and AsX fetches it:
+// [Unimplemented]. For each name X, WithX wraps a cause, IsX reports whether an
+// error is or wraps such a failure, and AsX returns it:
 //
 //	err := faults.WithUnavailable(cause, 3*time.Second)
 //	if f, ok := faults.AsUnavailable(err); ok {
@@ -17,7 +17,7 @@
 //	}
 //
 // A failure is always a pointer, and errors.Is matches it with any failure of
-// its own type, whatever the details. A wrapper hides nothing: an unavailable
-// failure that wraps NotFound answers yes to both questions. Failures are safe
-// to share between goroutines as long as nobody changes their fields.
+// its own type, with any details. An unavailable failure that wraps NotFound
+// matches both types. Failures are safe for concurrent use as long as their
+// fields are not changed.
 package faults

@@ -12,7 +12,7 @@ type QuotaFailure struct {
 
 // QuotaViolation is one quota exceeded.
 type QuotaViolation struct {
-	// Subject is who or what exceeded the quota.
+	// Subject is the client or resource that exceeded the quota.
 	Subject string
 	// Description says which quota and how.
 	Description string
