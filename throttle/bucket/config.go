@@ -18,18 +18,36 @@ const (
 	maxReplicas    = 1e6
 )
 
-// FailurePolicy is how a limiter decides while the store gives no answer.
+// FailurePolicy is how a limiter decides if the store fails or gives no answer in time. The result
+// of a method depends on it:
+//
+//	method               FailOpen       FailClosed       LocalShare
+//	Take                 nil            ErrStore         nil or *DeniedError
+//	Wait                 nil            ErrStore         waits for local tokens: nil or *DeniedError
+//	Decide and DecideN   Allowed        ErrStore         Allowed true or false
+//	Allow                true           false            true or false
+//	Middleware           serves         503              serves or 429
+//	Return and Reset     ErrStore       ErrStore         ErrStore
+//
+// ErrStore means an error err for which errors.Is(err, [ErrStore]) is true. Wait returns it too: it
+// does not wait until the store answers again. DecideAtMost and Peek return the errors of Decide.
+// Every [Decision] of a policy has the Source [SourcePolicy].
+//
+// The errors of ctx and of invalid requests, such as [ErrExceedsCapacity], do not depend on the
+// policy.
 type FailurePolicy uint8
 
 const (
-	// FailOpen grants each request. The default.
+	// FailOpen grants each request. The default. Remaining is 0, because the number is unknown.
 	FailOpen FailurePolicy = iota
-	// FailClosed denies each request with [ErrStore].
+	// FailClosed grants no request. Each one fails with [ErrStore], also in Decide.
 	FailClosed
-	// LocalShare decides by buckets in memory, which have 1 / Config.Replicas of the limit. A
-	// request for more tokens than available is denied as usual. A request for more than the
-	// capacity of the share fails with [ErrStore]. [NewMemoryStore] documents the memory that
-	// these buckets use.
+	// LocalShare decides by buckets in the memory of this process. Each has 1 / Config.Replicas of
+	// the limit, and at least one token. Set Config.Replicas: with its default of 1, each process
+	// grants the whole limit.
+	//
+	// A request for more tokens than the share can hold fails with [ErrStore]; [Middleware] answers
+	// 413. [NewMemoryStore] documents the memory that these buckets use.
 	LocalShare
 
 	numPolicies = iota
@@ -57,16 +75,20 @@ type Config struct {
 	// Limit is the limit of each key for which LimitFor has no other. Required.
 	Limit Limit
 	// LimitFor returns the limit of a key. It is called for each request. If it returns a zero or
-	// invalid Limit, Config.Limit applies. If it panics, the panic propagates to the caller. If no
-	// caller waits, because unused tokens are given back, it is counted in [Stats].HookPanics.
-	// Default: none.
+	// invalid Limit, Config.Limit applies. Default: none.
+	//
+	// If it panics, the method that needed the limit panics. The limiter also calls it when it
+	// gives back unused tokens in the background. It recovers a panic there, and counts it in
+	// [Stats].HookPanics.
 	LimitFor func(key string) Limit
 	// Store keeps the buckets. Default: a new [NewMemoryStore], for one process.
 	Store store.Store
-	// OnFailure is the policy while the store gives no answer. Default FailOpen.
+	// OnFailure decides requests while the store fails: [FailurePolicy] lists the results. Default
+	// FailOpen.
 	OnFailure FailurePolicy
 	// Replicas is the number of processes that share the limit, 1 to 1e6. LocalShare and Lease use
-	// it. Default 1.
+	// it. Default 1, which is wrong for LocalShare in more than one process: together they then
+	// grant the limit once per process.
 	Replicas int
 	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. A request that
 	// shares a store call may wait twice as long: for the call in flight, and for its own.

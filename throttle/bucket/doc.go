@@ -8,10 +8,10 @@
 //	}
 //	// call the geocoder
 //
-// [Limiter.Take] and [Limiter.Wait] return a denial as an error, which is [ErrDenied].
-// [Limiter.Allow] returns a bool. [Limiter.Decide], DecideN and DecideAtMost return a [Decision];
-// to them a denial is not an error. A request for more tokens than the bucket holds fails at once
-// with [ErrExceedsCapacity].
+// A request is denied if the bucket has too few tokens now. [Limiter.Take] and [Limiter.Wait]
+// return that as an error, a *[DeniedError]. [Limiter.Decide], DecideN and DecideAtMost return a
+// [Decision] with Allowed false, and no error. [Limiter.Allow] returns false. A request for more
+// tokens than the bucket can hold fails at once with [ErrExceedsCapacity].
 //
 // A denied caller should retry after RetryAfter. If no other caller takes the tokens first, they
 // are available then. RetryAfter is too long by at most one tick of the store's clock.
@@ -38,9 +38,9 @@
 // call for that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one
 // queue per key: one store call serves up to 4096 of them.
 //
-// If the store gives no answer within Config.StoreTimeout, Config.OnFailure decides.
-// [Decision].Source is then [SourcePolicy]. A store that fails several times in a row is not
-// called for up to a second.
+// If the store fails or gives no answer within Config.StoreTimeout, Config.OnFailure decides:
+// [FailurePolicy] lists what each method returns. A store that fails several times in a row is not
+// called for up to a second. A store made by NewMemoryStore does not fail.
 //
 // Config.Lease fetches tokens ahead, for keys that are requested more often than a store can
 // answer. Leased tokens are used slightly later than they were granted, within the bound

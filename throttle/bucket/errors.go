@@ -22,10 +22,10 @@ var (
 	ErrExceedsCapacity = errors.New("bucket: more tokens than the bucket holds")
 	// ErrNegative means that the request is for a negative number of tokens.
 	ErrNegative = errors.New("bucket: a negative number of tokens")
-	// ErrStore means that the store gave no answer and Config.OnFailure denied the request.
-	// errors.Unwrap returns the store's error.
+	// ErrStore means that the store failed or gave no answer in time, and that Config.OnFailure did
+	// not grant the request: see [FailurePolicy]. errors.Unwrap returns the store's error.
 	ErrStore error = &shedError{"bucket: the store gave no answer"}
-	// ErrClosed is returned by Wait if the limiter is or becomes closed.
+	// ErrClosed is the error of Wait if the limiter is or becomes closed.
 	ErrClosed error = &shedError{"bucket: the limiter is closed"}
 )
 

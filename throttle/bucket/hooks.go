@@ -96,7 +96,7 @@ type DenialEvent struct {
 	Tokens     int64 // requested
 	RetryAfter time.Duration
 	Source     Source
-	Err        error // ErrStore if the store gave no answer and the policy is FailClosed: errors.Unwrap returns the reason
+	Err        error // ErrStore if the store failed and the request was not decided: errors.Unwrap returns the reason
 }
 
 // String returns the event in one line. A long key is cut.

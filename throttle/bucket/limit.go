@@ -10,12 +10,13 @@ import (
 // Limit is the rate and the capacity of a bucket: see [store.Limit]. Make it with [PerSecond],
 // [Per] or [Every], or as a literal with these fields:
 //
-//	Capacity  int64         // tokens that can be taken at once; at least 1
+//	Capacity  int64         // the burst: tokens that can be taken at once; at least 1
 //	Refill    int64         // tokens added per Period; default Capacity
 //	Period    time.Duration // 1 µs to 366 days; default 1 second
 //	Algorithm Algorithm     // default Continuous
 //
-// [store.Limit.WithBurst] changes the capacity and keeps the rate.
+// [store.Limit.WithBurst] changes the capacity and keeps the rate. A full bucket grants
+// the burst and the refilled tokens: up to Capacity + Refill in the first Period.
 type Limit = store.Limit
 
 // Algorithm is how a bucket is refilled.
@@ -31,10 +32,12 @@ const (
 	Fixed Algorithm = store.Fixed
 )
 
-// PerSecond returns a limit of n tokens per second. All n may be taken at once.
+// PerSecond returns a limit of n tokens per second and a burst of n: a full bucket grants n at
+// once. In its first second a full bucket of PerSecond(10) therefore grants up to 20: the 10 that
+// it holds, and 10 that are refilled. For a smaller burst use PerSecond(10).WithBurst(1).
 func PerSecond(n int64) Limit { return Limit{Capacity: n, Refill: n, Period: time.Second} }
 
-// Per returns a limit of n tokens per period. All n may be taken at once.
+// Per returns a limit of n tokens per period and a burst of n, as [PerSecond] does.
 func Per(n int64, period time.Duration) Limit {
 	if period == 0 {
 		period = refill.ExplicitZero

@@ -94,8 +94,13 @@ func (l *Limiter) Name() string {
 // SetLimit changes the limit of all keys for which Config.LimitFor has no other. It returns an
 // error if the limit is invalid.
 //
-// A bucket keeps the time at which it will be full. If an empty bucket of the new limit fills
-// earlier, that earlier time applies. If the algorithm changes, the bucket starts full.
+// An existing Continuous bucket is full at the same time as before the change, or earlier:
+//
+//   - If an empty bucket fills sooner with the new limit, callers wait at most that long.
+//   - If it fills later, even an empty bucket may grant most of the new capacity at once.
+//
+// A bucket whose algorithm changes starts full. One that changes from Continuous to a Fixed limit
+// may start empty, if it would have been full after more than one period.
 func (l *Limiter) SetLimit(limit Limit) error {
 	if !l.valid() {
 		return errNil
@@ -147,8 +152,8 @@ func (p *limitPanicError) Error() string {
 }
 
 // Close ends all calls of [Limiter.Wait] with [ErrClosed], gives back tokens that were fetched
-// ahead, and calls Hooks.Closed. Other methods work as before. Later calls do nothing. It does not
-// close the store.
+// ahead, and calls Hooks.Closed. Afterwards Wait returns ErrClosed at once. All other methods, such
+// as Take, still work and call hooks. Close does not close the store. A second Close does nothing.
 func (l *Limiter) Close() error {
 	if !l.valid() || l.closing.Swap(true) {
 		return nil

@@ -178,5 +178,5 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
-// Close implements [store.Store]. It does nothing.
+// Close implements [store.Store]. It does nothing: later calls work as before.
 func (s *MemoryStore) Close() error { return nil }

@@ -24,11 +24,14 @@ type MiddlewareConfig struct {
 // Middleware limits an HTTP handler. It responds to a request that is not granted with
 //
 //   - 429 Too Many Requests if the request is denied. Retry-After is in seconds, rounded up;
-//   - 503 Service Unavailable if the store gave no answer and Config.OnFailure denies the request;
-//   - 413 Content Too Large if the cost is more than the capacity of the bucket.
+//   - 503 Service Unavailable for [ErrStore], with Retry-After: 1. It also does so if the deadline
+//     of the request has passed, or if Cost is negative;
+//   - 413 Content Too Large if the cost is more than the capacity of the bucket. While [LocalShare]
+//     decides, that is the capacity of the local share.
 //
-// The body is a short problem in JSON. If the store answered, responses have the fields RateLimit
-// and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
+// If the client has disconnected, it neither calls the handler nor responds. The body is a short
+// problem in JSON. If the store answered, responses have the fields RateLimit and RateLimit-Policy
+// of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
 //
 // Middleware panics if l is nil or did not come from [New]. The returned function panics if its
 // handler is nil.

@@ -17,7 +17,7 @@ type Stats struct {
 	Granted      uint64 // requests granted, without FailedOpen
 	Denied       uint64 // requests denied, without FailedClosed
 	FailedOpen   uint64 // requests granted by Config.OnFailure, because the store gave no answer
-	FailedClosed uint64 // requests denied by Config.OnFailure
+	FailedClosed uint64 // requests denied by Config.OnFailure: by FailClosed or by the local share
 	Tokens       uint64 // tokens granted
 	Waiting      int    // requests in Wait now
 	Asking       int    // other requests that wait for the store now

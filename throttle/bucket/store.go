@@ -121,8 +121,9 @@ func shareOf(l Limit, n int) Limit {
 	return l.WithDefaults()
 }
 
-// Return gives back n tokens that were not used. It makes one attempt. A [Fixed] bucket gets them
-// in its current period, even if they were taken in an earlier one.
+// Return gives back n tokens that were not used. It makes one attempt, and returns [ErrStore] if
+// the store fails. A [Fixed] bucket gets them in its current period, even if they were taken in an
+// earlier one.
 func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {
@@ -144,7 +145,8 @@ func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64
 }
 
 // Reset fills the bucket of a key. With a remote store it fills the bucket for all processes, and
-// this process's bucket for [LocalShare]. It does not drop tokens that were fetched ahead.
+// this process's bucket for [LocalShare]. It does not drop tokens that were fetched ahead. It
+// returns [ErrStore] if the store fails.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {

@@ -34,11 +34,11 @@ const (
 // Allow takes one token and reports whether it was granted. It returns false for a denial and for
 // every error:
 //
+//   - [ErrStore]: the store failed, and Config.OnFailure did not grant the request;
 //   - ctx has ended;
-//   - the limiter did not come from [New];
-//   - the store gave no answer, and Config.OnFailure denies the request.
+//   - the limiter did not come from [New].
 //
-// If the store gives no answer and Config.OnFailure is [FailOpen], it returns true. To get the
+// If the store fails and Config.OnFailure is [FailOpen], the default, it returns true. To get the
 // error use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
 func (l *Limiter) Allow(ctx context.Context, key string) bool {
 	var d Decision
@@ -48,10 +48,11 @@ func (l *Limiter) Allow(ctx context.Context, key string) bool {
 // Take takes n tokens or none. It returns nil only if they were granted. Otherwise it returns
 //
 //   - a *[DeniedError] if fewer than n tokens are available;
-//   - an error that is [ErrStore] if the store gave no answer and Config.OnFailure denies the
-//     request;
-//   - an error for an invalid request, such as [ErrExceedsCapacity];
-//   - the error of ctx.
+//   - [ErrStore] if the store failed and Config.OnFailure did not grant the request;
+//   - [ErrExceedsCapacity] or [ErrNegative] for an invalid n;
+//   - the error of ctx if ctx has ended.
+//
+// [FailurePolicy] lists what Take returns if the store fails: with the default, nil.
 func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
 	var d Decision
 	if err := l.takeAll(ctx, key, n, &d); err != nil || d.Allowed {
@@ -60,22 +61,27 @@ func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
 	return &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
 }
 
-// Decide takes one token if one is available, and returns the decision. A denial is not an error:
-// check [Decision].Allowed. To get a denial as an error, use [Limiter.Take].
+// Decide takes one token if one is available, and returns the decision. Check [Decision].Allowed:
+// if the bucket has no token, Allowed is false and the error is nil. To get that as an error, use
+// [Limiter.Take]. Decide returns an error, and Allowed false, if
+//
+//   - the store failed and Config.OnFailure did not grant the request: [ErrStore];
+//   - ctx has ended: the error of ctx.
 func (l *Limiter) Decide(ctx context.Context, key string) (d Decision, err error) {
 	err = l.takeAll(ctx, key, 1, &d)
 	return d, err
 }
 
-// DecideN takes n tokens or none, and returns the decision. A denial is not an error, as with
-// [Limiter.Decide].
+// DecideN takes n tokens or none, and returns the decision, as [Limiter.Decide] does. For an
+// invalid n it returns [ErrExceedsCapacity] or [ErrNegative].
 func (l *Limiter) DecideN(ctx context.Context, key string, n int64) (d Decision, err error) {
 	err = l.takeAll(ctx, key, n, &d)
 	return d, err
 }
 
-// DecideAtMost takes 1 to n tokens, as many as are available, and returns the decision. A denial
-// is not an error, as with [Limiter.Decide].
+// DecideAtMost takes 1 to n tokens, as many as are available, and returns the decision, as
+// [Limiter.Decide] does. An n above the capacity means the capacity. If n is negative, it returns
+// [ErrNegative].
 func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Decision, err error) {
 	if ctx, err = l.checkArgs(ctx); err != nil {
 		return d, err
@@ -88,7 +94,9 @@ func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Deci
 	return d, err
 }
 
-// Peek takes no tokens. Remaining of the decision is the number of tokens that are available.
+// Peek takes no tokens. Remaining of the decision is the number of tokens that are available. While
+// the store fails, it is that of Config.OnFailure: with [FailOpen] 0. Errors are those of
+// [Limiter.Decide].
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.DecideN(ctx, key, 0)
 }

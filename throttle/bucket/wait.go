@@ -7,13 +7,19 @@ import (
 )
 
 // Wait takes n tokens as soon as they are available. Calls of one key are served in order of
-// arrival. It returns
+// arrival. It returns nil only if the tokens were granted. Otherwise it returns
 //
 //   - a *[DeniedError] if ctx has a deadline and the tokens cannot be available before it. Wait
-//     returns at once if that is known. It is known at most a second ahead while the store gives
-//     no answer and [LocalShare] decides, because the store may answer again;
+//     returns it at once, without waiting for the deadline. While the store fails and [LocalShare]
+//     decides, it may return it only in the last second before the deadline: until then the store
+//     may answer again;
+//   - [ErrStore] if the store failed and Config.OnFailure did not grant the request. Wait does not
+//     wait until the store answers again;
+//   - [ErrExceedsCapacity] or [ErrNegative] for an invalid n;
 //   - the error of ctx if ctx ends;
 //   - [ErrClosed] if the limiter is or becomes closed.
+//
+// [FailurePolicy] lists what Wait returns if the store fails: with the default, nil.
 //
 // Tokens granted at the moment when ctx ends are given back.
 //
