@@ -61,9 +61,9 @@ func (b *Breaker) probe(ctx context.Context, requests []breakerstore.ProbeReques
 	return grants, nil
 }
 
-// sinceMicros converts a time for a script. The numbers of Lua do not hold a time long before 1970
-// exactly, such as the zero time. sinceMicros moves a time before 1970 forward by whole periods, to
-// the first period that begins in 1970 or later.
+// sinceMicros converts a time for a script. It moves a time before 1970 forward by whole periods,
+// to the first period that begins in 1970 or later. The reason is the zero time: numbers of Lua
+// cannot hold it exactly.
 func sinceMicros(since time.Time, every int64) int64 {
 	micros := min(since.UnixMicro(), maxMicros)
 	if micros < 0 {

@@ -61,8 +61,8 @@ func checkNames(owner, name, prefix string) error {
 	return e.Err()
 }
 
-// checkClient returns an error for a client that may read old data, or none. Lost says what a Ring
-// would do to the store after a failover.
+// checkClient returns an error for a nil client, and for a client that may read old data. The error
+// for a Ring contains lost, the effect of a failover on the store.
 func checkClient(client redis.UniversalClient, lost string) error {
 	// A nil client, with or without a type, would panic at the first call.
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

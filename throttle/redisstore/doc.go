@@ -1,5 +1,5 @@
-// Package redisstore stores the shared state of a fleet in Redis or Valkey: the circuits of a
-// [breaker.Manager] in a [Breaker], and the token buckets of a [bucket.Limiter] in a [Bucket].
+// Package redisstore stores the shared state of a fleet in Redis or Valkey. [Breaker] stores the
+// circuits of a [breaker.Manager], and [Bucket] the token buckets of a [bucket.Limiter].
 //
 //	client := redis.NewUniversalClient(redisstore.Options("redis:6379"))
 //	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})

@@ -9,26 +9,39 @@ import (
 	"time"
 
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-const (
-	longestName    = 255  // as of a breaker
-	maxOwner       = 1024 // as the column in MySQL
-	longestChannel = 63   // as PostgreSQL has it
-)
-
-// BreakerConfig says where a breaker's store keeps what it keeps.
+// BreakerConfig configures the store of a breaker.
 type BreakerConfig struct {
-	// Name tells breakers apart that share the tables. Any 1 to 255 bytes. Required: give it that of the breaker.
+	// Name is the name of the breaker, the same in all processes of a fleet. Breakers that share
+	// the tables need different names. Any bytes, 1 to 255. Required.
 	Name string
-	// Prefix is how the names of the tables begin, at most 40 ASCII letters, digits and underscores. A schema may stand before it, with a
-	// dot. Default "spillway_".
+	// Prefix is the start of the table names: at most 40 ASCII letters, digits and underscores. A
+	// schema and a dot may come before it. Default "spillway_".
 	Prefix string
-	// NotifyChannel is a channel that is notified of every change, PostgreSQL only: what is passed to [Watch] may LISTEN there. Default none.
+	// NotifyChannel is a PostgreSQL channel. The store sends a notification to it with every
+	// change, and the function passed to [Watch] may LISTEN to it. PostgreSQL only. Default none.
 	NotifyChannel string
 }
 
-// Breaker is a [breakerstore.Store] in a database. Make it with [NewBreaker].
+func (c BreakerConfig) validate(d Dialect) error {
+	e := check.Errors{Owner: "sqlstore: BreakerConfig"}
+	e.Add(d.validate())
+	e.Name("Name", c.Name)
+	e.Add(checkPrefix("BreakerConfig.Prefix", c.Prefix))
+	switch {
+	case c.NotifyChannel == "":
+	case d == PostgreSQL:
+		e.Add(checkIdentifier("BreakerConfig.NotifyChannel", c.NotifyChannel, maxIdentifier, false))
+	case d.validate() == nil:
+		e.Want(false, "NotifyChannel", check.Shown(c.NotifyChannel), fmt.Sprintf("none, because %v has no channels", d))
+	}
+	return e.Err()
+}
+
+// Breaker is a [breakerstore.Store] in a database. Create it with [NewBreaker]. It is safe for
+// concurrent use.
 type Breaker struct {
 	db      *sql.DB
 	dialect Dialect
@@ -36,64 +49,53 @@ type Breaker struct {
 	prefix  string
 	sql     breakerSQL
 	notify  string
-	swept   atomic.Int64 // when old probes were last deleted, by this process's clock, in nanoseconds since begun
-	begun   time.Time
+	swept   atomic.Int64 // when old probes were last deleted, in nanoseconds since created
+	created time.Time
 }
 
 var _ breakerstore.Store = (*Breaker)(nil)
 
-// NewBreaker returns a store on a database, which stays the caller's to close. It does not ask the database anything.
+// NewBreaker returns a store in a database. The caller closes the database. NewBreaker does not
+// connect to it.
 func NewBreaker(db *sql.DB, d Dialect, c BreakerConfig) (*Breaker, error) {
 	if db == nil {
-		return nil, errors.New("sqlstore: db is nil")
+		return nil, errNoDB
 	}
-	t, err := newBreakerTables(d, c.Prefix)
-	if err != nil {
+	if err := c.validate(d); err != nil {
 		return nil, err
 	}
-	if c.Name == "" || len(c.Name) > longestName {
-		return nil, fmt.Errorf("sqlstore: BreakerConfig.Name is %.64q of %d bytes: want 1 to %d bytes", c.Name, len(c.Name), longestName)
-	}
-	if c.NotifyChannel != "" {
-		if d != PostgreSQL {
-			return nil, fmt.Errorf("sqlstore: BreakerConfig.NotifyChannel is %.64q: %v has no channels, want none", c.NotifyChannel, d)
-		}
-		if err := identifier("BreakerConfig.NotifyChannel", c.NotifyChannel, longestChannel, false); err != nil {
-			return nil, err
-		}
-	}
 	b := &Breaker{
-		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBreakerSQL(t, c.NotifyChannel != ""), notify: c.NotifyChannel,
-		begun: time.Now(),
+		db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, notify: c.NotifyChannel,
+		sql: newBreakerSQL(newBreakerTables(d, c.Prefix), c.NotifyChannel != ""), created: time.Now(),
 	}
 	b.swept.Store(-int64(sweepEvery))
 	return b, nil
 }
 
-// Close implements [breakerstore.Store]. It does nothing: the database is the caller's.
+// Close implements [breakerstore.Store]. It does nothing, and leaves the database open.
 func (b *Breaker) Close() error { return nil }
 
-// CreateSchema creates the tables if they are missing. Any number of processes may call it at once.
+// CreateSchema creates the tables if they are missing. Several processes may call it at the same
+// time.
 func (b *Breaker) CreateSchema(ctx context.Context) error {
 	if hasTables(ctx, b.db, b.sql.tables) {
-		return nil // without asking for the right to create tables, which a service often does not have
+		return nil // a service often has no permission to create tables
 	}
 	statements, err := BreakerSchema(b.dialect, b.prefix)
 	if err != nil {
 		return err
 	}
 	if err := createTables(ctx, b.db, b.dialect, b.prefix, statements); err != nil {
-		return failed("create schema", err)
+		return stepFailed("create schema", err)
 	}
 	return nil
 }
 
-// inTransaction commits what do has done, unless that fails.
 func (b *Breaker) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return inTransaction(ctx, b.db, b.dialect, do)
 }
 
-// Watched is a [Breaker] that tells of changes as well. Make it with [Watch].
+// Watched is a [Breaker] that also reports changes. Create it with [Watch].
 type Watched struct {
 	*Breaker
 
@@ -102,12 +104,16 @@ type Watched struct {
 
 var _ breakerstore.Watcher = (*Watched)(nil)
 
-// Watch returns the store as a [breakerstore.Watcher]. database/sql knows no notifications, so listen brings them: it calls changed whenever
-// something may have changed, until its context ends, and returns an error if it can listen no longer. It is a hint only; what it
-// does not tell of is found at the next refresh.
+// Watch returns the store as a [breakerstore.Watcher]. Package database/sql has no notifications,
+// so the caller supplies listen. Listen calls changed when the store may have changed, until its
+// context ends. It returns an error if it cannot listen any longer. A missed change is found by the
+// next refresh.
 func Watch(b *Breaker, listen func(ctx context.Context, changed func()) error) (*Watched, error) {
-	if b == nil || listen == nil {
-		return nil, errors.New("sqlstore: Watch needs a store, and a func that listens")
+	switch {
+	case b == nil:
+		return nil, errors.New("sqlstore: Watch: b is nil: want a store of NewBreaker")
+	case listen == nil:
+		return nil, errors.New("sqlstore: Watch: listen is nil: want a func that calls changed")
 	}
 	return &Watched{Breaker: b, listen: listen}, nil
 }

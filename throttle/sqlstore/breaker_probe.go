@@ -11,61 +11,63 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// probeKey names a count of probes.
+// probeKey identifies the row of a circuit's probes.
 type probeKey struct {
 	id         breakerstore.RecordID
 	generation uint64
 }
 
-// pendingProbe is a request whose time is known.
+// pendingProbe is a request with the period that it belongs to.
 type pendingProbe struct {
 	probeKey
-	index, budget, want int   // want is not above budget
-	begins, ends        int64 // of the time that the budget is for
+	index, budget, want int   // index of the request; want is at most budget
+	begins, ends        int64 // the period of the budget
 }
 
-// Probe implements [breakerstore.Store]. It reads the database's clock, and then counts for all requests in one statement (on MySQL, three in
-// one transaction). A budget is known by the time at which it begins, so a clock that was read a while ago counts where it belongs.
+// Probe implements [breakerstore.Store]. It reads the database's clock, and then takes from the
+// budgets of all requests in one statement (on MySQL, three in one transaction). Each request names
+// its period by the start. If another manager has begun a later period since, the request takes
+// from that one.
 func (b *Breaker) Probe(ctx context.Context, requests []breakerstore.ProbeRequest) ([]breakerstore.ProbeGrant, error) {
 	if len(requests) == 0 {
 		return nil, ctx.Err()
 	}
 	var now int64
 	if err := b.db.QueryRowContext(ctx, b.sql.now).Scan(&now); err != nil {
-		return nil, failed("probe", err)
+		return nil, stepFailed("probe", err)
 	}
 	grants := make([]breakerstore.ProbeGrant, len(requests))
-	var asks []pendingProbe
+	var pending []pendingProbe
 	for i, r := range requests {
-		ask, remaining, err := newPendingProbe(i, r, now)
+		p, remaining, err := newPendingProbe(i, r, now)
 		if err != nil {
 			return nil, err
 		}
 		grants[i].Remaining = remaining
-		if ask.want > 0 {
-			asks = append(asks, ask)
+		if p.want > 0 {
+			pending = append(pending, p)
 		}
 	}
-	// Whoever locks several rows must do so in one order.
-	slices.SortStableFunc(asks, func(x, y pendingProbe) int {
+	// All managers lock rows in the same order, so they cannot deadlock.
+	slices.SortStableFunc(pending, func(x, y pendingProbe) int {
 		return cmp.Or(slices.Compare(x.id[:], y.id[:]), cmp.Compare(x.generation, y.generation))
 	})
-	for len(asks) > 0 {
+	for len(pending) > 0 {
 		var chunk []pendingProbe
-		chunk, asks = distinct(asks)
-		granted, err := b.count(ctx, chunk)
+		chunk, pending = distinct(pending)
+		granted, err := b.takeProbes(ctx, chunk)
 		if err != nil {
-			return nil, failed("probe", err)
+			return nil, stepFailed("probe", err)
 		}
-		for _, a := range chunk {
-			grants[a.index].Granted = granted[a.probeKey]
+		for _, p := range chunk {
+			grants[p.index].Granted = granted[p.probeKey]
 		}
 	}
 	return grants, nil
 }
 
-// newPendingProbe finds out which budget a request is for, and how long from now until the next one begins. It wants nothing if there is no
-// budget yet.
+// newPendingProbe returns the period of a request, and the time until the next period begins. If
+// the first period has not begun yet, the result's want is 0.
 func newPendingProbe(i int, r breakerstore.ProbeRequest, now int64) (pendingProbe, time.Duration, error) {
 	every := r.Every.Microseconds()
 	if every <= 0 {
@@ -82,63 +84,67 @@ func newPendingProbe(i int, r breakerstore.ProbeRequest, now int64) (pendingProb
 	}, time.Duration(begins+every-now) * time.Microsecond, nil
 }
 
-// distinct takes from sorted requests those that one statement can serve: no two of them for one row.
-func distinct(asks []pendingProbe) (chunk, rest []pendingProbe) {
-	for i, a := range asks {
+// distinct splits sorted requests into a chunk for one statement, without two requests for one row,
+// and the rest.
+func distinct(pending []pendingProbe) (chunk, rest []pendingProbe) {
+	for i, p := range pending {
 		if len(chunk) == rowsPerStatement {
-			return chunk, append(rest, asks[i:]...)
+			return chunk, append(rest, pending[i:]...)
 		}
-		if n := len(chunk); n > 0 && chunk[n-1].probeKey == a.probeKey {
-			rest = append(rest, a)
+		if n := len(chunk); n > 0 && chunk[n-1].probeKey == p.probeKey {
+			rest = append(rest, p)
 		} else {
-			chunk = append(chunk, a)
+			chunk = append(chunk, p)
 		}
 	}
 	return chunk, rest
 }
 
-// count takes from the budgets, and returns how much.
-func (b *Breaker) count(ctx context.Context, asks []pendingProbe) (granted map[probeKey]int, err error) {
+// takeProbes takes from the budgets, and returns the number granted for each.
+func (b *Breaker) takeProbes(ctx context.Context, pending []pendingProbe) (granted map[probeKey]int, err error) {
 	if b.dialect != MySQL {
-		query, args := b.probe(asks, b.sql.probeEnd, func(a pendingProbe) (used, granted int) { return a.want, a.want })
-		if b.dialect == SQLite { // see Bucket.ask: an interrupted driver may keep the file's lock. It takes as long as busy_timeout at most
+		query, args := b.probeStatement(pending, b.sql.probeEnd, func(p pendingProbe) (used, granted int) { return p.want, p.want })
+		if b.dialect == SQLite {
+			// An interrupted driver may keep the file locked: see Bucket.run. The statement waits
+			// for the lock for busy_timeout at most.
 			ctx = context.WithoutCancel(ctx)
 		}
 		rows, err := b.db.QueryContext(ctx, query, args...)
 		return scanCounts(rows, err)
 	}
 	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
-		query, args := b.probe(asks, b.sql.probeEnd, func(pendingProbe) (used, granted int) { return 0, 0 })
+		query, args := b.probeStatement(pending, b.sql.probeEnd, func(pendingProbe) (used, granted int) { return 0, 0 })
 		if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 			return err
 		}
 		args = []any{b.name}
-		for _, a := range asks {
-			args = append(args, a.id[:], int64(a.generation))
+		for _, p := range pending {
+			args = append(args, p.id[:], int64(p.generation))
 		}
-		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used+commaList("(?, ?)", len(asks))+")", args...))
+		used, err := scanCounts(tx.QueryContext(ctx, b.sql.used+commaList("(?, ?)", len(pending))+")", args...))
 		if err != nil {
 			return err
 		}
-		granted = make(map[probeKey]int, len(asks))
-		for _, a := range asks {
-			granted[a.probeKey] = max(0, min(a.want, a.budget-used[a.probeKey]))
+		granted = make(map[probeKey]int, len(pending))
+		for _, p := range pending {
+			granted[p.probeKey] = max(0, min(p.want, p.budget-used[p.probeKey]))
 		}
-		query, args = b.probe(asks, probeUseMySQL, func(a pendingProbe) (used, grant int) { return 0, granted[a.probeKey] })
+		query, args = b.probeStatement(pending, probeUseMySQL, func(p pendingProbe) (used, grant int) { return 0, granted[p.probeKey] })
 		_, err = tx.ExecContext(ctx, query, args...)
 		return err
 	})
 	return granted, err
 }
 
-// probe returns a statement that inserts a row for each, or does what end says to those that are there.
-func (b *Breaker) probe(asks []pendingProbe, end string, counts func(pendingProbe) (used, granted int)) (string, []any) {
-	args := make([]any, 0, 8*len(asks))
-	for _, a := range asks {
-		used, granted := counts(a)
-		args = append(args, b.name, a.id[:], int64(a.generation), a.begins, a.ends, a.budget, used, granted)
+// probeStatement returns a statement that inserts a row for each request. End is the part for rows
+// that exist.
+func (b *Breaker) probeStatement(pending []pendingProbe, end string, counts func(pendingProbe) (used, granted int)) (string, []any) {
+	args := make([]any, 0, 8*len(pending))
+	for _, p := range pending {
+		used, granted := counts(p)
+		args = append(args, b.name, p.id[:], int64(p.generation), p.begins, p.ends, p.budget, used, granted)
 	}
-	return b.dialect.bind(b.sql.probe + commaList("(?, ?, ?, ?, ?, ?, ?, ?)", len(asks)) + end), args
+	return b.dialect.bind(b.sql.probe + commaList("(?, ?, ?, ?, ?, ?, ?, ?)", len(pending)) + end), args
 }
 
 func scanCounts(rows *sql.Rows, err error) (map[probeKey]int, error) {

@@ -65,14 +65,14 @@ func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
 }
 
 func TestRowsAreChunked(t *testing.T) {
-	var r rows
+	var r rowArgs
 	for range 2*rowsPerStatement + 1 {
 		r.add(1, "x", "y")
 	}
 	if n := len(r.chunks); n != 3 || r.chunks[0].n != rowsPerStatement || r.chunks[2].n != 1 || len(r.chunks[2].args) != 2 {
 		t.Errorf("many: got %d chunks: want 3", n)
 	}
-	r = rows{}
+	r = rowArgs{}
 	for _, size := range []int{bytesPerStatement / 2, bytesPerStatement / 2, 1, 3 * bytesPerStatement, 1} {
 		r.add(size, size)
 	}

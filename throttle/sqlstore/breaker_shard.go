@@ -11,19 +11,19 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// Versions implements [breakerstore.Store], in one statement.
+// Versions implements [breakerstore.Store]. It runs one statement.
 func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 	var v breakerstore.Versions
 	rows, err := b.db.QueryContext(ctx, b.sql.versions, b.name)
 	if err != nil {
-		return v, failed("versions", err)
+		return v, stepFailed("versions", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var now int64
-		var shard, epoch, number sql.NullInt64 // null if there are no shards
+		var shard, epoch, number sql.NullInt64 // NULL if there are no shards
 		if err := rows.Scan(&now, &shard, &epoch, &number); err != nil {
-			return breakerstore.Versions{}, failed("versions", err)
+			return breakerstore.Versions{}, stepFailed("versions", err)
 		}
 		v.Now = time.UnixMicro(now).UTC()
 		if shard.Valid && shard.Int64 >= 0 && shard.Int64 < breakerstore.NumShards {
@@ -31,12 +31,12 @@ func (b *Breaker) Versions(ctx context.Context) (breakerstore.Versions, error) {
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return breakerstore.Versions{}, failed("versions", err)
+		return breakerstore.Versions{}, stepFailed("versions", err)
 	}
 	return v, nil
 }
 
-// Load implements [breakerstore.Store], in one statement for all shards.
+// Load implements [breakerstore.Store]. It runs one statement for all shards.
 func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard, error) {
 	if len(shards) == 0 {
 		return nil, ctx.Err()
@@ -54,7 +54,7 @@ func (b *Breaker) Load(ctx context.Context, shards []int) ([]breakerstore.Shard,
 		}
 	}
 	if err := b.read(ctx, found, args); err != nil {
-		return nil, failed("load", err)
+		return nil, stepFailed("load", err)
 	}
 	loaded := make([]breakerstore.Shard, len(shards))
 	for k, i := range shards {
@@ -84,36 +84,38 @@ func (b *Breaker) read(ctx context.Context, found map[int]*breakerstore.Shard, a
 		s.Version = breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}
 		var record breakerstore.StoredRecord
 		if copy(record.ID[:], id) < len(record.ID) || len(id) > len(record.ID) {
-			continue // no record in this shard, or a row that is none of ours
+			continue // the shard has no records, or the row has another form
 		}
-		record.Data = append([]byte{}, data...) // not nil, also if empty
+		record.Data = append([]byte{}, data...) // empty data must not be nil
 		s.Records = append(s.Records, record)
 	}
 	return rows.Err()
 }
 
 const (
-	rowsPerStatement  = 250     // of one statement
-	bytesPerStatement = 1 << 20 // of one statement, unless one record has more: MySQL limits a packet
-	maxShardInserts   = 3       // how often a shard's row is made before we give up: somebody must be deleting it
+	rowsPerStatement  = 250     // the most rows of one statement
+	bytesPerStatement = 1 << 20 // the most data of one statement with several rows: MySQL limits the size of a packet
+	maxShardInserts   = 3       // how often Apply inserts a missing row of a shard
 )
 
-// errNoShard is there if the shard has no row yet.
-var errNoShard = errors.New("the shard's row keeps disappearing")
+// errNoShard means that the shard has no row. Apply inserts it, and returns errNoShard only if
+// another client deletes it each time.
+var errNoShard = errors.New("the shard's row was deleted repeatedly")
 
-// Apply implements [breakerstore.Store], in one transaction. It first counts the write, if version and term allow it, which locks the
-// shard's row and no other: writers of different shards never wait for each other.
+// Apply implements [breakerstore.Store]. It runs one transaction. The first statement increments
+// the version if version and term are the expected ones, and so locks the shard's row. Writers of
+// different shards never wait for each other.
 func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakerstore.Version, error) {
 	if batch.Shard < 0 || batch.Shard >= breakerstore.NumShards {
 		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: shard is %d: want 0 to %d", batch.Shard, breakerstore.NumShards-1)
 	}
 	if batch.Term > math.MaxInt64 {
-		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign gave", batch.Term)
+		return breakerstore.Version{}, fmt.Errorf("sqlstore: apply: term is %d: want one that Campaign returned", batch.Term)
 	}
 	version, err := b.apply(ctx, batch)
 	for n := 0; n < maxShardInserts && errors.Is(err, errNoShard); n++ {
-		// A row that counts nothing is the same as none, so this needs no transaction.
-		if _, err = b.db.ExecContext(ctx, b.sql.begin, b.name, batch.Shard); err == nil {
+		// A row of zeros means the same as no row, so the insert needs no transaction.
+		if _, err = b.db.ExecContext(ctx, b.sql.insertShard, b.name, batch.Shard); err == nil {
 			version, err = b.apply(ctx, batch)
 		}
 	}
@@ -123,17 +125,17 @@ func (b *Breaker) Apply(ctx context.Context, batch breakerstore.Batch) (breakers
 	case errors.Is(err, breakerstore.ErrConflict), errors.Is(err, breakerstore.ErrFenced):
 		return breakerstore.Version{}, err
 	}
-	return breakerstore.Version{}, failed("apply", err)
+	return breakerstore.Version{}, stepFailed("apply", err)
 }
 
 func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version breakerstore.Version, err error) {
 	err = b.inTransaction(ctx, func(tx *sql.Tx) error {
-		good, err := b.advance(ctx, tx, batch)
+		advanced, err := b.advance(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
 		version = batch.Expect
-		if !good {
+		if !advanced {
 			return b.rejection(ctx, tx, batch)
 		}
 		if len(batch.Changes) == 0 {
@@ -150,13 +152,13 @@ func (b *Breaker) apply(ctx context.Context, batch breakerstore.Batch) (version 
 	return version, err
 }
 
-// advance counts the write. It reports false if nothing was to be counted.
+// advance increments the shard's version. It returns false if no row was changed.
 func (b *Breaker) advance(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) (bool, error) {
-	query, highest := b.sql.advance, int64(batch.Term)
+	query, maxTerm := b.sql.advance, int64(batch.Term)
 	if batch.Term == 0 {
-		highest = math.MaxInt64
+		maxTerm = math.MaxInt64
 	}
-	args := []any{int64(batch.Term), b.name, batch.Shard, int64(batch.Expect.Epoch), int64(batch.Expect.Number), highest}
+	args := []any{int64(batch.Term), b.name, batch.Shard, int64(batch.Expect.Epoch), int64(batch.Expect.Number), maxTerm}
 	if len(batch.Changes) == 0 {
 		query = b.sql.raiseTerm
 	} else if b.notify != "" {
@@ -170,7 +172,8 @@ func (b *Breaker) advance(ctx context.Context, tx *sql.Tx, batch breakerstore.Ba
 	return n > 0, err
 }
 
-// rejection says why nothing was counted. It returns nil if there was no reason: MySQL does not count a row that stays as it was.
+// rejection returns the reason for which no row was changed. It returns nil if there is no reason:
+// MySQL does not count a row as changed if all its values stay the same.
 func (b *Breaker) rejection(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
 	version, term, err := b.shard(ctx, tx, batch.Shard)
 	switch {
@@ -186,7 +189,7 @@ func (b *Breaker) rejection(ctx context.Context, tx *sql.Tx, batch breakerstore.
 	return nil
 }
 
-// shard returns what the transaction sees of the shard's row.
+// shard reads the shard's row in the transaction.
 func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v breakerstore.Version, term uint64, err error) {
 	var epoch, number, t int64
 	err = tx.QueryRowContext(ctx, b.sql.shard, b.name, shard).Scan(&epoch, &number, &t)
@@ -196,22 +199,23 @@ func (b *Breaker) shard(ctx context.Context, tx *sql.Tx, shard int) (v breakerst
 	return breakerstore.Version{Epoch: uint64(epoch), Number: uint64(number)}, uint64(t), err
 }
 
-// startShard empties a shard that was just begun, and returns its version. Records without a shard are of one that was lost.
+// startShard deletes the records of a new shard, and returns its version. Such records are left
+// over if the shard's row was lost.
 func (b *Breaker) startShard(ctx context.Context, tx *sql.Tx, shard int) (breakerstore.Version, error) {
-	if _, err := tx.ExecContext(ctx, b.sql.empty, b.name, shard); err != nil {
+	if _, err := tx.ExecContext(ctx, b.sql.clearShard, b.name, shard); err != nil {
 		return breakerstore.Version{}, err
 	}
 	v, _, err := b.shard(ctx, tx, shard)
 	return v, err
 }
 
-// write makes the changes, of which the last one counts if a record has several.
+// write makes the changes. If a record has several changes, write makes the last one.
 func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breakerstore.Batch) error {
 	last := make(map[breakerstore.RecordID]int, len(batch.Changes))
 	for i, c := range batch.Changes {
 		last[c.ID] = i
 	}
-	var deletions, puts rows
+	var deletions, puts rowArgs
 	for i, c := range batch.Changes {
 		switch {
 		case last[c.ID] != i:
@@ -236,18 +240,18 @@ func (b *Breaker) write(ctx context.Context, tx *sql.Tx, batch breakerstore.Batc
 	return nil
 }
 
-// rows are the arguments of a list of rows, in chunks that fit into a statement each.
-type rows struct{ chunks []chunk }
+// rowArgs are the arguments of a list of rows, split into one chunk for each statement.
+type rowArgs struct{ chunks []rowChunk }
 
-type chunk struct {
+type rowChunk struct {
 	n, bytes int
 	args     []any
 }
 
-func (r *rows) add(bytes int, args ...any) {
+func (r *rowArgs) add(bytes int, args ...any) {
 	last := len(r.chunks) - 1
 	if last < 0 || r.chunks[last].n == rowsPerStatement || r.chunks[last].bytes+bytes > bytesPerStatement {
-		r.chunks = append(r.chunks, chunk{})
+		r.chunks = append(r.chunks, rowChunk{})
 		last++
 	}
 	c := &r.chunks[last]

@@ -1,36 +1,34 @@
 package sqlstore
 
-import (
-	"strings"
-)
+import "strings"
 
-const (
-	defaultPrefix = "spillway_"
-	maxPrefix     = 40 // so that no name of a table is longer than longestIdentifier
-)
-
-// BreakerSchema returns the statements that create the tables of a breaker's store, for a migration tool. Each can be run again and
-// does nothing then. An empty prefix is "spillway_"; a schema may stand before it, with a dot.
+// BreakerSchema returns the statements that create the tables of a breaker's store, for a migration
+// tool. A statement does nothing if its table exists. The prefix is the start of the table names. A
+// schema and a dot may come before it. An empty prefix is "spillway_".
 func BreakerSchema(d Dialect, prefix string) ([]string, error) {
-	t, err := newBreakerTables(d, prefix)
-	if err != nil {
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkPrefix("prefix of BreakerSchema", prefix); err != nil {
 		return nil, err
 	}
 	owner, name, id, data, options := "bytea", "bytea", "bytea", "bytea", ""
 	switch d {
 	case PostgreSQL:
-		options = " WITH (fillfactor = 50)" // so that what is written again and again finds place on its page
+		options = " WITH (fillfactor = 50)" // an update finds space on the page of its row
 	case MySQL:
 		owner, name, id, data, options = "VARBINARY(1024)", "VARBINARY(255)", "BINARY(32)", "LONGBLOB", " ENGINE=InnoDB"
 	case SQLite:
 		owner, name, id, data, options = "BLOB", "BLOB", "BLOB", "BLOB", " WITHOUT ROWID"
 	}
-	text := strings.NewReplacer(append(t.words(), "{owner}", owner, "{name}", name, "{id}", id, "{data}", data, "{options}", options,
-		"{record options}", recordOptions(d))...)
+	replacements := append(newBreakerTables(d, prefix).replacements(), "{owner}", owner, "{name}", name, "{id}", id, "{data}", data,
+		"{options}", options, "{record options}", recordOptions(d))
+	text := strings.NewReplacer(replacements...)
 	return []string{text.Replace(leaseDDL), text.Replace(shardDDL), text.Replace(recordDDL), text.Replace(probeDDL)}, nil
 }
 
-// recordOptions are those of the table whose rows may be large: what is without a rowid in SQLite is slow with them.
+// recordOptions returns the options of the table with large rows. In SQLite, a table WITHOUT ROWID
+// is slow with large rows.
 func recordOptions(d Dialect) string {
 	if d == MySQL {
 		return " ENGINE=InnoDB"
@@ -38,8 +36,8 @@ func recordOptions(d Dialect) string {
 	return ""
 }
 
-// These create the tables. Names are bytes, because no collation knows better whether two of them are the same. Times
-// are microseconds since 1970.
+// The tables. Names are bytes, so no collation takes two different names for the same. Times are in
+// microseconds since 1970.
 const (
 	leaseDDL = `CREATE TABLE IF NOT EXISTS {lease} (
 	name {name} NOT NULL PRIMARY KEY,
@@ -76,41 +74,37 @@ const (
 ){options}`
 )
 
-// breakerTables are the names of the tables, with quotes.
+// breakerTables are the names of the tables, in quotes.
 type breakerTables struct {
 	dialect                     Dialect
 	lease, shard, record, probe string
 }
 
-func newBreakerTables(d Dialect, prefix string) (breakerTables, error) {
-	if err := d.validate(); err != nil {
-		return breakerTables{}, err
-	}
+// newBreakerTables returns the names for a valid dialect and prefix.
+func newBreakerTables(d Dialect, prefix string) breakerTables {
 	if prefix == "" {
 		prefix = defaultPrefix
-	}
-	if err := identifier("prefix", prefix, maxPrefix, true); err != nil {
-		return breakerTables{}, err
 	}
 	return breakerTables{
 		dialect: d,
 		lease:   d.quote(prefix + "breaker_lease"), shard: d.quote(prefix + "breaker_shard"),
 		record: d.quote(prefix + "breaker_record"), probe: d.quote(prefix + "breaker_probe"),
-	}, nil
+	}
 }
 
-// words are what stands for the tables in our statements.
-func (t breakerTables) words() []string {
-	return append(t.dialect.words(), "{lease}", t.lease, "{shard}", t.shard, "{record}", t.record, "{probe}", t.probe)
+// replacements are pairs of a placeholder in a statement, and its text.
+func (t breakerTables) replacements() []string {
+	return append(t.dialect.replacements(), "{lease}", t.lease, "{shard}", t.shard, "{record}", t.record, "{probe}", t.probe)
 }
 
-// breakerSQL are the statements of a breaker's store. Those that a list of rows belongs into end where it does.
+// breakerSQL are the statements of a breaker's store. The list of rows, and the end, are added to
+// load, deleteRecords, putRecords, probe and used when they run.
 type breakerSQL struct {
 	tables string
 
 	lease, insertLease, campaign, resign string
 
-	versions, load, advance, raiseTerm, shard, begin, empty string
+	versions, load, advance, raiseTerm, shard, insertShard, clearShard string
 
 	deleteRecords, putRecords, putRecordsEnd string
 
@@ -118,7 +112,7 @@ type breakerSQL struct {
 }
 
 func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
-	text := strings.NewReplacer(t.words()...)
+	text := strings.NewReplacer(t.replacements()...)
 	q := func(query string) string { return t.dialect.bind(text.Replace(query)) }
 	s := breakerSQL{
 		tables:      q(tablesSQL),
@@ -127,13 +121,13 @@ func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
 		campaign:    q(campaignSQL),
 		resign:      q(resignSQL),
 
-		versions:  q(versionsSQL),
-		load:      text.Replace(loadSQL),
-		advance:   advanceSQL,
-		raiseTerm: q(raiseTermSQL),
-		shard:     q(shardSQL),
-		begin:     q(insertShardSQL),
-		empty:     q(clearShardSQL),
+		versions:    q(versionsSQL),
+		load:        text.Replace(loadSQL),
+		advance:     advanceSQL,
+		raiseTerm:   q(raiseTermSQL),
+		shard:       q(shardSQL),
+		insertShard: q(insertShardSQL),
+		clearShard:  q(clearShardSQL),
 
 		deleteRecords: text.Replace(deleteRecordsSQL),
 		putRecords:    text.Replace(putRecordsSQL),
@@ -146,11 +140,11 @@ func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
 		sweep:    q(sweepSQL),
 	}
 	if t.dialect == MySQL {
-		s.insertLease, s.begin = q(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), q(insertShardMySQL)
+		s.insertLease, s.insertShard = q(insertLeaseSQL+" ON DUPLICATE KEY UPDATE name = VALUES(name)"), q(insertShardMySQL)
 		s.putRecordsEnd, s.probeEnd = putRecordsEndMySQL, probeEndMySQL
 	}
 	if notify {
-		s.advance += " RETURNING pg_notify(?, '')" // told at the commit, and only then
+		s.advance += " RETURNING pg_notify(?, '')" // sent when the transaction commits
 	}
 	s.advance = q(s.advance)
 	return s
@@ -158,13 +152,14 @@ func newBreakerSQL(t breakerTables, notify bool) breakerSQL {
 
 const tablesSQL = `SELECT 1 FROM {lease}, {shard}, {record}, {probe} WHERE 1 = 0`
 
-// A lease holds while it lasts. One that lasts for more than twice what its owner asked for was given before the clock went
-// back, an hour perhaps, and nobody should wait for its end.
+// A lease is valid until its end. If more than twice its TTL remains, the clock was set back after
+// the lease was granted, and the lease is not valid.
 const (
 	leaseSQL = `SELECT owner, term, until_us - c.now_us, CASE WHEN until_us > c.now_us AND until_us - c.now_us <= 2 * ttl_us THEN 1 ELSE 0 END
 FROM {lease}, (SELECT {now} AS now_us) c WHERE name = ?`
 
-	// Only the first assignment looks at what the row has, because MySQL's later ones might see what it has got.
+	// Only the first assignment reads columns of the row. In MySQL later assignments may read the
+	// new values of earlier ones.
 	campaignSQL = `UPDATE {lease} SET term = CASE WHEN owner = ? AND until_us > {now} AND until_us - {now} <= 2 * ttl_us THEN term
 		ELSE {greatest}(term + 1, {now}) END,
 	owner = ?, until_us = {now} + ?, ttl_us = ?
@@ -178,13 +173,14 @@ WHERE name = ? AND (owner = ? OR until_us <= {now} OR until_us - {now} > 2 * ttl
 const (
 	versionsSQL = `SELECT c.now_us, s.shard, s.epoch, s.number FROM (SELECT {now} AS now_us) c LEFT JOIN {shard} s ON s.name = ?`
 
-	// One statement sees one state of the database: a shard's version is that of its records.
+	// Version and records are read by one statement, so they belong together.
 	loadSQL = `SELECT s.shard, s.epoch, s.number, r.id, r.data FROM {shard} s LEFT JOIN {record} r ON r.name = s.name AND r.shard = s.shard
 WHERE s.name = ? AND s.shard IN (`
 )
 
 const (
-	// advanceSQL counts a write, and lets nobody else write until the transaction ends. It finds no row if somebody has written.
+	// advanceSQL increments the version and locks the row until the transaction ends. It changes no
+	// row if version and term are not the expected ones.
 	advanceSQL = `UPDATE {shard} SET number = number + 1, epoch = CASE WHEN epoch = 0 THEN {now} ELSE epoch END, term = {greatest}(term, ?)
 WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
 	raiseTermSQL = `UPDATE {shard} SET term = {greatest}(term, ?) WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
@@ -200,7 +196,8 @@ WHERE name = ? AND shard = ? AND epoch = ? AND number = ? AND term <= ?`
 	putRecordsEndMySQL = ` ON DUPLICATE KEY UPDATE data = VALUES(data)`
 )
 
-// A budget is known by when it begins. Who read the clock before another who began the next one, but comes after him, takes from that.
+// A row is the budget of one period, and begins_us is its start. A request that has read the clock
+// in an earlier period than that of the row takes from the period of the row.
 const (
 	probeSQL    = `INSERT INTO {probe} {as p}(name, id, generation, begins_us, ends_us, budget, used, granted) VALUES `
 	probeEndSQL = ` ON CONFLICT (name, id, generation) DO UPDATE SET
@@ -210,8 +207,9 @@ const (
 	begins_us = {greatest}(p.begins_us, excluded.begins_us), ends_us = {greatest}(p.ends_us, excluded.ends_us), budget = excluded.budget
 RETURNING id, generation, granted`
 
-	// MySQL returns nothing, so the rows are made first, which locks them, then read, then written. Each assignment looks at what none before
-	// it has assigned: usually they see what those have done, but not in all modes of MariaDB.
+	// MySQL has no RETURNING. One statement inserts and so locks the rows, another reads them, a
+	// third updates them. No assignment reads a column that an earlier one has assigned: most
+	// versions read the new value there, but some modes of MariaDB read the old one.
 	probeEndMySQL = ` ON DUPLICATE KEY UPDATE used = IF(VALUES(begins_us) > begins_us, 0, used),
 	begins_us = GREATEST(begins_us, VALUES(begins_us)), ends_us = GREATEST(ends_us, VALUES(ends_us)), budget = VALUES(budget)`
 	usedSQL       = `SELECT id, generation, used FROM {probe} WHERE name = ? AND (id, generation) IN (`

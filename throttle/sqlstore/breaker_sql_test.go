@@ -50,13 +50,9 @@ func TestBreakerSchema(t *testing.T) {
 // TestStatementsAreComplete shows that nothing is left to replace, and that PostgreSQL gets its own parameters.
 func TestStatementsAreComplete(t *testing.T) {
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-		tables, err := newBreakerTables(d, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newBreakerSQL(tables, d == PostgreSQL)
+		s := newBreakerSQL(newBreakerTables(d, ""), d == PostgreSQL)
 		for _, query := range []string{
-			s.tables, s.lease, s.insertLease, s.campaign, s.resign, s.versions, s.advance, s.raiseTerm, s.shard, s.begin, s.empty, s.now, s.sweep,
+			s.tables, s.lease, s.insertLease, s.campaign, s.resign, s.versions, s.advance, s.raiseTerm, s.shard, s.insertShard, s.clearShard, s.now, s.sweep,
 			d.bind(s.load), d.bind(s.deleteRecords), d.bind(s.putRecords), s.putRecordsEnd, d.bind(s.probe), s.probeEnd, d.bind(s.used),
 		} {
 			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {

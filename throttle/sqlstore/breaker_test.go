@@ -51,8 +51,8 @@ func TestWatchNeedsBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := 0
-	if err := w.Watch(context.Background(), func() { heard++ }); !errors.Is(err, errBroken) || heard != 1 {
-		t.Errorf("got %v, heard %d want the func's error, 1", err, heard)
+	changes := 0
+	if err := w.Watch(context.Background(), func() { changes++ }); !errors.Is(err, errBroken) || changes != 1 {
+		t.Errorf("got %v, %d changes want the error of the func, 1", err, changes)
 	}
 }

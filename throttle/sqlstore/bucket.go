@@ -4,33 +4,45 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 const (
-	maxPlainKey     = 191 // that is kept as it is
-	hashedKeyPrefix = 160 // what is kept of a longer one, before its hash
+	maxPlainKey     = 191 // bytes of the longest key that is stored unchanged
+	hashedKeyPrefix = 160 // bytes of a longer key that are stored before its hash
+	maxAttempts     = 100 // of a step, while other requests change the bucket
 )
 
-// BucketConfig says where a bucket store keeps its levels.
+// BucketConfig configures the store of a limiter.
 type BucketConfig struct {
-	// Name tells stores apart that share the table. Any 1 to 255 bytes. Required: give it that of the limiter.
+	// Name is the name of the limiter, the same in all processes of a fleet. Limiters that share
+	// the table need different names. Any bytes, 1 to 255. Required.
 	Name string
-	// Prefix is how the name of the table begins, at most 40 ASCII letters, digits and underscores. A schema may stand before it, with a
-	// dot. Default "spillway_".
+	// Prefix is the start of the table's name: at most 40 ASCII letters, digits and underscores. A
+	// schema and a dot may come before it. Default "spillway_".
 	Prefix string
-	// SweepEvery is how often, on average, the rows of buckets that have been full for an hour are deleted, beside the requests of somebody
-	// who happens to ask when it is time. Zero is an hour, less is never: then call Sweep, or let the rows be.
+	// SweepEvery is the average time between two sweeps. A sweep deletes the rows of buckets that
+	// have been full for an hour. It runs in the background, and a request starts it when it is
+	// due. Default one hour. A negative value disables sweeps: then call [Bucket.Sweep], or keep
+	// the rows.
 	SweepEvery time.Duration
 }
 
-// Bucket is a [bucketstore.Store] in a database, on which the processes of a fleet share their buckets. Make it with [NewBucket]. The package comment
-// matches what its steps cost, and what to set for speed. All methods are safe for concurrent use.
+func (c BucketConfig) validate(d Dialect) error {
+	e := check.Errors{Owner: "sqlstore: BucketConfig"}
+	e.Add(d.validate())
+	e.Name("Name", c.Name)
+	e.Add(checkPrefix("BucketConfig.Prefix", c.Prefix))
+	return e.Err()
+}
+
+// Bucket is a [bucketstore.Store] in a database. Create it with [NewBucket]. The package comment
+// describes the costs of its steps, and the settings of the database that make it fast. It is safe
+// for concurrent use.
 type Bucket struct {
 	db      *sql.DB
 	dialect Dialect
@@ -42,41 +54,38 @@ type Bucket struct {
 
 var _ bucketstore.Store = (*Bucket)(nil)
 
-// NewBucket returns a store on a database, which stays the caller's to close. It does not ask the database anything.
+// NewBucket returns a store in a database. The caller closes the database. NewBucket does not
+// connect to it.
 func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	if db == nil {
-		return nil, errors.New("sqlstore: db is nil")
+		return nil, errNoDB
 	}
-	table, err := bucketTable(d, c.Prefix)
-	if err != nil {
+	if err := c.validate(d); err != nil {
 		return nil, err
 	}
-	if c.Name == "" || len(c.Name) > longestName {
-		return nil, fmt.Errorf("sqlstore: BucketConfig.Name is %.64q of %d bytes: want 1 to %d bytes", c.Name, len(c.Name), longestName)
-	}
-	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, table)}
+	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, bucketTable(d, c.Prefix))}
 	b.sweeper.start(c.SweepEvery)
 	return b, nil
 }
 
-// Close implements [bucketstore.Store]. It ends a sweep that is under way, and leaves the database open, which is the caller's. Requests are
-// answered as before.
+// Close implements [bucketstore.Store]. It ends the current sweep and starts no other. It leaves
+// the database open, and requests still work.
 func (b *Bucket) Close() error {
 	b.sweeper.close()
 	return nil
 }
 
-// CreateSchema creates the table if it is missing. Any number of processes may call it at once.
+// CreateSchema creates the table if it is missing. Several processes may call it at the same time.
 func (b *Bucket) CreateSchema(ctx context.Context) error {
 	if hasTables(ctx, b.db, b.sql.table) {
-		return nil // without asking for the right to create tables, which a service often does not have
+		return nil // a service often has no permission to create tables
 	}
 	statements, err := BucketSchema(b.dialect, b.prefix)
 	if err != nil {
 		return err
 	}
 	if err := createTables(ctx, b.db, b.dialect, b.prefix, statements); err != nil {
-		return failed("create schema", err)
+		return stepFailed("create schema", err)
 	}
 	return nil
 }
@@ -91,47 +100,52 @@ func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64
 	if l.Algorithm == bucket.Fixed {
 		query, args = b.sql.giveBackFixed, []any{n, b.name, bucketID(key), int64(l.Period)}
 	}
-	if _, err := b.change(ctx, query, args...); err != nil {
-		return failed("return", err)
+	if _, err := b.exec(ctx, query, args...); err != nil {
+		return stepFailed("return", err)
 	}
 	return nil
 }
 
-// Reset implements [bucketstore.Store]. To a statement the time is that of its beginning: if it waits for the bucket's row when that is deleted, the
-// bucket is full to it from then on, and what came back while it waited is granted once more.
+// Reset implements [bucketstore.Store]. It deletes the row. A request that waits for the row at
+// that moment counts the bucket as full since the request began. It can grant tokens again that
+// came back while it waited.
 func (b *Bucket) Reset(ctx context.Context, key string) error {
-	if _, err := b.change(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
-		return failed("reset", err)
+	if _, err := b.exec(ctx, b.sql.reset, b.name, bucketID(key)); err != nil {
+		return stepFailed("reset", err)
 	}
 	return nil
 }
 
-// bucketID is what a key is called in the table. None that is kept as it is can be taken for one with a hash, which is longer.
+// bucketID returns the ID of a key in the table. A hashed ID is longer than any unchanged key, so
+// no two keys have the same ID.
 func bucketID(key string) []byte {
 	if len(key) <= maxPlainKey {
-		return append([]byte{}, key...) // never nil, which would be NULL
+		return append([]byte{}, key...) // not nil, which would be NULL
 	}
 	hash := sha256.Sum256([]byte(key))
 	return append([]byte(key[:hashedKeyPrefix]), hash[:]...)
 }
 
-// querier is what statements are put to: a pool of connections, or one of them.
+// querier is a pool of connections, or one connection.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// ask lets a func put statements to the database. If there is an error, the func may be at it still, so what it writes to must not be looked
-// at then.
+// run calls a func that runs statements. If run returns an error, the func may still be running, so
+// the caller must not read the variables that the func writes.
 //
-// To SQLite they are put with a context that does not end, by a goroutine that nobody waits for when the caller's has ended. A statement waits
-// for the file's lock as long as busy_timeout allows, whatever its context says, and that would hold the caller too. And a driver that is
-// interrupted just when a row has been found may forget to finish the statement (modernc.org/sqlite before 1.40.1 does): what it wrote is never
-// committed, nor is what others write on that connection, and the file is locked for as long as the process lives.
-func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, db querier) error) error {
+// On SQLite, run calls the func on another goroutine, with a context that does not end. If the
+// caller's context ends, run returns and the func goes on. There are two reasons:
+//
+//   - A statement waits for the file's lock as long as busy_timeout allows, even if its context ends.
+//   - A driver that is interrupted just after it has found a row may not finish the statement
+//     (modernc.org/sqlite before 1.40.1). Then neither its write nor a later one on that connection
+//     is committed, and the file stays locked until the process ends.
+func (b *Bucket) run(ctx context.Context, statements func(ctx context.Context, db querier) error) error {
 	if b.dialect != SQLite || ctx.Done() == nil {
-		return again(ctx, func() error { return statements(ctx, b.db) })
+		return retry(ctx, func() error { return statements(ctx, b.db) })
 	}
 	conn, err := b.db.Conn(ctx)
 	if err != nil {
@@ -150,9 +164,10 @@ func (b *Bucket) ask(ctx context.Context, statements func(ctx context.Context, d
 	}
 }
 
-// again puts statements once more while the database takes them back. MySQL does so with an INSERT ... ON DUPLICATE KEY UPDATE beside a DELETE
-// of the same row, as of a bucket that is reset: each holds a lock that the other waits for, and nothing of one of them is done.
-func again(ctx context.Context, statements func() error) (err error) {
+// retry repeats statements that the database has undone. MySQL undoes one of two statements that
+// wait for each other's locks, for example an INSERT ... ON DUPLICATE KEY UPDATE and the DELETE of
+// a reset.
+func retry(ctx context.Context, statements func() error) (err error) {
 	for range maxAttempts {
 		if err = statements(); err == nil || ctx.Err() != nil || !isRetryable(err) {
 			return err
@@ -161,20 +176,20 @@ func again(ctx context.Context, statements func() error) (err error) {
 	return err
 }
 
-// change is a statement that returns no rows.
-func (b *Bucket) change(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	told := make(chan int64, 1)
-	err = b.ask(ctx, func(ctx context.Context, db querier) error {
+// exec runs a statement that returns no rows, and returns the number of changed rows.
+func (b *Bucket) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	affected := make(chan int64, 1)
+	err = b.run(ctx, func(ctx context.Context, db querier) error {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err
 		}
 		n, err := result.RowsAffected()
-		told <- n
+		affected <- n
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return <-told, nil
+	return <-affected, nil
 }

@@ -3,32 +3,37 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// maxProcedureID is what the table's CHAR(36) holds.
+// maxProcedureID is the length of the longest ID, as the CHAR(36) of the table.
 const maxProcedureID = 36
 
-// ProcedureBucket asks for the tokens of a bucket by a stored procedure that you have: request_token, on MySQL or MariaDB, over a table
+// ProcedureBucket takes tokens by a stored procedure that you already have: request_token, on MySQL
+// or MariaDB, over this table:
 //
 //	CREATE TABLE token_buckets (
 //		id CHAR(36) PRIMARY KEY, available INT UNSIGNED, capacity INT UNSIGNED, refill_seconds INT UNSIGNED, last_refill_at TIMESTAMP(3)
 //	)
 //
-// The procedure fills the bucket if refill_seconds have passed since it last did, takes a token if there is one, and affects a row if it took
-// one. It is for those who have such buckets already; [Bucket] has none of their faults:
+// The procedure fills the bucket if refill_seconds have passed since the last refill. It takes a
+// token if there is one, and then affects one row. Use it only for such buckets. [Bucket] has none
+// of these limitations:
 //
-//   - A bucket that is missing, or has a NULL, denies for ever, as if it were empty.
-//   - Nobody learns when to come again: RetryAfter is 0, which means that it is unknown.
-//   - It takes one token at a time, and cannot be asked for how many are left.
-//   - Around a refill it grants twice its capacity within a moment. Each refill begins the period anew, so that they drift.
-//   - Times are whole seconds by the session's clock. In a time zone in which an hour comes twice, no bucket is filled for that hour.
-//   - It is two statements, each with a commit of its own, and MariaDB counts the rows of both. Who fills a bucket is granted a token
-//     that is not counted if others take all of them before its second statement, or if the capacity is 0.
-//   - Names are compared as the column's collation does: "a" and "A" are mostly one bucket.
+//   - A bucket that is missing, or has a NULL, denies every request, as an empty bucket does.
+//   - RetryAfter of a denial is 0, which means that it is unknown.
+//   - A call takes one token. The number of tokens left cannot be read.
+//   - Around a refill the bucket grants up to twice its capacity at once. Each refill starts a new
+//     period, so the periods drift.
+//   - Times are whole seconds of the session's clock. In the hour that a time zone repeats, no bucket
+//     is refilled.
+//   - The procedure runs two statements, each with its own commit, and MariaDB counts the rows of
+//     both. So the call that fills a bucket is always granted. Its token is not counted if other
+//     calls take all tokens before its second statement, or if the capacity is 0.
+//   - IDs are compared by the column's collation. With most collations "a" and "A" are one bucket.
 type ProcedureBucket struct {
 	db *sql.DB
 	id string
@@ -36,13 +41,17 @@ type ProcedureBucket struct {
 
 var _ bucket.TokenRequester = (*ProcedureBucket)(nil)
 
-// NewProcedureBucket returns a requester of the bucket with that id, which must be in the table. It does not ask the database anything.
+// NewProcedureBucket returns the bucket with this ID, which must be in the table. It does not
+// connect to the database.
 func NewProcedureBucket(db *sql.DB, id string) (*ProcedureBucket, error) {
 	if db == nil {
-		return nil, errors.New("sqlstore: db is nil")
+		return nil, errNoDB
 	}
-	if id == "" || len(id) > maxProcedureID {
-		return nil, fmt.Errorf("sqlstore: id is %.64q of %d bytes: want 1 to %d bytes", id, len(id), maxProcedureID)
+	if id == "" {
+		return nil, fmt.Errorf("sqlstore: id is missing: want 1 to %d bytes", maxProcedureID)
+	}
+	if len(id) > maxProcedureID {
+		return nil, fmt.Errorf("sqlstore: id is %s: want 1 to %d bytes", check.Shown(id), maxProcedureID)
 	}
 	return &ProcedureBucket{db: db, id: id}, nil
 }

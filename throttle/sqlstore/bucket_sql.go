@@ -1,38 +1,40 @@
 package sqlstore
 
-import (
-	"strings"
-)
+import "strings"
 
-// BucketSchema returns the statements that create the table of bucket stores, for a migration tool. Each can be run again and does nothing
-// then. An empty prefix is "spillway_"; a schema may stand before it, with a dot.
+// BucketSchema returns the statements that create the table of bucket stores, for a migration tool.
+// A statement does nothing if its table exists. The prefix is the start of the table's name. A
+// schema and a dot may come before it. An empty prefix is "spillway_".
 func BucketSchema(d Dialect, prefix string) ([]string, error) {
-	table, err := bucketTable(d, prefix)
-	if err != nil {
+	if err := d.validate(); err != nil {
 		return nil, err
 	}
-	name, id, answer, options := "bytea", "bytea", bucketResultDDL, ""
+	if err := checkPrefix("prefix of BucketSchema", prefix); err != nil {
+		return nil, err
+	}
+	name, id, result, options := "bytea", "bytea", bucketResultDDL, ""
 	switch d {
 	case PostgreSQL:
-		options = " WITH (fillfactor = 50)" // so that what is written again and again finds place on its page
-	case MySQL: // which returns nothing from a row
-		name, id, answer, options = "VARBINARY(255)", "VARBINARY(192)", "", " ENGINE=InnoDB"
+		options = " WITH (fillfactor = 50)" // an update finds space on the page of its row
+	case MySQL: // has no RETURNING, so it needs no result
+		name, id, result, options = "VARBINARY(255)", "VARBINARY(192)", "", " ENGINE=InnoDB"
 	case SQLite:
 		name, id, options = "BLOB", "BLOB", " WITHOUT ROWID"
 	}
-	text := strings.NewReplacer("{bucket}", table, "{name}", name, "{id}", id, "{answer}", answer, "{options}", options)
+	text := strings.NewReplacer("{bucket}", bucketTable(d, prefix), "{name}", name, "{id}", id, "{result}", result, "{options}", options)
 	return []string{text.Replace(bucketDDL)}, nil
 }
 
-// These create the table. Times are nanoseconds since 1970. A row with at_ns and used is a store.Level. It means a full bucket once keep_ns
-// have passed since at_ns. The columns of the answer are what the last request was told.
+// The table. Times are in nanoseconds since 1970. The columns at_ns and used are a
+// bucketstore.Level. The bucket is full once keep_ns have passed since at_ns. The result columns
+// are the result of the last request.
 const (
 	bucketDDL = `CREATE TABLE IF NOT EXISTS {bucket} (
 	name {name} NOT NULL,
 	id {id} NOT NULL,
 	at_ns BIGINT NOT NULL,
 	used BIGINT NOT NULL,
-	keep_ns BIGINT NOT NULL,{answer}
+	keep_ns BIGINT NOT NULL,{result}
 	PRIMARY KEY (name, id)
 ){options}`
 	bucketResultDDL = `
@@ -40,28 +42,22 @@ const (
 	granted BIGINT NOT NULL,`
 )
 
-// bucketTable is the name of the table, with quotes.
-func bucketTable(d Dialect, prefix string) (string, error) {
-	if err := d.validate(); err != nil {
-		return "", err
-	}
+// bucketTable returns the name of the table in quotes, for a valid dialect and prefix.
+func bucketTable(d Dialect, prefix string) string {
 	if prefix == "" {
 		prefix = defaultPrefix
 	}
-	if err := identifier("prefix", prefix, maxPrefix, true); err != nil {
-		return "", err
-	}
-	return d.quote(prefix + "bucket"), nil
+	return d.quote(prefix + "bucket")
 }
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
-	table, level, take, takeFixed, clamp, giveBack, giveBackFixed, reset, full, forget string
+	table, level, take, takeFixed, clamp, giveBack, giveBackFixed, reset, scan, deleteFull string
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
-	text := strings.NewReplacer(append(d.words(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
-		"{level}", "at_ns, used, keep_ns", "{answer}", "taken_ns, granted")...)
+	text := strings.NewReplacer(append(d.replacements(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
+		"{level}", "at_ns, used, keep_ns", "{result}", "taken_ns, granted")...)
 	q := func(query string) string { return d.bind(text.Replace(query)) }
 	s := bucketSQL{
 		table:         q(bucketTableSQL),
@@ -72,8 +68,8 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 		giveBack:      q(returnSQL),
 		giveBackFixed: q(returnFixedSQL),
 		reset:         q(resetBucketSQL),
-		full:          q(scanSQL),
-		forget:        text.Replace(deleteFullSQL),
+		scan:          q(scanSQL),
+		deleteFull:    text.Replace(deleteFullSQL),
 	}
 	switch d {
 	case PostgreSQL:
@@ -88,16 +84,17 @@ func newBucketSQL(d Dialect, table string) bucketSQL {
 const (
 	bucketTableSQL = `SELECT 1 FROM {bucket} WHERE 1 = 0`
 
-	// What is read is a bucket's level and the time, of which there is one also if there is no row.
+	// levelSQL returns the time, and the level if there is a row.
 	levelSQL = `SELECT n.t, b.at_ns, b.used FROM (SELECT {ns} AS t) n LEFT JOIN {bucket} b ON b.name = ? AND b.id = ?`
 )
 
-// These take tokens. What is inserted is the level of a bucket that was full, from which excluded.granted tokens were taken: as many as were
-// asked for, or all. If there is a row, as many of them are taken as it allows, if these are enough. No arithmetic here can
-// overflow with a valid limit: an empty bucket is full within ten years.
+// The statements that take tokens. They insert the level of a bucket that was full, after a grant
+// of excluded.granted tokens: the most that the request can have. If the row exists, they take up
+// to that number of the row's tokens, if there are enough for the request. With a valid limit no
+// expression can overflow, because an empty bucket is full within ten years.
 const (
-	takeSQL      = `INSERT INTO {bucket} AS b (name, id, {level}, {answer}) VALUES (?, ?, {ns} + ?, 0, 0, {ns}, ?)`
-	takeFixedSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {answer}) VALUES (?, ?, {ns} - {ns} % ?, ?, ?, {ns}, ?)`
+	takeSQL      = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} + ?, 0, 0, {ns}, ?)`
+	takeFixedSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} - {ns} % ?, ?, ?, {ns}, ?)`
 
 	takeEndSQL = `
 ON CONFLICT (name, id) DO UPDATE SET used = 0, keep_ns = 0, taken_ns = excluded.taken_ns,
@@ -117,16 +114,18 @@ ON CONFLICT (name, id) DO UPDATE SET keep_ns = excluded.keep_ns, taken_ns = excl
 RETURNING taken_ns, at_ns, used, granted`
 )
 
-// PostgreSQL first looks at the row as it was when the statement began, and inserts only if that allows it: an INSERT locks a row before
-// it finds out whether it may change it, and a lock is written to the disk. What it has found is returned if nothing was granted.
+// On PostgreSQL the statement first reads the row as it was when the statement began, and inserts
+// only if that level has enough tokens. An INSERT locks the row before it evaluates its WHERE, and
+// a lock is written to disk. If nothing is granted, the statement returns the level that it has
+// read.
 const (
 	currentSQL = `WITH c AS MATERIALIZED (` + levelSQL + `), i AS (`
 
-	takePostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {answer})
+	takePostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result})
 SELECT CAST(? AS bytea), CAST(? AS bytea), c.t + CAST(? AS bigint), 0, 0, c.t, CAST(? AS bigint) FROM c
 WHERE c.at_ns IS NULL OR c.at_ns <= c.t + CAST(? AS bigint)`
 
-	takeFixedPostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {answer})
+	takeFixedPostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result})
 SELECT CAST(? AS bytea), CAST(? AS bytea), c.t - c.t % CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), c.t, CAST(? AS bigint) FROM c
 WHERE c.at_ns IS NULL OR c.at_ns < c.t - c.t % CAST(? AS bigint) OR c.at_ns <= c.t + CAST(? AS bigint) AND c.used <= CAST(? AS bigint)`
 
@@ -135,10 +134,18 @@ SELECT taken_ns, at_ns, used, granted FROM i UNION ALL
 SELECT t, COALESCE(at_ns, 0), COALESCE(used, 0), 0 FROM c WHERE NOT EXISTS (SELECT 1 FROM i)`
 )
 
-// MySQL returns no rows, but one number: 1 more than how long it was until the bucket was full, by which everything is known of a Continuous
-// one. Of a Fixed one it is 1 more than what was used; 0 if it is in another period, or has not enough. Only what lies before the period's own
-// start begins a new one: a level that was found may be later, and its row may be gone and made anew since. Each assignment looks at what
-// none before it has assigned: usually they see what those have done, but not in all modes of MariaDB.
+// MySQL has no RETURNING. The statements return one number by LAST_INSERT_ID:
+//
+//   - of a Continuous bucket, 1 + the nanoseconds until the bucket was full, before the grant
+//   - of a Fixed bucket, 1 + the tokens used before the grant, or 0 if the row is in another period
+//     or has too few tokens
+//
+// A row of a Fixed bucket begins a new period only if its period is before the current one, by the
+// clock. The level that was read before may be of a later period, and its row may have been deleted
+// and inserted since.
+//
+// No assignment reads a column that an earlier one has assigned. Most versions read the new value
+// there, but some modes of MariaDB read the old one.
 const (
 	takeMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, {ns} + CAST(? AS SIGNED) * LAST_INSERT_ID(1), 0, 0)
 ON DUPLICATE KEY UPDATE used = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, used), keep_ns = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, keep_ns),

@@ -9,116 +9,120 @@ import (
 	"time"
 )
 
-// fullFor is how long a bucket must have been full before it is forgotten. A clock that steps back by less mints nothing.
-const fullFor = time.Hour
+const (
+	// fullFor is how long a bucket must have been full before its row is deleted. So a clock that
+	// is set back by less does not add tokens.
+	fullFor           = time.Hour
+	defaultSweepEvery = time.Hour
+	maxSweep          = time.Minute // then the sweep stops, and the next one continues
+	sweepPause        = 4           // the pause after a batch is this many times as long as the batch took
+)
 
-// Sweep deletes the rows of buckets that have been full for an hour, which is as good as having them, and returns how many there were. It
-// looks at all rows of the store, some hundreds at once, so that nobody waits for it. A store does so by itself, a little at a time: see
-// BucketConfig.SweepEvery. Any number of processes may sweep at once.
+// Sweep deletes the rows of buckets that have been full for an hour, and returns their number. A
+// bucket without a row is full too. Sweep reads all rows of the store in batches of some hundreds,
+// so requests do not wait for it. The store also sweeps on its own, as BucketConfig.SweepEvery
+// describes. Several processes may sweep at the same time.
 func (b *Bucket) Sweep(ctx context.Context) (deleted int64, err error) {
-	var p sweepBatch
-	for err == nil && !p.end {
-		p, err = b.sweepFrom(ctx, p.last)
-		deleted += p.deleted
+	var batch sweepBatch
+	for err == nil && !batch.end {
+		batch, err = b.sweepFrom(ctx, batch.last)
+		deleted += batch.deleted
 	}
 	return deleted, err
 }
 
-// sweepBatch is what a step of a sweep has done.
+// sweepBatch is the result of one batch of a sweep.
 type sweepBatch struct {
-	last    []byte // of the buckets that it looked at
+	last    []byte // the last ID of the batch
 	deleted int64
-	end     bool // there are none after these
+	end     bool // no rows follow
 }
 
-// sweepFrom looks at the next few buckets, and deletes those that are full. A nil id is before all others.
-func (b *Bucket) sweepFrom(ctx context.Context, after []byte) (p sweepBatch, err error) {
+// sweepFrom deletes the full buckets of the batch that follows an ID. A nil ID is before all
+// others.
+func (b *Bucket) sweepFrom(ctx context.Context, after []byte) (batch sweepBatch, err error) {
 	ids := [][]byte{}
 	if after == nil {
 		after = []byte{}
-		ids = append(ids, after) // the empty key is not after any other, so it is deleted by its name, if it is full
+		ids = append(ids, after) // the scan begins after the empty ID, so it is deleted by its name
 	}
-	f, err := b.scanBuckets(ctx, after)
-	if ids = append(ids, f.full...); err == nil && len(ids) > 0 {
-		p.deleted, err = b.forget(ctx, ids)
+	s, err := b.scan(ctx, after)
+	if ids = append(ids, s.full...); err == nil && len(ids) > 0 {
+		batch.deleted, err = b.deleteFull(ctx, ids)
 	}
 	if err != nil {
-		return sweepBatch{last: after}, failed("sweep", err)
+		return sweepBatch{last: after}, stepFailed("sweep", err)
 	}
-	p.last, p.end = f.last, f.n < rowsPerStatement
-	return p, nil
+	batch.last, batch.end = s.last, s.n < rowsPerStatement
+	return batch, nil
 }
 
-// found are buckets that a sweep has looked at.
-type found struct {
-	full [][]byte // those that are
-	n    int
-	last []byte
+// bucketScan is the result of a scan.
+type bucketScan struct {
+	full [][]byte // IDs of full buckets
+	n    int      // number of rows
+	last []byte   // the last ID
 }
 
-// scanBuckets looks at the next few buckets.
-func (b *Bucket) scanBuckets(ctx context.Context, after []byte) (found, error) {
-	var f found
-	err := b.ask(ctx, func(ctx context.Context, db querier) error {
-		f = found{last: after}
-		rows, err := db.QueryContext(ctx, b.sql.full, int64(fullFor), b.name, after, rowsPerStatement)
+// scan reads the next rows after an ID.
+func (b *Bucket) scan(ctx context.Context, after []byte) (bucketScan, error) {
+	var s bucketScan
+	err := b.run(ctx, func(ctx context.Context, db querier) error {
+		s = bucketScan{last: after}
+		rows, err := db.QueryContext(ctx, b.sql.scan, int64(fullFor), b.name, after, rowsPerStatement)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
-		for ; rows.Next(); f.n++ {
+		for ; rows.Next(); s.n++ {
 			var full int
 			var id []byte
 			if err := rows.Scan(&id, &full); err != nil {
 				return err
 			}
-			if f.last = id; full != 0 {
-				f.full = append(f.full, id)
+			if s.last = id; full != 0 {
+				s.full = append(s.full, id)
 			}
 		}
 		return rows.Err()
 	})
 	if err != nil {
-		return found{}, err
+		return bucketScan{}, err
 	}
-	return f, nil
+	return s, nil
 }
 
-// forget deletes buckets, but for those that somebody has used meanwhile.
-func (b *Bucket) forget(ctx context.Context, ids [][]byte) (int64, error) {
+// deleteFull deletes the rows of buckets that are still full.
+func (b *Bucket) deleteFull(ctx context.Context, ids [][]byte) (int64, error) {
 	args := []any{b.name, int64(fullFor)}
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return b.change(ctx, b.dialect.bind(b.sql.forget+commaList("?", len(ids))+")"), args...)
+	return b.exec(ctx, b.dialect.bind(b.sql.deleteFull+commaList("?", len(ids))+")"), args...)
 }
 
-const (
-	defaultSweepEvery = time.Hour
-	maxSweep          = time.Minute // after which it goes on where it was the next time
-	sweepShare        = 5           // it is at work in one part of so many, and leaves the database to others in the rest
-)
-
-// sweeper lets a store sweep by itself, beside the requests that it is asked. There is no goroutine but while it does.
+// sweeper runs the sweeps of a store in the background. Requests start them, so there is a
+// goroutine only during a sweep.
 type sweeper struct {
-	every time.Duration
-	begun time.Time
-	due   atomic.Int64 // nanoseconds after begun; the largest number while it sweeps, or never does
+	every   time.Duration
+	created time.Time
+	due     atomic.Int64 // nanoseconds after created; the largest number during a sweep, or if sweeps are disabled
 
 	mu     sync.Mutex
 	closed bool
-	cancel context.CancelFunc // of the sweep that is under way
+	cancel context.CancelFunc // of the current sweep
 	done   sync.WaitGroup
 
-	last []byte // the bucket at which the last sweep stopped. Only the sweep that is under way may look at it
+	last []byte // the ID at which the last sweep stopped; only the current sweep may use it
 }
 
-// start begins the time until the first sweep, which is a random one, so that a fleet that starts at once does not sweep at once.
+// start chooses a random time of the first sweep, so that processes that start together do not
+// sweep together.
 func (s *sweeper) start(every time.Duration) {
 	if every == 0 {
 		every = defaultSweepEvery
 	}
-	s.every, s.begun = every, time.Now()
+	s.every, s.created = every, time.Now()
 	if every < 0 {
 		s.due.Store(math.MaxInt64)
 		return
@@ -126,10 +130,10 @@ func (s *sweeper) start(every time.Duration) {
 	s.due.Store(1 + rand.Int64N(int64(every)))
 }
 
-// startIfDue starts a sweep if it is due. The caller does not wait for it.
-func (s *sweeper) startIfDue(page func(ctx context.Context, last []byte) (sweepBatch, error)) {
+// startIfDue starts a sweep if it is due, and does not wait for it.
+func (s *sweeper) startIfDue(batch func(ctx context.Context, last []byte) (sweepBatch, error)) {
 	due := s.due.Load()
-	if due == math.MaxInt64 || int64(time.Since(s.begun)) < due || !s.due.CompareAndSwap(due, math.MaxInt64) {
+	if due == math.MaxInt64 || int64(time.Since(s.created)) < due || !s.due.CompareAndSwap(due, math.MaxInt64) {
 		return
 	}
 	s.mu.Lock()
@@ -141,34 +145,34 @@ func (s *sweeper) startIfDue(page func(ctx context.Context, last []byte) (sweepB
 	s.cancel = cancel
 	s.done.Go(func() {
 		defer cancel()
-		s.sweep(ctx, page)
-		// Some do it a little earlier and some later, so that those of a fleet come to be apart.
-		s.due.Store(int64(time.Since(s.begun)) + int64(s.every)*3/4 + rand.Int64N(int64(s.every)/2+1))
+		s.sweep(ctx, batch)
+		// The time until the next sweep is random, so that the sweeps of a fleet spread out.
+		s.due.Store(int64(time.Since(s.created)) + int64(s.every)*3/4 + rand.Int64N(int64(s.every)/2+1))
 	})
 }
 
-// sweep goes through the buckets, with pauses, until the end or until the context ends. After an error it is tried again the next time: there
-// are only more rows until then.
-func (s *sweeper) sweep(ctx context.Context, page func(ctx context.Context, last []byte) (sweepBatch, error)) {
+// sweep runs batches with pauses until the last row, an error, or the end of the context. After an
+// error the next sweep continues at the same ID.
+func (s *sweeper) sweep(ctx context.Context, batch func(ctx context.Context, last []byte) (sweepBatch, error)) {
 	for {
 		begun := time.Now()
-		p, err := page(ctx, s.last)
+		r, err := batch(ctx, s.last)
 		if err != nil {
 			return
 		}
-		if s.last = p.last; p.end {
+		if s.last = r.last; r.end {
 			s.last = nil
 			return
 		}
 		select {
-		case <-time.After((sweepShare - 1) * time.Since(begun)):
+		case <-time.After(sweepPause * time.Since(begun)):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// close ends a sweep that is under way, and waits for it. There is none after it.
+// close ends the current sweep, and waits for it. No sweep starts after close.
 func (s *sweeper) close() {
 	s.mu.Lock()
 	s.closed = true

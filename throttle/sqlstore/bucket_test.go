@@ -17,12 +17,8 @@ func TestBucketStatementsAreComplete(t *testing.T) {
 		return newTakeRequest([]byte("n"), bucketstore.Request{Limit: l, Min: 1, Max: 9})
 	}
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-		table, err := bucketTable(d, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := newBucketSQL(d, table)
-		for _, query := range []string{s.table, s.level, s.take, s.takeFixed, s.giveBack, s.giveBackFixed, s.reset, s.full, d.bind(s.forget)} {
+		s := newBucketSQL(d, bucketTable(d, ""))
+		for _, query := range []string{s.table, s.level, s.take, s.takeFixed, s.giveBack, s.giveBackFixed, s.reset, s.scan, d.bind(s.deleteFull)} {
 			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {
 				t.Errorf("%v: got %q", d, query)
 			}

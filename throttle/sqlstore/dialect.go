@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Dialect says which database is spoken to.
+// Dialect is the SQL dialect of a database.
 type Dialect uint8
 
 const (
@@ -34,34 +35,39 @@ func (d Dialect) String() string {
 	return enum.Unknown("dialect", d)
 }
 
-// MarshalText returns the dialect's word, and an error if it has none.
+// MarshalText returns the dialect's name. It returns an error for an unknown dialect.
 func (d Dialect) MarshalText() ([]byte, error) { return enum.Marshal(d, PostgreSQL, SQLite) }
 
-// UnmarshalText takes the dialect's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText parses a dialect's name, exactly as String writes it. For any other text it returns
+// an error that lists the names, and changes nothing.
 func (d *Dialect) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(d, text, PostgreSQL, SQLite)
 }
 
 func (d Dialect) validate() error {
-	if d < PostgreSQL || d > SQLite {
+	if d == 0 {
+		return errors.New("sqlstore: the dialect is missing: want PostgreSQL, MySQL or SQLite")
+	}
+	if d > SQLite {
 		return fmt.Errorf("sqlstore: dialect is %v: want PostgreSQL, MySQL or SQLite", d)
 	}
 	return nil
 }
 
-// now is the database's own time in microseconds since 1970, whatever time zone the session is in. SQLite's has milliseconds.
+// now returns an expression for the database's time in microseconds since 1970. It does not depend
+// on the time zone of the session. SQLite's time is in whole milliseconds.
 func (d Dialect) now() string {
 	switch d {
 	case PostgreSQL:
 		return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
 	case MySQL:
 		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
-	default: // julianday is as exact as unixepoch('subsec'), and older
+	default: // julianday is as exact as unixepoch('subsec'), and older versions have it too
 		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000"
 	}
 }
 
-// quote puts quotes around a name that identifier has let pass, and around its schema.
+// quote returns a name in quotes, and its schema too. The name must have passed checkIdentifier.
 func (d Dialect) quote(name string) string {
 	mark := `"`
 	if d == MySQL {
@@ -70,8 +76,8 @@ func (d Dialect) quote(name string) string {
 	return mark + strings.ReplaceAll(name, ".", mark+"."+mark) + mark
 }
 
-// words are what the dialects call differently.
-func (d Dialect) words() []string {
+// replacements are pairs of a placeholder in a statement, and its text in this dialect.
+func (d Dialect) replacements() []string {
 	greatest, least, bytes, alias := "GREATEST", "LEAST", "bytea", "AS p "
 	switch d {
 	case SQLite:
@@ -82,7 +88,8 @@ func (d Dialect) words() []string {
 	return []string{"{now}", d.now(), "{greatest}", greatest, "{least}", least, "{bytes}", bytes, "{as p}", alias}
 }
 
-// bind writes the parameters, which are question marks, as the database wants them.
+// bind numbers the parameters for PostgreSQL. The statements have question marks, as other
+// databases require them.
 func (d Dialect) bind(query string) string {
 	if d != PostgreSQL {
 		return query
@@ -99,8 +106,9 @@ func (d Dialect) bind(query string) string {
 	return b.String()
 }
 
-// transaction is what a transaction asks for: that each statement sees what was committed before it. MySQL's own default would also
-// lock gaps between rows, and have writers of different shards wait for each other. SQLite knows one level only.
+// transaction returns the options of a transaction: read committed. The default of MySQL also locks
+// gaps between rows, so writers of different shards would wait for each other. SQLite has one level
+// only.
 func (d Dialect) transaction() *sql.TxOptions {
 	if d == SQLite {
 		return nil
@@ -108,7 +116,7 @@ func (d Dialect) transaction() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 }
 
-// commaList returns n times the same, with commas.
+// commaList returns the item n times, separated by commas.
 func commaList(item string, n int) string {
 	return strings.Repeat(item+", ", n-1) + item
 }

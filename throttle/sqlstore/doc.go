@@ -1,101 +1,116 @@
-// Package sqlstore keeps what a fleet shares in a database that it has already: PostgreSQL, MySQL or MariaDB, SQLite. It uses
-// database/sql, and brings no driver.
+// Package sqlstore stores the shared state of a fleet in a database that you already have:
+// PostgreSQL, MySQL, MariaDB or SQLite. It uses database/sql and imports no driver. [Breaker]
+// stores the circuits of a [breaker.Manager], and [Bucket] the token buckets of a [bucket.Limiter].
+// A [Poller] counts failed deliveries in a table of yours.
 //
 // # A breaker's store
 //
-// [NewBreaker] returns a [store.Store], on which the agents of a fleet share their circuits:
+// [NewBreaker] returns a [breakerstore.Store], in which the agents of a fleet share their circuits:
 //
 //	store, err := sqlstore.NewBreaker(db, sqlstore.PostgreSQL, sqlstore.BreakerConfig{Name: "webhooks"})
 //	...
-//	err = store.CreateSchema(ctx) // or run what BreakerSchema returns with your migrations
+//	err = store.CreateSchema(ctx) // or run the statements of BreakerSchema with your migrations
 //	...
 //	m, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poller.Poll})
 //
-// The database's own clock rules, in UTC and to the microsecond (SQLite: millisecond). Time zones of sessions and servers are of no account.
-// Four tables, whose names begin with the prefix, have the lease, the shards' versions, the records and the counts of probes.
+// There are four tables, whose names begin with the prefix: the lease, the versions of shards, the
+// records, and the counters of probes. The only clock is that of the database, in UTC and in
+// microseconds (SQLite: milliseconds). Time zones of sessions and servers have no effect.
 //
 //	step      statements
 //	Versions  1
 //	Load      1, for any number of shards
-//	Apply     2 in a transaction: the first counts the write and fences, the others write 250 records or 1 MB each
-//	Campaign  1 for who does not lead, 3 for the leader
-//	Probe     2 for any number of circuits up to 250; on MySQL 4, three of them in a transaction
+//	Apply     2 in a transaction: the first increments the version, each other one writes up to 250 records or 1 MB
+//	Campaign  1 if another manager leads, 3 for the leader
+//	Probe     2 for up to 250 circuits; on MySQL 4, three of them in a transaction
 //
-// An agent at rest asks for the versions once per breaker.Config.Refresh, and campaigns twice or so per SampleRate. Each writer locks the
-// row of one shard and its records, so writers of different shards do not wait for each other, and cannot deadlock. Errors, such as
-// those of serialization and SQLite's "database is locked", are returned as they are: the manager tries again in its next round, with what holds
-// by then.
+// An idle manager reads the versions once per breaker.Config.Refresh, and campaigns about twice per
+// SampleRate. A writer locks the row of one shard and its records. So writers of different shards
+// do not wait for each other, and cannot deadlock. The store returns errors of the database
+// unchanged, such as serialization failures and SQLite's "database is locked". The manager tries
+// again in its next round, with the state of that time.
 //
-// A database that has lost its last writes, after a failover perhaps, is as good as any: what the fleet remembers is newer, and is
-// written again. A table that was emptied is filled again.
+// If the database loses its last writes, for example in a failover, or if a table is emptied, the
+// managers write their state again.
 //
-// [Watch] adds notifications for those who cannot wait for the next refresh. With BreakerConfig.NotifyChannel the store makes them on PostgreSQL.
+// [Watch] adds notifications, so that a change is seen before the next refresh. With
+// BreakerConfig.NotifyChannel, the store sends them on PostgreSQL.
 //
 // # PostgreSQL
 //
-// The default isolation level, read committed, is what is wanted. Behind a pooler such as PgBouncer, a driver must be told not to use prepared
-// statements, as always. The tables may be made UNLOGGED: it saves a wait for the disk at each change, and a crash empties them, from which
-// breakers recover. A person reads a record with
+// The store uses the default isolation level, read committed. Behind a pooler such as PgBouncer,
+// turn off prepared statements in the driver. The tables may be UNLOGGED. Then a change does not
+// wait for the disk, and a crash empties the tables. The managers write the state of breakers
+// again. This query shows records as JSON:
 //
 //	SELECT convert_from(data, 'UTF8')::json FROM spillway_breaker_record;
 //
 // # MySQL and MariaDB
 //
-// All drivers' defaults are fine, with clientFoundRows or without. With interpolateParams=true, go-sql-driver saves a round
-// trip per statement. A record larger than the server's max_allowed_packet cannot be written.
+// The store works with the default settings of drivers, and with or without clientFoundRows. With
+// interpolateParams=true, go-sql-driver needs one round trip less per statement. A record must not
+// be larger than the server's max_allowed_packet.
 //
 // # SQLite
 //
-// Any number of processes on one machine may share a file, never over a network. Open it so, in the words of modernc.org/sqlite, of which 1.40.1 is
-// the oldest that finishes statements whose context ends:
+// Several processes on one machine may share a file. Do not share it over a network. This opens it
+// with modernc.org/sqlite. Use version 1.40.1 or later: older versions may not finish a statement
+// whose context ends.
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/breaker.db?_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 //	db.SetMaxOpenConns(1)
 //
-// With WAL nobody who reads waits for somebody who writes. The timeout is how long a write waits for another process, whatever its context
-// matches. More than one connection per process only makes them wait for each other. Transactions begin with a write, so
-// _txlock=immediate changes nothing.
+// With WAL, readers do not wait for writers. A write waits for other processes up to busy_timeout,
+// even if its context ends. Several connections in one process would only wait for each other.
+// Transactions begin with a write, so _txlock=immediate has no effect.
 //
 // # A bucket's store
 //
-// [NewBucket] returns a [store.Store], on which the processes of a fleet share token buckets:
+// [NewBucket] returns a [bucketstore.Store], in which the processes of a fleet share token buckets:
 //
 //	store, err := sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"})
 //	...
-//	err = store.CreateSchema(ctx) // or run what BucketSchema returns with your migrations
+//	err = store.CreateSchema(ctx) // or run the statements of BucketSchema with your migrations
 //	...
 //	l, err := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50), Store: store})
 //
-// Each bucket is a row. One that is missing is a full one, so rows may be deleted at will: each that was not full gives its bucket one more
-// burst. A request that is denied writes nothing.
+// Each bucket is one row. A bucket without a row is full. So you may delete rows: each bucket that
+// was not full can then grant one more burst. A denied request writes nothing.
 //
 //	step    statements
-//	Take    1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, of which the second is left out if it is denied
+//	Take    1; on SQLite 2 if it is denied; on MySQL 2 for a Fixed bucket, or 1 if it is denied
 //	Peek    1
 //	Return  1
 //	Reset   1
 //
-// Take's own statement is the atomic step. On PostgreSQL it decides by the newest row, but what it says of a denied request is of the
-// moment at which it began; if others have emptied the bucket since, it asks again.
+// Each step is atomic in one statement. On PostgreSQL, Take decides by the newest row, but a denied
+// request reads the row as it was when the statement began. If other requests have emptied the
+// bucket since, the statement runs again.
 //
-// The database's own clock rules, in UTC, whatever time zone the session is in. It is read once per statement, before any wait for
-// the row's lock; a time that has become old meanwhile only makes a bucket stricter. It counts microseconds, SQLite's milliseconds. Intervals and
-// levels are in nanoseconds all the same, so nothing is lost by rounding; an interval below the clock's resolution means that the tokens
-// of a whole tick come back at once. RetryAfter is rounded up to whole ticks: it is always enough.
+// The only clock is that of the database, in UTC. A statement reads it once, before it waits for
+// the row's lock. After a wait the time is old, which makes the bucket stricter. The clock counts
+// microseconds (SQLite: milliseconds), but intervals and levels are in nanoseconds, so no rate is
+// rounded. If the interval of tokens is shorter than a tick of the clock, the tokens of a tick come
+// back together. RetryAfter is rounded up to whole ticks, so it is never too short.
 //
-// Keys are any bytes. One of up to 191 bytes is kept as it is, a longer one as its first 160 bytes and the SHA-256 of the whole.
+// Keys are any bytes. The store keeps a key of up to 191 bytes unchanged. Of a longer key it keeps
+// the first 160 bytes, and the SHA-256 of the whole key.
 //
-// Rows of full buckets are deleted now and then, in the background: some hundreds at once, with pauses of four times as long as that took, and
-// for no longer than a minute. [Bucket.Close] ends it.
+// The store deletes rows of full buckets in the background. It deletes some hundreds at once,
+// pauses for four times as long as that took, and stops after one minute until the next sweep.
+// [Bucket.Close] ends a sweep.
 //
-// Commits cost more than anything else. On PostgreSQL, make the table UNLOGGED or set synchronous_commit off for these connections: a crash then
-// gives each bucket one more burst at most. Give it no index beside the primary key.
+// The commit is the largest cost. On PostgreSQL, make the table UNLOGGED, or turn
+// synchronous_commit off for these connections. After a crash each bucket can then grant at most
+// one more burst. Add no index to
+// the table.
 //
-// [NewProcedureBucket] calls a stored procedure that you have already.
+// [NewProcedureBucket] calls a stored procedure that you already have.
 //
 // # Counting deliveries
 //
-// A [Poller] is a [breaker.PollFunc] over your own table of deliveries, in one query per round:
+// The Poll method of a [Poller] is a [breaker.PollFunc] over your table of deliveries. It runs one
+// query per round:
 //
 //	poller, err := sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
 //		Table: "deliveries", TenantColumn: "tenant", KeyColumn: "endpoint",
@@ -103,11 +118,12 @@
 //		StatusColumn: "status", Failed: []any{"failed"}, Succeeded: []any{"delivered"},
 //	})
 //
-// It reads the rows of the window, and needs an index that begins with the time. If it goes on with the other columns, the table itself
-// is not read at all:
+// The query reads the rows of the window. It needs an index that begins with the time. If the index
+// also has the other columns, the database does not read the table itself:
 //
 //	CREATE INDEX deliveries_breaker ON deliveries (created_at, tenant, endpoint, status);
 //
-// The query costs what the rows of the window cost, however large the table is. On a replica it does not burden the database that takes
-// the writes; a replica that is behind shows the past.
+// The cost depends on the number of rows in the window, and not on the size of the table. If you
+// run the query on a replica, it adds no load to the primary. A replica that is behind returns old
+// counts.
 package sqlstore

@@ -7,23 +7,26 @@ import (
 	"strings"
 )
 
-const tablesMissing = "the tables are missing: run what sqlstore.BreakerSchema or BucketSchema returns, or call CreateSchema"
+const tablesMissing = "the tables are missing: run the statements of sqlstore.BreakerSchema or BucketSchema, or call CreateSchema"
 
-// ErrNoTables means that the store's tables are not in the database.
+// ErrNoTables means that the database does not have the tables of the store. [BreakerSchema] and
+// [BucketSchema] return the statements that create them.
 var ErrNoTables = errors.New("sqlstore: " + tablesMissing)
 
-// failed says at what step the database failed. The error of the driver is wrapped as it is.
-func failed(step string, err error) error {
+var errNoDB = errors.New("sqlstore: db is nil")
+
+// stepFailed returns the error of a step of a store. It wraps the driver's error.
+func stepFailed(step string, err error) error {
 	if isTableMissing(err) {
 		return &noTablesError{step: step, err: err}
 	}
 	return fmt.Errorf("sqlstore: %s: %w", step, err)
 }
 
-// noTablesError is ErrNoTables at a step. It says who speaks once, not twice.
+// noTablesError is an ErrNoTables of one step. Its text names the package once.
 type noTablesError struct {
 	step string
-	err  error // the driver's
+	err  error // of the driver
 }
 
 func (e *noTablesError) Error() string {
@@ -32,26 +35,29 @@ func (e *noTablesError) Error() string {
 
 func (e *noTablesError) Unwrap() []error { return []error{ErrNoTables, e.err} }
 
-// isTableMissing reports whether an error says that there is no such table. Nothing but advice depends on it.
+// isTableMissing reports whether the database has returned that a table does not exist. Only the
+// advice in the error's text depends on it.
 func isTableMissing(err error) bool {
 	return matches(err, []string{"42P01"}, "no such table", "Error 1146")
 }
 
-// isRetryable reports whether an error says that a statement has been taken back for the sake of another one, and may be put again: the one that
-// was chosen to end a deadlock (MySQL's 1213, PostgreSQL's 40P01), or whose row has changed since it began (MariaDB's 1020, PostgreSQL's 40001).
+// isRetryable reports whether the database has undone a statement because of another one, so that
+// it may be sent again. That is the victim of a deadlock (MySQL 1213, PostgreSQL 40P01), or a
+// statement whose row has changed since it began (MariaDB 1020, PostgreSQL 40001).
 func isRetryable(err error) bool {
 	return matches(err, []string{"40001", "40P01"}, "Error 1213", "Error 1020")
 }
 
-// matches reports whether an error has one of some SQLSTATEs, or one of some words in it. Drivers have types of their own, of which we know none:
-// where one has no SQLSTATE, it is looked for in the text as well.
-func matches(err error, states []string, words ...string) bool {
+// matches reports whether err has one of the SQLSTATEs, or a text that contains one of texts. The
+// package imports no driver, so it cannot use their error types. If the error has no SQLState
+// method, matches searches its text for the SQLSTATEs too.
+func matches(err error, states []string, texts ...string) bool {
 	var coded interface{ SQLState() string }
 	if errors.As(err, &coded) {
 		return slices.Contains(states, coded.SQLState())
 	}
 	for _, state := range states {
-		words = append(words, "SQLSTATE "+state)
+		texts = append(texts, "SQLSTATE "+state)
 	}
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// Print what a migration has to create.
+// Print a statement for a migration.
 func ExampleBreakerSchema() {
 	statements, err := sqlstore.BreakerSchema(sqlstore.PostgreSQL, "")
 	if err != nil {
@@ -25,7 +25,7 @@ func ExampleBreakerSchema() {
 	// ) WITH (fillfactor = 50)
 }
 
-// Print what a migration has to create for buckets.
+// Print the statement for a migration of buckets.
 func ExampleBucketSchema() {
 	statements, err := sqlstore.BucketSchema(sqlstore.MySQL, "")
 	if err != nil {

@@ -8,52 +8,60 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// longestTable is what a table of the user's may be called.
-const longestTable = maxIdentifier
-
-// PollerConfig says where a table of deliveries, or of whatever else may fail, has what a breaker wants to know. Names are ASCII
-// letters, digits and underscores, and reach the database in quotes: PostgreSQL wants them as they are written in its catalogue.
+// PollerConfig describes a table of deliveries, or of other operations that may fail. Names of
+// tables and columns are ASCII letters, digits and underscores. The query quotes them, so
+// PostgreSQL compares them exactly as they are in its catalog.
 type PollerConfig struct {
-	// Table is the table's name, which may begin with its schema and a dot. Required.
+	// Table is the table's name. A schema and a dot may come before it. Required.
 	Table string
-	// TenantColumn has [breaker.Key.Tenant], as text, a number or a UUID. Default none: all tenants are "".
+	// TenantColumn is the column of [breaker.Key.Tenant]: text, a number or a UUID. Default none:
+	// the tenant of all keys is "".
 	TenantColumn string
-	// KeyColumn has [breaker.Key.ID], as text, a number or a UUID. Rows where it is null are left out. Required.
+	// KeyColumn is the column of [breaker.Key.ID]: text, a number or a UUID. Rows with NULL are not
+	// counted. Required.
 	KeyColumn string
-	// TimeColumn has the time at which the row was written, or the delivery ended. Required. Let the database fill it in: a clock
-	// that is an hour ahead keeps its failures in sight for an hour too long.
+	// TimeColumn is the column of the time at which the row was written, or at which the delivery
+	// ended. Let the database set it: failures of a process whose clock is an hour ahead would
+	// count for an hour too long. Required.
 	TimeColumn string
-	// TimeType says how. Required.
+	// TimeType is the type of TimeColumn. Required.
 	TimeType TimeType
 
-	// StatusColumn has a value that says how the delivery ended.
+	// StatusColumn is the column of the delivery's result. Set either StatusColumn or FailedIf.
 	StatusColumn string
-	// Failed are the values of StatusColumn, of the type that the driver wants, that say that it failed.
+	// Failed are the values of StatusColumn that mean a failed delivery, of types that the driver
+	// accepts. Required with StatusColumn.
 	Failed []any
-	// Succeeded are those that say that it succeeded. Default all others but null.
+	// Succeeded are the values of StatusColumn that mean a successful delivery. Default all other
+	// values except NULL.
 	Succeeded []any
-	// FailedIf is instead of StatusColumn: an SQL expression that is true if the delivery failed, false if not, and null if
-	// that is not known yet. It becomes part of the query as it is: write it yourself, and never make it of what somebody sends.
+	// FailedIf is an SQL expression: true for a failed delivery, false for another one, NULL if the
+	// result is not known yet. It becomes part of the query unchanged, so never build it from input
+	// of users.
 	FailedIf string
-	// SucceededIf is an SQL expression that is true if the delivery succeeded, to go with FailedIf. Default NOT FailedIf.
+	// SucceededIf is an SQL expression that is true for a successful delivery. It needs FailedIf.
+	// Default NOT FailedIf.
 	SucceededIf string
-	// ReporterColumn says who made the delivery, for breaker.Config.MinReporters. Default none.
+	// ReporterColumn is the column that identifies the sender of the delivery. It is needed for
+	// breaker.Config.MinReporters. Default none.
 	ReporterColumn string
 }
 
-// Poller counts how deliveries ended, in one query over a table of the user's. Make it with [NewPoller].
+// Poller counts the results of deliveries by one query over a table of yours. Create it with
+// [NewPoller]. It is safe for concurrent use.
 type Poller struct {
 	db      *sql.DB
 	dialect Dialect
 	config  PollerConfig
 }
 
-// NewPoller returns a poller. It does not ask the database anything.
+// NewPoller returns a poller. It does not connect to the database.
 func NewPoller(db *sql.DB, d Dialect, c PollerConfig) (*Poller, error) {
 	if db == nil {
-		return nil, errors.New("sqlstore: db is nil")
+		return nil, errNoDB
 	}
 	if err := d.validate(); err != nil {
 		return nil, err
@@ -66,7 +74,8 @@ func NewPoller(db *sql.DB, d Dialect, c PollerConfig) (*Poller, error) {
 }
 
 func (c *PollerConfig) validate(d Dialect) error {
-	faults := []error{identifier("PollerConfig.Table", c.Table, longestTable, true), c.TimeType.validate(d)}
+	e := check.Errors{Owner: "sqlstore: PollerConfig"}
+	e.Add(checkIdentifier("PollerConfig.Table", c.Table, maxIdentifier, true))
 	for _, column := range []struct {
 		field, name string
 		required    bool
@@ -78,28 +87,40 @@ func (c *PollerConfig) validate(d Dialect) error {
 		{"ReporterColumn", c.ReporterColumn, false},
 	} {
 		if column.required || column.name != "" {
-			faults = append(faults, identifier("PollerConfig."+column.field, column.name, maxIdentifier, false))
+			e.Add(checkIdentifier("PollerConfig."+column.field, column.name, maxIdentifier, false))
 		}
 	}
-	return errors.Join(append(faults, c.checkOutcome())...)
+	c.TimeType.validate(&e, d)
+	e.Add(c.checkOutcome())
+	return e.Err()
 }
 
-// checkOutcome demands one way to tell a failure.
+// checkOutcome returns an error unless the config has exactly one way to recognize a failed
+// delivery.
 func (c *PollerConfig) checkOutcome() error {
+	status := c.StatusColumn != ""
 	switch {
-	case (c.StatusColumn == "") == (c.FailedIf == ""):
-		return errors.New("sqlstore: PollerConfig has StatusColumn and FailedIf, or neither: want one of them")
-	case c.StatusColumn != "" && len(c.Failed) == 0:
-		return errors.New("sqlstore: PollerConfig.Failed is empty: want the values of StatusColumn that say that a delivery failed")
-	case c.StatusColumn == "" && len(c.Failed)+len(c.Succeeded) > 0:
-		return errors.New("sqlstore: PollerConfig.Failed and Succeeded are values of StatusColumn: want that as well")
-	case c.SucceededIf != "" && c.FailedIf == "":
-		return errors.New("sqlstore: PollerConfig.SucceededIf is there without FailedIf: want both, or values in Succeeded")
+	case status && c.FailedIf != "":
+		return errors.New("sqlstore: PollerConfig.StatusColumn and FailedIf are both set: want one of them")
+	case status && c.SucceededIf != "":
+		return errors.New("sqlstore: PollerConfig.SucceededIf does not work with StatusColumn: want values in Succeeded")
+	case status && len(c.Failed) == 0:
+		return errors.New("sqlstore: PollerConfig.Failed is missing: want the values of StatusColumn that mean a failed delivery")
+	case !status && len(c.Failed) > 0 && len(c.Succeeded) > 0:
+		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Failed and Succeeded")
+	case !status && len(c.Failed) > 0:
+		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Failed")
+	case !status && len(c.Succeeded) > 0:
+		return errors.New("sqlstore: PollerConfig.StatusColumn is required with Succeeded")
+	case c.FailedIf == "" && c.SucceededIf != "":
+		return errors.New("sqlstore: PollerConfig.FailedIf is required with SucceededIf")
+	case !status && c.FailedIf == "":
+		return errors.New("sqlstore: PollerConfig.StatusColumn and FailedIf are missing: want one of them")
 	}
 	return nil
 }
 
-// Poll is a [breaker.PollFunc].
+// Poll is a [breaker.PollFunc]. It runs one query.
 func (p *Poller) Poll(ctx context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
 	query, args, err := p.Query(q)
 	if err != nil {
@@ -121,7 +142,7 @@ func (p *Poller) run(ctx context.Context, query string, args []any) (map[breaker
 	results := map[breaker.Key]breaker.PollResult{}
 	for rows.Next() {
 		var tenant, id string
-		var failures sql.NullFloat64 // null if nothing has ended
+		var failures sql.NullFloat64 // NULL if no delivery has a result
 		var ended, reporters int
 		if err := rows.Scan(&tenant, &id, &failures, &ended, &reporters); err != nil {
 			return nil, err
@@ -133,7 +154,8 @@ func (p *Poller) run(ctx context.Context, query string, args []any) (map[breaker
 	return results, rows.Err()
 }
 
-// Query returns the query that Poll makes, and its parameters: put EXPLAIN before it to see whether it finds its index.
+// Query returns the query of Poll, and its parameters. Run it with EXPLAIN to see whether it uses
+// an index.
 func (p *Poller) Query(q breaker.PollQuery) (query string, args []any, err error) {
 	if q.Window < time.Microsecond {
 		return "", nil, fmt.Errorf("sqlstore: PollQuery.Window is %v: want at least 1 µs", q.Window)

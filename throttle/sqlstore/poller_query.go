@@ -11,23 +11,24 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// queryBuilder is a query in the making.
+// queryBuilder builds the query of a poll.
 type queryBuilder struct {
 	dialect Dialect
 	config  *PollerConfig
 	args    []any
 }
 
-// span is how far back one key is counted, as the database gets it.
-type span struct {
+// keyWindow is the window of one key, in the JSON that the query reads.
+type keyWindow struct {
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
 	Micros int64  `json:"span"`
 }
 
-// build puts the query together. Within, each row of the window is read once, with what it says: 1 for a failure, 0 for a
-// success, null for neither. The spans of single keys are one parameter, however many there are, so no limit on parameters matters and the query
-// is always the same.
+// build returns the query. The inner SELECT reads each row of the window once, with its result: 1
+// for a failure, 0 for a success, NULL for neither. The windows of single keys are one JSON
+// parameter, because databases limit the number of parameters. So the text of the query is
+// constant.
 func (b *queryBuilder) build(q breaker.PollQuery) (string, error) {
 	c := b.config
 	tenant, key, reporter := "''", b.dialect.text(b.column(c.KeyColumn)), "NULL"
@@ -37,14 +38,14 @@ func (b *queryBuilder) build(q breaker.PollQuery) (string, error) {
 	if c.ReporterColumn != "" {
 		reporter = b.column(c.ReporterColumn)
 	}
-	fewest := q.MinFailures
-	if !(fewest > 0) { // NaN
-		fewest = 0
+	minFailures := q.MinFailures
+	if !(minFailures > 0) { // also NaN
+		minFailures = 0
 	}
 	span, join, where, having := "NULL", "", "", ""
 	outcome := b.outcome()
 	if len(q.Since) > 0 {
-		list, err := json.Marshal(b.spans(q))
+		list, err := json.Marshal(b.keyWindows(q))
 		if err != nil {
 			return "", err
 		}
@@ -55,7 +56,7 @@ func (b *queryBuilder) build(q breaker.PollQuery) (string, error) {
 		"\nFROM (SELECT " + tenant + " AS tenant, " + key + " AS id, " + outcome + " AS failed, " + reporter + " AS reporter, " + span + " AS span" +
 		"\nFROM " + b.dialect.quote(c.Table) + " d" + join +
 		"\nWHERE " + b.since(strconv.FormatInt(q.Window.Microseconds(), 10)) + where + " AND " + b.column(c.KeyColumn) + " IS NOT NULL" +
-		"\n) p GROUP BY p.tenant, p.id HAVING SUM(p.failed) >= " + b.arg(fewest, "double precision") + having, nil
+		"\n) p GROUP BY p.tenant, p.id HAVING SUM(p.failed) >= " + b.arg(minFailures, "double precision") + having, nil
 }
 
 func (b *queryBuilder) column(name string) string { return "d." + b.dialect.quote(name) }
@@ -64,20 +65,21 @@ func (b *queryBuilder) since(ago string) string {
 	return b.config.TimeType.since(b.dialect, b.column(b.config.TimeColumn), ago)
 }
 
-// arg adds a parameter and returns what stands for it. PostgreSQL is told its type, because it cannot always see it.
+// arg adds a parameter and returns its placeholder, with a cast for PostgreSQL, which cannot infer
+// every type.
 func (b *queryBuilder) arg(value any, postgresType string) string {
 	b.args = append(b.args, value)
 	if b.dialect != PostgreSQL {
 		return "?"
 	}
-	place := "$" + strconv.Itoa(len(b.args))
+	placeholder := "$" + strconv.Itoa(len(b.args))
 	if postgresType == "" {
-		return place
+		return placeholder
 	}
-	return "CAST(" + place + " AS " + postgresType + ")"
+	return "CAST(" + placeholder + " AS " + postgresType + ")"
 }
 
-// outcome returns the expression that says what a row says.
+// outcome returns the expression for the result of a row: 1, 0 or NULL.
 func (b *queryBuilder) outcome() string {
 	c := b.config
 	failed, succeeded := "("+c.FailedIf+")", "NOT ("+c.FailedIf+")"
@@ -95,15 +97,15 @@ func (b *queryBuilder) outcome() string {
 }
 
 func (b *queryBuilder) in(values []any) string {
-	places := make([]string, len(values))
+	placeholders := make([]string, len(values))
 	for i, v := range values {
-		places[i] = b.arg(v, "")
+		placeholders[i] = b.arg(v, "")
 	}
-	return b.column(b.config.StatusColumn) + " IN (" + strings.Join(places, ", ") + ")"
+	return b.column(b.config.StatusColumn) + " IN (" + strings.Join(placeholders, ", ") + ")"
 }
 
-// text returns a column as text, byte for byte: to MySQL most text is the same in small and in capital letters, and with blanks
-// behind, but to a breaker it is not.
+// text returns an expression for a column as text that is compared byte by byte. By default most
+// collations of MySQL ignore case and trailing blanks, but a breaker does not.
 func (d Dialect) text(column string) string {
 	switch d {
 	case PostgreSQL:
@@ -114,9 +116,13 @@ func (d Dialect) text(column string) string {
 	return "CAST(" + column + " AS TEXT) COLLATE BINARY"
 }
 
-// join joins the spans of single keys to the rows. The databases can be given any bytes in different ways: SQLite in hexadecimal;
-// MySQL, which would compare each row with each key if these had no index, by a hash, which can have one. PostgreSQL's text
-// is always valid UTF-8 without NUL, so there is no row for any other key.
+// join returns the JOIN of the windows of single keys and the rows. Keys can be any bytes, and each
+// database compares them in another form:
+//
+//   - PostgreSQL as text. Its text is always valid UTF-8 without NUL, so it has no rows of other keys.
+//   - MySQL as a hash, for which it can make an index. Without one it would compare each row with
+//     each key.
+//   - SQLite in hexadecimal.
 func (b *queryBuilder) join(list, tenant, key string) string {
 	switch b.dialect {
 	case PostgreSQL:
@@ -127,19 +133,21 @@ func (b *queryBuilder) join(list, tenant, key string) string {
 			", '$[*]' COLUMNS (id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin PATH '$.id', span BIGINT PATH '$.span')) j) s" +
 			" ON s.id = CONVERT(SHA2(CONCAT(LENGTH(" + tenant + "), ':', " + tenant + ", " + key + "), 256) USING ascii)"
 	}
-	// LIMIT has the list made into a table. SQLite believes that a list is short, and makes no index for so few, so there is a second one.
+	// LIMIT makes SQLite store the list as a table. SQLite assumes that a list of JSON is short and
+	// needs no index. The second list makes the estimate larger.
 	return "\nLEFT JOIN (SELECT json_extract(l.value, '$.tenant') AS tenant, json_extract(l.value, '$.id') AS id, " +
 		"json_extract(l.value, '$.span') AS span FROM json_each(" + list + ") l, json_each('[0]') LIMIT -1) s ON s.id = hex(" + key + ") AND s.tenant = hex(" + tenant + ")"
 }
 
-// spans returns the keys that there can be rows of, in the form in which they are compared.
-func (b *queryBuilder) spans(q breaker.PollQuery) []span {
-	spans := make([]span, 0, len(q.Since))
+// keyWindows returns the windows of single keys, in the form in which join compares them. It leaves
+// out keys that cannot have rows.
+func (b *queryBuilder) keyWindows(q breaker.PollQuery) []keyWindow {
+	windows := make([]keyWindow, 0, len(q.Since))
 	for k, since := range q.Since {
 		if k.Tenant != "" && b.config.TenantColumn == "" {
 			continue
 		}
-		s := span{Tenant: k.Tenant, ID: k.ID, Micros: min(max(since, 0), q.Window).Microseconds()}
+		w := keyWindow{Tenant: k.Tenant, ID: k.ID, Micros: min(max(since, 0), q.Window).Microseconds()}
 		switch b.dialect {
 		case PostgreSQL:
 			if text := k.Tenant + k.ID; !utf8.ValidString(text) || strings.Contains(text, "\x00") {
@@ -147,11 +155,11 @@ func (b *queryBuilder) spans(q breaker.PollQuery) []span {
 			}
 		case MySQL:
 			sum := sha256.Sum256([]byte(strconv.Itoa(len(k.Tenant)) + ":" + k.Tenant + k.ID))
-			s.Tenant, s.ID = "", hex.EncodeToString(sum[:])
+			w.Tenant, w.ID = "", hex.EncodeToString(sum[:])
 		case SQLite:
-			s.Tenant, s.ID = strings.ToUpper(hex.EncodeToString([]byte(k.Tenant))), strings.ToUpper(hex.EncodeToString([]byte(k.ID)))
+			w.Tenant, w.ID = strings.ToUpper(hex.EncodeToString([]byte(k.Tenant))), strings.ToUpper(hex.EncodeToString([]byte(k.ID)))
 		}
-		spans = append(spans, s)
+		windows = append(windows, w)
 	}
-	return spans
+	return windows
 }

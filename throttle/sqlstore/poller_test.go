@@ -29,14 +29,14 @@ func TestNewPollerRefuses(t *testing.T) {
 		"hostile tenant":        {func(c *PollerConfig) { c.TenantColumn = "a b" }, "PollerConfig.TenantColumn"},
 		"hostile reporter":      {func(c *PollerConfig) { c.ReporterColumn = "1" }, "PollerConfig.ReporterColumn"},
 		"hostile status":        {func(c *PollerConfig) { c.StatusColumn = "1=1" }, "PollerConfig.StatusColumn"},
-		"no type of time":       {func(c *PollerConfig) { c.TimeType = 0 }, "time_type(0): want UTC"},
+		"no type of time":       {func(c *PollerConfig) { c.TimeType = 0 }, "PollerConfig.TimeType is missing: want UTC"},
 		"unknown type of time":  {func(c *PollerConfig) { c.TimeType = 6 }, "time_type(6)"},
 		"an instant":            {func(c *PollerConfig) { c.TimeType = Instant }, "SQLite has no column with time zones"},
-		"no status":             {func(c *PollerConfig) { c.StatusColumn = "" }, "want one of them"},
+		"no status":             {func(c *PollerConfig) { c.StatusColumn, c.Failed = "", nil }, "StatusColumn and FailedIf are missing"},
 		"status and expression": {func(c *PollerConfig) { c.FailedIf = "true" }, "want one of them"},
-		"no failures":           {func(c *PollerConfig) { c.Failed = nil }, "PollerConfig.Failed is empty"},
-		"values of nothing":     {func(c *PollerConfig) { c.StatusColumn, c.FailedIf = "", "true" }, "values of StatusColumn"},
-		"success without":       {func(c *PollerConfig) { c.SucceededIf = "true" }, "without FailedIf"},
+		"no failures":           {func(c *PollerConfig) { c.Failed = nil }, "PollerConfig.Failed is missing"},
+		"values of nothing":     {func(c *PollerConfig) { c.StatusColumn, c.FailedIf = "", "true" }, "PollerConfig.StatusColumn is required with Failed"},
+		"success without":       {func(c *PollerConfig) { c.SucceededIf = "true" }, "PollerConfig.SucceededIf does not work with StatusColumn"},
 	} {
 		config := goodConfig()
 		c.change(&config)
@@ -147,7 +147,7 @@ func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 	} {
 		b := queryBuilder{dialect: c.d, config: &PollerConfig{TenantColumn: c.tenant}}
 		var got []string
-		for _, s := range b.spans(q) {
+		for _, s := range b.keyWindows(q) {
 			text, err := json.Marshal(s)
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
 		}
 	}
 	b := queryBuilder{dialect: MySQL, config: &PollerConfig{TenantColumn: "tenant"}}
-	if got := b.spans(q); len(got) != 6 || len(got[0].ID) != 64 {
+	if got := b.keyWindows(q); len(got) != 6 || len(got[0].ID) != 64 {
 		t.Errorf("MySQL: got %v want 6 hashes", got)
 	}
 }

@@ -1,25 +1,25 @@
 package sqlstore
 
 import (
-	"fmt"
-
+	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// TimeType says how a column holds times. None of them depends on the session's time zone, and none falters when clocks change.
+// TimeType is the type of a column with times. Polls depend neither on the session's time zone nor
+// on changes to daylight saving time.
 type TimeType uint8
 
 const (
-	// Instant is a column that knows its time zone: PostgreSQL's timestamptz, MySQL's TIMESTAMP.
+	// Instant is a timestamp with a time zone: PostgreSQL's timestamptz, MySQL's TIMESTAMP.
 	Instant TimeType = iota + 1
-	// UTC is a column of date and time without a zone that holds UTC: PostgreSQL's timestamp, MySQL's DATETIME, and in SQLite text such as
-	// 2026-01-31 23:59:59 or 2026-01-31T23:59:59.999Z.
+	// UTC is a timestamp without a time zone, in UTC: PostgreSQL's timestamp, MySQL's DATETIME. In
+	// SQLite it is text such as 2026-01-31 23:59:59 or 2026-01-31T23:59:59.999Z.
 	UTC
-	// UnixSeconds is a column of whole seconds since 1970.
+	// UnixSeconds is a number of seconds since 1970.
 	UnixSeconds
-	// UnixMillis is a column of milliseconds since 1970.
+	// UnixMillis is a number of milliseconds since 1970.
 	UnixMillis
-	// UnixMicros is a column of microseconds since 1970.
+	// UnixMicros is a number of microseconds since 1970.
 	UnixMicros
 )
 
@@ -40,27 +40,30 @@ func (t TimeType) String() string {
 	return enum.Unknown("time_type", t)
 }
 
-// MarshalText returns the type's word, and an error if it has none.
+// MarshalText returns the type's name. It returns an error for an unknown type.
 func (t TimeType) MarshalText() ([]byte, error) { return enum.Marshal(t, Instant, UnixMicros) }
 
-// UnmarshalText takes the type's word, to the letter. Any other text is an error that names the words, and changes nothing.
+// UnmarshalText parses a type's name, exactly as String writes it. For any other text it returns an
+// error that lists the names, and changes nothing.
 func (t *TimeType) UnmarshalText(text []byte) error {
 	return enum.Unmarshal(t, text, Instant, UnixMicros)
 }
 
-func (t TimeType) validate(d Dialect) error {
+func (t TimeType) validate(e *check.Errors, d Dialect) {
 	want := "Instant, UTC, UnixSeconds, UnixMillis or UnixMicros"
 	if d == SQLite {
-		want = "UTC, UnixSeconds, UnixMillis or UnixMicros, since SQLite has no column with time zones"
+		want = "UTC, UnixSeconds, UnixMillis or UnixMicros, because SQLite has no column with time zones"
 	}
-	if t < Instant || t > UnixMicros || d == SQLite && t == Instant {
-		return fmt.Errorf("sqlstore: PollerConfig.TimeType is %v: want %s", t, want)
+	if t == 0 {
+		e.Missing("TimeType", want)
+		return
 	}
-	return nil
+	e.Want(t <= UnixMicros && (d != SQLite || t != Instant), "TimeType", t, want)
 }
 
-// since returns a condition: that the column is later than so many microseconds ago. An index on the column serves it, for which its other side must be the
-// same for the whole statement, as PostgreSQL's clock_timestamp is not.
+// since returns a condition: the column is later than ago microseconds before now. The condition
+// can use an index on the column. For that its other side must be constant during the statement,
+// and PostgreSQL's clock_timestamp is not.
 func (t TimeType) since(d Dialect, column, ago string) string {
 	var unit string
 	switch t {
@@ -88,8 +91,9 @@ func (TimeType) sinceInstant(d Dialect, column, ago string) string {
 	if d == PostgreSQL {
 		return column + " > statement_timestamp() - " + ago + " * interval '1 microsecond'"
 	}
-	// MySQL compares in the session's time zone, in which an hour may come twice; so the index is asked for some hours more, and what it
-	// finds is compared as what it is.
+	// MySQL compares in the session's time zone, in which an hour may repeat. So the first
+	// condition, for the index, reaches three hours further back, and the second compares exact
+	// times.
 	return column + " > FROM_UNIXTIME(UNIX_TIMESTAMP() - 10800 - " + ago + " DIV 1000000) AND " +
 		"CAST(UNIX_TIMESTAMP(" + column + ") * 1000000 AS SIGNED) > " + d.now() + " - " + ago
 }
@@ -101,8 +105,9 @@ func (TimeType) sinceUTC(d Dialect, column, ago string) string {
 	case MySQL:
 		return column + " > UTC_TIMESTAMP(6) - INTERVAL " + ago + " MICROSECOND"
 	}
-	// A blank sorts before a T, so the index finds too much rather than too little. What julianday cannot read, such as what a driver
-	// makes of a time.Time, begins with what it can.
+	// A blank sorts before a T, so the first condition, for the index, may match too many rows but
+	// never too few. The second is exact. If julianday cannot parse the text, for example a
+	// time.Time that a driver has written, it parses the first 19 characters.
 	days := "julianday('now') - " + ago + " / 86400000000.0"
 	return column + " >= strftime('%Y-%m-%d %H:%M:%S', " + days + ") AND COALESCE(julianday(" + column +
 		"), julianday(substr(" + column + ", 1, 19))) > " + days

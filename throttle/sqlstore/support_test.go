@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// broken is a database of which every connection fails, as if it were not there.
+// broken is a database driver whose connections all fail.
 type broken struct{ err error }
 
 func (b broken) Connect(context.Context) (driver.Conn, error) { return nil, b.err }
@@ -22,7 +22,7 @@ func brokenDB(t *testing.T, err error) *sql.DB {
 	return db
 }
 
-var errBroken = errors.New("nobody there")
+var errBroken = errors.New("connection refused by the test")
 
 func goodConfig() PollerConfig {
 	return PollerConfig{

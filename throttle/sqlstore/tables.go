@@ -6,21 +6,70 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
-// hasTables reports whether a query that reads all tables, and no row of them, can be run.
+const (
+	defaultPrefix = "spillway_"
+	maxPrefix     = 40 // so that no table has a name of more than maxIdentifier
+	maxIdentifier = 63 // PostgreSQL cuts longer names
+)
+
+// checkPrefix returns an error for an invalid prefix of table names. An empty prefix is the
+// default.
+func checkPrefix(field, prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	return checkIdentifier(field, prefix, maxPrefix, true)
+}
+
+// checkIdentifier returns an error unless the name is ASCII letters, digits and underscores. In
+// quotes, the database takes such a name for nothing else. With schema, the name may begin with a
+// schema and a dot.
+func checkIdentifier(field, name string, most int, schema bool) error {
+	want := fmt.Sprintf("1 to %d ASCII letters, digits and underscores, with a letter or underscore first", most)
+	rest := name
+	if schema {
+		want += "; a schema and a dot may come before it"
+		if before, after, found := strings.Cut(name, "."); found && isIdentifier(before, maxIdentifier) {
+			rest = after
+		}
+	}
+	switch {
+	case isIdentifier(rest, most):
+		return nil
+	case name == "":
+		return fmt.Errorf("sqlstore: %s is missing: want %s", field, want)
+	}
+	return fmt.Errorf("sqlstore: %s is %s: want %s", field, check.Shown(name), want)
+}
+
+func isIdentifier(name string, most int) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= most
+}
+
+// hasTables reports whether the query succeeds. The query names all tables and returns no rows.
 func hasTables(ctx context.Context, db *sql.DB, query string) bool {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return false
 	}
 	defer rows.Close()
-	for rows.Next() { // it has none
+	for rows.Next() { // Err returns an error only after Next
 	}
 	return rows.Err() == nil
 }
 
-// createTables runs the statements. PostgreSQL's IF NOT EXISTS fails if another process creates the same table meanwhile, so they take turns.
+// createTables runs the statements. In PostgreSQL, CREATE TABLE IF NOT EXISTS fails if another
+// process creates the same table at the same time, so createTables takes a lock there.
 func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, statements []string) error {
 	if d != PostgreSQL {
 		for _, s := range statements {
@@ -31,9 +80,9 @@ func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, sta
 		return nil
 	}
 	return inTransaction(ctx, db, d, func(tx *sql.Tx) error {
-		turn := fnv.New32a()
-		turn.Write([]byte("spillway " + prefix))
-		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(turn.Sum32())); err != nil {
+		lock := fnv.New32a()
+		lock.Write([]byte("spillway " + prefix))
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(lock.Sum32())); err != nil {
 			return err
 		}
 		for _, s := range statements {
@@ -45,45 +94,15 @@ func createTables(ctx context.Context, db *sql.DB, d Dialect, prefix string, sta
 	})
 }
 
-// inTransaction commits what do has done, unless that fails.
+// inTransaction calls do in a transaction. It commits if do returns nil, and rolls back otherwise.
 func inTransaction(ctx context.Context, db *sql.DB, d Dialect, do func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, d.transaction())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // of no effect after the commit
+	defer func() { _ = tx.Rollback() }() // no effect after the commit
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
-}
-
-// maxIdentifier is what all databases let a name have: PostgreSQL cuts longer ones.
-const maxIdentifier = 63
-
-// identifier refuses what is not the plain name of a table or column: ASCII letters, digits and underscores. With schema, one
-// before a dot is allowed. A plain name in quotes can be nothing else to the database.
-func identifier(field, name string, longest int, schema bool) error {
-	want := fmt.Sprintf("1 to %d ASCII letters, digits and underscores, with a letter or underscore first", longest)
-	rest := name
-	if schema {
-		want += "; a schema and a dot may stand before it"
-		if before, after, found := strings.Cut(name, "."); found && plain(before, maxIdentifier) {
-			rest = after
-		}
-	}
-	if plain(rest, longest) {
-		return nil
-	}
-	return fmt.Errorf("sqlstore: %s is %.80q: want %s", field, name, want)
-}
-
-func plain(name string, longest int) bool {
-	for i, c := range []byte(name) {
-		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != "" && len(name) <= longest
 }
