@@ -208,7 +208,7 @@ const (
 RETURNING id, generation, granted`
 
 	// MySQL has no RETURNING. One statement inserts and so locks the rows, another reads them, a
-	// third updates them. No assignment reads a column that an earlier one has assigned: most
+	// third updates them. No assignment reads a column that an earlier one has assigned. Most
 	// versions read the new value there, but some modes of MariaDB read the old one.
 	probeEndMySQL = ` ON DUPLICATE KEY UPDATE used = IF(VALUES(begins_us) > begins_us, 0, used),
 	begins_us = GREATEST(begins_us, VALUES(begins_us)), ends_us = GREATEST(ends_us, VALUES(ends_us)), budget = VALUES(budget)`

@@ -139,7 +139,7 @@ type querier interface {
 // On SQLite, run calls the func on another goroutine, with a context that does not end. If the
 // caller's context ends, run returns and the func goes on. There are two reasons:
 //
-//   - A statement waits for the file's lock as long as busy_timeout allows, even if its context ends.
+//   - A statement waits for the file's lock up to busy_timeout, even if its context ends.
 //   - A driver that is interrupted just after it has found a row may not finish the statement
 //     (modernc.org/sqlite before 1.40.1). Then neither its write nor a later one on that connection
 //     is committed, and the file stays locked until the process ends.

@@ -28,8 +28,8 @@ const maxProcedureID = 36
 //   - A call takes one token. The number of tokens left cannot be read.
 //   - Around a refill the bucket grants up to twice its capacity at once. Each refill starts a new
 //     period, so the periods drift.
-//   - Times are whole seconds of the session's clock. In the hour that a time zone repeats, no bucket
-//     is refilled.
+//   - Times are whole seconds of the session's clock. In the hour that a time zone repeats, no
+//     bucket is refilled.
 //   - The procedure runs two statements, each with its own commit, and MariaDB counts the rows of
 //     both. So the call that fills a bucket is always granted. Its token is not counted if other
 //     calls take all tokens before its second statement, or if the capacity is 0.

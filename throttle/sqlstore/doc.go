@@ -102,8 +102,7 @@
 //
 // The commit is the largest cost. On PostgreSQL, make the table UNLOGGED, or turn
 // synchronous_commit off for these connections. After a crash each bucket can then grant at most
-// one more burst. Add no index to
-// the table.
+// one more burst. Add no index to the table.
 //
 // [NewProcedureBucket] calls a stored procedure that you already have.
 //

@@ -119,7 +119,8 @@ func (d Dialect) text(column string) string {
 // join returns the JOIN of the windows of single keys and the rows. Keys can be any bytes, and each
 // database compares them in another form:
 //
-//   - PostgreSQL as text. Its text is always valid UTF-8 without NUL, so it has no rows of other keys.
+//   - PostgreSQL as text. Its text is always valid UTF-8 without NUL, so it has no rows of other
+//     keys.
 //   - MySQL as a hash, for which it can make an index. Without one it would compare each row with
 //     each key.
 //   - SQLite in hexadecimal.
