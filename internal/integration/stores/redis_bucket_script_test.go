@@ -19,7 +19,7 @@ import (
 func redisBucketScript(t testing.TB, clock, step string) *redis.Script {
 	t.Helper()
 	var all strings.Builder
-	for _, file := range []string{"bucket_clock.lua", "bucketmath.lua", step} {
+	for _, file := range []string{"bucket_clock.lua", "bucket_math.lua", step} {
 		text, err := os.ReadFile("../../../throttle/redisstore/" + file)
 		if err != nil {
 			t.Fatal(err)
