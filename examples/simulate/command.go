@@ -7,19 +7,21 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// A command is the program with everything around it.
+// command is the program and its environment. Tests replace the environment.
 type command struct {
 	settings       settings
 	stdout, stderr io.Writer
 	progress       *progress
-	workers        int // how many runs are played at once; one per processor if 0
+	workers        int // runs that are played at the same time; 0 for one per processor
 }
 
-// run plays everything, writes what came of it, and returns the exit code.
+// run plays all runs, writes the results, and returns the exit code.
 func (c command) run(ctx context.Context) int {
 	runs := plan(c.settings)
 	stop := c.progress.watch()
@@ -41,10 +43,10 @@ func (c command) run(ctx context.Context) int {
 	return exitDone
 }
 
-// play plays one run. Its course is most of what it leaves in memory, so that is forgotten at once if nobody will draw it.
+// play plays one run. Without -plot it drops the series, which takes the most memory of an outcome.
 func (c command) play(ctx context.Context, i int, r run) (overload.Outcome, error) {
 	options := c.settings.options
-	options.Progress = func(done float64) { c.progress.at(i, done) }
+	options.Progress = func(done float64) { c.progress.set(i, done) }
 	outcome, err := overload.Play(ctx, r.scenario, r.policy, r.seed, options)
 	if err != nil {
 		return outcome, fmt.Errorf("%s with %s, seed %d: %w", r.scenario.Name, r.policy.Name, r.seed, err)
@@ -55,7 +57,7 @@ func (c command) play(ctx context.Context, i int, r run) (overload.Outcome, erro
 	return outcome, nil
 }
 
-// write writes the report, and the plot if there is to be one.
+// write writes the report, and the picture of -plot.
 func (c command) write(r report) error {
 	w := bufio.NewWriter(c.stdout)
 	if err := formats()[c.settings.format](w, r); err != nil {
@@ -73,11 +75,70 @@ func (c command) write(r report) error {
 	if p := pictureOf(r); len(p.panels) > 0 {
 		return p.write(c.settings.plot)
 	}
-	fmt.Fprintln(c.stderr, "simulate: no run is complete, so nothing is plotted")
+	fmt.Fprintln(c.stderr, "simulate: no run is complete, so no plot is written")
 	return nil
 }
 
-// formats returns what -format chooses from.
+// formats returns the functions for the names that -format accepts.
 func formats() map[string]func(io.Writer, report) error {
 	return map[string]func(io.Writer, report) error{"table": writeTable, "csv": writeCSV, "json": writeJSON}
+}
+
+// run is one scenario with one policy and one seed.
+type run struct {
+	scenario overload.Scenario
+	policy   overload.Policy
+	seed     uint64
+}
+
+// plan returns the runs in the order in which they are played: seed by seed. So the completed runs
+// compare all policies, even after Ctrl-C.
+func plan(s settings) []run {
+	var runs []run
+	for _, seed := range s.seeds {
+		for _, scenario := range s.scenarios {
+			for _, policy := range s.policies {
+				runs = append(runs, run{scenario, policy, seed})
+			}
+		}
+	}
+	return runs
+}
+
+// playAll plays the runs, with a number of them at the same time. It returns an outcome per run: nil
+// for those that were not complete when the context ended. If runs fail, it returns the error of the
+// first of them.
+func playAll(ctx context.Context, runs []run, workers int,
+	play func(ctx context.Context, i int, r run) (overload.Outcome, error),
+) ([]*overload.Outcome, error) {
+	failing, fail := context.WithCancel(ctx)
+	defer fail()
+	outcomes, errs := make([]*overload.Outcome, len(runs)), make([]error, len(runs))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(workers, len(runs)) {
+		group.Go(func() {
+			for failing.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(runs) {
+					return
+				}
+				outcome, err := play(failing, i, runs[i])
+				switch {
+				case err == nil:
+					outcomes[i] = &outcome
+				case failing.Err() == nil:
+					errs[i] = err
+					fail()
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
 }

@@ -22,9 +22,9 @@ func simulate(ctx context.Context, t *testing.T, args string) (code int, stdout,
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out, told bytes.Buffer
-	code = command{settings: s, stdout: &out, stderr: &told}.run(ctx)
-	return code, out.String(), told.String()
+	var out, errors bytes.Buffer
+	code = command{settings: s, stdout: &out, stderr: &errors}.run(ctx)
+	return code, out.String(), errors.String()
 }
 
 func TestCommandRepeatsItself(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCommandRepeatsItself(t *testing.T) {
 	}
 }
 
-func TestCommandTells(t *testing.T) {
+func TestCommandPrintsTables(t *testing.T) {
 	_, out, _ := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none")
 	for _, want := range []string{"\noutage: ", "\nnone ", "\nisolation-cold  none ", "goodput %"} {
 		if !strings.Contains("\n"+out, want) {
@@ -53,8 +53,8 @@ func TestCommandTells(t *testing.T) {
 	}
 }
 
-// TestCommandListensToFlags changes what can be changed, and expects other numbers.
-func TestCommandListensToFlags(t *testing.T) {
+// TestCommandUsesFlags changes what can be changed, and expects other numbers.
+func TestCommandUsesFlags(t *testing.T) {
 	const base = small + "-scenario outage -policy tiered -format csv "
 	_, plain, _ := simulate(t.Context(), t, base)
 	for _, flags := range []string{
@@ -71,7 +71,7 @@ func TestCommandPlots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
 	code, _, stderr := simulate(t.Context(), t, small+"-scenario outage,isolation-cold -policy none -plot "+path)
 	if code != exitDone || !strings.HasPrefix(stderr, "simulate: not in the plot: isolation-cold: ") {
-		t.Errorf("got exit code %d and %q, want %d and a word about isolation-cold", code, stderr, exitDone)
+		t.Errorf("got exit code %d and %q, want %d and an error about isolation-cold", code, stderr, exitDone)
 	}
 	drawn, err := os.ReadFile(path)
 	if err != nil {
@@ -91,36 +91,36 @@ func TestCommandPlots(t *testing.T) {
 }
 
 func TestCommandFailsToWrite(t *testing.T) {
-	var told bytes.Buffer
+	var stderr bytes.Buffer
 	s, err := parse(strings.Fields(small + "-scenario outage -policy none"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := (command{settings: s, stdout: fullDisk{}, stderr: &told}).run(t.Context()); code != exitFailed {
+	if code := (command{settings: s, stdout: fullDisk{}, stderr: &stderr}).run(t.Context()); code != exitFailed {
 		t.Errorf("got exit code %d, want %d", code, exitFailed)
 	}
-	if got, want := told.String(), "simulate: no space left\n"; got != want {
+	if got, want := stderr.String(), "simulate: no space left\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.plot = filepath.Join(t.TempDir(), "gone", "out.svg") // its folder was removed during the runs
-	told.Reset()
-	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &told}).run(t.Context()); code != exitFailed {
+	stderr.Reset()
+	if code := (command{settings: s, stdout: &bytes.Buffer{}, stderr: &stderr}).run(t.Context()); code != exitFailed {
 		t.Errorf("got exit code %d for the plot, want %d", code, exitFailed)
 	}
-	if !strings.Contains(told.String(), "out.svg") {
-		t.Errorf("got %q, want the plot's name", told.String())
+	if !strings.Contains(stderr.String(), "out.svg") {
+		t.Errorf("got %q, want the plot's name", stderr.String())
 	}
 }
 
-// TestCommandTellsImpossibleRuns plays a policy that needs a bubble where there is none.
-func TestCommandTellsImpossibleRuns(t *testing.T) {
-	code, out, told := simulate(t.Context(), t, small+"-scenario outage -policy gobreaker -seeds 7-7")
-	if code != exitFailed || out != "" || !strings.HasPrefix(told, "simulate: outage with gobreaker, seed 7: ") {
-		t.Errorf("got exit code %d, %q and %q, want %d, nothing and an error about gobreaker", code, out, told, exitFailed)
+// TestCommandReportsFailedRuns plays a policy that needs a bubble where there is none.
+func TestCommandReportsFailedRuns(t *testing.T) {
+	code, out, stderr := simulate(t.Context(), t, small+"-scenario outage -policy gobreaker -seeds 7-7")
+	if code != exitFailed || out != "" || !strings.HasPrefix(stderr, "simulate: outage with gobreaker, seed 7: ") {
+		t.Errorf("got exit code %d, %q and %q, want %d, nothing and an error about gobreaker", code, out, stderr, exitFailed)
 	}
 }
 
-// interruptAfter ends the context when so many clients have been made.
+// interruptAfter returns a context that ends when more clients have been made.
 func interruptAfter(clients int, p overload.Policy) (context.Context, overload.Policy) {
 	ctx, cancel := context.WithCancel(context.Background())
 	made, newClient := 0, p.New
@@ -141,10 +141,10 @@ func TestCommandInterrupted(t *testing.T) {
 	}
 	ctx, slow := interruptAfter(3*s.options.Clients, s.policies[1]) // in the middle of its fourth run
 	s.policies[1] = slow
-	var out, told bytes.Buffer
-	code := command{settings: s, stdout: &out, stderr: &told, workers: 1}.run(ctx)
-	if want := "simulate: interrupted: the output is of 7 runs out of 20\n"; code != exitInterrupted || told.String() != want {
-		t.Errorf("got exit code %d and %q, want %d and %q", code, told.String(), exitInterrupted, want)
+	var out, stderr bytes.Buffer
+	code := command{settings: s, stdout: &out, stderr: &stderr, workers: 1}.run(ctx)
+	if want := "simulate: interrupted: the output is of 7 runs out of 20\n"; code != exitInterrupted || stderr.String() != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, stderr.String(), exitInterrupted, want)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
 	if err != nil {
@@ -166,10 +166,10 @@ func TestCommandInterruptedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	path := filepath.Join(t.TempDir(), "out.svg")
-	code, out, told := simulate(ctx, t, small+"-plot "+path)
-	want := "simulate: no run is complete, so nothing is plotted\nsimulate: interrupted: the output is of 0 runs out of 2\n"
-	if code != exitInterrupted || out != "" || told != want {
-		t.Errorf("got exit code %d, %q and %q, want %d, nothing and %q", code, out, told, exitInterrupted, want)
+	code, out, stderr := simulate(ctx, t, small+"-plot "+path)
+	want := "simulate: no run is complete, so no plot is written\nsimulate: interrupted: the output is of 0 runs out of 2\n"
+	if code != exitInterrupted || out != "" || stderr != want {
+		t.Errorf("got exit code %d, %q and %q, want %d, nothing and %q", code, out, stderr, exitInterrupted, want)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("got %v, want no plot", err)

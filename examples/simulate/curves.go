@@ -13,18 +13,18 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// smoothing is over how many seconds a curve is averaged: one second of a small backend is a few
-// calls.
+// smoothing is the number of seconds over which a curve is averaged. A small backend has only a few
+// calls per second.
 const smoothing = 3
 
-// A curve is one line of a panel. Its points are one second apart; Y is NaN where there is a gap.
+// curve is one line of a panel. Its points are one second apart. Y is NaN in a gap.
 type curve struct {
 	name   string
 	style  draw.LineStyle
 	points plotter.XYs
 }
 
-// curves returns a curve for every priority of which there are calls, and one for the goodput.
+// curves returns a curve for every priority with calls, and one for the goodput.
 func curves(of result) []curve {
 	s, phases := of.Series, of.scenario.Cases[0].Phases
 	var all []curve
@@ -46,8 +46,9 @@ func curves(of result) []curve {
 	return append(all, goodput)
 }
 
-// looks returns a curve without points for each priority. The colours differ for the colour-blind,
-// and the dashes without any colour. The upper lines are thinner, so that the lower ones show.
+// looks returns a curve without points for each priority. The colours are distinct for colour-blind
+// readers, and the dashes without colours. Lines that are drawn later are thinner, so that the ones below
+// them are visible.
 func looks() []curve {
 	return []curve{
 		look("High", color.NRGBA{0x00, 0x72, 0xb2, 0xff}, 2.4),
@@ -61,12 +62,12 @@ func look(name string, colour color.NRGBA, width vg.Length, dashes ...vg.Length)
 	return curve{name: name, style: draw.LineStyle{Color: colour, Width: width, Dashes: dashes}}
 }
 
-// tolerance is how far a line may be from the points that it leaves out, in percentage points. It
-// halves the size of a file.
+// tolerance is the largest distance of a line from the points that it leaves out, in percentage points.
+// Without those points a file is half as large.
 const tolerance = 0.25
 
-// pieces returns the parts between the gaps, with as few points as the tolerance allows. A lone
-// point is one second wide.
+// pieces returns the parts between the gaps, with as few points as the tolerance allows. A single
+// point becomes a line of one second.
 func (c curve) pieces() []plotter.XYs {
 	var all []plotter.XYs
 	for i := 0; i < len(c.points); i++ {
@@ -86,7 +87,7 @@ func (c curve) pieces() []plotter.XYs {
 	return all
 }
 
-// thin leaves out the points that a straight line between others is near enough to.
+// thin leaves out points that are within the tolerance of a straight line between other points.
 func thin(points plotter.XYs) plotter.XYs {
 	first, last := points[0], points[len(points)-1]
 	farthest, most := 0, tolerance
@@ -102,27 +103,27 @@ func thin(points plotter.XYs) plotter.XYs {
 	return append(thin(points[:farthest+1]), thin(points[farthest:])[1:]...)
 }
 
-// servable returns what the backend could have served usefully in each second: of what it was
-// asked, its capacity at most.
+// servable returns the calls that the backend could have served in each second: the offered calls that
+// do not fail for other reasons, and at most its capacity.
 func servable(of result) []float64 {
 	most, phases := slices.Clone(of.Series.Capacity), of.scenario.Cases[0].Phases
 	for i := range most {
-		asked := 0.0
+		healthy := 0.0
 		for p, offered := range of.Series.Offered[i] {
-			asked += offered * sound(phases[phaseAt(phases, i)], p)
+			healthy += offered * healthyShare(phases[phaseAt(phases, i)], p)
 		}
-		most[i] = min(most[i], asked)
+		most[i] = min(most[i], healthy)
 	}
 	return most
 }
 
-// sound returns the share of a priority's calls that the backend does not reject for their own
-// reasons.
-func sound(p overload.Phase, priority int) float64 {
+// healthyShare returns the share of a priority's calls that do not fail for reasons other than load.
+func healthyShare(p overload.Phase, priority int) float64 {
 	return (1 - p.Errors) * (1 - p.Failing[priority])
 }
 
-// phaseAt returns the number of the phase in which a second begins; the last one goes on for ever.
+// phaseAt returns the index of the phase in which a second begins. Seconds after the end belong to the
+// last phase.
 func phaseAt(phases []overload.Phase, second int) int {
 	at := time.Duration(second) * time.Second
 	for i, p := range phases {
@@ -134,20 +135,20 @@ func phaseAt(phases []overload.Phase, second int) int {
 	return len(phases) - 1
 }
 
-// shares returns what percentage of the whole the parts are, each over a few seconds of one phase,
-// at the middles of the seconds. It is NaN where there is no whole.
+// shares returns the parts in percent of the wholes. Each point is the mean of smoothing seconds of the
+// same phase, at the middle of its second. It is NaN if the whole is 0.
 func shares(parts, wholes []float64, phases []overload.Phase) plotter.XYs {
 	points := make(plotter.XYs, len(parts))
 	for i := range parts {
 		part, whole := 0.0, 0.0
 		for k := max(0, i-smoothing/2); k <= min(len(parts)-1, i+smoothing/2); k++ {
-			if phaseAt(phases, k) == phaseAt(phases, i) { // else the curve would change before the phase does
+			if phaseAt(phases, k) == phaseAt(phases, i) { // otherwise the curve would change before the phase begins
 				part, whole = part+parts[k], whole+wholes[k]
 			}
 		}
 		points[i] = plotter.XY{X: float64(i) + 0.5, Y: math.NaN()}
 		if whole > 0 {
-			points[i].Y = min(100, 100*part/whole) // calls served late may be more than those offered now
+			points[i].Y = min(100, 100*part/whole) // calls may be served after the second in which they were offered
 		}
 	}
 	return points

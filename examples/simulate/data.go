@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// A number is a figure for programs, to six digits. In CSV one without a meaning is empty, in JSON it is null; a time that never
-// came is inf in CSV, and the string "inf" in JSON.
+// number is a figure in CSV or JSON, with six digits. A NaN is empty in CSV and null in JSON. A time
+// that the run did not reach is inf in CSV, and the string "inf" in JSON.
 type number float64
 
 func (n number) String() string {
@@ -25,7 +25,7 @@ func (n number) String() string {
 	}
 }
 
-// MarshalJSON writes what JSON has no number for as null or as a string.
+// MarshalJSON writes NaN as null and an infinite number as "inf".
 func (n number) MarshalJSON() ([]byte, error) {
 	switch text := n.String(); text {
 	case "":
@@ -37,7 +37,8 @@ func (n number) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// writeCSV writes the report as RFC 4180 wants it: a row for every scenario and policy, and four columns for every figure.
+// writeCSV writes the report as RFC 4180 requires. It has a row per scenario and policy, and four
+// columns per figure.
 func writeCSV(w io.Writer, r report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -64,7 +65,7 @@ type figureData struct {
 	Max       number `json:"max"`
 }
 
-// figureNamed returns a figure of a result, NaN if it has none of that name.
+// figureNamed returns a figure of a result, with NaN for an unknown name.
 func figureNamed(of result, name string) figureData {
 	f, known := of.Figures[name]
 	if !known {
@@ -74,7 +75,7 @@ func figureNamed(of result, name string) figureData {
 	return figureData{number(f.Mean), number(f.Deviation), number(f.Min), number(f.Max)}
 }
 
-// Settings of a report. Null is what the scenario or the policy has by itself.
+// settingsData are the flags that change scenarios and policies. A flag that is not set is null.
 type settingsData struct {
 	Clients       *int     `json:"clients"`
 	Capacity      *float64 `json:"capacity"`
@@ -130,7 +131,7 @@ func settingsOf(o overload.Options) settingsData {
 	}
 }
 
-// unlessZero returns where value is, nil if the option is zero.
+// unlessZero returns a pointer to value, or nil if the option is zero.
 func unlessZero[O, V comparable](option O, value V) *V {
 	if option == *new(O) {
 		return nil

@@ -101,7 +101,7 @@ func TestJSON(t *testing.T) {
 	for name, want := range map[string]any{
 		"clients": 9.0, "capacity": nil, "rejection_cost": 0.0, "ratio": nil, "minimum_rate": nil, "window_seconds": 1.5, "target": nil,
 	} {
-		if value, told := got.Settings[name]; !told || value != want {
+		if value, known := got.Settings[name]; !known || value != want {
 			t.Errorf("got setting %s %v, want %v", name, value, want)
 		}
 	}
@@ -122,7 +122,7 @@ func TestJSON(t *testing.T) {
 		{1, "time_to_recover", "deviation", nil},
 		{1, "time_to_recover", "min", 17.0},
 	} {
-		if value, told := got.Results[tt.result].Figures[tt.figure][tt.key]; !told || value != tt.want {
+		if value, known := got.Results[tt.result].Figures[tt.figure][tt.key]; !known || value != tt.want {
 			t.Errorf("got %s %s %v, want %v", tt.figure, tt.key, value, tt.want)
 		}
 	}

@@ -35,10 +35,10 @@ const (
 	rowGap     vg.Length = 10
 )
 
-// top is where the y axis ends: above 100 % there is room for the name of the disturbance.
+// top is the end of the y axis. The name of the disturbance is above 100 %.
 const top = 112
 
-// checkPath returns why a picture cannot be written to path. It leaves the folder as it was.
+// checkPath returns an error if a picture cannot be written to path. It creates no file.
 func checkPath(path string) error {
 	switch extension := strings.ToLower(filepath.Ext(path)); extension {
 	case ".svg", ".png":
@@ -131,7 +131,7 @@ func (p picture) legend() []curve {
 	return found
 }
 
-// drawPanels draws the rows below each other. Axes that are equal share a label.
+// drawPanels draws the rows below each other. Only the outer axes have labels.
 func (p picture) drawPanels(c draw.Canvas) error {
 	rows, columns := len(p.panels), len(p.panels[0])
 	plots := make([][]*plot.Plot, rows)

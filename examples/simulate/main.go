@@ -1,6 +1,7 @@
-// Simulate plays overload scenarios on virtual time, with different throttles between the clients and the backend, so that
-// anyone can see which to choose when. It prints a table, CSV or JSON, and draws what happened second by second. The same flags
-// always give the same output, as far as the policies' own dice can be seeded. -h tells the flags.
+// Simulate plays overload scenarios on virtual time, with different throttles in the clients, to
+// help choose a policy. It prints a table, CSV or JSON, and draws each run second by second. The same
+// flags give the same output, except with policies whose random numbers cannot be seeded. -h lists the
+// flags.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
-// What the command ends with.
+// Exit codes.
 const (
 	exitDone        = 0
 	exitFailed      = 1
@@ -32,12 +33,12 @@ func main() {
 	s, err := parse(os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		os.Exit(told(io.WriteString(os.Stdout, usage())))
+		os.Exit(exitCode(io.WriteString(os.Stdout, usage)))
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "simulate: %v\nsimulate -h tells all flags, simulate -list all scenarios and policies\n", err)
+		fmt.Fprintf(os.Stderr, "simulate: %v\nsimulate -h lists all flags, and simulate -list all scenarios and policies\n", err)
 		os.Exit(exitUsage)
 	case s.list:
-		os.Exit(told(io.WriteString(os.Stdout, list())))
+		os.Exit(exitCode(io.WriteString(os.Stdout, list())))
 	}
 	ctx := interruptible()
 	c := command{settings: s, stdout: os.Stdout, stderr: os.Stderr, progress: newProgress(os.Stderr, s)}
@@ -50,8 +51,8 @@ func main() {
 	os.Exit(c.run(ctx))
 }
 
-// told returns how the command ends after it has written something.
-func told(_ int, err error) int {
+// exitCode returns the exit code after a write.
+func exitCode(_ int, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		return exitFailed
@@ -59,24 +60,26 @@ func told(_ int, err error) int {
 	return exitDone
 }
 
-// interruptible returns a context that ends with Ctrl-C, or when the program is asked to end otherwise. The next time it ends
+// interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the program
 // at once.
 //
-// One of the peers, go-zero, listens for signals from the moment it is imported: it would log to the standard output, into the
-// middle of our CSV, and kill the program after some seconds. So it is made silent and patient here.
+// The library go-zero, one of the peers, handles signals as soon as it is imported. It logs to the
+// standard output, which would break the CSV, and ends the program after some seconds. interruptible
+// turns off both.
 func interruptible() context.Context {
 	logx.Disable()
 	proc.SetTimeToForceQuit(math.MaxInt64)
 	return program.Interruptible()
 }
 
-// inBubbles calls f with a function that runs another one in a bubble of testing/synctest. f must end the program.
+// inBubbles calls f with a function that runs another one in a bubble of testing/synctest. f must end
+// the program.
 //
-// Some libraries read package time and cannot be given another clock. In a bubble their time is virtual all the same, but only a
-// *testing.T can blow one. So the program becomes a test binary with a single test that never returns: nothing of package
-// testing's own output comes to pass.
+// Some libraries read package time and accept no other clock. In a bubble that time is virtual. Only a
+// *testing.T can start a bubble, so the program runs a single test. The test does not return, so that
+// package testing prints nothing.
 func inBubbles(f func(bubble func(f func()))) {
-	os.Args = os.Args[:1] // package testing parses what it finds there
+	os.Args = os.Args[:1] // package testing parses the arguments
 	all := func(_, _ string) (bool, error) { return true, nil }
 	testing.Main(all, []testing.InternalTest{{Name: "simulate", F: func(t *testing.T) {
 		f(func(g func()) {
@@ -85,6 +88,6 @@ func inBubbles(f func(bubble func(f func()))) {
 			})
 		})
 	}}}, nil, nil)
-	fmt.Fprintln(os.Stderr, "simulate: the runs have ended without a result")
+	fmt.Fprintln(os.Stderr, "simulate: package testing ended before the runs: no results")
 	os.Exit(exitFailed)
 }

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// actAs tells this test binary to be something else when it calls itself: the command, or a part of
-// it.
+// actAs is the environment variable that makes this test binary run the command, or a part of it.
 const actAs = "SIMULATE_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
@@ -50,12 +49,12 @@ func itself(t *testing.T, args string) *exec.Cmd {
 // ended runs a command to its end.
 func ended(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, told bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &told
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), out.String(), told.String()
+	return cmd.ProcessState.ExitCode(), out.String(), errOut.String()
 }
 
 func TestExitCodes(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 const (
 	barWidth    = 24
 	redrawEvery = 100 * time.Millisecond
-	wipe        = "\r\x1b[K"
+	clearLine   = "\r\x1b[K"
 )
 
-// Progress tells a terminal how far the runs have come. A nil one tells nobody.
+// progress shows the progress of the runs on a terminal. The methods of a nil progress do nothing.
 type progress struct {
 	terminal io.Writer
 	begun    time.Time
 
 	mu      sync.Mutex
 	weights []float64 // of the runs, in calls
-	done    []float64 // of each run, from 0 to 1
+	done    []float64 // completed share of each run, from 0 to 1
 }
 
 // newProgress returns nil unless f is a terminal.
@@ -42,7 +42,7 @@ func progressOn(terminal io.Writer, runs []run) *progress {
 	return p
 }
 
-// weight returns about how many calls are offered in a run, which is what its length depends on.
+// weight returns the approximate number of calls in a run. The duration of a run depends on it.
 func weight(r run) float64 {
 	calls := 1.0
 	for _, c := range r.scenario.Cases {
@@ -55,8 +55,8 @@ func weight(r run) float64 {
 	return calls
 }
 
-// at notes how much of a run is done. It may be called from a bubble, where it is another time, so it looks at no clock.
-func (p *progress) at(run int, done float64) {
+// set records the progress of a run. It reads no clock, because it may be called in a bubble.
+func (p *progress) set(run int, done float64) {
 	if p == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (p *progress) at(run int, done float64) {
 	p.done[run] = done
 }
 
-// watch draws the line again and again, until it is told to stop and wipes it.
+// watch draws the line periodically until stop is called. stop clears the line.
 func (p *progress) watch() (stop func()) {
 	if p == nil {
 		return func() {}
@@ -76,11 +76,11 @@ func (p *progress) watch() (stop func()) {
 		ticker := time.NewTicker(redrawEvery)
 		defer ticker.Stop()
 		for {
-			fmt.Fprint(p.terminal, wipe+p.line(time.Since(p.begun)))
+			fmt.Fprint(p.terminal, clearLine+p.line(time.Since(p.begun)))
 			select {
 			case <-ticker.C:
 			case <-stopping:
-				fmt.Fprint(p.terminal, wipe)
+				fmt.Fprint(p.terminal, clearLine)
 				return
 			}
 		}
@@ -88,7 +88,7 @@ func (p *progress) watch() (stop func()) {
 	return func() { close(stopping); <-stopped }
 }
 
-// line returns what is to be seen so long after the beginning.
+// line returns the text of the line at a time since the beginning.
 func (p *progress) line(passed time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *progress) line(passed time.Duration) string {
 	return text
 }
 
-// duration writes a time as people say it.
+// duration formats a time, such as "10 min 00 s".
 func duration(d time.Duration) string {
 	switch seconds := int(d.Round(time.Second).Seconds()); {
 	case seconds < 60:

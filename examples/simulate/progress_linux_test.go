@@ -59,19 +59,19 @@ func TestInterruptOnTerminal(t *testing.T) {
 
 			seen := readUntil(t, screen, regexp.MustCompile(`\d+ %  [1-9]\d* of 1000 runs`))
 			interrupt(t, cmd)
-			rest, _ := io.ReadAll(screen) // a terminal that nobody has open any more is an error
+			rest, _ := io.ReadAll(screen) // returns an error when no process has the terminal open
 			seen += string(rest)
 			_ = cmd.Wait()
 
 			if got := cmd.ProcessState.ExitCode(); got != exitInterrupted {
 				t.Errorf("got exit code %d, want %d", got, exitInterrupted)
 			}
-			told := regexp.MustCompile(`\r\x1b\[Ksimulate: interrupted: the output is of (\d+) runs out of 1000\r\n$`).FindStringSubmatch(seen)
-			if told == nil {
-				t.Fatalf("got %q on the screen, want the bar wiped, and how many runs there were at its end", seen)
+			interrupted := regexp.MustCompile(`\r\x1b\[Ksimulate: interrupted: the output is of (\d+) runs out of 1000\r\n$`).FindStringSubmatch(seen)
+			if interrupted == nil {
+				t.Fatalf("got %q on the screen, want the bar cleared, and then the number of runs", seen)
 			}
 			lines := strings.Split(stdout.String(), "\r\n")
-			if want := fmt.Sprintf("over5,%s,%s,", policy, told[1]); len(lines) != 3 || !strings.HasPrefix(lines[1], want) {
+			if want := fmt.Sprintf("over5,%s,%s,", policy, interrupted[1]); len(lines) != 3 || !strings.HasPrefix(lines[1], want) {
 				t.Errorf("got\n%s\nwant a header and a line that begins with %s", stdout.String(), want)
 			}
 		})

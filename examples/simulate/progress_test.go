@@ -37,7 +37,7 @@ func TestProgressLine(t *testing.T) {
 		{2, 1, 22 * time.Hour, "[========================] 100 %  4 of 4 runs  0 s left"},
 	}
 	for _, tt := range tests {
-		p.at(tt.run, tt.done)
+		p.set(tt.run, tt.done)
 		if got := p.line(tt.passed); got != tt.want {
 			t.Errorf("run %d at %v: got %q, want %q", tt.run, tt.done, got, tt.want)
 		}
@@ -51,7 +51,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		p := progressOn(&terminal, fourRuns())
 		stop := p.watch()
 		time.Sleep(150 * time.Millisecond) // virtual
-		p.at(0, 1)
+		p.set(0, 1)
 		time.Sleep(100 * time.Millisecond)
 		stop()
 		var want strings.Builder
@@ -79,7 +79,7 @@ func TestNoProgressOnFile(t *testing.T) {
 	if p != nil {
 		t.Fatal("got a progress on a file, want none")
 	}
-	stop := p.watch() // none is told nothing, and does not mind
-	p.at(0, 1)
+	stop := p.watch() // a nil progress does nothing
+	p.set(0, 1)
 	stop()
 }

@@ -6,21 +6,22 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// A report is what came of all runs.
+// report has the results of all runs.
 type report struct {
 	settings      settings
 	done, planned int // runs
 	results       []result
 }
 
-// A result is one scenario with one policy, over the seeds that were completed: one at least.
+// result is the result of one scenario with one policy, over the completed seeds. There is at least
+// one.
 type result struct {
 	scenario overload.Scenario
 	policy   overload.Policy
 	overload.Summary
 }
 
-// newReport puts the outcomes together, scenario by scenario and policy by policy. An outcome is nil if its run was not completed.
+// newReport combines the outcomes by scenario and policy. The outcome of an incomplete run is nil.
 func newReport(s settings, runs []run, outcomes []*overload.Outcome) report {
 	r := report{settings: s, planned: len(runs)}
 	for _, scenario := range s.scenarios {
@@ -50,7 +51,7 @@ func (r report) find(scenario, policy string) (result, bool) {
 	return result{}, false
 }
 
-// mostSeeds returns how many seeds the result with most of them has.
+// mostSeeds returns the largest number of seeds of a result.
 func (r report) mostSeeds() int {
 	most := 0
 	for _, of := range r.results {
@@ -69,7 +70,7 @@ func (r report) uneven() bool {
 	return false
 }
 
-// seeds says which seeds were completed, in a few words.
+// seeds describes the completed seeds in a few words.
 func (r report) seeds() string {
 	switch most := r.mostSeeds(); {
 	case most == 0:

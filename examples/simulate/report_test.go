@@ -8,7 +8,7 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// handmade returns a report of two scenarios and two policies, with figures that nobody has simulated.
+// handmade returns a report of two scenarios and two policies, with made-up figures.
 func handmade(seeds ...uint64) report {
 	phase := overload.Phase{Length: 4 * time.Second, Load: overload.Tiers{0.5, 1.5}, Capacity: 1, Disturbed: true}
 	first := overload.Scenario{Name: "first", Title: "too many calls", Capacity: 10, Cases: []overload.Case{{Phases: []overload.Phase{phase}}}}

@@ -9,12 +9,76 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// Settings are what the flags say.
+// usage is the text of -h.
+const usage = `Simulate plays overloads of a backend on virtual time, and compares throttles in its clients.
+
+usage: go run ./examples/simulate [flags]
+
+What is played:
+  -scenario list       scenarios or families, separated by commas, or all (default over5)
+  -policy list         policies, separated by commas, or all (default sre,tiered)
+  -seeds seeds         a count, such as 10 for the seeds 1 to 10 (default 1), a list such as 3,7, or a
+                       range such as 11-20; at most 1000 seeds
+  -list                print all scenarios and policies, and play no run
+
+What is written:
+  -format format       table (default), csv or json; to the standard output
+  -plot file           draw every run second by second into file.svg or file.png
+
+Changes of every scenario:
+  -clients n           clients, from 1 to 100000; each has its own throttle
+  -capacity n          calls per second that the healthy backend serves, from 1 to 1e6; loads are
+                       multiples of it
+  -rejection-cost x    cost of a rejection for the backend, in served calls, from 0 to 1 (default 0.1)
+
+Changes of Spillway's own policies; their documentation has the defaults:
+  -ratio x             calls that may reach the backend for each that it accepts; more than 1, at most 1e6
+  -minimum-rate x      calls per second and client that are always let through; more than 0, at most 1e9
+  -window duration     how long outcomes count, from 1s to 1h
+  -target x            share of rejections that tiered aims at, from 0.01 to 0.5
+
+Ctrl-C ends the runs and prints the results of the completed ones; a second one ends at once. The exit
+code is 0, 1 if a file or the output could not be written, 2 for a wrong flag, and 130 after Ctrl-C;
+go run makes each of these a 1.
+
+Examples:
+  # Five times the load that the backend can serve, with two policies: which calls succeed?
+  go run ./examples/simulate
+
+  # With a throttle and without, five seeds each, and a picture
+  go run ./examples/simulate -scenario over5,over10 -policy none,sre,tiered -seeds 5 -plot overload.svg
+
+  # How does a shorter window change the recovery?
+  go run ./examples/simulate -scenario outage -policy sre -window 15s -seeds 10
+
+  # All scenarios and policies, for a program to read
+  go run ./examples/simulate -scenario all -policy all -seeds 10 -format csv > all.csv
+`
+
+// list returns the text of -list.
+func list() string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "scenario\tfamily\tdescription")
+	for _, s := range overload.Scenarios() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.Family, s.Title)
+	}
+	w.Flush()
+	fmt.Fprintln(w, "\npolicy\tthrottle of each client")
+	for _, p := range overload.Policies() {
+		fmt.Fprintf(w, "%s\t%s\n", p.Name, p.Title)
+	}
+	w.Flush()
+	return text.String()
+}
+
+// settings are the values of the flags.
 type settings struct {
 	list      bool
 	scenarios []overload.Scenario
@@ -25,7 +89,7 @@ type settings struct {
 	options   overload.Options
 }
 
-// parse returns what the arguments say, or what is wrong with them. Its error is flag.ErrHelp if they ask for help.
+// parse returns the settings of the arguments. Its error is flag.ErrHelp for -h.
 func parse(args []string) (settings, error) {
 	var s settings
 	flags := newFlags(&s)
@@ -33,22 +97,22 @@ func parse(args []string) (settings, error) {
 		return s, err
 	}
 	if flags.NArg() > 0 {
-		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen, lists have no spaces", flags.Arg(0))
+		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen, and lists have no spaces", flags.Arg(0))
 	}
 	return s, errors.Join(s.checkPlot(), s.checkPolicies())
 }
 
-// newFlags returns flags that set s, with their defaults already set. Their usage is told by usage.
+// newFlags sets the defaults of s, and returns flags that change s. The constant usage describes them.
 func newFlags(s *settings) *flag.FlagSet {
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells an error, without the whole usage after it
+	flags.SetOutput(io.Discard) // main prints the error, without the usage
 	s.seeds, s.format = []uint64{1}, "table"
 	s.scenarios, _ = overload.FindScenarios("over5")
 	s.policies, _ = overload.FindPolicies("sre,tiered")
 	flags.BoolVar(&s.list, "list", false, "")
-	flags.Func("scenario", "", setter(&s.scenarios, overload.FindScenarios))
-	flags.Func("policy", "", setter(&s.policies, overload.FindPolicies))
-	flags.Func("seeds", "", setter(&s.seeds, parseSeeds))
+	flags.Func("scenario", "", listFlag(&s.scenarios, overload.FindScenarios))
+	flags.Func("policy", "", listFlag(&s.policies, overload.FindPolicies))
+	flags.Func("seeds", "", listFlag(&s.seeds, parseSeeds))
 	flags.Func("format", "", func(name string) error {
 		if formats()[name] == nil {
 			return errors.New("want table, csv or json")
@@ -64,10 +128,10 @@ func newFlags(s *settings) *flag.FlagSet {
 	return flags
 }
 
-// setter returns a function that keeps what a list stands for.
-func setter[T any](to *[]T, read func(list string) ([]T, error)) func(list string) error {
+// listFlag returns the function of a flag that sets a list.
+func listFlag[T any](to *[]T, parse func(list string) ([]T, error)) func(list string) error {
 	return func(list string) (err error) {
-		*to, err = read(list)
+		*to, err = parse(list)
 		return err
 	}
 }
@@ -93,7 +157,7 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 	number("capacity", 1, 1e6, "calls per second from 1 to 1e6", func(x float64) { o.Capacity = x })
 	number("rejection-cost", 0, 1, "0 to 1", func(x float64) {
 		if o.RejectionCost = x; x == 0 {
-			o.RejectionCost = -1 // for overload 0 is the default
+			o.RejectionCost = -1 // in overload.Options 0 means the default
 		}
 	})
 	above := math.Nextafter
@@ -108,7 +172,7 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 	})
 }
 
-// checkPlot finds out whether there will be anything to draw.
+// checkPlot returns an error if none of the scenarios can be plotted.
 func (s *settings) checkPlot() error {
 	if s.plot != "" && !slices.ContainsFunc(s.scenarios, plottable) {
 		return errors.New("-plot: cannot plot " + unplottable(s.scenarios))
@@ -116,18 +180,18 @@ func (s *settings) checkPlot() error {
 	return nil
 }
 
-// checkPolicies makes a client of each policy that has settings, because only it knows all about them.
+// checkPolicies makes a client of each policy of ours, because the policy itself checks its settings.
 func (s *settings) checkPolicies() error {
 	if err := s.options.Validate(); err != nil {
 		return err
 	}
 	for _, p := range s.policies {
 		if p.RealClock {
-			continue // other libraries, as they come
+			continue // the policy of another library, which ignores the settings
 		}
 		env := overload.Env{Now: time.Now, Rand: func() float64 { return 0.5 }, Settings: s.options.Settings}
 		if _, err := p.New(env); err != nil {
-			return fmt.Errorf("policy %s with -ratio, -minimum-rate, -window and -target as given: %w", p.Name, err)
+			return fmt.Errorf("policy %s with these values of -ratio, -minimum-rate, -window and -target: %w", p.Name, err)
 		}
 	}
 	return nil
@@ -138,7 +202,7 @@ func (s *settings) realClock() bool {
 	return slices.ContainsFunc(s.policies, func(p overload.Policy) bool { return p.RealClock })
 }
 
-// changes says what was changed in every scenario and policy, or nothing.
+// changes describes the flags that change every scenario and policy. It returns "" if none is set.
 func changes(o overload.Options) string {
 	var parts []string
 	add := func(changed bool, format string, value any) {
@@ -157,4 +221,49 @@ func changes(o overload.Options) string {
 		return ""
 	}
 	return "With " + strings.Join(parts, ", ") + "."
+}
+
+// maxSeeds is the largest number of seeds.
+const maxSeeds = 1000
+
+// parseSeeds parses a count, such as "10" for the seeds 1 to 10, or a list of seeds and ranges, such as
+// "3,7" and "11-20".
+func parseSeeds(text string) ([]uint64, error) {
+	words := strings.Split(text, ",")
+	if count, err := parseSeed(text); err == nil {
+		words = []string{fmt.Sprintf("1-%d", count)}
+	}
+	var seeds []uint64
+	for _, word := range words {
+		first, last, isRange := strings.Cut(word, "-")
+		if !isRange {
+			last = first
+		}
+		low, err := parseSeed(first)
+		high, err2 := parseSeed(last)
+		switch {
+		case err != nil || err2 != nil:
+			return nil, fmt.Errorf("%q is not a seed: want a count such as 10, or whole numbers from 1 such as 3,7 or 11-20", word)
+		case high < low:
+			return nil, fmt.Errorf("%q ends before it begins: want the smaller number first", word)
+		case high-low >= maxSeeds || len(seeds)+int(high-low)+1 > maxSeeds:
+			return nil, fmt.Errorf("%q has too many seeds: want 1 to %d seeds", text, maxSeeds)
+		}
+		for n := range high - low + 1 {
+			seeds = append(seeds, low+n)
+		}
+	}
+	sorted := slices.Sorted(slices.Values(seeds))
+	if len(slices.Compact(sorted)) < len(seeds) {
+		return nil, fmt.Errorf("%q has a seed twice: want each seed once", text)
+	}
+	return seeds, nil
+}
+
+func parseSeed(text string) (uint64, error) {
+	seed, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	if err == nil && seed == 0 {
+		err = errors.New("0 is not a seed")
+	}
+	return seed, err
 }

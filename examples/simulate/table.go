@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// writeTable writes the report for people.
+// writeTable writes the report as a table for humans.
 func writeTable(w io.Writer, r report) error {
 	if len(r.results) == 0 {
 		return nil
@@ -33,18 +33,18 @@ func legend(r report) string {
 	if r.mostSeeds() > 1 {
 		seeds = "Mean ±standard deviation over " + r.seeds() + "."
 	}
-	return seeds + ` never: it did not come to pass, in one seed at least. -: has no meaning here.
-goodput: what the backend served usefully during the disturbance, of what it could have. High to Low: calls that succeed in its second half.
-sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that helped nobody. to shed: until a tenth is shed.
-recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: while all was well. fairness: 1 if all clients fare alike.
+	return seeds + ` never: not reached in at least one seed. -: does not apply.
+goodput: useful work of the backend in the disturbance, of the possible work. High to Low: calls that succeed in its second half.
+sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that was not useful. to shed: until a tenth is shed.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without a disturbance. fairness: 1 if all clients succeed equally.
 `
 }
 
-// A grid is a table whose columns are as wide in all its parts.
+// grid is a table in several parts, whose columns have the same width in all parts.
 type grid struct {
 	results    []result
 	columns    []column
-	uneven     bool // tell how many seeds there are in each row
+	uneven     bool // add a column with the number of seeds
 	names      func(result) []string
 	widths     []int // of the names
 	numbers    []int // widths of the numbers, and of their deviations
@@ -71,7 +71,7 @@ func newGrid(r report, columns []column, names func(result) []string) grid {
 	return g
 }
 
-// begin returns the beginning of a line, as wide as in all others.
+// begin returns the names at the beginning of a line, padded to their width.
 func (g grid) begin(names []string) string {
 	var cells []string
 	for i, width := range g.widths {
@@ -80,11 +80,12 @@ func (g grid) begin(names []string) string {
 	return strings.Join(cells, "  ")
 }
 
-// writeRows writes a title, the headers, and the rows that are wanted; nothing if there are none.
-func (g grid) writeRows(w *strings.Builder, title string, wanted func(result) bool) {
+// writeRows writes a title, the headers, and the rows of the selected results. It writes nothing if no
+// result is selected.
+func (g grid) writeRows(w *strings.Builder, title string, selected func(result) bool) {
 	var rows []result
 	for _, r := range g.results {
-		if wanted(r) {
+		if selected(r) {
 			rows = append(rows, r)
 		}
 	}
@@ -107,7 +108,7 @@ func (g grid) writeRows(w *strings.Builder, title string, wanted func(result) bo
 	w.WriteString("\n")
 }
 
-// seeds ends a line, with the number of seeds if it is not the same everywhere.
+// seeds completes a line, with the number of seeds if it differs between results.
 func (g grid) seeds(line, text string) string {
 	if g.uneven {
 		return line + fmt.Sprintf("  %5s", text)
@@ -115,7 +116,7 @@ func (g grid) seeds(line, text string) string {
 	return strings.TrimRight(line, " ")
 }
 
-// A column is one figure, as people read it.
+// column is one figure in the table.
 type column struct {
 	header string
 	figure string // its name in overload.FigureNames
@@ -124,7 +125,7 @@ type column struct {
 	worst  bool
 }
 
-// columns returns what is told of every run.
+// columns returns the columns for every run.
 func columns() []column {
 	return []column{
 		{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
@@ -141,7 +142,7 @@ func columns() []column {
 	}
 }
 
-// isolationColumns returns what is told of runs in which a priority fails for its own reason.
+// isolationColumns returns the columns for runs in which one priority fails for its own reason.
 func isolationColumns() []column {
 	return []column{
 		{header: "steady mean %", figure: "steady", scale: 100, digits: 2},
@@ -151,7 +152,7 @@ func isolationColumns() []column {
 	}
 }
 
-// cell returns a figure's number and its deviation, which is empty if there is none to tell.
+// cell returns the number of a figure, and its deviation, which is empty for a single seed.
 func (c column) cell(r result) (number, deviation string) {
 	f, known := r.Figures[c.figure]
 	number = "-"

@@ -24,10 +24,10 @@ How much of the worst healthy priority is admitted beside one that fails for its
 second  good      99.99  ±0.01           80.00      100.00 ±0.00              25.00
 second  useless   50.00 ±25.00            0.00       50.00 ±0.00               0.00
 
-Mean ±standard deviation over 3 seeds. never: it did not come to pass, in one seed at least. -: has no meaning here.
-goodput: what the backend served usefully during the disturbance, of what it could have. High to Low: calls that succeed in its second half.
-sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that helped nobody. to shed: until a tenth is shed.
-recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: while all was well. fairness: 1 if all clients fare alike.
+Mean ±standard deviation over 3 seeds. never: not reached in at least one seed. -: does not apply.
+goodput: useful work of the backend in the disturbance, of the possible work. High to Low: calls that succeed in its second half.
+sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that was not useful. to shed: until a tenth is shed.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without a disturbance. fairness: 1 if all clients succeed equally.
 `
 
 const goldenOneSeed = `first: too many calls
@@ -114,7 +114,7 @@ var errFull = errors.New("no space left")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-func TestFormatsTellWriteErrors(t *testing.T) {
+func TestFormatsReturnWriteErrors(t *testing.T) {
 	for name, write := range formats() {
 		if err := write(fullDisk{}, handmade(1)); !errors.Is(err, errFull) {
 			t.Errorf("%s: got %v, want %v", name, err, errFull)

@@ -34,7 +34,7 @@ func TestWithoutAThrottleTheClosedFormHolds(t *testing.T) {
 	}
 }
 
-func TestChanceAloneMakesNoBackendReject(t *testing.T) {
+func TestRandomBurstsAreServed(t *testing.T) {
 	for b, most := range map[Backend]float64{Blind: 0, Aware: 0.001, Queue: 0} {
 		s := steady(length(3*time.Minute), mix(usualLoad))
 		s.Backend = b
@@ -50,7 +50,7 @@ func TestChanceAloneMakesNoBackendReject(t *testing.T) {
 	}
 }
 
-func TestABackendIsItselfAgainAtOnce(t *testing.T) {
+func TestABackendRecoversAtOnce(t *testing.T) {
 	for _, load := range []float64{5, 50, 500} {
 		s := usual("over", "", "", disturbedBy(Phase{Length: 5 * time.Second, Load: mix(load), Capacity: 1})...)
 		s = shortened(s, 5)
@@ -61,7 +61,7 @@ func TestABackendIsItselfAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnAwareBackendGivesWay(t *testing.T) {
+func TestAnAwareBackendServesHigherPrioritiesFirst(t *testing.T) {
 	s := steady(time.Minute, mix(2))
 	s.Backend, s.Cases[0].Phases[0].Disturbed = Aware, true
 	got := play(t, s, policy(t, "none"), 1, Options{}).Figures.Success
@@ -106,11 +106,11 @@ func TestBudget(t *testing.T) {
 	}
 	b.reject(second + 151*time.Millisecond)
 	b.left = -10
-	b.retune(second+151*time.Millisecond, 40)
+	b.setRate(second+151*time.Millisecond, 40)
 	if got := served(second + 277*time.Millisecond); got != 1 {
 		t.Errorf("a smaller backend, when it has paid a tenth of a second: %d served, want 1", got)
 	}
-	b.retune(2*second, 0)
+	b.setRate(2*second, 0)
 	if got := served(3 * second); got != 0 {
 		t.Errorf("with no capacity: %d served", got)
 	}

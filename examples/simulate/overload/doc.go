@@ -1,21 +1,29 @@
-// Package overload plays what happens between many clients and one backend that cannot serve them all, on virtual time and
-// seeded dice: minutes of traffic pass in a second, and the same seed tells the same story.
+// Package overload simulates many clients that call one backend with a limited capacity. It uses
+// virtual time and seeded random numbers: minutes of traffic take a second, and the same seed gives
+// the same results.
 //
-// A [Scenario] says what the clients offer and what the backend can do, phase by phase. A [Policy] is what stands between
-// them: nothing, a throttle of Spillway, or another library. [Play] brings the two together for one seed and returns an
-// [Outcome]: the [Figures] of the whole run, and its [Series] second by second. [Summarize] puts the outcomes of several seeds together.
+// A [Scenario] defines the calls of the clients and the capacity of the backend, phase by phase. A
+// [Policy] decides which calls a client sends: all of them, or those that a throttle of Spillway or of
+// another library admits. [Play] runs a scenario with a policy and a seed. It returns an [Outcome]: the
+// [Figures] of the whole run, and its [Series] second by second. [Summarize] combines the outcomes of
+// several seeds.
 //
 // # Calls
 //
-// Calls arrive as a Poisson process, each from a client drawn at random. They do not depend on the policy, and nobody tries again.
+// Calls arrive as a Poisson process, each from a random client. They do not depend on the policy.
+// Clients do not retry.
 //
 // # Backend
 //
-// A backend does as much work per second as it has capacity. A call costs one unit. A rejection costs a tenth of one unless told
-// otherwise, so without a throttle a capacity of C under a load of L serves (C - L/10)/0.9. What the rejections of
-// a hundred milliseconds would cost is the most that a backend can be behind with: it is itself again as soon as the load is gone.
+// A backend does as much work per second as it has capacity. A served call costs one unit of work. A
+// rejection costs a tenth of a unit, unless Options.RejectionCost is set. So without a throttle, a
+// capacity of C under a load of L serves (C - L/10)/0.9 calls.
 //
-// [Blind] and [Aware] backends answer at once. They save up work for 50 ms, so that chance alone hardly ever makes them
-// reject; the aware one keeps a part of that back for each higher priority. A [Queue] answers in order of arrival, does not
-// notice that a caller has given up, and rejects at once when it is full.
+// A backend can have a debt of work on rejections, up to 0.1 s of its capacity. Rejections beyond that
+// cost nothing. So the backend recovers as soon as the load is gone.
+//
+// [Blind] and [Aware] backends answer at once. They save up unused work for 50 ms, so that random
+// bursts of calls hardly ever lead to rejections. An aware backend keeps a part of that work for each
+// higher priority. A [Queue] serves calls in the order of arrival. It also serves calls whose caller
+// has timed out, and it rejects calls at once while it is full.
 package overload

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// everything is the word for all there is.
-const everything = "all"
+// allName is the word in a list that selects everything.
+const allName = "all"
 
-// find returns what the words of a comma-separated list name, each once, in the order of the list.
-func find[T any](kind, list string, all []T, called func(T) (name, family string)) ([]T, error) {
+// find returns the elements that a comma-separated list names, each once, in the order of the list.
+func find[T any](kind, list string, all []T, names func(T) (name, family string)) ([]T, error) {
 	var found []T
 	var seen []string
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.TrimSpace(word)
 		known := false
 		for _, x := range all {
-			name, family := called(x)
-			if word == "" || word != name && word != family && word != everything {
+			name, family := names(x)
+			if word == "" || word != name && word != family && word != allName {
 				continue
 			}
 			known = true
@@ -27,27 +27,27 @@ func find[T any](kind, list string, all []T, called func(T) (name, family string
 			}
 		}
 		if !known {
-			return nil, fmt.Errorf("no %s is called %q: want %s", kind, word, strings.Join(words(all, called), ", "))
+			return nil, fmt.Errorf("unknown %s %q: want %s", kind, word, strings.Join(validNames(all, names), ", "))
 		}
 	}
 	return found, nil
 }
 
-// words returns what can stand in a list: all, the families, and the names, each once.
-func words[T any](all []T, called func(T) (name, family string)) []string {
-	known := []string{everything}
+// validNames returns the words that a list may contain: all, the families, and the names, each once.
+func validNames[T any](all []T, namesOf func(T) (name, family string)) []string {
+	valid := []string{allName}
 	var names []string
 	for _, x := range all {
-		name, family := called(x)
+		name, family := namesOf(x)
 		names = append(names, name)
-		if family != "" && !slices.Contains(known, family) {
-			known = append(known, family)
+		if family != "" && !slices.Contains(valid, family) {
+			valid = append(valid, family)
 		}
 	}
 	for _, name := range names {
-		if !slices.Contains(known, name) {
-			known = append(known, name)
+		if !slices.Contains(valid, name) {
+			valid = append(valid, name)
 		}
 	}
-	return known
+	return valid
 }

@@ -31,7 +31,7 @@ func TestFindScenarios(t *testing.T) {
 	}
 }
 
-func TestFindingNothingTellsWhatThereIs(t *testing.T) {
+func TestFindingNothingListsTheNames(t *testing.T) {
 	for _, list := range []string{"", "over6", "over5,", "Over5", ",", "sre"} {
 		_, err := FindScenarios(list)
 		if err == nil || !strings.Contains(err.Error(), "all, calm, overload") || !strings.Contains(err.Error(), "over5, ") {
@@ -39,7 +39,7 @@ func TestFindingNothingTellsWhatThereIs(t *testing.T) {
 		}
 	}
 	_, err := FindPolicies("none,brillant")
-	const want = `no policy is called "brillant": want all, none, sre, tiered, adaptive, failsafe, failsafe-prio, gozero, aegis, gobreaker`
+	const want = `unknown policy "brillant": want all, none, sre, tiered, adaptive, failsafe, failsafe-prio, gozero, aegis, gobreaker`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %v", err, want)
 	}
@@ -56,8 +56,8 @@ func TestWordsAreUnambiguous(t *testing.T) {
 		names = append(names, s.Name)
 		families[s.Family] = append(families[s.Family], s.Name)
 		for _, word := range []string{s.Name, s.Family} {
-			if word == everything || word == "" || strings.ContainsAny(word, " ,") {
-				t.Errorf("%q cannot stand in a list", word)
+			if word == allName || word == "" || strings.ContainsAny(word, " ,") {
+				t.Errorf("%q cannot be in a list", word)
 			}
 		}
 		if s.Title == "" {

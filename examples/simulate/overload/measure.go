@@ -8,18 +8,92 @@ import (
 )
 
 const (
-	settling     = int(5 * time.Second / width) // how long a recovery must last
-	shedding     = 0.1                          // of the load, to speak of shedding
-	admittedWell = 0.99                         // of the load, to speak of a recovery
-	servedWell   = 0.97
+	recoverySpan      = int(5 * time.Second / width) // how long a recovery must last
+	minShed           = 0.1                          // share of the load, for TimeToShed
+	recoveredAdmitted = 0.99                         // share of the load, for TimeToRecover
+	recoveredServed   = 0.97
 )
+
+// Figures are the results of a run. They are computed from counts per quarter of a second.
+//
+//   - Shares are from 0 to 1.
+//   - A figure that does not apply to a scenario is NaN.
+//   - A time that the run did not reach is +Inf.
+//   - If a scenario has several cases, the figures are means over the cases.
+//   - If a scenario has no disturbance, its figures are of the whole run.
+type Figures struct {
+	// Goodput is the useful work of the backend during the disturbance, as a share of the possible
+	// work. Possible are the offered calls that it had the capacity for and that did not fail for
+	// other reasons.
+	Goodput float64
+	// Success is the share of the offered calls that succeeded in the second half of the
+	// disturbance, by priority.
+	Success Tiers
+	// Sent is the load that reached the backend in the second half of the disturbance, in multiples
+	// of its capacity at that time.
+	Sent float64
+	// Waste is the share of the backend's work during the disturbance that was not useful: rejections,
+	// and calls that had timed out.
+	Waste float64
+	// TimeToShed is the time in seconds from the start of the disturbance until a tenth of the
+	// offered load was shed in a quarter of a second. It is NaN if there is no overload.
+	TimeToShed float64
+	// TimeToRecover is the time in seconds from the end of the disturbance to the start of five
+	// seconds in which at least 99 % of the calls were admitted and at least 97 % succeeded.
+	TimeToRecover float64
+	// FalseShed is the share of the calls that were shed before the disturbance, or in the whole run
+	// if there is no disturbance.
+	FalseShed float64
+	// Fairness is Jain's index of the clients' success rates during the disturbance. It is 1 if they
+	// are all equal.
+	Fairness float64
+	// Steady and Whole are the admitted share of the worst healthy priority while another one fails:
+	// in the second half of the last phase, and in the whole run. SteadyWorst and WholeWorst are
+	// those of the worst case.
+	Steady, SteadyWorst, Whole, WholeWorst float64
+}
+
+// FigureNames returns the names of the figures, in the order of [Figures.Values].
+func FigureNames() []string {
+	return []string{
+		"goodput", "success_high", "success_important", "success_medium", "success_low", "sent", "waste", "time_to_shed",
+		"time_to_recover", "false_shed", "fairness", "steady", "steady_worst", "whole", "whole_worst",
+	}
+}
+
+// Values returns the figures in the order of [FigureNames].
+func (f Figures) Values() []float64 {
+	fields := f.fields()
+	values := make([]float64, len(fields))
+	for i, field := range fields {
+		values[i] = *field
+	}
+	return values
+}
+
+// figuresOf returns the figures with these values.
+func figuresOf(values []float64) Figures {
+	var f Figures
+	for i, field := range f.fields() {
+		*field = values[i]
+	}
+	return f
+}
+
+// fields returns pointers to the figures, in the order of FigureNames.
+func (f *Figures) fields() []*float64 {
+	return []*float64{
+		&f.Goodput, &f.Success[0], &f.Success[1], &f.Success[2], &f.Success[3], &f.Sent, &f.Waste, &f.TimeToShed,
+		&f.TimeToRecover, &f.FalseShed, &f.Fairness, &f.Steady, &f.SteadyWorst, &f.Whole, &f.WholeWorst,
+	}
+}
 
 // measure returns the figures of one case.
 func measure(r *record, c *Case) Figures {
 	f := Figures{FalseShed: falseShed(r), TimeToShed: math.NaN(), TimeToRecover: math.NaN()}
 	first, end := r.disturbance()
 	during, later := total(r.entries[first:end]), total(r.entries[(first+end)/2:end])
-	f.Goodput = min(1, during.useful/during.servable) // a little more was served if work had been saved up
+	f.Goodput = min(1, during.useful/during.servable) // saved up work can make it more than 1
 	if during.servable == 0 {
 		f.Goodput = math.NaN()
 	}
@@ -43,7 +117,7 @@ func measure(r *record, c *Case) Figures {
 	return f
 }
 
-// overloads reports whether more is ever offered than the backend can serve.
+// overloads reports whether a phase offers more calls than the backend can serve.
 func overloads(phases []Phase) bool {
 	for i := range phases {
 		if p := &phases[i]; p.Disturbed && p.Load.sum() > p.Capacity {
@@ -53,7 +127,8 @@ func overloads(phases []Phase) bool {
 	return false
 }
 
-// falseShed is the share that was shed before the disturbance, or ever if there is none.
+// falseShed returns the share that was shed before the disturbance, or in the whole run if there is
+// no disturbance.
 func falseShed(r *record) float64 {
 	calm := r.entries
 	if first, _ := r.disturbance(); !r.calm {
@@ -63,34 +138,34 @@ func falseShed(r *record) float64 {
 	return 1 - sum.admitted.sum()/sum.offered.sum()
 }
 
-// timeToShed is how many seconds it takes until a good part of the load is shed.
+// timeToShed returns the seconds until a share of minShed of the load was shed.
 func timeToShed(during []entry) float64 {
 	for i := range during {
 		offered := during[i].offered.sum()
-		if shed := offered - during[i].admitted.sum(); offered > 0 && shed >= shedding*offered {
+		if shed := offered - during[i].admitted.sum(); offered > 0 && shed >= minShed*offered {
 			return seconds(i + 1)
 		}
 	}
 	return math.Inf(1)
 }
 
-// timeToRecover is how many seconds it takes until nearly everything is admitted and served again, for a while.
+// timeToRecover returns the seconds until nearly all calls are admitted and served for recoverySpan.
 func timeToRecover(after []entry) float64 {
-	for i := range len(after) - settling + 1 {
-		sum := total(after[i : i+settling])
+	for i := range len(after) - recoverySpan + 1 {
+		sum := total(after[i : i+recoverySpan])
 		offered := sum.offered.sum()
-		if sum.admitted.sum() >= admittedWell*offered && sum.succeeded.sum() >= servedWell*offered {
+		if sum.admitted.sum() >= recoveredAdmitted*offered && sum.succeeded.sum() >= recoveredServed*offered {
 			return seconds(i)
 		}
 	}
 	return math.Inf(1)
 }
 
-// seconds is the time that so many entries are about.
+// seconds returns the span of a number of entries.
 func seconds(entries int) float64 { return (time.Duration(entries) * width).Seconds() }
 
-// fairness is Jain's index of the success rates of the clients that offered anything.
-func fairness(clients []client) float64 {
+// fairness returns Jain's index of the success rates of the clients that offered calls.
+func fairness(clients []clientCounts) float64 {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, c := range clients {
 		if c.offered > 0 {
@@ -103,20 +178,20 @@ func fairness(clients []client) float64 {
 	return sum * sum / (n * squares)
 }
 
-// isolation is the share admitted of the worst healthy priority beside a failing one, in the second half of the last
-// phase and in the whole run.
+// isolation returns the admitted share of the worst healthy priority while another one fails: in the
+// second half of the last phase, and in the whole run.
 func isolation(r *record, last *Phase) (steady, whole float64) {
 	steady, whole = math.NaN(), math.NaN()
 	half := len(r.entries) - int(last.Length/2/width)
 	late, all := total(r.entries[half:]), total(r.entries)
 	for _, p := range healthyBeside(last) {
-		steady = worst(steady, share(&late, p))
-		whole = worst(whole, share(&all, p))
+		steady = worst(steady, admittedShare(&late, p))
+		whole = worst(whole, admittedShare(&all, p))
 	}
 	return steady, whole
 }
 
-// healthyBeside returns the priorities that the phase leaves alone while another one fails.
+// healthyBeside returns the priorities that do not fail in a phase in which another one fails.
 func healthyBeside(p *Phase) []throttle.Priority {
 	var healthy []throttle.Priority
 	failing := false
@@ -135,10 +210,10 @@ func healthyBeside(p *Phase) []throttle.Priority {
 	return healthy
 }
 
-// share is the part of the priority that was admitted.
-func share(e *entry, p throttle.Priority) float64 { return e.admitted[p] / e.offered[p] }
+// admittedShare returns the admitted share of the calls of a priority.
+func admittedShare(e *entry, p throttle.Priority) float64 { return e.admitted[p] / e.offered[p] }
 
-// worst is the smaller of two numbers that are numbers.
+// worst returns the smaller number. If one of them is NaN, it returns the other one.
 func worst(a, b float64) float64 {
 	if math.IsNaN(a) || b < a {
 		return b
@@ -146,8 +221,8 @@ func worst(a, b float64) float64 {
 	return a
 }
 
-// combine makes of the cases' figures those of the run: their mean, but for the worst. What has no meaning in a
-// case is left out.
+// combine returns the figures of a run: the means of its cases, without the cases in which a figure is
+// NaN. SteadyWorst and WholeWorst are the smallest values.
 func combine(cases []Figures) Figures {
 	sum, n := make([]float64, len(FigureNames())), make([]float64, len(FigureNames()))
 	steady, whole := math.NaN(), math.NaN()

@@ -70,15 +70,15 @@ func TestTimeToRecover(t *testing.T) {
 func TestFairness(t *testing.T) {
 	tests := []struct {
 		name    string
-		clients []client
+		clients []clientCounts
 		want    float64
 	}{
-		{"alike", []client{{10, 5}, {100, 50}, {2, 1}}, 1},
-		{"one has all", []client{{10, 10}, {10, 0}, {10, 0}, {10, 0}}, 0.25},
-		{"half and whole", []client{{10, 5}, {10, 10}}, 0.9},
-		{"the silent do not count", []client{{10, 5}, {10, 5}, {0, 0}}, 1},
-		{"nobody", nil, math.NaN()},
-		{"nothing succeeded", []client{{1, 0}, {1, 0}}, math.NaN()},
+		{"alike", []clientCounts{{10, 5}, {100, 50}, {2, 1}}, 1},
+		{"one has all", []clientCounts{{10, 10}, {10, 0}, {10, 0}, {10, 0}}, 0.25},
+		{"half and whole", []clientCounts{{10, 5}, {10, 10}}, 0.9},
+		{"the silent do not count", []clientCounts{{10, 5}, {10, 5}, {0, 0}}, 1},
+		{"no clients", nil, math.NaN()},
+		{"nothing succeeded", []clientCounts{{1, 0}, {1, 0}}, math.NaN()},
 	}
 	for _, tt := range tests {
 		if got := fairness(tt.clients); !near(got, tt.want) {
@@ -139,7 +139,7 @@ func TestMeasureWithoutADisturbance(t *testing.T) {
 	r.entries[3].admitted[0] = 0
 	f := measure(r, c)
 	if f.Success[0] != 1 || f.Fairness != 1 || !near(f.Sent, 1./500) || !near(f.FalseShed, 1./4) {
-		t.Errorf("got %+v, want what is said of the whole run", f)
+		t.Errorf("got %+v, want the figures of the whole run", f)
 	}
 	if !math.IsNaN(f.TimeToRecover) {
 		t.Errorf("got %v s to recover from nothing", f.TimeToRecover)

@@ -17,20 +17,22 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// peers are other libraries, each used as its documentation says, with its defaults.
+// peers returns the policies of other libraries. Each library is used as its documentation describes,
+// with its default settings.
 func peers() []Policy {
 	return []Policy{failsafePolicy(), failsafePriorityPolicy(), goZeroPolicy(), aegisPolicy(), goBreakerPolicy()}
 }
 
-// errRejected is what the peers are told of a rejected call that want to be told of an error.
+// errRejected is the error of a rejected call, for peers that record errors.
 var errRejected = errors.New("rejected by the backend")
 
-// scatter lets up to a microsecond of the bubble's time pass. Peers that seed their dice by the time would otherwise all
-// draw the same numbers, and in every run.
-func scatter(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
+// randomDelay waits for a random time of up to a microsecond. Some peers use the time as the seed of
+// their random numbers. Without the delay all clients would have the same numbers in every run, because
+// a bubble always begins at the same time.
+func randomDelay(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
 
-// goZeroPolicy is go-zero's breaker. It also silences go-zero's logs, which is a setting of the process: already imported, go-zero
-// writes about the process's memory to its output, every minute.
+// goZeroPolicy returns the policy of go-zero's breaker. It also turns off the logs of go-zero for the
+// whole process: go-zero logs the memory of the process every minute as soon as it is imported.
 func goZeroPolicy() Policy {
 	logx.Disable()
 	stat.SetReporter(nil)
@@ -41,13 +43,14 @@ type goZeroClient struct {
 	breaker breaker.Breaker
 }
 
-// newGoZero makes a client. A bubble's clock begins in the year 2000, while go-zero counts time from a year before the process
-// began and takes what was before for never: so the first client waits.
+// newGoZero makes a client. go-zero counts time from a year before the process began, and treats
+// earlier times as unset. The clock of a bubble begins in the year 2000, so the first client of a bubble
+// waits until the year 2100.
 func newGoZero(e Env) (Client, error) {
 	if timex.Now() <= 0 {
 		time.Sleep(time.Until(time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)))
 	}
-	scatter(e)
+	randomDelay(e)
 	return goZeroClient{breaker.NewBreaker(breaker.WithName("backend"))}, nil
 }
 
@@ -65,12 +68,12 @@ func (c goZeroClient) End(t Token, o throttle.Outcome) {
 	promise.Reject(errRejected.Error())
 }
 
-// aegisPolicy is the breaker of aegis.
+// aegisPolicy returns the policy of aegis's breaker.
 func aegisPolicy() Policy {
 	return Policy{
 		Name: "aegis", Title: "aegis's SRE breaker, as kratos uses it", RealClock: true,
 		New: func(e Env) (Client, error) {
-			scatter(e)
+			randomDelay(e)
 			return aegisClient{sre.NewBreaker()}, nil
 		},
 	}
@@ -80,7 +83,7 @@ type aegisClient struct {
 	breaker circuitbreaker.CircuitBreaker
 }
 
-// Admit counts a call that is shed as failed, as aegis asks its callers to.
+// Admit records a shed call as failed, as the documentation of aegis requires.
 func (c aegisClient) Admit(throttle.Priority) (Token, bool) {
 	if c.breaker.Allow() != nil {
 		c.breaker.MarkFailed()
@@ -97,7 +100,7 @@ func (c aegisClient) End(_ Token, o throttle.Outcome) {
 	c.breaker.MarkFailed()
 }
 
-// goBreakerPolicy is gobreaker, a classic circuit breaker.
+// goBreakerPolicy returns the policy of gobreaker, a circuit breaker.
 func goBreakerPolicy() Policy {
 	return Policy{
 		Name: "gobreaker", Title: "gobreaker's circuit breaker", RealClock: true,
@@ -125,23 +128,23 @@ func (c goBreakerClient) End(t Token, o throttle.Outcome) {
 	done(errRejected)
 }
 
-// calibration is how often failsafe-go's prioritizer looks at what has been rejected.
+// calibration is the time between two calibrations of failsafe-go's prioritizer.
 const calibration = time.Second
 
-// failsafePolicy is failsafe-go's throttler, without its executor. Its dice cannot be seeded: figures vary a little from run
-// to run.
+// failsafePolicy returns the policy of failsafe-go's throttler, without its executor. Its random
+// numbers cannot be seeded, so the figures vary a little from run to run.
 func failsafePolicy() Policy {
 	return Policy{
-		Name: "failsafe", Title: "failsafe-go's adaptive throttler (its dice cannot be seeded)", RealClock: true,
+		Name: "failsafe", Title: "failsafe-go's adaptive throttler (its random numbers cannot be seeded)", RealClock: true,
 		New: func(Env) (Client, error) { return failsafeClient{adaptivethrottler.NewWithDefaults[any]()}, nil },
 	}
 }
 
-// failsafePriorityPolicy is failsafe-go's throttler with priorities, and a prioritizer for each client. Its dice cannot be
-// seeded: figures vary a little from run to run.
+// failsafePriorityPolicy returns the policy of failsafe-go's throttler with priorities. Each client has
+// a prioritizer. Its random numbers cannot be seeded, so the figures vary a little from run to run.
 func failsafePriorityPolicy() Policy {
 	return Policy{
-		Name: "failsafe-prio", Title: "failsafe-go's prioritised throttler (its dice cannot be seeded)", RealClock: true,
+		Name: "failsafe-prio", Title: "failsafe-go's prioritised throttler (its random numbers cannot be seeded)", RealClock: true,
 		New: func(Env) (Client, error) {
 			p := adaptivethrottler.NewPrioritizer()
 			return &failsafePriorityClient{
@@ -162,8 +165,8 @@ func (c failsafeClient) Admit(throttle.Priority) (Token, bool) {
 
 func (c failsafeClient) End(_ Token, o throttle.Outcome) { recordIn(c.throttler, o) }
 
-// failsafePriorityClient calibrates its prioritizer itself, when a call shows that it is time: what failsafe-go offers for that
-// is a goroutine, which would keep the bubble from ending.
+// failsafePriorityClient calibrates its prioritizer in the first call after each period. The goroutine
+// that failsafe-go offers for this would never end, and neither would the bubble.
 type failsafePriorityClient struct {
 	throttler   adaptivethrottler.PriorityThrottler[any]
 	prioritizer priority.Prioritizer
@@ -180,7 +183,7 @@ func (c *failsafePriorityClient) Admit(p throttle.Priority) (Token, bool) {
 
 func (c *failsafePriorityClient) End(_ Token, o throttle.Outcome) { recordIn(c.throttler, o) }
 
-// recordIn tells a throttler of failsafe-go how a call has ended.
+// recordIn records the outcome of a call in a throttler of failsafe-go.
 func recordIn(t interface {
 	RecordSuccess()
 	RecordFailure()

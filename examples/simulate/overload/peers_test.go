@@ -8,7 +8,7 @@ import (
 	"github.com/zeromicro/go-zero/core/timex"
 )
 
-// TestPeersShedInABubble: each peer understands what it is told, and the time.
+// TestPeersShedInABubble checks that each peer sheds during an overload on virtual time.
 func TestPeersShedInABubble(t *testing.T) {
 	s := shortened(scenario(t, "over10"), 8)
 	s.Clients = 10
@@ -27,8 +27,8 @@ func TestPeersShedInABubble(t *testing.T) {
 	}
 }
 
-// TestPeersWithDiceOfTheirTime: dice seeded by the bubble's clock are seeded by us.
-func TestPeersWithDiceOfTheirTime(t *testing.T) {
+// TestPeersSeededByTime checks that the seed decides about random numbers that are seeded by the time.
+func TestPeersSeededByTime(t *testing.T) {
 	s := shortened(scenario(t, "over10"), 20)
 	s.Clients = 10
 	for _, name := range []string{"gozero", "aegis", "gobreaker"} {
@@ -52,13 +52,13 @@ func TestPeersNeedABubble(t *testing.T) {
 	}
 	_, err = Play(t.Context(), s, policy(t, "aegis"), 1, Options{Bubble: func(func()) {}})
 	if err == nil {
-		t.Error("a bubble that bursts at once gave an outcome")
+		t.Error("a bubble that does not call its function: got an outcome")
 	}
 }
 
-// TestGoZeroKnowsWhenItPassed: go-zero lets a call through when a second has passed since the last, unless that was before the time at
-// which its own clock began.
-func TestGoZeroKnowsWhenItPassed(t *testing.T) {
+// TestGoZeroClock checks that go-zero's clock is positive in a bubble. go-zero lets a call through after a
+// second without one, but treats times before its clock began as unset.
+func TestGoZeroClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := newGoZero(Env{Rand: func() float64 { return 0 }}); err != nil {
 			t.Fatal(err)

@@ -5,62 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
-// usualCost is what a rejection costs a backend, in served calls.
-const usualCost = 0.1
+const (
+	maxClients           = 100_000
+	maxCapacity          = 1e6
+	defaultRejectionCost = 0.1
+)
 
-// Outcome is what became of one run.
-type Outcome struct {
-	Scenario, Policy string
-	Seed             uint64
-	Figures          Figures
-	Series           Series
+// Options change scenarios and policies. A zero field changes nothing.
+type Options struct {
+	Clients       int     // 1 to 100000, in every case; a throttle takes 13 kB
+	Capacity      float64 // 1 to 1e6 calls per second; loads are multiples of it
+	RejectionCost float64 // cost of a rejection for the backend, in served calls; default 0.1, negative for 0
+	Settings      Settings
+	// Bubble runs f in a bubble of testing/synctest. Required for policies with RealClock.
+	Bubble func(f func())
+	// Progress is called now and then with the completed share of the run, from 0 to 1.
+	Progress func(done float64)
 }
 
-// Play plays a scenario once. If the context ends before the run does it returns the context's error.
-//
-// The calls offered are the same for every policy, and the same seed has the same outcome to the last bit, unless the policy draws
-// from dice that nobody can seed.
-func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Outcome, error) {
-	if err := errors.Join(o.Validate(), s.validate(), p.validate()); err != nil {
-		return Outcome{}, err
-	}
-	s = o.apply(s)
-	st := &stage{
-		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), settings: o.Settings,
-		pulse: newPulse(ctx, s.Cases, o.Progress),
-	}
-	if !p.RealClock {
-		return st.run()
-	}
-	if o.Bubble == nil {
-		return Outcome{}, fmt.Errorf("overload: policy %s looks at the real clock: it needs Options.Bubble, which runs it in a bubble of testing/synctest", p.Name)
-	}
-	out, err := Outcome{}, errors.New("overload: Options.Bubble did not run what it was given")
-	o.Bubble(func() { out, err = st.run() })
-	return out, err
-}
-
-// run plays every case.
-func (s *stage) run() (Outcome, error) {
-	out := Outcome{Scenario: s.scenario.Name, Policy: s.policy.Name, Seed: s.seed}
-	var records []*record
-	var figures []Figures
-	for i := range s.scenario.Cases {
-		c := &s.scenario.Cases[i]
-		r, err := s.play(c)
-		if err != nil {
-			return Outcome{}, err
+// Validate returns an error that names each field that is out of range, with its value and its range.
+// It does not check Settings: the policy does.
+func (o Options) Validate() error {
+	var errs []error
+	want := func(good bool, field string, value any, want string) {
+		if !good {
+			errs = append(errs, fmt.Errorf("overload: Options.%s is %v: want %s", field, value, want))
 		}
-		records = append(records, r)
-		figures = append(figures, measure(r, c))
 	}
-	out.Figures, out.Series = combine(figures), seriesOf(records)
-	return out, nil
+	want(o.Clients >= 0 && o.Clients <= maxClients, "Clients", o.Clients, "1 to 100000, or 0 for the scenario's")
+	want(o.Capacity == 0 || o.Capacity >= 1 && o.Capacity <= maxCapacity,
+		"Capacity", o.Capacity, "1 to 1e6, or 0 for the scenario's")
+	want(o.RejectionCost <= 1, "RejectionCost", o.RejectionCost, "at most 1, 0 for 0.1, or negative for nothing")
+	return errors.Join(errs...)
 }
 
-// apply returns the scenario with the options' changes, and with the number of clients in every case.
+// rejectionCost returns the cost of a rejection, with the default.
+func (o *Options) rejectionCost() float64 {
+	if o.RejectionCost == 0 {
+		return defaultRejectionCost
+	}
+	return max(0, o.RejectionCost)
+}
+
+// apply returns the scenario with the changes of the options. Every case has its number of clients
+// set.
 func (o *Options) apply(s Scenario) Scenario {
 	if o.Capacity != 0 {
 		s.Capacity = o.Capacity
@@ -76,4 +67,116 @@ func (o *Options) apply(s Scenario) Scenario {
 		}
 	}
 	return s
+}
+
+// Outcome is the result of one run.
+type Outcome struct {
+	Scenario, Policy string
+	Seed             uint64
+	Figures          Figures
+	Series           Series
+}
+
+// Play runs a scenario once. If the context ends first, Play returns its error.
+//
+// The offered calls are the same for every policy. The same seed gives exactly the same outcome,
+// unless the policy uses random numbers that cannot be seeded.
+func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Outcome, error) {
+	if err := errors.Join(o.Validate(), s.validate(), p.validate()); err != nil {
+		return Outcome{}, err
+	}
+	s = o.apply(s)
+	r := &runner{
+		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), settings: o.Settings,
+		monitor: newMonitor(ctx, s.Cases, o.Progress),
+	}
+	if !p.RealClock {
+		return r.run()
+	}
+	if o.Bubble == nil {
+		return Outcome{}, fmt.Errorf("overload: Options.Bubble is nil: want a function that runs policy %s in a bubble of testing/synctest, because it reads the real clock", p.Name)
+	}
+	out, err := Outcome{}, errors.New("overload: Options.Bubble did not call its function")
+	o.Bubble(func() { out, err = r.run() })
+	return out, err
+}
+
+// runner plays the cases of one run.
+type runner struct {
+	scenario *Scenario
+	policy   *Policy
+	seed     uint64
+	cost     float64 // of a rejection
+	settings Settings
+	monitor  *monitor
+}
+
+// run plays every case.
+func (r *runner) run() (Outcome, error) {
+	out := Outcome{Scenario: r.scenario.Name, Policy: r.policy.Name, Seed: r.seed}
+	var records []*record
+	var figures []Figures
+	for i := range r.scenario.Cases {
+		c := &r.scenario.Cases[i]
+		record, err := r.play(c)
+		if err != nil {
+			return Outcome{}, err
+		}
+		records = append(records, record)
+		figures = append(figures, measure(record, c))
+	}
+	out.Figures, out.Series = combine(figures), seriesOf(records)
+	return out, nil
+}
+
+const (
+	callsPerCheck = 4096 // calls between two checks of the context
+	progressStep  = 0.01 // of a run, between two calls of Options.Progress
+)
+
+// monitor ends a run with its context, and reports its progress.
+type monitor struct {
+	ctx      context.Context
+	progress func(done float64)
+	total    time.Duration // of all cases
+	passed   time.Duration // in the completed phases
+	reported float64       // the last progress
+	calls    int
+}
+
+// newMonitor returns the monitor of a run.
+func newMonitor(ctx context.Context, cases []Case, progress func(done float64)) *monitor {
+	m := &monitor{ctx: ctx, progress: progress}
+	for i := range cases {
+		for k := range cases[i].Phases {
+			m.total += cases[i].Phases[k].Length
+		}
+	}
+	return m
+}
+
+// call records a call, at a time since the phase began. It returns the context's error.
+func (m *monitor) call(at time.Duration) error {
+	if m.calls++; m.calls%callsPerCheck != 0 {
+		return nil
+	}
+	return m.check(m.passed + at)
+}
+
+// endPhase records the end of a phase. It returns the context's error.
+func (m *monitor) endPhase(length time.Duration) error {
+	m.passed += length
+	return m.check(m.passed)
+}
+
+func (m *monitor) check(passed time.Duration) error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	done := float64(passed) / float64(m.total)
+	if m.progress != nil && (done >= m.reported+progressStep || done == 1 && m.reported < 1) {
+		m.reported = done
+		m.progress(done)
+	}
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// bits tells an outcome to the last bit, but not of what seed it is.
+// bits returns all numbers of an outcome exactly, without its seed.
 func bits(o Outcome) string {
 	text := fmt.Sprintf("%+v", o.Series)
 	for _, x := range o.Figures.Values() {
@@ -20,7 +20,7 @@ func bits(o Outcome) string {
 	return text
 }
 
-func TestTheSameSeedTellsTheSameStory(t *testing.T) {
+func TestTheSameSeedGivesTheSameOutcome(t *testing.T) {
 	for _, p := range ours() {
 		for _, name := range []string{"over5", "queue2", "isolation-late"} {
 			t.Run(p.Name+" "+name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTheSameSeedTellsTheSameStory(t *testing.T) {
 					t.Errorf("the same seed: got\n%+v, then\n%+v", one.Figures, again.Figures)
 				}
 				if other := play(t, s, p, 2, fewer()); bits(one) == bits(other) {
-					t.Error("another seed tells the same story")
+					t.Error("another seed: got the same outcome")
 				}
 			})
 		}
@@ -41,7 +41,7 @@ func TestTheSameSeedTellsTheSameStory(t *testing.T) {
 
 func TestPoliciesMeetTheSameCalls(t *testing.T) {
 	s := shortened(scenario(t, "over5"), 30)
-	s.Cases[0].Phases[1].Errors = 0.5 // the fate of shed calls must be drawn too
+	s.Cases[0].Phases[1].Errors = 0.5 // whether a shed call would fail must be random too
 	var offered []Tiers
 	for _, p := range ours() {
 		got := play(t, s, p, 1, fewer()).Series.Offered
@@ -75,7 +75,7 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 		}
 	}
 	if o.Figures.Goodput != 1 {
-		t.Errorf("goodput: got %v, want 1: what is bound to fail is no loss", o.Figures.Goodput)
+		t.Errorf("goodput: got %v, want 1: calls that fail for other reasons do not count", o.Figures.Goodput)
 	}
 }
 
@@ -144,12 +144,12 @@ func TestPlayEndsWithItsContext(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	var told []float64
+	var reported []float64
 	play(t, shortened(scenario(t, "isolation-cold"), 20), policy(t, "none"), 1, Options{
-		Progress: func(done float64) { told = append(told, done) },
+		Progress: func(done float64) { reported = append(reported, done) },
 	})
-	if len(told) < 50 || len(told) > 101 || !slices.IsSorted(told) || told[len(told)-1] != 1 {
-		t.Errorf("got %d reports, from %v to %v, want about a hundred, up to 1", len(told), told[0], told[len(told)-1])
+	if len(reported) < 50 || len(reported) > 101 || !slices.IsSorted(reported) || reported[len(reported)-1] != 1 {
+		t.Errorf("got %d reports, from %v to %v, want about a hundred, up to 1", len(reported), reported[0], reported[len(reported)-1])
 	}
 }
 

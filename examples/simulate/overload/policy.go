@@ -1,53 +1,145 @@
 package overload
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/adaptive"
 )
 
-// Policy is what stands between a client and the backend.
+// Policy makes the throttles of the clients.
 type Policy struct {
-	Name  string // as on the command line
-	Title string // one line for people
-	// RealClock says that it reads the time from package time, so that it must run in a bubble of testing/synctest.
+	Name  string // as in FindPolicies
+	Title string // one line that describes it
+	// RealClock means that the throttles read package time, so they need Options.Bubble.
 	RealClock bool
 	New       func(Env) (Client, error)
 }
 
-// Env is what the simulation gives to a client.
+// Env is the environment of a client in the simulation.
 type Env struct {
 	Now      func() time.Time
 	Rand     func() float64
 	Settings Settings
 }
 
-// Settings change what Spillway's policies would take as default. Zero means that default.
+// Settings change the settings of Spillway's policies. A zero field means the default of the policy.
 type Settings struct {
 	Ratio, MinimumRate, TargetRejection float64
 	Window                              time.Duration
 }
 
-// Client is one client's throttle. The simulation calls it from one goroutine.
+// Client is the throttle of one client. The simulation calls it from one goroutine.
 type Client interface {
-	// Admit decides about a call. What it returns beside true is given back to End.
+	// Admit decides on a call. The token of an admitted call is passed to End.
 	Admit(p throttle.Priority) (Token, bool)
-	// End tells how an admitted call ended: Accepted or Rejected.
+	// End records the outcome of an admitted call: Accepted or Rejected.
 	End(t Token, o throttle.Outcome)
 }
 
-// Token is what a client wants to know again about a call that it admitted.
+// Token identifies an admitted call. A client uses the field that suits it.
 type Token struct {
 	Call    throttle.Call
 	Promise any
 }
 
-// Policies returns every policy: ours first, then other libraries.
+// validate returns an error for a policy that cannot be played.
+func (p *Policy) validate() error {
+	if p.New == nil {
+		return fmt.Errorf("overload: New of policy %q is nil: want a function", p.Name)
+	}
+	return nil
+}
+
+// Policies returns every policy: those of Spillway, then those of other libraries.
 func Policies() []Policy {
 	return append(ours(), peers()...)
 }
 
-// FindPolicies returns the policies of a comma-separated list of names, or "all": in that order, each once.
+// FindPolicies returns the policies of a comma-separated list of names, or "all". It returns each once,
+// in the order of the list.
 func FindPolicies(list string) ([]Policy, error) {
 	return find("policy", list, Policies(), func(p Policy) (name, family string) { return p.Name, "" })
+}
+
+// ours returns the policy without a throttle, and those of Spillway.
+func ours() []Policy {
+	return []Policy{
+		{Name: "none", Title: "no throttle", New: func(Env) (Client, error) { return unthrottled{}, nil }},
+		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE)},
+		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered)},
+		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
+	}
+}
+
+// unthrottled admits every call.
+type unthrottled struct{}
+
+func (unthrottled) Admit(throttle.Priority) (Token, bool) { return Token{}, true }
+
+func (unthrottled) End(Token, throttle.Outcome) {}
+
+// throttled is a client with a throttle of Spillway.
+type throttled struct {
+	throttle *throttle.Throttle
+}
+
+// spillway returns a function that makes clients with a throttle of the policy.
+func spillway(policy throttle.Policy) func(Env) (Client, error) {
+	return func(e Env) (Client, error) {
+		t, err := throttle.New(throttle.Config{
+			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
+			Ratio: e.Settings.Ratio, MinimumRate: e.Settings.MinimumRate, Window: e.Settings.Window,
+			TargetRejection: e.Settings.TargetRejection,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return throttled{t}, nil
+	}
+}
+
+// Admit uses Throttle.Admit, not Do, because the simulation ends the call later.
+func (c throttled) Admit(p throttle.Priority) (Token, bool) {
+	call, err := c.throttle.Admit(context.Background(), p)
+	return Token{Call: call}, err == nil
+}
+
+func (c throttled) End(t Token, o throttle.Outcome) { t.Call.Finish(o) }
+
+// adaptiveClient is a client whose throttler ignores priorities.
+type adaptiveClient struct {
+	throttler *adaptive.Throttler
+}
+
+func newAdaptive(e Env) (Client, error) {
+	c := adaptive.Config{
+		Duration: e.Settings.Window, RatioForAccepts: e.Settings.Ratio, Now: e.Now, Rand: e.Rand,
+	}
+	if rate := e.Settings.MinimumRate; rate != 0 {
+		window := c.Duration
+		if window == 0 {
+			window = 30 * time.Second // the default of adaptive.Config
+		}
+		c.RequestsPadding = rate * window.Seconds()
+	}
+	t, err := adaptive.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return adaptiveClient{t}, nil
+}
+
+func (c adaptiveClient) Admit(throttle.Priority) (Token, bool) {
+	return Token{}, !c.throttler.ShouldThrottle()
+}
+
+func (c adaptiveClient) End(_ Token, o throttle.Outcome) {
+	if o == throttle.Rejected {
+		c.throttler.Throttled()
+		return
+	}
+	c.throttler.Accepted()
 }

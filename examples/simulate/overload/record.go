@@ -5,32 +5,33 @@ import (
 	"time"
 )
 
-// width is the time that one entry of a record is about.
+// width is the span of one entry of a record.
 const width = 250 * time.Millisecond
 
-// entry is what happened in a quarter of a second. Calls belong to the time at which they were offered, work to the time at which it
-// was done.
+// entry has the counts of a quarter of a second. A call is counted at the time at which it was
+// offered. Work is counted at the time at which it was done.
 type entry struct {
 	offered, admitted, succeeded Tiers
 	useful, wasted               float64 // work
-	capacity                     float64 // calls that the backend could have served, if asked
-	servable                     float64 // offered calls that it rejects only if it must
+	capacity                     float64 // calls that the backend has the capacity to serve
+	servable                     float64 // offered calls that do not fail for other reasons
 	disturbed                    bool
 }
 
-// record is what happened in a case.
+// record has the counts of a case.
 type record struct {
 	entries []entry
-	clients []client
-	calm    bool // there is no disturbance
+	clients []clientCounts
+	calm    bool // no phase is disturbed
 }
 
-// client is how one client fared during the disturbance, or in the whole run if there is none.
-type client struct {
+// clientCounts counts the calls of one client during the disturbance, or in the whole run if there is
+// no disturbance.
+type clientCounts struct {
 	offered, succeeded int
 }
 
-// newRecord returns the record of a case that is about to begin.
+// newRecord returns an empty record for a case.
 func newRecord(phases []Phase, clients int, capacity float64) *record {
 	length := time.Duration(0)
 	for i := range phases {
@@ -38,19 +39,19 @@ func newRecord(phases []Phase, clients int, capacity float64) *record {
 	}
 	r := &record{
 		entries: make([]entry, (length+width-1)/width),
-		clients: make([]client, clients),
+		clients: make([]clientCounts, clients),
 		calm:    !slices.ContainsFunc(phases, func(p Phase) bool { return p.Disturbed }),
 	}
 	begin := time.Duration(0)
 	for i := range phases {
-		r.plan(&phases[i], begin, capacity)
+		r.addPhase(&phases[i], begin, capacity)
 		begin += phases[i].Length
 	}
 	return r
 }
 
-// plan notes what a phase will bring.
-func (r *record) plan(p *Phase, begin time.Duration, capacity float64) {
+// addPhase sets the capacity and the disturbance of the entries of a phase.
+func (r *record) addPhase(p *Phase, begin time.Duration, capacity float64) {
 	end := begin + p.Length
 	for i := begin / width; i*width < end; i++ {
 		e := &r.entries[i]
@@ -61,16 +62,16 @@ func (r *record) plan(p *Phase, begin time.Duration, capacity float64) {
 	}
 }
 
-// at returns the entry about a time. What comes in after the end belongs to the last one.
+// at returns the entry of a time. Times after the end belong to the last entry.
 func (r *record) at(t time.Duration) *entry {
 	return &r.entries[min(int(t/width), len(r.entries)-1)]
 }
 
-// offer notes an offered call.
+// offer counts an offered call.
 func (r *record) offer(o offer, at time.Duration) *entry {
 	e := r.at(at)
 	e.offered[o.priority]++
-	if !o.doomed {
+	if !o.fails {
 		e.servable++
 	}
 	if e.disturbed || r.calm {
@@ -79,7 +80,7 @@ func (r *record) offer(o offer, at time.Duration) *entry {
 	return e
 }
 
-// success notes that a call offered at that time has succeeded.
+// success counts the success of a call that was offered at a time.
 func (r *record) success(o offer, at time.Duration) {
 	e := r.at(at)
 	e.succeeded[o.priority]++
@@ -88,7 +89,8 @@ func (r *record) success(o offer, at time.Duration) {
 	}
 }
 
-// disturbance returns the entries from the first disturbed one to the last, or all of them if none is.
+// disturbance returns the range from the first disturbed entry to the last one. It returns all entries
+// if no entry is disturbed.
 func (r *record) disturbance() (first, end int) {
 	if r.calm {
 		return 0, len(r.entries)
@@ -103,7 +105,7 @@ func (r *record) disturbance() (first, end int) {
 	return max(first, 0), end
 }
 
-// total adds up entries.
+// total returns the sum of entries.
 func total(entries []entry) entry {
 	sum := entry{}
 	for i := range entries {
@@ -125,11 +127,78 @@ func (t *Tiers) add(u *Tiers) {
 	}
 }
 
-// sum is the number over all priorities.
+// sum returns the sum over all priorities.
 func (t *Tiers) sum() float64 {
 	sum := 0.0
 	for _, x := range t {
 		sum += x
 	}
 	return sum
+}
+
+// Series has the counts of a run second by second, as the mean of its cases.
+type Series struct {
+	Offered, Admitted, Succeeded []Tiers   // calls, by priority
+	Capacity                     []float64 // calls that the backend had the capacity to serve
+	Useful                       []float64 // calls that it served before their callers timed out
+	Disturbed                    []bool
+}
+
+// newSeries returns a series of n seconds without calls.
+func newSeries(n int) Series {
+	return Series{
+		Offered: make([]Tiers, n), Admitted: make([]Tiers, n), Succeeded: make([]Tiers, n),
+		Capacity: make([]float64, n), Useful: make([]float64, n), Disturbed: make([]bool, n),
+	}
+}
+
+// seriesOf returns the mean of records. Each second is the mean of the records that are long enough.
+func seriesOf(records []*record) Series {
+	const perSecond = int(time.Second / width)
+	var all []Series
+	for _, r := range records {
+		s := newSeries((len(r.entries) + perSecond - 1) / perSecond)
+		for i := range s.Offered {
+			entries := r.entries[i*perSecond : min((i+1)*perSecond, len(r.entries))]
+			sum := total(entries)
+			s.Offered[i], s.Admitted[i], s.Succeeded[i] = sum.offered, sum.admitted, sum.succeeded
+			s.Capacity[i], s.Useful[i], s.Disturbed[i] = sum.capacity, sum.useful, entries[0].disturbed
+		}
+		all = append(all, s)
+	}
+	return meanSeries(all)
+}
+
+// meanSeries returns the mean of several series. A second is disturbed if it is in one of them.
+func meanSeries(all []Series) Series {
+	n := 0
+	for i := range all {
+		n = max(n, len(all[i].Offered))
+	}
+	mean := newSeries(n)
+	for i := range n {
+		var longEnough []*Series
+		for k := range all {
+			if i < len(all[k].Offered) {
+				longEnough = append(longEnough, &all[k])
+			}
+		}
+		share := 1 / float64(len(longEnough))
+		for _, s := range longEnough {
+			mean.addSecond(s, i, share)
+		}
+	}
+	return mean
+}
+
+// addSecond adds a share of second i of t.
+func (s *Series) addSecond(t *Series, i int, share float64) {
+	for p := range t.Offered[i] {
+		s.Offered[i][p] += share * t.Offered[i][p]
+		s.Admitted[i][p] += share * t.Admitted[i][p]
+		s.Succeeded[i][p] += share * t.Succeeded[i][p]
+	}
+	s.Capacity[i] += share * t.Capacity[i]
+	s.Useful[i] += share * t.Useful[i]
+	s.Disturbed[i] = s.Disturbed[i] || t.Disturbed[i]
 }

@@ -1,48 +1,104 @@
 package overload
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Backend is how a backend chooses what to serve when it cannot serve everything.
+// Backend is how a backend selects calls if it cannot serve all of them.
 type Backend uint8
 
 // The kinds of backend.
 const (
-	Blind Backend = iota // serves what comes while it has capacity, rejects the rest whatever its priority
-	Aware                // gives way to higher priorities
-	Queue                // queues up to five seconds of work in order of arrival, while its callers wait for one second
+	Blind Backend = iota // serves calls while it has capacity, and rejects the others regardless of priority
+	Aware                // serves higher priorities first
+	Queue                // queues up to five seconds of work in order of arrival; callers time out after one second
 )
 
-// Tiers holds one number per standard priority.
+// Tiers has one number per standard priority.
 type Tiers [throttle.StandardPriorities]float64
 
-// Scenario is what happens to a backend, and to the clients that depend on it.
+// Scenario is a backend, its clients, and the changes of load and capacity.
 type Scenario struct {
 	Name     string
-	Family   string  // of scenarios that belong together, such as "overload"
-	Title    string  // one line for people
-	Clients  int     // each with a throttle of its own
+	Family   string  // of related scenarios, such as "overload"
+	Title    string  // one line that describes it
+	Clients  int     // each has its own throttle
 	Capacity float64 // calls per second that the healthy backend serves
 	Backend  Backend
-	Cases    []Case // usually one; a seed plays them all
+	Cases    []Case // usually one; a run plays all of them
 }
 
-// Case is one course of events.
+// Case is a sequence of phases.
 type Case struct {
-	Name    string // empty if it is the only one
+	Name    string // empty if the scenario has one case
 	Clients int    // 0 for the scenario's
 	Phases  []Phase
 }
 
-// Phase is a part of a case, during which nothing changes.
+// Phase is a part of a case with constant load and capacity.
 type Phase struct {
 	Length    time.Duration
 	Load      Tiers   // calls per second offered, by priority, in multiples of the scenario's capacity
-	Capacity  float64 // share of the scenario's capacity that is there
-	Errors    float64 // share of the calls served that the backend rejects for reasons that have nothing to do with load
-	Failing   Tiers   // the same by priority, for that priority's own reason
-	Disturbed bool    // part of the disturbance
+	Capacity  float64 // remaining share of the scenario's capacity
+	Errors    float64 // share of the calls that the backend rejects for a reason other than load
+	Failing   Tiers   // the same by priority, for a reason that concerns only this priority
+	Disturbed bool    // the phase is part of the disturbance
+}
+
+// Bounds of a scenario, so that each run ends.
+const (
+	maxLoad        = 1000
+	maxPhaseLength = 24 * time.Hour
+)
+
+// validate returns an error that names each field that is out of range.
+func (s *Scenario) validate() error {
+	var errs []error
+	want := func(good bool, format string, args ...any) {
+		if !good {
+			errs = append(errs, fmt.Errorf("overload: scenario %q: "+format, append([]any{s.Name}, args...)...))
+		}
+	}
+	want(between(s.Clients, 1, maxClients), "Clients is %d: want 1 to %d", s.Clients, maxClients)
+	want(between(s.Capacity, 1, maxCapacity), "Capacity is %v: want 1 to %v", s.Capacity, maxCapacity)
+	want(s.Backend <= Queue, "Backend is %d: want Blind, Aware or Queue", s.Backend)
+	want(len(s.Cases) > 0, "Cases is empty: want at least one")
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		want(between(c.Clients, 0, maxClients), "Cases[%d].Clients is %d: want 0 to %d", i, c.Clients, maxClients)
+		want(len(c.Phases) > 0, "Cases[%d].Phases is empty: want at least one", i)
+		for k := range c.Phases {
+			c.Phases[k].validate(func(good bool, format string, args ...any) {
+				want(good, "Cases[%d].Phases[%d]."+format, append([]any{i, k}, args...)...)
+			})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// validate calls want for each field.
+func (p *Phase) validate(want func(good bool, format string, args ...any)) {
+	want(between(p.Length, width, maxPhaseLength), "Length is %v: want %v to %v", p.Length, width, maxPhaseLength)
+	want(allBetween(p.Load, 0, maxLoad), "Load is %v: want 0 to %d each", p.Load, maxLoad)
+	want(between(p.Capacity, 0, maxLoad), "Capacity is %v: want 0 to %d", p.Capacity, maxLoad)
+	want(between(p.Errors, 0, 1), "Errors is %v: want 0 to 1", p.Errors)
+	want(allBetween(p.Failing, 0, 1), "Failing is %v: want 0 to 1 each", p.Failing)
+}
+
+// between reports whether low <= x <= high. It is false for NaN.
+func between[T int | float64 | time.Duration](x, low, high T) bool {
+	return low <= x && x <= high
+}
+
+func allBetween(all Tiers, low, high float64) bool {
+	for _, x := range all {
+		if !between(x, low, high) {
+			return false
+		}
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package overload
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -12,12 +13,13 @@ const (
 	usualCapacity = 1000
 	usualLoad     = 0.8
 
-	before = time.Minute // the disturbance
+	// The times before, during and after the disturbance.
+	before = time.Minute
 	during = 2 * time.Minute
 	after  = 3 * time.Minute
 )
 
-// Scenarios returns every scenario, in the order in which they are best told.
+// Scenarios returns every scenario, in the order in which they are listed.
 func Scenarios() []Scenario {
 	all := calm()
 	for _, load := range []float64{2, 5, 10, 50} {
@@ -29,7 +31,7 @@ func Scenarios() []Scenario {
 	all = append(all, reduced()...)
 	all = append(all, bursty(), single(), failingTier())
 	for _, percent := range []float64{5, 10, 20, 30, 40} {
-		all = append(all, erring(percent))
+		all = append(all, withErrors(percent))
 	}
 	for _, load := range []float64{2, 10} {
 		all = append(all, queued(load))
@@ -37,15 +39,16 @@ func Scenarios() []Scenario {
 	return append(append(all, lowTraffic()), isolated()...)
 }
 
-// FindScenarios returns the scenarios of a comma-separated list of names, families or "all": in that order, each once.
+// FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It returns
+// each once, in the order of the list.
 func FindScenarios(list string) ([]Scenario, error) {
 	return find("scenario", list, Scenarios(), func(s Scenario) (name, family string) { return s.Name, s.Family })
 }
 
-// mix is how calls usually spread over the priorities.
+// mix returns a load with the usual shares of the priorities.
 func mix(load float64) Tiers { return Tiers{0.1 * load, 0.2 * load, 0.4 * load, 0.3 * load} }
 
-// usual returns a scenario with everything but its phases as usual.
+// usual returns a scenario with the usual clients and capacity.
 func usual(name, family, title string, phases ...Phase) Scenario {
 	return Scenario{
 		Name: name, Family: family, Title: title,
@@ -54,12 +57,13 @@ func usual(name, family, title string, phases ...Phase) Scenario {
 	}
 }
 
-// undisturbed is a phase in which all is well, but for errors that have nothing to do with load.
+// undisturbed returns a phase without a disturbance. A share of the calls fails for reasons other than
+// load.
 func undisturbed(length time.Duration, load, errors float64) Phase {
 	return Phase{Length: length, Load: mix(load), Capacity: 1, Errors: errors}
 }
 
-// between two healthy times, something happens.
+// disturbedBy returns the phases as a disturbance, with undisturbed phases before and after it.
 func disturbedBy(phases ...Phase) []Phase {
 	all := []Phase{undisturbed(before, usualLoad, 0)}
 	for _, p := range phases {
@@ -69,7 +73,7 @@ func disturbedBy(phases ...Phase) []Phase {
 	return append(all, undisturbed(after, usualLoad, 0))
 }
 
-// calm are the scenarios in which nothing should be shed.
+// calm returns the scenarios in which no call should be shed.
 func calm() []Scenario {
 	const family = "calm"
 	return []Scenario{
@@ -83,14 +87,14 @@ func calm() []Scenario {
 func overloaded(load float64, b Backend) Scenario {
 	name, family, title := fmt.Sprintf("over%v", load), "overload", fmt.Sprintf("load of %v times the capacity", load)
 	if b == Aware {
-		name, family, title = name+"-aware", "aware", title+", and a backend that gives way to higher priorities"
+		name, family, title = name+"-aware", "aware", title+", and a backend that serves higher priorities first"
 	}
 	s := usual(name, family, title, disturbedBy(Phase{Length: during, Load: mix(load), Capacity: 1})...)
 	s.Backend = b
 	return s
 }
 
-// reduced are the scenarios in which the backend loses its capacity.
+// reduced returns the scenarios in which the backend loses capacity.
 func reduced() []Scenario {
 	return []Scenario{
 		usual("brownout", "brownout", "capacity falls to 10 % for a minute",
@@ -126,8 +130,8 @@ func failingTier() Scenario {
 	return usual("tierfail40", "failing-tier", "High, 40 % of the calls, fails for its own reason", calm, failing)
 }
 
-func erring(percent float64) Scenario {
-	return usual(fmt.Sprintf("errors%v", percent), "errors", fmt.Sprintf("80 %% load, %v %% errors that have nothing to do with it", percent),
+func withErrors(percent float64) Scenario {
+	return usual(fmt.Sprintf("errors%v", percent), "errors", fmt.Sprintf("80 %% load, %v %% errors for reasons other than load", percent),
 		undisturbed(after, usualLoad, percent/100))
 }
 
@@ -143,4 +147,86 @@ func lowTraffic() Scenario {
 		disturbedBy(Phase{Length: time.Minute, Load: mix(usualLoad), Capacity: 0.1})...)
 	s.Clients, s.Capacity = 1000, 625
 	return s
+}
+
+// healthyRate is the number of calls per second of a healthy priority in the isolated scenarios.
+const healthyRate = 100
+
+// isolationCase is a setting of the isolated scenarios.
+type isolationCase struct {
+	failing throttle.Priority
+	share   float64 // of its calls that fail
+	rate    float64 // of its calls, per second
+	healthy []throttle.Priority
+	clients int
+}
+
+// isolated returns the scenarios in which one priority fails for its own reason. The healthy
+// priorities should not be affected. The backend has enough capacity.
+func isolated() []Scenario {
+	return []Scenario{
+		isolate("isolation-warm", "one priority begins to fail beside healthy ones", func(c *isolationCase) []Phase {
+			return []Phase{c.phase(before, true, false), c.phase(during, true, true)}
+		}),
+		isolate("isolation-cold", "one priority fails beside healthy ones from the start", func(c *isolationCase) []Phase {
+			return []Phase{c.phase(during, true, true)}
+		}),
+		isolate("isolation-late", "healthy priorities begin beside one that has long been failing", func(c *isolationCase) []Phase {
+			return []Phase{c.phase(90*time.Second, false, true), c.phase(during, true, true)}
+		}),
+	}
+}
+
+// isolate returns a scenario with a case for each setting.
+func isolate(name, title string, phases func(*isolationCase) []Phase) Scenario {
+	s := usual(name, "isolation", title)
+	s.Cases = nil
+	for _, c := range isolationCases() {
+		s.Cases = append(s.Cases, Case{Name: c.String(), Clients: c.clients, Phases: phases(&c)})
+	}
+	return s
+}
+
+// isolationCases returns all settings.
+func isolationCases() []isolationCase {
+	var all []isolationCase
+	for _, failing := range []throttle.Priority{throttle.High, throttle.Important} {
+		for _, share := range []float64{0.3, 0.5, 0.75, 1} {
+			for _, rate := range []float64{100, 200, 400} {
+				for _, healthy := range [][]throttle.Priority{{throttle.Low}, {throttle.Medium, throttle.Low}} {
+					for _, clients := range []int{1, 20} {
+						all = append(all, isolationCase{failing, share, rate, healthy, clients})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// String describes the setting. The random numbers of a case depend on this text, so a change of it
+// changes the figures.
+func (c *isolationCase) String() string {
+	var healthy []string
+	for _, p := range c.healthy {
+		healthy = append(healthy, p.String())
+	}
+	return fmt.Sprintf("%v of %v %v calls/s fail beside %v, %d clients",
+		c.share, c.rate, c.failing, strings.Join(healthy, " and "), c.clients)
+}
+
+// phase returns a phase with calls of the healthy priorities or without, in which the other priority
+// fails or not.
+func (c *isolationCase) phase(length time.Duration, healthy, failing bool) Phase {
+	p := Phase{Length: length, Capacity: 1, Disturbed: failing}
+	p.Load[c.failing] = c.rate / usualCapacity
+	if failing {
+		p.Failing[c.failing] = c.share
+	}
+	if healthy {
+		for _, priority := range c.healthy {
+			p.Load[priority] = healthyRate / float64(usualCapacity)
+		}
+	}
+	return p
 }

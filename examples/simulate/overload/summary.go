@@ -2,21 +2,22 @@ package overload
 
 import "math"
 
-// Figure is one of the numbers in Figures, put together over the seeds.
+// Figure is one of the numbers in Figures, over several seeds.
 type Figure struct {
 	Mean, Deviation, Min, Max float64
 }
 
-// Summary puts together the outcomes of one scenario and one policy with several seeds.
+// Summary has the figures of one scenario and one policy, over several seeds.
 type Summary struct {
 	Scenario, Policy string
 	Seeds            []uint64
-	Figures          map[string]Figure // by the names that FigureNames tells
+	Figures          map[string]Figure // by the names of FigureNames
 	Series           Series            // the mean
 }
 
-// Summarize puts together outcomes of one scenario and one policy. A figure that is NaN in one of them is NaN, and the mean of
-// times of which one never came is +Inf. The deviation is that of a sample: 0 if there is but one.
+// Summarize combines outcomes of one scenario and one policy. If a figure is NaN in one outcome, it is
+// NaN in the summary. If a time is +Inf in one outcome, its mean is +Inf. Deviation is the sample
+// standard deviation, and 0 for a single outcome.
 func Summarize(outcomes []Outcome) Summary {
 	s := Summary{Figures: make(map[string]Figure)}
 	var series []Series
@@ -37,7 +38,8 @@ func Summarize(outcomes []Outcome) Summary {
 	return s
 }
 
-// figureOf puts one number together. Min and max of nothing, and of what is not a number, are NaN too.
+// figureOf combines the values of one figure. All fields are NaN if there are no values, or if one of
+// them is NaN.
 func figureOf(values []float64) Figure {
 	f := Figure{Mean: math.NaN(), Deviation: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 	if len(values) == 0 {
@@ -52,7 +54,8 @@ func figureOf(values []float64) Figure {
 	return f
 }
 
-// deviation is that of a sample with a mean. Times that all never came do not deviate; if only some did, it is +Inf.
+// deviation returns the sample standard deviation. It is 0 if all times are +Inf, and +Inf if only some
+// are.
 func deviation(values []float64, f Figure) float64 {
 	switch {
 	case f.Min == f.Max:

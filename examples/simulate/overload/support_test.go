@@ -30,7 +30,7 @@ func shortened(s Scenario, by time.Duration) Scenario {
 	return s
 }
 
-// scenario returns one scenario of the house.
+// scenario returns one scenario by its name.
 func scenario(t *testing.T, name string) Scenario {
 	t.Helper()
 	found, err := FindScenarios(name)
@@ -40,7 +40,7 @@ func scenario(t *testing.T, name string) Scenario {
 	return found[0]
 }
 
-// policy returns one policy of the house.
+// policy returns one policy by its name.
 func policy(t *testing.T, name string) Policy {
 	t.Helper()
 	found, err := FindPolicies(name)
@@ -83,7 +83,7 @@ func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) < 1e-9 || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// watcher is a policy that admits everything and notes what it is told.
+// watcher is a policy that admits everything and records the calls.
 type watcher struct {
 	env   Env
 	asked []time.Time
@@ -92,7 +92,7 @@ type watcher struct {
 
 // ending is how a call ended, and when.
 type ending struct {
-	call    int // the how manieth that was asked for
+	call    int // its number
 	at      time.Time
 	outcome throttle.Outcome
 }

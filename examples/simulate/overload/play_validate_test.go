@@ -69,7 +69,7 @@ func TestPlayRefusesBadScenarios(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := Play(t.Context(), steady(time.Second, mix(1)), Policy{Name: "hollow"}, 1, Options{}); err == nil {
+	if _, err := Play(t.Context(), steady(time.Second, mix(1)), Policy{Name: "empty"}, 1, Options{}); err == nil {
 		t.Error("a policy without New was played")
 	}
 }

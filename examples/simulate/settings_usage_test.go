@@ -12,16 +12,16 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// TestUsageTellsFlags compares the usage with the flags that there are.
-func TestUsageTellsFlags(t *testing.T) {
+// TestUsageListsFlags compares the usage with the flags that there are.
+func TestUsageListsFlags(t *testing.T) {
 	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v for -h, want %v", err, flag.ErrHelp)
 	}
 	var s settings
 	var want, got []string
 	newFlags(&s).VisitAll(func(f *flag.Flag) { want = append(want, f.Name) })
-	for _, told := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage(), -1) {
-		got = append(got, told[1])
+	for _, listed := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(usage, -1) {
+		got = append(got, listed[1])
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
@@ -32,7 +32,7 @@ func TestUsageTellsFlags(t *testing.T) {
 // TestUsageExamples parses the command lines that the usage shows, in a folder where they may draw.
 func TestUsageExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	examples := regexp.MustCompile(`(?m)^  go run ./examples/simulate(.*)$`).FindAllStringSubmatch(usage(), -1)
+	examples := regexp.MustCompile(`(?m)^  go run ./examples/simulate(.*)$`).FindAllStringSubmatch(usage, -1)
 	if len(examples) < 3 {
 		t.Fatalf("got %d examples, want 3 at least", len(examples))
 	}
@@ -44,15 +44,15 @@ func TestUsageExamples(t *testing.T) {
 	}
 }
 
-func TestListTellsAll(t *testing.T) {
-	told := list()
+func TestListHasAll(t *testing.T) {
+	listed := list()
 	for _, s := range overload.Scenarios() {
-		if !regexp.MustCompile(`(?m)^` + s.Name + ` +` + s.Family + ` +` + regexp.QuoteMeta(s.Title) + `$`).MatchString(told) {
+		if !regexp.MustCompile(`(?m)^` + s.Name + ` +` + s.Family + ` +` + regexp.QuoteMeta(s.Title) + `$`).MatchString(listed) {
 			t.Errorf("got no line for scenario %s, want one with its family and title", s.Name)
 		}
 	}
 	for _, p := range overload.Policies() {
-		if !regexp.MustCompile(`(?m)^` + p.Name + ` +` + regexp.QuoteMeta(p.Title) + `$`).MatchString(told) {
+		if !regexp.MustCompile(`(?m)^` + p.Name + ` +` + regexp.QuoteMeta(p.Title) + `$`).MatchString(listed) {
 			t.Errorf("got no line for policy %s, want one with its title", p.Name)
 		}
 	}
@@ -87,7 +87,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	for _, name := range regexp.MustCompile("`-([a-z-]+)`").FindAllStringSubmatch(string(text), -1) {
-		if name[1] != "aware" && !strings.Contains(usage(), "-"+name[1]+" ") {
+		if name[1] != "aware" && !strings.Contains(usage, "-"+name[1]+" ") {
 			t.Errorf("there is no flag -%s", name[1])
 		}
 	}

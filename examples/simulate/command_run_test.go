@@ -84,7 +84,7 @@ func TestPlayAllStopsWithContext(t *testing.T) {
 	}
 }
 
-func TestPlayAllTellsError(t *testing.T) {
+func TestPlayAllReturnsError(t *testing.T) {
 	errBroken := errors.New("broken")
 	played := 0
 	_, err := playAll(t.Context(), numbered(10), 1, func(_ context.Context, i int, _ run) (overload.Outcome, error) {

@@ -1,0 +1,131 @@
+package overload
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	callerTimeout   = time.Second // of the callers of a backend that queues
+	maxQueueSeconds = 5           // of a healthy backend's work
+	minQueueSize    = 1024        // calls for which memory is allocated
+	never           = time.Duration(math.MaxInt64)
+)
+
+// queuedCall is a call in the queue.
+type queuedCall struct {
+	token   Token
+	offer   offer
+	arrived time.Duration
+	due     float64 // the total work after which it is served
+}
+
+// queue is a backend that serves calls in order of arrival, including those that have timed out.
+// Calls time out in the same order, so one index is enough for the next one.
+type queue struct {
+	cost    float64 // of a rejection
+	maxWork float64 // in the queue
+	rate    float64 // work per second
+	done    float64 // total work on served calls
+	due     float64 // the total work after which the last call is served
+	debt    float64 // work on rejections, which is done before other work
+	until   time.Duration
+
+	calls               []queuedCall // in order of arrival
+	first, firstWaiting int          // indices: of the next call to serve, and of the next to time out
+}
+
+// newQueue returns an empty queue for a backend with a healthy capacity.
+func newQueue(cost, capacity float64) *queue {
+	return &queue{cost: cost, maxWork: maxQueueSeconds * capacity, calls: make([]queuedCall, 0, minQueueSize)}
+}
+
+// setRate changes the capacity.
+func (q *queue) setRate(at time.Duration, rate float64) {
+	q.advance(at)
+	q.rate = rate
+}
+
+// add adds a call. It returns false if the queue is full.
+func (q *queue) add(c queuedCall) bool {
+	q.advance(c.arrived)
+	if q.due-q.done+q.debt+1 > q.maxWork {
+		return false
+	}
+	q.compact()
+	q.due++
+	c.due = q.due
+	q.calls = append(q.calls, c)
+	return true
+}
+
+// reject does the work of a rejection, and returns how much it is. It delays all queued calls.
+func (q *queue) reject(at time.Duration) float64 {
+	q.advance(at)
+	before := q.debt
+	q.debt = min(q.debt+q.cost, max(q.debt, maxDebt*q.rate))
+	return q.debt - before
+}
+
+// next returns the time at which the next call is served or times out, whichever is first. It returns
+// never if the queue is empty.
+func (q *queue) next() (at time.Duration, served bool) {
+	served = true
+	at = q.nextServed()
+	if q.firstWaiting < len(q.calls) {
+		if timeout := q.calls[q.firstWaiting].arrived + callerTimeout; timeout < at {
+			return timeout, false
+		}
+	}
+	return at, served
+}
+
+// nextServed returns the time at which the first call is served, or never.
+func (q *queue) nextServed() time.Duration {
+	if q.first == len(q.calls) || q.rate == 0 {
+		return never
+	}
+	wait := math.Ceil((q.calls[q.first].due - q.done + q.debt) / q.rate * float64(time.Second))
+	if wait >= float64(never-q.until) {
+		return never
+	}
+	return q.until + time.Duration(max(0, wait))
+}
+
+// serve removes the first call, and reports whether its caller still waits.
+func (q *queue) serve(at time.Duration) (c *queuedCall, useful bool) {
+	q.advance(at)
+	c = &q.calls[q.first]
+	q.done, q.debt = max(q.done, c.due), 0
+	useful = q.firstWaiting == q.first
+	q.first++
+	q.firstWaiting = max(q.firstWaiting, q.first)
+	return c, useful
+}
+
+// timeOut returns the next call that times out. The call stays in the queue.
+func (q *queue) timeOut() *queuedCall {
+	c := &q.calls[q.firstWaiting]
+	q.firstWaiting++
+	return c
+}
+
+// advance does the work until a time.
+func (q *queue) advance(at time.Duration) {
+	effort := q.rate * (at - q.until).Seconds()
+	q.until = at
+	paid := min(effort, q.debt)
+	q.debt -= paid
+	q.done = min(q.done+effort-paid, q.due)
+}
+
+// compact frees the served calls, if they are more than half of all.
+func (q *queue) compact() {
+	if q.first < minQueueSize || q.first < len(q.calls)/2 {
+		return
+	}
+	q.calls = slices.Delete(q.calls, 0, q.first)
+	q.firstWaiting -= q.first
+	q.first = 0
+}

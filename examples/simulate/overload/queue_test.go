@@ -1,0 +1,181 @@
+package overload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// event is a call that was served or timed out.
+type event struct {
+	at   time.Duration
+	call int
+	what string
+}
+
+// drain serves and times out the calls that are due until a time.
+func drain(q *queue, until time.Duration) []event {
+	var all []event
+	for {
+		at, served := q.next()
+		switch {
+		case at > until:
+			return all
+		case served:
+			w, useful := q.serve(at)
+			what := "served"
+			if !useful {
+				what = "wasted"
+			}
+			all = append(all, event{at, w.offer.client, what})
+		default:
+			all = append(all, event{at, q.timeOut().offer.client, "timed out"})
+		}
+	}
+}
+
+// enqueue adds calls to a queue, and returns how many it has accepted.
+func enqueue(q *queue, at time.Duration, calls int) int {
+	for n := range calls {
+		if !q.add(queuedCall{offer: offer{client: n}, arrived: at}) {
+			return n
+		}
+	}
+	return calls
+}
+
+func expect(t *testing.T, got, want []event) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Fatalf("missing: %v", want[i])
+		case i >= len(want):
+			t.Fatalf("too much: %v", got[i])
+		case got[i] != want[i]:
+			t.Fatalf("number %d: got %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+const ms = time.Millisecond
+
+func TestQueueServesInOrder(t *testing.T) {
+	q := newQueue(0.1, 100)
+	q.setRate(0, 100)
+	enqueue(q, 0, 3)
+	expect(t, drain(q, time.Minute), []event{{10 * ms, 0, "served"}, {20 * ms, 1, "served"}, {30 * ms, 2, "served"}})
+	enqueue(q, time.Second, 1) // idle times are not saved up
+	expect(t, drain(q, time.Minute), []event{{1010 * ms, 0, "served"}})
+}
+
+func TestQueueServesCallsThatTimedOut(t *testing.T) {
+	q := newQueue(0.1, 2)
+	q.setRate(0, 2)
+	if got := enqueue(q, 0, 20); got != 10 {
+		t.Errorf("%d calls were accepted, want 10: five seconds of work", got)
+	}
+	got := drain(q, 2*time.Second)
+	if len(got) < 2 || got[1].at != time.Second || got[1].what != "served" {
+		t.Fatalf("got %v, want the second call served just before its caller times out", got)
+	}
+	want := []event{{500 * ms, 0, "served"}, {time.Second, 1, "served"}}
+	for n := 2; n < 10; n++ {
+		want = append(want, event{time.Second, n, "timed out"})
+	}
+	want = append(want, event{1500 * ms, 2, "wasted"}, event{2 * time.Second, 3, "wasted"})
+	expect(t, got, want)
+}
+
+func TestRejectionsDelayTheQueue(t *testing.T) {
+	q := newQueue(1, 100)
+	q.setRate(0, 100)
+	enqueue(q, 0, 1)
+	spent := 0.0
+	for range 50 {
+		spent += q.reject(0)
+	}
+	if spent != 10 {
+		t.Errorf("fifty rejections cost %v, want the 10 of a tenth of a second", spent)
+	}
+	expect(t, drain(q, time.Minute), []event{{110 * ms, 0, "served"}})
+}
+
+func TestQueueWithoutCapacity(t *testing.T) {
+	q := newQueue(0.1, 100)
+	q.setRate(0, 0)
+	enqueue(q, 0, 2)
+	expect(t, drain(q, time.Minute), []event{{time.Second, 0, "timed out"}, {time.Second, 1, "timed out"}})
+	q.setRate(time.Minute, 100)
+	expect(t, drain(q, 2*time.Minute), []event{
+		{time.Minute + 10*ms, 0, "wasted"}, {time.Minute + 20*ms, 1, "wasted"},
+	})
+}
+
+func TestQueueGrows(t *testing.T) {
+	q := newQueue(0, 1e6)
+	q.setRate(0, 1e6)
+	enqueue(q, 0, 700)
+	drain(q, 500*time.Microsecond)
+	if got := enqueue(q, 500*time.Microsecond, 5000); got != 5000 {
+		t.Fatalf("%d were accepted", got)
+	}
+	got := drain(q, time.Minute)
+	for i, h := range got {
+		if want := (i + 500) % 700; i < 200 && h.call != want || i >= 200 && h.call != i-200 {
+			t.Fatalf("number %d is call %d", i, h.call)
+		}
+	}
+	if len(got) != 5200 {
+		t.Errorf("%d were served, want 5200", len(got))
+	}
+}
+
+// TestQueueCallsEndInTime plays a queue with a client that records its calls.
+func TestQueueCallsEndInTime(t *testing.T) {
+	s := steady(10*time.Second, mix(3))
+	s.Backend = Queue
+	w := &watcher{}
+	play(t, s, w.policy(), 1, Options{Capacity: 50})
+	if len(w.ended) != len(w.asked) {
+		t.Errorf("%d calls were admitted, %d ended", len(w.asked), len(w.ended))
+	}
+	counts := map[string]int{}
+	for i, e := range w.ended {
+		if i > 0 && e.at.Before(w.ended[i-1].at) {
+			t.Fatalf("End %d was called before the one that it followed", i)
+		}
+		switch wait := e.at.Sub(w.asked[e.call]); {
+		case wait < 0 || wait > callerTimeout:
+			t.Fatalf("a call ended %v after it began", wait)
+		case e.outcome == throttle.Accepted:
+			counts["served"]++
+		case wait == callerTimeout:
+			counts["timed out"]++
+		case wait == 0:
+			counts["full"]++
+		default:
+			t.Fatalf("a call was rejected after %v", wait)
+		}
+	}
+	for _, what := range []string{"served", "timed out", "full"} {
+		if counts[what] < 50 {
+			t.Errorf("%s: %d, want more", what, counts[what])
+		}
+	}
+}
+
+// TestLateSuccessesBelongToTheirOffers: what is offered in one second and served in the next counts for the first.
+func TestLateSuccessesBelongToTheirOffers(t *testing.T) {
+	s := usual("stop", "", "",
+		Phase{Length: 2 * time.Second, Load: mix(1.3), Capacity: 1}, Phase{Length: 2 * time.Second, Capacity: 1})
+	s.Backend = Queue
+	series := play(t, s, policy(t, "none"), 1, Options{}).Series
+	if series.Useful[2] < 100 {
+		t.Errorf("%v were served after the last was offered, want some", series.Useful[2])
+	}
+	if series.Succeeded[2] != (Tiers{}) || series.Succeeded[1] != series.Offered[1] {
+		t.Errorf("got %v successes of %v offers", series.Succeeded, series.Offered)
+	}
+}
