@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// An alertmanagerFile is what matters here of the configuration of Alertmanager.
+// An alertmanagerFile has the parts of the configuration of Alertmanager that are checked here.
 type alertmanagerFile struct {
 	Route     route
 	Receivers []struct {
@@ -53,13 +53,14 @@ func readAlertmanager(t testing.TB) alertmanagerFile {
 	return file
 }
 
-// TestAlertmanager is what amtool and the vocabulary have to say. Amtool knows no labels: to it any are fine.
+// TestAlertmanager checks the configuration with amtool, and its labels with the vocabulary, because
+// amtool accepts any label.
 func TestAlertmanager(t *testing.T) {
 	tool := program.Find(t, "prometheus-alertmanager", "amtool")
-	v := speak(t)
+	v := libraryVocabulary(t)
 	file := readAlertmanager(t)
 	t.Run("check-config", func(t *testing.T) {
-		alertmanagerSpeaksOfWhatThereIs(t, v, file)
+		checkAlertmanagerNames(t, v, file)
 		run(t, "dashboards/alertmanager", tool, "check-config", "alertmanager.yml")
 	})
 	t.Run("routes", func(t *testing.T) {
@@ -69,30 +70,30 @@ func TestAlertmanager(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(a.Labels)) {
 				asked = append(asked, name+"="+a.Labels[name])
 			}
-			if receiver := routed(t, tool, asked...); !file.tells(receiver) {
-				t.Errorf("%v: got receiver %s, which tells nobody", asked, receiver)
+			if receiver := routed(t, tool, asked...); !file.passesOn(receiver) {
+				t.Errorf("%v: got receiver %s, which has no webhook", asked, receiver)
 			}
 		}
-		if receiver := routed(t, tool, "alertname=DiskFull", "severity=critical"); file.tells(receiver) {
-			t.Errorf("somebody else's alert: got receiver %s want one that tells nobody", receiver)
+		if receiver := routed(t, tool, "alertname=DiskFull", "severity=critical"); file.passesOn(receiver) {
+			t.Errorf("an alert of another product: got receiver %s want one without a webhook", receiver)
 		}
 	})
 }
 
-// routed returns which receiver gets an alert.
+// routed returns the receiver of an alert.
 func routed(t *testing.T, tool string, labels ...string) string {
 	t.Helper()
 	cmd := exec.Command(tool, append([]string{"config", "routes", "test", "--config.file=alertmanager.yml"}, labels...)...)
 	cmd.Dir = program.File(t, "dashboards/alertmanager")
-	said, err := cmd.Output() // what it warns of goes elsewhere
+	out, err := cmd.Output() // without the warnings on stderr
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", filepath.Base(tool), err, said)
+		t.Fatalf("%s: %v\n%s", filepath.Base(tool), err, out)
 	}
-	return strings.TrimSpace(string(said))
+	return strings.TrimSpace(string(out))
 }
 
-// tells reports whether the receiver passes alerts on.
-func (f alertmanagerFile) tells(receiver string) bool {
+// passesOn reports whether the receiver has a webhook.
+func (f alertmanagerFile) passesOn(receiver string) bool {
 	for _, r := range f.Receivers {
 		if r.Name == receiver {
 			return len(r.Webhooks) > 0
@@ -101,9 +102,9 @@ func (f alertmanagerFile) tells(receiver string) bool {
 	return false
 }
 
-// alertmanagerSpeaksOfWhatThereIs makes sure that routes and inhibitions ask for labels that our alerts have, and for alerts that
-// there are.
-func alertmanagerSpeaksOfWhatThereIs(t *testing.T, v *vocabulary, file alertmanagerFile) {
+// checkAlertmanagerNames checks that routes and inhibitions use only labels of our alerts and names of
+// existing alerts.
+func checkAlertmanagerNames(t *testing.T, v *vocabulary, file alertmanagerFile) {
 	t.Helper()
 	names := append(slices.Clone(file.Route.GroupBy), "alertname")
 	written := file.Route.matchers()
@@ -122,7 +123,7 @@ func alertmanagerSpeaksOfWhatThereIs(t *testing.T, v *vocabulary, file alertmana
 			if !v.labels["ALERTS"][m.Name] {
 				t.Errorf("alertmanager.yml: %s: no alert has a label %s", text, m.Name)
 			}
-			for _, wrong := range checkWords(m) {
+			for _, wrong := range checkValues(m) {
 				t.Errorf("alertmanager.yml: %s", wrong)
 			}
 			if m.Name == "alertname" && !matchesAlert(m, alerts) {
@@ -132,7 +133,7 @@ func alertmanagerSpeaksOfWhatThereIs(t *testing.T, v *vocabulary, file alertmana
 	}
 }
 
-// matchersOf reads a matcher as it stands in alertmanager.yml, where PromQL's are allowed.
+// matchersOf parses a matcher of alertmanager.yml. It has the form of a PromQL matcher.
 func matchersOf(t *testing.T, text string) []*labels.Matcher {
 	t.Helper()
 	found, err := newParser().ParseMetricSelector("{" + text + `,__name__="ALERTS"}`)

@@ -16,7 +16,8 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// compose returns what docker compose reads of docker-compose.yml, with nothing set in the environment. The schema is checked on the way.
+// compose returns docker-compose.yml as docker compose reads it in an empty environment. It checks the
+// schema too.
 func compose(t testing.TB) *types.Project {
 	t.Helper()
 	file := program.File(t, "docker-compose.yml")
@@ -31,14 +32,15 @@ func compose(t testing.TB) *types.Project {
 	return project
 }
 
-func TestComposeHasAllThatIsPromised(t *testing.T) {
+func TestCompose_Services(t *testing.T) {
 	if got, want := compose(t).ServiceNames(), []string{"alertmanager", "grafana", "jaeger", "prometheus", "storefront"}; !slices.Equal(got, want) {
 		t.Errorf("services: got %v want %v", got, want)
 	}
 }
 
-// TestComposeKeepsToItself makes sure that nothing is open to the network, and nothing may do more than it has to.
-func TestComposeKeepsToItself(t *testing.T) {
+// TestCompose_Hardened checks that no port is open to the network and that containers have no privileges
+// they do not need.
+func TestCompose_Hardened(t *testing.T) {
 	for name, s := range compose(t).Services {
 		for _, port := range s.Ports {
 			if port.HostIP != "127.0.0.1" {
@@ -59,8 +61,9 @@ func TestComposeKeepsToItself(t *testing.T) {
 	}
 }
 
-// TestComposePublishesNoMore makes sure that only what asks whose page it is, or is told to, can be reached from a browser.
-func TestComposePublishesNoMore(t *testing.T) {
+// TestCompose_Ports checks that a browser can reach only services that check the origin of a request, or
+// are configured to.
+func TestCompose_Ports(t *testing.T) {
 	published := map[string]string{}
 	for name, s := range compose(t).Services {
 		for _, port := range s.Ports {
@@ -73,8 +76,9 @@ func TestComposePublishesNoMore(t *testing.T) {
 	}
 }
 
-// TestComposeLetsNoOtherSiteReadPrometheus reads the flag as Prometheus does: as a regular expression for the whole origin.
-func TestComposeLetsNoOtherSiteReadPrometheus(t *testing.T) {
+// TestCompose_PrometheusCORS reads the flag as Prometheus does: as a regular expression for the whole
+// origin. It must match no other site.
+func TestCompose_PrometheusCORS(t *testing.T) {
 	origin := ".*" // the default
 	for _, flag := range compose(t).Services["prometheus"].Command {
 		if value, ok := strings.CutPrefix(flag, "--web.cors.origin="); ok {
@@ -92,8 +96,8 @@ func TestComposeLetsNoOtherSiteReadPrometheus(t *testing.T) {
 	}
 }
 
-// TestComposeHasNoAdmin makes sure that nobody can log in to Grafana with the password that everybody knows.
-func TestComposeHasNoAdmin(t *testing.T) {
+// TestCompose_GrafanaLogin checks that the default password of Grafana does not work.
+func TestCompose_GrafanaLogin(t *testing.T) {
 	environment := compose(t).Services["grafana"].Environment
 	for name, want := range map[string]string{
 		"GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION": "true",
@@ -109,8 +113,8 @@ func TestComposeHasNoAdmin(t *testing.T) {
 	}
 }
 
-// TestComposePinsWhatItRuns wants full versions: a tag that moves would run something that nobody has tried.
-func TestComposePinsWhatItRuns(t *testing.T) {
+// TestCompose_PinnedImages wants full versions, because a moving tag would run untested versions.
+func TestCompose_PinnedImages(t *testing.T) {
 	full := regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+\.\d+$`)
 	for name, s := range compose(t).Services {
 		if s.Build == nil && !full.MatchString(s.Image) {
@@ -122,7 +126,7 @@ func TestComposePinsWhatItRuns(t *testing.T) {
 	}
 }
 
-// checkDockerfile wants a Dockerfile that builds from pinned images, copies what there is, and does not run as root.
+// checkDockerfile wants a Dockerfile with pinned images, existing sources and a user that is not root.
 func checkDockerfile(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -146,8 +150,8 @@ func checkDockerfile(t *testing.T, file string) {
 	}
 }
 
-// TestComposeMountsWhatThereIs follows every path that a program is given to a file of the repository.
-func TestComposeMountsWhatThereIs(t *testing.T) {
+// TestCompose_Mounts checks that every path in a flag leads to a file of the repository.
+func TestCompose_Mounts(t *testing.T) {
 	for name, s := range compose(t).Services {
 		var given []string
 		for _, flag := range s.Command {
@@ -174,7 +178,8 @@ func TestComposeMountsWhatThereIs(t *testing.T) {
 	}
 }
 
-// mounted returns which file of the repository a path in a container is, and "" if it is none. Of two mounts the deeper one counts.
+// mounted returns the file of the repository for a path in a container, or "". The deeper of two mounts
+// wins.
 func mounted(s types.ServiceConfig, inside string) string {
 	file, deepest := "", 0
 	for _, v := range s.Volumes {

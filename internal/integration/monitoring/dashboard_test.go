@@ -13,7 +13,7 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// A dashboard is what Grafana reads of its file to ask Prometheus.
+// A dashboard has the parts of a dashboard file that make queries.
 type dashboard struct {
 	UID         string
 	Panels      []panel
@@ -33,7 +33,7 @@ type target struct {
 	Instant, Exemplar bool
 }
 
-// A variable is what people choose at the top.
+// A variable is a variable of a dashboard.
 type variable struct {
 	Name, Type string
 	Query      any
@@ -67,7 +67,7 @@ func readDashboards(t *testing.T) map[string]dashboard {
 	return boards
 }
 
-// questions returns everything that the dashboard asks, with its variables still in it.
+// questions returns all expressions of the dashboard, before variables are replaced.
 func (d dashboard) questions(t *testing.T, file string) []question {
 	t.Helper()
 	var all []question
@@ -96,10 +96,10 @@ func questionsOf(panels []panel, where string) []question {
 	return all
 }
 
-// labelValues is the one form of a variable's query that we use.
+// labelValues is the only form of query that our variables use.
 var labelValues = regexp.MustCompile(`^label_values\((.+),\s*(\w+)\)$`)
 
-// question returns what a variable asks. Newer Grafanas write its query as an object.
+// question returns the query of a variable. Newer versions of Grafana write it as an object.
 func (v variable) question(t *testing.T, file string) question {
 	t.Helper()
 	text, ok := v.Query.(string)
@@ -114,9 +114,9 @@ func (v variable) question(t *testing.T, file string) question {
 	return question{where: where, text: parts[1], kind: ofVariable, label: parts[2]}
 }
 
-// A question is an expression that somebody asks Prometheus.
+// A question is an expression that is sent to Prometheus.
 type question struct {
-	where     string // for whoever has to mend it
+	where     string // for error messages
 	text      string
 	kind      questionKind
 	label     string // whose values a variable wants
@@ -131,13 +131,13 @@ const (
 	ofAnnotation
 )
 
-// newParser reads PromQL as a Prometheus without experiments does.
+// newParser returns a parser without experimental features.
 func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
 
-// parse reads an expression.
+// parse parses an expression.
 func parse(text string) (parser.Expr, error) { return newParser().ParseExpr(text) }
 
-// mustParse is for expressions that have been found to be right before.
+// mustParse parses an expression that was checked before.
 func mustParse(t testing.TB, text string) parser.Expr {
 	t.Helper()
 	expr, err := parse(text)
@@ -147,7 +147,7 @@ func mustParse(t testing.TB, text string) parser.Expr {
 	return expr
 }
 
-// selectors returns every place of an expression where series are selected.
+// selectors returns the selectors of an expression.
 func selectors(expr parser.Expr) []*parser.VectorSelector {
 	var found []*parser.VectorSelector
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
@@ -159,7 +159,7 @@ func selectors(expr parser.Expr) []*parser.VectorSelector {
 	return found
 }
 
-// asked returns everything that the dashboards ask, with their variables in it, and the variables.
+// asked returns the expressions of all dashboards, and the dashboards by file.
 func asked(t *testing.T) (questions []question, of map[string]dashboard) {
 	t.Helper()
 	of = readDashboards(t)
@@ -169,18 +169,18 @@ func asked(t *testing.T) (questions []question, of map[string]dashboard) {
 	return questions, of
 }
 
-// board returns the dashboard that asks.
+// board returns the dashboard of the question.
 func (q question) board(of map[string]dashboard) dashboard {
 	file, _, _ := strings.Cut(q.where, ",")
 	return of[file]
 }
 
-// TestDashboardsSpeakOfWhatThereIs reads every expression of every dashboard.
-func TestDashboardsSpeakOfWhatThereIs(t *testing.T) {
-	v := speak(t)
+// TestDashboards_Names checks the names in every expression of every dashboard.
+func TestDashboards_Names(t *testing.T) {
+	v := libraryVocabulary(t)
 	questions, of := asked(t)
 	if len(questions) == 0 {
-		t.Fatal("nobody asks anything")
+		t.Fatal("got no expressions")
 	}
 	for _, q := range questions {
 		text, err := inGrafana(byDefault(q.board(of))).apply(q.text)
@@ -201,7 +201,7 @@ func TestDashboardsSpeakOfWhatThereIs(t *testing.T) {
 	}
 }
 
-// named calls check with the name of each series that a dashboard asks for, and where it does.
+// named calls check with the name of each series in a dashboard, and where it is.
 func named(t *testing.T, check func(where, series string)) {
 	t.Helper()
 	questions, of := asked(t)
@@ -216,9 +216,9 @@ func named(t *testing.T, check func(where, series string)) {
 	}
 }
 
-// TestPanelsNeedNoRules makes sure that dashboards work in a Prometheus that has none of our rules: they name no series that a rule
-// makes. ALERTS is the exception, since there is no other way to show alerts.
-func TestPanelsNeedNoRules(t *testing.T) {
+// TestDashboards_WithoutRules checks that dashboards use no series of our recording rules, so that they
+// work without them. ALERTS is the exception, because there is no other way to show alerts.
+func TestDashboards_WithoutRules(t *testing.T) {
 	recording, _ := readRules(t)
 	made := set{}
 	for _, r := range recording {
@@ -231,8 +231,8 @@ func TestPanelsNeedNoRules(t *testing.T) {
 	})
 }
 
-// TestStorefrontExposesTheRuntime makes sure that panels about the process are not only true of our own instances.
-func TestStorefrontExposesTheRuntime(t *testing.T) {
+// TestStorefront_RuntimeMetrics checks that the storefront has the metrics of the panels about the process.
+func TestStorefront_RuntimeMetrics(t *testing.T) {
 	url := program.Example(t, "storefront", "-listen", "127.0.0.1:0")
 	scrape := get(t, url+"/metrics")
 	named(t, func(where, series string) {

@@ -7,12 +7,13 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// shows asks all that the dashboards ask when somebody opens them, and again with every other option of the variables that have some.
-func (s *stack) shows(t *testing.T) {
+// panels evaluates every expression of the dashboards with the default values of the variables, and
+// again with each other option.
+func (s *stack) panels(t *testing.T) {
 	questions, of := asked(t)
-	var hopes []hope
+	var conditions []condition
 	for _, q := range questions {
-		hopes = append(hopes, s.answers(t, q, inGrafana(byDefault(q.board(of))))...)
+		conditions = append(conditions, s.hasAnswer(t, q, inGrafana(byDefault(q.board(of))))...)
 		for _, v := range q.board(of).Templating.List {
 			if v.Type != "custom" {
 				continue
@@ -20,18 +21,18 @@ func (s *stack) shows(t *testing.T) {
 			for _, o := range v.Options {
 				other := byDefault(q.board(of))
 				other[v.Name] = choice{values: []string{o.Value}, several: v.Multi || v.IncludeAll}
-				hopes = append(hopes, s.answers(t, q, inGrafana(other))...)
+				conditions = append(conditions, s.hasAnswer(t, q, inGrafana(other))...)
 			}
 		}
 	}
-	fulfilled(t, "everything that is asked is answered", hopes...)
+	awaitAll(t, "everything that is asked is answered", conditions...)
 }
 
-// showsHostile asks the same after somebody has chosen one value of each variable, names among them that would break an expression if
-// they were put into it carelessly. Both ways in which Grafana puts them in must work.
-func (s *stack) showsHostile(t *testing.T) {
+// panelsHostile evaluates the same with one value chosen for each variable. Some values would break an
+// expression without escaping. Both ways in which Grafana inserts a value must work.
+func (s *stack) panelsHostile(t *testing.T) {
 	questions, of := asked(t)
-	var hopes []hope
+	var conditions []condition
 	for _, q := range questions {
 		chosen := byDefault(q.board(of))
 		for name, value := range map[string]string{
@@ -46,13 +47,13 @@ func (s *stack) showsHostile(t *testing.T) {
 		for _, modern := range []bool{false, true} {
 			i := inGrafana(chosen)
 			i.modern = modern
-			hopes = append(hopes, s.answers(t, q, i)...)
+			conditions = append(conditions, s.hasAnswer(t, q, i)...)
 		}
 	}
-	fulfilled(t, "everything that is asked is answered", hopes...)
+	awaitAll(t, "everything that is asked is answered", conditions...)
 }
 
-// ready returns the expression as Prometheus is to be asked, if it can be.
+// ready returns the expression for Prometheus, if it can be evaluated.
 func ready(t *testing.T, q question, i interpolation) (expr string, ok bool) {
 	t.Helper()
 	text, err := i.apply(q.text)
@@ -66,14 +67,14 @@ func ready(t *testing.T, q question, i interpolation) (expr string, ok bool) {
 	return fasterExpr(t, text), true
 }
 
-// answers is the hope for an answer with a number in it, or with the values of a variable.
-func (s *stack) answers(t *testing.T, q question, i interpolation) []hope {
+// hasAnswer returns the conditions that a query returns a number, or the values of a variable.
+func (s *stack) hasAnswer(t *testing.T, q question, i interpolation) []condition {
 	t.Helper()
 	expr, ok := ready(t, q, i)
 	if !ok {
 		return nil
 	}
-	return []hope{{q.where + ": " + expr, func() string {
+	return []condition{{q.where + ": " + expr, func() string {
 		if q.kind == ofVariable {
 			values, err := s.prometheus.values(q.label, expr)
 			if err != nil || len(values) == 0 {
@@ -88,22 +89,22 @@ func (s *stack) answers(t *testing.T, q question, i interpolation) []hope {
 	}}}
 }
 
-func (s *stack) leadsToTraces(t *testing.T) {
+func (s *stack) exemplarsToTraces(t *testing.T) {
 	questions, of := asked(t)
-	hopes := []hope{s.traces("the storefront", `throttle_call_duration_seconds_bucket{job="storefront"}`)}
+	conditions := []condition{s.traces("the storefront", `throttle_call_duration_seconds_bucket{job="storefront"}`)}
 	for _, q := range questions {
 		if expr, ok := ready(t, q, inGrafana(byDefault(q.board(of)))); ok && q.exemplars {
-			hopes = append(hopes, s.traces(q.where, expr))
+			conditions = append(conditions, s.traces(q.where, expr))
 		}
 	}
-	if len(hopes) == 1 {
+	if len(conditions) == 1 {
 		t.Error("no panel asks for exemplars")
 	}
-	fulfilled(t, "exemplars lead to traces", hopes...)
+	awaitAll(t, "exemplars lead to traces", conditions...)
 }
 
-func (s *stack) traces(where, expr string) hope {
-	return hope{where + ": " + expr, func() string {
+func (s *stack) traces(where, expr string) condition {
+	return condition{where + ": " + expr, func() string {
 		if ok, err := s.prometheus.traced(expr); err != nil || !ok {
 			return fmt.Sprintf("no exemplar with a trace_id, error %v", err)
 		}
@@ -111,28 +112,28 @@ func (s *stack) traces(where, expr string) hope {
 	}}
 }
 
-// works makes sure that every recording rule makes something, and that every alert has something to look at, whether it fires or not: an
-// alert about series that nobody exposes would be silent for ever.
-func (s *stack) works(t *testing.T) {
+// rulesHaveData checks that every recording rule records series, and that the series of every alert
+// exist, whether it fires or not. An alert about missing series would never fire.
+func (s *stack) rulesHaveData(t *testing.T) {
 	recording, alerts := readRules(t)
-	var hopes []hope
+	var conditions []condition
 	for _, r := range recording {
-		hopes = append(hopes, s.finds(r.Record, r.Record))
+		conditions = append(conditions, s.hasNumber(r.Record, r.Record))
 	}
 	for _, a := range alerts {
 		for _, selected := range selectors(mustParse(t, a.Expr)) {
-			hopes = append(hopes, s.finds(a.Alert, plain(selected)))
+			conditions = append(conditions, s.hasNumber(a.Alert, plain(selected)))
 		}
 	}
-	fulfilled(t, "every rule finds something", hopes...)
+	awaitAll(t, "every rule finds something", conditions...)
 }
 
-// finds is the hope that an expression has some number.
-func (s *stack) finds(who, expr string) hope {
-	return hope{who + ": " + expr, func() string { return missing(s.prometheus.instant(expr)) }}
+// hasNumber returns the condition that an expression returns a number.
+func (s *stack) hasNumber(who, expr string) condition {
+	return condition{who + ": " + expr, func() string { return missing(s.prometheus.instant(expr)) }}
 }
 
-// plain returns what is selected, at the present time.
+// plain returns the selector without range and offset.
 func plain(s *parser.VectorSelector) string {
 	return (&parser.VectorSelector{Name: s.Name, LabelMatchers: s.LabelMatchers}).String()
 }

@@ -9,47 +9,48 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// TestEndToEnd tells one story to the real programs, and looks at it with everything that we ship. Its parts depend on each other, so it
-// ends with the first that fails, except for those that only look.
+// TestEndToEnd drives the real programs through overload, brownout and outage, and checks dashboards,
+// rules and alerts on the way. A part depends on those before it. So the test ends with the first part
+// that fails, except for parts that only read.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for _, part := range []struct {
-		name  string
-		tells func(*stack, *testing.T)
+		name string
+		run  func(*stack, *testing.T)
 	}{
-		{"all targets are scraped and all rules are sound", (*stack).isSound},
-		{"an overload is noticed", (*stack).overload},
-		{"every panel has something to show", (*stack).shows},
-		{"every panel copes with hostile names", (*stack).showsHostile},
-		{"exemplars lead to traces", (*stack).leadsToTraces},
-		{"every rule has something to work on", (*stack).works},
-		{"calls of High that are shed are noticed", (*stack).brownout},
-		{"other mistakes are noticed", (*stack).mistakes},
-		{"the calm after it is noticed too", (*stack).calm},
-		{"an outage mutes the rest", (*stack).outage},
-		{"the end of the outage is noticed", (*stack).recovery},
-		{"an instance that has gone is noticed", (*stack).loss},
-		{"somebody was told of it all", (*stack).tells},
+		{"all targets are scraped and all rules can be evaluated", (*stack).targetsAndRules},
+		{"an overload fires its alerts", (*stack).overload},
+		{"every panel shows data", (*stack).panels},
+		{"every panel works with hostile names", (*stack).panelsHostile},
+		{"exemplars lead to traces", (*stack).exemplarsToTraces},
+		{"every rule has data", (*stack).rulesHaveData},
+		{"shed calls of High fire their alert", (*stack).brownout},
+		{"other mistakes fire their alerts", (*stack).mistakes},
+		{"alerts resolve after the overload", (*stack).calm},
+		{"an outage inhibits other alerts", (*stack).outage},
+		{"alerts resolve after the outage", (*stack).recovery},
+		{"a missing instance fires its alert", (*stack).loss},
+		{"all notifications were delivered", (*stack).delivered},
 	} {
 		only := strings.HasPrefix(part.name, "every") || strings.HasPrefix(part.name, "exemplars")
-		if !t.Run(part.name, func(t *testing.T) { part.tells(s, t) }) && !only {
+		if !t.Run(part.name, func(t *testing.T) { part.run(s, t) }) && !only {
 			t.FailNow()
 		}
 	}
 }
 
-// aboutStorefront are the labels of what is about the throttle of the storefront.
+// aboutStorefront returns the labels of alerts about the throttle of the storefront.
 func aboutStorefront() map[string]string {
 	return map[string]string{"job": "storefront", "throttle_name": "shop-backend"}
 }
 
-// alert describes an alert about that throttle by its name, and pairs of further labels and values.
+// alert returns the labels of an alert about that throttle: its name, and pairs of labels and values.
 func alert(name string, pairs ...string) map[string]string {
 	return described(name, append([]string{"job", "storefront", "throttle_name", "shop-backend"}, pairs...))
 }
 
-// alertOfFixture describes one about the second service.
+// alertOfFixture returns the labels of an alert about the second service.
 func alertOfFixture(name string, pairs ...string) map[string]string {
 	return described(name, append([]string{"job", hostileJob}, pairs...))
 }
@@ -62,7 +63,7 @@ func described(name string, pairs []string) map[string]string {
 	return labels
 }
 
-// found returns the alert with these labels that is firing in Prometheus.
+// found returns the firing alert with these labels from Prometheus.
 func (s *stack) found(labels map[string]string) (of alarm, ok bool, err error) {
 	all, err := s.prometheus.alerts()
 	for _, a := range all {
@@ -73,12 +74,12 @@ func (s *stack) found(labels map[string]string) (of alarm, ok bool, err error) {
 	return alarm{}, false, err
 }
 
-// fires waits until all these alerts are firing. What their texts say must be complete.
-func (s *stack) fires(t *testing.T, wanted ...map[string]string) {
+// awaitFiring waits until all these alerts are firing. Their annotations must be complete.
+func (s *stack) awaitFiring(t *testing.T, wanted ...map[string]string) {
 	t.Helper()
-	var hopes []hope
+	var conditions []condition
 	for _, labels := range wanted {
-		hopes = append(hopes, hope{fmt.Sprint(labels), func() string {
+		conditions = append(conditions, condition{fmt.Sprint(labels), func() string {
 			a, ok, err := s.found(labels)
 			if err != nil || !ok {
 				return fmt.Sprintf("does not fire, error %v", err)
@@ -91,25 +92,25 @@ func (s *stack) fires(t *testing.T, wanted ...map[string]string) {
 			return ""
 		}})
 	}
-	fulfilled(t, "alerts fire", hopes...)
+	awaitAll(t, "alerts fire", conditions...)
 }
 
-// resolves waits until none of these alerts is firing any more.
-func (s *stack) resolves(t *testing.T, wanted ...map[string]string) {
+// awaitResolved waits until none of these alerts is firing.
+func (s *stack) awaitResolved(t *testing.T, wanted ...map[string]string) {
 	t.Helper()
-	var hopes []hope
+	var conditions []condition
 	for _, labels := range wanted {
-		hopes = append(hopes, hope{fmt.Sprint(labels), func() string {
+		conditions = append(conditions, condition{fmt.Sprint(labels), func() string {
 			if _, ok, err := s.found(labels); err != nil || ok {
 				return fmt.Sprintf("still fires, error %v", err)
 			}
 			return ""
 		}})
 	}
-	fulfilled(t, "alerts resolve", hopes...)
+	awaitAll(t, "alerts resolve", conditions...)
 }
 
-func (s *stack) isSound(t *testing.T) {
+func (s *stack) targetsAndRules(t *testing.T) {
 	program.Eventually(t, "the storefront, Prometheus itself and three instances are up", func() string {
 		up, down, err := s.prometheus.targets()
 		if err != nil || up != 5 || len(down) > 0 {
@@ -126,18 +127,18 @@ func (s *stack) isSound(t *testing.T) {
 	})
 }
 
-// overload is more than the backend can take. Little of High is lost then: that is what the throttle is for.
+// overload sends more than the backend can serve. The throttle sheds little of High.
 func (s *stack) overload(t *testing.T) {
 	s.control(t, `{"load": 4}`)
 	severe, sustained := alert("ThrottleSheddingSevere", "severity", "critical"), alert("ThrottleSheddingSustained", "severity", "warning")
-	s.fires(t,
+	s.awaitFiring(t,
 		severe,
 		alert("ThrottleAvailabilityFaults", "severity", "warning", "error_type", "availability"),
 		alert("ThrottleErrorBudgetBurn", "severity", "critical", "window", "1h"),
 		alert("ThrottleErrorBudgetBurn", "severity", "critical", "window", "6h"),
 		sustained,
 	)
-	program.Eventually(t, "High is spared while the others are shed", func() string { // but for the moments in which this machine stands still
+	program.Eventually(t, "High is spared while the others are shed", func() string { // except while the machine pauses
 		high, sheds, err := s.found(alert("ThrottleHighPriorityShedding"))
 		_, others, missed := s.found(severe)
 		if sheds || !others || err != nil || missed != nil {
@@ -145,21 +146,21 @@ func (s *stack) overload(t *testing.T) {
 		}
 		return ""
 	})
-	s.mutes(t, severe, sustained)
+	s.awaitInhibited(t, severe, sustained)
 }
 
-// brownout leaves the backend a quarter of what High alone asks for.
+// brownout leaves the backend a quarter of the capacity that High alone needs.
 func (s *stack) brownout(t *testing.T) {
 	s.control(t, `{"backend": "brownout", "capacity": 100, "load": 10}`)
-	s.fires(t, alert("ThrottleHighPriorityShedding", "severity", "critical"))
+	s.awaitFiring(t, alert("ThrottleHighPriorityShedding", "severity", "critical"))
 }
 
-// mistakes are what the second service does wrong all the time.
+// mistakes waits for the alerts about the second service, which always misbehaves.
 func (s *stack) mistakes(t *testing.T) {
 	open := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "critical")
 	openALittle := alertOfFixture("ThrottleBucketStoreFailingOpen", "throttle_bucket_name", hostileName, "severity", "warning")
 	denied := alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", hostileName)
-	s.fires(t,
+	s.awaitFiring(t,
 		alertOfFixture("ThrottleFallbackFailing", "throttle_name", hostileName),
 		alertOfFixture("ThrottleAvailabilityFaults", "throttle_name", hostileName, "error_type", "availability"),
 		alertOfFixture("ThrottleMetricsAbsent", "instance", bareInstance),
@@ -175,13 +176,13 @@ func (s *stack) mistakes(t *testing.T) {
 		alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", dottedName, "severity", "info"),
 		alertOfFixture("ThrottleBackoffStuck", "throttle_backoff_name", hostileName, "severity", "warning"),
 	)
-	s.mutes(t, open, openALittle)
-	s.mutes(t, open, denied)
+	s.awaitInhibited(t, open, openALittle)
+	s.awaitInhibited(t, open, denied)
 }
 
 func (s *stack) calm(t *testing.T) {
 	s.control(t, `{"load": 0.8, "capacity": 400, "backend": "up"}`)
-	s.resolves(t,
+	s.awaitResolved(t,
 		alert("ThrottleHighPriorityShedding"),
 		alert("ThrottleSheddingSevere"),
 		alert("ThrottleSheddingSustained"),
@@ -190,16 +191,17 @@ func (s *stack) calm(t *testing.T) {
 	)
 }
 
-// outage takes the backend away, under a load at which the throttle has no doubt: with less it keeps probing with a good part of High.
+// outage stops the backend under a high load. With a lower load the throttle would keep probing with a
+// large part of High.
 func (s *stack) outage(t *testing.T) {
 	s.control(t, `{"load": 4, "backend": "down"}`)
 	down := alert("ThrottleBackendDown", "severity", "critical")
 	shedding, severe := alert("ThrottleHighPriorityShedding"), alert("ThrottleSheddingSevere")
-	s.fires(t, down, shedding, severe)
-	s.mutes(t, down, shedding)
-	s.mutes(t, down, severe)
-	program.Eventually(t, "nothing else about the throttle is told", func() string {
-		all := s.notified(t)
+	s.awaitFiring(t, down, shedding, severe)
+	s.awaitInhibited(t, down, shedding)
+	s.awaitInhibited(t, down, severe)
+	program.Eventually(t, "all other alerts about the throttle are inhibited", func() string {
+		all := s.alertmanagerAlerts(t)
 		var loud []string
 		for _, a := range all {
 			if contains(a.Labels, alert("ThrottleBackendDown")) || !contains(a.Labels, aboutStorefront()) || a.Status.State == "suppressed" {
@@ -209,19 +211,19 @@ func (s *stack) outage(t *testing.T) {
 		}
 		return strings.Join(loud, "; ")
 	})
-	for _, a := range s.notified(t) {
+	for _, a := range s.alertmanagerAlerts(t) {
 		if a.Labels["throttle_name"] == "" && a.Labels["throttle_bucket_name"] == "" && len(a.Status.InhibitedBy) > 0 {
-			t.Errorf("%v: got muted by %v want that to happen to alerts about throttles and buckets only", a.Labels, a.Status.InhibitedBy)
+			t.Errorf("%v: got inhibited by %v, want that only for alerts about throttles and buckets", a.Labels, a.Status.InhibitedBy)
 		}
 	}
 }
 
-// mutes waits until Alertmanager has one alert keep the other quiet.
-func (s *stack) mutes(t *testing.T, one, other map[string]string) {
+// awaitInhibited waits until Alertmanager inhibits the second alert because of the first.
+func (s *stack) awaitInhibited(t *testing.T, one, other map[string]string) {
 	t.Helper()
-	program.Eventually(t, fmt.Sprintf("%v mutes %v", one, other), func() string {
-		all := s.notified(t)
-		by, quiet := notice(all, one), notice(all, other)
+	program.Eventually(t, fmt.Sprintf("%v inhibits %v", one, other), func() string {
+		all := s.alertmanagerAlerts(t)
+		by, quiet := alertWith(all, one), alertWith(all, other)
 		if by.Fingerprint == "" || !slices.Contains(quiet.Status.InhibitedBy, by.Fingerprint) {
 			return fmt.Sprintf("Alertmanager has %+v and %+v", by, quiet)
 		}
@@ -229,8 +231,8 @@ func (s *stack) mutes(t *testing.T, one, other map[string]string) {
 	})
 }
 
-// notice returns the alert with these labels, as Alertmanager has it.
-func notice(all []alarm, labels map[string]string) alarm {
+// alertWith returns the alert with these labels, as Alertmanager has it.
+func alertWith(all []alarm, labels map[string]string) alarm {
 	for _, a := range all {
 		if contains(a.Labels, labels) {
 			return a
@@ -241,31 +243,31 @@ func notice(all []alarm, labels map[string]string) alarm {
 
 func (s *stack) recovery(t *testing.T) {
 	s.control(t, `{"load": 0.8, "backend": "up"}`)
-	s.resolves(t, alert("ThrottleBackendDown"), alert("ThrottleSheddingSevere"))
+	s.awaitResolved(t, alert("ThrottleBackendDown"), alert("ThrottleSheddingSevere"))
 }
 
 func (s *stack) loss(t *testing.T) {
 	s.instances[1].server.CloseClientConnections()
 	s.instances[1].server.Close()
-	s.fires(t, alertOfFixture("ThrottleTargetDown", "instance", otherInstance))
+	s.awaitFiring(t, alertOfFixture("ThrottleTargetDown", "instance", otherInstance))
 }
 
-// tells waits until somebody was told of all of it, by the real Alertmanager to the real storefront.
-func (s *stack) tells(t *testing.T) {
-	hopes := []hope{s.tellsOf("firing", alertOfFixture("ThrottleTargetDown", "instance", otherInstance))}
+// delivered waits until Alertmanager has delivered the notifications to the storefront.
+func (s *stack) delivered(t *testing.T) {
+	conditions := []condition{s.awaitNotification("firing", alertOfFixture("ThrottleTargetDown", "instance", otherInstance))}
 	for _, name := range []string{"ThrottleHighPriorityShedding", "ThrottleSheddingSevere", "ThrottleBackendDown"} {
-		hopes = append(hopes, s.tellsOf("firing", alert(name)), s.tellsOf("resolved", alert(name)))
+		conditions = append(conditions, s.awaitNotification("firing", alert(name)), s.awaitNotification("resolved", alert(name)))
 	}
-	fulfilled(t, "somebody is told", hopes...)
-	for _, problem := range s.told.complaints() {
+	awaitAll(t, "notifications are delivered", conditions...)
+	for _, problem := range s.receiver.problemsSoFar() {
 		t.Error(problem)
 	}
 }
 
-func (s *stack) tellsOf(status string, labels map[string]string) hope {
-	return hope{fmt.Sprintf("%v is %s", labels, status), func() string {
-		if !s.told.has(status, labels) {
-			return "nobody is told"
+func (s *stack) awaitNotification(status string, labels map[string]string) condition {
+	return condition{fmt.Sprintf("%v is %s", labels, status), func() string {
+		if !s.receiver.has(status, labels) {
+			return "not delivered"
 		}
 		return ""
 	}}

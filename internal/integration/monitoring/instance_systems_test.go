@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// idleName is a breaker that nobody runs: it has never read its store.
+// idleName is a breaker without Run: it has never read its store.
 const idleName = "forgotten"
 
 // A fleet is the breakers of an instance: one that does everything, with a store of its own, and one that was forgotten.
@@ -132,7 +132,7 @@ func (s *flaky) Take(ctx context.Context, r store.Request) (bucket.Decision, err
 	return s.Store.Take(ctx, r)
 }
 
-// backoffs are the backoffs of an instance. Their delays are so short that nobody notices.
+// backoffs are the backoffs of an instance. Their delays are too short to matter.
 type backoffs struct {
 	refused *backoff.Responsive // each sleeps, and most is throttled
 	served  *backoff.Responsive // all keep a pace, and most is served

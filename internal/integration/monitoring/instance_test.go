@@ -68,7 +68,7 @@ func newInstance(t testing.TB) *instance {
 	return i
 }
 
-// exposed serves a registry, with exemplars. To compress it would keep the race detector busy, and nobody is far away.
+// exposed serves a registry with exemplars, without compression, which is slow under the race detector.
 func exposed(registry *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, DisableCompression: true})
 }

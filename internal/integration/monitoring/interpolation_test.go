@@ -28,7 +28,7 @@ type choice struct {
 // reference is how an expression names a variable.
 var reference = regexp.MustCompile(`\$(\w+)|\$\{(\w+)(?::(\w+))?\}`)
 
-// apply returns the expression with everything in its place, or an error that names what nobody can fill in.
+// apply returns the expression with all variables replaced, or an error with the unknown variables.
 func (i interpolation) apply(text string) (string, error) {
 	var unknown []string
 	result := reference.ReplaceAllStringFunc(text, func(found string) string {
@@ -40,7 +40,7 @@ func (i interpolation) apply(text string) (string, error) {
 		return value
 	})
 	if len(unknown) > 0 {
-		return "", fmt.Errorf("nobody knows %s", strings.Join(unknown, ", "))
+		return "", fmt.Errorf("unknown variable %s", strings.Join(unknown, ", "))
 	}
 	return result, nil
 }
@@ -109,7 +109,7 @@ func (i interpolation) escapeOne(value string) string {
 // promDuration writes a duration as PromQL has it.
 func promDuration(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
-// byDefault returns what Grafana chooses when somebody opens the dashboard: All, or the first option.
+// byDefault returns the default value in Grafana: All, or the first option.
 func byDefault(d dashboard) map[string]choice {
 	chosen := map[string]choice{}
 	for _, v := range d.Templating.List {
@@ -129,7 +129,7 @@ func inGrafana(chosen map[string]choice) interpolation {
 	return interpolation{chosen: chosen, scrape: 5 * time.Second, interval: 15 * time.Second, span: time.Hour}
 }
 
-func TestInterpolationIsGrafanas(t *testing.T) {
+func TestInterpolation(t *testing.T) {
 	hostile := []string{`a "b" c's d\e (50%)`}
 	chosen := map[string]choice{
 		"job":      {values: []string{".+"}, literal: true, several: true},
@@ -157,15 +157,15 @@ func TestInterpolationIsGrafanas(t *testing.T) {
 			t.Errorf("%s: got %s and error %v want %s", tt.text, got, err, tt.want)
 		}
 	}
-	for _, text := range []string{"$nobody", "${name:csv}"} {
+	for _, text := range []string{"$unknown", "${name:csv}"} {
 		if got, err := inGrafana(chosen).apply(text); err == nil {
 			t.Errorf("%s: got %s want an error", text, got)
 		}
 	}
 }
 
-// TestEveryVariableOffersAll makes sure that the other tests ask what Grafana asks first.
-func TestEveryVariableOffersAll(t *testing.T) {
+// TestVariables_OfferAll checks that every variable has the option All, as the other tests assume.
+func TestVariables_OfferAll(t *testing.T) {
 	for file, d := range readDashboards(t) {
 		for _, v := range d.Templating.List {
 			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != ".+") {

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestEveryAlertHasItsCases expects that promtool sees each alert, at each of its severities and windows, fire in some case, and
+// TestAlerts_HaveCases expects that promtool sees each alert, at each of its severities and windows, fire in some case, and
 // that no case is about an alert that is not there.
-func TestEveryAlertHasItsCases(t *testing.T) {
+func TestAlerts_HaveCases(t *testing.T) {
 	_, alerts := readRules(t)
-	fires := map[string][]map[string]string{}
+	awaitFiring := map[string][]map[string]string{}
 	for file, test := range readRuleTests(t) {
 		for _, one := range test.Tests {
 			for _, asked := range one.Alerts {
@@ -19,7 +19,7 @@ func TestEveryAlertHasItsCases(t *testing.T) {
 					t.Errorf("%s: got a case of %s, which is no alert", file, asked.Alertname)
 				}
 				for _, e := range asked.Expected {
-					fires[asked.Alertname] = append(fires[asked.Alertname], e.Labels)
+					awaitFiring[asked.Alertname] = append(awaitFiring[asked.Alertname], e.Labels)
 				}
 			}
 			for _, asked := range one.Exprs {
@@ -27,14 +27,14 @@ func TestEveryAlertHasItsCases(t *testing.T) {
 					severity := fmt.Sprintf("severity=%q", a.Labels["severity"])
 					about := strings.Contains(asked.Expr, "ALERTS") && strings.Contains(asked.Expr, a.Alert) && strings.Contains(asked.Expr, severity)
 					if about && len(asked.Samples) > 0 {
-						fires[a.Alert] = append(fires[a.Alert], a.Labels)
+						awaitFiring[a.Alert] = append(awaitFiring[a.Alert], a.Labels)
 					}
 				}
 			}
 		}
 	}
 	for _, a := range alerts {
-		if !slices.ContainsFunc(fires[a.Alert], func(labels map[string]string) bool { return contains(labels, a.Labels) }) {
+		if !slices.ContainsFunc(awaitFiring[a.Alert], func(labels map[string]string) bool { return contains(labels, a.Labels) }) {
 			t.Errorf("%s %v: got no case in which it fires", a.Alert, a.Labels)
 		}
 	}

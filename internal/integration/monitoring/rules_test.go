@@ -132,14 +132,14 @@ func run(t *testing.T, folder, tool string, flags ...string) {
 	t.Helper()
 	cmd := exec.Command(tool, flags...)
 	cmd.Dir = program.File(t, folder)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%s %s: %v\n%s", filepath.Base(tool), strings.Join(flags, " "), err, said)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s %s: %v\n%s", filepath.Base(tool), strings.Join(flags, " "), err, out)
 	}
 }
 
 // TestRules checks the rules with promtool, and against the vocabulary.
 func TestRules(t *testing.T) {
-	rulesSpeakOfWhatThereIs(t, speak(t))
+	checkRuleNames(t, libraryVocabulary(t))
 	run(t, "dashboards/prometheus", promtool(t), "check", "config", "prometheus.yml")
 	run(t, "dashboards/rules", promtool(t), "check", "rules", "--lint=all", "--lint-fatal", "recording.yml", "alerts.yml")
 }
@@ -148,8 +148,8 @@ func TestRules(t *testing.T) {
 // are checked against the vocabulary first: they must be about series that the library exposes.
 func TestRuleCases(t *testing.T) {
 	t.Parallel() // with TestEndToEnd, which waits most of the time
-	v := speak(t)
-	rulesSpeakOfWhatThereIs(t, v)
+	v := libraryVocabulary(t)
+	checkRuleNames(t, v)
 	casesSpeakOfWhatThereIs(t, v)
 	for file := range readRuleTests(t) {
 		if testing.Short() && slices.Contains([]string{"cardinality_test.yml", "days_test.yml"}, file) {
@@ -162,7 +162,7 @@ func TestRuleCases(t *testing.T) {
 func promtool(t *testing.T) string { return program.Find(t, "prometheus", "promtool") }
 
 // rulesSpeakOfWhatThereIs reads every expression of every rule, and every label that the texts of alerts name.
-func rulesSpeakOfWhatThereIs(t *testing.T, v *vocabulary) {
+func checkRuleNames(t *testing.T, v *vocabulary) {
 	t.Helper()
 	for _, wrong := range v.wrong {
 		t.Errorf("recording.yml: %s", wrong)
@@ -234,13 +234,14 @@ func (v *vocabulary) seeds(t *testing.T, file string, test ruleTest) set {
 	}
 	for name := range made {
 		if !used[name] && v.labels[name] == nil {
-			t.Errorf("%s: nobody exposes %q", file, name)
+			t.Errorf("%s: not exposed: %q", file, name)
 		}
 	}
 	return used
 }
 
-// checkSeries returns what is wrong with a series that somebody has written down. Seeds have no metric of their own, but its words.
+// checkSeries returns the problems of a series in a test case. Seeds have no metric name, but label
+// values.
 func (v *vocabulary) checkSeries(series string, seeds set) []string {
 	of, err := newParser().ParseMetric(series)
 	if err != nil {
@@ -249,7 +250,7 @@ func (v *vocabulary) checkSeries(series string, seeds set) []string {
 	metric := of.Get(model.MetricNameLabel)
 	has, ok := v.labels[metric]
 	if !ok && !seeds[metric] {
-		return []string{fmt.Sprintf("nobody exposes %q", metric)}
+		return []string{fmt.Sprintf("not exposed: %q", metric)}
 	}
 	var names, wrong []string
 	of.Range(func(l labels.Label) {
@@ -260,7 +261,7 @@ func (v *vocabulary) checkSeries(series string, seeds set) []string {
 			wrong = append(wrong, fmt.Sprintf("%s has no label %s", metric, l.Name))
 		}
 		names = append(names, l.Name)
-		wrong = append(wrong, checkWords(labels.MustNewMatcher(labels.MatchEqual, l.Name, l.Value))...)
+		wrong = append(wrong, checkValues(labels.MustNewMatcher(labels.MatchEqual, l.Name, l.Value))...)
 	})
 	if forms := v.forms[metric]; len(forms) > 0 && !forms[form(names)] {
 		wrong = append(wrong, fmt.Sprintf("no series of %s has just the labels %s", metric, form(names)))
@@ -268,8 +269,8 @@ func (v *vocabulary) checkSeries(series string, seeds set) []string {
 	return wrong
 }
 
-// TestAlertsSayWhatToDo checks what every alert carries.
-func TestAlertsSayWhatToDo(t *testing.T) {
+// TestAlerts_Annotations checks the labels and annotations of every alert.
+func TestAlerts_Annotations(t *testing.T) {
 	uids := map[string]dashboard{}
 	for _, d := range readDashboards(t) {
 		uids[d.UID] = d
@@ -372,8 +373,8 @@ func recorded() map[string]string {
 	return promised
 }
 
-func TestRecordingRulesKeepTheirPromise(t *testing.T) {
-	v, promised := speak(t), recorded()
+func TestRecordingRules(t *testing.T) {
+	v, promised := libraryVocabulary(t), recorded()
 	recording, _ := readRules(t)
 	for _, r := range recording {
 		want, ok := promised[r.Record]

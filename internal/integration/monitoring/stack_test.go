@@ -29,7 +29,7 @@ const (
 type stack struct {
 	storefront   string // its address
 	instances    []*instance
-	told         *receiver
+	receiver     *receiver
 	alertmanager *program.Server
 	prometheus   server
 }
@@ -45,7 +45,7 @@ func newStack(t *testing.T) *stack {
 		i.work(t)
 		s.instances = append(s.instances, i)
 	}
-	s.told = newReceiver(t, s.storefront)
+	s.receiver = newReceiver(t, s.storefront)
 	s.alertmanager = s.startAlertmanager(t)
 	s.prometheus = server{s.startPrometheus(t)}
 	return s
@@ -66,7 +66,7 @@ func write(t testing.TB, text []byte, folder ...string) (name string) {
 
 func (s *stack) startAlertmanager(t *testing.T) *program.Server {
 	t.Helper()
-	c := replica{hosts: strings.NewReplacer("storefront:8080", s.told.server.Listener.Addr().String())}
+	c := replica{hosts: strings.NewReplacer("storefront:8080", s.receiver.server.Listener.Addr().String())}
 	config := write(t, c.of(t, "dashboards/alertmanager/alertmanager.yml"), t.TempDir(), "alertmanager.yml")
 	return program.Alertmanager(t, config)
 }
@@ -108,13 +108,13 @@ func (s *stack) fixtureJob(bare string) map[string]any {
 }
 
 // control changes the storefront, as its page does.
-func (s *stack) control(t *testing.T, wish string) {
+func (s *stack) control(t *testing.T, change string) {
 	t.Helper()
-	post(t, s.storefront+"/control", "application/json", wish)
+	post(t, s.storefront+"/control", "application/json", change)
 }
 
-// notified returns the alerts that Alertmanager has.
-func (s *stack) notified(t *testing.T) []alarm {
+// alertmanagerAlerts returns the alerts that Alertmanager has.
+func (s *stack) alertmanagerAlerts(t *testing.T) []alarm {
 	t.Helper()
 	var all []alarm
 	if err := json.Unmarshal([]byte(get(t, s.alertmanager.URL("/api/v2/alerts"))), &all); err != nil {
@@ -123,18 +123,19 @@ func (s *stack) notified(t *testing.T) []alarm {
 	return all
 }
 
-// A receiver gets what Alertmanager tells, and passes it on to the storefront, which the real file names.
+// A receiver records the notifications of Alertmanager and passes them on to the storefront, which is
+// the receiver in alertmanager.yml.
 type receiver struct {
 	server *httptest.Server
 	to     string
 
-	mu       sync.Mutex
-	told     []told
-	problems []string
+	mu            sync.Mutex
+	notifications []notification
+	problems      []string
 }
 
-// A told alert is one that somebody was told of.
-type told struct {
+// A notification is an alert that Alertmanager has delivered.
+type notification struct {
 	Status string
 	Labels map[string]string
 }
@@ -147,7 +148,7 @@ func newReceiver(t testing.TB, to string) *receiver {
 	return r
 }
 
-// ServeHTTP takes a notification.
+// ServeHTTP receives a notification.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	err := r.receive(request)
 	r.mu.Lock()
@@ -163,12 +164,12 @@ func (r *receiver) receive(request *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var notification struct{ Alerts []told }
-	if err := json.Unmarshal(text, &notification); err != nil {
+	var message struct{ Alerts []notification }
+	if err := json.Unmarshal(text, &message); err != nil {
 		return err
 	}
 	r.mu.Lock()
-	r.told = append(r.told, notification.Alerts...)
+	r.notifications = append(r.notifications, message.Alerts...)
 	r.mu.Unlock()
 	response, err := client().Post(r.to+request.URL.Path, request.Header.Get("Content-Type"), bytes.NewReader(text))
 	if err != nil {
@@ -182,11 +183,11 @@ func (r *receiver) receive(request *http.Request) error {
 	return nil
 }
 
-// has reports whether somebody was told that an alert with these labels is firing, or resolved.
+// has reports whether a notification has this status, firing or resolved, and these labels.
 func (r *receiver) has(status string, labels map[string]string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range r.told {
+	for _, one := range r.notifications {
 		if one.Status == status && contains(one.Labels, labels) {
 			return true
 		}
@@ -204,47 +205,48 @@ func contains(all, wanted map[string]string) bool {
 	return true
 }
 
-// complaints returns what was wrong with notifications.
-func (r *receiver) complaints() []string {
+// problemsSoFar returns what was wrong with notifications.
+func (r *receiver) problemsSoFar() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.problems
 }
 
-// A hope is something that has to come true. It is asked what is missing until nothing is.
-type hope struct {
+// A condition is checked until missing returns "".
+type condition struct {
 	what    string
 	missing func() string
 }
 
-// fulfilled waits until all hopes have come true, in any order, and tells of all that have not: together they may take as long as one.
-func fulfilled(t testing.TB, what string, hopes ...hope) {
+// awaitAll waits until all conditions were met once, in any order, and reports those that were not. The
+// time limit of Eventually is for all of them together.
+func awaitAll(t testing.TB, what string, conditions ...condition) {
 	t.Helper()
 	program.Eventually(t, what, func() string {
-		var open []hope
-		var lacks []string
-		for _, h := range hopes {
+		var open []condition
+		var texts []string
+		for _, h := range conditions {
 			if lack := h.missing(); lack != "" {
 				open = append(open, h)
-				lacks = append(lacks, h.what+": "+lack)
+				texts = append(texts, h.what+": "+lack)
 			}
 		}
-		hopes = open
-		return strings.Join(lacks, "\n")
+		conditions = open
+		return strings.Join(texts, "\n")
 	})
 }
 
-// client asks the servers of a test, of which none should be silent.
+// client returns a client with a timeout for the servers of a test.
 func client() *http.Client { return &http.Client{Timeout: program.Timeout} }
 
-// get returns what is answered at an address.
+// get returns the body of the answer to a GET.
 func get(t testing.TB, url string) string {
 	t.Helper()
 	response, err := client().Get(url)
 	return body(t, url, response, err)
 }
 
-// post sends something to an address and returns the answer.
+// post sends a text and returns the body of the answer.
 func post(t testing.TB, url, kind, text string) string {
 	t.Helper()
 	response, err := client().Post(url, kind, strings.NewReader(text))

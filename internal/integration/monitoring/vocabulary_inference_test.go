@@ -41,7 +41,7 @@ func (v *vocabulary) infer(node parser.Expr) (has set, wrong []string) {
 }
 
 // lacks returns a complaint for each label that is asked for in vain.
-func lacks(has set, wanted []string, of parser.Expr) []string {
+func texts(has set, wanted []string, of parser.Expr) []string {
 	var wrong []string
 	for _, name := range wanted {
 		if !has[name] {
@@ -64,7 +64,7 @@ func both(has set, wanted []string) set {
 
 func (v *vocabulary) inferAggregate(e *parser.AggregateExpr) (set, []string) {
 	inner, wrong := v.infer(e.Expr)
-	wrong = append(wrong, lacks(inner, e.Grouping, e.Expr)...)
+	wrong = append(wrong, texts(inner, e.Grouping, e.Expr)...)
 	switch {
 	case e.Op == parser.TOPK || e.Op == parser.BOTTOMK:
 		return inner, wrong
@@ -91,7 +91,7 @@ func (v *vocabulary) inferBinary(e *parser.BinaryExpr) (set, []string) {
 		return left, wrong
 	}
 	for side, has := range map[parser.Expr]set{e.LHS: left, e.RHS: right} {
-		wrong = append(wrong, lacks(has, matching.MatchingLabels, side)...)
+		wrong = append(wrong, texts(has, matching.MatchingLabels, side)...)
 	}
 	switch {
 	case e.Op == parser.LOR:

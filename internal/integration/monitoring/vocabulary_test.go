@@ -19,16 +19,16 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// A vocabulary is every metric that can be asked for, and its labels.
+// A vocabulary has the names of all metrics and their labels.
 type vocabulary struct {
 	labels map[string]set
 	forms  map[string]set // every combination of labels that a series of the metric has; none for what rules make
 	wrong  []string       // what is wrong with the rules that would add to it
 }
 
-// speak returns the vocabulary of an instance that has done everything, with the names that the rules add, and what is in every
-// Prometheus.
-func speak(t testing.TB) *vocabulary {
+// libraryVocabulary returns the metrics of an instance that has used every feature, the series that the
+// rules record, and the series that every Prometheus has.
+func libraryVocabulary(t testing.TB) *vocabulary {
 	t.Helper()
 	i := newInstance(t)
 	for range 10 {
@@ -128,14 +128,14 @@ func (v *vocabulary) learnAlerts(rules []rule) {
 func (v *vocabulary) labelsOf(alert rule) set {
 	has := setOf("alertname")
 	if expr, err := parse(alert.Expr); err == nil {
-		inferred, _ := v.infer(expr) // what is wrong with it is told where the alert is checked
+		inferred, _ := v.infer(expr) // its problems are reported by the check of the alert
 		maps.Copy(has, inferred)
 	}
 	maps.Copy(has, setOf(slices.Collect(maps.Keys(alert.Labels))...))
 	return has
 }
 
-// check returns what is wrong with an expression: metrics and labels that do not exist, and words that nobody says.
+// check returns the problems of an expression: metrics, labels and label values that do not exist.
 func (v *vocabulary) check(text string) []string {
 	expr, err := parse(text)
 	if err != nil {
@@ -149,14 +149,14 @@ func (v *vocabulary) check(text string) []string {
 func (v *vocabulary) checkSelector(s *parser.VectorSelector) []string {
 	has := v.labelsSelected(s)
 	if has == nil {
-		return []string{fmt.Sprintf("nobody exposes %q", s.Name)}
+		return []string{fmt.Sprintf("not exposed: %q", s.Name)}
 	}
 	var wrong []string
 	for _, m := range s.LabelMatchers {
 		if m.Name == model.MetricNameLabel {
 			for _, name := range m.SetMatches() { // which all are to be there
 				if v.labels[name] == nil {
-					wrong = append(wrong, fmt.Sprintf("nobody exposes %q", name))
+					wrong = append(wrong, fmt.Sprintf("not exposed: %q", name))
 				}
 			}
 			continue
@@ -164,7 +164,7 @@ func (v *vocabulary) checkSelector(s *parser.VectorSelector) []string {
 		if !has[m.Name] {
 			wrong = append(wrong, fmt.Sprintf("%s has no label %s", s.Name, m.Name))
 		}
-		wrong = append(wrong, checkWords(m)...)
+		wrong = append(wrong, checkValues(m)...)
 	}
 	return wrong
 }
@@ -234,8 +234,8 @@ func closedWords() map[string]set {
 	return words
 }
 
-// checkWords returns what a matcher asks for that nobody ever says. A label that is absent is the empty word.
-func checkWords(m *labels.Matcher) []string {
+// checkValues returns the values in a matcher that the label never has. A missing label has the value "".
+func checkValues(m *labels.Matcher) []string {
 	known, closed := closedWords()[m.Name]
 	if !closed {
 		return nil
@@ -268,9 +268,9 @@ func matchesAny(m *labels.Matcher, known set) bool {
 
 // TestVocabulary plants what the vocabulary must find, beside what it must not complain of.
 func TestVocabulary(t *testing.T) {
-	v := speak(t)
+	v := libraryVocabulary(t)
 	for expr, want := range map[string]string{
-		`rate(throttle_cals_total[5m])`:                                     `nobody exposes "throttle_cals_total"`,
+		`rate(throttle_cals_total[5m])`:                                     `not exposed: "throttle_cals_total"`,
 		`throttle_call_active{throttle_decision="shed"}`:                    "throttle_call_active has no label throttle_decision",
 		`throttle_calls_total{throttle_decision=~"shed|admited"}`:           `throttle_decision is never "admited"`,
 		`sum by (job, throttle) (throttle_calls_total)`:                     "no label throttle in throttle_calls_total",
