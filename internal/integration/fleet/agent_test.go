@@ -30,7 +30,7 @@ const (
 	callEvery      = 100 * time.Millisecond // to each endpoint, by each agent
 )
 
-// report is what an agent tells the world of itself, at short intervals.
+// report is what an agent reports of itself at short intervals.
 type report struct {
 	Agent     string
 	Frozen    bool // a refresh is overdue, or there was none yet
@@ -39,25 +39,25 @@ type report struct {
 	Slowest   time.Duration
 	Leads     bool
 	Term      uint64
-	Refused   []string // keys that it refuses for good
+	Disabled  []string // keys that it has disabled
 	Failures  map[string]uint64
 }
 
-// heard is an event that an agent tells.
-type heard struct {
+// agentEvent is an event of the breaker of an agent.
+type agentEvent struct {
 	Agent string
 	Event breaker.Event
 }
 
 // agent is one process of the fleet.
 type agent struct {
-	name    string
-	world   string
-	manager *breaker.Manager
-	client  *http.Client
+	name        string
+	environment string
+	manager     *breaker.Manager
+	client      *http.Client
 }
 
-// config is the breaker's, the same for all.
+// config returns the config of the breaker, which is the same in all agents.
 func config(store store.Store) breaker.Config {
 	return breaker.Config{
 		Name: "fleet", Store: store, SampleRate: sampleRate, ObservabilityWindow: 4 * time.Second, Refresh: 200 * time.Millisecond,
@@ -66,9 +66,10 @@ func config(store store.Store) breaker.Config {
 	}
 }
 
-// beAgent is an agent's life: world and Redis are its arguments. It ends when it is interrupted.
-func beAgent(args []string) error {
-	name, world, address := args[0], args[1], args[2]
+// runAgent runs an agent until it is interrupted. Its arguments are its name, the URL of the
+// environment, and the address of the Redis.
+func runAgent(args []string) error {
+	name, environment, address := args[0], args[1], args[2]
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	client := redis.NewUniversalClient(redisstore.Options(address))
@@ -77,10 +78,10 @@ func beAgent(args []string) error {
 	if err != nil {
 		return err
 	}
-	a := &agent{name: name, world: world, client: &http.Client{Timeout: 10 * time.Second}}
+	a := &agent{name: name, environment: environment, client: &http.Client{Timeout: 10 * time.Second}}
 	c := config(store)
 	c.Poll = a.poll
-	c.Hooks = breaker.Hooks{Changed: func(e breaker.Event) { _ = a.tell("/event", heard{Agent: name, Event: e}, nil) }}
+	c.Hooks = breaker.Hooks{Changed: func(e breaker.Event) { _ = a.post("/event", agentEvent{Agent: name, Event: e}, nil) }}
 	if a.manager, err = breaker.New(c); err != nil {
 		return err
 	}
@@ -98,13 +99,13 @@ func (a *agent) run(ctx context.Context) {
 	}
 }
 
-// tell posts something to the world.
-func (a *agent) tell(path string, what, answer any) error {
+// post sends a value to the environment and decodes the answer.
+func (a *agent) post(path string, what, answer any) error {
 	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	response, err := a.client.Post(a.world+path, "application/json", bytes.NewReader(body))
+	response, err := a.client.Post(a.environment+path, "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -118,19 +119,19 @@ func (a *agent) tell(path string, what, answer any) error {
 	return json.NewDecoder(response.Body).Decode(answer)
 }
 
-// question is a PollQuery on the wire.
-type question struct {
+// pollRequest is a PollQuery on the wire.
+type pollRequest struct {
 	Window time.Duration
 	Since  map[string]time.Duration
 }
 
 func (a *agent) poll(_ context.Context, q breaker.PollQuery) (map[breaker.Key]breaker.PollResult, error) {
-	asked := question{Window: q.Window, Since: map[string]time.Duration{}}
+	request := pollRequest{Window: q.Window, Since: map[string]time.Duration{}}
 	for k, d := range q.Since {
-		asked.Since[k.ID] = d
+		request.Since[k.ID] = d
 	}
 	var answer map[string]breaker.PollResult
-	if err := a.tell("/poll", asked, &answer); err != nil {
+	if err := a.post("/poll", request, &answer); err != nil {
 		return nil, err
 	}
 	results := map[breaker.Key]breaker.PollResult{}
@@ -146,10 +147,10 @@ type attempt struct {
 	Key        string
 	State      breaker.State
 	Generation uint64
-	Begun      time.Time // before it was asked whether it may be made
+	Begun      time.Time // before the breaker decided
 }
 
-// call calls every endpoint at its rate, if the breaker lets it.
+// call calls every endpoint at its rate if the breaker admits the call.
 func (a *agent) call(ctx context.Context) {
 	ticks := time.NewTicker(callEvery)
 	defer ticks.Stop()
@@ -165,13 +166,13 @@ func (a *agent) call(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			made := attempt{Agent: a.name, Key: key, State: permit.State(), Generation: a.manager.Status(k).Generation, Begun: begun}
-			permit.Done(a.tell("/call", made, nil))
+			call := attempt{Agent: a.name, Key: key, State: permit.State(), Generation: a.manager.Status(k).Generation, Begun: begun}
+			permit.Done(a.post("/call", call, nil))
 		}
 	}
 }
 
-// decide takes decisions without end, to see whether one ever waits, and reports.
+// decide takes decisions in a loop and reports how long they took.
 func (a *agent) decide(ctx context.Context) {
 	healthy := a.manager.Circuit(breaker.Key{ID: endpoints()[0]})
 	for ctx.Err() == nil {
@@ -190,11 +191,11 @@ func (a *agent) decide(ctx context.Context) {
 			<-time.After(time.Millisecond)
 		}
 		a.fill(&r)
-		_ = a.tell("/report", r, nil)
+		_ = a.post("/report", r, nil)
 	}
 }
 
-// fill adds what the manager knows.
+// fill adds the state of the manager.
 func (a *agent) fill(r *report) {
 	s := a.manager.Stats()
 	r.Leads, r.Term, r.Frozen = s.Leads, s.Term, s.SnapshotAge < 0 || s.SnapshotAge > time.Second
@@ -206,7 +207,7 @@ func (a *agent) fill(r *report) {
 	}
 	for _, status := range a.manager.List() {
 		if status.State == breaker.Disabled {
-			r.Refused = append(r.Refused, status.Key.ID)
+			r.Disabled = append(r.Disabled, status.Key.ID)
 		}
 	}
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// fleet is a Redis, agents, and the world that they work in.
+// fleet is a Redis, agents, and their environment.
 type fleet struct {
-	*world
+	*environment
 
 	redis  *program.RedisServer
 	agents map[string]*program.Process
 }
 
-// TestAFleet follows three processes through what can happen to them and to their Redis. The acts build on each other.
-func TestAFleet(t *testing.T) {
-	f := &fleet{world: newWorld(t), redis: program.Redis(t), agents: map[string]*program.Process{}}
+// TestFleet runs three agents while agents and their Redis fail. Each step depends on those before it.
+func TestFleet(t *testing.T) {
+	f := &fleet{environment: newEnvironment(t), redis: program.Redis(t), agents: map[string]*program.Process{}}
 	for _, name := range []string{"a", "b", "c"} {
 		f.start(t, name)
 	}
@@ -46,7 +46,7 @@ func (f *fleet) start(t *testing.T, name string) {
 	f.agents[name] = program.Start(t, os.Args[0], asAgent, name, f.server.URL, f.redis.Address)
 }
 
-// names returns the agents that live.
+// names returns the running agents.
 func (f *fleet) names() []string {
 	var names []string
 	for name := range f.agents {
@@ -56,7 +56,7 @@ func (f *fleet) names() []string {
 	return names
 }
 
-// awaitLeader waits until exactly one agent leads, and returns it.
+// awaitLeader waits until exactly one agent leads, and returns its name.
 func (f *fleet) awaitLeader(t *testing.T) string {
 	t.Helper()
 	leader := ""
@@ -71,7 +71,7 @@ func (f *fleet) awaitLeader(t *testing.T) string {
 	return leader
 }
 
-// freezeRedis: no decision waits for a store that does not answer.
+// freezeRedis checks that no decision waits for a store that does not answer.
 func (f *fleet) freezeRedis(t *testing.T) {
 	f.awaitFrozen(t, false)
 	f.redis.Freeze(t)
@@ -95,15 +95,15 @@ func (f *fleet) freezeRedis(t *testing.T) {
 	f.awaitLeader(t)
 }
 
-// awaitFrozen waits until all agents hear the store, or none does.
+// awaitFrozen waits until all agents have a fresh snapshot of the store, or all have a stale one.
 func (f *fleet) awaitFrozen(t *testing.T, frozen bool) {
 	t.Helper()
-	program.Eventually(t, fmt.Sprint("no agent hears the store: ", frozen), func() string {
+	program.Eventually(t, fmt.Sprint("snapshots are stale: ", frozen), func() string {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, name := range f.names() {
 			if r, ok := f.reports[name]; !ok || r.Frozen != frozen {
-				return fmt.Sprintf("%s: has told %v, that it hears nothing %v", name, ok, r.Frozen)
+				return fmt.Sprintf("%s: has reported %v, stale %v", name, ok, r.Frozen)
 			}
 		}
 		return ""
@@ -112,16 +112,17 @@ func (f *fleet) awaitFrozen(t *testing.T, frozen bool) {
 
 func (f *fleet) awaitDisabled(t *testing.T) {
 	t.Helper()
-	program.Eventually(t, "all agents refuse the dead endpoints", func() string { return strings.Join(f.without(f.names()...), ", ") })
+	program.Eventually(t, "all agents have disabled the failing endpoints", func() string { return strings.Join(f.admitting(f.names()...), ", ") })
 }
 
-// awaitTold waits until it was told of each dead endpoint that it is disabled: who is killed before tells nothing.
-func (f *fleet) awaitTold(t *testing.T) {
+// awaitDisabledEvents waits for the event of each failing endpoint that it is disabled. An agent that is
+// killed earlier never sends it.
+func (f *fleet) awaitDisabledEvents(t *testing.T) {
 	t.Helper()
-	program.Eventually(t, "the leader has told what it has disabled", func() string {
+	program.Eventually(t, "the leader has reported what it has disabled", func() string {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		missing := mortal()
+		missing := failing()
 		for _, h := range f.events {
 			if h.Event.To == breaker.Disabled {
 				missing = slices.DeleteFunc(missing, func(k string) bool { return k == h.Event.Key.ID })
@@ -131,17 +132,17 @@ func (f *fleet) awaitTold(t *testing.T) {
 	})
 }
 
-// killLeader: another agent leads within twice the sample rate. It has a second to start, run and tell, and the time is its own, by what it
-// tells: the machine may have stood still meanwhile.
+// killLeader checks that another agent leads within twice the sample rate, plus a second to run and to
+// report. The time is counted in reports of that agent, because the machine may pause meanwhile.
 func (f *fleet) killLeader(t *testing.T) {
-	f.awaitTold(t)
+	f.awaitDisabledEvents(t)
 	leader := f.awaitLeader(t)
-	begun, before := time.Now(), f.told()
+	begun, before := time.Now(), f.reportCounts()
 	f.agents[leader].Kill(t)
 	delete(f.agents, leader)
 	next := f.awaitLeader(t)
-	took := time.Duration(f.told()[next]-before[next]) * reportEvery
-	t.Logf("leader killed: the next led after %v, %v of its own", time.Since(begun).Round(time.Millisecond), took)
+	took := time.Duration(f.reportCounts()[next]-before[next]) * reportEvery
+	t.Logf("leader killed: the next led after %v, %v by its reports", time.Since(begun).Round(time.Millisecond), took)
 	if bound := 2*sampleRate + reportEvery + time.Second; took > bound {
 		t.Errorf("leader killed: the next led after %v of its time, want at most 2 x %v", took, sampleRate)
 	}
@@ -149,7 +150,7 @@ func (f *fleet) killLeader(t *testing.T) {
 	f.awaitDisabled(t)
 }
 
-// flush: what the store has lost the agents give back, and meanwhile they go by it.
+// flush checks that the agents restore what the store has lost, and that they apply it meanwhile.
 func (f *fleet) flush(t *testing.T) {
 	begun := time.Now()
 	f.redis.Do(t, "FLUSHALL")
@@ -160,7 +161,7 @@ func (f *fleet) flush(t *testing.T) {
 	}
 }
 
-// awaitStored waits until the store has all dead endpoints as disabled.
+// awaitStored waits until all failing endpoints are disabled in the store.
 func (f *fleet) awaitStored(t *testing.T) {
 	t.Helper()
 	program.Eventually(t, "the store has the disabled endpoints", func() string {
@@ -169,7 +170,7 @@ func (f *fleet) awaitStored(t *testing.T) {
 		if err := m.Refresh(t.Context()); err != nil {
 			return err.Error()
 		}
-		for _, k := range mortal() {
+		for _, k := range failing() {
 			if s := m.Status(breaker.Key{ID: k}).State; s != breaker.Disabled {
 				return k + " is " + s.String()
 			}
@@ -178,7 +179,7 @@ func (f *fleet) awaitStored(t *testing.T) {
 	})
 }
 
-// manager returns a manager of the test's own, which knows nothing yet.
+// manager returns a new manager of the test, which has not read the store.
 func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
 	t.Helper()
 	client := redis.NewUniversalClient(redisstore.Options(f.redis.Address))
@@ -196,7 +197,7 @@ func (f *fleet) manager(t *testing.T) (*breaker.Manager, func()) {
 	return m, func() { _ = client.Close() }
 }
 
-// freezeLeader: another agent leads, and the one that comes back does not.
+// freezeLeader checks that another agent leads, and that the thawed one does not.
 func (f *fleet) freezeLeader(t *testing.T) {
 	leader := f.awaitLeader(t)
 	f.agents[leader].Freeze(t)
@@ -211,7 +212,7 @@ func (f *fleet) freezeLeader(t *testing.T) {
 	f.awaitLeader(t)
 }
 
-// restartRedis: a Redis that comes back empty gets back what it had.
+// restartRedis checks that the agents restore the data of a Redis that restarts empty.
 func (f *fleet) restartRedis(t *testing.T) {
 	begun := time.Now()
 	f.redis.Kill(t)
@@ -223,19 +224,19 @@ func (f *fleet) restartRedis(t *testing.T) {
 	f.awaitLeader(t)
 }
 
-// revive: what is enabled by hand is called again, by all.
+// revive checks that all agents call an endpoint again after it was enabled by hand.
 func (f *fleet) revive(t *testing.T) {
-	f.raise()
+	f.restore()
 	m, end := f.manager(t)
 	defer end()
-	for _, k := range mortal() {
+	for _, k := range failing() {
 		if err := m.Enable(t.Context(), breaker.Key{ID: k}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	begun := time.Now()
 	program.Eventually(t, "revived endpoints are called", func() string {
-		for _, k := range mortal() {
+		for _, k := range failing() {
 			for _, name := range f.names() {
 				if !f.hasCalled(name, k, begun) {
 					return name + " does not call " + k
@@ -246,32 +247,33 @@ func (f *fleet) revive(t *testing.T) {
 	})
 }
 
-func (w *world) hasCalled(agent, key string, since time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.made, func(m made) bool { return m.Agent == agent && m.Key == key && m.at.After(since) })
+func (env *environment) hasCalled(agent, key string, since time.Time) bool {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return slices.ContainsFunc(env.calls, func(m madeCall) bool { return m.Agent == agent && m.Key == key && m.at.After(since) })
 }
 
-// place is one generation of a circuit.
-type place struct {
+// generationOf is one generation of a circuit.
+type generationOf struct {
 	key        string
 	generation uint64
 }
 
-// checkEvents: every change was made once, by one agent. Two agents that made the same one would have overwritten each other.
+// checkEvents checks that every change was made once, by one agent. Two agents that make the same change
+// have overwritten each other.
 func (f *fleet) checkEvents(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	type change struct {
-		place
+		generationOf
 
 		to breaker.State
 	}
-	seen := map[change]heard{}
+	seen := map[change]agentEvent{}
 	disabled := map[string]int{}
 	for _, h := range f.events {
 		e := h.Event
-		c := change{place{e.Key.ID, e.Generation}, e.To}
+		c := change{generationOf{e.Key.ID, e.Generation}, e.To}
 		if other, ok := seen[c]; ok {
 			t.Errorf("lost update: %s of %s was made by %s at %v and by %s at %v", e.To, e.Key.ID, other.Agent, other.Event.At, h.Agent, e.At)
 		}
@@ -283,31 +285,31 @@ func (f *fleet) checkEvents(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range mortal() {
+	for _, k := range failing() {
 		if disabled[k] != 1 {
 			t.Errorf("%s was disabled %d times, want once", k, disabled[k])
 		}
 	}
-	if len(disabled) != len(mortal()) {
-		t.Errorf("disabled: %v, want the dead endpoints only", disabled)
+	if len(disabled) != len(failing()) {
+		t.Errorf("disabled: %v, want the failing endpoints only", disabled)
 	}
 	t.Logf("%d changes, each made once", len(f.events))
 }
 
-// checkProbes: no half-open circuit got more probes than the whole fleet may make, in any of its periods.
+// checkProbes checks that no half-open circuit got more probes in a period than the whole fleet may make.
 func (f *fleet) checkProbes(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	probed := map[place][]time.Time{}
-	for _, m := range f.made {
+	probed := map[generationOf][]time.Time{}
+	for _, m := range f.calls {
 		if m.State == breaker.HalfOpen {
-			p := place{m.Key, m.Generation}
+			p := generationOf{m.Key, m.Generation}
 			probed[p] = append(probed[p], m.at)
 		}
 	}
 	total := 0
 	for p, at := range probed {
-		periods := int(at[len(at)-1].Sub(at[0])/sampleRate) + 4 // the first may be any part of one, and the machine may have stood still
+		periods := int(at[len(at)-1].Sub(at[0])/sampleRate) + 4 // the first may be part of a period, and the machine may have paused
 		if len(at) > periods*probeBudget {
 			t.Errorf("%s, generation %d: %d probes in %d periods, want at most %d each", p.key, p.generation, len(at), periods, probeBudget)
 		}
