@@ -22,10 +22,11 @@ type agent struct {
 	limiters []*bucket.Limiter
 }
 
-// beAgent is an agent's life. It tells when it is ready and when it has done what it was told, and ends when it is interrupted.
-func beAgent(told string) error {
+// runAgent runs an agent. It prints when it is ready and when its jobs are done, and ends when it is
+// interrupted.
+func runAgent(orders string) error {
 	a := &agent{}
-	if err := json.Unmarshal([]byte(told), &a.order); err != nil {
+	if err := json.Unmarshal([]byte(orders), &a.order); err != nil {
 		return err
 	}
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -50,25 +51,25 @@ func beAgent(told string) error {
 	if err := a.work(ctx); err != nil {
 		return err
 	}
-	if err := a.tell(); err != nil {
+	if err := a.printStats(); err != nil {
 		return err
 	}
 	<-interrupted.Done()
 	return nil
 }
 
-// until returns a context that ends when a file is there.
+// until returns a context that ends when the file exists.
 func until(ctx context.Context, file string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		looks := time.NewTicker(5 * time.Millisecond)
-		defer looks.Stop()
+		ticks := time.NewTicker(5 * time.Millisecond)
+		defer ticks.Stop()
 		for {
 			if _, err := os.Stat(file); err == nil {
 				cancel()
 			}
 			select {
-			case <-looks.C:
+			case <-ticks.C:
 			case <-ctx.Done():
 				return
 			}
@@ -77,7 +78,7 @@ func until(ctx context.Context, file string) (context.Context, context.CancelFun
 	return ctx, cancel
 }
 
-// open makes a limiter for each job, which share the agent's connections.
+// open creates a limiter for each job. They share the connections of the agent.
 func (a *agent) open() (func(), error) {
 	store, end, err := a.Engine.open(a.Bucket, a.Jobs[0].Timeout)
 	if err != nil {
@@ -86,7 +87,7 @@ func (a *agent) open() (func(), error) {
 	return end, a.use(store)
 }
 
-// use makes a limiter for each job, on a store.
+// use creates a limiter for each job on a store.
 func (a *agent) use(store store.Store) error {
 	for i, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
@@ -101,14 +102,14 @@ func (a *agent) use(store store.Store) error {
 	return nil
 }
 
-// work does all jobs at once. A call is never broken off, so that each has its answer.
+// work runs all jobs at once. It cancels no call, so that each is answered.
 func (a *agent) work(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make(chan error, len(a.Jobs)*callers)
 	for i, j := range a.Jobs {
-		do := map[manner]func(context.Context, int, int) error{asks: a.ask, waits: a.wait, quiet: a.comeAgain}[j.Manner]
+		do := map[mode]func(context.Context, int, int) error{takeMode: a.ask, waitMode: a.wait, retryMode: a.retry}[j.Mode]
 		n := callers
-		if j.Manner == quiet {
+		if j.Mode == retryMode {
 			n = 2
 		}
 		for who := range n {
@@ -125,8 +126,8 @@ func (a *agent) work(ctx context.Context) error {
 	return nil
 }
 
-// tell says what the agent's limiters have counted.
-func (a *agent) tell() error {
+// printStats prints the counts of the limiters.
+func (a *agent) printStats() error {
 	stats := map[string]bucket.Stats{}
 	for i, j := range a.Jobs {
 		stats[j.Name] = a.limiters[i].Stats()
@@ -138,7 +139,7 @@ func (a *agent) tell() error {
 	return err
 }
 
-// allow asks for one token, and records it.
+// allow takes one token and records the answer.
 func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) {
 	end, err := a.journal.begin(decision{Level: l, Job: uint8(i), Who: uint8(who), Wanted: 1})
 	if err != nil {
@@ -151,14 +152,14 @@ func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) 
 
 func (a *agent) ask(ctx context.Context, i, who int) error {
 	j := a.Jobs[i]
-	rest(ctx, j.Pace*time.Duration(who)/callers) // so that they do not come all at once
+	sleep(ctx, j.Pause*time.Duration(who)/callers) // so that they do not all start at once
 	for ctx.Err() == nil {
 		d, err := a.allow(i, who, j.Name, byCaller)
 		if err != nil {
 			return err
 		}
 		if !d.Allowed || d.Source == bucket.SourcePolicy {
-			rest(ctx, j.Pace)
+			sleep(ctx, j.Pause)
 		}
 	}
 	return nil
@@ -176,8 +177,8 @@ func (a *agent) wait(_ context.Context, i, who int) error {
 	return nil
 }
 
-// comeAgain takes all tokens of a bucket of its own, and when it is denied comes again too early, and then in time.
-func (a *agent) comeAgain(ctx context.Context, i, who int) error {
+// retry takes all tokens of its own bucket. After a denial it retries too early, and then at RetryAfter.
+func (a *agent) retry(ctx context.Context, i, who int) error {
 	key := fmt.Sprint(a.Agent, who)
 	for ctx.Err() == nil {
 		d, err := a.allow(i, who, key, byCaller)
@@ -187,12 +188,12 @@ func (a *agent) comeAgain(ctx context.Context, i, who int) error {
 		if d.Allowed {
 			continue
 		}
-		told := time.Now().Round(0).Add(d.RetryAfter) // by the wall's clock, which is the store's
-		restUntil(told.Add(-d.RetryAfter / 3))
+		retryAt := time.Now().Round(0).Add(d.RetryAfter) // wall clock, as in the store
+		sleepUntil(retryAt.Add(-d.RetryAfter / 3))
 		if d, err = a.allow(i, who, key, early); err != nil || d.Allowed {
-			continue // the judge knows whether it was too early
+			continue // judge.retriesHeld checks it
 		}
-		restUntil(told)
+		sleepUntil(retryAt)
 		if _, err = a.allow(i, who, key, late); err != nil {
 			return err
 		}
@@ -200,8 +201,8 @@ func (a *agent) comeAgain(ctx context.Context, i, who int) error {
 	return nil
 }
 
-// rest waits, or until the work is over.
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -210,8 +211,8 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// restUntil waits for a time on the wall.
-func restUntil(t time.Time) {
+// sleepUntil waits for a time of the wall clock.
+func sleepUntil(t time.Time) {
 	for early := time.Until(t); early > 0; early = time.Until(t) {
 		<-time.After(early)
 	}

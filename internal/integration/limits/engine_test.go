@@ -17,18 +17,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// connections is how many an agent has.
+// connections is the size of the pool of an agent.
 const connections = 8
 
-// engine is where the buckets are. It is told to agents.
+// engine is the store of the buckets. Agents get it in their order.
 type engine struct {
 	Name    string // redis, postgres, mariadb or sqlite
 	Address string // or DSN, or file
 	Tick    time.Duration
-	Slow    bool // what is asked of it is less: an SQLite written in Go has a hard time with the race detector
+	Slow    bool // makes fewer calls: SQLite in Go is slow under the race detector
 }
 
-// dialects of the engines that know SQL, with their drivers.
+// dialects returns the dialect and the driver of an SQL engine.
 func dialects(name string) (sqlstore.Dialect, string) {
 	switch name {
 	case "postgres":
@@ -39,7 +39,8 @@ func dialects(name string) (sqlstore.Dialect, string) {
 	return sqlstore.SQLite, "sqlite"
 }
 
-// open returns a store whose calls end with a timeout, also on SQLite, whose wait for a lock knows no context.
+// open returns a store whose calls have a timeout. SQLite ignores the context while it waits for a lock,
+// so it gets the timeout as a setting too.
 func (e engine) open(name string, timeout time.Duration) (store.Store, func(), error) {
 	if e.Name == "redis" {
 		client := e.redisClient()
@@ -55,10 +56,10 @@ func (e engine) open(name string, timeout time.Duration) (store.Store, func(), e
 	return store, func() { _ = db.Close() }, err
 }
 
-// redisClient has no patience of its own: the context of a call ends before.
+// redisClient returns a client with longer timeouts than the context of a call.
 func (e engine) redisClient() redis.UniversalClient {
 	o := redisstore.Options(e.Address)
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
 	return redis.NewUniversalClient(o)
 }
 
@@ -82,9 +83,9 @@ func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
 	return db, nil
 }
 
-// prepare creates what the store needs before anybody uses it.
+// prepare creates the schema that the store needs.
 func (e engine) prepare(ctx context.Context) error {
-	store, end, err := e.open("prepared", patient)
+	store, end, err := e.open("prepared", longTimeout)
 	if err != nil {
 		return err
 	}
@@ -95,14 +96,14 @@ func (e engine) prepare(ctx context.Context) error {
 	return nil
 }
 
-// flush loses all buckets.
+// flush deletes all buckets.
 func (e engine) flush(ctx context.Context) error {
 	if e.Name == "redis" {
 		client := e.redisClient()
 		defer client.Close()
 		return client.FlushAll(ctx).Err()
 	}
-	db, err := e.openSQL(patient)
+	db, err := e.openSQL(longTimeout)
 	if err != nil {
 		return err
 	}

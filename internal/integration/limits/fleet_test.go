@@ -13,49 +13,49 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// callers is how many goroutines of a process ask for the tokens of one bucket.
+// callers is the number of goroutines of a process that take tokens of one bucket.
 const callers = 64
 
-// manner is how a job asks.
-type manner string
+// mode is the way in which a job takes tokens.
+type mode string
 
 const (
-	asks  manner = "asks"  // for one token, again and again
-	waits manner = "waits" // for one token, so many times, in line
-	quiet manner = "quiet" // alone, and comes again just before and just after it was told to
+	takeMode  mode = "take"  // one token, in a loop
+	waitMode  mode = "wait"  // Wait for one token, a number of times
+	retryMode mode = "retry" // one token of an own bucket; a denied caller retries too early, and at RetryAfter
 )
 
-// job is a bucket that all agents ask for tokens, under the job's name.
+// job is a bucket, with the name of the job, from which all agents take tokens.
 type job struct {
 	Name     string
-	Manner   manner
+	Mode     mode
 	Limit    bucket.Limit
 	OneByOne bool
 	Policy   bucket.FailurePolicy
 	Timeout  time.Duration
-	Pace     time.Duration // between being denied and asking again
-	Rounds   int           // of each who waits
+	Pause    time.Duration // after a denial
+	Rounds   int           // of each caller that waits
 	Lease    int64
 }
 
-// order is what an agent is told to do.
+// order has the settings of an agent.
 type order struct {
 	Agent  string
 	Engine engine
 	Bucket string // name of the store
-	Log    string // where it records what it is answered
-	Go     string // a file: when it is there, the agent begins
-	Stop   string // a file: when it is there, the agent stops
+	Log    string // file with the answers that it got
+	Go     string // the agent begins when this file exists
+	Stop   string // the agent stops when this file exists
 	Jobs   []job
 }
 
-// patient is the timeout of jobs whose store is healthy: on a machine that is as slow as it likes.
-const patient = time.Minute
+// longTimeout is the timeout of jobs whose store is healthy, for slow machines.
+const longTimeout = time.Minute
 
-// processes is how many a fleet has.
+// processes is the number of agents of a fleet.
 const processes = 3
 
-// fleet is some processes that share buckets.
+// fleet is processes that share buckets.
 type fleet struct {
 	order
 
@@ -64,7 +64,7 @@ type fleet struct {
 	lost   []string // agents that were killed
 }
 
-// newFleet starts processes that share buckets which nobody has used. They begin together.
+// newFleet starts processes that share new buckets. They begin at the same time.
 func newFleet(t *testing.T, e engine, name string, jobs ...job) *fleet {
 	t.Helper()
 	f := &fleet{order: order{Engine: e, Bucket: name, Jobs: jobs}, dir: t.TempDir(), agents: map[string]*program.Process{}}
@@ -73,7 +73,7 @@ func newFleet(t *testing.T, e engine, name string, jobs ...job) *fleet {
 		f.start(t, name)
 	}
 	for _, name := range f.names() {
-		f.awaitWord(t, name, "ready")
+		f.awaitLine(t, name, "ready")
 	}
 	touch(t, f.Go)
 	return f
@@ -88,9 +88,9 @@ func touch(t *testing.T, file string) {
 
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
-	told := f.order
-	told.Agent, told.Log = name, f.log(name)
-	text, err := json.Marshal(told)
+	order := f.order
+	order.Agent, order.Log = name, f.log(name)
+	text, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func (f *fleet) start(t *testing.T, name string) {
 
 func (f *fleet) log(name string) string { return filepath.Join(f.dir, name+".journal") }
 
-// kill ends an agent in the middle of what it does.
+// kill kills an agent in the middle of its work.
 func (f *fleet) kill(t *testing.T, name string) {
 	t.Helper()
 	f.agents[name].Kill(t)
@@ -107,7 +107,7 @@ func (f *fleet) kill(t *testing.T, name string) {
 	f.lost = append(f.lost, name)
 }
 
-// names returns the agents that live.
+// names returns the running agents.
 func (f *fleet) names() []string {
 	var names []string
 	for name := range f.agents {
@@ -117,38 +117,38 @@ func (f *fleet) names() []string {
 	return names
 }
 
-// awaitWord waits until an agent says something, and returns what follows on that line.
-func (f *fleet) awaitWord(t *testing.T, name, word string) (rest string) {
+// awaitLine waits until an agent prints a line that begins with word, and returns the rest of the line.
+func (f *fleet) awaitLine(t *testing.T, name, word string) (rest string) {
 	t.Helper()
-	program.Eventually(t, name+" says "+word, func() string {
+	program.Eventually(t, name+" prints "+word, func() string {
 		for line := range strings.Lines(f.agents[name].Output()) {
-			if strings.HasPrefix(line, "sorry") {
-				t.Fatal(name, " says ", line)
+			if strings.HasPrefix(line, "agent failed") {
+				t.Fatal(name, " printed ", line)
 			}
 			if after, ok := strings.CutPrefix(line, word); ok && strings.HasSuffix(line, "\n") {
 				rest = after
 				return ""
 			}
 		}
-		return "it has said: " + f.agents[name].Output()
+		return "its output: " + f.agents[name].Output()
 	})
 	return rest
 }
 
-// stop lets the agents finish what they have asked, and returns what they have counted.
+// stop stops the agents after their current calls, and returns the stats of their limiters.
 func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
 	touch(t, f.Stop)
 	return f.sums(t)
 }
 
-// sums waits until the agents have done all, and returns what they have counted.
+// sums waits until the agents have finished, and returns the stats of their limiters.
 func (f *fleet) sums(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
 	sums := map[string]map[string]bucket.Stats{}
 	for _, name := range f.names() {
 		var s map[string]bucket.Stats
-		if err := json.Unmarshal([]byte(f.awaitWord(t, name, "done ")), &s); err != nil {
+		if err := json.Unmarshal([]byte(f.awaitLine(t, name, "done ")), &s); err != nil {
 			t.Fatal(err)
 		}
 		sums[name] = s
@@ -156,37 +156,38 @@ func (f *fleet) sums(t *testing.T) map[string]map[string]bucket.Stats {
 	return sums
 }
 
-// told returns what an agent was answered for a job.
-func (f *fleet) told(t *testing.T, agent, name string, l level) history {
+// answers returns the answers that an agent got for a job.
+func (f *fleet) answers(t *testing.T, agent, name string, l level) history {
 	t.Helper()
 	at := uint8(slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == name }))
 	all, err := readJournal(f.log(agent))
-	if err != nil && !os.IsNotExist(err) { // it has only begun
+	if err != nil && !os.IsNotExist(err) { // it has just started
 		t.Fatal(err)
 	}
 	return history(all).that(func(d decision) bool { return d.Job == at && d.Level.on(l) })
 }
 
-// all returns what all agents were answered for a job, also those that were killed.
+// all returns the answers that all agents got for a job, also the killed agents.
 func (f *fleet) all(t *testing.T, name string, l level) history {
 	t.Helper()
 	var h history
 	for _, agent := range append(f.names(), f.lost...) {
-		h = append(h, f.told(t, agent, name, l)...)
+		h = append(h, f.answers(t, agent, name, l)...)
 	}
 	return h
 }
 
-// judge returns who judges a job.
+// judge returns the judge of a job.
 func (f *fleet) judge(j job) judge { return judge{limit: j.Limit.WithDefaults(), tick: f.Engine.Tick} }
 
-// checkCounts compares what the limiters of those who have ended well count with what they have answered.
+// checkCounts compares the stats of limiters with the answers that they gave. Killed agents have no
+// stats.
 func (f *fleet) checkCounts(t *testing.T, sums map[string]map[string]bucket.Stats) {
 	t.Helper()
 	for name, s := range sums {
 		for _, j := range f.Jobs {
 			var want bucket.Stats
-			for _, d := range f.told(t, name, j.Name, byCaller) {
+			for _, d := range f.answers(t, name, j.Name, byCaller) {
 				switch {
 				case d.Outcome == failed, d.Granted == 0 && d.Source == bucket.SourcePolicy:
 					want.FailedClosed++
@@ -202,7 +203,7 @@ func (f *fleet) checkCounts(t *testing.T, sums map[string]map[string]bucket.Stat
 			got := s[j.Name]
 			got.Name, got.OnFailure, got.Limit = "", 0, bucket.Limit{}
 			if got != want {
-				t.Errorf("%s, %s: counts %+v, and has answered %+v", name, j.Name, got, want)
+				t.Errorf("%s, %s: got stats %+v want %+v, as in its answers", name, j.Name, got, want)
 			}
 		}
 	}

@@ -11,34 +11,35 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// outcome is how a request ended, or that it has not.
+// outcome is the state of a request.
 type outcome uint8
 
 const (
-	nothing  outcome = iota // a slot that nobody has used
-	pending                 // asked, and not answered
-	failed                  // with an error: tokens may have been taken
-	answered                // with a decision
+	nothing  outcome = iota // an unused slot
+	pending                 // not answered yet
+	failed                  // answered with an error; tokens may have been taken
+	answered                // answered with a decision
 )
 
-// level is who recorded.
+// level is the place where an answer was recorded.
 type level uint8
 
 const (
-	byCaller level = iota // what a caller was answered
-	byStore               // what the store answered the limiter
-	back                  // what the limiter gave back to the store, such as an answer that came when nobody waited for it any more
-	early                 // what a caller was answered who came before he was told to
-	late                  // what he was answered when he came as he was told
+	byCaller level = iota // the answer that a caller got
+	byStore               // the answer that the limiter got from the store
+	back                  // what the limiter returned to the store, such as an answer after the timeout
+	early                 // the answer to a retry before RetryAfter
+	late                  // the answer to a retry at RetryAfter
 )
 
-// on reports whether what was recorded on one level belongs to what is asked for: all that callers were told is one history.
+// on reports whether an answer of level l belongs to the history of a level. All answers to callers are
+// one history.
 func (l level) on(asked level) bool {
 	ofCallers := func(l level) bool { return l != byStore && l != back }
 	return l == asked || ofCallers(l) && ofCallers(asked)
 }
 
-// decision is a request and its answer, by the one clock of the machine, which is that of the stores too.
+// decision is a request and its answer. Its times are of the clock of the machine, as in the stores.
 type decision struct {
 	Outcome         outcome
 	Level           level
@@ -70,13 +71,13 @@ func readSlot(slot []byte) decision {
 	}
 }
 
-// journal is a file in which each request has a slot. What was written is there also if the writer is killed.
+// journal is a file with a slot for each request. Its data survive a kill of the writer.
 type journal struct {
 	file *os.File
 	last atomic.Int64
 }
 
-// begin records that something is asked, and returns what records the answer.
+// begin records a request, and returns the function that records its answer.
 func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
 	at := (j.last.Add(1) - 1) * slotSize
 	d.Outcome, d.Asked = pending, time.Now().UnixNano()
@@ -89,7 +90,7 @@ func (j *journal) begin(d decision) (func(bucket.Decision, error), error) {
 			d.Outcome = failed
 		}
 		d.Source, d.Granted, d.RetryAfter = a.Source, int32(a.Granted), int64(a.RetryAfter)
-		_ = j.write(at, d) // it stays pending otherwise, which the judge knows
+		_ = j.write(at, d) // on an error it stays pending, which the judge allows for
 	}, nil
 }
 
@@ -98,7 +99,7 @@ func (j *journal) write(at int64, d decision) error {
 	return err
 }
 
-// readJournal returns what an agent has recorded so far.
+// readJournal returns the decisions in a journal.
 func readJournal(name string) ([]decision, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -113,7 +114,7 @@ func readJournal(name string) ([]decision, error) {
 	return used, nil
 }
 
-// recorded is a store that records what it answers.
+// recorded is a store that records its answers.
 type recorded struct {
 	store.Store
 

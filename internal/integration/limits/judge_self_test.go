@@ -17,10 +17,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// corruption is a mistake of a store: it changes the n-th decision of a good one.
+// corruption is a mistake of a store. It changes the n-th decision of a correct store.
 type corruption func(s *faulty, n int64, r store.Request, d *bucket.Decision) error
 
-// faulty is a store that makes a mistake.
+// faulty is a store with a mistake.
 type faulty struct {
 	store.Store
 
@@ -36,11 +36,12 @@ func (s *faulty) Take(ctx context.Context, r store.Request) (bucket.Decision, er
 	return d, err
 }
 
-// simulate lets three agents do a job for a while, on a store in memory, in a time that does not pass, and returns what each was answered.
+// simulate runs a job with three agents on a store in memory, with a fake clock, and returns the answers
+// that each agent got.
 func simulate(t *testing.T, j job, s *faulty) []history {
 	t.Helper()
 	histories := make([]history, processes)
-	j.Pace = 250 * time.Millisecond
+	j.Pause = 250 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		s.Store = bucket.NewMemoryStore()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -74,15 +75,16 @@ func simulate(t *testing.T, j job, s *faulty) []history {
 	return histories
 }
 
-// told is what callers, or the store's limiters, were answered.
-func told(histories []history, l level) (all history) {
+// merged returns the answers of a level from several histories.
+func merged(histories []history, l level) (all history) {
 	for _, h := range histories {
 		all = append(all, h.that(func(d decision) bool { return d.Level.on(l) })...)
 	}
 	return all
 }
 
-// TestJudges lets stores make a mistake each, and expects the complaints about it and no others. It simulates, so it needs no server.
+// TestJudges runs stores with one mistake each, and expects the complaints about that mistake only. It
+// simulates, so it needs no server.
 func TestJudges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tests the judges, not a store")
@@ -119,7 +121,7 @@ func TestJudges(t *testing.T) {
 			return nil
 		}, "retry kept"},
 	} {
-		for _, j := range append(contested(engine{})[1:], patientJob()) {
+		for _, j := range append(contested(engine{})[1:], retryJob()) {
 			t.Run(name+", "+j.Name, func(t *testing.T) {
 				for complaint, got := range verdict(j, simulate(t, j, &faulty{corrupt: m.corrupt})) {
 					excused := (complaint == "retry" || complaint == "kept") && (m.want == "much" || m.want == "little")
@@ -132,14 +134,14 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// verdict returns what the judges complain of, by the kind of the complaint.
+// verdict returns the complaints by kind.
 func verdict(j job, histories []history) map[string]string {
-	h, judge := told(histories, byCaller), judge{limit: j.Limit}
+	h, judge := merged(histories, byCaller), judge{limit: j.Limit}
 	switch {
-	case j.Manner == quiet:
+	case j.Mode == retryMode:
 		var faults []string
 		for _, own := range histories {
-			wrong, _, _ := judge.kept(own.that(func(d decision) bool { return d.Level.on(byCaller) }))
+			wrong, _, _ := judge.retriesHeld(own.that(func(d decision) bool { return d.Level.on(byCaller) }))
 			faults = append(faults, wrong...)
 		}
 		return map[string]string{"kept": strings.Join(faults, "; ")}
@@ -154,19 +156,19 @@ func verdict(j job, histories []history) map[string]string {
 	}
 }
 
-// TestJudgesOfPolicies judges each policy as if it were another.
-func TestJudgesOfPolicies(t *testing.T) {
+// TestJudges_Policies applies the checks of one policy to another.
+func TestJudges_Policies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tests the judges, not a store")
 	}
 	dead := func(*faulty, int64, store.Request, *bucket.Decision) error { return errors.New("no answer") }
 	for policy, want := range []string{bucket.FailClosed: "not open", bucket.FailOpen: "not closed share", bucket.LocalShare: "not closed not open"} {
-		j := forsaken()[policy]
+		j := policyJobs()[policy]
 		j.Policy = bucket.FailurePolicy(policy)
 		histories := simulate(t, j, &faulty{corrupt: dead})
-		h := told(histories, byCaller)
+		h := merged(histories, byCaller)
 		for complaint, got := range map[string]string{
-			"not closed": h.notClosed(), "not open": h.notOpen(), "share": judge{limit: j.Limit}.tooLargeAShare(told(histories[:1], byCaller)),
+			"not closed": h.notClosed(), "not open": h.notOpen(), "share": judge{limit: j.Limit}.aboveShare(merged(histories[:1], byCaller)),
 		} {
 			if (got != "") != strings.Contains(want, complaint) {
 				t.Errorf("%v, %s: got %q want the complaints %q", j.Policy, complaint, got, want)

@@ -11,15 +11,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// A judge knows what a bucket may answer, and nothing of stores. It knows of a decision only that it was taken between asking and being
-// answered, so it finds fault with what cannot have been right at any time in between. Who was not answered, or with an error, may have
-// taken tokens all the same. How fast anybody is plays no part.
+// A judge checks the answers of a bucket, independent of the store. A decision was taken at some time
+// between request and answer, so the judge reports only answers that were wrong at each of these times.
+// A request without an answer, or with an error, may have taken tokens. Speed is not checked.
 type judge struct {
 	limit bucket.Limit
-	tick  time.Duration // of the store's clock, which may be that much behind, and to which RetryAfter is rounded up
+	tick  time.Duration // resolution of the store's clock; RetryAfter is rounded up to it
 }
 
-// history is what was answered about one bucket.
+// history is the answers about one bucket.
 type history []decision
 
 func (h history) that(keep func(decision) bool) history {
@@ -34,10 +34,10 @@ func (h history) that(keep func(decision) bool) history {
 
 func granted(d decision) bool { return d.Outcome == answered && d.Granted > 0 }
 
-// emptied is what left less than a token in the bucket, or found less.
+// emptied reports whether the bucket had less than the wanted tokens.
 func emptied(d decision) bool { return d.Outcome == answered && d.Granted < d.Wanted }
 
-// unknown is what may have taken tokens.
+// unknown reports whether the request may have taken tokens without an answer.
 func unknown(d decision) bool { return d.Outcome == pending || d.Outcome == failed }
 
 func fromStore(d decision) bool { return d.Source != bucket.SourcePolicy }
@@ -45,8 +45,8 @@ func fromStore(d decision) bool { return d.Source != bucket.SourcePolicy }
 func byAsked(a, b decision) int    { return cmp.Compare(a.Asked, b.Asked) }
 func byAnswered(a, b decision) int { return cmp.Compare(a.Answered, b.Answered) }
 
-// tooMuch looks at each time between two grants, and says how much more than capacity + time * rate was granted in one of them for sure: at
-// most so many tokens beyond are no fault.
+// tooMuch checks each interval between two grants. It reports the interval with the largest excess over
+// capacity + time * rate + beyond, counting only grants that were certainly in the interval.
 func (j judge) tooMuch(h history, beyond int64) string {
 	interval, grants := int64(j.limit.Interval()), h.that(granted)
 	slices.SortFunc(grants, byAnswered)
@@ -68,7 +68,8 @@ func (j judge) tooMuch(h history, beyond int64) string {
 	return fault
 }
 
-// use is how much of its budget a bucket has granted: at least, and at most.
+// use is the part of its budget that a bucket has granted. perhaps is the number of tokens of requests
+// that are unknown.
 type use struct {
 	budget          float64
 	tokens, perhaps int64
@@ -78,7 +79,7 @@ func (u use) String() string {
 	return fmt.Sprintf("%d tokens, and perhaps %d, of a budget of at least %.1f: %.2f %%", u.tokens, u.perhaps, u.budget, 100*float64(u.tokens)/u.budget)
 }
 
-// tooLittle says so if less than a part of the budget was used.
+// tooLittle returns a complaint if less than a part of the budget was used.
 func (u use) tooLittle(part float64) string {
 	if float64(u.tokens+u.perhaps) < part*u.budget {
 		return u.String()
@@ -86,7 +87,7 @@ func (u use) tooLittle(part float64) string {
 	return ""
 }
 
-// used returns the use of a bucket that was full at first.
+// used returns the use of a bucket that began full.
 func (j judge) used(h history) use {
 	budget, until := j.budget(h)
 	u := spent(h, until)
@@ -94,9 +95,9 @@ func (j judge) used(h history) use {
 	return u
 }
 
-// budget returns what there was to grant, at least, until somebody who found the bucket empty was told so. From one who does to the next one,
-// what comes in must have been granted, if there was no time to fill it: only such times count. So there is no budget unless more is asked
-// for than there is.
+// budget returns the least number of tokens that were available until the last denial by an empty
+// bucket. Between two such denials all refilled tokens must have been granted, if there was no time to
+// fill the bucket. Only such intervals count, so there is no budget unless demand exceeds the limit.
 func (j judge) budget(h history) (budget float64, until int64) {
 	interval := int64(j.limit.Interval())
 	fill := interval * j.limit.Capacity
@@ -118,7 +119,7 @@ func (j judge) budget(h history) (budget float64, until int64) {
 	return float64(j.limit.Capacity) + float64(ran)/float64(interval), last.Answered
 }
 
-// spent returns what was granted until then, and what may have been.
+// spent returns the tokens that were granted until then, and those of unknown requests.
 func spent(h history, until int64) (u use) {
 	for _, d := range h {
 		switch {
@@ -132,15 +133,15 @@ func spent(h history, until int64) (u use) {
 	return u
 }
 
-// retries looks at each denial of one token. Nobody is granted one before the time that was told (it is minimal), and who comes after it is
-// granted one unless somebody else was (it is enough).
+// retries checks RetryAfter of each denial of one token. It must be minimal: no caller gets a token
+// earlier. It must be enough: a caller gets a token after it, unless another caller took it.
 func (j judge) retries(h history) (faults []string, early, late int) {
 	tick, interval := int64(j.tick), int64(j.limit.Interval())
 	denials := h.that(func(d decision) bool { return emptied(d) && d.Granted == 0 })
 	perhaps := h.that(func(d decision) bool { return granted(d) || unknown(d) })
 	slices.SortFunc(denials, byAsked)
 	slices.SortFunc(perhaps, byAsked)
-	latest := make([]int64, len(perhaps)) // when the last of those up to here can have been granted
+	latest := make([]int64, len(perhaps)) // latest time at which one of those up to here was granted
 	for i, d := range perhaps {
 		latest[i] = d.Answered
 		if unknown(d) {
@@ -183,31 +184,31 @@ func (j judge) retries(h history) (faults []string, early, late int) {
 	return faults, early, late
 }
 
-// kept looks at who came again to a bucket of his own, just before and just as he was told to.
-func (j judge) kept(h history) (faults []string, before, after int) {
+// retriesHeld checks retries of callers with their own bucket, just before RetryAfter and at it.
+func (j judge) retriesHeld(h history) (faults []string, before, after int) {
 	byWho := map[uint8]history{}
 	slices.SortStableFunc(h, byAsked)
 	for _, d := range h {
 		byWho[d.Who] = append(byWho[d.Who], d)
 	}
 	for _, own := range byWho {
-		var told decision
+		var denial decision
 		for _, d := range own {
 			switch {
 			case d.Outcome != answered:
 				continue
 			case d.Level == byCaller:
-				told = d
-			case d.Level == early && d.Answered < told.Asked+told.RetryAfter-2*int64(j.tick):
+				denial = d
+			case d.Level == early && d.Answered < denial.Asked+denial.RetryAfter-2*int64(j.tick):
 				before++
 				if granted(d) {
-					faults = append(faults, fmt.Sprintf("told to come after %v: granted before that", time.Duration(told.RetryAfter)))
+					faults = append(faults, fmt.Sprintf("RetryAfter was %v: granted before that", time.Duration(denial.RetryAfter)))
 				}
 			case d.Level == late:
 				after++
 				if !granted(d) {
-					faults = append(faults, fmt.Sprintf("told to come after %v: denied after that, for %v",
-						time.Duration(told.RetryAfter), time.Duration(d.RetryAfter)))
+					faults = append(faults, fmt.Sprintf("RetryAfter was %v: denied after that, for %v",
+						time.Duration(denial.RetryAfter), time.Duration(d.RetryAfter)))
 				}
 			}
 		}
@@ -215,7 +216,7 @@ func (j judge) kept(h history) (faults []string, before, after int) {
 	return faults, before, after
 }
 
-// periods returns the first and the last period of the grid in which something was asked or answered.
+// periods returns the first and the last period of the grid with a request or an answer.
 func (j judge) periods(h history) (first, last int64) {
 	for i, d := range h {
 		if k := d.Asked / int64(j.limit.Period); i == 0 || k < first {
@@ -226,12 +227,12 @@ func (j judge) periods(h history) (first, last int64) {
 	return first, last
 }
 
-// fixedTooMuch says in which periods of the grid more than their capacity was granted for sure.
+// fixedTooMuch reports the periods of the grid in which certainly more than the capacity was granted.
 func (j judge) fixedTooMuch(h history) string {
 	period, grants := int64(j.limit.Period), h.that(granted)
 	first, last := j.periods(grants)
 	for from := first; from <= last; from++ {
-		tokens := make([]int64, last-from+1) // by the period in which they can have been granted last
+		tokens := make([]int64, last-from+1) // by the last period in which they can have been granted
 		for _, d := range grants {
 			if d.Asked >= from*period {
 				tokens[d.Answered/period-from] += int64(d.Granted)
@@ -247,7 +248,7 @@ func (j judge) fixedTooMuch(h history) string {
 	return ""
 }
 
-// fixedUsed returns the use of those periods of the grid in which somebody found the bucket empty for sure.
+// fixedUsed returns the use of those periods of the grid in which the bucket was certainly empty.
 func (j judge) fixedUsed(h history) use {
 	var u use
 	period := int64(j.limit.Period)
@@ -266,7 +267,7 @@ func (j judge) fixedUsed(h history) use {
 				empty = true
 			}
 		}
-		if empty { // who was granted something around a border may have had it on either side
+		if empty { // a grant around a border may belong to either period
 			u.budget += float64(j.limit.Capacity)
 			u.tokens += min(tokens, j.limit.Capacity)
 			u.perhaps += min(perhaps, j.limit.Capacity-min(tokens, j.limit.Capacity))
@@ -275,15 +276,15 @@ func (j judge) fixedUsed(h history) use {
 	return u
 }
 
-// fixedRetries wants who was denied to be told of the beginning of the next period.
+// fixedRetries checks that RetryAfter of a denial leads to the beginning of the next period.
 func (j judge) fixedRetries(h history) (faults []string) {
 	period, tick := int64(j.limit.Period), int64(j.tick)
 	for _, d := range h {
 		if d.Outcome != answered || d.Granted > 0 {
 			continue
 		}
-		told := d.Answered + d.RetryAfter
-		if d.RetryAfter > period+tick || told-told%period < d.Asked+d.RetryAfter-2*tick {
+		retryAt := d.Answered + d.RetryAfter
+		if d.RetryAfter > period+tick || retryAt-retryAt%period < d.Asked+d.RetryAfter-2*tick {
 			faults = append(faults, fmt.Sprintf("denied %v after the border of a period for %v", time.Duration(d.Asked%period), time.Duration(d.RetryAfter)))
 		}
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// icy is a store that can be made to give no answer.
-type icy interface {
+// freezable is a store that can be frozen, so that it does not answer.
+type freezable interface {
 	Freeze(t testing.TB)
 	Thaw(t testing.TB)
 }
 
-// mortal is a server.
-type mortal interface {
-	icy
+// restartable is a server that can be killed and restarted.
+type restartable interface {
+	freezable
 	Kill(t testing.TB)
 	Restart(t testing.TB)
 }
 
-// file is SQLite's. It is frozen by somebody who holds its lock.
+// file is an SQLite file. Freeze holds its lock.
 type file struct {
 	engine
 
@@ -32,7 +32,7 @@ type file struct {
 }
 
 func (f *file) Freeze(t testing.TB) {
-	db, err := f.openSQL(patient)
+	db, err := f.openSQL(longTimeout)
 	if err == nil {
 		_, err = db.Exec("BEGIN IMMEDIATE")
 	}
@@ -51,27 +51,27 @@ func (f *file) Thaw(t testing.TB) {
 	}
 }
 
-// forsaken are buckets whose store gives no answer in time, one for each policy.
-func forsaken() []job {
-	limit := bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second} // of which a third is whole too
+// policyJobs returns a job for each failure policy, with a short timeout.
+func policyJobs() []job {
+	limit := bucket.Limit{Capacity: 30, Refill: 25, Period: time.Second} // a third of them is a whole number too
 	const pace, timeout = 200 * time.Millisecond, 250 * time.Millisecond
 	return []job{
-		{Name: "closed", Manner: asks, Limit: limit, Policy: bucket.FailClosed, Timeout: timeout, Pace: pace},
-		{Name: "open", Manner: asks, Limit: limit, Policy: bucket.FailOpen, Timeout: timeout, Pace: pace},
-		{Name: "share", Manner: asks, Limit: limit, Policy: bucket.LocalShare, Timeout: timeout, Pace: pace},
+		{Name: "closed", Mode: takeMode, Limit: limit, Policy: bucket.FailClosed, Timeout: timeout, Pause: pace},
+		{Name: "open", Mode: takeMode, Limit: limit, Policy: bucket.FailOpen, Timeout: timeout, Pause: pace},
+		{Name: "share", Mode: takeMode, Limit: limit, Policy: bucket.LocalShare, Timeout: timeout, Pause: pace},
 	}
 }
 
-// frozen: while there is no answer each policy holds, and afterwards the store decides again.
-func frozen(t *testing.T, e engine, server icy) {
-	f := newFleet(t, e, "frozen", forsaken()...)
+// frozen checks that each policy decides while the store does not answer, and the store afterwards.
+func frozen(t *testing.T, e engine, server freezable) {
+	f := newFleet(t, e, "frozen", policyJobs()...)
 	f.awaitGrants(t)
 	server.Freeze(t)
 	from := time.Now().UnixNano()
 	program.Eventually(t, "the policies decide", func() string {
 		for _, name := range f.names() {
 			for _, j := range f.Jobs {
-				if n := len(f.told(t, name, j.Name, byCaller).that(within(from, time.Now().UnixNano()))); n < 2*callers {
+				if n := len(f.answers(t, name, j.Name, byCaller).that(within(from, time.Now().UnixNano()))); n < 2*callers {
 					return fmt.Sprintf("%s has %d answers of %s", name, n, j.Name)
 				}
 			}
@@ -91,19 +91,20 @@ func frozen(t *testing.T, e engine, server icy) {
 	}
 }
 
-// awaitGrants waits until the store has granted something to each agent, from now on.
+// awaitGrants waits until the store has granted a token to each agent from now on.
 func (f *fleet) awaitGrants(t *testing.T) {
 	t.Helper()
 	begun := time.Now()
 	program.Eventually(t, "the store grants", func() string { return f.idle(t, begun, "") })
 }
 
-// within keeps what was asked and answered in a time.
+// within accepts requests that began and were answered in an interval.
 func within(from, to int64) func(decision) bool {
 	return func(d decision) bool { return d.Asked > from && d.Outcome >= failed && d.Answered < to }
 }
 
-// checkStore: what the store granted was not too much, but for so many tokens that were lost and came again.
+// checkStore checks that the store did not grant too much, apart from lost tokens that may be granted
+// again.
 func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	t.Helper()
 	h := f.all(t, j.Name, byCaller).that(fromStore)
@@ -112,13 +113,14 @@ func (f *fleet) checkStore(t *testing.T, j job, lost int64) {
 	}
 	if fault := f.judge(j).tooMuch(f.all(t, j.Name, byStore), lost+f.givenBack(t, j)); fault != "" {
 		t.Errorf("%s: the store answered %s", j.Name, fault)
-		f.confess(t, j)
+		f.logGrants(t, j)
 	}
 }
 
-// mintedByWaiting is how many tokens may come twice if a bucket is lost while statements wait for its row: to these, whose time is that of their
-// beginning, it is full from then on. A script of Redis waits for nobody.
-func (f *fleet) mintedByWaiting(t *testing.T, j job, from, to int64) int64 {
+// grantedTwice returns how many tokens may be granted twice if a bucket is lost while statements wait
+// for its row. The time of such a statement is its beginning, so the bucket is full for it from then on.
+// A Redis script does not wait.
+func (f *fleet) grantedTwice(t *testing.T, j job, from, to int64) int64 {
 	t.Helper()
 	if f.Engine.Name == "redis" {
 		return 0
@@ -132,7 +134,7 @@ func (f *fleet) mintedByWaiting(t *testing.T, j job, from, to int64) int64 {
 	return longest/int64(j.Limit.Interval()) + 1
 }
 
-// givenBack is how many tokens the store got back, or may have, and so could grant once more.
+// givenBack returns how many tokens were returned to the store, or may have been.
 func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
 	t.Helper()
 	for _, d := range f.all(t, j.Name, back) {
@@ -141,8 +143,8 @@ func (f *fleet) givenBack(t *testing.T, j job) (tokens int64) {
 	return tokens
 }
 
-// confess tells all that the store has granted, and when.
-func (f *fleet) confess(t *testing.T, j job) {
+// logGrants logs all answers of the store.
+func (f *fleet) logGrants(t *testing.T, j job) {
 	t.Helper()
 	h := f.all(t, j.Name, byStore)
 	slices.SortFunc(h, byAsked)
@@ -170,12 +172,13 @@ func (f *fleet) checkOpen(t *testing.T, from, to int64) {
 	t.Logf("open: %d answers while frozen, %s", len(h), h.took())
 }
 
-// checkShare: each process grants no more than its share of the limit, so that all grant no more than twice the limit with the store.
+// checkShare checks that each process grants at most its share of the limit, so that processes and store
+// together grant at most twice the limit.
 func (f *fleet) checkShare(t *testing.T, from, to int64) {
 	t.Helper()
 	j := f.Jobs[slices.IndexFunc(f.Jobs, func(j job) bool { return j.Name == "share" })]
 	for _, name := range f.names() {
-		if fault := f.judge(j).tooLargeAShare(f.told(t, name, j.Name, byCaller)); fault != "" {
+		if fault := f.judge(j).aboveShare(f.answers(t, name, j.Name, byCaller)); fault != "" {
 			t.Errorf("share: %s granted %s", name, fault)
 		}
 	}
@@ -188,35 +191,35 @@ func (f *fleet) checkShare(t *testing.T, from, to int64) {
 	}
 	h = h.that(within(from, to))
 	if n := len(h.that(granted)); n == 0 || n == len(h) {
-		t.Errorf("share: %d of %d were granted while nobody could be asked", n, len(h))
+		t.Errorf("share: %d of %d were granted while the store was frozen", n, len(h))
 	}
 	t.Logf("share: %d answers while frozen, of which %d grants, %s", len(h), len(h.that(granted)), h.took())
 }
 
-// notClosed says how much was granted, of what was answered while nobody could be asked.
+// notClosed reports grants among answers that were given while the store was frozen.
 func (h history) notClosed() string {
 	if n := len(h.that(granted)); n > 0 || len(h) == 0 {
-		return fmt.Sprintf("%d of %d were granted while nobody could be asked, want none", n, len(h))
+		return fmt.Sprintf("%d of %d were granted while the store was frozen, want none", n, len(h))
 	}
 	return ""
 }
 
-// notOpen says how little was granted by a policy, of what was answered while nobody could be asked.
+// notOpen reports missing grants of the policy among answers that were given while the store was frozen.
 func (h history) notOpen() string {
 	if n := len(h.that(func(d decision) bool { return granted(d) && !fromStore(d) })); n < len(h) || n == 0 {
-		return fmt.Sprintf("%d of %d were granted by the policy while nobody could be asked, want all", n, len(h))
+		return fmt.Sprintf("%d of %d were granted by the policy while the store was frozen, want all", n, len(h))
 	}
 	return ""
 }
 
-// tooLargeAShare says what a process granted by itself that was more than its share of the limit.
-func (j judge) tooLargeAShare(h history) string {
+// aboveShare reports grants of a process above its share of the limit.
+func (j judge) aboveShare(h history) string {
 	j.limit.Capacity /= processes
 	j.limit.Period *= processes
 	return j.tooMuch(h.that(func(d decision) bool { return !fromStore(d) }), 0)
 }
 
-// took says how long answers took.
+// took describes how long answers took.
 func (h history) took() string {
 	if len(h) == 0 {
 		return "none"
@@ -229,7 +232,7 @@ func (h history) took() string {
 	return fmt.Sprintf("after %v in the middle, %v of a hundred, %v at most", times[len(times)/2], times[len(times)*99/100], times[len(times)-1])
 }
 
-// flushed: buckets that are lost are full ones, once.
+// flushed checks that lost buckets are full again, once.
 func flushed(t *testing.T, e engine) {
 	f := newFleet(t, e, "flushed", contested(e)[:2]...)
 	f.awaitBudget(t, 0.6)
@@ -237,14 +240,14 @@ func flushed(t *testing.T, e engine) {
 	if err := e.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.settleLoss(t, from, 1)
+	f.checkLoss(t, from, 1)
 }
 
-// settleLoss judges a fleet whose buckets were lost at some time since, or were not.
-func (f *fleet) settleLoss(t *testing.T, from time.Time, lost int64) {
+// checkLoss checks a fleet whose buckets may have been lost since from.
+func (f *fleet) checkLoss(t *testing.T, from time.Time, lost int64) {
 	t.Helper()
 	to := time.Now()
-	program.Eventually(t, "there was enough to be granted after it", func() string {
+	program.Eventually(t, "enough tokens were available after it", func() string {
 		for _, j := range f.Jobs {
 			after := f.all(t, j.Name, byCaller).that(func(d decision) bool { return d.Asked > to.UnixNano() })
 			if u := f.judge(j).used(after); u.budget < 1.4*float64(j.Limit.Capacity) {
@@ -255,7 +258,7 @@ func (f *fleet) settleLoss(t *testing.T, from time.Time, lost int64) {
 	})
 	f.checkCounts(t, f.stop(t))
 	for _, j := range f.Jobs {
-		f.checkStore(t, j, lost*(j.Limit.Capacity+f.mintedByWaiting(t, j, from.UnixNano(), to.UnixNano())))
+		f.checkStore(t, j, lost*(j.Limit.Capacity+f.grantedTwice(t, j, from.UnixNano(), to.UnixNano())))
 		judge, h := f.judge(j), f.all(t, j.Name, byCaller)
 		before := h.that(func(d decision) bool { return d.Outcome == answered && d.Answered < from.UnixNano() })
 		after := h.that(func(d decision) bool { return d.Asked > to.UnixNano() })
@@ -266,14 +269,14 @@ func (f *fleet) settleLoss(t *testing.T, from time.Time, lost int64) {
 		}
 		u := judge.used(after)
 		inFlight := len(h.that(func(d decision) bool { return granted(d) && d.Asked <= to.UnixNano() && d.Answered > to.UnixNano() }))
-		if u.tokens+u.perhaps+int64(inFlight) < int64(u.budget)-j.Limit.Capacity-1 { // of a bucket that was not full any more
+		if u.tokens+u.perhaps+int64(inFlight) < int64(u.budget)-j.Limit.Capacity-1 { // of a bucket that was no longer full
 			t.Errorf("%s, after it: got %v", j.Name, u)
 		}
 		t.Logf("%s: %d tokens before it, %d after it", j.Name, len(before.that(granted)), len(after.that(granted)))
 	}
 }
 
-// killed: a database has kept what was granted, and Redis has lost it, once.
+// killed checks that a database keeps its buckets, and that Redis loses them once.
 func killed(t *testing.T, e engine, restart func()) {
 	jobs := contested(e)[:2]
 	for i := range jobs {
@@ -287,5 +290,5 @@ func killed(t *testing.T, e engine, restart func()) {
 		lost = 1
 	}
 	f.awaitGrants(t)
-	f.settleLoss(t, from, lost)
+	f.checkLoss(t, from, lost)
 }

@@ -13,50 +13,51 @@ import (
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server := program.Redis(t)
-	everything(t, engine{"redis", server.Address, time.Microsecond, false}, server)
+	runScenarios(t, engine{"redis", server.Address, time.Microsecond, false}, server)
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := program.Postgres(t)
-	everything(t, engine{"postgres", server.DSN(""), time.Microsecond, false}, server)
+	runScenarios(t, engine{"postgres", server.DSN(""), time.Microsecond, false}, server)
 }
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	server := program.MariaDB(t)
-	everything(t, engine{"mariadb", server.DSN("interpolateParams=true"), time.Microsecond, false}, server)
+	runScenarios(t, engine{"mariadb", server.DSN("interpolateParams=true"), time.Microsecond, false}, server)
 }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	file := &file{engine: engine{"sqlite", filepath.Join(t.TempDir(), "buckets.db"), time.Millisecond, true}}
-	everything(t, file.engine, file)
+	runScenarios(t, file.engine, file)
 }
 
-// everything runs all scenarios on an engine. With -short it runs two, of which the second is another one on each engine.
-func everything(t *testing.T, e engine, server icy) {
+// runScenarios runs all scenarios on an engine. With -short it runs two: frozen and killed processes, and
+// one that differs by engine.
+func runScenarios(t *testing.T, e engine, server freezable) {
 	if err := e.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	outer := t // a server that was restarted lasts as long
+	outer := t // a restarted server must live until the end of the whole test
 	for _, scenario := range []struct {
 		name  string
 		short string // the engine that runs it with -short
 		run   func(t *testing.T)
 	}{
-		{"three processes", "", func(t *testing.T) { newFleet(t, e, "plain", contested(e)...).settle(t, nil) }},
-		{"one is stopped, and one is killed", e.Name, func(t *testing.T) {
-			f := newFleet(t, e, "maltreated", contested(e)...)
-			f.settle(t, func(t *testing.T) { f.stopOne(t); f.replaceOne(t) })
+		{"three processes", "", func(t *testing.T) { newFleet(t, e, "plain", contested(e)...).runAndCheck(t, nil) }},
+		{"one process is frozen, one is killed", e.Name, func(t *testing.T) {
+			f := newFleet(t, e, "frozenkilled", contested(e)...)
+			f.runAndCheck(t, func(t *testing.T) { f.stopOne(t); f.replaceOne(t) })
 		}},
-		{"all wait in line", "sqlite", func(t *testing.T) { everybodyIsServed(t, e) }},
-		{"some is fetched ahead", "redis", func(t *testing.T) { fetchesAhead(t, e) }},
-		{"who comes again as told", "sqlite", func(t *testing.T) { comesAgain(t, e) }},
+		{"all callers wait", "sqlite", func(t *testing.T) { servesAllWaiters(t, e) }},
+		{"leases", "redis", func(t *testing.T) { fetchesAhead(t, e) }},
+		{"retries", "sqlite", func(t *testing.T) { retriesAsReported(t, e) }},
 		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server) }},
 		{"the store is flushed", "redis", func(t *testing.T) { flushed(t, e) }},
 		{"the store is killed", "mariadb", func(t *testing.T) {
-			if server, ok := server.(mortal); ok {
+			if server, ok := server.(restartable); ok {
 				killed(t, e, func() { server.Kill(outer); server.Restart(outer) })
 			}
 		}},
@@ -67,7 +68,7 @@ func everything(t *testing.T, e engine, server icy) {
 	}
 }
 
-// contested are buckets of which more is asked for than there is.
+// contested returns jobs whose demand exceeds the limit.
 func contested(e engine) []job {
 	even, pace := bucket.Limit{Capacity: 100, Refill: 50, Period: time.Second}, 150*time.Millisecond
 	grid := bucket.Limit{Capacity: 40, Period: 500 * time.Millisecond, Algorithm: bucket.Fixed}
@@ -75,14 +76,14 @@ func contested(e engine) []job {
 		even.Capacity, even.Refill, grid.Capacity, pace = 90, 30, 20, 1800*time.Millisecond
 	}
 	return []job{
-		{Name: "together", Manner: asks, Limit: even, Policy: bucket.FailClosed, Timeout: patient, Pace: pace},
-		{Name: "one by one", Manner: asks, Limit: even, Policy: bucket.FailClosed, Timeout: patient, Pace: pace, OneByOne: true},
-		{Name: "fixed", Manner: asks, Limit: grid, Policy: bucket.FailClosed, Timeout: patient, Pace: pace},
+		{Name: "together", Mode: takeMode, Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace},
+		{Name: "one by one", Mode: takeMode, Limit: even, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace, OneByOne: true},
+		{Name: "fixed", Mode: takeMode, Limit: grid, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: pace},
 	}
 }
 
-// enough is how much a bucket must have had to grant before there is a verdict. A hundredth of it is more than the token that may be there
-// when somebody is denied.
+// enough is the least budget for a verdict. One hundredth of it is more than the token that may be left
+// at a denial.
 func (j job) enough() float64 {
 	if j.Limit.Algorithm == bucket.Fixed {
 		return float64(4 * j.Limit.Capacity)
@@ -90,8 +91,9 @@ func (j job) enough() float64 {
 	return float64(j.Limit.Capacity + 2*j.Limit.Refill)
 }
 
-// settle lets a fleet work until there was enough to be granted, with something that happens in the middle, and judges it.
-func (f *fleet) settle(t *testing.T, happens func(*testing.T)) {
+// runAndCheck runs a fleet until its budget is enough for a verdict, and checks it. It calls happens in
+// the middle.
+func (f *fleet) runAndCheck(t *testing.T, happens func(*testing.T)) {
 	t.Helper()
 	if happens != nil {
 		f.awaitBudget(t, 0.5)
@@ -110,10 +112,10 @@ func (f *fleet) settle(t *testing.T, happens func(*testing.T)) {
 	f.checkUnfailing(t)
 }
 
-// awaitBudget waits until the buckets have had a part of enough to grant.
+// awaitBudget waits until the budget of each bucket is a part of enough.
 func (f *fleet) awaitBudget(t *testing.T, part float64) {
 	t.Helper()
-	program.Eventually(t, "there was enough to be granted", func() string {
+	program.Eventually(t, "enough tokens were available", func() string {
 		for _, j := range f.Jobs {
 			if u := f.use(t, j); u.budget < part*j.enough() {
 				return fmt.Sprintf("%s: %v", j.Name, u)
@@ -150,7 +152,7 @@ func (f *fleet) checkContinuous(t *testing.T, j job) {
 	for _, fault := range faults {
 		t.Errorf("%s: %s", j.Name, fault)
 	}
-	t.Logf("%s: %v; %d asked; of the denials %d can tell whether RetryAfter is too long, and %d whether it is enough",
+	t.Logf("%s: %v; %d asked; %d denials show whether RetryAfter is minimal, %d whether it is enough",
 		j.Name, judge.used(h), len(h), early, late)
 }
 
@@ -169,33 +171,34 @@ func (f *fleet) checkFixed(t *testing.T, j job) {
 	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h), len(h))
 }
 
-// checkUnfailing: a store that is well fails nobody, and no policy decides. Only SQLite may, because who waits for its lock stands in no line, and
-// on a slow machine may wait for as long as anybody can.
+// checkUnfailing checks that no call of a healthy store failed, so that no policy decided. SQLite may
+// fail: waiting for its lock is unfair, and may take longer than the timeout on a slow machine.
 func (f *fleet) checkUnfailing(t *testing.T) {
 	t.Helper()
 	for _, j := range f.Jobs {
 		n := len(f.all(t, j.Name, byCaller).that(func(d decision) bool { return d.Outcome == failed || !fromStore(d) }))
 		if n > 0 && !f.Engine.Slow {
-			t.Errorf("%s: %d requests failed, of a store that was well", j.Name, n)
+			t.Errorf("%s: %d requests of a healthy store failed", j.Name, n)
 		}
 	}
 }
 
-// stopOne stops a process in the middle of what it does, for as long as the others need for some more.
+// stopOne freezes a process in the middle of its work until the others have got more tokens.
 func (f *fleet) stopOne(t *testing.T) {
 	f.agents["b"].Freeze(t)
 	f.awaitOthers(t, "b")
 	f.agents["b"].Thaw(t)
 }
 
-// replaceOne kills a process in the middle of what it does, and starts another.
+// replaceOne kills a process in the middle of its work, and starts another.
 func (f *fleet) replaceOne(t *testing.T) {
 	f.kill(t, "c")
 	f.start(t, "d")
 	f.awaitOthers(t, "c")
 }
 
-// awaitOthers waits until all agents but one are granted more, or have waited for half a second: one that was stopped may hold a lock.
+// awaitOthers waits until all other agents have got a token, or for half a second, because a frozen agent
+// may hold a lock.
 func (f *fleet) awaitOthers(t *testing.T, but string) {
 	t.Helper()
 	begun := time.Now()
@@ -207,12 +210,12 @@ func (f *fleet) awaitOthers(t *testing.T, but string) {
 	})
 }
 
-// idle says who was granted nothing by the store since.
+// idle returns the agents that got no token from the store since then.
 func (f *fleet) idle(t *testing.T, since time.Time, but string) string {
 	t.Helper()
 	for _, name := range f.names() {
 		for _, j := range f.Jobs {
-			n := len(f.told(t, name, j.Name, byCaller).that(func(d decision) bool {
+			n := len(f.answers(t, name, j.Name, byCaller).that(func(d decision) bool {
 				return granted(d) && fromStore(d) && d.Asked > since.UnixNano()
 			}))
 			if name != but && n == 0 {

@@ -10,11 +10,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// everybodyIsServed: of those who wait nobody starves, and together they get what there is.
-func everybodyIsServed(t *testing.T, e engine) {
+// servesAllWaiters checks that every caller of Wait is served, and that together they get the budget.
+func servesAllWaiters(t *testing.T, e engine) {
 	const rounds = 3
 	j := job{
-		Name: "line", Manner: waits, Policy: bucket.FailClosed, Timeout: patient, Rounds: rounds,
+		Name: "line", Mode: waitMode, Policy: bucket.FailClosed, Timeout: longTimeout, Rounds: rounds,
 		Limit: bucket.Limit{Capacity: 400, Refill: 100, Period: time.Second},
 	}
 	f := newFleet(t, e, "waiting", j)
@@ -31,7 +31,7 @@ func everybodyIsServed(t *testing.T, e engine) {
 		t.Errorf("got %s, want 99 %%", fault)
 	}
 	for _, name := range f.names() {
-		if fault := starved(f.told(t, name, j.Name, byCaller), callers, rounds); fault != "" {
+		if fault := starved(f.answers(t, name, j.Name, byCaller), callers, rounds); fault != "" {
 			t.Errorf("%s: %s", name, fault)
 		}
 	}
@@ -41,8 +41,8 @@ func everybodyIsServed(t *testing.T, e engine) {
 	t.Logf("%v; %d waited, %s; the store was asked %d times", u, len(h), h.took(), asked)
 }
 
-// starved says who was not served as often as he asked. In which order they are served is for the tests of the bucket, which know when somebody has
-// joined the line.
+// starved returns a waiter that was not served in each of its rounds. The tests of package bucket check
+// the order in which waiters are served.
 func starved(h history, waiters, rounds int) string {
 	served := make([]int, waiters)
 	for _, d := range h {
@@ -57,30 +57,30 @@ func starved(h history, waiters, rounds int) string {
 	return ""
 }
 
-// patientJob is that of some who have a bucket each.
-func patientJob() job {
+// retryJob is a job in which each caller has its own bucket.
+func retryJob() job {
 	return job{
-		Name: "own", Manner: quiet, Policy: bucket.FailClosed, Timeout: patient,
+		Name: "own", Mode: retryMode, Policy: bucket.FailClosed, Timeout: longTimeout,
 		Limit: bucket.Limit{Capacity: 2, Refill: 2, Period: 400 * time.Millisecond},
 	}
 }
 
-// comesAgain: what a denial tells is enough, and not too much.
-func comesAgain(t *testing.T, e engine) {
+// retriesAsReported checks that RetryAfter is enough, and not too long.
+func retriesAsReported(t *testing.T, e engine) {
 	const enough = 6
-	j := patientJob()
-	f := newFleet(t, e, "quiet", j)
+	j := retryJob()
+	f := newFleet(t, e, "retries", j)
 	var faults []string
-	program.Eventually(t, "somebody has come too early, and in time", func() string {
+	program.Eventually(t, "callers have retried too early, and in time", func() string {
 		var before, after int
 		for _, name := range f.names() {
-			wrong, b, a := f.judge(j).kept(f.told(t, name, j.Name, byCaller))
+			wrong, b, a := f.judge(j).retriesHeld(f.answers(t, name, j.Name, byCaller))
 			faults, before, after = append(faults, wrong...), before+b, after+a
 		}
 		if len(faults) == 0 && (before < enough || after < enough) {
 			return fmt.Sprintf("%d and %d want %d", before, after, enough)
 		}
-		t.Logf("%d were told and came too early, %d came in time", before, after)
+		t.Logf("%d retries before RetryAfter, %d at it", before, after)
 		return ""
 	})
 	for _, fault := range faults {
@@ -90,17 +90,17 @@ func comesAgain(t *testing.T, e engine) {
 	f.checkUnfailing(t)
 }
 
-// fetchesAhead: processes that fetch tokens ahead use no more than the limit and what all of them have fetched, and use it. In the middle one
-// of them is stopped, with what it has.
+// fetchesAhead checks that processes with leases grant at most the limit and the tokens of their leases,
+// and that they use the limit. In the middle one of them is frozen, with its lease.
 func fetchesAhead(t *testing.T, e engine) {
 	j := job{
-		Name: "ahead", Manner: asks, Policy: bucket.FailClosed, Timeout: patient, Pace: 100 * time.Millisecond, Lease: 4,
+		Name: "ahead", Mode: takeMode, Policy: bucket.FailClosed, Timeout: longTimeout, Pause: 100 * time.Millisecond, Lease: 4,
 		Limit: bucket.Limit{Capacity: 400, Refill: 400, Period: time.Second},
 	}
 	f := newFleet(t, e, "leases", j)
 	await := func(enough float64) {
 		t.Helper()
-		program.Eventually(t, "there was enough to be granted", func() string {
+		program.Eventually(t, "enough tokens were available", func() string {
 			if budget, _ := f.judge(j).budget(f.all(t, j.Name, byStore)); budget < enough {
 				return fmt.Sprint(budget)
 			}
@@ -124,7 +124,7 @@ func fetchesAhead(t *testing.T, e engine) {
 	}
 	ahead := len(h.that(func(d decision) bool { return granted(d) && d.Source == bucket.SourceLease }))
 	if ahead == 0 {
-		t.Error("nothing was granted out of what was fetched ahead")
+		t.Error("no token was granted out of a lease")
 	}
-	t.Logf("%v; %d asked, %d granted ahead; the store was asked %d times", u, len(h), ahead, len(store))
+	t.Logf("%v; %d asked, %d granted out of leases, %d calls of the store", u, len(h), ahead, len(store))
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// asAgent is what the first argument is if the test's own program is to be an agent of the fleet.
+// asAgent is the first argument with which the test binary runs as an agent.
 const asAgent = "agent"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asAgent {
-		if err := beAgent(os.Args[2]); err != nil {
-			fmt.Println("\nsorry:", err)
+		if err := runAgent(os.Args[2]); err != nil {
+			fmt.Println("\nagent failed:", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
