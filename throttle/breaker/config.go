@@ -45,11 +45,15 @@ type Config struct {
 	// Store is the store that the managers of a fleet share. Default a [MemoryStore] of the
 	// manager's own, for one process.
 	Store store.Store
-	// Poll counts how calls ended. Default Counter's Poll. In a fleet it must see the calls of all
-	// managers: see sqlstore.Poller.
+	// Poll counts how calls ended. Only the leader calls it, so in a fleet it should see the calls
+	// of all managers: see sqlstore.Poller. Default Counter's Poll.
 	Poll PollFunc
 	// Counter counts how the calls of this process ended. Default a new one if Poll is nil, else
-	// none. With a shared Store, Poll or Counter is required.
+	// none.
+	//
+	// With a shared Store, New returns an error if both Poll and Counter are nil. A Counter without
+	// a Poll counts the calls of the leader's process only: other processes' failures open no
+	// circuit.
 	Counter *Counter
 	// Hooks are called when something happens. A Config without any hook uses the hooks of
 	// [SetDefaultHooks].
@@ -66,14 +70,17 @@ type Config struct {
 	// [throttle.MarkRejected], which is a failure. For any other outcome, and without Classify:
 	//
 	//   - An error that [throttle.DefaultClassify] ignores counts neither way: a cancelled context,
-	//     a call that a throttle, bucket or breaker shed ([throttle.ErrShed]), a panic.
-	//   - Every other error is a failure, "not found" included.
+	//     a call that a throttle, breaker, bucket or backoff shed ([throttle.ErrShed]), a panic.
+	//   - Every other error is a failure, "not found" included. A throttle is different: it counts
+	//     such errors as Accepted. For errors that show a working endpoint, use [throttle.AcceptIf]
+	//     here.
 	Classify throttle.Classifier
 	// ForTenant returns the settings of a tenant. It receives the manager's Config. The manager
 	// uses BreakerTimeout to Mode of the result and ignores its other fields. ForTenant is called
 	// for each tenant with circuits, in every round and at every refresh, so it must return at
-	// once. While the store is stale, OnStale and the manager's own Mode apply to every tenant.
-	// Default nil: all tenants have the manager's settings.
+	// once. It is called with "" for keys without a tenant. While the store is stale, OnStale
+	// applies to every tenant, and FailClosed uses the manager's own Mode. Default nil: all tenants
+	// have the manager's settings.
 	ForTenant func(tenant string, c Config) Config
 
 	// SampleRate is the interval of the leader's rounds, in which it polls and decides. 1 ms to 15
@@ -140,11 +147,19 @@ type Config struct {
 	MinReporters int
 	// Mode is what the manager does with its decisions. Default ModeEnforce.
 	//
-	//   - ModeShadow decides, counts and reports everything, but lets all calls through. Circuits
-	//     that opened or were disabled in ModeShadow are forgotten under ModeEnforce.
-	//   - ModeOff decides nothing and lets all calls through. Calls are still counted.
+	//   - ModeShadow is a dry run: it decides, counts and reports everything, but lets all calls
+	//     through. Circuits that opened or were disabled by it are forgotten under ModeEnforce.
+	//   - ModeOff is a kill switch: it decides nothing and lets all calls through. Calls are still
+	//     counted. Circuits keep their states for the time after.
 	//
-	// In a fleet the leader's Mode decides for all managers: give them the same one.
+	// Both also let calls to forced and disabled circuits through.
+	//
+	// A manager uses its own Mode for its calls. The leader's Mode decides whether circuits open
+	// and close: give all managers of a fleet the same one.
+	//
+	// Mode cannot be set after New. To change it at run time, return it from ForTenant, for example
+	// from an atomic variable. A change applies within one Refresh. Without Run it applies at the
+	// next round, which a call starts.
 	Mode throttle.Mode
 }
 

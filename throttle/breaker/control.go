@@ -11,7 +11,7 @@ import (
 
 // ForceOpen opens a circuit for the whole fleet until [Manager.Enable], [Manager.ForceClose] or
 // [Manager.Forget]. When it returns nil, the store has the change and this manager applies it.
-// Other managers apply it at their next refresh.
+// Other managers apply it at their next refresh. In ModeShadow and ModeOff calls still pass.
 func (m *Manager) ForceOpen(ctx context.Context, k Key) error { return m.force(ctx, k, Open, true) }
 
 // ForceClose closes a circuit until [Manager.Enable], [Manager.ForceOpen] or [Manager.Forget],

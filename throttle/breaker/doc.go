@@ -13,7 +13,8 @@
 // which circuits open and close, in the background.
 //
 // A fleet shares a store, and counts by a [PollFunc] that sees the calls of all managers, such as
-// sqlstore.Poller over a table of deliveries. On a shared store, call Run:
+// sqlstore.Poller over a table of deliveries. A manager on a shared store that does not run opens
+// no circuit, and does not see those that other managers open. So every process calls Run:
 //
 //	m, err := breaker.New(breaker.Config{
 //		Name:  "webhooks",

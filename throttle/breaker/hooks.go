@@ -62,7 +62,7 @@ type Event struct {
 	At         time.Time // by the store's clock
 	Failures   float64   // calls that the poll counted
 	Successes  float64
-	Shadow     bool // the circuit blocks no calls: the leader is in ModeShadow or ModeOff
+	Shadow     bool // changed in ModeShadow, or by hand in ModeOff: blocks no calls of that manager
 }
 
 // String returns the event in one line.

@@ -120,9 +120,10 @@ func (m *Manager) Name() string {
 // notifies. It requests probes. It returns nil when ctx ends or the manager is closed, after it has
 // resigned.
 //
-// On a shared store nothing opens before Run is called, and [Stats].NotRunning is true. On a
-// [MemoryStore] the manager works without Run: calls start a round in the background, at most one
-// per SampleRate. With Run, rounds and refreshes are regular, and Hooks.Led is called.
+// On a shared store Run is required: without it, this manager opens no circuit and does not see
+// those that others open, and [Stats].NotRunning is true. On a [MemoryStore] Run is optional: calls
+// start a round in the background, at most one per SampleRate. With Run, rounds and refreshes are
+// regular, and Hooks.Led is called.
 //
 // Run returns [ErrRunning] at once if another Run is active. It can be called again after it has
 // returned.
@@ -164,8 +165,10 @@ func (m *Manager) stopRunning() {
 	m.requestProbes(ended)
 }
 
-// Close ends an active Run and the manager's telemetry. Calls are decided by the last known states.
-// Close is idempotent. It does not close the store; do that after Run has returned.
+// Close ends an active Run and the manager's telemetry. Later calls are still decided, by the last
+// known states, and counted: no circuit opens or closes any more. Run, Sample and methods that
+// change a circuit return [ErrManagerClosed]. Close is idempotent. It does not close the store; do
+// that after Run has returned.
 func (m *Manager) Close() error {
 	if !m.valid() || m.closing.Swap(true) {
 		return nil

@@ -212,5 +212,5 @@ func (s *MemoryStore) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// Close implements [store.Store]. It does nothing.
+// Close implements [store.Store]. It does nothing: later calls work as before.
 func (s *MemoryStore) Close() error { return nil }

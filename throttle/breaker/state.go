@@ -56,21 +56,24 @@ func ParseState(word string) (State, error) {
 type Reason uint8
 
 const (
-	// ReasonFailing: the circuit opened because the share of failed calls reached FailureThreshold.
+	// ReasonFailing means that the share of failed calls reached FailureThreshold: the circuit
+	// opened.
 	ReasonFailing Reason = iota + 1
-	// ReasonTimeOver: the timeout of an open circuit ended; it is half-open.
+	// ReasonTimeOver means that the timeout of an open circuit ended: it is half-open.
 	ReasonTimeOver
-	// ReasonRecovered: the circuit closed because enough probes succeeded.
+	// ReasonRecovered means that enough probes succeeded: the circuit closed.
 	ReasonRecovered
-	// ReasonUndecided: a half-open circuit opened again because its probes gave no clear result in
-	// time.
+	// ReasonUndecided means that the probes gave no clear result in time: the circuit opened again.
 	ReasonUndecided
-	// ReasonTooManyTrips: the circuit was disabled after ConsecutiveFailureThreshold trips.
+	// ReasonTooManyTrips means that the circuit was disabled after ConsecutiveFailureThreshold
+	// trips.
 	ReasonTooManyTrips
-	// ReasonForgotten: the circuit had no calls for Config.Retention, or [Manager.Forget] was
-	// called.
+	// ReasonForgotten means that the circuit closed without results: it had no calls for
+	// Config.Retention, [Manager.Forget] removed it, or it opened in ModeShadow and ModeEnforce
+	// applies now.
 	ReasonForgotten
-	// ReasonByHand: an operator changed the circuit, for example with [Manager.ForceOpen].
+	// ReasonByHand means that an operator changed the circuit, for example with
+	// [Manager.ForceOpen].
 	ReasonByHand
 )
 

@@ -35,17 +35,17 @@ type Stats struct {
 	Leads      bool   // this manager is the leader; without Run, from its first round
 	Term       uint64 // of the last known lease
 	Leader     string // owner of the last known lease
-	Mode       throttle.Mode
+	Mode       throttle.Mode // of Config; Config.ForTenant may set another one
 	OnStale    StalePolicy
 	MaxStale   time.Duration
 	SampleRate time.Duration
 }
 
-// CallStats counts calls.
+// CallStats counts calls. Each call is in one of the three.
 type CallStats struct {
-	Admitted   uint64
+	Admitted   uint64 // without ShadowShed, unlike Admitted of [throttle.PriorityStats]
 	Shed       uint64
-	ShadowShed uint64 // admitted by ModeShadow; not included in Admitted
+	ShadowShed uint64 // admitted by ModeShadow; ModeEnforce would have shed them
 }
 
 // ErrorCounts counts the errors of background tasks by kind. The zero value counts none.
