@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// This file holds the methods of other libraries' interfaces: those of the sleeper that Responsive
-// replaces (GetMetrics, SleepOnFailure, SleepOnSuccess) and of cenkalti/backoff (BackOff). New code
-// uses Wait, Do and Stats.
+// This file holds methods for drop-in use: those of the source document's sleeper, which Responsive
+// replaces (GetMetrics, SleepOnFailure, SleepOnSuccess), and of cenkalti/backoff (BackOff). New
+// code uses Wait, Do and Stats.
 
 // Metrics are the counters of [Responsive.GetMetrics]. [Stats] has more.
 type Metrics struct {
@@ -19,7 +19,8 @@ type Metrics struct {
 	TotalSleepTime  time.Duration // time waited, also in waits that were canceled
 }
 
-// GetMetrics returns the counters of a sleeper. New code uses [Responsive.Stats].
+// GetMetrics returns the counters, for drop-in use in code that calls [Responsive.SleepOnFailure].
+// New code uses [Responsive.Stats].
 func (r *Responsive) GetMetrics() Metrics {
 	if !r.valid() {
 		return Metrics{}
@@ -35,7 +36,10 @@ func (r *Responsive) GetMetrics() Metrics {
 
 // SleepOnFailure records a call that was throttled, and waits before the next call. If several
 // workers call it for one overload, only the first makes the delay longer. The next step up is
-// possible after a worker has waited the new delay. New code uses [Responsive.Wait].
+// possible after a worker has waited the new delay.
+//
+// It and [Responsive.SleepOnSuccess] are for drop-in use in code that calls one of them after each
+// call. New code uses [Responsive.Do] or [Responsive.Wait].
 func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	ctx, err := r.checkArgs(ctx)
 	if err != nil {
@@ -59,7 +63,7 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 }
 
 // SleepOnSuccess records a call that succeeded, and waits before the next call if there is a delay.
-// New code uses [Responsive.Wait].
+// It is for drop-in use: see [Responsive.SleepOnFailure].
 func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 	ctx, err := r.checkArgs(ctx)
 	if err != nil {

@@ -83,8 +83,10 @@ type Config struct {
 	IdleReset time.Duration
 
 	// Classify returns the outcome of a call of [Do] from the error of its function, which may be
-	// nil. It replaces the default, so end it with "return backoff.Classify(err)" for all errors
-	// that it does not treat specially. Default [Classify].
+	// nil. Default [Classify].
+	//
+	// It replaces the default, unlike Classify of throttle.Config, which runs before the default.
+	// End it with "return backoff.Classify(err)" for all errors that it does not treat specially.
 	Classify func(error) Outcome
 	// Hooks are called when something happens. Default [DefaultHooks], at the time of New.
 	Hooks Hooks

@@ -30,9 +30,10 @@
 //
 // # Retry-After
 //
-// An outcome made by [ThrottledFor] delays all workers, including those that already wait. If a
-// service asks for one second whenever it is at its limit, less than half of its capacity may be
-// used.
+// An outcome made by [ThrottledFor] stops all workers for that time, including those that already
+// wait. If a service sends a Retry-After of one second whenever it is at its limit, the workers may
+// use less than half of its capacity. Then return [Throttled] from Config.Classify instead: the
+// delay alone finds the rate.
 //
 // # Several processes
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// ErrClosed is the error of a wait after [Responsive.Close]. errors.Is(err, [throttle.ErrShed]) is
-// true for it too, because the call was not made.
+// ErrClosed is the error of a wait that [Responsive.Close] ended, or that begins after it.
+// errors.Is(err, [throttle.ErrShed]) is true for it too, because the call was not made.
 var ErrClosed error = &shedError{"backoff: closed"}
 
 // errNil is the error of methods of a nil or zero Responsive.

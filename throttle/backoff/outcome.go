@@ -14,7 +14,7 @@ import (
 // or the result of [ThrottledFor]. The zero Outcome is Ignored. Compare Outcomes with ==, and use
 // [Outcome.IsThrottled] to find both forms of Throttled.
 //
-// Do not use the integers behind the values. They are integers so that Success can be a constant.
+// Use only the constants, [ThrottledFor] and the methods: the integer values may change.
 type Outcome int64
 
 const (
@@ -61,8 +61,8 @@ func (o Outcome) RetryAfter() time.Duration { return max(0, time.Duration(o)) }
 // [throttle.DefaultClassify]:
 //   - An error that a throttle counts as rejected is Throttled. If it contains a
 //     faults.AvailabilityFailure with a RetryDelay, the Outcome is ThrottledFor that delay.
-//   - The error of a call that did not reach the service is Ignored: errors.Is(err,
-//     [throttle.ErrShed]) is true for it.
+//   - The error of a call that a throttle, breaker, bucket or backoff shed is Ignored, because it
+//     did not reach the service: errors.Is(err, [throttle.ErrShed]) is true.
 //   - The error of a call that its caller canceled is Ignored.
 //   - Nil and every other error is Success.
 func Classify(err error) Outcome {

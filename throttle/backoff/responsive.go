@@ -99,7 +99,9 @@ func (r *Responsive) Reset() {
 	})
 }
 
-// Close ends all waits with [ErrClosed], and the telemetry of r. It is idempotent.
+// Close ends all waits with [ErrClosed], and the telemetry of r. Afterwards Wait and Do return
+// ErrClosed and make no call; a [Permit] that was granted before can still be Done. Close is
+// idempotent, and always returns nil.
 func (r *Responsive) Close() error {
 	if !r.valid() || r.closing.Swap(true) {
 		return nil
