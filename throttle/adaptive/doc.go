@@ -1,5 +1,5 @@
 // Package adaptive limits the calls of a client to an overloaded backend. It has no priorities, no
-// hooks and no name.
+// hooks and no name: default hooks, otelthrottle and the status page do not report it.
 //
 // A backend that is out of capacity spends part of its remaining capacity on rejections. The more
 // calls it receives, the less work it completes. A [Throttler] in each client compares the number
@@ -9,7 +9,7 @@
 //	t, err := adaptive.New(adaptive.Config{})
 //	...
 //	if t.ShouldThrottle() { // before each call
-//		return errBusy
+//		return fmt.Errorf("search: %w", throttle.ErrShed)
 //	}
 //	reply, err := client.Call(ctx, request)
 //	if isOverloaded(err) { // after each call
@@ -17,6 +17,10 @@
 //	} else {
 //		t.Accepted()
 //	}
+//
+// Return an error that wraps throttle.ErrShed for a call that is throttled. An outer throttle,
+// breaker or backoff then ignores the call. It would count any other error as an answer of the
+// backend.
 //
 // Not every error is a rejection. A backend that answers "not found" has done its work: call
 // [Throttler.Accepted]. Some calls say nothing about the backend's capacity, because the caller

@@ -55,6 +55,7 @@ func New(c Config) (*Throttler, error) {
 
 // ShouldThrottle reports whether to shed the next call. Call it once before each call.
 //   - If it returns true, do not make the call and register nothing: ShouldThrottle has counted it.
+//     Return an error that wraps throttle.ErrShed.
 //   - If it returns false, make the call, and register its result with [Throttler.Accepted] or
 //     [Throttler.Throttled].
 func (t *Throttler) ShouldThrottle() bool {
