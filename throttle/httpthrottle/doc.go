@@ -15,7 +15,7 @@
 //		// nothing was sent
 //	}
 //
-// The error of a shed request is a [throttle.ShedError]. Its Key is the host.
+// errors.As finds a *[throttle.ShedError] in the error of a shed request. Its Key is the host.
 //
 // The throttle records the outcome when the header of the response arrives. [StatusError] lists the
 // statuses that count as rejections. The request stays in flight until its body is read to the end
@@ -54,6 +54,9 @@
 //   - a route, if routes depend on different resources (see Key and MiddlewareConfig.Group),
 //   - a tenant, if each tenant has its own share.
 //
+// A Middleware has one throttle for all requests by default, because it usually runs before the mux
+// has matched a route. A grpcthrottle.Server has one per method, which is known before it runs.
+//
 // # Priorities
 //
 // The priority of a request comes from its context ([throttle.WithPriority]), or from a Priority
@@ -71,16 +74,22 @@
 // the handler ignores that answer, because this server has capacity. The caller's throttle counts a
 // rejection, as for any 503. It then sheds such requests itself, so the load falls where it starts.
 //
-// A reverse proxy calls WriteError in its ErrorHandler. The default ErrorHandler of httputil
-// answers 502, which the throttle around the proxy counts as a rejection by the proxy.
+// A reverse proxy should call WriteError in its ErrorHandler, and answer 502 if WriteError returns
+// false. The default ErrorHandler of httputil.ReverseProxy answers 502 to every error. A middleware
+// around the proxy counts that 502 as follows:
 //
-// A request that a Transport could not send may be at fault itself: it is invalid, or the client
-// broke off its upload. It counts neither against the backend nor against the server. A reverse
-// proxy answers 502 for it, and the middleware around the proxy does not count that as a rejection.
+//   - Rejected if the proxy's [Transport] shed the request. With WriteError it is Ignored.
+//   - Rejected if the backend was down or timed out.
+//   - Accepted if the request itself was at fault: it was invalid, or the client broke off its
+//     upload. The Transport reports that to the middleware. Its own throttle ignores the request.
 //
 // A handler may refuse a request for a reason other than capacity, such as a limit per caller. It
-// must report that to the middleware, or the requests of other callers are shed: see [Middleware].
-// The same holds for a handler that forwards the 503 of a backend.
+// must report that with Tell, or the requests of other callers are shed: see [Middleware].
+//
+// A backend's 502, 503 or 504 that a handler forwards counts as Rejected, and so does a backend's
+// availability failure in WriteError. That is right if all requests of the throttle need the
+// backend. If others do not need it, use one throttle per route, or call Tell(throttle.ErrShed)
+// first.
 //
 // # Retries
 //

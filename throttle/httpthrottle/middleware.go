@@ -15,7 +15,8 @@ const defaultRetryAfter = time.Second
 // MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
 	// Group holds one throttle per key: per route or per tenant, for example. Set it in place of
-	// the throttle given to [Middleware], which must be nil then.
+	// the throttle given to [Middleware], which must be nil then. After [throttle.Group.Close] the
+	// middleware answers 500 to every request.
 	Group *throttle.Group
 	// Key returns the key in Group of a request's throttle. Default: the pattern that matched in
 	// [http.ServeMux]. A middleware around the mux runs before any pattern matches, so there all
@@ -30,10 +31,11 @@ type MiddlewareConfig struct {
 	// Priority returns the priority of a request without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
 	Priority func(*http.Request) throttle.Priority
-	// RetryAfter is the delay in the Retry-After header of a shed request. Default 1 s. Values
-	// outside of 1 s to 1 h are brought inside. The header has whole seconds, rounded up, plus a
-	// random half at most, so that callers shed together do not return together. At 1 s nothing is
-	// added. If many clients obey to the second, set 2 s or more.
+	// RetryAfter is the delay in the Retry-After header of a shed request, 1 s to 1 h. Default 1 s.
+	// A value out of range becomes the nearest bound.
+	//
+	// The header has whole seconds, rounded up. From 2 s on, up to half as many seconds are added
+	// at random, so that callers that were shed together do not return together.
 	RetryAfter time.Duration
 	// Problem writes status and body of the answer to a request that is not served. Retry-After and
 	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
@@ -45,7 +47,8 @@ type MiddlewareConfig struct {
 
 // Middleware returns a middleware that serves the requests which t admits. A shed request gets 503
 // Service Unavailable, Retry-After and a small body of type application/problem+json. Neither names
-// the throttle or its key.
+// the throttle or its key. All requests share the throttle t; for one per route or tenant use
+// MiddlewareConfig.Group.
 //
 // Middleware panics if t and MiddlewareConfig.Group are both nil, or both set. The returned
 // function panics if the handler is nil.

@@ -16,17 +16,23 @@ import (
 // WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
 // does, if err is about a lack of capacity:
 //
-//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker or bucket refused a call for the
-//     request,
+//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker, bucket or backoff shed a call
+//     for the request,
 //   - a backend was unavailable (a faults.AvailabilityFailure). Its delay becomes Retry-After.
 //
 // For any other err it returns false and writes nothing. If the header is already written, it
 // returns true and writes nothing.
 //
-// Inside a Middleware, the throttle classifies err in place of the status. A call that was shed on
-// the way to a backend is Ignored, as in [throttle.Throttle.Do]: it is not a lack of capacity of
-// this server. That works within [http.TimeoutHandler] too, if r is the request of the handler or a
-// copy of it. The remote caller's throttle counts the 503 as a rejection.
+// Inside a Middleware, the throttle classifies err in place of the status, as
+// [throttle.Throttle.Do] does:
+//
+//   - A call that was shed on the way to a backend is Ignored: it is not a lack of capacity of this
+//     server.
+//   - An unavailable backend is Rejected, so the throttle also sheds requests that do not need that
+//     backend. To prevent this, call Tell(throttle.ErrShed) before: see [Middleware].
+//
+// That works within [http.TimeoutHandler] too, if r is the request of the handler or a copy of it.
+// The remote caller's throttle counts the 503 as a rejection.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 	delay, ok := delayOf(err)
 	if !ok {

@@ -46,9 +46,10 @@ func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatew
 //	502, 503  availability    Rejected
 //	504       timeout         Rejected
 //
-// Any other status is an error without a fault, and Accepted. That includes 500: the server may
-// have capacity. Retry-After of a 429, 502, 503 or 504, in seconds or as a date, becomes the
-// RetryDelay that faults.AsUnavailable finds, at most 1 h.
+// Statuses without "Rejected" are Accepted. So is any other status of 400 or more, which is an
+// error without a fault. That includes 500: the server may have capacity. Retry-After of a 429,
+// 502, 503 or 504, in seconds or as a date, becomes the RetryDelay that faults.AsUnavailable finds,
+// at most 1 h.
 func StatusError(r *http.Response) error {
 	if r == nil {
 		return nil

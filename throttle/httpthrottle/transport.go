@@ -14,8 +14,9 @@ import (
 // means its default.
 type TransportConfig struct {
 	// Throttle configures the throttle of each key. Its Name is required. Its Classify is called
-	// for every error, and for the error of every response that is not a success. It runs before
-	// the Transport's own classification.
+	// for the error of a request without a response, and for every error that Answer returns: by
+	// default for each status of 400 or more, 404 included. It runs before the Transport's own
+	// classification.
 	Throttle throttle.Config
 	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
@@ -25,7 +26,8 @@ type TransportConfig struct {
 	// Priority returns the priority of a request whose context carries none. Default: Medium.
 	Priority func(*http.Request) throttle.Priority
 	// Answer returns the error that the throttle classifies for a response; nil is Accepted. It may
-	// read the status and the header, but not the body. Default: [StatusError].
+	// read the status and the header, but not the body. Default: [StatusError], which returns nil
+	// for a status below 400.
 	Answer func(*http.Response) error
 	// Send reports whether the priority may travel to the server of a request, in the
 	// [PriorityHeader]. The transport removes that header from all other requests. Send is called
@@ -100,7 +102,7 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // RoundTrip sends a request, or sheds it. If it sheds, nothing was sent, errors.Is(err,
-// [throttle.ErrShed]) holds, and errors.As finds a [throttle.ShedError] whose Key is the key of the
+// [throttle.ErrShed]) holds, and errors.As finds a *[throttle.ShedError] whose Key is the key of the
 // request. Other responses and errors are those of the base. Only the response's body is wrapped.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t == nil || t.group == nil {
