@@ -24,10 +24,11 @@
 //	...
 //	s := grpc.NewServer(server.ServerOptions()...)
 //
-// A client has one throttle per target, and a server one per method. The Key of the config changes
-// that. Group.Max bounds the number of throttles. On a server with a [grpc.UnknownServiceHandler]
-// any caller can invent methods, and thereby evict the throttles of others. Let the Key map unknown
-// methods to one key.
+// A client has one throttle per target, and a server one per method, because methods often depend
+// on different resources. (httpthrottle.Middleware has one for all requests: it usually runs before
+// the route is known.) The Key of the config changes that. Group.Max bounds the number of
+// throttles. On a server with a [grpc.UnknownServiceHandler] any caller can invent methods, and
+// thereby evict the throttles of others. Let the Key map unknown methods to one key.
 //
 // # Outcomes
 //
@@ -59,7 +60,7 @@
 // A shed call fails with the code Unavailable and a RetryInfo. A server also sends the trailer
 // grpc-retry-pushback-ms: -1, so that the retry policies of gRPC do not send the call again at
 // once. In the client that sheds, errors.Is(err, [throttle.ErrShed]) holds, and the error has a
-// method Temporary that returns false. errors.As finds a [throttle.ShedError] whose Key is the key
+// method Temporary that returns false. errors.As finds a *[throttle.ShedError] whose Key is the key
 // of the call: the target, by default. If Config.ShedErr has a status, the call fails with that
 // status.
 //

@@ -83,7 +83,7 @@ func hasForeignStatus(err error) bool {
 func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
 
 // publicText returns the text of a shed for remote callers. The part that comes from the throttle,
-// breaker or bucket names it and its key, and is replaced by the text of throttle.ErrShed.
+// breaker, bucket or backoff names it and its key, and is replaced by the text of throttle.ErrShed.
 func publicText(err error) string {
 	return strings.ReplaceAll(err.Error(), innermostShed(err).Error(), throttle.ErrShed.Error())
 }

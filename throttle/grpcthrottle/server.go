@@ -25,12 +25,15 @@ type ServerConfig struct {
 	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
 	// Key returns the key of a call's throttle. Calls with the same key share one throttle, so they
-	// should depend on the same resource. Default: the method.
+	// should depend on the same resource. Default: the method. For one throttle for the whole
+	// server, return "".
 	Key func(context.Context, RPC) string
 	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find
 	// the sender with peer.FromContext. The zero Trust trusts no sender: every call is Medium. If
-	// an earlier interceptor put a priority into the context, the call keeps that one. NewServer
-	// returns an error if Ceiling or Default is not a priority.
+	// an earlier interceptor put a priority into the context, the call keeps that one.
+	//
+	// NewServer returns an error if Ceiling or Default is not 0 to 15. [throttle.Trust] itself
+	// would treat a Default of -1 as the lowest priority; here, set it to 15.
 	Trust throttle.Trust
 	// Priority returns the priority of a call without a trusted one. It may return any priority,
 	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
