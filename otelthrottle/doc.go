@@ -39,7 +39,8 @@
 //
 // Without these options, the global providers are used. [Install] makes a Telemetry and sets its
 // hooks as the default hooks of the packages throttle, breaker, bucket and backoff. Then a throttle
-// that a library makes without Hooks is reported too.
+// that a library makes later without Hooks is reported too. Package adaptive has no hooks, so its
+// throttlers are never reported.
 //
 // Shut down in this order, when no more calls come. Then no data is lost:
 //
@@ -47,10 +48,13 @@
 //  2. throttles, breakers, limiters and backoffs,
 //  3. the providers.
 //
-// The series of a throttle end when it is closed. If it is closed earlier, what it counted since
-// the last collection is lost. Deferred calls run in reverse order. A program that defers Close
-// where it makes a throttle must call Shutdown, or ForceFlush of the MeterProvider, before it
-// returns.
+// The series of a name end when its last throttle is closed. If a program closes it before
+// Shutdown, what it counted after the last collection is not exported, unless the name returns.
+// Deferred calls run in reverse order. A program that defers Close where it makes a throttle must
+// call Shutdown, or ForceFlush of the MeterProvider, before it returns.
+//
+// If only some throttles of a name are closed, such as members of a Group, nothing is lost: their
+// counters stay in the sums of the name.
 //
 // # Metrics of throttles
 //
@@ -98,10 +102,15 @@
 //	throttle.breaker.state    closed, open, half_open, disabled: of transitions the new state
 //	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running
 //
-// Every process of a fleet sees all circuits: query max by (throttle_breaker_name,
-// throttle_breaker_state) of throttle.breaker.circuits. Query the sum of the other metrics, because
-// one process makes a transition and counts it. A breaker with a store in memory has a fleet of one
-// in each process.
+// The processes of a fleet share their circuits. Aggregate over the processes by
+// throttle_breaker_name and the further attributes:
+//
+//   - max of circuits and circuit, because every process sees all circuits.
+//   - max of snapshot.age: the oldest snapshot.
+//   - sum of transitions, calls and failures, because one process counts each.
+//   - sum of leader: the number of leaders, usually 1.
+//
+// A breaker with a store in memory shares nothing: there, sum circuits over the processes.
 //
 // The gauge throttle.breaker.circuit exists only with [WithBreakerDetail]. It has a series with the
 // value 1 for each circuit that is not closed, up to the limit. Disabled circuits come first, then

@@ -9,17 +9,24 @@ import (
 
 // Install returns a Telemetry as [New] does, and sets its hooks as the default hooks of the
 // packages throttle, breaker, bucket and backoff. A throttle that a library makes without Hooks is
-// then reported too. Call Install once, at the start of the application, before it makes throttles.
+// then reported too. Call Install once, at the start of main, before the application makes
+// throttles.
 //
-// The default hooks apply to a Config without Hooks, and to those that are made later. They replace
-// the default hooks that were set before. To keep other hooks, join them after Install:
+// Install does not reach
+//
+//   - throttles that were made before it, such as those in package variables and init functions,
+//   - throttles whose Config has Hooks of its own,
+//   - throttlers of package adaptive, which has no hooks.
+//
+// The same holds for breakers, limiters and backoffs. Install replaces the default hooks that were
+// set before. To keep other hooks, join them after Install:
 //
 //	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), throttle.LogHooks(logger)))
 //
 // A Telemetry keeps each throttle in memory until it is closed. This includes those of libraries.
 //
-// [Telemetry.Shutdown] leaves the default hooks set. They do nothing from then on. If New fails,
-// the default hooks stay as they are.
+// [Telemetry.Shutdown] leaves the default hooks set, and they do nothing from then on. If New
+// fails, the default hooks stay as they are.
 func Install(options ...Option) (*Telemetry, error) {
 	tel, err := New(options...)
 	if err != nil {

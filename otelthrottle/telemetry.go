@@ -71,12 +71,13 @@ func join[M comparable, S, R, A any](tel *Telemetry, r *byname.Registry[M, S, R,
 }
 
 // Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it
-// ends the telemetry, also if the flush failed: the next collection has no series, and all hooks do
+// ends the telemetry, also if the flush failed: later collections have no series, and all hooks do
 // nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the
 // flush. Calls after the first do nothing and return nil.
 //
-// Close throttles, breakers, limiters and backoffs after Shutdown, because closed ones have no
-// series. Shut down the providers last. Shutdown leaves them to the caller.
+// Close throttles, breakers, limiters and backoffs after Shutdown, because a name whose members are
+// all closed has no series to flush. Shut down the providers last. Shutdown leaves them to the
+// caller.
 func (tel *Telemetry) Shutdown(ctx context.Context) error {
 	if !tel.valid() || tel.shuttingDown.Swap(true) {
 		return nil
