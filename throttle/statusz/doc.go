@@ -1,23 +1,27 @@
-// Package statusz serves a live page of every throttle in the process. Open it when calls are shed.
-// It needs a browser and nothing else: no telemetry, no other server, no internet. Mount it next to
-// net/http/pprof.
+// Package statusz serves a live page of the throttles in the process that have its hooks. Open it
+// when calls are shed. It needs a browser and nothing else: no telemetry, no other server, no
+// internet. Mount it next to net/http/pprof.
 //
 //	page := statusz.New()
 //	th, err := throttle.New(throttle.Config{Name: "recommendations", Hooks: page.Hooks()})
 //	...
 //	http.Handle("/debug/throttle", page)
 //
+// To show throttles that libraries make without Hooks too, make its hooks the default before they
+// are made: throttle.SetDefaultHooks(page.Hooks()). Circuit breakers, token buckets and backoffs
+// have no hooks for the page: add each with [Page.Add]. Package statusz/sources makes sources of
+// them.
+//
 // For each throttle and priority the page shows:
 //
 //   - the rates of admitted and shed calls, with a chart of the last five minutes;
 //   - the probability that the next call is shed, and its cause;
 //   - the calls in flight, and the counts in the window;
-//   - for a [throttle.Group], the members that shed calls, worst first;
-//   - under Details, the settings, the totals, the faults of calls and fallbacks, and members that
-//     shed no calls.
+//   - for a [throttle.Group], those of its ten worst members that shed calls;
+//   - under Details, the settings, the totals, the faults of calls and fallbacks, and all of the
+//     ten worst members.
 //
-// The query selects what a link shows first: /debug/throttle?q=orders&sort=name. [Page.Add] adds
-// circuit breakers, token buckets and backoffs; package statusz/sources makes sources of them.
+// The query selects what a link shows first: /debug/throttle?q=orders&sort=name.
 //
 // Keep the page off public listeners, as you do with pprof. It shows names of backends, keys of
 // Groups, the host name and the load to every client. It is read-only.
@@ -54,10 +58,10 @@
 // that is within ten minutes. When the last open throttle of a name is closed, the row is removed.
 // A later throttle of that name starts a new row at 0.
 //
-// The row of a Group lists its open members by key, at most ten: those with the highest
-// probability, then those with the most shed calls in the window. A member's probability is the
-// highest of its priorities; its window and calls in flight are sums over them. Keys longer than
-// 255 bytes are cut. Events and JSON do not grow with the number of members.
+// The row of a Group lists the ten worst of its open members: ordered by probability, then by shed
+// and by rejected calls in the window, then by key. A member's probability is the highest of its
+// priorities; its window and calls in flight are sums over them. Keys longer than 255 bytes are
+// cut. Events and JSON do not grow with the number of members.
 //
 // # JSON
 //
@@ -100,7 +104,7 @@
 //	        "admitted": [], "shed": [], "would_shed": [], "probability": []
 //	      }
 //	    }],
-//	    "members": [{                               // of a Group, worst first, at most 10
+//	    "members": [{                               // of a Group, the ten worst, worst first
 //	      "key": "api-7.example.com", "probability": 0.6, "in_flight": 2,
 //	      "window": {"accepted": 20, "rejected": 30, "shed": 40}
 //	    }],

@@ -20,9 +20,10 @@ import (
 //go:embed page
 var files embed.FS
 
-// Page shows every throttle made with its [Page.Hooks], live. It is an [http.Handler]. Make one per
-// process with [New]. All methods are safe for concurrent use. A nil or zero Page shows nothing:
-// its hooks are empty and it answers every request with 503.
+// Page shows every throttle made with its [Page.Hooks] live, and every [Source] that [Page.Add] was
+// called with. It is an [http.Handler]. Make one per process with [New]. All methods are safe for
+// concurrent use. A nil or zero Page shows nothing: its hooks are empty and it answers every
+// request with 503.
 type Page struct {
 	html        []byte
 	csp         string // Content-Security-Policy
@@ -53,7 +54,8 @@ func currentProcess() process {
 func (p *Page) valid() bool { return p != nil && p.done != nil }
 
 // Hooks returns the hooks for a throttle's Config. Several throttles may share them, and
-// [throttle.JoinHooks] joins them with other hooks. Only Created and Closed are set, so calls cost
+// [throttle.JoinHooks] joins them with other hooks. [throttle.SetDefaultHooks] applies them to
+// every throttle that is made later without Hooks. Only Created and Closed are set, so calls cost
 // the same with the page as without: the page reads the counters that every throttle keeps.
 //
 // Throttles of one name share one row. The page keeps the row until the last of them is closed, so
@@ -65,8 +67,8 @@ func (p *Page) Hooks() throttle.Hooks {
 	return throttle.Hooks{Created: p.registry.join, Closed: p.registry.leave}
 }
 
-// Add shows s until remove is called. Calling remove again does nothing. Add panics if s is nil or
-// a nil [SourceFunc].
+// Add shows s, such as a breaker, bucket or backoff of package statusz/sources, until remove is
+// called. Calling remove again does nothing. Add panics if s is nil or a nil [SourceFunc].
 func (p *Page) Add(s Source) (remove func()) {
 	if f, ok := s.(SourceFunc); s == nil || ok && f == nil {
 		panic("statusz: Page.Add: Source is nil")
@@ -78,8 +80,8 @@ func (p *Page) Add(s Source) (remove func()) {
 }
 
 // Close ends the sampling and all streams at once, and responses in flight within ten seconds. From
-// then on the page answers 503, and its hooks do nothing. Close is idempotent and always returns
-// nil.
+// then on the page answers 503, and its hooks and Add do nothing. Close is idempotent and always
+// returns nil.
 func (p *Page) Close() error {
 	if !p.valid() {
 		return nil

@@ -30,7 +30,7 @@ type Status struct {
 	Kind string
 	// Name identifies the source among those of its kind.
 	Name string
-	// State is the state in one or a few words: "closed", "open", "half-open", "waiting".
+	// State is the state in one or a few words: "closed", "open", "half_open", "waiting".
 	State string
 	// Level rates the state. The page colours the state by it. Default OK.
 	Level Level

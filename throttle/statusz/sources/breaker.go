@@ -23,6 +23,10 @@ const (
 // so do not serve the page on a public listener. It reads [breaker.Manager.Stats] and
 // [breaker.Manager.List] and never calls the store.
 //
+// The state is the worst state of a circuit: "closed", "half_open", "open" or "disabled", "stale"
+// if the store was not read for MaxStale, and "never read" before the first reading. With
+// ModeShadow or ModeOff the mode follows, as in "open, shadow".
+//
 // The state is "not running: nothing opens" if the store is shared and [breaker.Manager.Run] does
 // not run. This includes a manager whose rounds are made with [breaker.Manager.Sample].
 func Breaker(m *breaker.Manager) statusz.Source {

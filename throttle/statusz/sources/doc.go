@@ -6,7 +6,8 @@
 //	page.Add(sources.Backoff(responsive))
 //
 // Add returns a function that removes the source. Call it when the manager, limiter or backoff is
-// closed.
+// closed: the page shows a closed one as it was last. Hooks do not add sources, so breakers,
+// buckets and backoffs that libraries make are shown only if you can pass them to Add.
 //
 // It is separate from statusz, so that a program with throttles only does not import the other
 // systems.
