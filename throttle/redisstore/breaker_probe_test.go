@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPeriodsBefore1970AreMovedByWholeOnes wants periods to begin where they would: what is before 1970 is moved by whole ones.
-func TestPeriodsBefore1970AreMovedByWholeOnes(t *testing.T) {
+// TestSinceMicros wants a time before 1970 to be moved by whole periods.
+func TestSinceMicros(t *testing.T) {
 	for name, c := range map[string]struct {
 		since time.Time
 		every int64

@@ -51,8 +51,8 @@ func TestOneErrorOfManyIsFound(t *testing.T) {
 	}
 }
 
-// TestAnswersThatMakeNoSense come from something between us and Redis, if ever. They are errors and nothing worse.
-func TestAnswersThatMakeNoSense(t *testing.T) {
+// TestBreakerUnexpectedReplies come from something between us and Redis, if ever. They are errors and nothing worse.
+func TestBreakerUnexpectedReplies(t *testing.T) {
 	for _, answer := range []any{
 		nil, "x", int64(1),
 		[]any{},
@@ -76,7 +76,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestAnswersThatMakeSense(t *testing.T) {
+func TestBreakerReplies(t *testing.T) {
 	lease, err := newBreaker(t, says([]any{"me", "18446744073709551615", int64(7)})).Campaign(t.Context(), breakerstore.Candidate{})
 	if want := (breakerstore.Lease{Owner: "me", Term: 18446744073709551615, Remaining: 7 * time.Microsecond}); err != nil || lease != want {
 		t.Errorf("Campaign: got %v, error %v want %v", lease, err, want)
@@ -100,8 +100,8 @@ func TestAnswersThatMakeSense(t *testing.T) {
 	}
 }
 
-// TestAnUnknownScriptIsSentWithItsText forgets the scripts before every call.
-func TestAnUnknownScriptIsSentWithItsText(t *testing.T) {
+// TestVersionsSendsUnknownScript uses a server without scripts.
+func TestVersionsSendsUnknownScript(t *testing.T) {
 	s := &server{answer: func(cmd redis.Cmder) error {
 		if cmd.Name() == "evalsha" {
 			return redis.ErrNoScript
@@ -120,8 +120,8 @@ func TestAnUnknownScriptIsSentWithItsText(t *testing.T) {
 	}
 }
 
-// TestImpossibleRequests are errors before anything is asked.
-func TestImpossibleRequests(t *testing.T) {
+// TestBreakerInvalidRequests wants errors, and no command to the server.
+func TestBreakerInvalidRequests(t *testing.T) {
 	s := says(nil)
 	b := newBreaker(t, s)
 	for want, ask := range map[string]func() error{

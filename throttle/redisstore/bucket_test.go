@@ -28,8 +28,8 @@ func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 	}
 }
 
-// TestBucketAnswersThatMakeNoSense are errors and nothing worse: also one in which the level that follows is not the one that must.
-func TestBucketAnswersThatMakeNoSense(t *testing.T) {
+// TestBucketUnexpectedReplies are errors and nothing worse: also one in which the level that follows is not the one that must.
+func TestBucketUnexpectedReplies(t *testing.T) {
 	for _, answer := range []any{
 		nil, "x", int64(1),
 		[]any{},
@@ -97,8 +97,8 @@ func TestBucketArguments(t *testing.T) {
 	}
 }
 
-// TestBucketImpossibleRequests are errors before anything is asked.
-func TestBucketImpossibleRequests(t *testing.T) {
+// TestBucketInvalidRequests wants errors, and no command to the server.
+func TestBucketInvalidRequests(t *testing.T) {
 	s := says(nil)
 	b := newBucket(t, s)
 	take := func(l bucket.Limit, least, most int64) error {
@@ -123,8 +123,8 @@ func TestBucketImpossibleRequests(t *testing.T) {
 	}
 }
 
-// TestABucketIsCancelableIfItsClientHeedsContexts which a client does not by default.
-func TestABucketIsCancelableIfItsClientHeedsContexts(t *testing.T) {
+// TestBucketCancelable wants the setting of the client, which is off by default.
+func TestBucketCancelable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client redis.UniversalClient
 		want   bool

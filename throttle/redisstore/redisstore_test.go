@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestConstructorsRefuse tries clients and configs with both stores.
-func TestConstructorsRefuse(t *testing.T) {
+// TestConstructorErrors tries clients and configs with both stores.
+func TestConstructorErrors(t *testing.T) {
 	client, ring := redis.NewUniversalClient(Options(deadAddress)), redis.NewRing(&redis.RingOptions{})
 	defer client.Close()
 	defer ring.Close()
@@ -91,9 +91,9 @@ type lateContext struct{ context.Context }
 
 func (lateContext) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// TestAContextIsOver wants the context's error, also where a socket has an error of its own for it,
+// TestContextEnds wants the context's error, also where a socket has an error of its own for it,
 // or notices first.
-func TestAContextIsOver(t *testing.T) {
+func TestContextEnds(t *testing.T) {
 	socket := errors.New("i/o timeout")
 	for prefix := range stepsOf(t, says(nil)) {
 		ctx, cancel := context.WithCancel(t.Context())

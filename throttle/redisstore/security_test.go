@@ -45,9 +45,9 @@ func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
 	}
 }
 
-// TestWhatStrangersChooseIsAnArgument sends keys that would like to be something else. The script is the same for all, and its key has
+// TestKeysAreArguments sends keys that would like to be something else. The script is the same for all, and its key has
 // neither braces nor anything that ends a line.
-func TestWhatStrangersChooseIsAnArgument(t *testing.T) {
+func TestKeysAreArguments(t *testing.T) {
 	s := says([]any{"1", "", ""})
 	b := newBucket(t, s)
 	_, _ = b.Take(t.Context(), bucketstore.Request{Key: evil, Limit: bucket.PerSecond(1), Min: 1, Max: 1})
@@ -65,8 +65,8 @@ func TestWhatStrangersChooseIsAnArgument(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers has a server whose answers nobody has asked for: none is believed beyond what a script of ours can say.
-func TestHostileAnswers(t *testing.T) {
+// TestHostileReplies uses a server that sends other replies than our scripts do. The stores return an error or a harmless value.
+func TestHostileReplies(t *testing.T) {
 	huge := strings.Repeat("9", 1<<20)
 	for _, answer := range []any{
 		nil, "", int64(-1),

@@ -40,7 +40,7 @@ func TestNewPendingProbe(t *testing.T) {
 	}
 }
 
-func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
+func TestDistinct(t *testing.T) {
 	ask := func(id byte, generation uint64) pendingProbe {
 		return pendingProbe{probeKey: probeKey{breakerstore.RecordID{id}, generation}}
 	}
@@ -64,7 +64,7 @@ func TestNoStatementAsksTwiceForOneProbe(t *testing.T) {
 	}
 }
 
-func TestRowsAreChunked(t *testing.T) {
+func TestRowArgs(t *testing.T) {
 	var r rowArgs
 	for range 2*rowsPerStatement + 1 {
 		r.add(1, "x", "y")

@@ -9,7 +9,7 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
+func TestBreakerInvalidRequests(t *testing.T) {
 	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestBadRequestsDoNotReachTheDatabase(t *testing.T) {
 	}
 }
 
-func TestWatchNeedsBoth(t *testing.T) {
+func TestWatch(t *testing.T) {
 	b, err := NewBreaker(brokenDB(t, errBroken), SQLite, BreakerConfig{Name: "b"})
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// pages counts the steps of sweeps over so many pages, each of which takes a while, and the most that were under way at once.
-type pages struct {
+// batches counts the batches of sweeps, and the most that ran at once. A sweep has a number of batches, and each takes a while.
+type batches struct {
 	all, calls   int
 	takes        time.Duration
 	err          error
@@ -18,7 +18,7 @@ type pages struct {
 	seen         []byte
 }
 
-func (p *pages) next(ctx context.Context, last []byte) (sweepBatch, error) {
+func (p *batches) next(ctx context.Context, last []byte) (sweepBatch, error) {
 	p.busy++
 	p.atOnce = max(p.atOnce, p.busy)
 	p.calls++
@@ -36,8 +36,8 @@ func (p *pages) next(ctx context.Context, last []byte) (sweepBatch, error) {
 	return sweepBatch{last: []byte{n}, end: int(n) == p.all}, p.err
 }
 
-// asksFor asks for a sweep once in a while, as requests do.
-func (s *sweeper) asksFor(d, every time.Duration, p *pages) {
+// requestsFor starts a sweep if one is due, once per interval.
+func (s *sweeper) requestsFor(d, every time.Duration, p *batches) {
 	for range d / every {
 		<-time.After(every)
 		s.startIfDue(p.next)
@@ -45,60 +45,60 @@ func (s *sweeper) asksFor(d, every time.Duration, p *pages) {
 	}
 }
 
-func TestASweepComesNowAndThen(t *testing.T) {
+func TestSweeperInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{all: 3, takes: time.Millisecond}
+		p := &batches{all: 3, takes: time.Millisecond}
 		var s sweeper
 		s.start(0)
-		s.asksFor(100*time.Hour, time.Minute, p)
+		s.requestsFor(100*time.Hour, time.Minute, p)
 		if sweeps := p.calls / 3; sweeps < 75 || sweeps > 125 || p.atOnce != 1 {
-			t.Errorf("got %d pages of three per sweep, %d at once, in 100 hours: want about a sweep per hour, one at once", p.calls, p.atOnce)
+			t.Errorf("got %d batches of three per sweep, %d at once, in 100 hours: want about a sweep per hour, one at once", p.calls, p.atOnce)
 		}
 		s.close()
 		s.close()
 		calls := p.calls
-		s.asksFor(10*time.Hour, time.Minute, p)
+		s.requestsFor(10*time.Hour, time.Minute, p)
 		if p.calls != calls {
-			t.Errorf("got %d pages after it was closed want none", p.calls-calls)
+			t.Errorf("got %d batches after it was closed want none", p.calls-calls)
 		}
 	})
 }
 
-func TestASweepThatIsNeverDue(t *testing.T) {
+func TestSweeperDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{all: 1}
+		p := &batches{all: 1}
 		var s sweeper
 		s.start(-1)
-		s.asksFor(100*time.Hour, time.Hour, p)
+		s.requestsFor(100*time.Hour, time.Hour, p)
 		if s.close(); p.calls != 0 || s.due.Load() != math.MaxInt64 {
 			t.Errorf("got %d sweeps want none", p.calls)
 		}
 	})
 }
 
-// TestALongSweepGoesOn has more buckets than a sweep has time for: the next one begins where it has stopped.
-func TestALongSweepGoesOn(t *testing.T) {
+// TestSweeperContinues has more buckets than one sweep has time for. The next sweep continues there.
+func TestSweeperContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{all: 100, takes: time.Second}
+		p := &batches{all: 100, takes: time.Second}
 		var s sweeper
 		s.start(10 * time.Minute)
-		s.asksFor(10*time.Hour, time.Minute, p)
+		s.requestsFor(10*time.Hour, time.Minute, p)
 		s.close()
 		for i, n := range p.seen {
 			if int(n) != i%100+1 {
-				t.Fatalf("page %d: got %d want %d", i, n, i%100+1)
+				t.Fatalf("batch %d: got %d want %d", i, n, i%100+1)
 			}
 		}
-		// A minute has place for 12 pages of a second and pauses of four.
+		// A minute has place for 12 batches of a second and pauses of four.
 		if sweeps := 10 * time.Hour / (10 * time.Minute); len(p.seen) < 8*int(sweeps) || len(p.seen) > 17*int(sweeps) {
-			t.Errorf("got %d pages in %d sweeps want about 12 in each", len(p.seen), sweeps)
+			t.Errorf("got %d batches in %d sweeps want about 12 in each", len(p.seen), sweeps)
 		}
 	})
 }
 
-func TestCloseEndsASweep(t *testing.T) {
+func TestSweeperClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{all: 1, takes: time.Hour}
+		p := &batches{all: 1, takes: time.Hour}
 		var s sweeper
 		s.start(1)
 		<-time.After(time.Second)
@@ -114,12 +114,12 @@ func TestCloseEndsASweep(t *testing.T) {
 	})
 }
 
-func TestASweepThatFailsIsTriedAgain(t *testing.T) {
+func TestSweeperError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{all: 9, takes: time.Millisecond, err: errors.New("no such table")}
+		p := &batches{all: 9, takes: time.Millisecond, err: errors.New("no such table")}
 		var s sweeper
 		s.start(time.Hour)
-		s.asksFor(100*time.Hour, time.Minute, p)
+		s.requestsFor(100*time.Hour, time.Minute, p)
 		if s.close(); p.calls < 75 || p.calls > 125 {
 			t.Errorf("got %d attempts in 100 hours want about one per hour", p.calls)
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestDialectsAndTimeTypesHaveWords(t *testing.T) {
+func TestDialectAndTimeTypeNames(t *testing.T) {
 	for got, want := range map[string]string{
 		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "dialect(0)",
 		Instant.String(): "Instant", UTC.String(): "UTC", UnixSeconds.String(): "UnixSeconds", UnixMillis.String(): "UnixMillis",
@@ -16,7 +16,7 @@ func TestDialectsAndTimeTypesHaveWords(t *testing.T) {
 	}
 }
 
-func TestPostgreSQLNumbersItsParameters(t *testing.T) {
+func TestBind(t *testing.T) {
 	if got, want := PostgreSQL.bind("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)"; got != want {
 		t.Errorf("got %s want %s", got, want)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestErrNoTables, by itself, says whose error it is.
+// TestErrNoTables wants the name of the package in the error's text.
 func TestErrNoTables(t *testing.T) {
 	if got := ErrNoTables.Error(); !strings.HasPrefix(got, "sqlstore: the tables are missing: ") {
 		t.Errorf("got %q want it to begin with the package", got)
@@ -18,7 +18,7 @@ type stateError string
 func (e stateError) Error() string    { return "relation does not exist" }
 func (e stateError) SQLState() string { return string(e) }
 
-func TestTableMissing(t *testing.T) {
+func TestIsTableMissing(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want bool
@@ -37,7 +37,7 @@ func TestTableMissing(t *testing.T) {
 	}
 }
 
-func TestTakenBack(t *testing.T) {
+func TestIsRetryable(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want bool

@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-func TestNewPollerRefuses(t *testing.T) {
+func TestNewPollerErrors(t *testing.T) {
 	db := brokenDB(t, errBroken)
 	for name, c := range map[string]struct {
 		change func(*PollerConfig)
@@ -36,6 +36,9 @@ func TestNewPollerRefuses(t *testing.T) {
 		"status and expression": {func(c *PollerConfig) { c.FailedIf = "true" }, "want one of them"},
 		"no failures":           {func(c *PollerConfig) { c.Failed = nil }, "PollerConfig.Failed is missing"},
 		"values of nothing":     {func(c *PollerConfig) { c.StatusColumn, c.FailedIf = "", "true" }, "PollerConfig.StatusColumn is required with Failed"},
+		"successes of nothing":  {func(c *PollerConfig) { c.StatusColumn, c.Failed, c.Succeeded = "", nil, []any{1} }, "PollerConfig.StatusColumn is required with Succeeded"},
+		"values, no status":     {func(c *PollerConfig) { c.StatusColumn, c.Succeeded = "", []any{1} }, "PollerConfig.StatusColumn is required with Failed and Succeeded"},
+		"only SucceededIf":      {func(c *PollerConfig) { c.StatusColumn, c.Failed, c.SucceededIf = "", nil, "true" }, "PollerConfig.FailedIf is required with SucceededIf"},
 		"success without":       {func(c *PollerConfig) { c.SucceededIf = "true" }, "PollerConfig.SucceededIf does not work with StatusColumn"},
 	} {
 		config := goodConfig()
@@ -66,8 +69,8 @@ func TestPollFailures(t *testing.T) {
 	}
 }
 
-// TestQueryHasItsParameters writes queries of all kinds: each parameter has its place, in their order.
-func TestQueryHasItsParameters(t *testing.T) {
+// TestQueryParameters wants one placeholder for each parameter, in order, in queries of all kinds.
+func TestQueryParameters(t *testing.T) {
 	place := regexp.MustCompile(`\$\d+|\?`)
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 		for at := Instant; at <= UnixMicros; at++ {
@@ -130,7 +133,7 @@ func TestMinFailuresIsANumber(t *testing.T) {
 	}
 }
 
-func TestEachKeyIsPolledSinceItsOwnTime(t *testing.T) {
+func TestKeyWindows(t *testing.T) {
 	q := breaker.PollQuery{Window: time.Minute, Since: map[breaker.Key]time.Duration{
 		{ID: "a"}: time.Second, {ID: "past"}: -time.Second, {ID: "future"}: time.Hour, {ID: "\x00"}: 1, {ID: "\xff"}: 1, {Tenant: "t", ID: "a"}: 2 * time.Second,
 	}}

@@ -11,9 +11,9 @@ import (
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// TestConstructorsRefuse tries databases, dialects and configs with both stores. A channel is the
+// TestConstructorErrors tries databases, dialects and configs with both stores. A channel is the
 // breaker's only.
-func TestConstructorsRefuse(t *testing.T) {
+func TestConstructorErrors(t *testing.T) {
 	db, long := brokenDB(t, errBroken), strings.Repeat("n", 256)
 	for test, c := range map[string]struct {
 		d                     Dialect
