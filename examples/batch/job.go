@@ -24,9 +24,9 @@ type job struct {
 	budget  *bucket.Limiter
 }
 
-// newJob makes the table with its first capacity, the backoff and the bucket. The bucket limits a rate
-// that is known in advance. The backoff finds the rate that the table accepts, which is not known.
-// Their Configs have no Hooks: the default hooks, set by watch.Open, report them.
+// newJob makes the table with its first capacity, the backoff and the bucket. The bucket limits a
+// rate that is known in advance. The backoff finds the rate that the table accepts, which is not
+// known. Their Configs have no Hooks: the default hooks, set by watch.Open, report them.
 func newJob(s settings, perSecond int64) (*job, error) {
 	t, err := newTable(perSecond)
 	if err != nil {
@@ -48,7 +48,8 @@ func newJob(s settings, perSecond int64) (*job, error) {
 }
 
 // write makes one attempt to write an item. It waits for the bucket first and for the backoff last:
-// the backoff changes its delay by the result of the call, so the call must follow the delay at once.
+// the backoff changes its delay by the result of the call, so the call must follow the delay at
+// once.
 func (j *job) write(ctx context.Context) error {
 	if err := j.budget.Wait(ctx, "", 1); err != nil {
 		return err

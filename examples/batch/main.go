@@ -1,6 +1,6 @@
 // Batch is a job whose workers share one backoff and one bucket. They write to a table whose
-// capacity changes. The backoff finds the rate that the table accepts. The bucket limits the rate to
-// what the account pays for.
+// capacity changes. The backoff finds the rate that the table accepts. The bucket limits the rate
+// to what the account pays for.
 package main
 
 import (

@@ -9,8 +9,8 @@ import (
 // changes is the time between two changes of the capacity.
 const changes = 5 * time.Second
 
-// capacities returns the capacities of the table in order; after the last one the first one follows.
-// The last one is above what the account pays for, so that the bucket limits the rate.
+// capacities returns the capacities of the table in order; after the last one the first one
+// follows. The last one is above what the account pays for, so that the bucket limits the rate.
 func capacities() []int64 { return []int64{400, 800, 400, 1600} }
 
 // counts counts writes.

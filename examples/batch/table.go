@@ -22,7 +22,8 @@ type table struct {
 }
 
 func newTable(perSecond int64) (*table, error) {
-	// A hook of its own keeps the default hooks away: the metrics must not show a simulated database.
+	// A hook of its own keeps the default hooks away: the metrics must not show a simulated
+	// database.
 	hooks := bucket.Hooks{Created: func(*bucket.Limiter) {}}
 	l, err := bucket.New(bucket.Config{Name: "table", Limit: capacityOf(perSecond), Hooks: hooks})
 	return &table{capacity: l}, err
@@ -35,9 +36,9 @@ func capacityOf(perSecond int64) bucket.Limit {
 	return bucket.PerSecond(perSecond).WithBurst(perSecond / 20)
 }
 
-// write writes one item, which takes 3 to 7 ms. backoff.Classify recognises the error of a throttled
-// write. A program of yours converts the error of its database to one of package faults, or sets
-// Config.Classify.
+// write writes one item, which takes 3 to 7 ms. backoff.Classify recognises the error of a
+// throttled write. A program of yours converts the error of its database to one of package faults,
+// or sets Config.Classify.
 func (t *table) write(ctx context.Context) error {
 	err := t.capacity.Take(ctx, "", 1)
 	if err := program.Sleep(ctx, 3*time.Millisecond+rand.N(4*time.Millisecond)); err != nil {

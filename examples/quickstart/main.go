@@ -40,8 +40,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Make one throttle per backend, when the program starts. It decides by the outcomes of all calls
-	// to that backend. A program of yours leaves out Now and Rand.
+	// Make one throttle per backend, when the program starts. It decides by the outcomes of all
+	// calls to that backend. A program of yours leaves out Now and Rand.
 	th, err := throttle.New(throttle.Config{Name: "recommendations", Now: s.clock.Now, Rand: s.random.Float64})
 	if err != nil {
 		return err
@@ -64,8 +64,8 @@ func run(ctx context.Context, out io.Writer) error {
 // A recommender calls the backend for the recommendations to a user.
 type recommender func(ctx context.Context, user string) ([]string, error)
 
-// recommendToMedium makes a call without a fallback. Medium is the priority for most calls. Use High
-// for the few calls that must succeed, and Low for those that can fail without harm.
+// recommendToMedium makes a call without a fallback. Medium is the priority for most calls. Use
+// High for the few calls that must succeed, and Low for those that can fail without harm.
 func recommendToMedium(ctx context.Context, out io.Writer, th *throttle.Throttle, recommend recommender) error {
 	err := th.Do(ctx, throttle.Medium, func(ctx context.Context) error {
 		products, err := recommend(ctx, "ann") // your call to the backend

@@ -25,8 +25,8 @@ type fleet struct {
 	took    map[bool]time.Duration // duration, by cut
 }
 
-// run starts the processes and prints a line per second. For a third of the time it cuts the network
-// to the store.
+// run starts the processes and prints a line per second. For a third of the time it cuts the
+// network to the store.
 func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
 	folder, err := os.MkdirTemp("", "quota-")
 	if err != nil {

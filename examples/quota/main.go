@@ -31,7 +31,8 @@ Ctrl-C ends the run and prints the summary. The exit code is 0, 1 if the command
 for a wrong flag.
 `
 
-// settings are the values of the flags, and the place of the bucket. Each process gets them as JSON.
+// settings are the values of the flags, and the place of the bucket. Each process gets them as
+// JSON.
 type settings struct {
 	Duration  time.Duration
 	Processes int

@@ -27,17 +27,17 @@ const (
 	callTime = 5 * time.Millisecond // of a call to the partner
 )
 
-// limit returns the limit of the bucket, which is below the quota. After an outage the processes reach
-// the store again one after the other. Until then some use the bucket and others their shares, so
-// together they may call more often than the limit.
+// limit returns the limit of the bucket, which is below the quota. After an outage the processes
+// reach the store again one after the other. Until then some use the bucket and others their
+// shares, so together they may call more often than the limit.
 func (s settings) limit() bucket.Limit {
 	return bucket.PerSecond(int64(s.Quota) * 9 / 10).WithBurst(max(int64(s.Quota)/4, int64(s.Processes)))
 }
 
-// newLimiter returns the limiter of this process. All processes use the same store and limit. Replicas
-// is the number of processes: with the policy bucket.LocalShare each of them gets an equal share of
-// the limit while the store gives no answer. That suits a quota in a contract: the calls go on, and
-// all processes together stay within the limit.
+// newLimiter returns the limiter of this process. All processes use the same store and limit.
+// Replicas is the number of processes: with the policy bucket.LocalShare each of them gets an equal
+// share of the limit while the store gives no answer. That suits a quota in a contract: the calls
+// go on, and all processes together stay within the limit.
 func (s settings) newLimiter(store store.Store) (*bucket.Limiter, error) {
 	return bucket.New(bucket.Config{
 		Name: "partner", Limit: s.limit(), Store: store, OnFailure: s.Policy, Replicas: s.Processes,

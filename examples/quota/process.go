@@ -22,8 +22,8 @@ type process struct {
 	reports *json.Decoder
 }
 
-// startProcess starts this program again, as a member. The process ends with its standard input, not
-// with ctx, so that it can write its last report.
+// startProcess starts this program again, as a member. The process ends with its standard input,
+// not with ctx, so that it can write its last report.
 func startProcess(ctx context.Context, s settings, stderr io.Writer) (*process, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

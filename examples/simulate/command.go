@@ -105,9 +105,9 @@ func plan(s settings) []run {
 	return runs
 }
 
-// playAll plays the runs, with a number of them at the same time. It returns an outcome per run: nil
-// for those that were not complete when the context ended. If runs fail, it returns the error of the
-// first of them.
+// playAll plays the runs, with a number of them at the same time. It returns an outcome per run:
+// nil for those that were not complete when the context ended. If runs fail, it returns the error
+// of the first of them.
 func playAll(ctx context.Context, runs []run, workers int,
 	play func(ctx context.Context, i int, r run) (overload.Outcome, error),
 ) ([]*overload.Outcome, error) {

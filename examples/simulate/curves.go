@@ -47,8 +47,8 @@ func curves(of result) []curve {
 }
 
 // looks returns a curve without points for each priority. The colours are distinct for colour-blind
-// readers, and the dashes without colours. Lines that are drawn later are thinner, so that the ones below
-// them are visible.
+// readers, and the dashes without colours. Lines that are drawn later are thinner, so that the
+// lines below them are visible.
 func looks() []curve {
 	return []curve{
 		look("High", color.NRGBA{0x00, 0x72, 0xb2, 0xff}, 2.4),
@@ -62,8 +62,8 @@ func look(name string, colour color.NRGBA, width vg.Length, dashes ...vg.Length)
 	return curve{name: name, style: draw.LineStyle{Color: colour, Width: width, Dashes: dashes}}
 }
 
-// tolerance is the largest distance of a line from the points that it leaves out, in percentage points.
-// Without those points a file is half as large.
+// tolerance is the largest distance of a line from the points that it leaves out, in percentage
+// points. Without those points a file is half as large.
 const tolerance = 0.25
 
 // pieces returns the parts between the gaps, with as few points as the tolerance allows. A single
@@ -103,8 +103,8 @@ func thin(points plotter.XYs) plotter.XYs {
 	return append(thin(points[:farthest+1]), thin(points[farthest:])[1:]...)
 }
 
-// servable returns the calls that the backend could have served in each second: the offered calls that
-// do not fail for other reasons, and at most its capacity.
+// servable returns the calls that the backend could have served in each second: the offered calls
+// that do not fail for other reasons, and at most its capacity.
 func servable(of result) []float64 {
 	most, phases := slices.Clone(of.Series.Capacity), of.scenario.Cases[0].Phases
 	for i := range most {
@@ -117,13 +117,14 @@ func servable(of result) []float64 {
 	return most
 }
 
-// healthyShare returns the share of a priority's calls that do not fail for reasons other than load.
+// healthyShare returns the share of a priority's calls that do not fail for reasons other than
+// load.
 func healthyShare(p overload.Phase, priority int) float64 {
 	return (1 - p.Errors) * (1 - p.Failing[priority])
 }
 
-// phaseAt returns the index of the phase in which a second begins. Seconds after the end belong to the
-// last phase.
+// phaseAt returns the index of the phase in which a second begins. Seconds after the end belong to
+// the last phase.
 func phaseAt(phases []overload.Phase, second int) int {
 	at := time.Duration(second) * time.Second
 	for i, p := range phases {
@@ -135,8 +136,8 @@ func phaseAt(phases []overload.Phase, second int) int {
 	return len(phases) - 1
 }
 
-// shares returns the parts in percent of the wholes. Each point is the mean of smoothing seconds of the
-// same phase, at the middle of its second. It is NaN if the whole is 0.
+// shares returns the parts in percent of the wholes. Each point is the mean of smoothing seconds of
+// the same phase, at the middle of its second. It is NaN if the whole is 0.
 func shares(parts, wholes []float64, phases []overload.Phase) plotter.XYs {
 	points := make(plotter.XYs, len(parts))
 	for i := range parts {

@@ -10,8 +10,8 @@ import (
 	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
-// number is a figure in CSV or JSON, with six digits. A NaN is empty in CSV and null in JSON. A time
-// that the run did not reach is inf in CSV, and the string "inf" in JSON.
+// number is a figure in CSV or JSON, with six digits. A NaN is empty in CSV and null in JSON. A
+// time that the run did not reach is inf in CSV, and the string "inf" in JSON.
 type number float64
 
 func (n number) String() string {

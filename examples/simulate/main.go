@@ -1,7 +1,7 @@
 // Simulate plays overload scenarios on virtual time, with different throttles in the clients, to
-// help choose a policy. It prints a table, CSV or JSON, and draws each run second by second. The same
-// flags give the same output, except with policies whose random numbers cannot be seeded. -h lists the
-// flags.
+// help choose a policy. It prints a table, CSV or JSON, and draws each run second by second. The
+// same flags give the same output, except with policies whose random numbers cannot be seeded. -h
+// lists the flags.
 package main
 
 import (
@@ -60,24 +60,24 @@ func exitCode(_ int, err error) int {
 	return exitDone
 }
 
-// interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the program
-// at once.
+// interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the
+// program at once.
 //
 // The library go-zero, one of the peers, handles signals as soon as it is imported. It logs to the
-// standard output, which would break the CSV, and ends the program after some seconds. interruptible
-// turns off both.
+// standard output, which would break the CSV, and ends the program after some seconds.
+// interruptible turns off both.
 func interruptible() context.Context {
 	logx.Disable()
 	proc.SetTimeToForceQuit(math.MaxInt64)
 	return program.Interruptible()
 }
 
-// inBubbles calls f with a function that runs another one in a bubble of testing/synctest. f must end
-// the program.
+// inBubbles calls f with a function that runs another one in a bubble of testing/synctest. f must
+// end the program.
 //
-// Some libraries read package time and accept no other clock. In a bubble that time is virtual. Only a
-// *testing.T can start a bubble, so the program runs a single test. The test does not return, so that
-// package testing prints nothing.
+// Some libraries read package time and accept no other clock. In a bubble that time is virtual.
+// Only a *testing.T can start a bubble, so the program runs a single test. The test does not
+// return, so that package testing prints nothing.
 func inBubbles(f func(bubble func(f func()))) {
 	os.Args = os.Args[:1] // package testing parses the arguments
 	all := func(_, _ string) (bool, error) { return true, nil }

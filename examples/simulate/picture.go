@@ -23,11 +23,12 @@ type panel struct {
 	curves  []curve
 }
 
-// plottable reports whether a scenario has one case. A scenario with several cases cannot be plotted:
-// a different priority fails in each case, so their mean has no meaning.
+// plottable reports whether a scenario has one case. A scenario with several cases cannot be
+// plotted: a different priority fails in each case, so their mean has no meaning.
 func plottable(s overload.Scenario) bool { return len(s.Cases) == 1 }
 
-// unplottable lists the scenarios that cannot be plotted, with the reason. It returns "" if all can be.
+// unplottable lists the scenarios that cannot be plotted, with the reason. It returns "" if all can
+// be.
 func unplottable(scenarios []overload.Scenario) string {
 	var names []string
 	for _, s := range scenarios {

@@ -102,7 +102,8 @@ func parse(args []string) (settings, error) {
 	return s, errors.Join(s.checkPlot(), s.checkPolicies())
 }
 
-// newFlags sets the defaults of s, and returns flags that change s. The constant usage describes them.
+// newFlags sets the defaults of s, and returns flags that change s. The constant usage describes
+// them.
 func newFlags(s *settings) *flag.FlagSet {
 	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints the error, without the usage
@@ -180,7 +181,8 @@ func (s *settings) checkPlot() error {
 	return nil
 }
 
-// checkPolicies makes a client of each policy of ours, because the policy itself checks its settings.
+// checkPolicies makes a client of each policy of ours, because the policy itself checks its
+// settings.
 func (s *settings) checkPolicies() error {
 	if err := s.options.Validate(); err != nil {
 		return err
@@ -226,8 +228,8 @@ func changes(o overload.Options) string {
 // maxSeeds is the largest number of seeds.
 const maxSeeds = 1000
 
-// parseSeeds parses a count, such as "10" for the seeds 1 to 10, or a list of seeds and ranges, such as
-// "3,7" and "11-20".
+// parseSeeds parses a count, such as "10" for the seeds 1 to 10, or a list of seeds and ranges,
+// such as "3,7" and "11-20".
 func parseSeeds(text string) ([]uint64, error) {
 	words := strings.Split(text, ",")
 	if count, err := parseSeed(text); err == nil {

@@ -80,8 +80,8 @@ func (g grid) begin(names []string) string {
 	return strings.Join(cells, "  ")
 }
 
-// writeRows writes a title, the headers, and the rows of the selected results. It writes nothing if no
-// result is selected.
+// writeRows writes a title, the headers, and the rows of the selected results. It writes nothing if
+// no result is selected.
 func (g grid) writeRows(w *strings.Builder, title string, selected func(result) bool) {
 	var rows []result
 	for _, r := range g.results {

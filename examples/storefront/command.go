@@ -25,8 +25,8 @@ type command struct {
 	browse         func(url string) error
 }
 
-// run serves the page until ctx or the duration ends, and returns the exit code. With -healthcheck it
-// checks a storefront that runs in another process.
+// run serves the page until ctx or the duration ends, and returns the exit code. With -healthcheck
+// it checks a storefront that runs in another process.
 func (c command) run(ctx context.Context) int {
 	work := c.serve
 	if c.settings.healthcheck {

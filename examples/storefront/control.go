@@ -27,8 +27,8 @@ type change struct {
 	Policy   *string  `json:"policy"`
 }
 
-// ServeHTTP makes the whole change, or none of it if a field is invalid. It answers with the settings
-// that are in force then.
+// ServeHTTP makes the whole change, or none of it if a field is invalid. It answers with the
+// settings that are in force then.
 func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxControlSize)
 	requested, err := readChange(r)

@@ -196,8 +196,8 @@ func (r *report) summarize(now shop.Settings) {
 	r.printf("%s", text.String())
 }
 
-// share formats a part of a whole in percent, at most 100. Calls in flight at the beginning can make
-// the part larger than the whole.
+// share formats a part of a whole in percent, at most 100. Calls in flight at the beginning can
+// make the part larger than the whole.
 func share(part, whole float64) string {
 	if whole <= 0 {
 		return "     -"

@@ -33,8 +33,8 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// handler returns the handler of all addresses. Only the page and /healthz are served under any host
-// name.
+// handler returns the handler of all addresses. Only the page and /healthz are served under any
+// host name.
 func (f *storefront) handler(listen string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", asset("page/index.html"))
@@ -52,8 +52,8 @@ func (f *storefront) handler(listen string) http.Handler {
 	return withHeaders(mux)
 }
 
-// sameOrigin rejects requests that a page of another site has made. Programs other than browsers, such
-// as curl, are let through.
+// sameOrigin rejects requests that a page of another site has made. Programs other than browsers,
+// such as curl, are let through.
 func sameOrigin(next http.Handler) http.Handler { return http.NewCrossOriginProtection().Handler(next) }
 
 // knownHost rejects requests for another host name, as protection from DNS rebinding: the page of
@@ -110,8 +110,8 @@ func asset(name string) http.Handler {
 	})
 }
 
-// mediaType returns the type of a file. It does not look up scripts and pictures in the table of the
-// operating system, which is often incomplete.
+// mediaType returns the type of a file. It does not look up scripts and pictures in the table of
+// the operating system, which is often incomplete.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js":

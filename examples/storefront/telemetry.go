@@ -16,8 +16,8 @@ import (
 	"github.com/spillway-go/spillway/otelthrottle"
 )
 
-// maxQueuedSpans is how many spans are queued for the exporter. An overload makes thousands of spans
-// per second; spans beyond the queue are dropped.
+// maxQueuedSpans is how many spans are queued for the exporter. An overload makes thousands of
+// spans per second; spans beyond the queue are dropped.
 const maxQueuedSpans = 1 << 14
 
 // telemetry is the metrics and traces of the program.

@@ -12,8 +12,8 @@ import (
 
 const (
 	agents = 3
-	// workersPerAgent is enough while the endpoints answer. It is not enough if the workers wait for
-	// the timeouts of dead endpoints.
+	// workersPerAgent is enough while the endpoints answer. It is not enough if the workers wait
+	// for the timeouts of dead endpoints.
 	workersPerAgent = 6
 )
 
@@ -25,8 +25,9 @@ type agent struct {
 	circuits []*breaker.Circuit // of the endpoints
 }
 
-// newAgent makes an agent. The managers of all agents have the same store, name and settings, so they
-// share the circuits. Config has no Hooks: the default hooks, set by watch.Open, report the manager.
+// newAgent makes an agent. The managers of all agents have the same store, name and settings, so
+// they share the circuits. Config has no Hooks: the default hooks, set by watch.Open, report the
+// manager.
 func (d *dispatcher) newAgent(n int) (*agent, error) {
 	round := d.settings.round
 	m, err := breaker.New(breaker.Config{
@@ -35,8 +36,8 @@ func (d *dispatcher) newAgent(n int) (*agent, error) {
 		Poll:  d.storage.poller.Poll,
 		Mode:  d.settings.mode,
 
-		// These times are short, so that circuits open and close within seconds. The defaults suit a
-		// real dispatcher.
+		// These times are short, so that circuits open and close within seconds. The defaults suit
+		// a real dispatcher.
 		SampleRate:          round,
 		ObservabilityWindow: window * round,
 		StoreTimeout:        2 * time.Second, // the machine may be busy

@@ -126,7 +126,8 @@ func (d *dispatcher) header(url string) {
 	fmt.Fprintf(d.out, "\n  second  delivered  failed    shed  waiting    circuits: open  half-open  disabled\n")
 }
 
-// line prints the deliveries since the last line, and the circuits in the snapshot of the first agent.
+// line prints the deliveries since the last line, and the circuits in the snapshot of the first
+// agent.
 func (d *dispatcher) line(elapsed time.Duration) {
 	now, circuits := [3]int64{d.delivered.Load(), d.failed.Load(), d.shed.Load()}, d.agents[0].manager.Stats().Circuits
 	fmt.Fprintf(d.out, "%8.3g%11d%8d%8d%9d%18d%11d%10d\n", elapsed.Seconds(), now[0]-d.last[0], now[1]-d.last[1], now[2]-d.last[2],
@@ -134,8 +135,8 @@ func (d *dispatcher) line(elapsed time.Duration) {
 	d.last = now
 }
 
-// summary prints the deliveries and the state changes of the circuits. Each agent counts the changes
-// that it made.
+// summary prints the deliveries and the state changes of the circuits. Each agent counts the
+// changes that it made.
 func (d *dispatcher) summary() {
 	var changes [breaker.NumStates]uint64
 	for _, a := range d.agents {

@@ -1,5 +1,6 @@
-// Webhooks is a dispatcher of webhooks. Its agents share a circuit breaker, so that an endpoint that
-// does not answer cannot occupy all workers. Some endpoints stop answering, and answer again later.
+// Webhooks is a dispatcher of webhooks. Its agents share a circuit breaker, so that an endpoint
+// that does not answer cannot occupy all workers. Some endpoints stop answering, and answer again
+// later.
 package main
 
 import (

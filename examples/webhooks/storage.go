@@ -66,8 +66,8 @@ func openStorage(ctx context.Context, s settings) (_ *storage, err error) {
 	return st, store.CreateSchema(ctx)
 }
 
-// openSQLite opens a temporary file. synchronous(OFF) may lose data if the machine crashes, which is
-// fine here.
+// openSQLite opens a temporary file. synchronous(OFF) may lose data if the machine crashes, which
+// is fine here.
 func (st *storage) openSQLite() error {
 	folder, err := os.MkdirTemp("", "webhooks-")
 	if err != nil {
@@ -125,8 +125,9 @@ func (st *storage) openRedis(ctx context.Context, address, prefix string) (err e
 	return err
 }
 
-// createDeliveries creates the table of deliveries, which most dispatchers have, and an index for the
-// poller. The database sets the time, so that differences between the agents' clocks do not matter.
+// createDeliveries creates the table of deliveries, which most dispatchers have, and an index for
+// the poller. The database sets the time, so that differences between the agents' clocks do not
+// matter.
 func (st *storage) createDeliveries(ctx context.Context) (err error) {
 	if _, err := st.db.ExecContext(ctx, "CREATE TABLE deliveries (ended_ms BIGINT NOT NULL DEFAULT ("+st.now()+"), "+
 		"customer TEXT NOT NULL, endpoint TEXT NOT NULL, status TEXT NOT NULL, agent TEXT NOT NULL); "+

@@ -1,6 +1,6 @@
-// Package origin recognises requests that a page of another site has made by DNS rebinding: the site
-// makes its own host name resolve to this machine, so that the browser takes the request for one to
-// the site.
+// Package origin recognises requests that a page of another site has made by DNS rebinding: the
+// site makes its own host name resolve to this machine, so that the browser takes the request for
+// one to the site.
 package origin
 
 import (

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every calls f after each period, with the time since the start. It returns nil after total, or when
-// ctx ends. If total is 0, it does not end by itself. If f returns an error, Every returns it.
+// Every calls f after each period, with the time since the start. It returns nil after total, or
+// when ctx ends. If total is 0, it does not end by itself. If f returns an error, Every returns it.
 func Every(ctx context.Context, period, total time.Duration, f func(elapsed time.Duration) error) error {
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()

@@ -66,8 +66,8 @@ func Open(address string, options ...otelthrottle.Option) (*Server, error) {
 	return s, nil
 }
 
-// newServer returns a server with timeouts for slow clients. The stream of the page sets deadlines of
-// its own.
+// newServer returns a server with timeouts for slow clients. The stream of the page sets deadlines
+// of its own.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 }
@@ -95,8 +95,8 @@ func (s *Server) install(registry *prometheus.Registry, options []otelthrottle.O
 	if err != nil {
 		return err
 	}
-	// Install sets the hooks of the metrics. JoinHooks adds the page. A program without a page needs
-	// only Install.
+	// Install sets the hooks of the metrics. JoinHooks adds the page. A program without a page
+	// needs only Install.
 	backoff.SetDefaultHooks(backoff.JoinHooks(backoff.DefaultHooks(), backoff.Hooks{
 		Created: func(r *backoff.Responsive) { s.page.Add(sources.Backoff(r)) },
 	}))

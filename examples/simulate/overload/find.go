@@ -33,7 +33,8 @@ func find[T any](kind, list string, all []T, names func(T) (name, family string)
 	return found, nil
 }
 
-// validNames returns the words that a list may contain: all, the families, and the names, each once.
+// validNames returns the words that a list may contain: all, the families, and the names, each
+// once.
 func validNames[T any](all []T, namesOf func(T) (name, family string)) []string {
 	valid := []string{allName}
 	var names []string

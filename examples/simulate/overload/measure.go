@@ -32,8 +32,8 @@ type Figures struct {
 	// Sent is the load that reached the backend in the second half of the disturbance, in multiples
 	// of its capacity at that time.
 	Sent float64
-	// Waste is the share of the backend's work during the disturbance that was not useful: rejections,
-	// and calls that had timed out.
+	// Waste is the share of the backend's work during the disturbance that was not useful:
+	// rejections, and calls that had timed out.
 	Waste float64
 	// TimeToShed is the time in seconds from the start of the disturbance until a tenth of the
 	// offered load was shed in a quarter of a second. It is NaN if there is no overload.
@@ -41,15 +41,15 @@ type Figures struct {
 	// TimeToRecover is the time in seconds from the end of the disturbance to the start of five
 	// seconds in which at least 99 % of the calls were admitted and at least 97 % succeeded.
 	TimeToRecover float64
-	// FalseShed is the share of the calls that were shed before the disturbance, or in the whole run
-	// if there is no disturbance.
+	// FalseShed is the share of the calls that were shed before the disturbance, or in the whole
+	// run if there is no disturbance.
 	FalseShed float64
-	// Fairness is Jain's index of the clients' success rates during the disturbance. It is 1 if they
-	// are all equal.
+	// Fairness is Jain's index of the clients' success rates during the disturbance. It is 1 if
+	// they are all equal.
 	Fairness float64
-	// Steady and Whole are the admitted share of the worst healthy priority while another one fails:
-	// in the second half of the last phase, and in the whole run. SteadyWorst and WholeWorst are
-	// those of the worst case.
+	// Steady and Whole are the admitted share of the worst healthy priority while another one
+	// fails: in the second half of the last phase, and in the whole run. SteadyWorst and WholeWorst
+	// are those of the worst case.
 	Steady, SteadyWorst, Whole, WholeWorst float64
 }
 
@@ -149,7 +149,8 @@ func timeToShed(during []entry) float64 {
 	return math.Inf(1)
 }
 
-// timeToRecover returns the seconds until nearly all calls are admitted and served for recoverySpan.
+// timeToRecover returns the seconds until nearly all calls are admitted and served for
+// recoverySpan.
 func timeToRecover(after []entry) float64 {
 	for i := range len(after) - recoverySpan + 1 {
 		sum := total(after[i : i+recoverySpan])
@@ -178,8 +179,8 @@ func fairness(clients []clientCounts) float64 {
 	return sum * sum / (n * squares)
 }
 
-// isolation returns the admitted share of the worst healthy priority while another one fails: in the
-// second half of the last phase, and in the whole run.
+// isolation returns the admitted share of the worst healthy priority while another one fails: in
+// the second half of the last phase, and in the whole run.
 func isolation(r *record, last *Phase) (steady, whole float64) {
 	steady, whole = math.NaN(), math.NaN()
 	half := len(r.entries) - int(last.Length/2/width)
@@ -221,8 +222,8 @@ func worst(a, b float64) float64 {
 	return a
 }
 
-// combine returns the figures of a run: the means of its cases, without the cases in which a figure is
-// NaN. SteadyWorst and WholeWorst are the smallest values.
+// combine returns the figures of a run: the means of its cases, without the cases in which a figure
+// is NaN. SteadyWorst and WholeWorst are the smallest values.
 func combine(cases []Figures) Figures {
 	sum, n := make([]float64, len(FigureNames())), make([]float64, len(FigureNames()))
 	steady, whole := math.NaN(), math.NaN()

@@ -17,8 +17,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// peers returns the policies of other libraries. Each library is used as its documentation describes,
-// with its default settings.
+// peers returns the policies of other libraries. Each library is used as its documentation
+// describes, with its default settings.
 func peers() []Policy {
 	return []Policy{failsafePolicy(), failsafePriorityPolicy(), goZeroPolicy(), aegisPolicy(), goBreakerPolicy()}
 }
@@ -26,13 +26,13 @@ func peers() []Policy {
 // errRejected is the error of a rejected call, for peers that record errors.
 var errRejected = errors.New("rejected by the backend")
 
-// randomDelay waits for a random time of up to a microsecond. Some peers use the time as the seed of
-// their random numbers. Without the delay all clients would have the same numbers in every run, because
-// a bubble always begins at the same time.
+// randomDelay waits for a random time of up to a microsecond. Some peers use the time as the seed
+// of their random numbers. Without the delay all clients would have the same numbers in every run,
+// because a bubble always begins at the same time.
 func randomDelay(e Env) { time.Sleep(time.Duration(1 + 1000*e.Rand())) }
 
-// goZeroPolicy returns the policy of go-zero's breaker. It also turns off the logs of go-zero for the
-// whole process: go-zero logs the memory of the process every minute as soon as it is imported.
+// goZeroPolicy returns the policy of go-zero's breaker. It also turns off the logs of go-zero for
+// the whole process: go-zero logs the memory of the process every minute as soon as it is imported.
 func goZeroPolicy() Policy {
 	logx.Disable()
 	stat.SetReporter(nil)
@@ -44,8 +44,8 @@ type goZeroClient struct {
 }
 
 // newGoZero makes a client. go-zero counts time from a year before the process began, and treats
-// earlier times as unset. The clock of a bubble begins in the year 2000, so the first client of a bubble
-// waits until the year 2100.
+// earlier times as unset. The clock of a bubble begins in the year 2000, so the first client of a
+// bubble waits until the year 2100.
 func newGoZero(e Env) (Client, error) {
 	if timex.Now() <= 0 {
 		time.Sleep(time.Until(time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)))
@@ -140,8 +140,9 @@ func failsafePolicy() Policy {
 	}
 }
 
-// failsafePriorityPolicy returns the policy of failsafe-go's throttler with priorities. Each client has
-// a prioritizer. Its random numbers cannot be seeded, so the figures vary a little from run to run.
+// failsafePriorityPolicy returns the policy of failsafe-go's throttler with priorities. Each client
+// has a prioritizer. Its random numbers cannot be seeded, so the figures vary a little from run to
+// run.
 func failsafePriorityPolicy() Policy {
 	return Policy{
 		Name: "failsafe-prio", Title: "failsafe-go's prioritised throttler (its random numbers cannot be seeded)", RealClock: true,
@@ -165,8 +166,8 @@ func (c failsafeClient) Admit(throttle.Priority) (Token, bool) {
 
 func (c failsafeClient) End(_ Token, o throttle.Outcome) { recordIn(c.throttler, o) }
 
-// failsafePriorityClient calibrates its prioritizer in the first call after each period. The goroutine
-// that failsafe-go offers for this would never end, and neither would the bubble.
+// failsafePriorityClient calibrates its prioritizer in the first call after each period. The
+// goroutine that failsafe-go offers for this would never end, and neither would the bubble.
 type failsafePriorityClient struct {
 	throttler   adaptivethrottler.PriorityThrottler[any]
 	prioritizer priority.Prioritizer

@@ -26,8 +26,8 @@ type Options struct {
 	Progress func(done float64)
 }
 
-// Validate returns an error that names each field that is out of range, with its value and its range.
-// It does not check Settings: the policy does.
+// Validate returns an error that names each field that is out of range, with its value and its
+// range. It does not check Settings: the policy does.
 func (o Options) Validate() error {
 	var errs []error
 	want := func(good bool, field string, value any, want string) {

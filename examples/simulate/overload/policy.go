@@ -25,7 +25,8 @@ type Env struct {
 	Settings Settings
 }
 
-// Settings change the settings of Spillway's policies. A zero field means the default of the policy.
+// Settings change the settings of Spillway's policies. A zero field means the default of the
+// policy.
 type Settings struct {
 	Ratio, MinimumRate, TargetRejection float64
 	Window                              time.Duration
@@ -58,8 +59,8 @@ func Policies() []Policy {
 	return append(ours(), peers()...)
 }
 
-// FindPolicies returns the policies of a comma-separated list of names, or "all". It returns each once,
-// in the order of the list.
+// FindPolicies returns the policies of a comma-separated list of names, or "all". It returns each
+// once, in the order of the list.
 func FindPolicies(list string) ([]Policy, error) {
 	return find("policy", list, Policies(), func(p Policy) (name, family string) { return p.Name, "" })
 }

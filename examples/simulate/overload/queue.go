@@ -68,8 +68,8 @@ func (q *queue) reject(at time.Duration) float64 {
 	return q.debt - before
 }
 
-// next returns the time at which the next call is served or times out, whichever is first. It returns
-// never if the queue is empty.
+// next returns the time at which the next call is served or times out, whichever is first. It
+// returns never if the queue is empty.
 func (q *queue) next() (at time.Duration, served bool) {
 	served = true
 	at = q.nextServed()

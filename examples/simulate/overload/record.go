@@ -25,8 +25,8 @@ type record struct {
 	calm    bool // no phase is disturbed
 }
 
-// clientCounts counts the calls of one client during the disturbance, or in the whole run if there is
-// no disturbance.
+// clientCounts counts the calls of one client during the disturbance, or in the whole run if there
+// is no disturbance.
 type clientCounts struct {
 	offered, succeeded int
 }
@@ -89,8 +89,8 @@ func (r *record) success(o offer, at time.Duration) {
 	}
 }
 
-// disturbance returns the range from the first disturbed entry to the last one. It returns all entries
-// if no entry is disturbed.
+// disturbance returns the range from the first disturbed entry to the last one. It returns all
+// entries if no entry is disturbed.
 func (r *record) disturbance() (first, end int) {
 	if r.calm {
 		return 0, len(r.entries)
@@ -152,7 +152,8 @@ func newSeries(n int) Series {
 	}
 }
 
-// seriesOf returns the mean of records. Each second is the mean of the records that are long enough.
+// seriesOf returns the mean of records. Each second is the mean of the records that are long
+// enough.
 func seriesOf(records []*record) Series {
 	const perSecond = int(time.Second / width)
 	var all []Series

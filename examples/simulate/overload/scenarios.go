@@ -39,8 +39,8 @@ func Scenarios() []Scenario {
 	return append(append(all, lowTraffic()), isolated()...)
 }
 
-// FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It returns
-// each once, in the order of the list.
+// FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It
+// returns each once, in the order of the list.
 func FindScenarios(list string) ([]Scenario, error) {
 	return find("scenario", list, Scenarios(), func(s Scenario) (name, family string) { return s.Name, s.Family })
 }
@@ -57,8 +57,8 @@ func usual(name, family, title string, phases ...Phase) Scenario {
 	}
 }
 
-// undisturbed returns a phase without a disturbance. A share of the calls fails for reasons other than
-// load.
+// undisturbed returns a phase without a disturbance. A share of the calls fails for reasons other
+// than load.
 func undisturbed(length time.Duration, load, errors float64) Phase {
 	return Phase{Length: length, Load: mix(load), Capacity: 1, Errors: errors}
 }
@@ -215,8 +215,8 @@ func (c *isolationCase) String() string {
 		c.share, c.rate, c.failing, strings.Join(healthy, " and "), c.clients)
 }
 
-// phase returns a phase with calls of the healthy priorities or without, in which the other priority
-// fails or not.
+// phase returns a phase with calls of the healthy priorities or without, in which the other
+// priority fails or not.
 func (c *isolationCase) phase(length time.Duration, healthy, failing bool) Phase {
 	p := Phase{Length: length, Capacity: 1, Disturbed: failing}
 	p.Load[c.failing] = c.rate / usualCapacity

@@ -154,8 +154,8 @@ func (s *simulation) runQueue(until time.Duration) {
 	}
 }
 
-// clock is the time of a case. Only advance moves it. A real clock moves the time of the surrounding
-// bubble, for policies that read package time.
+// clock is the time of a case. Only advance moves it. A real clock moves the time of the
+// surrounding bubble, for policies that read package time.
 type clock struct {
 	real  bool
 	at    time.Duration // since the case began

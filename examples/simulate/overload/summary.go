@@ -15,9 +15,9 @@ type Summary struct {
 	Series           Series            // the mean
 }
 
-// Summarize combines outcomes of one scenario and one policy. If a figure is NaN in one outcome, it is
-// NaN in the summary. If a time is +Inf in one outcome, its mean is +Inf. Deviation is the sample
-// standard deviation, and 0 for a single outcome.
+// Summarize combines outcomes of one scenario and one policy. If a figure is NaN in one outcome, it
+// is NaN in the summary. If a time is +Inf in one outcome, its mean is +Inf. Deviation is the
+// sample standard deviation, and 0 for a single outcome.
 func Summarize(outcomes []Outcome) Summary {
 	s := Summary{Figures: make(map[string]Figure)}
 	var series []Series
@@ -38,8 +38,8 @@ func Summarize(outcomes []Outcome) Summary {
 	return s
 }
 
-// figureOf combines the values of one figure. All fields are NaN if there are no values, or if one of
-// them is NaN.
+// figureOf combines the values of one figure. All fields are NaN if there are no values, or if one
+// of them is NaN.
 func figureOf(values []float64) Figure {
 	f := Figure{Mean: math.NaN(), Deviation: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 	if len(values) == 0 {
@@ -54,8 +54,8 @@ func figureOf(values []float64) Figure {
 	return f
 }
 
-// deviation returns the sample standard deviation. It is 0 if all times are +Inf, and +Inf if only some
-// are.
+// deviation returns the sample standard deviation. It is 0 if all times are +Inf, and +Inf if only
+// some are.
 func deviation(values []float64, f Figure) float64 {
 	switch {
 	case f.Min == f.Max:

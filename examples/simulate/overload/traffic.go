@@ -47,7 +47,8 @@ func newTraffic(random *rand.Rand, clients int, p *Phase, capacity float64) traf
 	return t
 }
 
-// failingShares returns the share of the calls that the backend rejects for reasons other than load.
+// failingShares returns the share of the calls that the backend rejects for reasons other than
+// load.
 func failingShares(p *Phase) Tiers {
 	var all Tiers
 	for i, failing := range p.Failing {
@@ -56,7 +57,8 @@ func failingShares(p *Phase) Tiers {
 	return all
 }
 
-// next returns the random time until the next call, and whether that is before the end of the phase.
+// next returns the random time until the next call, and whether that is before the end of the
+// phase.
 func (t *traffic) next(left time.Duration) (time.Duration, bool) {
 	if t.gap == 0 {
 		return 0, false
@@ -76,9 +78,9 @@ func (t *traffic) call() offer {
 	return o
 }
 
-// newRand returns a generator of random numbers for one purpose in one case. Its seed does not depend
-// on the policy, so that all policies get the same calls. The seeds are hashed, so that the numbers of
-// seeds 1 and 2 are not related.
+// newRand returns a generator of random numbers for one purpose in one case. Its seed does not
+// depend on the policy, so that all policies get the same calls. The seeds are hashed, so that the
+// numbers of seeds 1 and 2 are not related.
 func newRand(seed uint64, scenario, caseName, purpose string) *rand.Rand {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s", seed, scenario, caseName, purpose))
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:16])))

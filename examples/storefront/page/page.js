@@ -79,8 +79,8 @@ function show(sample) {
   controls.follow(sample.settings);
 }
 
-// describe says in a sentence what happens. It has no numbers: screen readers read it when it changes,
-// which must not be at each sample.
+// describe says in a sentence what happens. It has no numbers: screen readers read it when it
+// changes, which must not be at each sample.
 function describe(sample) {
   const on = sample.settings.throttle === "on";
   const shedding = sample.shed > 0.01 * sample.offered + 1;

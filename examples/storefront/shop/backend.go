@@ -22,8 +22,8 @@ const (
 	reserve = 0.35
 )
 
-// backend serves calls as long as it has work left, and rejects the others. It treats all priorities
-// alike.
+// backend serves calls as long as it has work left, and rejects the others. It treats all
+// priorities alike.
 type backend struct {
 	mu     sync.Mutex
 	work   work

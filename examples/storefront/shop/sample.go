@@ -53,15 +53,16 @@ func (t *Totals) Sum() KindTotals {
 	return sum
 }
 
-// Meter computes rates from the Totals of a shop. Use [NewMeter]. It is not safe for concurrent use.
+// Meter computes rates from the Totals of a shop. Use [NewMeter]. It is not safe for concurrent
+// use.
 type Meter struct {
 	shop *Shop
 	span time.Duration
 	past []Totals // oldest first; the first is about as old as the span
 }
 
-// NewMeter returns a meter whose samples cover span, and begin no earlier than now. With a span of 0
-// a sample begins at the last Read.
+// NewMeter returns a meter whose samples cover span, and begin no earlier than now. With a span of
+// 0 a sample begins at the last Read.
 func NewMeter(s *Shop, span time.Duration) *Meter {
 	return &Meter{shop: s, span: span, past: []Totals{s.Totals()}}
 }

@@ -33,8 +33,8 @@ func (h Health) String() string {
 	return fmt.Sprintf("health(%d)", uint8(h))
 }
 
-// ParseHealth returns the health with a name. It returns an error for any text that is not the String
-// of a Health.
+// ParseHealth returns the health with a name. It returns an error for any text that is not the
+// String of a Health.
 func ParseHealth(word string) (Health, error) {
 	for h := Up; h <= Down; h++ {
 		if h.String() == word {
@@ -76,7 +76,8 @@ func Calm() Settings {
 	return Settings{Load: 0.8, Capacity: 400, Throttled: true, Policy: throttle.Tiered}
 }
 
-// Validate returns an error that names each field that is out of range, with its value and its range.
+// Validate returns an error that names each field that is out of range, with its value and its
+// range.
 func (s Settings) Validate() error {
 	var errs []error
 	if !(s.Load >= 0 && s.Load <= MaxLoad) { // also true for NaN

@@ -1,6 +1,6 @@
 // Package shop has the parts of the storefront that do not depend on its pages: visitors with four
-// kinds of calls, a backend, the throttle in front of it, and a second backend, the twin, which gets
-// the same calls without a throttle.
+// kinds of calls, a backend, the throttle in front of it, and a second backend, the twin, which
+// gets the same calls without a throttle.
 //
 //	s, err := shop.New(shop.Config{Settings: shop.Calm()})
 //	...
@@ -22,8 +22,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Name is the name of the throttle. A throttle is named after its backend: the metrics have it as the
-// attribute throttle.name.
+// Name is the name of the throttle. A throttle is named after its backend: the metrics have it as
+// the attribute throttle.name.
 const Name = "shop-backend"
 
 // Config configures a Shop.
@@ -51,8 +51,8 @@ type counts struct {
 	offered, served, rejected, shed, cached atomic.Uint64
 }
 
-// New returns a shop without calls; [Shop.Run] makes them. Its error names each setting that is out of
-// range.
+// New returns a shop without calls; [Shop.Run] makes them. Its error names each setting that is out
+// of range.
 func New(c Config) (*Shop, error) {
 	if err := c.Settings.Validate(); err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func New(c Config) (*Shop, error) {
 	return s, nil
 }
 
-// newThrottle makes a throttle with the settings. Most programs only need Name and Policy. The other
-// fields suit this demonstration: a small backend, few clients and impatient visitors.
+// newThrottle makes a throttle with the settings. Most programs only need Name and Policy. The
+// other fields suit this demonstration: a small backend, few clients and impatient visitors.
 func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 	return throttle.New(throttle.Config{
 		Name: Name,
@@ -80,8 +80,8 @@ func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 		// sheds less if the backend also rejects calls for reasons other than overload.
 		Policy: now.Policy,
 
-		// The default of 0.1 protects checkouts better. It also leaves more capacity of this backend
-		// unused, because a rejection costs it a fifth of a served call.
+		// The default of 0.1 protects checkouts better. It also leaves more capacity of this
+		// backend unused, because a rejection costs it a fifth of a served call.
 		TargetRejection: 0.2,
 
 		// These calls per second are always sent, so that the throttle notices a recovery. 10 is
@@ -139,8 +139,8 @@ func (s *Shop) Change(change func(*Settings)) (Settings, error) {
 }
 
 // changeThrottle applies the settings to the throttle. Tune changes the mode of a throttle while it
-// is used. The policy of a throttle is fixed, so another policy needs a new throttle. It has the same
-// name, and metrics report both as one. Calls in flight end with the old throttle.
+// is used. The policy of a throttle is fixed, so another policy needs a new throttle. It has the
+// same name, and metrics report both as one. Calls in flight end with the old throttle.
 func (s *Shop) changeThrottle(before, after Settings) error {
 	if after.Policy != before.Policy {
 		th, err := s.newThrottle(after)

@@ -68,7 +68,8 @@ func (s *Shop) Run(ctx context.Context) {
 	}
 }
 
-// arrive starts the visits of a span of time. Each call also goes to the backend without a throttle.
+// arrive starts the visits of a span of time. Each call also goes to the backend without a
+// throttle.
 func (s *Shop) arrive(ctx context.Context, span time.Duration) {
 	for range poisson(s.Settings().Offered() * span.Seconds()) {
 		s.twin.take()

@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// callTimeout is the timeout of a call to the backend. The throttle counts a timeout as a rejection.
+// callTimeout is the timeout of a call to the backend. The throttle counts a timeout as a
+// rejection.
 const callTimeout = 80 * time.Millisecond
 
 // visit is one request of a visitor, which makes one call to the backend.

@@ -65,8 +65,8 @@ func Quiet(t *testing.T, words ...string) {
 	}
 }
 
-// goroutines returns the stacks that contain one of the words. It leaves out the calling test and the
-// tests around it.
+// goroutines returns the stacks that contain one of the words. It leaves out the calling test and
+// the tests around it.
 func goroutines(words []string) []string {
 	var all strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 2) // a Builder returns no error
