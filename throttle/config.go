@@ -114,6 +114,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Validate returns the error that [New] would return for c, and creates nothing.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	return c.validate()
+}
+
 // validate returns all errors of a Config with defaults. Each error has the field, the value and the range.
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "throttle: Config"}

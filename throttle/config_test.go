@@ -3,6 +3,7 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -212,4 +213,14 @@ func TestAWindowOutOfRangeIsToldOfOnce(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "MinimumRate") {
 		t.Errorf("got %v, want an error about the window alone", err)
 	}
+}
+
+func TestValidate(t *testing.T) {
+	var created int
+	c := throttle.Config{Name: "db", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) { created++ }}}
+	equal(t, "error of a valid Config", c.Validate(), nil)
+	c.Ratio = 0.5
+	_, err := throttle.New(c)
+	equal(t, "error of Validate", fmt.Sprint(c.Validate()), fmt.Sprint(err))
+	equal(t, "created", created, 0)
 }

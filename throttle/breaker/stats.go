@@ -32,9 +32,9 @@ type Stats struct {
 	// neither reads what others decide nor decides itself. A manager on a [MemoryStore] works
 	// without Run. [Manager.Sample] makes one round and does not change this field.
 	NotRunning bool
-	Leads      bool   // this manager is the leader; without Run, from its first round
-	Term       uint64 // of the last known lease
-	Leader     string // owner of the last known lease
+	Leads      bool          // this manager is the leader; without Run, from its first round
+	Term       uint64        // of the last known lease
+	Leader     string        // owner of the last known lease
 	Mode       throttle.Mode // of Config; Config.ForTenant may set another one
 	OnStale    StalePolicy
 	MaxStale   time.Duration

@@ -47,7 +47,7 @@ const (
 	// grants the whole limit.
 	//
 	// A request for more tokens than the share can hold fails with [ErrStore]; [Middleware] answers
-	// 413. [NewMemoryStore] documents the memory that these buckets use.
+	// 503. [NewMemoryStore] documents the memory that these buckets use.
 	LocalShare
 
 	numPolicies = iota

@@ -26,8 +26,8 @@ type MiddlewareConfig struct {
 //   - 429 Too Many Requests if the request is denied. Retry-After is in seconds, rounded up;
 //   - 503 Service Unavailable for [ErrStore], with Retry-After: 1. It also does so if the deadline
 //     of the request has passed, or if Cost is negative;
-//   - 413 Content Too Large if the cost is more than the capacity of the bucket. While [LocalShare]
-//     decides, that is the capacity of the local share.
+//   - 413 Content Too Large for [ErrExceedsCapacity]: the cost is more than the capacity of the
+//     bucket.
 //
 // If the client has disconnected, it neither calls the handler nor responds. The body is a short
 // problem in JSON. If the store answered, responses have the fields RateLimit and RateLimit-Policy
@@ -66,7 +66,7 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 			case err == nil:
 				explain(w, &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter})
 				refuse(w, r, http.StatusTooManyRequests, d.RetryAfter)
-			case cost > d.Limit && d.Limit > 0:
+			case errors.Is(err, ErrExceedsCapacity):
 				explain(w, err)
 				refuse(w, r, http.StatusRequestEntityTooLarge, 0)
 			default:

@@ -44,9 +44,7 @@ type throttles struct {
 func newThrottles(
 	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string,
 ) (throttles, error) {
-	withoutHooks := c
-	withoutHooks.Hooks = throttle.Hooks{}
-	_, err := throttle.New(withoutHooks) // validates the Config now, not with the first call
+	err := c.Validate() // now, not with the first call
 	if err != nil {
 		err = fmt.Errorf("grpcthrottle: %s.Throttle: %w", owner, err)
 	}

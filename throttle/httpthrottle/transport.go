@@ -45,8 +45,7 @@ type Transport struct {
 	priority func(*http.Request) throttle.Priority
 	answer   func(*http.Response) error
 	send     func(*http.Request) bool
-	tiers    int  // number of priorities
-	hooked   bool // a Started hook may replace the context
+	tiers    int // number of priorities
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -57,18 +56,17 @@ var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with 
 // range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
 	config := c.Throttle
-	config.Hooks = throttle.Hooks{} // this throttle only validates the Config
-	if _, err := throttle.New(config); err != nil {
+	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
 	}
-	config.Hooks, config.Classify = c.Throttle.Hooks, throttle.First(ignorePanic, c.Throttle.Classify, ignoreInvalidRequest)
+	config.Classify = throttle.First(ignorePanic, c.Throttle.Classify, ignoreInvalidRequest)
 	group, err := throttle.NewGroup(func(string) throttle.Config { return config }, c.Group)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
 	}
 	t := &Transport{
 		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
-		tiers: config.Priorities, hooked: config.Hooks.Started != nil,
+		tiers: config.Priorities,
 	}
 	if t.base == nil {
 		t.base = http.DefaultTransport
@@ -176,7 +174,7 @@ func endPanicked(call throttle.Call, response *http.Response) {
 // it.
 func (t *Transport) outgoing(call throttle.Call, r *http.Request, header string) (*http.Request, *requestBody) {
 	ctx, wrap := call.Context(), mayFail(r)
-	replaced := t.hooked && !same(r.Context(), ctx)
+	replaced := !same(r.Context(), ctx) // by a Started hook
 	if hasHeader(r.Header, header) && !replaced && !wrap {
 		return r, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"strings"
@@ -354,3 +355,38 @@ type closing struct{ closed func() }
 
 func (closing) Read([]byte) (int, error) { return 0, io.EOF }
 func (c closing) Close() error           { c.closed(); return nil }
+
+func TestTransport_DefaultHooks(t *testing.T) {
+	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
+	type key struct{}
+	var created []string
+	throttle.SetDefaultHooks(throttle.Hooks{
+		Created: func(th *throttle.Throttle) { created = append(created, th.Key()) },
+		Started: func(ctx context.Context, _ throttle.StartEvent) context.Context {
+			return context.WithValue(ctx, key{}, "of the hook")
+		},
+	})
+	var sent any
+	transport, err := httpthrottle.NewTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent = r.Context().Value(key{})
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+	}), httpthrottle.TransportConfig{Throttle: throttle.Config{Name: "backends"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(created) > 0 {
+		t.Errorf("throttles created before the first request: got %q want none", created)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example/", http.NoBody)
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if sent != "of the hook" {
+		t.Errorf("context of the request: got %v want that of the Started hook", sent)
+	}
+	if len(created) != 1 || created[0] != "a.example" {
+		t.Errorf("throttles created: got %q want a.example", created)
+	}
+}

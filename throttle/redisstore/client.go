@@ -10,13 +10,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 const (
 	defaultPrefix = "spillway"
+	maxName       = 255 // bytes
 	maxPrefix     = 255
+	shownText     = 64 // bytes of a text in an error
 )
 
 // Timeouts of a client that is made with Options.
@@ -54,11 +54,24 @@ func Options(addresses ...string) *redis.UniversalOptions {
 
 // checkNames returns an error for an invalid name or prefix. Owner is the name of the config.
 func checkNames(owner, name, prefix string) error {
-	e := check.Errors{Owner: "redisstore: " + owner}
-	e.Name("Name", name)
-	e.Want(len(prefix) <= maxPrefix && !strings.ContainsAny(prefix, "{}"), "Prefix", check.Shown(prefix),
-		fmt.Sprintf("1 to %d bytes without braces", maxPrefix))
-	return e.Err()
+	var errs []error
+	if name == "" {
+		errs = append(errs, fmt.Errorf("redisstore: %s.Name is missing: want 1 to %d bytes", owner, maxName))
+	} else if len(name) > maxName {
+		errs = append(errs, fmt.Errorf("redisstore: %s.Name is %s: want 1 to %d bytes", owner, shown(name), maxName))
+	}
+	if len(prefix) > maxPrefix || strings.ContainsAny(prefix, "{}") {
+		errs = append(errs, fmt.Errorf("redisstore: %s.Prefix is %s: want 1 to %d bytes without braces", owner, shown(prefix), maxPrefix))
+	}
+	return errors.Join(errs...)
+}
+
+// shown quotes a text for an error. A long text is cut, and the result states its length.
+func shown(text string) string {
+	if len(text) <= shownText {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q... (%d bytes)", text[:shownText], len(text))
 }
 
 // checkClient returns an error for a nil client, and for a client that may read old data. The error
