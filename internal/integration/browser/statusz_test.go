@@ -52,7 +52,7 @@ func shedding(t *testing.T, page *statusz.Page, name string) {
 	}
 }
 
-func TestStatuszShowsWhatRuns(t *testing.T) {
+func TestStatusz_Throttles(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
 	p.open(url)
@@ -69,7 +69,7 @@ func TestStatuszShowsWhatRuns(t *testing.T) {
 	p.forgive()           // the browser tells in red that the stream broke off, as it should
 }
 
-func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
+func TestStatusz_Layout(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
 	shedding(t, page, "orders")
@@ -100,7 +100,7 @@ func TestStatuszIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
 	}
 }
 
-func TestStatuszShowsTheMembersOfAGroup(t *testing.T) {
+func TestStatusz_Group(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
 	group := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
@@ -135,7 +135,7 @@ func TestStatuszShowsTheMembersOfAGroup(t *testing.T) {
 	}
 }
 
-func TestStatuszByKeyboard(t *testing.T) {
+func TestStatusz_Keyboard(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
 	shedding(t, page, "orders")

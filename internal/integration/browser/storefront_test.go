@@ -24,7 +24,7 @@ func storefront(t *testing.T, flags ...string) (p *tab, url string) {
 	return p, url
 }
 
-func TestTheStorefrontCollapsesWithoutAThrottleAndHoldsWithOne(t *testing.T) {
+func TestStorefront_Collapse(t *testing.T) {
 	p, _ := storefront(t)
 	p.do("four times the load", chromedp.Click("#preset-overload"))
 	p.eventually("with the throttle nine tenths of the capacity are used", value("goodput")+` > 90 && `+value("shed-rate")+` > 0`)
@@ -38,7 +38,7 @@ func TestTheStorefrontCollapsesWithoutAThrottleAndHoldsWithOne(t *testing.T) {
 	p.eventually("the throttle brings it back", value("goodput")+` > 90`)
 }
 
-func TestTheStorefrontSwitchesThePolicy(t *testing.T) {
+func TestStorefront_Policy(t *testing.T) {
 	p, url := storefront(t, "-scenario", "overload")
 	p.eventually("it sheds", value("shed-rate")+` > 0`)
 	p.do("SRE", chromedp.Click(`label[for="policy-sre"]`))
@@ -48,7 +48,7 @@ func TestTheStorefrontSwitchesThePolicy(t *testing.T) {
 	p.eventually("the other page tells of it", `[...document.querySelectorAll(".card")].some((c) => /sre/.test(c.textContent))`)
 }
 
-func TestTheStorefrontsChartsMove(t *testing.T) {
+func TestStorefront_Charts(t *testing.T) {
 	p, _ := storefront(t)
 	for _, id := range []string{"chart-goodput", "chart-success", "chart-shed", "chart-probability"} {
 		before := evaluate[string](p, fmt.Sprintf(`window.before = document.querySelector("#%s").toDataURL()`, id))
@@ -59,7 +59,7 @@ func TestTheStorefrontsChartsMove(t *testing.T) {
 	}
 }
 
-func TestTheStorefrontIsReadableAtAnyWidthInLightAndDark(t *testing.T) {
+func TestStorefront_Layout(t *testing.T) {
 	p, _ := storefront(t)
 	for _, scheme := range []string{"light", "dark"} {
 		p.prefer(scheme)

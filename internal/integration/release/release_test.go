@@ -63,8 +63,8 @@ import (
 )
 `
 
-// TestAStrangersModule requires what a tag would hold.
-func TestAStrangersModule(t *testing.T) {
+// TestUserModule requires what a tag would hold.
+func TestUserModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles another module with a module cache of its own; make release-check runs it")
 	}
@@ -92,8 +92,8 @@ func TestAStrangersModule(t *testing.T) {
 	s.do(t, "list", "-deps", "./...") // each package and each embedded file is there; that they compile is for the modules' own tests
 }
 
-// TestVersionsAgree: all modules are released together.
-func TestVersionsAgree(t *testing.T) {
+// TestVersions: all modules are released together.
+func TestVersions(t *testing.T) {
 	for name, got := range map[string]string{
 		"otelthrottle": otelthrottle.Version, "grpcthrottle": grpcthrottle.Version, "redisstore": redisstore.Version,
 	} {

@@ -58,7 +58,8 @@ func BenchmarkRedisBucket(b *testing.B) {
 	}
 }
 
-// BenchmarkSQLBuckets measures requests for a token against databases that do not wait for disks: by one caller, and by 64 of one bucket.
+// BenchmarkSQLBuckets measures takes on databases that do not flush commits to disk: by one caller, and by
+// 64 callers of one bucket.
 func BenchmarkSQLBuckets(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		server := program.Postgres(b)

@@ -13,7 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/storetest"
 )
 
-// historyOf lets 8 ask as they like, each by one of the handles, and returns what the checker says.
+// historyOf runs random operations on the handles from 8 goroutines, and returns the result of the
+// checker.
 func historyOf(t *testing.T, handles []store.Store, key string, l bucket.Limit, step time.Duration, seed uint64) error {
 	t.Helper()
 	h := storetest.NewHistory()
@@ -41,8 +42,8 @@ func historyOf(t *testing.T, handles []store.Store, key string, l bucket.Limit, 
 	return h.Check(step)
 }
 
-// putsInOrder expects that histories of a store can be explained.
-func putsInOrder(t *testing.T, handles []store.Store, step time.Duration) {
+// wantOrdered checks that concurrent operations have an order that explains their results.
+func wantOrdered(t *testing.T, handles []store.Store, step time.Duration) {
 	t.Helper()
 	decided, histories := 0, short(2, 4)
 	for seed := range uint64(histories) {
@@ -58,9 +59,9 @@ func putsInOrder(t *testing.T, handles []store.Store, step time.Duration) {
 		}
 	}
 	if decided == 0 {
-		t.Error("no history could be explained")
+		t.Error("no history was decided")
 	}
-	t.Logf("%d of %d histories of 320 operations explained", decided, histories)
+	t.Logf("%d of %d histories of 320 operations were decided", decided, histories)
 }
 
 func (e *engine) bucketHistories(t *testing.T) {
@@ -69,5 +70,5 @@ func (e *engine) bucketHistories(t *testing.T) {
 	for range 4 {
 		handles = append(handles, e.buckets(t, dsn, name, "histories_"))
 	}
-	putsInOrder(t, handles, e.step())
+	wantOrdered(t, handles, e.step())
 }

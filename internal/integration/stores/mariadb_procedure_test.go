@@ -14,7 +14,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// These are the document's.
+// The statements of the documentation.
 const (
 	documentTable = `CREATE TABLE token_buckets (
 	id CHAR(36) PRIMARY KEY, available INT UNSIGNED, capacity INT UNSIGNED, refill_seconds INT UNSIGNED, last_refill_at TIMESTAMP(3)
@@ -27,7 +27,7 @@ UPDATE token_buckets tb SET tb.available = tb.available - 1 WHERE tb.id = id AND
 END`
 )
 
-// allowProcedures creates the table that MariaDB keeps procedures in, which a server without accounts does not have.
+// allowProcedures creates the system table for procedures, which a server without accounts lacks.
 func (e *engine) allowProcedures(t *testing.T) {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/share/m*/mysql_system_tables.sql")

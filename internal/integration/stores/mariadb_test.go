@@ -16,8 +16,8 @@ func TestMariaDB(t *testing.T) {
 	server := program.MariaDB(t)
 	utc := "time_zone=%27%2B00:00%27"
 	e := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(utc) })
-	t.Run("keeps the word of a store", func(t *testing.T) { storetest.Run(t, e.fresh) })
-	t.Run("keeps the word of a store in an odd session", func(t *testing.T) {
+	t.Run("conformance", func(t *testing.T) { storetest.Run(t, e.fresh) })
+	t.Run("conformance, with unusual session settings", func(t *testing.T) {
 		settings := "clientFoundRows=true&interpolateParams=true&parseTime=true&loc=Europe%2FParis&sql_mode=%27ANSI,SIMULTANEOUS_ASSIGNMENT%27"
 		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
 		odd.last.Store(1000)
@@ -37,10 +37,11 @@ func TestMariaDB(t *testing.T) {
 		e.sharesClock(t, paris, chatham, sqlstore.BreakerConfig{Name: "zones", Prefix: "zones_"})
 	})
 	t.Run("the hour that comes twice", func(t *testing.T) { e.pollsInOctober(t, server, utc) })
-	t.Run("frozen, killed, started again", func(t *testing.T) { e.survives(t, server) })
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.survivesFaults(t, server) })
 }
 
-// pollsInOctober polls while clocks are put back. There is a delivery every ten minutes, so an hour has six, whatever clocks say.
+// pollsInOctober polls while daylight saving time ends. There is a delivery every ten minutes, so each
+// hour has six.
 func (e *engine) pollsInOctober(t *testing.T, server *program.MariaDBServer, utc string) {
 	back := time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC) // 3:00 in Paris, and then 2:00 again
 	var all []delivery
@@ -96,7 +97,7 @@ func TestMariaDBBuckets(t *testing.T) {
 		odd := newEngine(sqlstore.MySQL, "mysql", func(testing.TB) string { return server.DSN(settings) })
 		odd.last.Store(1000)
 		if testing.Short() {
-			odd.takesAsLevels(t)
+			odd.matchesLevel(t)
 		} else {
 			odd.bucketCases(t)
 		}

@@ -13,20 +13,20 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// delivery is a row of a table of deliveries. Nil is null.
+// delivery is a row of a table of deliveries. Nil is NULL.
 type delivery struct {
 	tenant, endpoint, status, agent any
 
 	age time.Duration
 }
 
-// timeColumns are the columns of that table that have the time, each in another type.
+// timeColumns are the columns of that table with the time, each of another type.
 var timeColumns = map[sqlstore.TimeType]string{
 	sqlstore.Instant: "at_instant", sqlstore.UTC: "at_utc",
 	sqlstore.UnixSeconds: "at_s", sqlstore.UnixMillis: "at_ms", sqlstore.UnixMicros: "at_us",
 }
 
-// deliveries makes a table, fills it, and gives each column of times the index that the documentation wants.
+// deliveries creates and fills a table, with the documented index on each time column.
 func (e *engine) deliveries(t testing.TB, db *sql.DB, table string, base time.Time, all []delivery) {
 	t.Helper()
 	text, instant, utc := "VARCHAR(100)", "timestamptz", "timestamp"
@@ -96,7 +96,7 @@ func (e *engine) insert(t testing.TB, db *sql.DB, table string, base time.Time, 
 	e.exec(t, db, "INSERT INTO "+table+" VALUES "+places.String(), args...)
 }
 
-// counts is what a poll should find.
+// counts returns the expected result of a poll.
 func counts(all []delivery, q breaker.PollQuery) map[breaker.Key]breaker.PollResult {
 	found := map[breaker.Key]breaker.PollResult{}
 	agents := map[breaker.Key]map[any]bool{}
@@ -136,7 +136,8 @@ func counts(all []delivery, q breaker.PollQuery) map[breaker.Key]breaker.PollRes
 	return found
 }
 
-// differences says where two results differ, and leaves out keys without calls, about which a poll may say anything or nothing.
+// differences describes where two results differ. It ignores keys without calls, which a poll may return
+// or leave out.
 func differences(got, want map[breaker.Key]breaker.PollResult) string {
 	var s strings.Builder
 	for k := range want {
@@ -152,7 +153,8 @@ func differences(got, want map[breaker.Key]breaker.PollResult) string {
 	return s.String()
 }
 
-// someDeliveries are many, of the last 30 hours, in the first quarter of each; tests look at its middle.
+// someDeliveries returns n deliveries of the last 30 hours, all in the first quarter of an hour. Tests use
+// the middle of them.
 func someDeliveries(n int) []delivery {
 	random := rand.New(rand.NewPCG(1, 2))
 	statuses := []any{"failed", "timeout", "delivered", "delivered", "delivered", "pending", "retry", nil}

@@ -166,7 +166,7 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 	if got, err := e.poller(t, db, pollerConfig("no_deliveries", sqlstore.UnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {
 		t.Errorf("an empty table: got %v %v want nothing", got, err)
 	}
-	for what, c := range map[string]sqlstore.PollerConfig{"nobody_has": pollerConfig("nobody_has", sqlstore.UnixMicros), "no_such_column": {
+	for what, c := range map[string]sqlstore.PollerConfig{"no_such_table": pollerConfig("no_such_table", sqlstore.UnixMicros), "no_such_column": {
 		Table: "deliveries", KeyColumn: "no_such_column", TimeColumn: "at_us", TimeType: sqlstore.UnixMicros, FailedIf: "status = 'failed'",
 	}} {
 		if _, err := e.poller(t, db, c).Poll(t.Context(), q); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.Table) {

@@ -24,7 +24,7 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := program.Postgres(t)
 	e := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("") })
-	t.Run("keeps the word of a store, with notifications", func(t *testing.T) {
+	t.Run("conformance, with notifications", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) func() store.Store { return e.watched(t, server.DSN("")) })
 	})
 	e.cases(t)
@@ -70,10 +70,10 @@ func TestPostgres(t *testing.T) {
 		sqlWorksAgain(t, b)
 		e.exec(t, db, `SELECT 1 FROM ops."Select_breaker_lease"`)
 	})
-	t.Run("frozen, killed, started again", func(t *testing.T) { e.survives(t, server) })
+	t.Run("frozen, killed, started again", func(t *testing.T) { e.survivesFaults(t, server) })
 }
 
-// listen is what pgx users pass to sqlstore.Watch: a connection of its own that LISTENs.
+// listen is the function that users of pgx pass to sqlstore.Watch. It LISTENs on its own connection.
 func listen(dsn, channel string) func(ctx context.Context, changed func()) error {
 	return func(ctx context.Context, changed func()) error {
 		conn, err := pgx.Connect(ctx, dsn)
@@ -106,7 +106,7 @@ func (e *engine) watched(t *testing.T, dsn string) func() store.Store {
 	}
 }
 
-// journal keeps what is said to PostgreSQL.
+// journal records the statements that are sent to PostgreSQL.
 type sqlJournal struct {
 	mu   sync.Mutex
 	said []string
@@ -212,9 +212,9 @@ func TestPostgresBuckets(t *testing.T) {
 	t.Run("a pooler, for which nothing is prepared", func(t *testing.T) {
 		pooled := newEngine(sqlstore.PostgreSQL, "pgx", func(testing.TB) string { return server.DSN("default_query_exec_mode=simple_protocol") })
 		pooled.last.Store(1000)
-		pooled.takesAsLevels(t)
+		pooled.matchesLevel(t)
 		if !testing.Short() {
-			pooled.bucketsConform(t)
+			pooled.bucketConformance(t)
 		}
 	})
 	t.Run("frozen, killed, started again", func(t *testing.T) { e.bucketsSurvive(t, server) })

@@ -16,10 +16,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// mailer tells a customer of an endpoint, once per event.
+// mailer notifies a customer about an endpoint, once per event.
 type mailer func(ctx context.Context, customer, endpoint, event string) error
 
-// fleetAgent is the agent of a fleet, as the README has it, until ctx ends. It returns its manager, and what asks before each delivery.
+// fleetAgent runs an agent of a fleet until ctx ends, as in the README. It returns the manager, and the
+// function that runs before each delivery.
 func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail mailer) (*breaker.Manager, func(customer, endpoint string) error) {
 	tel := throttle.Must(otelthrottle.New())
 
@@ -49,8 +50,9 @@ func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail maile
 	}
 }
 
-// TestTheReadmesFleet runs what the README shows, on a table in which one endpoint fails, and disables that by hand.
-func TestTheReadmesFleet(t *testing.T) {
+// TestReadmeFleet runs the code of the README on a table with one failing endpoint, and disables that
+// by hand.
+func TestReadmeFleet(t *testing.T) {
 	db, err := sql.Open("pgx", program.Postgres(t).DSN(""))
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +102,6 @@ func TestTheReadmesFleet(t *testing.T) {
 			t.Errorf("got mail about %q, want %q", got, "acme dead")
 		}
 	case <-time.After(program.Timeout):
-		t.Error("nobody was notified")
+		t.Error("got no notification")
 	}
 }

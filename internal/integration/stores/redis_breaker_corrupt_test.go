@@ -9,8 +9,9 @@ import (
 	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 )
 
-// TestRedisVersionCorrupt wants a shard whose version nobody can have written to be lost, and begun anew: never to be stuck.
-func TestRedisVersionCorrupt(t *testing.T) {
+// TestRedisVersion_Corrupt checks that a shard with an invalid version counts as lost and starts again,
+// instead of blocking.
+func TestRedisVersion_Corrupt(t *testing.T) {
 	server, _, store := newRedis(t)
 	for _, version := range []string{
 		"", " ", "x", "1", "1 2", "1 2 x", "-1 2 3", "1  2 3", "1 2 3 4", " 1 2 3", "1 2 3 ", "01 2 3", "1 02 3", "1 2 03", "1e3 2 3", "1.5 2 3", "0x1 2 3",
@@ -44,8 +45,8 @@ func wantRedisShardLost(t *testing.T, store breakerstore.Store, version string) 
 	wantRedisRecord(t, store, 2, "new")
 }
 
-// TestRedisVersionLarge goes on after the largest numbers that are believed.
-func TestRedisVersionLarge(t *testing.T) {
+// TestRedisVersion_Large writes after the largest version numbers that are accepted.
+func TestRedisVersion_Large(t *testing.T) {
 	server, _, store := newRedis(t)
 	server.Do(t, "HSET", redisKey(2), "version", "9007199254740991 999999999999998 18446744073709551614")
 	want := breakerstore.Version{Epoch: 9007199254740991, Number: 999999999999999}
@@ -60,8 +61,8 @@ func TestRedisVersionLarge(t *testing.T) {
 	}
 }
 
-// TestRedisLeaseCorrupt wants a lease that nobody can have written to keep nobody from leading.
-func TestRedisLeaseCorrupt(t *testing.T) {
+// TestRedisLease_Corrupt checks that an invalid lease does not prevent a manager from leading.
+func TestRedisLease_Corrupt(t *testing.T) {
 	const key = "spillway:breaker:{b/lead}:lease"
 	for name, lease := range map[string][]any{
 		"no fields":       {"x", "y"},
@@ -85,8 +86,9 @@ func TestRedisLeaseCorrupt(t *testing.T) {
 	}
 }
 
-// TestRedisClockSetBack finds what was written when the clock was far ahead: no lease lasts longer than its TTL, and no term falls.
-func TestRedisClockSetBack(t *testing.T) {
+// TestRedis_ClockSetBack reads data from when the clock was far ahead. No lease lasts longer than its
+// TTL, and no term falls.
+func TestRedis_ClockSetBack(t *testing.T) {
 	server, _, store := newRedis(t)
 	const ahead = 4000000000000000 // microseconds: in the year 2096
 	server.Do(t, "HSET", "spillway:breaker:{b/lead}:lease", "owner", "ghost", "term", ahead, "until", ahead, "ttl", 60000000)
@@ -107,8 +109,9 @@ func TestRedisClockSetBack(t *testing.T) {
 	}
 }
 
-// TestRedisProbesCorrupt wants counters that nobody can have written, or from when the clock was far ahead, to be begun anew.
-func TestRedisProbesCorrupt(t *testing.T) {
+// TestRedisProbes_Corrupt checks that counters that are invalid, or from when the clock was far ahead,
+// start again.
+func TestRedisProbes_Corrupt(t *testing.T) {
 	server, client, store := newRedis(t)
 	ask := breakerstore.ProbeRequest{Since: time.Unix(1, 0), Every: 1000 * time.Hour, Budget: 5, Want: 3}
 	for _, counter := range []string{"", "x", "1", "1 1", "-1 0", "4000000000000000 5", strings.Repeat("9", 400) + " 5", "nan nan", "\xff"} {

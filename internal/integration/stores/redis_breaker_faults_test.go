@@ -27,7 +27,7 @@ func wantRedisWorks(t *testing.T, s breakerstore.Store) {
 	}
 }
 
-// wantRedisRefused wants each of some steps to fail with the server's words, and the others to succeed.
+// wantRedisRefused checks that these steps fail with the server's error, and that the others succeed.
 func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused ...string) {
 	t.Helper()
 	for name, step := range redisSteps(s) {
@@ -44,7 +44,7 @@ func wantRedisRefused(t *testing.T, s breakerstore.Store, words string, refused 
 	}
 }
 
-func TestRedisFlushed(t *testing.T) {
+func TestRedis_Flushed(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")
 	first, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "first", TTL: time.Hour})
@@ -74,8 +74,8 @@ func TestRedisFlushed(t *testing.T) {
 	}
 }
 
-// TestRedisFrozen wants every step to end with its context, though sockets have all the patience in the world.
-func TestRedisFrozen(t *testing.T) {
+// TestRedis_Frozen checks that every step ends with its context, also with long timeouts of sockets.
+func TestRedis_Frozen(t *testing.T) {
 	server := program.Redis(t)
 	options := redisstore.Options(server.Address)
 	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
@@ -84,7 +84,7 @@ func TestRedisFrozen(t *testing.T) {
 	store := redisStore(t, client, "b")
 	wantRedisWorks(t, store)
 	server.Freeze(t)
-	for range 5 { // the first may have a connection, the others make new ones, which nobody accepts
+	for range 5 { // the first may have a connection; the others need new ones, which a frozen server does not accept
 		for name, step := range redisSteps(store) {
 			wantRedisEnds(t, name, step)
 		}
@@ -93,13 +93,13 @@ func TestRedisFrozen(t *testing.T) {
 	wantRedisWorks(t, store)
 }
 
-func TestRedisKilledAndRestarted(t *testing.T) {
+func TestRedis_Restarted(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 9, "old")
 	server.Kill(t)
 	for name, step := range redisSteps(store) {
 		if err := step(t.Context()); err == nil {
-			t.Errorf("%s: got no error from nobody", name)
+			t.Errorf("%s: got no error without a server", name)
 		}
 	}
 	server.Restart(t)
@@ -109,8 +109,8 @@ func TestRedisKilledAndRestarted(t *testing.T) {
 	}
 }
 
-// TestRedisFailsOver promotes a replica that has not seen the last write.
-func TestRedisFailsOver(t *testing.T) {
+// TestRedis_Failover promotes a replica that lacks the last write.
+func TestRedis_Failover(t *testing.T) {
 	first, _, store := newRedis(t)
 	kept := writeRedis(t, store, 9, "kept")
 	lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
@@ -142,8 +142,8 @@ func TestRedisFailsOver(t *testing.T) {
 	}
 }
 
-// TestRedisFull wants a write to be refused as a whole.
-func TestRedisFull(t *testing.T) {
+// TestRedis_Full checks that a server without memory rejects the whole write.
+func TestRedis_Full(t *testing.T) {
 	server, _, store := newRedis(t)
 	before := writeRedis(t, store, 63, "x")
 	lease, err := store.Campaign(t.Context(), breakerstore.Candidate{Owner: "me", TTL: time.Hour})
@@ -170,8 +170,8 @@ func TestRedisFull(t *testing.T) {
 	wantRedisWorks(t, store)
 }
 
-// TestRedisKeysOfOthers wants an error that names the key.
-func TestRedisKeysOfOthers(t *testing.T) {
+// TestRedis_ForeignKeys wants an error that names the key.
+func TestRedis_ForeignKeys(t *testing.T) {
 	server, client, store := newRedis(t)
 	wantRedisWorks(t, store)
 	for _, key := range client.Keys(t.Context(), "*").Val() {
@@ -186,8 +186,9 @@ func TestRedisKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestRedisRights takes a user who may do what the documentation lists and no more, and then one who may tell nobody.
-func TestRedisRights(t *testing.T) {
+// TestRedis_Permissions runs with a user that has only the documented permissions, and with one that may
+// not use the channels either.
+func TestRedis_Permissions(t *testing.T) {
 	server := program.Redis(t)
 	rights := strings.Fields("+@connection +eval +evalsha +time +hget +hset +hdel +hmget +hgetall +get +set +del +exists +publish +subscribe")
 	for name, channels := range map[string]string{"all": "&spillway:breaker:*", "quiet": "resetchannels"} {
@@ -204,15 +205,16 @@ func TestRedisRights(t *testing.T) {
 		writeRedis(t, store, 3, "x")
 		wantRedisRecord(t, store, 3, "x")
 		if name == "all" {
-			wantRedisHears(t, store, func() { writeRedis(t, store, 4, "x") })
+			wantRedisWatched(t, store, func() { writeRedis(t, store, 4, "x") })
 		} else if err := store.Watch(withinRedis(t, program.Timeout), func() {}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 			t.Errorf("Watch: got error %v want NOPERM", err)
 		}
 	}
 }
 
-// TestRedisClusterLosesANode wants an error for what it had, and never that it holds nothing: managers would take that for a loss.
-func TestRedisClusterLosesANode(t *testing.T) {
+// TestRedisCluster_LostNode wants an error for the shards of the node, not an empty answer, which
+// managers would treat as a loss.
+func TestRedisCluster_LostNode(t *testing.T) {
 	servers := program.RedisCluster(t, 3)
 	store := redisStore(t, redisClient(t, servers...), "b")
 	all := make([]int, breakerstore.NumShards)

@@ -19,7 +19,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// hostileRedisNames are names that must neither meet in a key nor break its hash tag.
+// hostileRedisNames are names that must not share a key, and must not break its hash tag.
 func hostileRedisNames() []string {
 	return []string{
 		"b", "{b}", "b}", "{", "}", "{}", "}{", "b/0", "b/", "/b", "b%2F0", "b:shard", "lead", "*", "\x00", "\xff\xfe", "b ", "b+", "ключ",
@@ -27,8 +27,9 @@ func hostileRedisNames() []string {
 	}
 }
 
-// TestRedisNamesAreApart writes under every hostile name and reads each again, on a cluster, which refuses scripts whose keys lie apart.
-func TestRedisNamesAreApart(t *testing.T) {
+// TestRedis_Names writes under every hostile name and reads each again. The cluster rejects scripts
+// with keys of several slots.
+func TestRedis_Names(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
 			client := redisClient(t, servers...)
@@ -50,8 +51,8 @@ func TestRedisNamesAreApart(t *testing.T) {
 	}
 }
 
-// TestRedisSpeaksBothProtocols asks for every step in the old protocol and in the new.
-func TestRedisSpeaksBothProtocols(t *testing.T) {
+// TestRedis_Protocols runs every step with RESP2 and RESP3.
+func TestRedis_Protocols(t *testing.T) {
 	server := program.Redis(t)
 	for _, protocol := range []int{2, 3} {
 		options := redisstore.Options(server.Address)
@@ -62,12 +63,12 @@ func TestRedisSpeaksBothProtocols(t *testing.T) {
 				t.Errorf("protocol %d: %s: got error %v want none", protocol, name, err)
 			}
 		}
-		wantRedisHears(t, store, func() { writeRedis(t, store, 1, "new") })
+		wantRedisWatched(t, store, func() { writeRedis(t, store, 1, "new") })
 	}
 }
 
-// TestRedisRoundTrips counts: a refresh in which nothing has changed must not cost more than one.
-func TestRedisRoundTrips(t *testing.T) {
+// TestRedis_RoundTrips checks that a refresh without changes takes at most one round trip.
+func TestRedis_RoundTrips(t *testing.T) {
 	_, client, store := newRedis(t)
 	for _, step := range redisSteps(store) { // the server knows the scripts after this
 		if err := step(t.Context()); err != nil {
@@ -113,8 +114,8 @@ func TestRedisRoundTrips(t *testing.T) {
 	}
 }
 
-// TestRedisForgetsItsScripts flushes them before every step, on a server and on a cluster.
-func TestRedisForgetsItsScripts(t *testing.T) {
+// TestRedis_ScriptsFlushed flushes the scripts before every step, on a server and on a cluster.
+func TestRedis_ScriptsFlushed(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
 			for name, step := range redisSteps(redisStore(t, redisClient(t, servers...), "b")) {
@@ -129,8 +130,8 @@ func TestRedisForgetsItsScripts(t *testing.T) {
 	}
 }
 
-// TestRedisClusterHasOneClock takes shards, lease and probes of a cluster whose nodes all have a part.
-func TestRedisClusterHasOneClock(t *testing.T) {
+// TestRedisCluster_Clock uses a cluster in which each node has some of the shards.
+func TestRedisCluster_Clock(t *testing.T) {
 	servers := program.RedisCluster(t, 3)
 	store := redisStore(t, redisClient(t, servers...), "b")
 	for shard := range breakerstore.NumShards {
@@ -156,8 +157,8 @@ func TestRedisClusterHasOneClock(t *testing.T) {
 	}
 }
 
-// TestRedisContextIsOverBefore wants nothing asked with a context that is over.
-func TestRedisContextIsOverBefore(t *testing.T) {
+// TestRedis_ContextDone checks that no command is sent with a context that has ended.
+func TestRedis_ContextDone(t *testing.T) {
 	_, client, store := newRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -173,8 +174,8 @@ func TestRedisContextIsOverBefore(t *testing.T) {
 	}
 }
 
-// TestRedisNothingIsNotWritten applies a batch that holds nothing, not even a term.
-func TestRedisNothingIsNotWritten(t *testing.T) {
+// TestRedis_EmptyBatch applies a batch without records and without a term.
+func TestRedis_EmptyBatch(t *testing.T) {
 	server, _, store := newRedis(t)
 	if v, err := store.Apply(t.Context(), breakerstore.Batch{Shard: 1}); err != nil || v != (breakerstore.Version{}) {
 		t.Errorf("Apply: got %v, error %v want zero", v, err)
@@ -184,8 +185,8 @@ func TestRedisNothingIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestRedisProbeKeysGo wants a time to live on each, and on nothing else.
-func TestRedisProbeKeysGo(t *testing.T) {
+// TestRedis_ProbesExpire checks that counters of probes have a time to live, and no other key has one.
+func TestRedis_ProbesExpire(t *testing.T) {
 	_, client, store := newRedis(t)
 	for _, step := range redisSteps(store) {
 		if err := step(t.Context()); err != nil {
@@ -209,8 +210,9 @@ func TestRedisProbeKeysGo(t *testing.T) {
 
 var _ redis.Hook = (*redisTrips)(nil)
 
-// TestRedisConforms runs the suite of all stores on a server and on a cluster. Each storage is a name of its own, each handle a client.
-func TestRedisConforms(t *testing.T) {
+// TestRedis_Conformance runs the suite of all stores on a server and on a cluster. Each storage is a
+// name, each handle a client.
+func TestRedis_Conformance(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
 			storages := 0
@@ -223,8 +225,9 @@ func TestRedisConforms(t *testing.T) {
 	}
 }
 
-// TestRedisLosesNoUpdate counts up a record from several clients at once: every write that was acknowledged must be in it.
-func TestRedisLosesNoUpdate(t *testing.T) {
+// TestRedis_LostUpdates counts a record up from several clients at once. Every acknowledged write must
+// be in it.
+func TestRedis_LostUpdates(t *testing.T) {
 	const writers, each = 8, 300
 	server, _, store := newRedis(t)
 	writeRedis(t, store, 4, "0")

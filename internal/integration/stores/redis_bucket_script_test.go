@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// redisBucketScript puts a script together as the store does, with a clock of our own if one is given.
+// redisBucketScript composes a script as the store does, with a test clock if one is given.
 func redisBucketScript(t testing.TB, clock, step string) *redis.Script {
 	t.Helper()
 	var all strings.Builder
@@ -130,7 +130,7 @@ func (c redisBucketCase) arguments(tokens ...int64) []any {
 	return append(args, c.now/1e9, c.now%1e9/1000)
 }
 
-// ends is when a level may be forgotten, in milliseconds.
+// ends returns the time in milliseconds at which the key of a level may expire.
 func (c redisBucketCase) ends(v store.Level) int64 {
 	full := uint64(v.At)
 	if c.l.Algorithm == bucket.Fixed {
@@ -139,9 +139,9 @@ func (c redisBucketCase) ends(v store.Level) int64 {
 	return int64((full-1)/1e6 + 1)
 }
 
-// TestRedisBucketScripts compares what the scripts do with what store.Level does, at random times, which only the clock in front of them
-// makes different from those that the store calls.
-func TestRedisBucketScripts(t *testing.T) {
+// TestRedisBucket_Scripts compares the scripts with store.Level at random times. Apart from the clock, the
+// scripts are those that the store calls.
+func TestRedisBucket_Scripts(t *testing.T) {
 	const each = 500
 	batches := short(12, 60)
 	_, client, backing := newRedisBucket(t)
@@ -175,7 +175,7 @@ func TestRedisBucketScripts(t *testing.T) {
 			fixed := c.l.Algorithm == bucket.Fixed
 			over := fixed && c.v.At < c.now-c.now%int64(c.l.Period) // nothing is returned to a period that is
 			if next.At <= c.now && !over && (!fixed || next.Used == 0) {
-				next = store.Level{} // a full bucket is one that nobody knows
+				next = store.Level{} // a full bucket has no key
 			}
 			gave[i].want(t, c, "return", next, c.before != "" && !over)
 		}
@@ -186,7 +186,7 @@ func TestRedisBucketScripts(t *testing.T) {
 	redisBucketCalls(t, client, backing)
 }
 
-// redisBucketCalls wants the store to call the very scripts that were compared, with the server's clock.
+// redisBucketCalls checks that the store calls the scripts that were compared, with the server's clock.
 func redisBucketCalls(t *testing.T, client redis.UniversalClient, store store.Store) {
 	t.Helper()
 	for step, call := range redisBucketSteps(store) {
@@ -207,7 +207,7 @@ func redisBucketCalls(t *testing.T, client redis.UniversalClient, store store.St
 	}
 }
 
-// redisBucketOutcome is what a script answered, and what it left behind.
+// redisBucketOutcome is the answer of a script, and the key that it left.
 type redisBucketOutcome struct {
 	now, before, after string
 	stored             string

@@ -26,7 +26,7 @@ func redisBucket(t testing.TB, client redis.UniversalClient, name string) *redis
 	return store
 }
 
-// newRedisBucket is a server, a client, and a store of buckets called "b".
+// newRedisBucket returns a server, a client, and a bucket store with the name "b".
 func newRedisBucket(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Bucket) {
 	t.Helper()
 	server := program.Redis(t, flags...)
@@ -34,12 +34,12 @@ func newRedisBucket(t testing.TB, flags ...string) (*program.RedisServer, redis.
 	return server, client, redisBucket(t, client, "b")
 }
 
-// slowly is a limit that gives nothing back while a test runs.
+// slowly returns a limit that refills nothing while a test runs.
 func slowly(capacity int64) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: 1, Period: 9 * time.Hour}
 }
 
-// redisBucketSteps are what is asked of a store, each in its simplest form.
+// redisBucketSteps returns a simple call of each method of a store.
 func redisBucketSteps(s store.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"take": func(ctx context.Context) error {
@@ -60,8 +60,9 @@ func wantRedisTake(t testing.TB, s store.Store, key string, l bucket.Limit, n in
 	return d
 }
 
-// TestRedisBucketExpires wants a full bucket to leave nothing behind: neither one that has filled, nor one that was not used.
-func TestRedisBucketExpires(t *testing.T) {
+// TestRedisBucket_Expires checks that a full bucket leaves no key, whether it has filled up or was
+// never used.
+func TestRedisBucket_Expires(t *testing.T) {
 	_, client, store := newRedisBucket(t)
 	wantRedisTake(t, store, "peek", slowly(5), 0, true)
 	wantRedisTake(t, store, "continuous", bucket.Every(5*time.Millisecond).WithDefaults(), 1, true)
@@ -78,8 +79,9 @@ func TestRedisBucketExpires(t *testing.T) {
 	})
 }
 
-// TestRedisBucketKeepsLongOnes wants the key of a bucket that takes years to fill to live as long, and not to expire before.
-func TestRedisBucketKeepsLongOnes(t *testing.T) {
+// TestRedisBucket_LongFill checks that the key of a bucket that takes years to fill does not expire
+// earlier.
+func TestRedisBucket_LongFill(t *testing.T) {
 	const year = 366 * 24 * time.Hour
 	_, client, store := newRedisBucket(t)
 	for name, l := range map[string]bucket.Limit{
@@ -101,9 +103,9 @@ func TestRedisBucketKeepsLongOnes(t *testing.T) {
 	}
 }
 
-// TestRedisBucketNamesAreApart empties buckets of every hostile key, in stores of names that could reach into them. They lie on all nodes of a
-// cluster.
-func TestRedisBucketNamesAreApart(t *testing.T) {
+// TestRedisBucket_Names empties buckets with every hostile key, in stores with hostile names. In the
+// cluster the buckets are on all nodes.
+func TestRedisBucket_Names(t *testing.T) {
 	keys := append(hostileRedisNames(), "", ":", "b:", "k:b", "%7Bb%7D", "#")
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
@@ -127,8 +129,9 @@ func TestRedisBucketNamesAreApart(t *testing.T) {
 	}
 }
 
-// TestRedisBucketSpeaksBothProtocols asks in the old protocol and in the new, and counts: a step is one command.
-func TestRedisBucketSpeaksBothProtocols(t *testing.T) {
+// TestRedisBucket_Protocols runs every step with RESP2 and RESP3, and checks that a step is one
+// command.
+func TestRedisBucket_Protocols(t *testing.T) {
 	server := program.Redis(t)
 	for _, protocol := range []int{2, 3} {
 		options := redisstore.Options(server.Address)
@@ -149,8 +152,9 @@ func TestRedisBucketSpeaksBothProtocols(t *testing.T) {
 	}
 }
 
-// TestRedisBucketConforms runs the suite of all stores on a server and on a cluster. Each handle has a client of its own.
-func TestRedisBucketConforms(t *testing.T) {
+// TestRedisBucket_Conformance runs the suite of all stores on a server and on a cluster. Each handle
+// has its own client.
+func TestRedisBucket_Conformance(t *testing.T) {
 	for kind, servers := range map[string][]*program.RedisServer{"plain": {program.Redis(t)}, "cluster": program.RedisCluster(t, 3)} {
 		t.Run(kind, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) func() store.Store {
@@ -160,16 +164,16 @@ func TestRedisBucketConforms(t *testing.T) {
 	}
 }
 
-func TestRedisBucketHistories(t *testing.T) {
+func TestRedisBucket_Histories(t *testing.T) {
 	server := program.Redis(t)
 	var handles []store.Store
 	for range 4 {
 		handles = append(handles, redisBucket(t, redisClient(t, server), "histories"))
 	}
-	putsInOrder(t, handles, time.Microsecond)
+	wantOrdered(t, handles, time.Microsecond)
 }
 
-// redisBucketKey is where the bucket "k" of the store "b" is.
+// redisBucketKey is the key of the bucket "k" of the store "b".
 const redisBucketKey = "spillway:bucket:b:k"
 
 // wantRedisBucketWorks waits until every step succeeds.
@@ -185,8 +189,8 @@ func wantRedisBucketWorks(t *testing.T, s store.Store) {
 	}
 }
 
-// TestRedisBucketLost wants what was flushed, or lost by a crash, to be full buckets.
-func TestRedisBucketLost(t *testing.T) {
+// TestRedisBucket_Lost checks that buckets are full after a flush or a crash.
+func TestRedisBucket_Lost(t *testing.T) {
 	server, _, store := newRedisBucket(t)
 	wantRedisTake(t, store, "k", slowly(3), 3, true)
 	wantRedisTake(t, store, "k", slowly(3), 1, false)
@@ -200,7 +204,7 @@ func TestRedisBucketLost(t *testing.T) {
 	server.Kill(t)
 	for name, step := range redisBucketSteps(store) {
 		if err := step(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redisstore: "+name+": "+redisBucketKey+": ") {
-			t.Errorf("%s: got error %v from nobody want redisstore: %s: and the key", name, err, name)
+			t.Errorf("%s: got error %v without a server want redisstore: %s: and the key", name, err, name)
 		}
 	}
 	server.Restart(t)
@@ -208,8 +212,9 @@ func TestRedisBucketLost(t *testing.T) {
 	wantRedisTake(t, store, "new", slowly(3), 3, true)
 }
 
-// TestRedisBucketFrozen wants every step to end with its context, though sockets have all the patience in the world.
-func TestRedisBucketFrozen(t *testing.T) {
+// TestRedisBucket_Frozen checks that every step ends with its context, also with long timeouts of
+// sockets.
+func TestRedisBucket_Frozen(t *testing.T) {
 	server := program.Redis(t)
 	options := redisstore.Options(server.Address)
 	options.ReadTimeout, options.WriteTimeout, options.PoolTimeout, options.DialTimeout = -1, -1, time.Hour, time.Hour
@@ -227,8 +232,9 @@ func TestRedisBucketFrozen(t *testing.T) {
 	wantRedisBucketWorks(t, store)
 }
 
-// TestRedisBucketCorrupt wants a level that nobody can have written to be a full bucket, and a key of somebody else's an error.
-func TestRedisBucketCorrupt(t *testing.T) {
+// TestRedisBucket_Corrupt checks that an invalid level counts as a full bucket, and a key of another
+// type is an error.
+func TestRedisBucket_Corrupt(t *testing.T) {
 	server, client, store := newRedisBucket(t)
 	for _, level := range []string{
 		"", " ", "x", "1", "9000000000000000000", "9000000000000000000 ", "9000000000000000000 x", "9000000000000000000 1 2", "-1 1",
@@ -247,7 +253,7 @@ func TestRedisBucketCorrupt(t *testing.T) {
 	}
 	server.Do(t, "SET", redisBucketKey, "9223372036854775807 9223372036854775807") // of a clock that was far ahead
 	if d := wantRedisTake(t, store, "k", slowly(3), 1, false); d.RetryAfter != 9*time.Hour {
-		t.Errorf("got %+v want to be kept waiting for as long as by an empty bucket", d)
+		t.Errorf("got %+v want the RetryAfter of an empty bucket", d)
 	}
 	client.Del(t.Context(), redisBucketKey)
 	server.Do(t, "LPUSH", redisBucketKey, "mine")
@@ -261,8 +267,9 @@ func TestRedisBucketCorrupt(t *testing.T) {
 	}
 }
 
-// TestRedisBucketFull wants a server without memory to grant nothing, and to tell still what is left.
-func TestRedisBucketFull(t *testing.T) {
+// TestRedisBucket_Full checks that a server without memory grants nothing, and still answers how many
+// tokens are left.
+func TestRedisBucket_Full(t *testing.T) {
 	server, _, backing := newRedisBucket(t)
 	wantRedisTake(t, backing, "k", slowly(3), 2, true)
 	server.Do(t, "CONFIG", "SET", "maxmemory", "1")
@@ -278,8 +285,8 @@ func TestRedisBucketFull(t *testing.T) {
 	wantRedisTake(t, backing, "k", slowly(3), 1, true)
 }
 
-// TestRedisBucketRights takes a user who may do what the documentation lists and no more.
-func TestRedisBucketRights(t *testing.T) {
+// TestRedisBucket_Permissions runs with a user that has only the documented permissions.
+func TestRedisBucket_Permissions(t *testing.T) {
 	server := program.Redis(t)
 	user := []any{"ACL", "SETUSER", "u", "on", ">secret", "~spillway:bucket:*", "resetchannels"}
 	for right := range strings.FieldsSeq("+@connection +eval +evalsha +time +get +set +del") {

@@ -16,10 +16,10 @@ import (
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
 
-// redisKey is where the shard of a breaker called "b" is.
+// redisKey returns the key of a shard of the breaker "b".
 func redisKey(shard int) string { return fmt.Sprintf("spillway:breaker:{b/%d}:shard", shard) }
 
-// redisClient is a client as the documentation wants it.
+// redisClient returns a client with the documented options.
 func redisClient(t testing.TB, servers ...*program.RedisServer) redis.UniversalClient {
 	t.Helper()
 	var addresses []string
@@ -31,7 +31,7 @@ func redisClient(t testing.TB, servers ...*program.RedisServer) redis.UniversalC
 
 func redisClientWith(t testing.TB, options *redis.UniversalOptions) redis.UniversalClient {
 	t.Helper()
-	// Machines that run tests are slow: no test is about how quick a server is.
+	// The timeouts are long, because test machines are slow.
 	options.ReadTimeout, options.WriteTimeout, options.DialTimeout, options.PoolTimeout =
 		program.Timeout, program.Timeout, program.Timeout, program.Timeout
 	client := redis.NewUniversalClient(options)
@@ -48,7 +48,7 @@ func redisStore(t testing.TB, client redis.UniversalClient, name string) *rediss
 	return store
 }
 
-// newRedis is a server, a client, and a breaker called "b".
+// newRedis returns a server, a client, and a breaker store with the name "b".
 func newRedis(t testing.TB, flags ...string) (*program.RedisServer, redis.UniversalClient, *redisstore.Breaker) {
 	t.Helper()
 	server := program.Redis(t, flags...)
@@ -62,7 +62,7 @@ func withinRedis(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// redisRecord is the ID of a record that lies in a shard.
+// redisRecord returns an ID of a record of the shard.
 func redisRecord(shard int) store.RecordID {
 	return store.RecordID{byte(shard >> 8), byte(shard)}
 }
@@ -96,7 +96,7 @@ func wantRedisRecord(t testing.TB, s store.Store, shard int, data string) {
 	}
 }
 
-// redisSteps are what is asked of a store, each in its simplest form.
+// redisSteps returns a simple call of each method of a store.
 func redisSteps(s store.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"campaign": func(ctx context.Context) error {
@@ -117,7 +117,7 @@ func redisSteps(s store.Store) map[string]func(context.Context) error {
 	}
 }
 
-// redisTrips counts what goes over the wire: commands, and the round trips that they take.
+// redisTrips counts commands and round trips.
 type redisTrips struct {
 	mu                sync.Mutex
 	commands, batches int
@@ -146,7 +146,7 @@ func (c *redisTrips) add(commands int) {
 	c.batches++
 }
 
-// take returns what was counted since it was called last.
+// take returns the counts since its last call.
 func (c *redisTrips) take() (commands, batches int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c *redisTrips) take() (commands, batches int) {
 	return commands, batches
 }
 
-// wantRedisEnds wants a step to end with its context, when the server says nothing.
+// wantRedisEnds checks that a step ends with its context if the server does not answer.
 func wantRedisEnds(t *testing.T, name string, step func(context.Context) error) {
 	t.Helper()
 	ended := make(chan error, 1)

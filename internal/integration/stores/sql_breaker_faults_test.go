@@ -11,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// sqlServer is a database that can be treated badly, and keeps what was committed.
+// sqlServer is a database server that can be frozen, killed and restarted, and keeps committed data.
 type sqlServer interface {
 	Freeze(t testing.TB)
 	Thaw(t testing.TB)
@@ -19,8 +19,8 @@ type sqlServer interface {
 	Restart(t testing.TB)
 }
 
-// survives treats the server badly while stores use it.
-func (e *engine) survives(t *testing.T, server sqlServer) {
+// survivesFaults freezes, kills and restarts the server while stores use it.
+func (e *engine) survivesFaults(t *testing.T, server sqlServer) {
 	warm := e.store(t, e.open(t, e.dsn(t)), sqlstore.BreakerConfig{Name: "warm", Prefix: "fault_"})
 	sqlWorksAgain(t, warm) // so that it has connections
 	before, err := warm.Versions(t.Context())
@@ -48,7 +48,7 @@ func (e *engine) survives(t *testing.T, server sqlServer) {
 	}
 }
 
-// readsOnly shows what remains where nobody may write.
+// readsOnly checks what works without permission to write.
 func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.BreakerConfig) {
 	t.Helper()
 	writer, reader := e.store(t, db, c), e.store(t, readOnly, c) // which finds the tables, and creates nothing
@@ -78,7 +78,7 @@ func (e *engine) readsOnly(t *testing.T, db, readOnly *sql.DB, c sqlstore.Breake
 	}
 }
 
-// sharesClock lets two sessions whose settings differ write and read the same.
+// sharesClock writes and reads with two sessions that have different settings.
 func (e *engine) sharesClock(t *testing.T, one, other *sql.DB, c sqlstore.BreakerConfig) {
 	t.Helper()
 	here, there := e.store(t, one, c), e.store(t, other, c)

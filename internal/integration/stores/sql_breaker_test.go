@@ -13,22 +13,22 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// cases are what holds on every database, beside the word of a store.
+// cases runs the tests of every database, besides the conformance suite.
 func (e *engine) cases(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T)
 	}{
 		{"twenty processes create the schema at once", e.createsAtOnce},
-		{"a missing table is told with what to run", e.missesTables},
-		{"names of any bytes are apart", e.keepsNamesApart},
-		{"a lease of a clock that went back ends soon", e.endsLeaseOfTheFuture},
-		{"records without their shard are gone", e.dropsRecordsOfALostShard},
-		{"what is not ours is left out", e.leavesOutWhatIsNotOurs},
-		{"a term that nobody gave is refused", e.refusesTerms},
-		{"thousands of writes lose none", e.losesNoWrite},
+		{"a missing table is an error with the command to run", e.missesTables},
+		{"names of any bytes differ", e.keepsNamesApart},
+		{"a lease from before the clock was set back ends", e.endsLeaseOfTheFuture},
+		{"records without their shard are dropped", e.dropsRecordsOfALostShard},
+		{"foreign rows are ignored", e.leavesOutWhatIsNotOurs},
+		{"an unknown term is rejected", e.refusesTerms},
+		{"no write is lost", e.losesNoWrite},
 		{"old probes are deleted", e.deletesOldProbes},
-		{"a clock that was read late counts where it belongs", e.countsLateProbes},
+		{"a late clock reading counts in its period", e.countsLateProbes},
 		{"deliveries", e.polls},
 	} {
 		t.Run(c.name, c.run)
@@ -116,7 +116,7 @@ func (e *engine) endsLeaseOfTheFuture(t *testing.T) {
 	if got, err := b.Campaign(t.Context(), other); err != nil || got.Owner != "first" || got.Term != first.Term {
 		t.Fatalf("got %v %v want that of the first", got, err)
 	}
-	// To the database it is now a day earlier than when it gave the lease.
+	// For the database it is now a day earlier than when it granted the lease.
 	if _, err := db.Exec("UPDATE future_breaker_lease SET until_us = until_us + 86400000000, term = term + 86400000000"); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func (e *engine) refusesTerms(t *testing.T) {
 	}
 }
 
-// losesNoWrite lets several processes count in two shards: each write counts what it found, plus one.
+// losesNoWrite counts in two shards from several processes. Each write adds one to what it read.
 func (e *engine) losesNoWrite(t *testing.T) {
 	const handles, writers = 4, 3
 	writes, dsn := short(40, 170), e.dsn(t)
@@ -244,7 +244,7 @@ func (e *engine) losesNoWrite(t *testing.T) {
 	t.Logf("%d writes, %d conflicts", handles*writers*writes, lost)
 }
 
-// sqlCountUp adds a byte to a record so many times, and returns how often somebody else was quicker.
+// sqlCountUp adds a byte to a record several times, and returns the number of conflicts.
 func sqlCountUp(t *testing.T, b store.Store, shard, times int) (conflicts int) {
 	for times > 0 && t.Context().Err() == nil {
 		loaded, err := b.Load(t.Context(), []int{shard})
@@ -295,8 +295,8 @@ func (e *engine) deletesOldProbes(t *testing.T) {
 	}
 }
 
-// countsLateProbes makes the row of a budget that has not begun yet, as somebody does whose statement is quicker than that of another who
-// has read the clock before.
+// countsLateProbes creates the row of a budget that has not begun yet. This happens if another statement
+// has read the clock before, but runs later.
 func (e *engine) countsLateProbes(t *testing.T) {
 	db := e.open(t, e.dsn(t))
 	b := e.store(t, db, sqlstore.BreakerConfig{Name: "late", Prefix: "late_"})

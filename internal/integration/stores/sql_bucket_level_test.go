@@ -41,8 +41,9 @@ func someLevel(draw *rand.Rand, l bucket.Limit, now int64) store.Level {
 	return store.Level{At: at[draw.IntN(len(at))]}
 }
 
-// takesAsLevels asks at random, and compares answer and row with what store.Level says at a time between those of before and after.
-func (e *engine) takesAsLevels(t *testing.T) {
+// matchesLevel makes random requests, and compares answer and row with store.Level at a time between the
+// beginning and the end of the request.
+func (e *engine) matchesLevel(t *testing.T) {
 	b := e.buckets(t, e.dsn(t), fmt.Sprint("levels ", e.last.Add(1)), "levels_")
 	for seed := range uint64(short(60, 250)) {
 		draw := rand.New(rand.NewPCG(seed, 9))
@@ -81,8 +82,8 @@ func (e *engine) takesAsLevels(t *testing.T) {
 	}
 }
 
-// usesAtLeastNothing finds rows of Fixed buckets that nobody can have written, which are those of full ones.
-func (e *engine) usesAtLeastNothing(t *testing.T) {
+// neverNegative takes from Fixed buckets with invalid rows, which count as full.
+func (e *engine) neverNegative(t *testing.T) {
 	b := e.buckets(t, e.dsn(t), fmt.Sprint("negative ", e.last.Add(1)), "negative_")
 	for _, used := range []int64{-1, -3, math.MinInt64} {
 		for _, capacity := range []int64{3, math.MaxInt64} {
@@ -103,7 +104,7 @@ func (e *engine) usesAtLeastNothing(t *testing.T) {
 	}
 }
 
-// step is that of the database's clock.
+// step returns the resolution of the database's clock.
 func (e *engine) step() time.Duration {
 	if e.dialect == sqlstore.SQLite {
 		return time.Millisecond
@@ -120,7 +121,7 @@ func explained(step time.Duration, r store.Request, old, next store.Level, d buc
 	left := (period - int64(d.ResetAfter)%period) % period
 	times = append(times, before-before%period+left, after-after%period+left)
 	if r.Limit.Algorithm != bucket.Fixed {
-		// What was clamped is told as a whole burst.
+		// A clamped value is reported as a whole burst.
 		times = append(times, before+(after-before)/2)
 	}
 	times = slices.DeleteFunc(times, func(now int64) bool { return now < before || now > after })

@@ -19,7 +19,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 )
 
-// fillUp puts buckets there that have been full for two hours, and three others. It returns how many these are.
+// fillUp inserts buckets that have been full for two hours, and three others. It returns the number of
+// the others.
 func (b buckets) fillUp(t testing.TB, old int) (left int) {
 	t.Helper()
 	long := b.now(t) - int64(2*time.Hour)
@@ -68,8 +69,8 @@ func (e *engine) sweepsBuckets(t *testing.T) {
 	})
 }
 
-// sweepsWhileUsed has handles that sweep all the time, while many take from buckets that have been full for long: a sweep must not delete what
-// one of them has just written, or the next one would find a full bucket.
+// sweepsWhileUsed sweeps in a loop while callers take from buckets that have long been full. A sweep must
+// not delete a row that was just written, or the next caller would find a full bucket.
 func (e *engine) sweepsWhileUsed(t *testing.T) {
 	const handles, workers, capacity, together = 3, 16, 20, 8
 	dsn, name := e.dsn(t), fmt.Sprint("swept ", e.last.Add(1))
@@ -125,8 +126,8 @@ func (e *engine) sweepsWhileUsed(t *testing.T) {
 	t.Logf("%d rows were swept away before they were used", swept.Load())
 }
 
-// resetsWhileUsed has many take from a bucket, and give back to it, that others reset all the time. Nobody gets an error: of two statements
-// that wait for each other the database takes one back, and it is put again.
+// resetsWhileUsed takes from a bucket and returns tokens while others reset it in a loop. No call fails:
+// if two statements deadlock, the database rolls one back, and the store retries it.
 func (e *engine) resetsWhileUsed(t *testing.T) {
 	const users, resetters, requests = 12, 3, 150
 	dsn, name := e.dsn(t), fmt.Sprint("reset ", e.last.Add(1))

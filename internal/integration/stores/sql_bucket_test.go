@@ -20,17 +20,17 @@ import (
 )
 
 func (e *engine) bucketCases(t *testing.T) {
-	t.Run("keeps the word of a store", e.bucketsConform)
-	t.Run("what many do can be put in order", e.bucketHistories)
-	t.Run("takes as a level does", e.takesAsLevels)
-	t.Run("nobody uses less than nothing", e.usesAtLeastNothing)
-	t.Run("names of any bytes are apart", e.keepsBucketsApart)
-	t.Run("a missing table is told", e.missesBuckets)
+	t.Run("conformance", e.bucketConformance)
+	t.Run("histories are linearizable", e.bucketHistories)
+	t.Run("takes as store.Level does", e.matchesLevel)
+	t.Run("use is never negative", e.neverNegative)
+	t.Run("names of any bytes differ", e.keepsBucketsApart)
+	t.Run("a missing table is an error", e.missesBuckets)
 	t.Run("twenty processes create the schema at once", e.createsBucketsAtOnce)
 	t.Run("full rows are swept", e.sweepsBuckets)
-	t.Run("rows that disappear meanwhile", e.losesBuckets)
-	t.Run("a sweep deletes no bucket that is used", e.sweepsWhileUsed)
-	t.Run("one is reset all the time", e.resetsWhileUsed)
+	t.Run("rows are deleted meanwhile", e.losesBuckets)
+	t.Run("a sweep deletes no used bucket", e.sweepsWhileUsed)
+	t.Run("a bucket is reset in a loop", e.resetsWhileUsed)
 }
 
 // buckets is a bucket store with its table, and a look into it.
@@ -115,7 +115,7 @@ func (b buckets) put(t testing.TB, key string, v store.Level) {
 	}
 }
 
-// lasting is a limit of which nothing comes back while a test runs.
+// lasting returns a limit that refills nothing while a test runs.
 func lasting(capacity int64, a bucket.Algorithm) bucket.Limit {
 	return bucket.Limit{Capacity: capacity, Refill: max(1, capacity/10), Period: 366 * 24 * time.Hour, Algorithm: a}.WithDefaults()
 }
@@ -201,7 +201,7 @@ func (e *engine) createsBucketsAtOnce(t *testing.T) {
 }
 
 // bucketsConform runs the suite of all stores. Each handle has connections of its own, and sweeps all the time.
-func (e *engine) bucketsConform(t *testing.T) {
+func (e *engine) bucketConformance(t *testing.T) {
 	dsn, name := e.dsn(t), fmt.Sprintf("conforms %d \x00\xff'\"`%%?$1", e.last.Add(1))
 	storetest.Run(t, func(t *testing.T) func() store.Store {
 		return func() store.Store {
@@ -238,7 +238,7 @@ func (e *engine) bucketFleet(t testing.TB, name string, each func(b buckets, dra
 	all.Wait()
 }
 
-// losesBuckets deletes rows while others take from them: nobody gets an error.
+// losesBuckets deletes rows while others take from them. No call fails.
 func (e *engine) losesBuckets(t *testing.T) {
 	var asked atomic.Int64
 	limits := []bucket.Limit{bucket.PerSecond(5), {Capacity: 5, Refill: 5, Period: time.Millisecond, Algorithm: bucket.Fixed}}

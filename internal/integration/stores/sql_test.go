@@ -67,7 +67,7 @@ func (e *engine) store(t testing.TB, db *sql.DB, c sqlstore.BreakerConfig) *sqls
 	return b
 }
 
-// fresh returns a func that gives handles on storage that nobody has used, each with a pool of its own.
+// fresh returns a func that returns handles on new storage, each with its own pool.
 func (e *engine) fresh(t *testing.T) func() store.Store {
 	dsn := e.dsn(t)
 	name := fmt.Sprintf("a breaker's 'name' %d \x00\xff;--\"`%%?$1", e.last.Add(1))

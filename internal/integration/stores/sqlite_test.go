@@ -19,17 +19,17 @@ import (
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	e := newSQLite()
-	t.Run("keeps the word of a store", func(t *testing.T) { storetest.Run(t, e.fresh) })
+	t.Run("conformance", func(t *testing.T) { storetest.Run(t, e.fresh) })
 	e.cases(t)
 	t.Run("several processes lose no write", e.countsInProcesses)
-	t.Run("a file that may only be read", func(t *testing.T) {
+	t.Run("a read-only file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")
 		readOnly := e.open(t, sqliteFile(file)+"&mode=ro")
 		e.readsOnly(t, e.open(t, sqliteFile(file)), readOnly, sqlstore.BreakerConfig{Name: "ro"})
 	})
-	t.Run("a file that somebody else writes to", e.waitsForWriters)
+	t.Run("another process writes", e.waitsForWriters)
 	t.Run("a full disk", e.isFull)
-	t.Run("a file that is no database", func(t *testing.T) {
+	t.Run("a file that is not a database", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "store.db")
 		if err := os.WriteFile(file, make([]byte, 8192), 0o600); err != nil {
 			t.Fatal(err)

@@ -76,7 +76,7 @@ func (g *guarded) check(t *testing.T, atLeast int) (spans []string, err error) {
 	return spans, err
 }
 
-func TestSpansBesideOtelgrpc(t *testing.T) {
+func TestOtelgrpc_Spans(t *testing.T) {
 	g := newGuarded(t)
 	const check = "grpc.health.v1.Health/Check"
 	want := []string{

@@ -86,7 +86,7 @@ func paths(spans tracetest.SpanStubs) []string {
 	return all
 }
 
-func TestSpansBesideOtelhttp(t *testing.T) {
+func TestOtelhttp_Spans(t *testing.T) {
 	// The server's spans are roots: no propagator is set here.
 	got := spansOf(t, 1-1e-9, 1)
 	want := []string{
