@@ -11,7 +11,7 @@ import (
 
 var screenshots = flag.String("screenshots", "", "folder for the pictures that the README shows")
 
-// TestScreenshots takes the README's pictures, from a storefront at four times its load.
+// TestScreenshots takes the screenshots of the README, of a storefront at four times the load.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("only on demand: make screenshots")
@@ -28,7 +28,7 @@ func TestScreenshots(t *testing.T) {
 	p.take("statusz", 375, 760)
 }
 
-// take takes a picture of the page in light and in dark.
+// take takes screenshots of the page in light and in dark mode.
 func (p *tab) take(name string, width, height int) {
 	p.t.Helper()
 	if width < 600 {
@@ -36,7 +36,7 @@ func (p *tab) take(name string, width, height int) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.prefer(scheme)
-		p.do("resize", chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Sleep(settle))
+		p.do("resize", chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Sleep(redrawTime))
 		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			p.t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
 
-// hostile would run, or spoil the page, if a name were ever taken for markup.
+// hostile is a name that would run a script or break the page if it were not escaped.
 const hostile = `<img src=x onerror="document.title='owned'"></b>`
 
 const (
 	live = `document.querySelector("#main:not([hidden])") !== null && document.querySelector("#state").textContent === "live"`
 )
 
-// cutOff is a script that names the parts of the page that are wider than their frame. On a telephone the tables of the details
-// may be moved sideways.
+// cutOff returns a script that lists the elements of the page that are wider than their frame. On a
+// telephone the tables of the details may scroll.
 func cutOff(width int) string {
 	parts := ".masthead, .totals, .tools, .card, .name, .hold, .foot, .sources, .sources td, .sources th"
 	if width > 600 {
@@ -31,7 +31,7 @@ func cutOff(width int) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className).join()`, parts)
 }
 
-// debug serves a statusz page at a path of its own.
+// debug serves a status page.
 func debug(t *testing.T) (page *statusz.Page, url string) {
 	t.Helper()
 	page = statusz.New()
@@ -43,7 +43,7 @@ func debug(t *testing.T) (page *statusz.Page, url string) {
 	return page, server.URL + "/any/where"
 }
 
-// shedding makes a throttle whose backend rejects everything.
+// shedding creates a throttle whose backend rejects every call.
 func shedding(t *testing.T, page *statusz.Page, name string) {
 	t.Helper()
 	th := throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
@@ -61,12 +61,12 @@ func TestStatusz_Throttles(t *testing.T) {
 	shedding(t, page, "orders")
 	p.eventually("a throttle appears by itself", `document.body.innerText.includes("orders")`)
 	p.do("open its details", chromedp.Click(".card .more"))
-	p.eventually("the details tell the fault", `/rejected\s*timeout/.test(document.querySelector(".details")?.textContent)`)
+	p.eventually("the details show the fault", `/rejected\s*timeout/.test(document.querySelector(".details")?.textContent)`)
 
 	_ = page.Close()
-	p.eventually("the page says that nobody is there", `document.querySelector("#state").textContent.startsWith("disconnected")`)
-	p.open("about:blank") // or it would look for it again
-	p.forgive()           // the browser tells in red that the stream broke off, as it should
+	p.eventually("the page shows that it is disconnected", `document.querySelector("#state").textContent.startsWith("disconnected")`)
+	p.open("about:blank") // so that the page does not reconnect
+	p.clearProblems()     // the console has an error about the lost stream, as expected
 }
 
 func TestStatusz_Layout(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// value is the number that an element of the storefront shows.
+// value returns a script for the number in an element of the storefront.
 func value(id string) string {
 	return fmt.Sprintf(`Number(document.querySelector("#%s").dataset.value)`, id)
 }
 
-// storefront opens the page of a storefront that runs for this test.
+// storefront starts a storefront and opens its page.
 func storefront(t *testing.T, flags ...string) (p *tab, url string) {
 	t.Helper()
 	p = newTab(t, 1400, 1000)
@@ -45,7 +45,7 @@ func TestStorefront_Policy(t *testing.T) {
 	p.eventually("the shop knows", `window.known || (window.asking ||= fetch("debug/throttle?format=json").then((r) => r.text())
 		.then((t) => { window.known = t.includes('"policy":"sre"'); window.asking = null }), false)`)
 	p.open(url + "/debug/throttle")
-	p.eventually("the other page tells of it", `[...document.querySelectorAll(".card")].some((c) => /sre/.test(c.textContent))`)
+	p.eventually("the other page shows it", `[...document.querySelectorAll(".card")].some((c) => /sre/.test(c.textContent))`)
 }
 
 func TestStorefront_Charts(t *testing.T) {

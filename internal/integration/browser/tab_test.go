@@ -17,13 +17,13 @@ import (
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
-// patience is how long a page may take to show what it should. These machines are shared, so it says nothing about speed.
-const patience = 2 * time.Minute
+// timeout limits the wait for a page. It is long because the machines are shared.
+const timeout = 2 * time.Minute
 
-// settle is how long a page gets to draw itself anew before its picture is taken.
-const settle = 2 * time.Second
+// redrawTime is the wait for a page to redraw before a screenshot.
+const redrawTime = 2 * time.Second
 
-// tab is a page in a browser of its own.
+// tab is a page in its own browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -31,17 +31,17 @@ type tab struct {
 	close context.CancelFunc
 
 	mu       sync.Mutex
-	problems []string // what the page complained about
+	problems []string // errors on the console of the page
 }
 
-// newTab opens an empty page of a size. At the end of the test the page must not have complained about anything.
+// newTab opens an empty page of a size. The test fails if there are errors on the console at its end.
 func newTab(t *testing.T, width, height int) *tab {
 	t.Helper()
 	path := program.Find(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(patience),
+		chromedp.WSURLReadTimeout(timeout),
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-background-networking", true),
@@ -62,14 +62,14 @@ func newTab(t *testing.T, width, height int) *tab {
 	t.Cleanup(func() {
 		closeTab()
 		stopBrowser()
-		if complaints := p.complaints(); complaints != "" {
-			t.Errorf("the page complained:\n%s", complaints)
+		if problemText := p.problemText(); problemText != "" {
+			t.Errorf("the page complained:\n%s", problemText)
 		}
 	})
 	return p
 }
 
-// listen collects what a developer would see in red.
+// listen collects the errors of the console.
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,14 +94,14 @@ func (p *tab) listen(event any) {
 // do runs actions in the page.
 func (p *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	giveUp := time.AfterFunc(patience, func() { p.t.Errorf("%s: not within %v", what, patience); p.close() })
+	giveUp := time.AfterFunc(timeout, func() { p.t.Errorf("%s: not within %v", what, timeout); p.close() })
 	defer giveUp.Stop()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
 		p.t.Fatalf("%s: %v", what, err)
 	}
 }
 
-// open goes to an address.
+// open opens a URL.
 func (p *tab) open(url string) {
 	p.t.Helper()
 	p.do("open "+url, chromedp.Navigate(url))
@@ -118,7 +118,7 @@ func (p *tab) prefer(scheme string) {
 	}))
 }
 
-// evaluate returns what a JavaScript expression says.
+// evaluate returns the value of a JavaScript expression.
 func evaluate[T any](p *tab, expression string) T {
 	p.t.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
@@ -128,19 +128,20 @@ func evaluate[T any](p *tab, expression string) T {
 	return value
 }
 
-// eventually waits until a condition on the page holds, and fails with what the page shows if it never does.
+// eventually waits until a condition on the page is true. If it never is, the test fails with the text of
+// the page.
 func (p *tab) eventually(what, condition string) {
 	p.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for !evaluate[bool](p, condition) {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s: not within %v: the page says\n%s", what, patience, evaluate[string](p, "document.body.innerText"))
+			p.t.Fatalf("%s: not within %v: the page says\n%s", what, timeout, evaluate[string](p, "document.body.innerText"))
 		}
 		p.do("wait", chromedp.Sleep(100*time.Millisecond))
 	}
 }
 
-// fits fails if the page must be scrolled sideways.
+// fits fails if the page is wider than width.
 func (p *tab) fits(width int) {
 	p.t.Helper()
 	p.do("resize", chromedp.EmulateViewport(int64(width), 900))
@@ -149,15 +150,15 @@ func (p *tab) fits(width int) {
 	}
 }
 
-// complaints returns what the page has complained about.
-func (p *tab) complaints() string {
+// problemText returns the errors of the console.
+func (p *tab) problemText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.problems, "\n")
 }
 
-// forgive forgets what the page has complained about.
-func (p *tab) forgive() {
+// clearProblems removes the errors collected so far.
+func (p *tab) clearProblems() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems = nil

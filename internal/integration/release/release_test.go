@@ -25,7 +25,7 @@ const (
 
 const goMod = "module example.com/shop\n\ngo 1.26.0\n"
 
-// core is what everybody imports.
+// core imports the packages of the root module.
 const core = `package main
 
 import (
@@ -51,7 +51,7 @@ func main() {
 }
 `
 
-// all is what brings in somebody else's modules.
+// all imports the packages that require other modules.
 const all = `package all
 
 import (
@@ -63,7 +63,7 @@ import (
 )
 `
 
-// TestUserModule requires what a tag would hold.
+// TestUserModule builds a module that requires our modules as a tag would contain them.
 func TestUserModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles another module with a module cache of its own; make release-check runs it")
@@ -74,8 +74,8 @@ func TestUserModule(t *testing.T) {
 	for _, nested := range []string{"throttle/grpcthrottle", "throttle/redisstore"} {
 		p.serve(t, filepath.Join(repository, nested), spillway+"/"+nested, v)
 	}
-	p.serve(t, filepath.Join(repository, "internal/third_party/faults"), "github.com/deixis/faults", "v1.0.1") // in place of the published one
-	s := newStranger(t, p)
+	p.serve(t, filepath.Join(repository, "internal/third_party/faults"), "github.com/deixis/faults", "v1.0.1") // instead of the published module
+	s := newUserModule(t, p)
 
 	s.write(t, map[string]string{"go.mod": goMod, "main.go": core})
 	s.do(t, "get", spillway+"@"+v)
@@ -89,10 +89,10 @@ func TestUserModule(t *testing.T) {
 	}
 	s.write(t, map[string]string{"all/all.go": all})
 	s.do(t, "get", spillway+"/throttle/grpcthrottle@"+v, spillway+"/throttle/redisstore@"+v)
-	s.do(t, "list", "-deps", "./...") // each package and each embedded file is there; that they compile is for the modules' own tests
+	s.do(t, "list", "-deps", "./...") // checks that each package and each embedded file exists; the tests of the modules compile them
 }
 
-// TestVersions: all modules are released together.
+// TestVersions checks that all modules have the same version, because they are released together.
 func TestVersions(t *testing.T) {
 	for name, got := range map[string]string{
 		"otelthrottle": otelthrottle.Version, "grpcthrottle": grpcthrottle.Version, "redisstore": redisstore.Version,
@@ -102,17 +102,17 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	for _, nested := range []string{"throttle/grpcthrottle", "throttle/redisstore"} {
-		s := stranger{filepath.Join(repository, nested), append(os.Environ(), "GOWORK=off")}
+		s := userModule{filepath.Join(repository, nested), append(os.Environ(), "GOWORK=off")}
 		if got := strings.TrimSpace(s.do(t, "list", "-m", "-f", "{{.Version}}", spillway)); got != "v"+throttle.Version {
 			t.Errorf("%s requires %s of Spillway, want v%s", nested, got, throttle.Version)
 		}
 	}
 }
 
-// proxy is a folder that the go command takes for a module proxy.
+// proxy is a folder that the go command uses as a module proxy.
 type proxy struct{ root string }
 
-// serve adds a module as it is in a folder.
+// serve adds the module in a folder to the proxy.
 func (p proxy) serve(t *testing.T, folder, path, version string) {
 	t.Helper()
 	dir := filepath.Join(p.root, path, "@v")
@@ -144,19 +144,20 @@ func (p proxy) serve(t *testing.T, folder, path, version string) {
 	}
 }
 
-// stranger is somebody's module.
-type stranger struct {
+// userModule is a module of a user.
+type userModule struct {
 	dir string
 	env []string
 }
 
-func newStranger(t *testing.T, p proxy) stranger {
+func newUserModule(t *testing.T, p proxy) userModule {
 	t.Helper()
 	cache := strings.TrimSpace(output(t, exec.Command("go", "env", "GOMODCACHE")))
 	upstream := strings.TrimSpace(output(t, exec.Command("go", "env", "GOPROXY")))
-	s := stranger{dir: t.TempDir()}
+	s := userModule{dir: t.TempDir()}
 	s.env = append(os.Environ(),
-		// What is on this machine is a proxy too, so that little is fetched. A cache of its own, because ours must not keep what is served here.
+		// The module cache of this machine is a proxy too, so that little is downloaded. The module has its
+		// own cache, because the cache of this machine must not keep these test versions.
 		"GOPROXY=file://"+p.root+",file://"+filepath.Join(cache, "cache", "download")+","+upstream,
 		"GOMODCACHE="+filepath.Join(t.TempDir(), "cache"),
 		"GONOSUMDB="+spillway+",github.com/deixis", "GOFLAGS=-modcacherw -mod=mod", "GOWORK=off",
@@ -164,8 +165,8 @@ func newStranger(t *testing.T, p proxy) stranger {
 	return s
 }
 
-// write puts files into the module, all of them below its root.
-func (s stranger) write(t *testing.T, files map[string]string) {
+// write writes files into the module, by their path below its root.
+func (s userModule) write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		file := filepath.Join(s.dir, name)
@@ -178,8 +179,8 @@ func (s stranger) write(t *testing.T, files map[string]string) {
 	}
 }
 
-// do runs a go command in the module, and returns what it printed.
-func (s stranger) do(t *testing.T, args ...string) string {
+// do runs a go command in the module and returns its output.
+func (s userModule) do(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = s.dir, s.env

@@ -24,7 +24,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 )
 
-// guarded is a client and a server in memory, both with a throttle and with otelgrpc.
+// guarded is a client and a server in memory. Both have a throttle and otelgrpc.
 type guarded struct {
 	spans   *tracetest.InMemoryExporter
 	tracers *sdktrace.TracerProvider
@@ -38,7 +38,7 @@ func newGuarded(t *testing.T) *guarded {
 	g.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans))
 	hooks := throttle.Must(otelthrottle.New(otelthrottle.WithTracerProvider(g.tracers))).Hooks()
 	config := func(name string) throttle.Config {
-		return throttle.Config{Name: name, Hooks: hooks, Rand: func() float64 { return 0 }} // sheds whatever may be shed
+		return throttle.Config{Name: name, Hooks: hooks, Rand: func() float64 { return 0 }} // sheds every call whose probability is above 0
 	}
 	stats := []otelgrpc.Option{otelgrpc.WithTracerProvider(g.tracers), otelgrpc.WithPropagators(propagation.TraceContext{})}
 	guard := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: config("shop"), Trust: throttle.Trust{Default: throttle.Low}}))
@@ -59,8 +59,8 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// check makes a call from within a span, and returns its error and the spans that have ended when there are so many: that of the server may
-// end a moment after the caller has the answer.
+// check makes a call in a span and returns its error. It waits until the expected number of spans have
+// ended, because the span of the server may end after the caller has the answer.
 func (g *guarded) check(t *testing.T, atLeast int) (spans []string, err error) {
 	t.Helper()
 	g.spans.Reset()

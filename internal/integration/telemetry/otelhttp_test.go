@@ -17,7 +17,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// Example_otelhttp has otelhttp inside of the transport and outside of the middleware.
+// Example_otelhttp puts otelhttp inside the transport and outside the middleware.
 func Example_otelhttp() {
 	tel := throttle.Must(otelthrottle.New())
 	backends := throttle.Config{Name: "backends", Hooks: tel.Hooks()}
@@ -40,7 +40,7 @@ func Example_otelhttp() {
 	// 404
 }
 
-// spansOf makes a request from within a span, and returns the spans that have ended then, each behind its parent, as a path.
+// spansOf makes a request in a span and returns the ended spans as paths from their root.
 func spansOf(t *testing.T, draw float64, requests int) []string {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
@@ -68,7 +68,7 @@ func spansOf(t *testing.T, draw float64, requests int) []string {
 	return paths(exporter.GetSpans())
 }
 
-// paths returns spans as the names from their root, in order.
+// paths returns the names of spans from their root, sorted.
 func paths(spans tracetest.SpanStubs) []string {
 	byID := map[string]tracetest.SpanStub{}
 	for _, s := range spans {
@@ -96,7 +96,7 @@ func TestOtelhttp_Spans(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("a request that is served: got spans %q want %q", got, want)
 	}
-	got = spansOf(t, 0, 100) // rejected until both throttles shed all that they may
+	got = spansOf(t, 0, 100) // rejected until both throttles shed at their highest probability
 	if want := []string{"root"}; !slices.Equal(got, want) {
 		t.Errorf("a request that is shed in the client: got spans %q want %q", got, want)
 	}
