@@ -71,7 +71,7 @@ func (p *PostgresServer) runAsUser(t testing.TB, command *exec.Cmd) []string {
 	t.Helper()
 	account, err := user.Lookup("postgres")
 	if err != nil {
-		account, err = user.Lookup("nobody")
+		account, err = user.LookupId("65534") // the account of Linux without permissions
 	}
 	if err != nil {
 		t.Fatal(err)
