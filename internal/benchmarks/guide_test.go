@@ -39,7 +39,8 @@ func chargedByGobreaker(ctx context.Context, charge func(context.Context, int) (
 	return receipt, err
 }
 
-// perCustomer is what a program writes around x/time/rate, which has no keys. Somebody has to forget the customers who went.
+// perCustomer is what a program writes around x/time/rate, which has no keys. It must also delete the
+// limiters of customers that have left.
 type perCustomer struct {
 	mu       sync.Mutex
 	limiters map[string]*rate.Limiter
@@ -77,14 +78,14 @@ func askedByFailsafe(ctx context.Context, ask func(context.Context) (string, err
 	return answer, err
 }
 
-// written tries again on its own: each caller finds out for himself how long to wait.
+// written retries alone: each caller finds out separately how long to wait.
 func written(ctx context.Context, put func() (string, error)) (string, error) {
 	return cenkalti.Retry(ctx, put,
 		cenkalti.WithBackOff(cenkalti.NewExponentialBackOff()),
 		cenkalti.WithMaxTries(5))
 }
 
-// writtenTogether tries again by the same library, with a delay that all callers share.
+// writtenTogether retries with the same library, with a delay that all callers share.
 func writtenTogether(ctx context.Context, r *backoff.Responsive, put func() (string, error)) (string, error) {
 	b := r.BackOff() // one for each operation; all share the delay behind it
 	version, err := cenkalti.Retry(ctx, put,
