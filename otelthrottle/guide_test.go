@@ -53,6 +53,31 @@ func TestARolloutBeginsInShadow(t *testing.T) {
 	}
 }
 
+// everyThrottle is how the README gives the log, the page and OpenTelemetry to each throttle.
+func everyThrottle(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) {
+	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)))
+}
+
+func TestEveryThrottleHasAllHooks(t *testing.T) {
+	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
+	var lines bytes.Buffer
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(metric.NewMeterProvider()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := statusz.New()
+	defer page.Close()
+	everyThrottle(tel, page, slog.New(slog.NewTextHandler(&lines, nil)))
+	th := throttle.Must(throttle.New(throttle.Config{Name: "inside a library", Rand: func() float64 { return 0 }}))
+	for range 200 {
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) })
+	}
+	_ = th.Close()
+	if got := lines.String(); !strings.Contains(got, "inside a library") {
+		t.Errorf("log: got %q want lines of the throttle without Hooks", got)
+	}
+}
+
 // readmeMetrics is what the README does at the start of a program.
 func readmeMetrics() error {
 	exporter, err := otelprometheus.New()

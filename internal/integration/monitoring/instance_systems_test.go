@@ -13,11 +13,12 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	breakerstore "github.com/spillway-go/spillway/throttle/breaker/store"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-// idleName is a breaker without Run: it has never read its store.
+// idleName is a breaker on a shared store without Run: it has never read its store.
 const idleName = "forgotten"
 
 // A fleet is the breakers of an instance: one that does everything, with a store of its own, and one that was forgotten.
@@ -43,7 +44,9 @@ func newFleet(t testing.TB, hooks breaker.Hooks) *fleet {
 			return c
 		},
 	}))
-	idle := breaker.Must(breaker.New(breaker.Config{Name: idleName, Hooks: hooks}))
+	// Behind another type, a memory store counts as shared: a manager that is never run does not lead.
+	shared := struct{ breakerstore.Store }{breaker.NewMemoryStore()}
+	idle := breaker.Must(breaker.New(breaker.Config{Name: idleName, Store: shared, Counter: breaker.NewCounter(time.Minute), Hooks: hooks}))
 	t.Cleanup(func() { _, _ = f.busy.Close(), idle.Close() })
 	return f
 }
