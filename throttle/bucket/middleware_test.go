@@ -140,8 +140,10 @@ func TestMiddleware_ReportsTheError(t *testing.T) {
 	}{
 		{"denied", empty, 1, http.StatusTooManyRequests, bucket.ErrDenied},
 		{"no answer", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed}), 1, http.StatusServiceUnavailable, bucket.ErrStore},
-		{"more than the local share", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2}),
-			3, http.StatusServiceUnavailable, bucket.ErrStore},
+		{
+			"more than the local share", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2}),
+			3, http.StatusServiceUnavailable, bucket.ErrStore,
+		},
 		{"too many", empty, 2, http.StatusRequestEntityTooLarge, bucket.ErrExceedsCapacity},
 		{"served", limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), 1, http.StatusNoContent, nil},
 	} {

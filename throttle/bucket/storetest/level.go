@@ -78,7 +78,7 @@ const (
 // level is the set of [store.Level] values that a bucket may have, in local time, according to its
 // answers. An answer gives two exact numbers: the tokens granted, and ResetAfter. Let t be what the
 // store's clock read. A Continuous bucket is full at t + ResetAfter. The period of a Fixed bucket
-// began at t + ResetAfter - Period. The time t is only known to lie in the window of the operation,
+// began at t + ResetAfter - Period. The time t is between the start and the end of the operation,
 // so at is a span. Later answers must fit the same level and narrow the span.
 type level struct {
 	at   span
