@@ -61,7 +61,7 @@
 // # Invalid input
 //
 // [New] and [Throttle.Tune] return an error that has each invalid field, its value and its range.
-// NaN and infinite values are invalid. Calls never fail because of bad input, except:
+// NaN and infinite values are invalid. Calls handle bad input so:
 //
 //   - A priority out of range is treated as the lowest and counted as Clamped in [Stats], unless
 //     Config.InvalidPriority is set.

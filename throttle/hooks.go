@@ -43,13 +43,13 @@ type StartEvent struct {
 	Shadow      bool    // ModeEnforce would have shed it
 }
 
-// ShedEvent describes a call that was shed.
+// ShedEvent describes a call that was shed, or in ModeShadow one that ModeEnforce would have shed.
 type ShedEvent struct {
 	Throttle    *Throttle
 	Priority    Priority
 	Probability float64 // of shedding, which the decision used
 	Cause       Cause
-	Shadow      bool // the call was not shed, because the mode is ModeShadow
+	Shadow      bool // ModeShadow: the call was not shed
 }
 
 // FinishEvent describes the end of an admitted call.

@@ -19,8 +19,8 @@ type Trust struct {
 	Ceiling Priority
 	// Default is the priority of every other call: its sender is not trusted, or it names no valid
 	// priority. Zero means Medium; High is zero, so it means Medium too. If Default is higher
-	// than the Ceiling, the call gets the Ceiling. A value out of range, such as -1, means the
-	// lowest priority, "p15".
+	// than the Ceiling, the call gets the Ceiling. A value out of range, such as -1, means "p15",
+	// which a throttle with fewer priorities treats as its lowest.
 	Default Priority
 }
 

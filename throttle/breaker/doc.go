@@ -7,7 +7,7 @@
 //	...
 //	charges := m.Circuit(breaker.Key{ID: "stripe"})
 //	err = charges.Do(ctx, func(ctx context.Context) error { return charge(ctx, card) })
-//	if errors.Is(err, breaker.ErrOpen) { ... }
+//	if errors.Is(err, throttle.ErrShed) { ... } // shed: the call was not made
 //
 // This breaker keeps its state in memory. It needs no [Manager.Run]: calls start the rounds, in
 // which circuits open and close, in the background.
@@ -39,10 +39,10 @@
 //   - A closed circuit opens if at least MinimumRequestCount calls were counted and
 //     FailureThreshold percent of them failed.
 //   - An open circuit sheds calls for BreakerTimeout. Then it is half-open, even without a leader.
-//   - A half-open circuit admits HalfOpenProbes calls of the whole fleet per SampleRate. As many
-//     results decide: it closes if SuccessThreshold percent succeeded, and opens again if
-//     FailureThreshold percent failed. In between it goes on probing. It opens after twice as many
-//     results, or after HalfOpenMax.
+//   - A half-open circuit admits HalfOpenProbes calls of the whole fleet per SampleRate. When it has
+//     HalfOpenProbes results, or MinimumRequestCount if that is fewer, it closes if
+//     SuccessThreshold percent succeeded, and opens again if FailureThreshold percent failed.
+//     Otherwise it admits more probes, and opens after twice as many results, or after HalfOpenMax.
 //   - After ConsecutiveFailureThreshold consecutive trips a circuit is disabled until
 //     [Manager.Enable]. Trips are forgotten after ConsecutiveResetAfter in the closed state, if the
 //     window then holds MinimumRequestCount calls.
