@@ -223,11 +223,11 @@ func fenceInFullRun(r *fixture) {
 			case errors.Is(err, store.ErrFenced):
 				return nil
 			case err == nil && late:
-				return errors.New("Apply with term 41, which began after a batch with term 42 was acknowledged: got no error, want ErrFenced")
+				return errors.New("call of Apply with term 41, which began after a batch with term 42 was acknowledged: got no error, want ErrFenced")
 			case err != nil && !errors.Is(err, store.ErrConflict):
-				return fmt.Errorf("Apply with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
+				return fmt.Errorf("call of Apply with term 41: got error %w, want none, ErrConflict or ErrFenced", err)
 			case late && n > enough:
-				return fmt.Errorf("Apply with term 41 after a batch with term 42: got error %w, want ErrFenced", err)
+				return fmt.Errorf("call of Apply with term 41 after a batch with term 42: got error %w, want ErrFenced", err)
 			case n > enough:
 				n = 0
 				r.Pause(tolerance)
@@ -241,7 +241,7 @@ func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 	for end := time.Now().Add(kit.Patience); time.Now().Before(end); r.Pause(time.Millisecond) {
 		loaded, err := r.tryLoad(s, shard)
 		if err != nil {
-			return fmt.Errorf("Load: got error %w, want none", err)
+			return fmt.Errorf("call of Load: got error %w, want none", err)
 		}
 		v := loaded[shard].Version
 		if v.Number < 5 {
@@ -259,7 +259,7 @@ func (r *fixture) takeOver(s store.Store, shard int, term uint64) error {
 func (r *fixture) increment(s store.Store, shard int, term uint64, more ...store.Change) error {
 	loaded, err := r.tryLoad(s, shard)
 	if err != nil {
-		return fmt.Errorf("Load: got error %w, want none", err)
+		return fmt.Errorf("call of Load: got error %w, want none", err)
 	}
 	n, err := number(loaded[shard], 1)
 	if err != nil {

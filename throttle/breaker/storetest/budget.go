@@ -31,7 +31,7 @@ func budgetIsExact(r *fixture) {
 			ask.Want = 1 + (i+n)%3
 			grants, err := r.tryProbes(stores[i%len(stores)], ask)
 			if err != nil {
-				return fmt.Errorf("Probe: got error %w, want none", err)
+				return fmt.Errorf("call of Probe: got error %w, want none", err)
 			}
 			granted.Add(int64(grants[0].Granted))
 		}
@@ -60,7 +60,7 @@ func budgetInBatches(r *fixture) {
 			}
 			grants, err := r.tryProbes(stores[i%len(stores)], requests...)
 			if err != nil {
-				return fmt.Errorf("Probe of %d records, in another order than concurrent calls: got error %w, want none", records, err)
+				return fmt.Errorf("call of Probe of %d records, in another order than concurrent calls: got error %w, want none", records, err)
 			}
 			for j, n := range order {
 				granted[n].Add(int64(grants[j].Granted))

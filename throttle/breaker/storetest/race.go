@@ -57,7 +57,7 @@ func noUpdateLost(r *fixture) {
 			if err == nil {
 				n++
 			} else if !errors.Is(err, store.ErrConflict) {
-				return fmt.Errorf("Apply by compare-and-set: got error %w, want none or ErrConflict", err)
+				return fmt.Errorf("call of Apply by compare-and-set: got error %w, want none or ErrConflict", err)
 			}
 		}
 		return nil
@@ -114,7 +114,7 @@ func (r *fixture) writeRounds(s store.Store, shard, records int, done *atomic.Bo
 		}
 		next, err := r.tryApply(s, store.Batch{Shard: shard, Expect: v, Changes: changes})
 		if err != nil {
-			return fmt.Errorf("Apply by the only writer of shard %d: got error %w, want none", shard, err)
+			return fmt.Errorf("call of Apply by the only writer of shard %d: got error %w, want none", shard, err)
 		}
 		v = next
 	}
@@ -127,7 +127,7 @@ func checkRound(s store.Shard, records int) error {
 		return nil
 	}
 	if len(s.Records) != records {
-		return fmt.Errorf("Load of shard %d at version %+v: got %d records, want %d, because each write contains all of them", s.Index, s.Version, len(s.Records), records)
+		return fmt.Errorf("call of Load of shard %d at version %+v: got %d records, want %d, because each write contains all of them", s.Index, s.Version, len(s.Records), records)
 	}
 	for i := range records {
 		n, err := number(s, i)
@@ -135,7 +135,7 @@ func checkRound(s store.Shard, records int) error {
 			return err
 		}
 		if uint64(n) != s.Version.Number {
-			return fmt.Errorf("Load of shard %d at version %+v: record %d is from write %d, want the version and all records as of one instant",
+			return fmt.Errorf("call of Load of shard %d at version %+v: record %d is from write %d, want the version and all records as of one instant",
 				s.Index, s.Version, i, n)
 		}
 	}
@@ -153,7 +153,7 @@ func snapshotOfInstant(r *fixture) {
 		for !done[0].Load() || !done[1].Load() {
 			loaded, err := r.tryLoad(stores[i], 0, 1)
 			if err != nil {
-				return fmt.Errorf("Load: got error %w, want none", err)
+				return fmt.Errorf("call of Load: got error %w, want none", err)
 			}
 			for _, s := range loaded {
 				if err := checkRound(s, records); err != nil {
@@ -183,11 +183,11 @@ func snapshotNotOlder(r *fixture) {
 		for last := (store.Version{}); !done.Load(); {
 			versions, err := r.tryVersions(stores[i])
 			if err != nil {
-				return fmt.Errorf("Versions: got error %w, want none", err)
+				return fmt.Errorf("call of Versions: got error %w, want none", err)
 			}
 			loaded, err := r.tryLoad(stores[i], shard)
 			if err != nil {
-				return fmt.Errorf("Load: got error %w, want none", err)
+				return fmt.Errorf("call of Load: got error %w, want none", err)
 			}
 			answered, got := versions.Shards[shard], loaded[shard].Version
 			if got.Number < answered.Number || answered.Number < last.Number {
