@@ -45,7 +45,8 @@ type Transport struct {
 	priority func(*http.Request) throttle.Priority
 	answer   func(*http.Response) error
 	send     func(*http.Request) bool
-	tiers    int // number of priorities
+	tiers    int  // number of priorities
+	hooked   bool // the Config has a Started hook, which may replace the context
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -66,7 +67,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	}
 	t := &Transport{
 		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
-		tiers: config.Priorities,
+		tiers: config.Priorities, hooked: config.Hooks.Started != nil,
 	}
 	if t.base == nil {
 		t.base = http.DefaultTransport
@@ -174,7 +175,8 @@ func endPanicked(call throttle.Call, response *http.Response) {
 // it.
 func (t *Transport) outgoing(call throttle.Call, r *http.Request, header string) (*http.Request, *requestBody) {
 	ctx, wrap := call.Context(), mayFail(r)
-	replaced := !same(r.Context(), ctx) // by a Started hook
+	hooked := t.hooked || throttle.DefaultHooks().Started != nil
+	replaced := hooked && !same(r.Context(), ctx)
 	if hasHeader(r.Header, header) && !replaced && !wrap {
 		return r, nil
 	}
