@@ -24,7 +24,7 @@ class Details {
     this.drawCountsBy(this.faults, row, (l) => l.total.ended, "No call has ended yet.",
       (o, f) => [words.outcomes[o], f === 0 ? "no error" : words.faults[f]], ["Outcome", "Fault"]);
     this.drawCountsBy(this.fallbacks, row, (l) => l.total.fallbacks, "No fallback has run.",
-      (o, f) => [words.outcomes[o], f === 0 ? "succeeded" : "failed: " + words.faults[f]], ["Outcome of the call", "Fallback"]);
+      (o, f) => [words.outcomes[o], f === 0 ? "succeeded" : "failed: " + words.faults[f]], ["Call", "Fallback"]);
   }
 
   drawSettings(row) {
