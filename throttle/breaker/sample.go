@@ -190,6 +190,10 @@ func (r *round) evaluate(id store.RecordID, rec record) (edit, bool) {
 // PollFunc counts how the calls of each circuit ended. The leader calls it once per SampleRate. It
 // may leave out circuits without calls. It must return when its context ends. If it does not, the
 // round fails, and no other poll starts before it has returned.
+//
+// sqlstore.Poller counts in a table of deliveries. Without such a table, write a PollFunc over what
+// sees the calls of all processes: a query to a metrics server, or counters in Redis that each
+// process increments.
 type PollFunc func(ctx context.Context, q PollQuery) (map[Key]PollResult, error)
 
 // PollQuery describes what to count. Durations reach back from now by the clock of the counting

@@ -3,7 +3,7 @@
 //
 //	client := redis.NewUniversalClient(redisstore.Options("redis:6379"))
 //	store, err := redisstore.NewBreaker(client, redisstore.BreakerConfig{Name: "webhooks"})
-//	manager, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poll}) // poll counts the calls of all agents
+//	manager, err := breaker.New(breaker.Config{Name: "webhooks", Store: store, Poll: poll}) // poll counts the calls of all processes: see breaker.PollFunc
 //
 // It needs Redis 6.2 or later. Each step is one script or one command, on keys of one hash slot, so
 // Redis Cluster works too. Calls through a breaker never wait for Redis: the manager reads and
