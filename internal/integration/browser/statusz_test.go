@@ -31,6 +31,23 @@ func cutOff(width int) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className).join()`, parts)
 }
 
+// checkLayout checks that no part is cut off at any width, and that no name or key became markup.
+func checkLayout(t *testing.T, p *tab) {
+	t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		p.prefer(scheme)
+		for _, width := range []int{1600, 1280, 1000, 800, 375} {
+			p.fits(width)
+			if got := evaluate[string](p, cutOff(width)); got != "" {
+				t.Errorf("%s at %d px: %s is cut off", scheme, width, got)
+			}
+		}
+	}
+	if got := evaluate[int](p, `document.querySelectorAll("img").length`); got != 0 || evaluate[string](p, "document.title") == "owned" {
+		t.Error("a name or a key became markup")
+	}
+}
+
 // debug serves a status page.
 func debug(t *testing.T) (page *statusz.Page, url string) {
 	t.Helper()
@@ -41,6 +58,18 @@ func debug(t *testing.T) (page *statusz.Page, url string) {
 		server.Close()
 	})
 	return page, server.URL + "/any/where"
+}
+
+// withFallbacks creates a throttle whose calls of every priority are shed or rejected, and served
+// by fallbacks.
+func withFallbacks(t *testing.T, page *statusz.Page, name string) {
+	t.Helper()
+	th := throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
+	for i := range 80_000 {
+		_ = th.Do(t.Context(), throttle.Priority(i%throttle.StandardPriorities),
+			func(context.Context) error { return context.DeadlineExceeded },
+			func(context.Context, error, bool) error { return nil })
+	}
 }
 
 // shedding creates a throttle whose backend rejects every call.
@@ -73,6 +102,7 @@ func TestStatusz_Layout(t *testing.T) {
 	p := newTab(t, 1200, 900)
 	page, url := debug(t)
 	shedding(t, page, "orders")
+	withFallbacks(t, page, "searches")
 	for _, name := range []string{hostile, strings.Repeat("long", 63), "\u202ertl\x00"} {
 		_ = throttle.Must(throttle.New(throttle.Config{Name: name, Hooks: page.Hooks()}))
 	}
@@ -86,18 +116,7 @@ func TestStatusz_Layout(t *testing.T) {
 	p.eventually("all rows are drawn", live+` && document.querySelectorAll(".card .lines tbody tr").length >= 8 &&
 		document.querySelector("#sources tbody tr") !== null`)
 	p.do("open the details of all", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(".card .more").forEach((b) => b.click())`))
-	for _, scheme := range []string{"light", "dark"} {
-		p.prefer(scheme)
-		for _, width := range []int{1600, 1000, 800, 375} {
-			p.fits(width)
-			if got := evaluate[string](p, cutOff(width)); got != "" {
-				t.Errorf("%s at %d px: %s is cut off", scheme, width, got)
-			}
-		}
-	}
-	if got := evaluate[int](p, `document.querySelectorAll("img").length`); got != 0 || evaluate[string](p, "document.title") == "owned" {
-		t.Error("a name became markup")
-	}
+	checkLayout(t, p)
 }
 
 func TestStatusz_Group(t *testing.T) {
@@ -121,18 +140,7 @@ func TestStatusz_Group(t *testing.T) {
 	p.do("open the details", chromedp.Click(".card .more"))
 	p.eventually("the details list ten members", keys+`.length === 10 && `+keys+`[1] === "host-00" &&
 		document.querySelector(".members").textContent.includes("and 41 more")`)
-	for _, scheme := range []string{"light", "dark"} {
-		p.prefer(scheme)
-		for _, width := range []int{1600, 1000, 800, 375} {
-			p.fits(width)
-			if got := evaluate[string](p, cutOff(width)); got != "" {
-				t.Errorf("%s at %d px: %s is cut off", scheme, width, got)
-			}
-		}
-	}
-	if got := evaluate[int](p, `document.querySelectorAll("img").length`); got != 0 || evaluate[string](p, "document.title") == "owned" {
-		t.Error("a key became markup")
-	}
+	checkLayout(t, p)
 }
 
 func TestStatusz_Keyboard(t *testing.T) {
