@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/decision"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -24,7 +25,7 @@ type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
 	row      *window.Row
-	decision uint64 // the packed decision that applied to the call
+	decision decision.Packed // that applied to the call; 0 if nothing had to be decided
 	began    time.Duration
 	duration time.Duration
 	stripe   int32
@@ -54,8 +55,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	}
 	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, int32(stripe)
 	a.row = t.window.Row(stripe, int(p))
-	a.decision = t.decisions.packed[p].Load()
-	if a.decision&needsClock != 0 {
+	if t.decisions.NeedsClock() {
 		if err := a.maybeShed(); err != nil {
 			return err
 		}
@@ -77,15 +77,14 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 	return q, nil
 }
 
-// maybeShed decides about a call whose priority may be shed. It returns the error of a shed call.
+// maybeShed decides about a call that may be shed. It returns the error of a shed call.
 func (a *attempt) maybeShed() error {
 	t := a.throttle
-	now := t.elapsed()
-	var refuse bool
-	if a.decision, refuse = t.sample(a, now); !refuse {
+	var shed bool
+	if a.decision, shed = t.decisions.Decide(int(a.priority), int(a.stripe), t.elapsed()); !shed {
 		return nil
 	}
-	a.shadow = a.decision&onlyShadow != 0
+	a.shadow = a.decision.Has(onlyShadow)
 	switch {
 	case a.shadow:
 		a.row[shadowed].Add(1)
@@ -94,8 +93,7 @@ func (a *attempt) maybeShed() error {
 	default:
 		a.row[shedOwn].Add(1)
 	}
-	t.noteRejection(a.priority)
-	t.countEvent()
+	t.decisions.NoteShed()
 	if t.hasCallHooks && !t.closed.Load() {
 		a.callShedHook()
 	}
@@ -111,7 +109,7 @@ func (a *attempt) callShedHook() {
 	a.observed = true
 	if h := a.throttle.hooks.Shed; h != nil {
 		h(a.ctx, ShedEvent{
-			Throttle: a.throttle, Priority: a.priority, Probability: probabilityOf(a.decision),
+			Throttle: a.throttle, Priority: a.priority, Probability: a.decision.Probability(),
 			Cause: causeOf(a.decision), Shadow: a.shadow,
 		})
 	}
@@ -124,7 +122,7 @@ func (a *attempt) callStarted() {
 		return
 	}
 	if h := t.hooks.Started; h != nil {
-		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: probabilityOf(a.decision), Shadow: a.shadow})
+		ctx := h(a.ctx, StartEvent{Throttle: t, Priority: a.priority, Probability: a.decision.Probability(), Shadow: a.shadow})
 		if ctx != nil {
 			a.ctx = ctx
 		}
@@ -154,7 +152,7 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	if a.timed {
 		a.duration = max(0, now-a.began)
 	}
-	t.rollWindow(now)
+	t.decisions.Roll(now)
 	if a.shadow {
 		t.counters[a.stripe].count(shadowTable(causeOf(a.decision)), t.priorities, a.priority, o, f)
 		return
@@ -165,10 +163,7 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 		a.recordFailure(o, f)
 	}
 	if o == Rejected {
-		t.noteRejection(a.priority)
-	}
-	if t.decisions.packed[a.priority].Load()&needsClock != 0 {
-		t.countEvent()
+		t.decisions.NoteRejected(int(a.stripe))
 	}
 }
 

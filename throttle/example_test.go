@@ -86,18 +86,18 @@ func Example_overload() {
 	}
 	_ = th.Close()
 	// Output:
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.17 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.07 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.14 cause=own
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.28 cause=above
-	// high      accepted 4964  rejected 1009  shed   27  probability 0.00
-	// important accepted  661  rejected  692  shed 4647  probability 0.81
-	// medium    accepted  270  rejected  319  shed 5411  probability 0.95
-	// low       accepted  105  rejected  148  shed 5747  probability 0.99
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=27 peak_probability=0.23 faults.availability=1009
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=4647 peak_probability=0.81 faults.availability=692
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5411 peak_probability=0.95 faults.availability=319
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5747 peak_probability=0.99 faults.availability=148
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.21 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.08 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.07 cause=own
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.37 cause=above
+	// high      accepted 4907  rejected 1082  shed   11  probability 0.00
+	// important accepted  854  rejected  952  shed 4194  probability 0.75
+	// medium    accepted  144  rejected  211  shed 5645  probability 0.97
+	// low       accepted   95  rejected  140  shed 5765  probability 0.99
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=11 peak_probability=0.15 faults.availability=1082
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=4194 peak_probability=0.75 faults.availability=952
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5645 peak_probability=0.97 faults.availability=211
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5765 peak_probability=0.99 faults.availability=140
 }
 
 // stable leaves out of a log what is different each time.

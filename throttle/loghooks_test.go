@@ -287,7 +287,7 @@ func TestAnotherModeIsAnotherStory(t *testing.T) {
 					"INFO "+stop[first]+" throttle=orders priority=high duration=500ms shed=2 peak_probability=0.5 faults=[availability=60]",
 					"WARN "+start[then]+" throttle=orders priority=high probability=0.51 cause=own")
 				_ = l.Close()
-				l.wantLines(t, "INFO "+stop[then]+" throttle=orders priority=high duration=0s shed=3 peak_probability=0.52")
+				l.wantLines(t, "INFO "+stop[then]+" throttle=orders priority=high duration=0s shed=3 peak_probability=0.51")
 			})
 		})
 	}

@@ -51,9 +51,6 @@ type estimate struct {
 	cause       Cause
 }
 
-// almostOne is the largest probability: some calls are always admitted.
-const almostOne = 1 - 1.0/(1<<53)
-
 // decide computes the estimates of the policy for the window.
 func (t *Throttle) decide(r window.Reading, u *Tuning, estimates []estimate) {
 	if t.policy == Tiered {
@@ -61,13 +58,4 @@ func (t *Throttle) decide(r window.Reading, u *Tuning, estimates []estimate) {
 		return
 	}
 	sre(r.Span, u.Ratio, u.padding(t.span), estimates)
-}
-
-// owed computes the debts of each priority since some moment.
-func (t *Throttle) owed(since []window.Counts, k float64, owes []debts) {
-	if t.policy == Tiered {
-		tieredDebts(since, k, t.target, owes)
-		return
-	}
-	sreDebts(since, k, owes)
 }

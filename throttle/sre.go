@@ -1,6 +1,9 @@
 package throttle
 
-import "github.com/spillway-go/spillway/throttle/internal/window"
+import (
+	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
 
 // sre is the formula of Google's SRE book for each tier, the most important first:
 //
@@ -13,7 +16,7 @@ func sre(tiers []window.Counts, k, padding float64, estimates []estimate) {
 	for p := range tiers {
 		own := &tiers[p]
 		charged, cause := requests(own), CauseOwn
-		if own.Rejected+own.Shed > 0 {
+		if own.Refused() > 0 {
 			refused, rejectedAbove := charge(tiers, p)
 			if own.Rejected > 0 {
 				charged += refused
@@ -28,7 +31,7 @@ func sre(tiers []window.Counts, k, padding float64, estimates []estimate) {
 
 // sreProbability is the formula alone.
 func sreProbability(requests, accepts, k, padding float64) float64 {
-	return min(max(0, (requests-k*accepts)/(requests+padding)), almostOne)
+	return min(max(0, (requests-k*accepts)/(requests+padding)), decision.Largest)
 }
 
 // charge returns the rejected and shed calls of the tiers above p that tier p is charged for, and
@@ -38,7 +41,7 @@ func charge(tiers []window.Counts, p int) (refused, rejectedAbove float64) {
 	for i := range p {
 		above := &tiers[i]
 		share := kinship(own, rejectionRate(above))
-		refused += share * float64(above.Rejected+above.Shed)
+		refused += share * float64(above.Refused())
 		rejectedAbove += share * float64(above.Rejected)
 	}
 	return refused, rejectedAbove
@@ -56,14 +59,4 @@ func rejectionRate(c *window.Counts) float64 {
 func kinship(own, above float64) float64 {
 	share := min(1, 1.25*own/above)
 	return share * share
-}
-
-// sreDebts are at least requests - k*accepts of each tier: a debt of 0 or less proves that the
-// probability is 0. They charge the tiers above in full.
-func sreDebts(tiers []window.Counts, k float64, owes []debts) {
-	refused := uint64(0)
-	for p := range tiers {
-		refused += tiers[p].Rejected + tiers[p].Shed
-		owes[p] = debts{span: float64(refused) - (k-1)*float64(tiers[p].Accepted)}
-	}
 }

@@ -157,26 +157,3 @@ func TestMoreAcceptsNeverShedMoreOfTheSameTier(t *testing.T) {
 		}
 	}
 }
-
-func TestDebtProvesProbabilityZero(t *testing.T) {
-	dice := rand.New(rand.NewPCG(4, 1))
-	proven := 0
-	for range sized(50_000, 10_000) {
-		tiers := anyTiers(dice)
-		k := 1 + 3*dice.Float64()
-		owes := make([]debts, len(tiers))
-		sreDebts(tiers, k, owes)
-		for p, v := range judgeAll(tiers, k, 60) {
-			if !owes[p].none() {
-				continue
-			}
-			proven++
-			if v.probability != 0 {
-				t.Fatalf("%v: tier %d has no debt and probability %v", tiers, p, v.probability)
-			}
-		}
-	}
-	if proven == 0 {
-		t.Error("no tier was ever without debt")
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/decision"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -13,6 +14,9 @@ const (
 	bucketsPerWindow = 120
 	// recentBuckets is the number of buckets that Tiered calls recent.
 	recentBuckets = bucketsPerWindow / recentPart
+	// minEventsPerRefresh is the least number of rejected or maybe shed calls between two refreshes
+	// of the decisions. So a few rejections in an idle throttle shed nothing until the bucket ends.
+	minEventsPerRefresh = 16
 )
 
 // A Throttle protects one backend: it sheds the calls that the backend could not serve. Create one
@@ -26,7 +30,6 @@ type Throttle struct {
 	span            time.Duration
 	base            time.Time
 	now             func() time.Time
-	rand            func() float64
 	classifier      Classifier
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
@@ -37,7 +40,7 @@ type Throttle struct {
 	tuning          atomic.Pointer[Tuning]
 	closed          atomic.Bool
 	callPool        sync.Pool
-	decisions       decisions
+	decisions       decision.Cache
 	target          float64 // Config.TargetRejection; 0 for SRE
 }
 
@@ -54,6 +57,9 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	if c.Now != nil {
+		stripes = 1 // a simulation gives the same result each time, wherever its stack is
+	}
 	shape := window.Shape{Span: c.Window, Buckets: bucketsPerWindow, Rows: c.Priorities, Stripes: stripes}
 	if c.Policy == Tiered {
 		shape.Recent = recentBuckets
@@ -66,7 +72,6 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		policy:          c.Policy,
 		span:            c.Window,
 		now:             c.Now,
-		rand:            c.Rand,
 		classifier:      c.Classify,
 		invalidPriority: c.InvalidPriority,
 		hooks:           c.Hooks,
@@ -75,13 +80,14 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		window:          w,
 		counters:        make([]outcomeCounters, w.Stripes()),
 		callPool:        sync.Pool{New: func() any { return new(pooledCall) }},
-		decisions:       newDecisions(c.Priorities),
 	}
-	t.decisions.validUntil.Store(int64(w.Ends()))
 	if c.Policy == Tiered {
 		t.target = c.TargetRejection
-		t.decisions.initTiered()
 	}
+	t.decisions.Init(decision.Config{
+		Window: w, Rows: c.Priorities, Recent: c.Policy == Tiered, MinEvents: minEventsPerRefresh,
+		Compute: t.computeDecisions, Rand: c.Rand,
+	})
 	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
 	t.base = time.Now()
 	if t.now != nil {
@@ -155,14 +161,6 @@ func (t *Throttle) snapshot() ([]window.Counts, []estimate) {
 	t.window.ReadAt(now, r)
 	t.decide(r, t.tuning.Load(), estimates)
 	return r.Span, estimates
-}
-
-// applyTuning refreshes the decisions with new settings.
-func (t *Throttle) applyTuning() {
-	t.window.Roll(t.elapsed())
-	t.decisions.refreshing.Lock()
-	t.refresh()
-	t.decisions.refreshing.Unlock()
 }
 
 // Close ends the telemetry of the throttle: it calls the Closed hook, and no hooks are called for

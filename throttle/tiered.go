@@ -1,6 +1,9 @@
 package throttle
 
-import "github.com/spillway-go/spillway/throttle/internal/window"
+import (
+	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
 
 const (
 	// recentPart is the part of the window that Tiered calls recent: 1/recentPart of it. Half as
@@ -18,7 +21,8 @@ const (
 // to 1. Rejections above a tier count as far as the tier's own rejection rate is comparable.
 func tiered(span, recent []window.Counts, k, target, padding float64, estimates []estimate) {
 	clear(estimates)
-	if !refusedAny(span) {
+	all := window.Sum(span)
+	if all.Refused() == 0 {
 		return // the probability is 0 for every tier
 	}
 	top := 0
@@ -26,7 +30,7 @@ func tiered(span, recent []window.Counts, k, target, padding float64, estimates 
 		top++
 	}
 	estimates[top] = estimate{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), CauseOwn}
-	accepted, accepting := accepts(span), accepts(recent)
+	accepted, accepting := float64(all.Accepted), float64(window.Sum(recent).Accepted)
 	for p := top + 1; p < len(span); p++ {
 		c := claim(span, recent, p, estimates)
 		factor := 1 + (k-1)*max(0, 1-c.rejected/(1+target*accepted))
@@ -68,44 +72,7 @@ func claim(span, recent []window.Counts, p int, estimates []estimate) claims {
 func (c *claims) probability(supply, probes float64) float64 {
 	excess := min(c.own, max(0, c.all-supply))
 	probe := max(leastProbe*probes, probes-c.probes)
-	return min(max(c.least, excess/(c.own+probe)), almostOne)
+	return min(max(c.least, excess/(c.own+probe)), decision.Largest)
 }
 
-func refusedAny(tiers []window.Counts) bool {
-	for i := range tiers {
-		if tiers[i].Rejected+tiers[i].Shed > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func requests(c *window.Counts) float64 { return float64(c.Accepted + c.Rejected + c.Shed) }
-
-func accepts(tiers []window.Counts) float64 {
-	sum := uint64(0)
-	for i := range tiers {
-		sum += tiers[i].Accepted
-	}
-	return float64(sum)
-}
-
-// tieredDebts are debts that prove the probability of a tier to be 0, if those of the tiers above
-// it are 0 or less. The top tier owes the debt of the formula on its own counts. Below it, half of
-// k is granted if rejections stay below half of the target, and half of k must pay for what was
-// recently rejected or shed. Both charge the tiers above in full.
-func tieredDebts(tiers []window.Counts, k, target float64, owes []debts) {
-	tolerated := (1 + target*accepts(tiers)) / 2
-	var accepted, rejected, refused uint64
-	for p := range tiers {
-		own := &tiers[p]
-		accepted += own.Accepted
-		rejected += own.Rejected
-		refused += own.Rejected + own.Shed
-		owes[p] = debts{
-			span:   float64(own.Rejected+own.Shed) - (k-1)*float64(own.Accepted),
-			target: float64(rejected) - tolerated,
-			recent: float64(refused) - (k-1)/2*float64(accepted),
-		}
-	}
-}
+func requests(c *window.Counts) float64 { return float64(c.Requests()) }

@@ -32,7 +32,7 @@ func (t *Throttle) Tune(change func(*Tuning)) error {
 			return err
 		}
 		if t.tuning.CompareAndSwap(before, after) {
-			t.applyTuning()
+			t.decisions.Refresh(t.elapsed())
 			return nil
 		}
 	}

@@ -24,7 +24,7 @@ type simulation struct {
 }
 
 func newSimulation() (*simulation, error) {
-	s := &simulation{clock: throttletest.NewClock(time.Unix(0, 0)), random: rand.New(rand.NewPCG(1, 2))}
+	s := &simulation{clock: throttletest.NewClock(time.Unix(0, 0)), random: rand.New(rand.NewPCG(1, 3))}
 	var err error
 	s.backend, err = throttletest.NewBackend(throttletest.BackendConfig{Capacity: capacity, Now: s.clock.Now})
 	return s, err

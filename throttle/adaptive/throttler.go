@@ -1,12 +1,9 @@
 package adaptive
 
 import (
-	"math"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle/internal/decision"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -20,16 +17,12 @@ const (
 // Throttler decides which calls to shed before they are sent. Create one per backend with [New].
 // All methods are safe for concurrent use. A nil or zero Throttler throttles and counts nothing.
 type Throttler struct {
-	ratio   float64
-	padding float64
-	base    time.Time
-	now     func() time.Time
-	rand    func() float64
-	window  *window.Window
-	// needsClock is false if the window holds no rejected and no shed call. P is 0 then.
-	needsClock atomic.Bool
-	_          [64]byte // the fields above are read by every call, those below are written
-	cached     cachedProbability
+	ratio     float64
+	padding   float64
+	base      time.Time
+	now       func() time.Time
+	window    *window.Window
+	decisions decision.Cache
 }
 
 // New returns a Throttler. If fields of c are invalid, it returns an error that names each of them,
@@ -43,9 +36,15 @@ func New(c Config) (*Throttler, error) {
 		ratio:   c.RatioForAccepts,
 		padding: c.RequestsPadding,
 		now:     c.Now,
-		rand:    c.Rand,
-		window:  window.New(window.Shape{Span: c.Duration, Buckets: c.Bins, Rows: 1}),
 	}
+	shape := window.Shape{Span: c.Duration, Buckets: c.Bins, Rows: 1}
+	if t.now != nil {
+		shape.Stripes = 1 // a simulation gives the same result each time, wherever its stack is
+	}
+	t.window = window.New(shape)
+	t.decisions.Init(decision.Config{
+		Window: t.window, Rows: 1, MinEvents: 1, Compute: t.computeDecision, Rand: c.Rand,
+	})
 	t.base = time.Now()
 	if t.now != nil {
 		t.base = t.now()
@@ -59,15 +58,15 @@ func New(c Config) (*Throttler, error) {
 //   - If it returns false, make the call, and register its result with [Throttler.Accepted] or
 //     [Throttler.Throttled].
 func (t *Throttler) ShouldThrottle() bool {
-	if t == nil || !t.needsClock.Load() {
+	if t == nil || !t.decisions.NeedsClock() {
 		return false
 	}
-	t.rollWindow(t.elapsed())
-	p := t.probability()
-	if p <= 0 || t.draw() >= p {
+	stripe := t.window.Pick()
+	if _, shed := t.decisions.Decide(0, stripe, t.elapsed()); !shed {
 		return false
 	}
-	t.count(locallyThrottled)
+	t.window.Row(stripe, 0)[locallyThrottled].Add(1)
+	t.decisions.NoteShed()
 	return true
 }
 
@@ -113,12 +112,7 @@ type Counts struct {
 
 // Requests returns the number of all calls: the requests of the formula.
 func (c Counts) Requests() uint64 {
-	return c.Accepted + c.refused()
-}
-
-// refused returns the number of calls that the backend did not serve.
-func (c Counts) refused() uint64 {
-	return c.Rejected + c.Shed
+	return c.Accepted + c.Rejected + c.Shed
 }
 
 // Stats returns the present statistics. They are exact: they include every call that is registered.
@@ -126,9 +120,9 @@ func (t *Throttler) Stats() Stats {
 	if t == nil || t.window == nil {
 		return Stats{}
 	}
-	t.rollWindow(t.elapsed())
-	recent, total := t.sum()
-	return Stats{Probability: t.probabilityOf(recent), Window: recent, Total: total}
+	var span, ever [1]window.Counts
+	t.window.ReadAt(t.elapsed(), window.Reading{Span: span[:], Ever: ever[:]})
+	return Stats{Probability: t.probability(span[0]), Window: countsOf(span[0]), Total: countsOf(ever[0])}
 }
 
 // register counts the result of a call, at the present time.
@@ -136,48 +130,16 @@ func (t *Throttler) register(column int) {
 	if t == nil || t.window == nil {
 		return
 	}
-	t.rollWindow(t.elapsed())
-	t.count(column)
-}
-
-// count adds one to a column. It counts a refused call before it sets needsClock: see
-// clearNeedsClock. It counts each call before the event: see refresh.
-func (t *Throttler) count(column int) {
-	t.window.Row(t.window.Pick(), 0)[column].Add(1)
-	if t.needsClock.Load() {
-		t.cached.events.Add(1)
-		return
+	t.decisions.Roll(t.elapsed())
+	stripe := t.window.Pick()
+	t.window.Row(stripe, 0)[column].Add(1)
+	if column == backendThrottled {
+		t.decisions.NoteRejected(stripe)
 	}
-	if column != accepts {
-		t.needsClock.Store(true)
-		t.cached.events.Add(1)
-	}
-}
-
-// sum returns the counts of the window and the totals, at the same instant.
-func (t *Throttler) sum() (recent, total Counts) {
-	var r, e [1]window.Counts
-	t.window.Read(window.Reading{Span: r[:], Ever: e[:]})
-	return countsOf(r[0]), countsOf(e[0])
-}
-
-// total returns the counts since New.
-func (t *Throttler) total() Counts {
-	var e [1]window.Counts
-	t.window.Ever(e[:])
-	return countsOf(e[0])
 }
 
 func countsOf(c window.Counts) Counts {
 	return Counts{Accepted: c.Accepted, Rejected: c.Rejected, Shed: c.Shed}
-}
-
-// draw returns a random number in [0, 1).
-func (t *Throttler) draw() float64 {
-	if t.rand == nil {
-		return rand.Float64()
-	}
-	return t.rand()
 }
 
 // elapsed returns the time since New. The base is taken in New and not when the package starts, so
@@ -189,85 +151,17 @@ func (t *Throttler) elapsed() time.Duration {
 	return t.now().Sub(t.base)
 }
 
-const (
-	// maxEvents is the largest number of events after which the probability is refreshed. The end
-	// of a bin refreshes it too.
-	maxEvents = 16
-	// requestsPerEvent is the number of requests in the window for each event that the probability
-	// may be old. With fewer requests every decision is exact.
-	requestsPerEvent = 64
-)
-
-// cachedProbability is the probability of decisions, and when to refresh it. To sum up the window
-// for each decision would cost more than the rest of it, and make goroutines wait for each other.
-type cachedProbability struct {
-	bits       atomic.Uint64 // math.Float64bits of the probability
-	refreshAt  atomic.Uint64 // number of events at which the probability is out of date
-	_          [48]byte
-	events     atomic.Uint64 // while needsClock; the end of a bin counts as maxEvents
-	refreshing sync.Mutex    // held during a refresh
+// computeDecision computes the probability with which calls are throttled until the next refresh.
+func (t *Throttler) computeDecision(r window.Reading, decisions []decision.Packed) {
+	decisions[0] = decision.Pack(t.probability(r.Span[0]), 0)
 }
 
-// rollWindow closes the window's bin if it has ended, and makes the probability out of date. Call
-// it before any other method that may close a bin.
-func (t *Throttler) rollWindow(now time.Duration) {
-	if t.window.Due(now) {
-		t.window.Roll(now)
-		t.cached.events.Add(maxEvents)
-	}
+// probability returns the probability for the counts of a window.
+func (t *Throttler) probability(c window.Counts) float64 {
+	return throttleProbability(float64(c.Requests()), float64(c.Accepted), t.ratio, t.padding)
 }
-
-// probability returns the cached probability, after a refresh if it is out of date.
-func (t *Throttler) probability() float64 {
-	if t.cached.events.Load() >= t.cached.refreshAt.Load() {
-		t.refresh()
-	}
-	return math.Float64frombits(t.cached.bits.Load())
-}
-
-// refresh computes the probability, unless another goroutine does. It reads the events before the
-// window: an event that the sums do not include then still counts towards the next refresh.
-func (t *Throttler) refresh() {
-	if !t.cached.refreshing.TryLock() {
-		return
-	}
-	defer t.cached.refreshing.Unlock()
-	events := t.cached.events.Load()
-	recent, total := t.sum()
-	t.cached.bits.Store(math.Float64bits(t.probabilityOf(recent)))
-	t.cached.refreshAt.Store(events + lifetime(recent))
-	if recent.refused() == 0 {
-		t.clearNeedsClock(total)
-	}
-}
-
-// lifetime returns the number of events after which a probability must be refreshed.
-func lifetime(recent Counts) uint64 {
-	if recent.refused() == 0 {
-		return 1
-	}
-	return 1 + min(recent.Requests()/requestsPerEvent, maxEvents-1)
-}
-
-// clearNeedsClock clears needsClock, unless a call was refused since the totals were read. It
-// clears first and checks then, while count counts first and sets needsClock then. So at least one
-// of them sees the other.
-func (t *Throttler) clearNeedsClock(total Counts) {
-	t.needsClock.Store(false)
-	if now := t.total(); now.refused() != total.refused() {
-		t.needsClock.Store(true)
-	}
-}
-
-// probabilityOf returns the probability for the counts of a window.
-func (t *Throttler) probabilityOf(recent Counts) float64 {
-	return throttleProbability(float64(recent.Requests()), float64(recent.Accepted), t.ratio, t.padding)
-}
-
-// maxProbability is the largest number below 1. Some calls are always sent.
-const maxProbability = 1 - 1.0/(1<<53)
 
 // throttleProbability is the formula. Its result is at least 0 and less than 1.
 func throttleProbability(requests, accepts, ratio, padding float64) float64 {
-	return min(max(0, (requests-ratio*accepts)/(requests+padding)), maxProbability)
+	return min(max(0, (requests-ratio*accepts)/(requests+padding)), decision.Largest)
 }

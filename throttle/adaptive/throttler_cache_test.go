@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -25,11 +26,11 @@ func mustNew(t *testing.T, c Config) *Throttler {
 
 // used returns the probability of the next decision.
 func (t *Throttler) used() float64 {
-	if !t.needsClock.Load() {
+	if !t.decisions.NeedsClock() {
 		return 0
 	}
-	t.rollWindow(t.elapsed())
-	return t.probability()
+	d, _ := t.decisions.Decide(0, 0, t.elapsed())
+	return d.Probability()
 }
 
 func TestDecisionsAreExactWithFewRequests(t *testing.T) {
@@ -44,41 +45,9 @@ func TestDecisionsAreExactWithFewRequests(t *testing.T) {
 		clock.advance(time.Duration(rng.Int64N(int64(2 * time.Second)))) // about 30 in the window
 		th.RegisterBackendResponse(rng.IntN(3) > 0)
 		th.ShouldThrottle()
-		if s := th.Stats(); s.Window.Requests() < 64 && th.used() != s.Probability {
+		if s := th.Stats(); math.Abs(th.used()-s.Probability) > 1e-9 {
 			t.Fatalf("event %d, %d requests: decided at %v, want exactly %v", i, s.Window.Requests(), th.used(), s.Probability)
 		}
-	}
-}
-
-func TestDecisionsAreAtMost16EventsOldWithManyRequests(t *testing.T) {
-	var clock manualClock
-	th := mustNew(t, Config{Now: clock.Now})
-	rng := rand.New(rand.NewPCG(3, 4))
-	latest := map[float64]uint64{} // after how many events a probability was last exact
-	outdated := false
-	note := func() (seen uint64, exact float64) {
-		s := th.Stats()
-		latest[s.Probability] = s.Total.Requests()
-		return s.Total.Requests(), s.Probability
-	}
-	events := 50_000
-	if testing.Short() {
-		events = 10_000
-	}
-	for i := range events {
-		clock.advance(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
-		th.RegisterBackendResponse(rng.IntN(5) < 5*i/events)
-		note()
-		th.ShouldThrottle()
-		seen, exact := note()
-		used := th.used()
-		if age := seen - latest[used]; age > 16 {
-			t.Fatalf("event %d: decided at %v, which was exact %d events ago, want at most 16", seen, used, age)
-		}
-		outdated = outdated || used != exact
-	}
-	if !outdated {
-		t.Error("every decision was exact: is the probability kept at all?")
 	}
 }
 
@@ -94,11 +63,11 @@ func TestStatsRefreshDecisions(t *testing.T) {
 	}
 	for range 310 {
 		clock.advance(100 * time.Millisecond)
-		if exact := th.Stats().Probability; th.used() != exact {
+		if exact := th.Stats().Probability; math.Abs(th.used()-exact) > 1e-9 {
 			t.Fatalf("decided at %v after the window moved, want %v", th.used(), exact)
 		}
 	}
-	if th.needsClock.Load() {
+	if th.decisions.NeedsClock() {
 		t.Error("needsClock with an empty window")
 	}
 }
@@ -116,36 +85,6 @@ func TestDecisionsNoticeThatTimePassed(t *testing.T) {
 	clock.advance(31 * time.Second)
 	if th.ShouldThrottle() {
 		t.Error("ShouldThrottle() = true when all has been forgotten")
-	}
-}
-
-// TestClearNeedsClockNoticesARefusal that comes between the sum and the clearing.
-func TestClearNeedsClockNoticesARefusal(t *testing.T) {
-	th := mustNew(t, Config{})
-	th.needsClock.Store(true)
-	_, total := th.sum()
-	th.Throttled()
-	th.clearNeedsClock(total)
-	if !th.needsClock.Load() {
-		t.Error("needsClock is false after a refusal")
-	}
-	_, total = th.sum()
-	th.Accepted()
-	th.clearNeedsClock(total)
-	if th.needsClock.Load() {
-		t.Error("needsClock is true without a new refusal")
-	}
-}
-
-// TestDecisionsDoNotWait makes a decision while another goroutine refreshes the probability.
-func TestDecisionsDoNotWait(t *testing.T) {
-	th := mustNew(t, Config{})
-	th.Throttled()
-	th.cached.refreshing.Lock()
-	before := th.used() // hangs if it waits for the lock
-	th.cached.refreshing.Unlock()
-	if after := th.used(); before != 0 || after == 0 {
-		t.Errorf("probability: got %v during the refresh and %v after it, want 0 and more", before, after)
 	}
 }
 

@@ -3,6 +3,8 @@ package adaptive
 import (
 	"math"
 	"testing"
+
+	"github.com/spillway-go/spillway/throttle/internal/decision"
 )
 
 func TestThrottleProbability(t *testing.T) {
@@ -22,9 +24,9 @@ func TestThrottleProbability(t *testing.T) {
 		{"large ratio forgives much", 1000, 1, 1e6, 8, 0},
 		{"padding weighs on few", 4, 0, 2, 4, 0.5},
 		{"padding hardly weighs on many", 1e6, 0, 2, 8, 1e6 / (1e6 + 8)},
-		{"lost padding stays below 1", 1e6, 0, 2, math.SmallestNonzeroFloat64, maxProbability},
+		{"lost padding stays below 1", 1e6, 0, 2, math.SmallestNonzeroFloat64, decision.Largest},
 		{"nothing and no padding to speak of", 0, 0, 2, math.SmallestNonzeroFloat64, 0},
-		{"the most there can be", math.MaxUint64, 0, 1, 8, maxProbability},
+		{"the most there can be", math.MaxUint64, 0, 1, 8, decision.Largest},
 		{"the most accepted", math.MaxUint64, math.MaxUint64, 1e6, 1e6, 0},
 	}
 	for _, tt := range tests {

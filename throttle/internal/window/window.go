@@ -20,6 +20,22 @@ type Counts struct {
 	Accepted, Rejected, Shed uint64
 }
 
+// Refused returns the number of calls that were not accepted.
+func (c Counts) Refused() uint64 { return c.Rejected + c.Shed }
+
+// Requests returns the number of all calls.
+func (c Counts) Requests() uint64 { return c.Accepted + c.Refused() }
+
+// Sum adds up the counts of rows.
+func Sum(rows []Counts) (sum Counts) {
+	for i := range rows {
+		sum.Accepted += rows[i].Accepted
+		sum.Rejected += rows[i].Rejected
+		sum.Shed += rows[i].Shed
+	}
+	return sum
+}
+
 // Reading holds the counts of a window at one instant, one entry per row.
 type Reading struct {
 	Span   []Counts // of the last Shape.Span
@@ -37,7 +53,6 @@ type Window struct {
 	width   time.Duration
 	maxBack time.Duration // a clock that is back by more has jumped
 	ends    atomic.Int64  // end of the open bucket; stored after all changes of the ring
-	number  atomic.Int64  // of the open bucket; may be read without the lock
 	_       [64]byte      // the fields above are read by every call
 
 	mu           sync.Mutex
@@ -95,9 +110,6 @@ func (w *Window) Over(end, now time.Duration) bool {
 	return uint64(end-now-1) >= uint64(w.maxBack)
 }
 
-// Number returns the number of the open bucket. It never decreases, even if the clock jumps back.
-func (w *Window) Number() int64 { return w.number.Load() }
-
 // Ends returns when the open bucket ends.
 func (w *Window) Ends() time.Duration { return time.Duration(w.ends.Load()) }
 
@@ -154,29 +166,6 @@ func (w *Window) Ever(sums []Counts) {
 	}
 }
 
-// Suffixes calls visit with the counts since the beginning of each bucket, from the newest bucket
-// to the oldest. These are the counts that the window will have later, if no event is added. Age is
-// the number of closed buckets among them. Suffixes also fills ever as Ever does, at the same
-// instant. Visit runs under the window's lock, must not call the window, and must not keep the
-// slice. Scratch and ever must have one entry per row.
-func (w *Window) Suffixes(ever, scratch []Counts, visit func(age int, since []Counts)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.Ever(ever)
-	for i := range scratch {
-		scratch[i] = ever[i]
-		scratch[i].subtract(w.beforeOpen[i])
-	}
-	visit(0, scratch)
-	n := int64(len(w.ring))
-	for age := int64(1); age <= min(n, w.open); age++ {
-		for i, b := range w.ring[(w.open-age)%n] {
-			scratch[i].addBucket(b)
-		}
-		visit(int(age), scratch)
-	}
-}
-
 // Buckets returns the number of closed buckets of the span.
 func (w *Window) Buckets() int { return len(w.ring) }
 
@@ -199,7 +188,6 @@ func (w *Window) roll(now time.Duration) {
 		w.advance(next)
 		w.open = next
 	}
-	w.number.Store(w.open)
 	w.ends.Store((w.open - w.ahead + 1) * int64(w.width))
 }
 

@@ -3,7 +3,6 @@ package window
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -65,9 +64,6 @@ func TestItAgreesWithAListOfEvents(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("seed %d, step %d: got %v, want %v", seed, step, got, want)
 			}
-			if step%150 == 0 {
-				checkSuffixes(t, w, events, h.bucket)
-			}
 		}
 	}
 }
@@ -81,22 +77,4 @@ func stepOf(dice *rand.Rand, width, span time.Duration) time.Duration {
 		return time.Duration(dice.Int64N(int64(5 * width)))
 	}
 	return time.Duration(dice.Int64N(int64(2 * span)))
-}
-
-func checkSuffixes(t *testing.T, w *Window, events []event, open int64) {
-	t.Helper()
-	ever, scratch, total := make([]Counts, 3), make([]Counts, 3), make([]Counts, 3)
-	visits := 0
-	w.Suffixes(ever, scratch, func(age int, since []Counts) {
-		if age != visits {
-			t.Fatalf("visit %d is said to be of age %d", visits, age)
-		}
-		if want := model(events, open, int64(age), 3); fmt.Sprint(since) != fmt.Sprint(want) {
-			t.Fatalf("since %d buckets ago (of %d): got %v, want %v", age, w.Buckets(), since, want)
-		}
-		visits++
-	})
-	if w.Ever(total); !slices.Equal(ever, total) {
-		t.Fatalf("got %v in all, want %v", ever, total)
-	}
 }

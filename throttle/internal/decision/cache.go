@@ -1,0 +1,232 @@
+// Package decision caches the decisions that a policy computes from a window.
+//
+// To sum up a window costs as much as several calls. So calls use cached decisions. [Cache] has two
+// questions to answer for each call: does the call need a decision at all, and is the cached one
+// fresh enough?
+//
+// # Does the call need a decision?
+//
+// A call is refused if the backend rejects it or the throttle sheds it. As long as the window holds
+// no refused call, every probability is 0, and time cannot change that. [Cache.NeedsClock] is false
+// then, and a call reads neither the clock nor a decision.
+//
+// # Is the decision fresh enough?
+//
+// A decision is computed again at the end of each bucket of the window, because calls leave the
+// window then. In between it is computed again after some events. An event is a call that a decision
+// above 0 applies to, or a call that the backend rejected.
+//   - If the window holds many requests, each stripe counts its own events: N of them, with N at
+//     most 128. N events on all stripes are less than 2 % of these requests.
+//   - If N would be less than 16, the events of all stripes are added up, and 16 are enough: see
+//     [Config.MinEvents].
+//
+// # What processors share
+//
+// Between two refreshes a call reads shared memory and writes only to its own stripe.
+package decision
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// MaxRows is the largest number of rows of a Cache.
+const MaxRows = 16
+
+const (
+	// requestsPerEvent is the smallest number of requests in the window for each event by which a
+	// decision may be old. The events of all stripes count, as those of minStripes at least.
+	requestsPerEvent = 64
+	minStripes       = 4
+	// Between two refreshes are minInterval to maxInterval events of a stripe. If fewer are needed,
+	// the events of all stripes are added up.
+	minInterval = 16
+	maxInterval = 128
+	// outdated is a time that is over, whatever the time is.
+	outdated = math.MinInt64
+)
+
+// Config describes a Cache. Window and Compute are required.
+type Config struct {
+	Window *window.Window
+	Rows   int  // of the window, at most MaxRows
+	Recent bool // Compute needs Reading.Recent
+	// MinEvents is the least number of events between two refreshes, at most 16. With 1, decisions
+	// from few requests are exact. With more, the first calls after a rejection are not shed.
+	MinEvents uint64
+	// Compute stores the decision for each row. If the reading holds no refused call, all
+	// probabilities must be 0. One goroutine calls it at a time.
+	Compute func(r window.Reading, decisions []Packed)
+	Rand    func() float64 // draws, in [0, 1); nil for generators of the Cache
+}
+
+// Cache holds one decision for each row of a window. Prepare it with Init before use. All other
+// methods are safe for concurrent use.
+type Cache struct {
+	window  *window.Window
+	compute func(r window.Reading, decisions []Packed)
+	rand    func() float64
+	seed    uint64
+	least   uint64 // Config.MinEvents
+	stripes []stripe
+
+	needsClock atomic.Bool   // the window may hold a refused call
+	mask       atomic.Uint64 // a stripe refreshes when this masks all bits of its events; 0: when eventsAt is old
+	eventsAt   atomic.Uint64 // events of all stripes at the last refresh
+	validUntil atomic.Int64  // end of the bucket of the last refresh, or outdated
+	decisions  [MaxRows]atomic.Uint64
+
+	refreshing sync.Mutex
+	// The fields below are guarded by refreshing.
+	reading window.Reading
+	results []Packed
+	ever    []window.Counts
+}
+
+// stripe counts the events of the goroutines that pick it. It fills two cache lines, because
+// processors fetch pairs.
+type stripe struct {
+	events atomic.Uint64
+	_      [120]byte
+}
+
+// Init prepares a cache for an empty window: every probability is 0.
+func (c *Cache) Init(config Config) {
+	n := config.Rows
+	c.window, c.compute, c.rand, c.seed = config.Window, config.Compute, config.Rand, rand.Uint64()
+	c.least, c.stripes = config.MinEvents, make([]stripe, c.window.Stripes())
+	c.reading = window.Reading{Span: make([]window.Counts, n), Ever: make([]window.Counts, n)}
+	if config.Recent {
+		c.reading.Recent = make([]window.Counts, n)
+	}
+	c.results, c.ever = make([]Packed, n), make([]window.Counts, n)
+	c.validUntil.Store(int64(c.window.Ends()))
+}
+
+// NeedsClock reports whether calls need a decision, and so the time. If not, every probability is 0.
+func (c *Cache) NeedsClock() bool { return c.needsClock.Load() }
+
+// Decide returns the decision for a row at now, and whether it sheds the call. Call it if NeedsClock
+// is true. The caller counts a shed call in the window, and then calls NoteShed.
+func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool) {
+	c.Roll(now)
+	if p = c.load(row); p.units() == 0 {
+		return p, false
+	}
+	event := c.countEvent(stripe)
+	p = c.load(row)
+	return p, c.draw(stripe, event) < p.units()
+}
+
+// NoteRejected must be called after each call that was counted as rejected.
+func (c *Cache) NoteRejected(stripe int) {
+	c.NoteShed()
+	c.countEvent(stripe)
+}
+
+// NoteShed must be called after each call that was counted as shed. Decide has counted the event.
+func (c *Cache) NoteShed() {
+	if !c.needsClock.Load() {
+		c.needsClock.Store(true)
+	}
+}
+
+// Roll closes the bucket of the window that has ended at now, and refreshes the decisions then. It
+// must be called before a call is counted. It does not ask the window whether a bucket has ended,
+// because reading statistics moves the window without a refresh.
+func (c *Cache) Roll(now time.Duration) {
+	if c.window.Over(time.Duration(c.validUntil.Load()), now) {
+		c.window.Roll(now)
+		c.tryRefresh()
+	}
+}
+
+// Refresh computes the decisions again, for example because settings have changed.
+func (c *Cache) Refresh(now time.Duration) {
+	c.window.Roll(now)
+	c.refreshing.Lock()
+	c.refresh()
+	c.refreshing.Unlock()
+}
+
+func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
+
+// countEvent counts an event of a stripe, and refreshes the decisions if there were enough. It
+// returns the number of the event.
+func (c *Cache) countEvent(stripe int) uint64 {
+	event := c.stripes[stripe].events.Add(1)
+	if mask := c.mask.Load(); event&mask == 0 && (mask > 0 || c.events()-c.eventsAt.Load() >= c.least) {
+		c.tryRefresh()
+	}
+	return event
+}
+
+// events returns the number of events on all stripes.
+func (c *Cache) events() (sum uint64) {
+	for i := range c.stripes {
+		sum += c.stripes[i].events.Load()
+	}
+	return sum
+}
+
+// tryRefresh refreshes the decisions. If another goroutine does so now, it may have read the window
+// too early. So the next call refreshes again.
+func (c *Cache) tryRefresh() {
+	if !c.refreshing.TryLock() {
+		c.validUntil.Store(outdated)
+		return
+	}
+	c.refresh()
+	c.refreshing.Unlock()
+}
+
+// refresh computes the decisions from the window as it was last rolled. The caller holds the lock.
+// It stores validUntil and eventsAt first, because what happens meanwhile may be
+// missing in the reading.
+func (c *Cache) refresh() {
+	c.validUntil.Store(int64(c.window.Ends()))
+	c.eventsAt.Store(c.events())
+	c.window.Read(c.reading)
+	c.compute(c.reading, c.results)
+	for row, p := range c.results {
+		c.decisions[row].Store(uint64(p))
+	}
+	c.mask.Store(c.interval() - 1)
+	if window.Sum(c.reading.Span).Refused() == 0 {
+		c.clearNeedsClock()
+	}
+}
+
+// interval returns N for the reading, rounded down to a power of two. It returns 1 if N is too small
+// for events of one stripe.
+func (c *Cache) interval() uint64 {
+	counts := c.reading.Span
+	if c.reading.Recent != nil {
+		counts = c.reading.Recent
+	}
+	n := window.Sum(counts).Requests() / uint64(requestsPerEvent*max(minStripes, len(c.stripes)))
+	if n < minInterval {
+		return 1
+	}
+	return 1 << (bits.Len64(min(n, maxInterval)) - 1)
+}
+
+// clearNeedsClock clears needsClock, unless a call was refused since the reading. It clears first
+// and looks then, while callers count first and set needsClock then. So one of the two notices the
+// other.
+func (c *Cache) clearNeedsClock() {
+	if !c.needsClock.Load() {
+		return
+	}
+	c.needsClock.Store(false)
+	c.window.Ever(c.ever)
+	if window.Sum(c.ever).Refused() != window.Sum(c.reading.Ever).Refused() {
+		c.needsClock.Store(true)
+	}
+}

@@ -1,0 +1,296 @@
+package decision
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+const (
+	span    = 10 * time.Second
+	buckets = 100
+	width   = span / buckets
+	stripes = 4
+)
+
+// rig is a cache with one row whose probability is the share of refused calls in the window.
+type rig struct {
+	Cache
+	w        *window.Window
+	now      time.Duration
+	computed int             // number of refreshes
+	during   func(*rig)      // called by a refresh after the window was read
+	latest   []window.Counts // of the last refresh
+}
+
+func newRig(least uint64, rand func() float64) *rig {
+	r := &rig{w: window.New(window.Shape{Span: span, Buckets: buckets, Rows: 1, Stripes: stripes}), during: func(*rig) {}}
+	r.Init(Config{Window: r.w, Rows: 1, MinEvents: least, Rand: rand, Compute: func(reading window.Reading, results []Packed) {
+		r.computed++
+		r.latest = slices.Clone(reading.Span)
+		results[0] = Pack(share(reading.Span[0]), 0)
+		r.during(r)
+	}})
+	return r
+}
+
+func share(c window.Counts) float64 { return float64(c.Refused()) / float64(c.Requests()+1) }
+
+// exact returns the counts of the window now.
+func (r *rig) exact() window.Counts {
+	var span [1]window.Counts
+	r.w.ReadAt(r.now, window.Reading{Span: span[:]})
+	return span[0]
+}
+
+// decide returns the decision on a call.
+func (r *rig) decide(stripe int) (p float64, shed bool) {
+	if !r.NeedsClock() {
+		return 0, false
+	}
+	packed, shed := r.Decide(0, stripe, r.now)
+	return packed.Probability(), shed
+}
+
+// count records a call that ended now.
+func (r *rig) count(stripe, column int) {
+	r.Roll(r.now)
+	r.w.Row(stripe, 0)[column].Add(1)
+	switch column {
+	case window.Rejected:
+		r.NoteRejected(stripe)
+	case window.Shed:
+		r.NoteShed()
+	}
+}
+
+// call decides about a call, counts it, and returns the probability that was used.
+func (r *rig) call(stripe int, rejected bool) float64 {
+	p, shed := r.decide(stripe)
+	switch {
+	case shed:
+		r.count(stripe, window.Shed)
+	case rejected:
+		r.count(stripe, window.Rejected)
+	default:
+		r.count(stripe, window.Accepted)
+	}
+	return p
+}
+
+// sized returns quick with go test -short, and full without: the size of a test.
+func sized(full, quick int) int {
+	if testing.Short() {
+		return quick
+	}
+	return full
+}
+
+// TestDecisions_age compares each decision with the exact probabilities since the bucket began, or
+// since the N-th last event of the stripe. With few calls every decision must be exact.
+func TestDecisions_age(t *testing.T) {
+	for seed := range uint64(6) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		r := newRig(1, dice.Float64)
+		perBucket := int64(1) << (3 * seed) // from few to very many calls
+		var exact []float64
+		var events [stripes][]int // the steps at which each stripe had an event
+		failing, bucketBegan, bucket, stale := 0.0, 0, int64(0), 0
+		for step := range sized(20_000, 4000) {
+			if dice.IntN(2000) == 0 {
+				failing = max(0, dice.Float64()*1.5-0.5)
+			}
+			r.now += time.Duration(dice.Int64N(2 * int64(width) / perBucket))
+			if b := int64(r.now / width); b != bucket {
+				bucket, bucketBegan = b, step
+			}
+			exact = append(exact, share(r.exact()))
+			stripe := dice.IntN(stripes)
+			rejected := dice.Float64() < failing
+			used := r.call(stripe, rejected)
+			oldest := bucketBegan
+			if n := len(events[stripe]) - int(r.mask.Load()) - 2; n >= 0 {
+				oldest = min(oldest, events[stripe][n])
+			}
+			same := func(p float64) bool { return math.Abs(p-used) < 1e-9 }
+			if !slices.ContainsFunc(exact[oldest:], same) {
+				t.Fatalf("seed %d, step %d: decided at %v, exact was %v", seed, step, used, exact[max(oldest, step-20):])
+			}
+			if !same(exact[step]) {
+				stale++
+			}
+			if used > 0 || rejected {
+				events[stripe] = append(events[stripe], step)
+			}
+		}
+		if few := perBucket == 1; few && stale > 0 || perBucket > 4000 && stale == 0 && !testing.Short() {
+			t.Errorf("%d calls per bucket: %d of %d decisions were not exact", perBucket, stale, len(exact))
+		}
+	}
+}
+
+// TestCache_needsClock checks that NeedsClock is true while the window holds a refused call, and
+// false soon after the last one has left.
+func TestCache_needsClock(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 1))
+	r := newRig(1, dice.Float64)
+	rested := 0
+	for range 50_000 {
+		pause := time.Duration(dice.Int64N(int64(width) / 5))
+		if dice.IntN(500) == 0 {
+			pause = time.Duration(dice.Int64N(int64(2 * span)))
+		}
+		r.now += pause
+		r.call(dice.IntN(stripes), dice.IntN(300) == 0)
+		switch refused := r.exact().Refused(); {
+		case refused > 0 && !r.NeedsClock():
+			t.Fatalf("at %v: the window holds %d refused calls, and NeedsClock is false", r.now, refused)
+		case refused == 0 && r.NeedsClock() && r.latest[0].Refused() == 0:
+			t.Fatalf("at %v: a refresh found no refused call, and NeedsClock is true", r.now)
+		case refused == 0:
+			rested++
+		}
+	}
+	if rested == 0 {
+		t.Error("the window held a refused call all the time: nothing was tested")
+	}
+}
+
+// TestCache_refusedDuringRefresh counts a refused call after a refresh has read the window.
+func TestCache_refusedDuringRefresh(t *testing.T) {
+	for _, column := range []int{window.Rejected, window.Shed} {
+		r := newRig(1, nil)
+		r.count(0, column)
+		r.now += 2 * span // the window is empty at the next refresh
+		r.during = func(r *rig) {
+			r.during = func(*rig) {}
+			r.w.Row(1, 0)[column].Add(1)
+			r.NoteShed()
+		}
+		r.count(0, window.Accepted)
+		if !r.NeedsClock() {
+			t.Errorf("column %d: NeedsClock is false, and the window holds a refused call", column)
+		}
+		r.now += 2 * span
+		if r.count(0, window.Accepted); r.NeedsClock() {
+			t.Errorf("column %d: NeedsClock is true, and the window is empty", column)
+		}
+	}
+}
+
+// TestCache_decisionsDoNotWait decides while a refresh runs.
+func TestCache_decisionsDoNotWait(t *testing.T) {
+	r := newRig(1, func() float64 { return 0 })
+	r.count(0, window.Rejected)
+	before, _ := r.decide(0)
+	asked := false
+	r.during = func(r *rig) {
+		r.during = func(*rig) {}
+		asked = true
+		if p, shed := r.decide(1); p != before || !shed { // it would wait for itself
+			t.Errorf("during a refresh: got probability %v, shed %v, want %v, true", p, shed, before)
+		}
+		r.NoteRejected(1)
+		r.Roll(r.now + width)
+	}
+	r.now += width
+	r.count(0, window.Accepted)
+	if !asked {
+		t.Fatal("no refresh")
+	}
+}
+
+// TestCache_interval checks after how many events of a stripe the decisions are computed again.
+func TestCache_interval(t *testing.T) {
+	for requests, want := range map[int]int{4096: 16, 10_000: 32, 32_767: 64, 32_768: 128, 1_000_000: 128} {
+		r := newFullRig(16, requests)
+		for stripe := range stripes {
+			for range want - 1 {
+				r.decide(stripe)
+			}
+		}
+		if r.computed != 0 {
+			t.Errorf("%d requests: %d refreshes after %d events on each stripe, want none", requests, r.computed, want-1)
+		}
+		for stripe := range stripes {
+			r.computed = 0
+			if r.decide(stripe); r.computed != 1 {
+				t.Errorf("%d requests: %d refreshes at event %d of a stripe, want 1", requests, r.computed, want)
+			}
+		}
+	}
+}
+
+// TestCache_intervalOfFewRequests adds up the events of all stripes.
+func TestCache_intervalOfFewRequests(t *testing.T) {
+	for _, least := range []uint64{1, 5, 16} {
+		for _, requests := range []int{1, 100, 4095} {
+			r := newFullRig(least, requests)
+			for event := range least {
+				if r.computed != 0 {
+					t.Errorf("%d requests: refreshed after %d events, want %d", requests, event, least)
+				}
+				r.decide(int(event) % stripes)
+			}
+			if r.computed != 1 {
+				t.Errorf("%d requests: %d refreshes after %d events, want 1", requests, r.computed, least)
+			}
+		}
+	}
+}
+
+// newFullRig returns a rig whose window holds requests, one of them rejected.
+func newFullRig(least uint64, requests int) *rig {
+	r := newRig(least, func() float64 { return 1 })
+	r.w.Row(0, 0)[window.Accepted].Add(uint64(requests - 1))
+	r.w.Row(0, 0)[window.Rejected].Add(1)
+	r.NoteShed()
+	r.Refresh(0)
+	r.computed = 0
+	return r
+}
+
+// TestCache_parallel uses all stripes at once. Once all calls are done, the decision must be exact.
+func TestCache_parallel(t *testing.T) {
+	r := newRig(1, nil)
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			dice := rand.New(rand.NewPCG(uint64(g), 3))
+			for i := range 5000 {
+				stripe, now := g%stripes, time.Duration(i)*width/50
+				column := window.Accepted
+				if r.NeedsClock() {
+					if _, shed := r.Decide(0, stripe, now); shed {
+						column = window.Shed
+					}
+				}
+				if column == window.Accepted && dice.IntN(2) == 0 {
+					column = window.Rejected
+				}
+				r.Roll(now)
+				r.w.Row(stripe, 0)[column].Add(1)
+				switch column {
+				case window.Rejected:
+					r.NoteRejected(stripe)
+				case window.Shed:
+					r.NoteShed()
+				}
+			}
+		})
+	}
+	all.Wait()
+	r.now = 5000 * width / 50
+	r.Refresh(r.now)
+	if p, _ := r.decide(0); p != share(r.exact()) && share(r.exact())-p > 0.01 {
+		t.Errorf("probability: got %v, want %v", p, share(r.exact()))
+	}
+	if total := r.exact().Requests(); total != 16*5000 {
+		t.Errorf("the window holds %d calls, want %d", total, 16*5000)
+	}
+}

@@ -1,0 +1,69 @@
+package decision
+
+import (
+	"math"
+	"testing"
+)
+
+func TestPack(t *testing.T) {
+	for _, p := range []float64{0, 1e-15, 0.5, Largest} {
+		for flags := range uint64(16) {
+			packed := Pack(p, flags)
+			if got := packed.Probability(); math.Abs(got-p) > 1.0/scale {
+				t.Errorf("Pack(%v, %b): got probability %v", p, flags, got)
+			}
+			for bit := range 4 {
+				if flag := uint64(1) << bit; packed.Has(flag) != (flags&flag != 0) {
+					t.Errorf("Pack(%v, %b): flag %b is %v", p, flags, flag, packed.Has(flag))
+				}
+			}
+		}
+	}
+}
+
+// TestCache_draw checks that the draws of a stripe are uniform, and that each is independent of the
+// one before.
+func TestCache_draw(t *testing.T) {
+	const draws, cells = 50_000, 20
+	for stripe := range stripes {
+		r := newRig(1, nil)
+		var counts [cells]int
+		var pairs [cells * cells]int
+		seen := map[uint64]bool{}
+		before := uint64(0)
+		for event := range uint64(draws) {
+			draw := r.draw(stripe, event)
+			seen[draw] = true
+			cell := draw * cells / scale
+			counts[cell]++
+			pairs[before*cells+cell]++
+			before = cell
+		}
+		if len(seen) != draws {
+			t.Errorf("stripe %d: %d of %d draws are not new", stripe, draws-len(seen), draws)
+		}
+		if chi := chiSquared(counts[:], draws); chi > 60 { // one in half a million with 19 degrees of freedom
+			t.Errorf("stripe %d: chi-squared is %.1f over %v", stripe, chi, counts)
+		}
+		if chi := chiSquared(pairs[:], draws); chi > 550 { // one in a million with 399 degrees of freedom
+			t.Errorf("stripe %d: chi-squared of pairs is %.1f", stripe, chi)
+		}
+	}
+}
+
+func chiSquared(counts []int, draws int) float64 {
+	chi, want := 0.0, float64(draws)/float64(len(counts))
+	for _, n := range counts {
+		chi += (float64(n) - want) * (float64(n) - want) / want
+	}
+	return chi
+}
+
+func TestCache_drawOfUser(t *testing.T) {
+	for _, r := range []float64{0, 0.5, Largest, 1, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		c := newRig(1, func() float64 { return r })
+		if got := c.draw(0, 1); got >= scale {
+			t.Errorf("%v draws %d, want less than %d", r, got, uint64(scale))
+		}
+	}
+}
