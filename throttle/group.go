@@ -1,11 +1,14 @@
 package throttle
 
 import (
-	"container/list"
+	"container/heap"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -14,6 +17,9 @@ import (
 const (
 	defaultGroupMax  = 1000
 	defaultGroupIdle = 10 * time.Minute
+
+	// maxGroupIdle keeps sums of times from overflowing.
+	maxGroupIdle = time.Duration(1 << 62)
 
 	// groupStripes keeps a member small: a group may have a thousand.
 	groupStripes = 4
@@ -28,8 +34,12 @@ type GroupConfig struct {
 	// the throttle that was not used for the longest time, and its counts are lost. If untrusted
 	// callers choose keys, they can evict yours: a throttle that is evicted between two calls
 	// starts empty and never sheds. Use a key that callers cannot choose.
+	//
+	// The group never has more than Max throttles. Each [Group.Get] is a use. Which of two uses was
+	// later is exact to one tick of the clock. A use during an eviction may be too late for it.
 	Max int
-	// Idle is how long an unused throttle is kept, at least 1 s. Default 10 minutes.
+	// Idle is how long an unused throttle is kept, at least 1 s. Default 10 minutes. The next Get
+	// of any key closes the throttles that were not used for longer.
 	Idle time.Duration
 }
 
@@ -37,26 +47,26 @@ type GroupConfig struct {
 // throttle at the first use of its key. A group has no goroutine: Get closes throttles that are too
 // many or idle. A closed throttle still decides, but calls no hooks.
 //
+// Get of a key that has a throttle takes no lock, and calls on different processors do not wait for
+// each other. So a Get may return a throttle that another goroutine evicts at the same time.
+//
 // All throttles of a group have the same name, so metrics report them as one source. The key is in
 // [Throttle.Key], [ShedError], the log, spans and the status page.
 type Group struct {
-	config func(key string) Config
-	max    int
-	idle   time.Duration
-	base   time.Time
+	config  func(key string) Config
+	max     int
+	idle    time.Duration
+	base    time.Time
+	table   memberTable
+	sweepAt atomic.Int64 // no member is idle before
+	latest  useTimes     // the last use of any member
+	_       [cacheLines]byte
 
 	mu      sync.Mutex
 	name    string
 	closed  bool
 	changes []func(*Tuning) // applied to later members
-	members map[string]*list.Element
-	byUse   list.List // of *member, the last used first
-}
-
-type member struct {
-	key      string
-	throttle *Throttle
-	used     time.Duration
+	queue   memberQueue
 }
 
 // NewGroup returns a group. It calls config for every new key. All Configs must have the same Name.
@@ -72,36 +82,31 @@ func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
-	return &Group{config: config, max: c.Max, idle: c.Idle, base: time.Now(), members: map[string]*list.Element{}}, nil
+	g := &Group{
+		config: config,
+		max:    c.Max,
+		idle:   min(c.Idle, maxGroupIdle),
+		base:   time.Now().Add(-1), // the first use is later than no use
+		table:  newMemberTable(c.Max),
+	}
+	g.schedule()
+	return g, nil
 }
 
 // Get returns the throttle of key, and creates it if necessary. It returns an error if the Config
 // of the key is invalid or has another Name than the other members, and [ErrClosed] after Close.
 func (g *Group) Get(key string) (*Throttle, error) {
-	t, idle, err := g.find(key)
+	now := time.Since(g.base)
+	if m := g.table.find(key); m != nil && int64(now) <= g.sweepAt.Load() {
+		m.use(now, &g.latest)
+		return m.throttle, nil
+	}
+	t, idle, err := g.sweep(key, now)
 	closeAll(idle)
 	if t != nil || err != nil {
 		return t, err
 	}
-	fresh, err := newThrottle(g.config(key), key, groupStripes) // calls user code: no lock is held
-	if err != nil {
-		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
-	}
-	for done := 0; ; {
-		changes := g.changesFrom(done)
-		for _, change := range changes { // calls user code: no lock is held
-			if err := fresh.Tune(change); err != nil {
-				_ = fresh.Close() // never fails
-				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
-			}
-		}
-		done += len(changes)
-		t, surplus, err := g.insert(key, fresh, done)
-		closeAll(surplus)
-		if t != nil || err != nil {
-			return t, err
-		}
-	}
+	return g.create(key)
 }
 
 // changesFrom returns the changes of Tune, without the first done ones.
@@ -133,17 +138,6 @@ func (g *Group) Tune(change func(*Tuning)) error {
 	return err
 }
 
-// all returns the members, the last used first. The field used is guarded by the lock.
-func (g *Group) all() []*member {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	members := make([]*member, 0, len(g.members))
-	for e := g.byUse.Front(); e != nil; e = e.Next() {
-		members = append(members, e.Value.(*member))
-	}
-	return members
-}
-
 // keep records a change for later throttles, and returns the existing members.
 func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	g.mu.Lock()
@@ -156,28 +150,44 @@ func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
 	return g.all(), nil
 }
 
-// find returns the throttle of key, if there is one, and the idle throttles to close.
-func (g *Group) find(key string) (t *Throttle, idle []*Throttle, err error) {
+// sweep removes the idle throttles. It returns them, and the throttle of key if there is one.
+func (g *Group) sweep(key string, now time.Duration) (t *Throttle, idle []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, nil, ErrClosed
 	}
-	now := time.Since(g.base)
-	idle = g.evict(now)
-	e, ok := g.members[key]
-	if !ok {
-		return nil, idle, nil
+	for m := g.queue.oldest(); m != nil && now-m.recorded > g.idle; m = g.queue.oldest() {
+		idle = append(idle, g.remove(m))
 	}
-	return g.use(e, now), idle, nil
+	if m := g.table.find(key); m != nil {
+		t = g.use(m)
+	}
+	g.schedule()
+	return t, idle, nil
 }
 
-// use marks a member as the last used.
-func (g *Group) use(e *list.Element, now time.Duration) *Throttle {
-	m := e.Value.(*member)
-	m.used = now
-	g.byUse.MoveToFront(e)
-	return m.throttle
+// create returns a new throttle for key, or that of another goroutine which was faster.
+func (g *Group) create(key string) (*Throttle, error) {
+	fresh, err := newThrottle(g.config(key), key, groupStripes) // calls user code: no lock is held
+	if err != nil {
+		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
+	}
+	for done := 0; ; {
+		changes := g.changesFrom(done)
+		for _, change := range changes { // calls user code: no lock is held
+			if err := fresh.Tune(change); err != nil {
+				_ = fresh.Close() // never fails
+				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
+			}
+		}
+		done += len(changes)
+		t, surplus, err := g.insert(key, fresh, done)
+		closeAll(surplus)
+		if t != nil || err != nil {
+			return t, err
+		}
+	}
 }
 
 // insert stores fresh under key, unless another goroutine was first. It returns the throttle to use
@@ -198,48 +208,62 @@ func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surp
 		err = fmt.Errorf("throttle: group member %q: Config.Name is %q: want %q, the name of the other members", key, fresh.name, g.name)
 		return nil, []*Throttle{fresh}, err
 	}
-	now := time.Since(g.base)
-	if e, ok := g.members[key]; ok {
-		return g.use(e, now), []*Throttle{fresh}, nil
+	if m := g.table.find(key); m != nil {
+		return g.use(m), []*Throttle{fresh}, nil
 	}
-	g.members[key] = g.byUse.PushFront(&member{key: key, throttle: fresh, used: now})
-	return fresh, g.shrink(g.max), nil
+	surplus = g.shrink(g.max - 1)
+	m := &member{key: key, throttle: fresh}
+	g.use(m)
+	m.recorded = m.used.last()
+	g.table.insert(m)
+	heap.Push(&g.queue, m)
+	g.schedule()
+	return fresh, surplus, nil
 }
 
-// evict removes the idle throttles.
-func (g *Group) evict(now time.Duration) []*Throttle {
-	var idle []*Throttle
-	for e := g.byUse.Back(); e != nil && now-e.Value.(*member).used > g.idle; e = g.byUse.Back() {
-		idle = append(idle, g.remove(e))
+// use marks a member as used after all others.
+func (g *Group) use(m *member) *Throttle {
+	now := max(time.Since(g.base), g.latest.last()+1)
+	for i := range g.latest {
+		g.latest[i].at.Store(int64(now)) // the next Get may be on any stripe
 	}
-	return idle
+	m.used[0].at.Store(int64(now))
+	return m.throttle
 }
 
 // shrink removes the throttles that were not used for the longest time, until size are left.
 func (g *Group) shrink(size int) []*Throttle {
 	var surplus []*Throttle
-	for len(g.members) > size {
-		surplus = append(surplus, g.remove(g.byUse.Back()))
+	for len(g.queue) > size {
+		surplus = append(surplus, g.remove(g.queue.oldest()))
 	}
 	return surplus
 }
 
-func (g *Group) remove(e *list.Element) *Throttle {
-	m := g.byUse.Remove(e).(*member)
-	delete(g.members, m.key)
-	return m.throttle
+// remove removes the oldest member.
+func (g *Group) remove(oldest *member) *Throttle {
+	heap.Pop(&g.queue)
+	g.table.remove(oldest)
+	return oldest.throttle
+}
+
+// schedule sets when Get has to look for idle throttles again.
+func (g *Group) schedule() {
+	at := time.Duration(math.MaxInt64)
+	if len(g.queue) > 0 {
+		at = g.queue[0].recorded + g.idle
+	}
+	g.sweepAt.Store(int64(at))
 }
 
 // Lookup returns the throttle of key, if the group has one. Unlike [Group.Get] it creates none and
 // does not count as use.
 func (g *Group) Lookup(key string) (*Throttle, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	e, ok := g.members[key]
-	if !ok {
+	m := g.table.find(key)
+	if m == nil {
 		return nil, false
 	}
-	return e.Value.(*member).throttle, true
+	return m.throttle, true
 }
 
 // All yields each key with its throttle, the last used first. It yields the members that exist when
@@ -255,11 +279,21 @@ func (g *Group) All() iter.Seq2[string, *Throttle] {
 	}
 }
 
+// all returns the members, the last used first.
+func (g *Group) all() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queue.sort()
+	members := slices.Clone(g.queue)
+	slices.Reverse(members)
+	return members
+}
+
 // Len returns the number of throttles in the group.
 func (g *Group) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.members)
+	return len(g.queue)
 }
 
 // Close closes all throttles of the group. Get and Tune then return [ErrClosed]. Close is

@@ -91,6 +91,38 @@ func TestCloseOfAGroupMeetsGet(t *testing.T) {
 	r.wantOpen(t, 0)
 }
 
+// TestUsesOfManyGoroutinesCountByTheirTime: rounds of uses at one instant each, and then new keys in
+// place of the old, which are evicted round by round.
+func TestUsesOfManyGoroutinesCountByTheirTime(t *testing.T) {
+	const rounds, keys = 10, 8
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var gone []string
+		g := newGroup(t, func(string) throttle.Config {
+			return throttle.Config{Name: "hosts", Priorities: 1, Hooks: throttle.Hooks{Closed: func(th *throttle.Throttle) {
+				mu.Lock()
+				defer mu.Unlock()
+				gone = append(gone, th.Key())
+			}}}
+		}, throttle.GroupConfig{Max: rounds * keys})
+		for range 2 { // the second time all keys are there
+			for round := range rounds {
+				var wg sync.WaitGroup
+				for i := range keys {
+					wg.Go(func() { member(t, g, fmt.Sprint(round, i)) })
+				}
+				wg.Wait()
+				time.Sleep(time.Microsecond)
+			}
+		}
+		for i := range rounds * keys {
+			member(t, g, fmt.Sprint("new", i))
+			equal(t, "round of the evicted", gone[i][:1], fmt.Sprint(i/keys))
+		}
+		equal(t, "Len", g.Len(), rounds*keys)
+	})
+}
+
 // naiveGroup is a group as simple as can be: keys by last use, the latest last.
 type naiveGroup struct {
 	max  int
@@ -147,6 +179,7 @@ func playGroup(t *testing.T, bound int, keys string, script []byte) {
 			time.Sleep(time.Duration(b-239) * 7 * time.Second)
 			continue
 		}
+		time.Sleep(1) // at one instant, the order would depend on whether the stack of the test moves
 		asked, gone = keys[int(b)%(len(keys)+1):], nil
 		there, wantGone := model.get(asked, time.Now())
 		th := member(t, g, asked)
