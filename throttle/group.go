@@ -62,11 +62,13 @@ type Group struct {
 	latest  useTimes     // the last use of any member
 	_       [cacheLines]byte
 
-	mu      sync.Mutex
-	name    string
-	closed  bool
-	changes []func(*Tuning) // applied to later members
-	queue   memberQueue
+	tuning    sync.Mutex                // held by Tune: all members get all changes in the same order
+	overrides atomic.Pointer[overrides] // of Tune, stored with the lock; nil before the first
+
+	mu     sync.Mutex
+	name   string
+	closed bool
+	queue  memberQueue
 }
 
 // NewGroup returns a group. It calls config for every new key. All Configs must have the same Name.
@@ -109,47 +111,6 @@ func (g *Group) Get(key string) (*Throttle, error) {
 	return g.create(key)
 }
 
-// changesFrom returns the changes of Tune, without the first done ones.
-func (g *Group) changesFrom(done int) []func(*Tuning) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.changes[done:]
-}
-
-// Tune changes the settings of all throttles of the group, as [Throttle.Tune] does, and of those
-// that it creates later. Use it as a kill switch for every host, method or tenant. If the result is
-// invalid for one throttle, none is changed and the error names it. Change is called at least once
-// per throttle and must return the same each time.
-//
-// The group keeps change for its lifetime: call Tune when a setting changes, not periodically.
-func (g *Group) Tune(change func(*Tuning)) error {
-	if change == nil {
-		return errNoChange
-	}
-	for _, m := range g.all() {
-		if _, err := m.throttle.propose(m.throttle.tuning.Load(), change); err != nil {
-			return err
-		}
-	}
-	members, err := g.keep(change)
-	for _, m := range members {
-		err = errors.Join(err, m.throttle.Tune(change))
-	}
-	return err
-}
-
-// keep records a change for later throttles, and returns the existing members.
-func (g *Group) keep(change func(*Tuning)) ([]*member, error) {
-	g.mu.Lock()
-	if g.closed {
-		g.mu.Unlock()
-		return nil, ErrClosed
-	}
-	g.changes = append(g.changes, change)
-	g.mu.Unlock()
-	return g.all(), nil
-}
-
 // sweep removes the idle throttles. It returns them, and the throttle of key if there is one.
 func (g *Group) sweep(key string, now time.Duration) (t *Throttle, idle []*Throttle, err error) {
 	g.mu.Lock()
@@ -173,16 +134,16 @@ func (g *Group) create(key string) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 	}
-	for done := 0; ; {
-		changes := g.changesFrom(done)
-		for _, change := range changes { // calls user code: no lock is held
-			if err := fresh.Tune(change); err != nil {
+	var tuned *overrides
+	for {
+		if o := g.overrides.Load(); o != tuned {
+			if err := fresh.Tune(o.apply); err != nil {
 				_ = fresh.Close() // never fails
 				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 			}
+			tuned = o
 		}
-		done += len(changes)
-		t, surplus, err := g.insert(key, fresh, done)
+		t, surplus, err := g.insert(key, fresh, tuned)
 		closeAll(surplus)
 		if t != nil || err != nil {
 			return t, err
@@ -191,14 +152,14 @@ func (g *Group) create(key string) (*Throttle, error) {
 }
 
 // insert stores fresh under key, unless another goroutine was first. It returns the throttle to use
-// and those to close. It returns nil if Tune was called after the first seen changes.
-func (g *Group) insert(key string, fresh *Throttle, seen int) (t *Throttle, surplus []*Throttle, err error) {
+// and those to close. It returns nil if tuned are not the newest overrides.
+func (g *Group) insert(key string, fresh *Throttle, tuned *overrides) (t *Throttle, surplus []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, []*Throttle{fresh}, ErrClosed
 	}
-	if seen < len(g.changes) {
+	if tuned != g.overrides.Load() {
 		return nil, nil, nil
 	}
 	if g.name == "" {

@@ -27,12 +27,14 @@ func TestGetOfAPresentKeyWritesToOneStripe(t *testing.T) {
 	m, sweepAt := g.table.find("a"), g.sweepAt.Load()
 	before, latest := timesOf(&m.used), timesOf(&g.latest)
 	g.mu.Lock()
+	g.tuning.Lock()
 	if th, err := g.Get("a"); th != m.throttle || err != nil {
 		t.Errorf("Get: got %v and error %v, want the throttle", th, err)
 	}
 	if th, ok := g.Lookup("a"); th != m.throttle || !ok {
 		t.Errorf("Lookup: got %v and %v, want the throttle", th, ok)
 	}
+	g.tuning.Unlock()
 	g.mu.Unlock()
 	written, writtenLatest := changed(before, timesOf(&m.used)), changed(latest, timesOf(&g.latest))
 	if len(written) != 1 || !slices.Equal(written, writtenLatest) {
@@ -74,7 +76,7 @@ func TestStripesShareNoCacheLine(t *testing.T) {
 		}
 	}
 	add("what Get reads of the group", unsafe.Pointer(&g.config), unsafe.Pointer(&g.sweepAt))
-	add("what is locked", unsafe.Pointer(&g.mu), unsafe.Pointer(&g.queue))
+	add("what is locked", unsafe.Pointer(&g.tuning), unsafe.Pointer(&g.queue))
 	for i := range g.latest {
 		add("latest", unsafe.Pointer(&g.latest[i].at), unsafe.Pointer(&g.latest[i].at))
 	}

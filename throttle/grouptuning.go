@@ -1,0 +1,123 @@
+package throttle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
+)
+
+// Tune changes the settings of all throttles of the group, as [Throttle.Tune] does, and of those
+// that it creates later. Use it as a kill switch for every host, method or tenant. If the result is
+// invalid for one throttle, none is changed and the error names it.
+//
+// Change must set fields to fixed values, because the group keeps one value per field for later
+// throttles. Tune returns an error for u.Ratio *= 2, which depends on the value before: call
+// [Throttle.Tune] of each throttle in [Group.All] instead. Tune calls change a few times with
+// settings of no throttle, to find the fields that it sets.
+func (g *Group) Tune(change func(*Tuning)) error {
+	if change == nil {
+		return errNoChange
+	}
+	o, err := overridesOf(change) // calls user code: no lock is held
+	if err != nil {
+		return err
+	}
+	g.tuning.Lock()
+	defer g.tuning.Unlock()
+	for _, m := range g.all() {
+		if _, err := m.throttle.propose(m.throttle.tuning.Load(), o.apply); err != nil {
+			return fmt.Errorf("throttle: group member %q: %w", m.key, err)
+		}
+	}
+	members, err := g.override(o)
+	for _, m := range members {
+		err = errors.Join(err, m.throttle.Tune(o.apply))
+	}
+	return err
+}
+
+// override records overrides for later throttles, and returns the existing members.
+func (g *Group) override(o *overrides) ([]*member, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, ErrClosed
+	}
+	g.overrides.Store(g.overrides.Load().then(o))
+	return slices.Clone(g.queue), nil
+}
+
+// overrides are the settings that [Group.Tune] has set. A nil field was not set.
+type overrides struct {
+	ratio, minimumRate *float64
+	mode               *Mode
+}
+
+// overridesOf returns what change sets. It compares the results for settings that differ in every
+// field, so that no fixed value is equal to all of them. They have every mode, and the ends of the
+// ranges.
+func overridesOf(change func(*Tuning)) (*overrides, error) {
+	before := [...]Tuning{{above(1), above(0), ModeEnforce}, {maxRatio, maxMinimumRate, ModeShadow}, {2, 1, ModeOff}}
+	var after [len(before)]Tuning
+	for i, u := range before {
+		change(&u)
+		after[i] = u // change may have kept the pointer
+	}
+	e := check.Errors{Owner: "throttle: Tuning"}
+	o := &overrides{
+		ratio:       fixed(&e, "Ratio", before[:], after[:], func(u Tuning) float64 { return u.Ratio }),
+		minimumRate: fixed(&e, "MinimumRate", before[:], after[:], func(u Tuning) float64 { return u.MinimumRate }),
+		mode:        fixed(&e, "Mode", before[:], after[:], func(u Tuning) Mode { return u.Mode }),
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
+	}
+	valid := before[0]
+	o.apply(&valid)
+	valid.validate(&e, Tiered, 0) // the ranges that are the same for all throttles
+	return o, e.Err()
+}
+
+// fixed returns the value that a field was set to, or nil if no change was made. It records an error
+// if the value is not the same each time.
+func fixed[T cmp.Ordered](e *check.Errors, name string, before, after []Tuning, field func(Tuning) T) *T {
+	value, changed, same := field(after[0]), false, true
+	for i := range after {
+		changed = changed || cmp.Compare(field(after[i]), field(before[i])) != 0
+		same = same && cmp.Compare(field(after[i]), value) == 0 // NaN is equal to NaN here
+	}
+	if !changed {
+		return nil
+	}
+	e.Want(same, name, "computed from the settings before", "a fixed value in Group.Tune, or Throttle.Tune of each throttle")
+	return &value
+}
+
+// then returns the overrides after later ones.
+func (o *overrides) then(later *overrides) *overrides {
+	if o == nil {
+		return later
+	}
+	return &overrides{
+		ratio:       cmp.Or(later.ratio, o.ratio),
+		minimumRate: cmp.Or(later.minimumRate, o.minimumRate),
+		mode:        cmp.Or(later.mode, o.mode),
+	}
+}
+
+// apply changes settings to the overrides.
+func (o *overrides) apply(u *Tuning) {
+	set(&u.Ratio, o.ratio)
+	set(&u.MinimumRate, o.minimumRate)
+	set(&u.Mode, o.mode)
+}
+
+// set changes a setting to value, unless that is nil.
+func set[T any](setting, value *T) {
+	if value != nil {
+		*setting = *value
+	}
+}
