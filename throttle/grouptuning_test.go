@@ -143,7 +143,7 @@ func TestAllThrottlesGetChangesInOneOrder(t *testing.T) {
 
 // TestAGroupKeepsTheLastValueOfEachField, and no change itself: none is called for a later throttle.
 func TestAGroupKeepsTheLastValueOfEachField(t *testing.T) {
-	g := newGroup(t, func(key string) throttle.Config {
+	g := newGroup(t, func(string) throttle.Config {
 		return throttle.Config{Name: "hosts", Ratio: 9, MinimumRate: 9, Mode: throttle.ModeOff}
 	}, throttle.GroupConfig{})
 	member(t, g, "a")
