@@ -31,11 +31,16 @@ const (
 	numTables
 )
 
-// outcomeCounts counts calls of one priority by outcome and fault.
-type outcomeCounts [NumOutcomes][NumFaults]atomic.Uint64
+// outcomeCounts counts calls of one priority by outcome and fault. It fills cache lines of eight
+// counters, so that stripes share none.
+type outcomeCounts [NumOutcomes][(NumFaults + 7) / 8 * 8]atomic.Uint64
 
-// answeredCounts counts calls of one priority whose outcome was recorded before their end.
-type answeredCounts struct{ begun, ended atomic.Uint64 }
+// answeredCounts counts calls of one priority whose outcome was recorded before their end. It fills
+// a cache line.
+type answeredCounts struct {
+	begun, ended atomic.Uint64
+	_            [48]byte
+}
 
 // outcomeCounters holds the totals by outcome and fault of one stripe.
 type outcomeCounters struct {

@@ -1,25 +1,20 @@
 package throttle
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/lru"
 )
 
 const (
 	defaultGroupMax  = 1000
 	defaultGroupIdle = 10 * time.Minute
-
-	// maxGroupIdle keeps sums of times from overflowing.
-	maxGroupIdle = time.Duration(1 << 62)
 
 	// groupStripes keeps a member small: a group may have a thousand.
 	groupStripes = 4
@@ -54,13 +49,7 @@ type GroupConfig struct {
 // [Throttle.Key], [ShedError], the log, spans and the status page.
 type Group struct {
 	config  func(key string) Config
-	max     int
-	idle    time.Duration
-	base    time.Time
-	table   memberTable
-	sweepAt atomic.Int64 // no member is idle before
-	latest  useTimes     // the last use of any member
-	_       [cacheLines]byte
+	members *lru.Map[*Throttle] // changed with the lock mu
 
 	tuning    sync.Mutex                // held by Tune: all members get all changes in the same order
 	overrides atomic.Pointer[overrides] // of Tune, stored with the lock; nil before the first
@@ -68,7 +57,6 @@ type Group struct {
 	mu     sync.Mutex
 	name   string
 	closed bool
-	queue  memberQueue
 }
 
 // NewGroup returns a group. It calls config for every new key. All Configs must have the same Name.
@@ -84,26 +72,16 @@ func NewGroup(config func(key string) Config, c GroupConfig) (*Group, error) {
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
-	g := &Group{
-		config: config,
-		max:    c.Max,
-		idle:   min(c.Idle, maxGroupIdle),
-		base:   time.Now().Add(-1), // the first use is later than no use
-		table:  newMemberTable(c.Max),
-	}
-	g.schedule()
-	return g, nil
+	return &Group{config: config, members: lru.New[*Throttle](c.Max, c.Idle)}, nil
 }
 
 // Get returns the throttle of key, and creates it if necessary. It returns an error if the Config
 // of the key is invalid or has another Name than the other members, and [ErrClosed] after Close.
 func (g *Group) Get(key string) (*Throttle, error) {
-	now := time.Since(g.base)
-	if m := g.table.find(key); m != nil && int64(now) <= g.sweepAt.Load() {
-		m.use(now, &g.latest)
-		return m.throttle, nil
+	if t, ok := g.members.Get(key); ok {
+		return t, nil
 	}
-	t, idle, err := g.sweep(key, now)
+	t, idle, err := g.removeIdle(key)
 	closeAll(idle)
 	if t != nil || err != nil {
 		return t, err
@@ -111,20 +89,15 @@ func (g *Group) Get(key string) (*Throttle, error) {
 	return g.create(key)
 }
 
-// sweep removes the idle throttles. It returns them, and the throttle of key if there is one.
-func (g *Group) sweep(key string, now time.Duration) (t *Throttle, idle []*Throttle, err error) {
+// removeIdle removes the idle throttles. It returns them, and the throttle of key if there is one.
+func (g *Group) removeIdle(key string) (t *Throttle, idle []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, nil, ErrClosed
 	}
-	for m := g.queue.oldest(); m != nil && now-m.recorded > g.idle; m = g.queue.oldest() {
-		idle = append(idle, g.remove(m))
-	}
-	if m := g.table.find(key); m != nil {
-		t = g.use(m)
-	}
-	g.schedule()
+	idle = g.members.RemoveIdle()
+	t, _ = g.members.Use(key)
 	return t, idle, nil
 }
 
@@ -169,62 +142,16 @@ func (g *Group) insert(key string, fresh *Throttle, tuned *overrides) (t *Thrott
 		err = fmt.Errorf("throttle: group member %q: Config.Name is %q: want %q, the name of the other members", key, fresh.name, g.name)
 		return nil, []*Throttle{fresh}, err
 	}
-	if m := g.table.find(key); m != nil {
-		return g.use(m), []*Throttle{fresh}, nil
+	if t, ok := g.members.Use(key); ok {
+		return t, []*Throttle{fresh}, nil
 	}
-	surplus = g.shrink(g.max - 1)
-	m := &member{key: key, throttle: fresh}
-	g.use(m)
-	m.recorded = m.used.last()
-	g.table.insert(m)
-	heap.Push(&g.queue, m)
-	g.schedule()
-	return fresh, surplus, nil
-}
-
-// use marks a member as used after all others.
-func (g *Group) use(m *member) *Throttle {
-	now := max(time.Since(g.base), g.latest.last()+1)
-	for i := range g.latest {
-		g.latest[i].at.Store(int64(now)) // the next Get may be on any stripe
-	}
-	m.used[0].at.Store(int64(now))
-	return m.throttle
-}
-
-// shrink removes the throttles that were not used for the longest time, until size are left.
-func (g *Group) shrink(size int) []*Throttle {
-	var surplus []*Throttle
-	for len(g.queue) > size {
-		surplus = append(surplus, g.remove(g.queue.oldest()))
-	}
-	return surplus
-}
-
-// remove removes the oldest member.
-func (g *Group) remove(oldest *member) *Throttle {
-	heap.Pop(&g.queue)
-	g.table.remove(oldest)
-	return oldest.throttle
-}
-
-// schedule sets when Get has to look for idle throttles again.
-func (g *Group) schedule() {
-	at := time.Duration(math.MaxInt64)
-	if len(g.queue) > 0 {
-		at = g.queue[0].recorded + g.idle
-	}
-	g.sweepAt.Store(int64(at))
+	return fresh, g.members.Put(key, fresh), nil
 }
 
 // Lookup returns the throttle of key, if the group has one. Unlike [Group.Get] it creates none and
 // does not count as use.
 func (g *Group) Lookup(key string) (*Throttle, bool) {
-	m := g.table.find(key)
-	if m == nil {
-		return nil, false
-	}
-	return m.throttle, true
+	return g.members.Find(key)
 }
 
 // All yields each key with its throttle, the last used first. It yields the members that exist when
@@ -232,8 +159,8 @@ func (g *Group) Lookup(key string) (*Throttle, bool) {
 // group.
 func (g *Group) All() iter.Seq2[string, *Throttle] {
 	return func(yield func(string, *Throttle) bool) {
-		for _, m := range g.all() {
-			if !yield(m.key, m.throttle) {
+		for _, t := range g.all() {
+			if !yield(t.key, t) {
 				return
 			}
 		}
@@ -241,20 +168,17 @@ func (g *Group) All() iter.Seq2[string, *Throttle] {
 }
 
 // all returns the members, the last used first.
-func (g *Group) all() []*member {
+func (g *Group) all() []*Throttle {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.queue.sort()
-	members := slices.Clone(g.queue)
-	slices.Reverse(members)
-	return members
+	return g.members.Values()
 }
 
 // Len returns the number of throttles in the group.
 func (g *Group) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.queue)
+	return g.members.Len()
 }
 
 // Close closes all throttles of the group. Get and Tune then return [ErrClosed]. Close is
@@ -262,7 +186,7 @@ func (g *Group) Len() int {
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
-	members := g.shrink(0)
+	members := g.members.Clear()
 	g.mu.Unlock()
 	closeAll(members)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
@@ -27,27 +26,27 @@ func (g *Group) Tune(change func(*Tuning)) error {
 	}
 	g.tuning.Lock()
 	defer g.tuning.Unlock()
-	for _, m := range g.all() {
-		if _, err := m.throttle.propose(m.throttle.tuning.Load(), o.apply); err != nil {
-			return fmt.Errorf("throttle: group member %q: %w", m.key, err)
+	for _, t := range g.all() {
+		if _, err := t.propose(t.tuning.Load(), o.apply); err != nil {
+			return fmt.Errorf("throttle: group member %q: %w", t.key, err)
 		}
 	}
 	members, err := g.override(o)
-	for _, m := range members {
-		err = errors.Join(err, m.throttle.Tune(o.apply))
+	for _, t := range members {
+		err = errors.Join(err, t.Tune(o.apply))
 	}
 	return err
 }
 
 // override records overrides for later throttles, and returns the existing members.
-func (g *Group) override(o *overrides) ([]*member, error) {
+func (g *Group) override(o *overrides) ([]*Throttle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, ErrClosed
 	}
 	g.overrides.Store(g.overrides.Load().then(o))
-	return slices.Clone(g.queue), nil
+	return g.members.Values(), nil
 }
 
 // overrides are the settings that [Group.Tune] has set. A nil field was not set.

@@ -50,14 +50,17 @@ func stripesFor(stripes int) int {
 
 // Pick returns the stripe on which the calling goroutine should count. Call it once per call, and
 // keep the result.
+func (w *Window) Pick() int { return PickOf(w.Stripes()) }
+
+// PickOf returns the stripe of the calling goroutine, of n. N must be a power of two.
 //
 // Goroutines have separate stacks, so the address of a local variable differs between goroutines.
 // Its hash costs one multiplication. If a stack moves, counting is slower for a moment, and still
 // correct.
-func (w *Window) Pick() int {
+func PickOf(n int) int {
 	var here byte
 	address := uint64(uintptr(unsafe.Pointer(&here)))
-	return int((address >> 11 * 0x9E3779B97F4A7C15) >> 32 & w.mask)
+	return int(address>>11*0x9E3779B97F4A7C15>>32) & (n - 1)
 }
 
 // Stripes returns the number of stripes. Pick returns less than that.
