@@ -15,9 +15,9 @@
 // A decision is computed again at the end of each bucket of the window, because calls leave the
 // window then. In between it is computed again after some events. An event is a call that a decision
 // above 0 applies to, or a call that the backend rejected.
-//   - If the window holds many requests, each stripe counts its own events: N of them, with N at
-//     most 128. N events on all stripes are less than 2 % of these requests.
-//   - If N would be less than 16, the events of all stripes are added up, and 16 are enough: see
+//   - If the window holds many requests, after N events of one stripe. N is at most 128, and so small
+//     that N events of every stripe are less than 2 % of the requests.
+//   - If N would be less than 16, after 16 events of all stripes together, or fewer: see
 //     [Config.MinEvents].
 //
 // # What processors share
@@ -187,8 +187,7 @@ func (c *Cache) tryRefresh() {
 }
 
 // refresh computes the decisions from the window as it was last rolled. The caller holds the lock.
-// It stores validUntil and eventsAt first, because what happens meanwhile may be
-// missing in the reading.
+// It stores validUntil and eventsAt first: the reading may miss what happens meanwhile.
 func (c *Cache) refresh() {
 	c.validUntil.Store(int64(c.window.Ends()))
 	c.eventsAt.Store(c.events())
