@@ -15,7 +15,7 @@ const (
 	notMade stage = iota // not counted: the context had ended, or the input was bad
 	wasShed
 	running
-	recorded   // the function has returned, and its outcome is counted
+	recorded   // the outcome is counted; neither the function nor a fallback runs
 	inFallback // a fallback runs
 	ended
 )
@@ -39,7 +39,7 @@ type attempt struct {
 	fellBack bool
 }
 
-// begin decides about a call. If it returns an error, the call ends with it: stage is wasShed if
+// begin decides about a call. If it returns an error, the function must not run: stage is wasShed if
 // the throttle shed the call, else notMade.
 func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	if err := ctx.Err(); err != nil {
@@ -55,7 +55,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	}
 	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, int32(stripe)
 	a.row = t.window.Row(stripe, int(p))
-	if t.decisions.NeedsClock() {
+	if t.decisions.NeedsDecision() {
 		if err := a.maybeShed(); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (a *attempt) maybeShed() error {
 	default:
 		a.row[shedOwn].Add(1)
 	}
-	t.decisions.NoteShed()
+	t.decisions.NoteRefused()
 	if t.hasCallHooks && !t.closed.Load() {
 		a.callShedHook()
 	}

@@ -19,7 +19,7 @@ func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packe
 		return
 	}
 	var estimates [MaxPriorities]estimate
-	t.decide(r, tuning, estimates[:t.priorities])
+	t.estimate(r, tuning, estimates[:t.priorities])
 	for p, e := range estimates[:t.priorities] {
 		var flags uint64
 		if tuning.Mode == ModeShadow {

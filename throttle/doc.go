@@ -35,7 +35,7 @@
 //	P = max(0, (requests - K*accepts) / (requests + padding))
 //
 // Requests and accepts are those of the call's priority during the last Config.Window. Requests
-// include shed calls. K is Config.Ratio: with 2, twice as many calls may reach the backend as it
+// include shed calls, but not ignored ones and those that have not ended. K is Config.Ratio: with 2, twice as many calls may reach the backend as it
 // accepts. The padding is the number of calls that Config.MinimumRate lets through in a window, so
 // that the throttle notices when a backend recovers.
 //
@@ -73,7 +73,7 @@
 // # Cost
 //
 // A call to a healthy backend reads the clock once, which is most of the cost, and increments two
-// counters. While the throttle sheds, it reads the clock before the decision too. A shed call costs
-// about a quarter more than a call to a healthy backend. No call allocates. The measurements are in
-// internal/benchmarks.
+// counters. While the window holds a rejected or shed call, it reads the clock before the decision
+// too, and a Finished hook needs one reading more. A shed call costs about as much as a call to a
+// healthy backend. No call allocates. The measurements are in internal/benchmarks.
 package throttle

@@ -47,12 +47,12 @@ func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, tex
 
 // estimate is the result of a policy for one priority.
 type estimate struct {
-	probability float64 // of shedding the next call: at least 0, less than 1
+	probability float64 // of shedding the next call: from 0 to decision.Largest
 	cause       Cause
 }
 
-// decide computes the estimates of the policy for the window.
-func (t *Throttle) decide(r window.Reading, u *Tuning, estimates []estimate) {
+// estimate computes the estimates of the policy for the window.
+func (t *Throttle) estimate(r window.Reading, u *Tuning, estimates []estimate) {
 	if t.policy == Tiered {
 		tiered(r.Span, r.Recent, u.Ratio, t.target, u.padding(t.span), estimates)
 		return

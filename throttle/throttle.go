@@ -14,8 +14,8 @@ const (
 	bucketsPerWindow = 120
 	// recentBuckets is the number of buckets that Tiered calls recent.
 	recentBuckets = bucketsPerWindow / recentPart
-	// minEventsPerRefresh is the least number of rejected or maybe shed calls between two refreshes
-	// of the decisions. So a few rejections in an idle throttle shed nothing until the bucket ends.
+	// minEventsPerRefresh is the number of rejected or maybe shed calls after which a quiet throttle
+	// computes its decisions again before the bucket ends. Fewer rejections shed nothing until then.
 	minEventsPerRefresh = 16
 )
 
@@ -141,7 +141,8 @@ func (t *Throttle) Priorities() int {
 }
 
 // RejectionProbability returns the probability that a call of priority p is shed now. It is
-// computed for each call of the method, so it falls while no calls come. In ModeShadow and ModeOff
+// computed for each call of the method, so it falls while no calls come. Calls use a probability
+// that is up to a 120th of the window older, see internal/decision. In ModeShadow and ModeOff
 // it is the probability that ModeEnforce would use.
 func (t *Throttle) RejectionProbability(p Priority) float64 {
 	if !t.valid() {
@@ -159,7 +160,7 @@ func (t *Throttle) snapshot() ([]window.Counts, []estimate) {
 	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
 	estimates := make([]estimate, t.priorities)
 	t.window.ReadAt(now, r)
-	t.decide(r, t.tuning.Load(), estimates)
+	t.estimate(r, t.tuning.Load(), estimates)
 	return r.Span, estimates
 }
 

@@ -80,7 +80,7 @@ func TestThrottle_memory(t *testing.T) {
 				th.window.Row(0, 0)[served].Add(uint64(100-c.rejected) * 10_000)
 				th.window.Row(0, 0)[turnedDown].Add(uint64(c.rejected) * 10_000)
 				if c.rejected > 0 {
-					th.decisions.NoteShed()
+					th.decisions.NoteRefused()
 				}
 				call := func() { _ = th.Do(t.Context(), High, func(context.Context) error { return c.err }) }
 				call() // allocates the table of outcomes

@@ -58,7 +58,7 @@ func New(c Config) (*Throttler, error) {
 //   - If it returns false, make the call, and register its result with [Throttler.Accepted] or
 //     [Throttler.Throttled].
 func (t *Throttler) ShouldThrottle() bool {
-	if t == nil || !t.decisions.NeedsClock() {
+	if t == nil || !t.decisions.NeedsDecision() {
 		return false
 	}
 	stripe := t.window.Pick()
@@ -66,7 +66,7 @@ func (t *Throttler) ShouldThrottle() bool {
 		return false
 	}
 	t.window.Row(stripe, 0)[locallyThrottled].Add(1)
-	t.decisions.NoteShed()
+	t.decisions.NoteRefused()
 	return true
 }
 

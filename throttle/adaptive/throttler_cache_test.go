@@ -26,7 +26,7 @@ func mustNew(t *testing.T, c Config) *Throttler {
 
 // used returns the probability of the next decision.
 func (t *Throttler) used() float64 {
-	if !t.decisions.NeedsClock() {
+	if !t.decisions.NeedsDecision() {
 		return 0
 	}
 	d, _ := t.decisions.Decide(0, 0, t.elapsed())
@@ -67,7 +67,7 @@ func TestStatsRefreshDecisions(t *testing.T) {
 			t.Fatalf("decided at %v after the window moved, want %v", th.used(), exact)
 		}
 	}
-	if th.decisions.NeedsClock() {
+	if th.decisions.NeedsDecision() {
 		t.Error("needsClock with an empty window")
 	}
 }

@@ -7,14 +7,15 @@
 // # Does the call need a decision?
 //
 // A call is refused if the backend rejects it or the throttle sheds it. As long as the window holds
-// no refused call, every probability is 0, and time cannot change that. [Cache.NeedsClock] is false
-// then, and a call reads neither the clock nor a decision.
+// no refused call, every probability is 0, and time cannot change that. [Cache.NeedsDecision] is
+// false then, and the call is admitted without a look at the clock or at a decision.
 //
 // # Is the decision fresh enough?
 //
-// A decision is computed again at the end of each bucket of the window, because calls leave the
-// window then. In between it is computed again after some events. An event is a call that a decision
-// above 0 applies to, or a call that the backend rejected.
+// Calls leave the window when a bucket ends. The first call after that computes the decisions again.
+// If other calls come meanwhile, they use the old ones, but they wait if these are older than a
+// bucket. Within a bucket the decisions are computed again after some events. An event is a call to
+// which a decision above 0 applies, or a call that the backend rejected; one call may be both.
 //   - If the window holds many requests, after N events of one stripe. N is at most 128, and so small
 //     that N events of every stripe are less than 2 % of the requests.
 //   - If N would be less than 16, after 16 events of all stripes together, or fewer: see
@@ -22,7 +23,8 @@
 //
 // # What processors share
 //
-// Between two refreshes a call reads shared memory and writes only to its own stripe.
+// Between two refreshes a call writes only to its own stripe. In a quiet throttle each event reads
+// the counters of all stripes.
 package decision
 
 import (
@@ -40,12 +42,11 @@ import (
 const MaxRows = 16
 
 const (
-	// requestsPerEvent is the smallest number of requests in the window for each event by which a
-	// decision may be old. The events of all stripes count, as those of minStripes at least.
+	// A stripe refreshes after requests/(requestsPerEvent*stripes) events. Fewer stripes count as
+	// fewStripes.
 	requestsPerEvent = 64
-	minStripes       = 4
-	// Between two refreshes are minInterval to maxInterval events of a stripe. If fewer are needed,
-	// the events of all stripes are added up.
+	fewStripes       = 4
+	// The limits of this number. If it were less, the events of all stripes are added up.
 	minInterval = 16
 	maxInterval = 128
 	// outdated is a time that is over, whatever the time is.
@@ -73,14 +74,16 @@ type Cache struct {
 	compute func(r window.Reading, decisions []Packed)
 	rand    func() float64
 	seed    uint64
-	least   uint64 // Config.MinEvents
 	stripes []stripe
 
-	needsClock atomic.Bool   // the window may hold a refused call
-	mask       atomic.Uint64 // a stripe refreshes when this masks all bits of its events; 0: when eventsAt is old
-	eventsAt   atomic.Uint64 // events of all stripes at the last refresh
-	validUntil atomic.Int64  // end of the bucket of the last refresh, or outdated
-	decisions  [MaxRows]atomic.Uint64
+	minEvents uint64 // of Config
+
+	holdsRefused atomic.Bool   // the window may hold a refused call
+	mask         atomic.Uint64 // a stripe refreshes if events&mask is 0; mask 0: if the sum of all events is large enough
+	eventsAt     atomic.Uint64 // events of all stripes at the last refresh
+	validUntil   atomic.Int64  // end of the bucket of the last refresh, or outdated
+	missed       atomic.Bool   // an event came during a refresh, which may have read the window before
+	decisions    [MaxRows]atomic.Uint64
 
 	refreshing sync.Mutex
 	// The fields below are guarded by refreshing.
@@ -100,7 +103,7 @@ type stripe struct {
 func (c *Cache) Init(config Config) {
 	n := config.Rows
 	c.window, c.compute, c.rand, c.seed = config.Window, config.Compute, config.Rand, rand.Uint64()
-	c.least, c.stripes = config.MinEvents, make([]stripe, c.window.Stripes())
+	c.minEvents, c.stripes = config.MinEvents, make([]stripe, c.window.Stripes())
 	c.reading = window.Reading{Span: make([]window.Counts, n), Ever: make([]window.Counts, n)}
 	if config.Recent {
 		c.reading.Recent = make([]window.Counts, n)
@@ -109,31 +112,32 @@ func (c *Cache) Init(config Config) {
 	c.validUntil.Store(int64(c.window.Ends()))
 }
 
-// NeedsClock reports whether calls need a decision, and so the time. If not, every probability is 0.
-func (c *Cache) NeedsClock() bool { return c.needsClock.Load() }
+// NeedsDecision reports whether calls need a decision, and so the time. If not, every probability is
+// 0.
+func (c *Cache) NeedsDecision() bool { return c.holdsRefused.Load() }
 
-// Decide returns the decision for a row at now, and whether it sheds the call. Call it if NeedsClock
-// is true. The caller counts a shed call in the window, and then calls NoteShed.
+// Decide returns the decision for a row at now, and whether the draw is to shed the call. Call it if
+// NeedsDecision is true. The caller counts a shed call in the window, and then calls NoteRefused.
 func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool) {
 	c.Roll(now)
 	if p = c.load(row); p.units() == 0 {
 		return p, false
 	}
 	event := c.countEvent(stripe)
-	p = c.load(row)
+	p = c.load(row) // the event may have refreshed it
 	return p, c.draw(stripe, event) < p.units()
 }
 
-// NoteRejected must be called after each call that was counted as rejected.
+// NoteRejected must be called after a call was counted as rejected.
 func (c *Cache) NoteRejected(stripe int) {
-	c.NoteShed()
+	c.NoteRefused()
 	c.countEvent(stripe)
 }
 
-// NoteShed must be called after each call that was counted as shed. Decide has counted the event.
-func (c *Cache) NoteShed() {
-	if !c.needsClock.Load() {
-		c.needsClock.Store(true)
+// NoteRefused must be called after a call was counted as shed. Decide has counted the event.
+func (c *Cache) NoteRefused() {
+	if !c.holdsRefused.Load() {
+		c.holdsRefused.Store(true)
 	}
 }
 
@@ -141,18 +145,33 @@ func (c *Cache) NoteShed() {
 // must be called before a call is counted. It does not ask the window whether a bucket has ended,
 // because reading statistics moves the window without a refresh.
 func (c *Cache) Roll(now time.Duration) {
-	if c.window.Over(time.Duration(c.validUntil.Load()), now) {
-		c.window.Roll(now)
-		c.tryRefresh()
+	if until := c.validUntil.Load(); c.window.Over(time.Duration(until), now) {
+		c.rollAndRefresh(until, now)
 	}
+}
+
+// rollAndRefresh is the rare part of Roll. It does not wait for another refresh, unless the decisions
+// are older than a bucket.
+func (c *Cache) rollAndRefresh(until int64, now time.Duration) {
+	c.window.Roll(now)
+	if !c.refreshing.TryLock() {
+		if until == outdated || int64(now-c.window.Width()) < until {
+			return
+		}
+		c.refreshing.Lock()
+		if c.validUntil.Load() != until {
+			c.refreshing.Unlock() // the other refresh has done it
+			return
+		}
+	}
+	c.refreshAndUnlock()
 }
 
 // Refresh computes the decisions again, for example because settings have changed.
 func (c *Cache) Refresh(now time.Duration) {
 	c.window.Roll(now)
 	c.refreshing.Lock()
-	c.refresh()
-	c.refreshing.Unlock()
+	c.refreshAndUnlock()
 }
 
 func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
@@ -161,10 +180,16 @@ func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
 // returns the number of the event.
 func (c *Cache) countEvent(stripe int) uint64 {
 	event := c.stripes[stripe].events.Add(1)
-	if mask := c.mask.Load(); event&mask == 0 && (mask > 0 || c.events()-c.eventsAt.Load() >= c.least) {
-		c.tryRefresh()
+	if mask := c.mask.Load(); event&mask == 0 && (mask > 0 || c.manyEvents()) {
+		c.refreshOrMiss()
 	}
 	return event
+}
+
+// manyEvents reports whether all stripes together had enough events since the last refresh.
+func (c *Cache) manyEvents() bool {
+	before := c.eventsAt.Load()
+	return c.events() >= before+c.minEvents
 }
 
 // events returns the number of events on all stripes.
@@ -175,21 +200,20 @@ func (c *Cache) events() (sum uint64) {
 	return sum
 }
 
-// tryRefresh refreshes the decisions. If another goroutine does so now, it may have read the window
-// too early. So the next call refreshes again.
-func (c *Cache) tryRefresh() {
+// refreshOrMiss refreshes the decisions. If another goroutine does so now, this call uses the
+// decisions that there are, and the next call refreshes.
+func (c *Cache) refreshOrMiss() {
 	if !c.refreshing.TryLock() {
-		c.validUntil.Store(outdated)
+		c.missed.Store(true)
 		return
 	}
-	c.refresh()
-	c.refreshing.Unlock()
+	c.refreshAndUnlock()
 }
 
-// refresh computes the decisions from the window as it was last rolled. The caller holds the lock.
-// It stores validUntil and eventsAt first: the reading may miss what happens meanwhile.
-func (c *Cache) refresh() {
-	c.validUntil.Store(int64(c.window.Ends()))
+// refreshAndUnlock computes the decisions from the window as it was last rolled.
+func (c *Cache) refreshAndUnlock() {
+	c.missed.Store(false)
+	until := c.window.Ends()
 	c.eventsAt.Store(c.events())
 	c.window.Read(c.reading)
 	c.compute(c.reading, c.results)
@@ -198,34 +222,38 @@ func (c *Cache) refresh() {
 	}
 	c.mask.Store(c.interval() - 1)
 	if window.Sum(c.reading.Span).Refused() == 0 {
-		c.clearNeedsClock()
+		c.clearHoldsRefused()
+	}
+	c.validUntil.Store(int64(until))
+	c.refreshing.Unlock()
+	if c.missed.Load() {
+		c.validUntil.Store(outdated)
 	}
 }
 
-// interval returns N for the reading, rounded down to a power of two. It returns 1 if N is too small
-// for events of one stripe.
+// interval returns N for the reading, rounded down to a power of two. It returns 1 if N is less than
+// minInterval: then the events of all stripes count.
 func (c *Cache) interval() uint64 {
 	counts := c.reading.Span
 	if c.reading.Recent != nil {
 		counts = c.reading.Recent
 	}
-	n := window.Sum(counts).Requests() / uint64(requestsPerEvent*max(minStripes, len(c.stripes)))
+	n := window.Sum(counts).Requests() / uint64(requestsPerEvent*max(fewStripes, len(c.stripes)))
 	if n < minInterval {
 		return 1
 	}
 	return 1 << (bits.Len64(min(n, maxInterval)) - 1)
 }
 
-// clearNeedsClock clears needsClock, unless a call was refused since the reading. It clears first
-// and looks then, while callers count first and set needsClock then. So one of the two notices the
-// other.
-func (c *Cache) clearNeedsClock() {
-	if !c.needsClock.Load() {
+// clearHoldsRefused clears the flag, unless a call was refused since the reading. It clears first and
+// looks then, while callers count first and set the flag then. So one of the two notices the other.
+func (c *Cache) clearHoldsRefused() {
+	if !c.holdsRefused.Load() {
 		return
 	}
-	c.needsClock.Store(false)
+	c.holdsRefused.Store(false)
 	c.window.Ever(c.ever)
 	if window.Sum(c.ever).Refused() != window.Sum(c.reading.Ever).Refused() {
-		c.needsClock.Store(true)
+		c.holdsRefused.Store(true)
 	}
 }

@@ -3,6 +3,7 @@ package decision
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -50,7 +51,7 @@ func (r *rig) exact() window.Counts {
 
 // decide returns the decision on a call.
 func (r *rig) decide(stripe int) (p float64, shed bool) {
-	if !r.NeedsClock() {
+	if !r.NeedsDecision() {
 		return 0, false
 	}
 	packed, shed := r.Decide(0, stripe, r.now)
@@ -65,7 +66,7 @@ func (r *rig) count(stripe, column int) {
 	case window.Rejected:
 		r.NoteRejected(stripe)
 	case window.Shed:
-		r.NoteShed()
+		r.NoteRefused()
 	}
 }
 
@@ -101,7 +102,7 @@ func TestDecisions_age(t *testing.T) {
 		var exact []float64
 		var events [stripes][]int // the steps at which each stripe had an event
 		failing, bucketBegan, bucket, stale := 0.0, 0, int64(0), 0
-		for step := range sized(20_000, 4000) {
+		for step := range sized(10_000, 4000) {
 			if dice.IntN(2000) == 0 {
 				failing = max(0, dice.Float64()*1.5-0.5)
 			}
@@ -134,9 +135,9 @@ func TestDecisions_age(t *testing.T) {
 	}
 }
 
-// TestCache_needsClock checks that NeedsClock is true while the window holds a refused call, and
+// TestCache_needsDecision checks that NeedsDecision is true while the window holds a refused call, and
 // false soon after the last one has left.
-func TestCache_needsClock(t *testing.T) {
+func TestCache_needsDecision(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 1))
 	r := newRig(1, dice.Float64)
 	rested := 0
@@ -148,10 +149,10 @@ func TestCache_needsClock(t *testing.T) {
 		r.now += pause
 		r.call(dice.IntN(stripes), dice.IntN(300) == 0)
 		switch refused := r.exact().Refused(); {
-		case refused > 0 && !r.NeedsClock():
-			t.Fatalf("at %v: the window holds %d refused calls, and NeedsClock is false", r.now, refused)
-		case refused == 0 && r.NeedsClock() && r.latest[0].Refused() == 0:
-			t.Fatalf("at %v: a refresh found no refused call, and NeedsClock is true", r.now)
+		case refused > 0 && !r.NeedsDecision():
+			t.Fatalf("at %v: the window holds %d refused calls, and NeedsDecision is false", r.now, refused)
+		case refused == 0 && r.NeedsDecision() && r.latest[0].Refused() == 0:
+			t.Fatalf("at %v: a refresh found no refused call, and NeedsDecision is true", r.now)
 		case refused == 0:
 			rested++
 		}
@@ -170,16 +171,57 @@ func TestCache_refusedDuringRefresh(t *testing.T) {
 		r.during = func(r *rig) {
 			r.during = func(*rig) {}
 			r.w.Row(1, 0)[column].Add(1)
-			r.NoteShed()
+			r.NoteRefused()
 		}
 		r.count(0, window.Accepted)
-		if !r.NeedsClock() {
-			t.Errorf("column %d: NeedsClock is false, and the window holds a refused call", column)
+		if !r.NeedsDecision() {
+			t.Errorf("column %d: NeedsDecision is false, and the window holds a refused call", column)
 		}
 		r.now += 2 * span
-		if r.count(0, window.Accepted); r.NeedsClock() {
-			t.Errorf("column %d: NeedsClock is true, and the window is empty", column)
+		if r.count(0, window.Accepted); r.NeedsDecision() {
+			t.Errorf("column %d: NeedsDecision is true, and the window is empty", column)
 		}
+	}
+}
+
+// TestCache_decisionsWaitAfterAPause decides while the first refresh after a pause runs. The old
+// decision must not be used.
+func TestCache_decisionsWaitAfterAPause(t *testing.T) {
+	r := newRig(1, func() float64 { return 0 })
+	r.count(0, window.Rejected)
+	done := make(chan bool, 1)
+	r.during = func(r *rig) {
+		r.during = func(*rig) {}
+		began := make(chan bool)
+		go func() {
+			close(began)
+			_, shed := r.Decide(0, 1, 2*span)
+			done <- shed
+		}()
+		<-began
+		for range 1000 {
+			runtime.Gosched() // time to decide, if it does not wait
+		}
+	}
+	r.now = 2 * span
+	if _, shed := r.decide(0); shed || <-done {
+		t.Error("a call was shed for a rejection that has left the window")
+	}
+}
+
+// TestCache_eventDuringRefresh counts a rejection after a refresh has read the window. The next call
+// must be decided by it.
+func TestCache_eventDuringRefresh(t *testing.T) {
+	r := newRig(1, func() float64 { return 0 })
+	r.count(0, window.Accepted)
+	r.during = func(r *rig) {
+		r.during = func(*rig) {}
+		r.w.Row(1, 0)[window.Rejected].Add(1)
+		r.NoteRejected(1)
+	}
+	r.count(0, window.Rejected)
+	if p, _ := r.decide(0); math.Abs(p-share(r.exact())) > 1e-9 {
+		t.Errorf("probability: got %v, want %v", p, share(r.exact()))
 	}
 }
 
@@ -196,7 +238,7 @@ func TestCache_decisionsDoNotWait(t *testing.T) {
 			t.Errorf("during a refresh: got probability %v, shed %v, want %v, true", p, shed, before)
 		}
 		r.NoteRejected(1)
-		r.Roll(r.now + width)
+		r.Roll(r.now + width/2)
 	}
 	r.now += width
 	r.count(0, window.Accepted)
@@ -249,7 +291,7 @@ func newFullRig(least uint64, requests int) *rig {
 	r := newRig(least, func() float64 { return 1 })
 	r.w.Row(0, 0)[window.Accepted].Add(uint64(requests - 1))
 	r.w.Row(0, 0)[window.Rejected].Add(1)
-	r.NoteShed()
+	r.NoteRefused()
 	r.Refresh(0)
 	r.computed = 0
 	return r
@@ -265,7 +307,7 @@ func TestCache_parallel(t *testing.T) {
 			for i := range 5000 {
 				stripe, now := g%stripes, time.Duration(i)*width/50
 				column := window.Accepted
-				if r.NeedsClock() {
+				if r.NeedsDecision() {
 					if _, shed := r.Decide(0, stripe, now); shed {
 						column = window.Shed
 					}
@@ -279,7 +321,7 @@ func TestCache_parallel(t *testing.T) {
 				case window.Rejected:
 					r.NoteRejected(stripe)
 				case window.Shed:
-					r.NoteShed()
+					r.NoteRefused()
 				}
 			}
 		})

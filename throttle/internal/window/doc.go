@@ -1,5 +1,4 @@
-// Package window counts events and forgets old ones. It contains the only ring buffer of this
-// module.
+// Package window counts events and forgets old ones.
 //
 // A [Window] is a table of counters. The caller decides what the rows are, such as the priorities
 // of a throttle. The columns are kinds of events. Counters never decrease, so they are totals too.
@@ -14,7 +13,7 @@
 //
 // # Exactness
 //
-// Bucket n ends at n times the bucket's width after New, however rarely the window is used. An
+// Buckets end at multiples of their width after New, however rarely the window is used. An
 // event therefore stays for the span, and leaves at most one bucket later. If the buckets do not
 // divide the span, it stays some nanoseconds less.
 //

@@ -20,10 +20,10 @@ type Counts struct {
 	Accepted, Rejected, Shed uint64
 }
 
-// Refused returns the number of calls that were not accepted.
+// Refused returns the number of rejected and shed calls.
 func (c Counts) Refused() uint64 { return c.Rejected + c.Shed }
 
-// Requests returns the number of all calls.
+// Requests returns the number of accepted, rejected and shed calls.
 func (c Counts) Requests() uint64 { return c.Accepted + c.Refused() }
 
 // Sum adds up the counts of rows.
