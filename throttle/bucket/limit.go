@@ -47,3 +47,15 @@ func Per(n int64, period time.Duration) Limit {
 
 // Every returns a limit of one token per period. The bucket holds one token.
 func Every(period time.Duration) Limit { return Per(1, period) }
+
+// ratedLimit is a limit with its rate, which takes two divisions to compute.
+type ratedLimit struct {
+	Limit
+	rate refill.Rate
+}
+
+// rated returns a valid limit with defaults filled in, and its rate.
+func rated(l Limit) ratedLimit {
+	l = l.WithDefaults()
+	return ratedLimit{l, refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)}
+}

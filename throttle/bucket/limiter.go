@@ -21,11 +21,11 @@ import (
 // or zero Limiter return an error or a zero value.
 type Limiter struct {
 	config  Config
-	memory  *MemoryStore          // the store, if it is in memory: it needs no timeout and no batches
-	guard   *remote.Guard         // of a remote store: timeouts and pauses
-	limit   atomic.Pointer[Limit] // of keys without a limit of their own
-	share   *MemoryStore          // for LocalShare
-	totals  *window.Window        // counters only: no time passes in it
+	memory  *MemoryStore               // the store, if it is in memory: it needs no timeout and no batches
+	guard   *remote.Guard              // of a remote store: timeouts and pauses
+	limit   atomic.Pointer[ratedLimit] // of keys without a limit of their own
+	share   *MemoryStore               // for LocalShare
+	totals  *window.Window             // counters only: no time passes in it
 	batcher batcher
 	queues  queues
 	waiting atomic.Int64
@@ -53,7 +53,8 @@ func New(c Config) (*Limiter, error) {
 		closed: make(chan struct{}),
 	}
 	l.memory, _ = c.Store.(*MemoryStore)
-	l.limit.Store(&c.Limit)
+	limit := rated(c.Limit)
+	l.limit.Store(&limit)
 	if h := c.Hooks.Created; h != nil {
 		h(l)
 	}
@@ -108,14 +109,14 @@ func (l *Limiter) SetLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err
 	}
-	limit = limit.WithDefaults()
-	l.limit.Store(&limit)
+	withRate := rated(limit)
+	l.limit.Store(&withRate)
 	l.queues.recheckAll()
 	return nil
 }
 
 // limitOf returns the limit of a key. Callers must not change it.
-func (l *Limiter) limitOf(key string) *Limit {
+func (l *Limiter) limitOf(key string) *ratedLimit {
 	if l.config.LimitFor == nil {
 		return l.limit.Load()
 	}
@@ -123,13 +124,13 @@ func (l *Limiter) limitOf(key string) *Limit {
 }
 
 // keyLimit returns the limit from LimitFor, or the default limit if that is zero or invalid.
-func (l *Limiter) keyLimit(key string) *Limit {
+func (l *Limiter) keyLimit(key string) *ratedLimit {
 	limit := l.config.LimitFor(key)
 	if limit == (Limit{}) || limit.Validate() != nil {
 		return l.limit.Load()
 	}
-	limit = limit.WithDefaults()
-	return &limit
+	withRate := rated(limit)
+	return &withRate
 }
 
 // recoverLimitOf is limitOf on a goroutine of the limiter, where a panic of LimitFor would end the
@@ -140,7 +141,7 @@ func (l *Limiter) recoverLimitOf(key string) (limit *Limit, err error) {
 			err = &limitPanicError{value}
 		}
 	}()
-	return l.limitOf(key), nil
+	return &l.limitOf(key).Limit, nil
 }
 
 // limitPanicError is a panic of LimitFor on a goroutine of the limiter. Wait panics with its

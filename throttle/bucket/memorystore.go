@@ -4,17 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"hash/maphash"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 const (
 	memoryShards = 64
-	minSweep     = 64 // buckets per shard, below which full buckets are not removed
 
 	maxKey    = 128                      // bytes of a key that are kept; a longer key is hashed, to bound its memory
 	keyPrefix = maxKey + 1 - sha256.Size // bytes of a longer key that are kept before its hash
@@ -29,30 +25,6 @@ type MemoryStore struct {
 	shards    [memoryShards]memoryShard
 }
 
-// memoryShard is the buckets of some keys.
-type memoryShard struct {
-	mu      sync.Mutex
-	buckets map[string]*memoryBucket
-	sweepAt int   // number of buckets at which full ones are removed
-	latest  int64 // latest time of a request
-	_       [32]byte
-}
-
-// advance returns the time of a request whose caller read the clock before it got the lock.
-// Requests of other callers may be later. If time went back, an empty bucket would look too far in
-// the future and be corrected, and the difference could be spent twice.
-func (p *memoryShard) advance(read int64) int64 {
-	p.latest = max(p.latest, read)
-	return p.latest
-}
-
-// memoryBucket is one bucket and the limit of its last request.
-type memoryBucket struct {
-	state refill.State
-	limit Limit
-	rate  refill.Rate // of limit
-}
-
 // NewMemoryStore returns an empty store.
 //
 // A bucket uses about 150 bytes and its key. A key of more than 128 bytes is stored as its first
@@ -65,7 +37,7 @@ func NewMemoryStore() *MemoryStore {
 	s := &MemoryStore{start: time.Now(), seed: maphash.MakeSeed()}
 	s.startNano = s.start.UnixNano()
 	for i := range s.shards {
-		s.shards[i].buckets, s.shards[i].sweepAt = map[string]*memoryBucket{}, minSweep
+		s.shards[i].rebuild(nil)
 	}
 	return s
 }
@@ -73,8 +45,10 @@ func NewMemoryStore() *MemoryStore {
 // now returns the time in nanoseconds since 1970, by the monotonic clock.
 func (s *MemoryStore) now() int64 { return s.startNano + int64(time.Since(s.start)) }
 
-func (s *MemoryStore) shard(key string) *memoryShard {
-	return &s.shards[maphash.String(s.seed, key)%memoryShards]
+// shard returns the shard of a key, and the hash of the key in it.
+func (s *MemoryStore) shard(key string) (*memoryShard, uint64) {
+	hash := maphash.String(s.seed, key)
+	return &s.shards[hash%memoryShards], hash / memoryShards
 }
 
 // bucketID returns the stored form of a key. A hashed key is longer than any other stored key, so
@@ -97,56 +71,31 @@ func (s *MemoryStore) Take(ctx context.Context, r store.Request) (d Decision, er
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}
-	s.take(r.Key, &r.Limit, r.Min, r.Max, &d)
+	limit := rated(r.Limit)
+	s.take(r.Key, &limit, r.Min, r.Max, &d)
 	return d, nil
 }
 
 // take is Take without a context. It writes the decision in place.
-func (s *MemoryStore) take(key string, limit *Limit, atLeast, atMost int64, d *Decision) {
-	read := s.now()
+func (s *MemoryStore) take(key string, limit *ratedLimit, atLeast, atMost int64, d *Decision) {
+	d.Limit = limit.Capacity
 	key = bucketID(key)
-	p := s.shard(key)
-	p.mu.Lock()
-	now := p.advance(read)
-	b := p.buckets[key]
-	if b == nil {
-		b = p.add(key, now)
-	}
-	if b.limit != *limit {
-		b.limit, b.rate = *limit, rateOf(*limit)
-	}
-	allowed, granted, remaining, retry, reset := b.rate.Take(&b.state, now, atLeast, atMost)
-	p.mu.Unlock()
-	d.Allowed, d.Granted, d.Remaining, d.Limit = allowed, granted, remaining, limit.Capacity
-	d.RetryAfter, d.ResetAfter = time.Duration(retry), time.Duration(reset)
-}
-
-// rateOf returns the rate of a valid limit.
-func rateOf(l Limit) refill.Rate {
-	l = l.WithDefaults()
-	return refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)
-}
-
-// add adds a full bucket. It copies the key, which may be part of a larger string such as a
-// request.
-func (p *memoryShard) add(key string, now int64) *memoryBucket {
-	p.removeFull(now)
-	b := &memoryBucket{}
-	p.buckets[strings.Clone(key)] = b
-	return b
-}
-
-// removeFull removes full buckets if the number of buckets has doubled since the last time.
-func (p *memoryShard) removeFull(now int64) {
-	if len(p.buckets) < p.sweepAt {
-		return
-	}
-	for key, b := range p.buckets {
-		if b.rate.Full(&b.state, now) {
-			delete(p.buckets, key)
+	p, hash := s.shard(key)
+	if limit.Algorithm == Continuous {
+		now := s.now()
+		if b := p.find(hash, key); b != nil && b.take(s, &limit.rate, now, atLeast, atMost, d) {
+			return
 		}
 	}
-	p.sweepAt = max(minSweep, 2*len(p.buckets))
+	p.mu.Lock()
+	b := p.find(hash, key)
+	if b == nil {
+		b = p.add(hash, key, s.now())
+	}
+	state := b.freeze()
+	decide(&limit.rate, &state, s.now(), atLeast, atMost, d)
+	b.thaw(state, limit)
+	p.mu.Unlock()
 }
 
 // Return implements [store.Store].
@@ -155,12 +104,13 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 		return err
 	}
 	key = bucketID(key)
-	p := s.shard(key)
+	p, hash := s.shard(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b := p.buckets[key]; b != nil {
-		rate := rateOf(l)
-		rate.Return(&b.state, p.advance(s.now()), n)
+	if b := p.find(hash, key); b != nil {
+		limit, state := rated(l), b.freeze()
+		limit.rate.Return(&state, s.now(), n)
+		b.thaw(state, &limit)
 	}
 	return nil
 }
@@ -171,10 +121,12 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 		return err
 	}
 	key = bucketID(key)
-	p := s.shard(key)
+	p, hash := s.shard(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.buckets, key)
+	if b := p.find(hash, key); b != nil {
+		b.full.Store(0)
+	}
 	return nil
 }
 

@@ -86,32 +86,3 @@ func TestMemoryStore_LongKeys(t *testing.T) {
 		t.Errorf("3 taken, 1 returned, reset: got %s left want %s", got, want)
 	}
 }
-
-// TestMemoryStore_ClockReadBeforeTheLock checks that a caller that read the clock before later
-// requests adds no tokens.
-func TestMemoryStore_ClockReadBeforeTheLock(t *testing.T) {
-	l := daily().WithDefaults()
-	for name, late := range map[string]func(*MemoryStore) error{
-		"take": func(s *MemoryStore) error {
-			d, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: 1, Max: 1})
-			if d.Allowed {
-				t.Error("take: got a token of an empty bucket")
-			}
-			return err
-		},
-		"return of none": func(s *MemoryStore) error { return s.Return(t.Context(), "k", l, 0) },
-	} {
-		s := NewMemoryStore()
-		part, later := s.shard("k"), s.now()+int64(time.Hour)
-		part.latest = later
-		if _, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: l.Capacity, Max: l.Capacity}); err != nil {
-			t.Fatal(err)
-		}
-		if err := late(s); err != nil {
-			t.Errorf("%s: got error %v", name, err)
-		}
-		if got, want := part.buckets["k"].state.At-later, l.Capacity*int64(l.Interval()); got != want {
-			t.Errorf("%s: got a bucket that is full %v after it was emptied, want %v", name, time.Duration(got), time.Duration(want))
-		}
-	}
-}

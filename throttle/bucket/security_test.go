@@ -117,7 +117,7 @@ func TestMemoryStore_ForgetsUnusedKeys(t *testing.T) {
 		}
 		got := 0
 		for i := range s.shards {
-			got += len(s.shards[i].buckets)
+			got += s.shards[i].size
 		}
 		if got > most+2*each {
 			t.Errorf("after %d keys: got %d buckets in memory want at most %d", seconds*each, got, most+2*each)

@@ -42,7 +42,7 @@ func (l *Limiter) Stats() Stats {
 		Waiting:      int(waiting),
 		Asking:       int(asking),
 		OnFailure:    l.config.OnFailure,
-		Limit:        *l.limit.Load(),
+		Limit:        l.limit.Load().Limit,
 		HookPanics:   l.panics.Load(),
 	}
 	s.Tokens = s.Granted + s.FailedOpen + more

@@ -132,7 +132,7 @@ func (l *Limiter) Return(ctx context.Context, key string, n int64) error {
 	if n < 0 {
 		return fmt.Errorf("%w: %d", ErrNegative, n)
 	}
-	return l.returnTo(ctx, key, *l.limitOf(key), n)
+	return l.returnTo(ctx, key, l.limitOf(key).Limit, n)
 }
 
 // returnTo gives tokens back to a bucket of a limit.

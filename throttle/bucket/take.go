@@ -88,7 +88,7 @@ func (l *Limiter) DecideAtMost(ctx context.Context, key string, n int64) (d Deci
 	}
 	limit := l.limitOf(key)
 	if n < 0 {
-		return Decision{Limit: limit.Capacity}, checkTokens(limit, n)
+		return Decision{Limit: limit.Capacity}, checkTokens(&limit.Limit, n)
 	}
 	err = l.take(ctx, key, limit, min(n, 1), min(n, limit.Capacity), &d)
 	return d, err
@@ -121,12 +121,12 @@ func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision)
 	limit := l.limitOf(key)
 	if uint64(n) > uint64(limit.Capacity) {
 		d.Limit = limit.Capacity
-		return checkTokens(limit, n)
+		return checkTokens(&limit.Limit, n)
 	}
 	if n == 1 && l.memory == nil && !l.config.OneByOne {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.batcher.take(ctx, l, key, limit)
+		*d, err = l.batcher.take(ctx, l, key, &limit.Limit)
 		l.record(ctx, key, 1, d, err)
 		return err
 	}
@@ -134,11 +134,11 @@ func (l *Limiter) takeAll(ctx context.Context, key string, n int64, d *Decision)
 }
 
 // take takes atLeast to atMost tokens or none, counts the request, and calls its hooks.
-func (l *Limiter) take(ctx context.Context, key string, limit *Limit, atLeast, atMost int64, d *Decision) (err error) {
+func (l *Limiter) take(ctx context.Context, key string, limit *ratedLimit, atLeast, atMost int64, d *Decision) (err error) {
 	if l.memory == nil {
 		l.asking.Add(1)
 		defer l.asking.Add(-1)
-		*d, err = l.callStore(ctx, storeRequest{Request: store.Request{Key: key, Limit: *limit, Min: atLeast, Max: atMost}, requests: 1})
+		*d, err = l.callStore(ctx, storeRequest{Request: store.Request{Key: key, Limit: limit.Limit, Min: atLeast, Max: atMost}, requests: 1})
 		if atMost > 0 {
 			l.record(ctx, key, atMost, d, err)
 		}

@@ -31,7 +31,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 		return err
 	}
 	limit := l.limitOf(key)
-	if err := checkTokens(limit, n); err != nil || n == 0 {
+	if err := checkTokens(&limit.Limit, n); err != nil || n == 0 {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -52,7 +52,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	start := time.Now()
 	l.waiting.Add(1)
 	defer l.waiting.Add(-1) // after the counters: if Stats shows no waiters, it shows all their outcomes
-	r := l.waitInQueue(ctx, key, limit, n)
+	r := l.waitInQueue(ctx, key, &limit.Limit, n)
 	l.recordWait(ctx, key, n, time.Since(start), r)
 	if p := (*limitPanicError)(nil); errors.As(r.err, &p) {
 		panic(p.value)

@@ -41,6 +41,10 @@ type State struct {
 	Used int64 // fixed: tokens granted in that period
 }
 
+// Ahead reports whether a continuous bucket that will be full at that time is further in the future
+// than an empty one.
+func (r *Rate) Ahead(at, now int64) bool { return at > now+r.burst }
+
 // Take takes at least atLeast and at most atMost tokens, or none, and updates the state. AtLeast
 // must be at most the capacity. Results are scalars because Go returns them in registers: a struct
 // of this size is copied at each return, which takes longer than the arithmetic.

@@ -1,0 +1,113 @@
+package bucket
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// emptied returns a store, and an empty bucket of it.
+func emptied(t *testing.T, l Limit) (*MemoryStore, *memoryBucket) {
+	t.Helper()
+	s := NewMemoryStore()
+	if _, err := s.Take(t.Context(), store.Request{Key: "k", Limit: l, Min: l.Capacity, Max: l.Capacity}); err != nil {
+		t.Fatal(err)
+	}
+	p, hash := s.shard("k")
+	return s, p.find(hash, "k")
+}
+
+// TestMemoryBucket_EarlierClock checks that a caller that read the clock before an earlier take
+// adds no tokens.
+func TestMemoryBucket_EarlierClock(t *testing.T) {
+	limit := rated(daily())
+	s, b := emptied(t, limit.Limit)
+	before := b.full.Load()
+	var d Decision
+	if !b.take(s, &limit.rate, s.now()-int64(time.Hour), 1, 1, &d) || d.Allowed || d.RetryAfter > limit.Interval() {
+		t.Errorf("got %+v want a denial for less than %v", d, limit.Interval())
+	}
+	if got := b.full.Load(); got != before {
+		t.Errorf("got a bucket that is full %v earlier, want no change", time.Duration(before-got))
+	}
+}
+
+// TestMemoryBucket_Collision checks that a take changes nothing if another take came between. A take
+// without a change needs no other attempt.
+func TestMemoryBucket_Collision(t *testing.T) {
+	_, b := emptied(t, daily())
+	full := b.full.Load()
+	if b.swap(full-1, full+1) || !b.swap(full-1, full-1) || b.full.Load() != full {
+		t.Errorf("got a bucket that is full at %d want %d, and another attempt only after a change", b.full.Load(), full)
+	}
+}
+
+// TestMemoryBucket_Frozen checks that a take without the lock changes nothing while the lock is
+// used, and after the bucket was removed.
+func TestMemoryBucket_Frozen(t *testing.T) {
+	limit := rated(PerSecond(1e9))
+	for name, freeze := range map[string]func(*memoryBucket){
+		"in use":  func(b *memoryBucket) { b.freeze() },
+		"removed": func(b *memoryBucket) { b.retire(b.full.Load()) },
+	} {
+		s, b := emptied(t, limit.Limit)
+		freeze(b)
+		var d Decision
+		if b.take(s, &limit.rate, s.now()+int64(time.Hour), 1, 1, &d) || d.Allowed || b.full.Load() != frozen {
+			t.Errorf("%s: got %+v want nothing without the lock", name, d)
+		}
+	}
+}
+
+// TestMemoryStore_OneKey takes tokens of one key by many goroutines, while buckets of other keys
+// come and go. No more may be granted than the capacity and the refill since the first take.
+func TestMemoryStore_OneKey(t *testing.T) {
+	const workers, each = 8, 20_000
+	for _, l := range []Limit{
+		{Capacity: 1, Refill: 1e6}, {Capacity: 3, Refill: 1e9}, {Capacity: 50, Refill: 1e5}, {Capacity: workers * each / 2, Refill: 1, Period: time.Hour},
+	} {
+		s, limit, others := NewMemoryStore(), rated(l), rated(PerSecond(1e9))
+		var granted atomic.Int64
+		var ready, all sync.WaitGroup
+		ready.Add(workers)
+		begin := s.now()
+		for w := range workers {
+			all.Go(func() {
+				ready.Done()
+				ready.Wait()
+				var d Decision
+				for i := range each {
+					s.take("k", &limit, 1, min(l.Capacity, 2), &d)
+					granted.Add(d.Granted)
+					if w == 0 {
+						s.take(fmt.Sprint(i), &others, 1, 1, &d)
+					}
+				}
+			})
+		}
+		all.Wait()
+		refilled := (s.now() - begin) / int64(limit.Interval())
+		if got, most := granted.Load(), l.Capacity+refilled; got > most || got < l.Capacity {
+			t.Errorf("%v: got %d tokens granted want at least %d and at most %d", l, got, l.Capacity, most)
+		}
+	}
+}
+
+// TestMemoryStore_OtherAlgorithm checks that a request with another algorithm that takes nothing
+// leaves the bucket as it is.
+func TestMemoryStore_OtherAlgorithm(t *testing.T) {
+	continuous, fixed := rated(daily()), rated(Limit{Capacity: 10, Period: 24 * time.Hour, Algorithm: Fixed})
+	for _, limits := range [][2]*ratedLimit{{&continuous, &fixed}, {&fixed, &continuous}} {
+		s := NewMemoryStore()
+		var d Decision
+		s.take("k", limits[0], 4, 4, &d)
+		s.take("k", limits[1], 0, 0, &d)
+		if s.take("k", limits[0], 0, 0, &d); d.Remaining != 6 {
+			t.Errorf("%v, then %v: got %d tokens left want 6", limits[0], limits[1], d.Remaining)
+		}
+	}
+}
