@@ -9,10 +9,10 @@ type ratioBound struct {
 	under   string  // the divisor; empty for the speed-up from one processor to two
 	bound   float64 // the largest ratio or the smallest speed-up; 0 to print without a verdict
 	stretch float64 // a stricter goal; 0 for none
-	plus    []part  // added to the divisor
+	plus    []part  // added to the divisor; for a speed-up, multiples of others that are enough too
 }
 
-// part is a multiple of a subject's cost.
+// part is a multiple of a subject's cost or speed-up.
 type part struct {
 	name  string
 	times float64
@@ -21,17 +21,18 @@ type part struct {
 // ratioBounds returns the bounds on the cost of a call.
 func ratioBounds() []ratioBound {
 	return []ratioBound{
-		{"allowed call / S", ourAllowed, floorS, 1.5, 1.35, nil},
+		{"allowed call / S", ourAllowed, floorS, 1.4, 1.35, nil},
 		{"allowed call, P > 0 / S2", ourPositive, floorS2, 1.5, 0, nil},
-		{"allowed call, P > 0, own draw / S2", ourPositiveDraw, floorS2, 1.5, 0, nil},
+		{"allowed call, P > 0, own draw / S2", ourPositiveDraw, floorS2, 1.4, 0, nil},
+		{"allowed call, one in 100 rejected / S2", ourMixed, floorS2, 1.3, 0, nil},
 		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0, nil},
 		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0, nil},
-		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.65, 0, nil},
+		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.6, 0, nil},
 		{"generic form / method", ourGeneric, ourAllowed, 1.05, 0, nil},
 		{"Admit and Done / method", ourAdmit, ourAllowed, 1.3, 0, nil},
 		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0, nil},
-		{"shed call / allowed call", ourShed, ourAllowed, 1.0, 0, nil},
-		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.0, 0, nil},
+		{"shed call / allowed call", ourShed, ourAllowed, 1.1, 0, nil},
+		{"shed call, own draw / allowed call", ourShedDraw, ourAllowed, 1.1, 0, nil},
 		{"Tiered / SRE, allowed call", tieredAllowed, ourLow, 1.25, 0, nil},
 		{"Tiered / SRE, allowed call, P > 0", tieredPositive, ourPositive, 1.25, 0, nil},
 		{"Tiered / SRE, allowed call, one in 100 rejected", tieredMixed, ourMixed, 1.25, 0, nil},
@@ -43,7 +44,14 @@ func ratioBounds() []ratioBound {
 		{"not found, plain error / S", ourPlain, floorS, 3, 0, nil},
 		{"S, two processors / one", floorS, "", 0, 0, nil},
 		{"allowed call, two processors / one", ourAllowed, "", 1.7, 0, nil},
+		{"allowed call, P > 0, own draw, two processors / one", ourPositiveDraw, "", 1.7, 0, nil},
 		{"shed call, two processors / one", ourShed, "", 1.7, 0, nil},
+		{"rejected, DeadlineExceeded, two processors / one", ourTimeout, "", 1.7, 0, nil},
+		{"HTTP Transport, two processors / one", ourTransport, "", 1.7, 0, []part{{bareTransport, 0.9}}},
+		{"HTTP Transport, shed, two processors / one", ourTransportShed, "", 1.7, 0, []part{{bareTransport, 0.9}}},
+		{"gRPC client interceptor, two processors / one", ourClient, "", 1.7, 0, []part{{bareInvoker, 0.9}}},
+		{"gRPC server interceptor, two processors / one", ourServer, "", 1.7, 0, []part{{bareUnary, 0.9}}},
+		{"breaker Circuit.Do, two processors / one", breakerDo, "", 1.7, 0, nil},
 		{"metrics on / (off + 1.2 Histogram.Record + clock)", ourMetrics, ourAllowed, 1, 0, []part{{floorRecord, 1.2}, {floorClock, 1}}},
 		{"metrics on, no duration, no spans / off", ourTotals, ourAllowed, 1.1, 0, nil},
 		{"HTTP Transport / (bare + an allowed call)", ourTransport, bareTransport, 0, 0, []part{{ourAdmit, 1}}},
@@ -63,7 +71,7 @@ func ratioBounds() []ratioBound {
 		{"backoff Wait and Done / AWS-style adaptive rate", backoffFree, peerCubic, 0, 0, nil},
 		{"backoff Wait and Done, with a delay / without", backoffDelayed, backoffFree, 0, 0, nil},
 		{"backoff Wait and Done, two processors / one", backoffFree, "", 0, 0, nil},
-		{"bucket granted, two processors / one", bucketGranted, "", 0, 0, nil},
+		{"bucket granted, two processors / one", bucketGranted, "", 1.3, 0, nil},
 		{"bucket granted, 1,024 keys, two processors / one", bucketGrantedMany, "", 0, 0, nil},
 	}
 }
@@ -89,6 +97,11 @@ func (f *findings) verdict(c ratioBound) []string {
 	atP10, measured := f.ratioAt(0.1, c.over, c.under, c.plus...), f.ratio(c.over, c.under, c.plus...)
 	if c.under == "" {
 		atP10, measured = f.speedUpAt(0.1, c.over), f.speedUp(c.over)
+		for _, p := range c.plus {
+			if s := f.speedUp(p.name); s > 0 {
+				c.bound = min(c.bound, p.times*s)
+			}
+		}
 	}
 	return []string{c.what, figure("%.2f", atP10), figure("%.2f", measured), c.limit(), c.judge(measured)}
 }

@@ -52,6 +52,20 @@ func TestRatioBound_Judge(t *testing.T) {
 	}
 }
 
+// TestFindings_Verdict checks that a speed-up may be a multiple of another one instead.
+func TestFindings_Verdict(t *testing.T) {
+	speedUp := func(name string, x float64) *result {
+		return &result{subject: &subject{name: name, pair: true}, serial: []float64{10 * x}, paired: []float64{10}}
+	}
+	c := ratioBound{what: "x", over: ourTransport, bound: 1.7, plus: []part{{bareTransport, 0.9}}}
+	for bare, want := range map[float64]string{0: ">= 1.70 MISSED", 1.6: ">= 1.44 met", 1.8: ">= 1.62 MISSED", 2: ">= 1.70 MISSED"} {
+		row := newFindings([]*result{speedUp(ourTransport, 1.5), speedUp(bareTransport, bare)}).verdict(c)
+		if got := row[3] + " " + row[4]; row[2] != "1.50" || got != want {
+			t.Errorf("1.5 beside %v: got %v want %s", bare, row, want)
+		}
+	}
+}
+
 // TestReport follows figures from what was measured into every format.
 func TestReport(t *testing.T) {
 	results := []*result{
@@ -59,9 +73,9 @@ func TestReport(t *testing.T) {
 		{subject: &subject{group: "ours", name: ourAllowed, pair: true}, serial: []float64{28}, paired: []float64{14}, good: 9, all: 10},
 	}
 	for format, want := range map[string][]string{
-		"table":    {"allowed call / S", "<= 1.50, stretch 1.35", "WARNING", "2.00x"},
+		"table":    {"allowed call / S", "<= 1.40, stretch 1.35", "WARNING", "2.00x"},
 		"markdown": {"### ours", "| allowed | 28.0 | 28.0 | 1.40 | - | 1 | 90.000 % | 14.0 | 14.0 | 1 | 2.00x |", "|---|---:|"},
-		"csv":      {"allowed call / S,1.40,1.40,\"<= 1.50, stretch 1.35\",met", "ours,allowed,28.0,28.0,1.40,-,1,90.000 %,14.0,14.0,1,2.00x"},
+		"csv":      {"allowed call / S,1.40,1.40,\"<= 1.40, stretch 1.35\",met", "ours,allowed,28.0,28.0,1.40,-,1,90.000 %,14.0,14.0,1,2.00x"},
 	} {
 		var out strings.Builder
 		if err := formats()[format](&out, report(results)); err != nil {

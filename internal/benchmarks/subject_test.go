@@ -25,16 +25,20 @@ func TestSubjectsDoAsNamed(t *testing.T) {
 }
 
 func TestNamesAreUnique(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[string]*subject{}
 	for _, s := range allSubjects() {
-		if seen[s.name] {
+		if seen[s.name] != nil {
 			t.Errorf("got two subjects called %q, want one", s.name)
 		}
-		seen[s.name] = true
+		seen[s.name] = s
 	}
 	for _, c := range ratioBounds() {
-		if !seen[c.over] || c.under != "" && !seen[c.under] {
-			t.Errorf("%s: got a claim about %q and %q, want subjects that exist", c.what, c.over, c.under)
+		for _, p := range append([]part{{c.over, 1}, {c.under, 1}}, c.plus...) {
+			if speedUp := c.under == ""; p.name == "" && speedUp {
+				continue
+			} else if s := seen[p.name]; s == nil || speedUp && !s.pair {
+				t.Errorf("%s: got a bound on %q, want a subject that exists, on two processors: %t", c.what, p.name, speedUp)
+			}
 		}
 	}
 }
