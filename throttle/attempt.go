@@ -152,7 +152,9 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	if a.timed {
 		a.duration = max(0, now-a.began)
 	}
-	t.decisions.Roll(now)
+	if t.decisions.Due(now) {
+		t.decisions.Roll(now)
+	}
 	if a.shadow {
 		t.counters[a.stripe].count(shadowTable(causeOf(a.decision)), t.priorities, a.priority, o, f)
 		return

@@ -130,7 +130,9 @@ func (t *Throttler) register(column int) {
 	if t == nil || t.window == nil {
 		return
 	}
-	t.decisions.Roll(t.elapsed())
+	if now := t.elapsed(); t.decisions.Due(now) {
+		t.decisions.Roll(now)
+	}
 	stripe := t.window.Pick()
 	t.window.Row(stripe, 0)[column].Add(1)
 	if column == backendThrottled {

@@ -119,7 +119,9 @@ func (c *Cache) NeedsDecision() bool { return c.holdsRefused.Load() }
 // Decide returns the decision for a row at now, and whether the draw is to shed the call. Call it if
 // NeedsDecision is true. The caller counts a shed call in the window, and then calls NoteRefused.
 func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool) {
-	c.Roll(now)
+	if c.Due(now) {
+		c.Roll(now)
+	}
 	if p = c.load(row); p.units() == 0 {
 		return p, false
 	}
@@ -141,18 +143,17 @@ func (c *Cache) NoteRefused() {
 	}
 }
 
-// Roll closes the bucket of the window that has ended at now, and refreshes the decisions then. It
-// must be called before a call is counted. It does not ask the window whether a bucket has ended,
-// because reading statistics moves the window without a refresh.
-func (c *Cache) Roll(now time.Duration) {
-	if until := c.validUntil.Load(); c.window.Over(time.Duration(until), now) {
-		c.rollAndRefresh(until, now)
-	}
+// Due reports whether the bucket of the last refresh has ended. Call Roll then, before a call is
+// counted. Due does not ask the window, because reading statistics moves the window without a
+// refresh.
+func (c *Cache) Due(now time.Duration) bool {
+	return c.window.Over(time.Duration(c.validUntil.Load()), now)
 }
 
-// rollAndRefresh is the rare part of Roll. It does not wait for another refresh, unless the decisions
-// are older than a bucket.
-func (c *Cache) rollAndRefresh(until int64, now time.Duration) {
+// Roll closes the buckets of the window that have ended at now, and refreshes the decisions. It does
+// not wait for another refresh, unless the decisions are older than a bucket.
+func (c *Cache) Roll(now time.Duration) {
+	until := c.validUntil.Load()
 	c.window.Roll(now)
 	if !c.refreshing.TryLock() {
 		if until == outdated || int64(now-c.window.Width()) < until {
@@ -180,16 +181,26 @@ func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
 // returns the number of the event.
 func (c *Cache) countEvent(stripe int) uint64 {
 	event := c.stripes[stripe].events.Add(1)
-	if mask := c.mask.Load(); event&mask == 0 && (mask > 0 || c.manyEvents()) {
-		c.refreshOrMiss()
+	if mask := c.mask.Load(); event&mask == 0 {
+		c.refreshAfterEvents(mask)
 	}
 	return event
 }
 
-// manyEvents reports whether all stripes together had enough events since the last refresh.
-func (c *Cache) manyEvents() bool {
-	before := c.eventsAt.Load()
-	return c.events() >= before+c.minEvents
+// refreshAfterEvents refreshes the decisions if the stripe of the caller had enough events, which is
+// so if mask is not 0, or all stripes together. If another goroutine refreshes now, this call uses
+// the decisions that there are, and the next call refreshes.
+func (c *Cache) refreshAfterEvents(mask uint64) {
+	if mask == 0 {
+		if before := c.eventsAt.Load(); c.events() < before+c.minEvents {
+			return
+		}
+	}
+	if !c.refreshing.TryLock() {
+		c.missed.Store(true)
+		return
+	}
+	c.refreshAndUnlock()
 }
 
 // events returns the number of events on all stripes.
@@ -198,16 +209,6 @@ func (c *Cache) events() (sum uint64) {
 		sum += c.stripes[i].events.Load()
 	}
 	return sum
-}
-
-// refreshOrMiss refreshes the decisions. If another goroutine does so now, this call uses the
-// decisions that there are, and the next call refreshes.
-func (c *Cache) refreshOrMiss() {
-	if !c.refreshing.TryLock() {
-		c.missed.Store(true)
-		return
-	}
-	c.refreshAndUnlock()
 }
 
 // refreshAndUnlock computes the decisions from the window as it was last rolled.

@@ -60,7 +60,9 @@ func (r *rig) decide(stripe int) (p float64, shed bool) {
 
 // count records a call that ended now.
 func (r *rig) count(stripe, column int) {
-	r.Roll(r.now)
+	if r.Due(r.now) {
+		r.Roll(r.now)
+	}
 	r.w.Row(stripe, 0)[column].Add(1)
 	switch column {
 	case window.Rejected:
@@ -239,7 +241,9 @@ func TestCache_decisionsDoNotWait(t *testing.T) {
 			t.Errorf("during a refresh: got probability %v, shed %v, want %v, true", p, shed, before)
 		}
 		r.NoteRejected(1)
-		r.Roll(r.now + width/2)
+		if r.Due(r.now + width/2) {
+			r.Roll(r.now + width/2)
+		}
 	}
 	r.now += width
 	r.count(0, window.Accepted)
@@ -316,7 +320,9 @@ func TestCache_parallel(t *testing.T) {
 				if column == window.Accepted && dice.IntN(2) == 0 {
 					column = window.Rejected
 				}
-				r.Roll(now)
+				if r.Due(now) {
+					r.Roll(now)
+				}
 				r.w.Row(stripe, 0)[column].Add(1)
 				switch column {
 				case window.Rejected:
