@@ -62,6 +62,9 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	}
 	a.stage = running
 	a.row[started].Add(1)
+	if t.canceledAfter > 0 {
+		a.began, a.timed = t.elapsed(), true
+	}
 	return nil
 }
 
@@ -140,9 +143,30 @@ func (a *attempt) recordReturn(err error) error {
 		a.record(Accepted, FaultNone, now)
 		return nil
 	}
-	outcome, fault := a.throttle.classify(a.ctx, err)
+	outcome, fault := a.classify(err, now)
 	a.record(outcome, fault, now)
 	return unmark(err)
+}
+
+// classify returns the outcome and the fault of a call that ended at now with err, which is not nil.
+func (a *attempt) classify(err error, now time.Duration) (Outcome, Fault) {
+	t, f := a.throttle, examine(err)
+	if !f.marked && t.classifier != nil {
+		if o, ok := t.classifier(a.ctx, err); ok && o < Shed {
+			return o, f.fault()
+		}
+	}
+	o, fault := f.outcome(), f.fault()
+	if o == Ignored && fault == FaultCanceled && a.canceledLate(now) {
+		o = Rejected
+	}
+	return o, fault
+}
+
+// canceledLate reports whether the caller cancelled the call, after Config.CanceledAfter or later.
+func (a *attempt) canceledLate(now time.Duration) bool {
+	limit := a.throttle.canceledAfter
+	return limit > 0 && now-a.began >= limit && a.ctx.Err() != nil
 }
 
 // record counts the outcome of a function that returned at now.

@@ -51,7 +51,8 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //     this backend was not asked.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded,
 //     os.ErrDeadlineExceeded and errors whose Timeout method returns true are Rejected.
-//   - context.Canceled and [ErrPanicked] are Ignored.
+//   - context.Canceled and [ErrPanicked] are Ignored. With Config.CanceledAfter, the throttle counts
+//     a call that was cancelled late as Rejected.
 //   - Every other error is Accepted: a backend that answers "not found" works.
 //
 // So a refused connection or a gRPC status of a hand-written client counts as Accepted. Mark such
@@ -79,17 +80,6 @@ func (f *findings) outcome() Outcome {
 		return Ignored
 	}
 	return Accepted
-}
-
-// classify returns the outcome and the fault of a call that ended with err, which is not nil.
-func (t *Throttle) classify(ctx context.Context, err error) (Outcome, Fault) {
-	f := examine(err)
-	if !f.marked && t.classifier != nil {
-		if o, ok := t.classifier(ctx, err); ok && o < Shed {
-			return o, f.fault()
-		}
-	}
-	return f.outcome(), f.fault()
 }
 
 // First returns a classifier that calls each of the given ones in order and returns the first

@@ -20,6 +20,8 @@ const (
 	longestWindow  = time.Hour
 	maxMinimumRate = 1e9
 	maxRatio       = 1e6
+
+	longestCanceledAfter = time.Hour
 )
 
 // Config configures a throttle. Only Name is required; every other zero field means its default.
@@ -55,6 +57,15 @@ type Config struct {
 	Mode Mode
 	// Classify classifies errors before [DefaultClassify] does. Nil means [DefaultClassify] alone.
 	Classify Classifier
+	// CanceledAfter makes calls that the caller gives up late count as rejected: calls that end with
+	// context.Canceled, after at least this long, because their context was cancelled. Their fault
+	// is [FaultCanceled]. At most 1 h. Default 0: off, a cancelled call is always ignored. A
+	// negative value is off too, also in packages whose default is not 0.
+	//
+	// Set it if callers may give up before a call has a timeout of its own. A backend that hangs
+	// would not be noticed otherwise. Choose a time that the backend never needs if it is healthy.
+	// It costs one more reading of the clock per call.
+	CanceledAfter time.Duration
 	// InvalidPriority converts a priority that is out of range to one of the n valid ones, or
 	// returns an error. Its result is clamped. Default [ClampPriority].
 	InvalidPriority func(p Priority, n int) (Priority, error)
@@ -129,6 +140,7 @@ func (c *Config) validate() error {
 	e.Want(check.Within(c.Window, shortestWindow, longestWindow), "Window", c.Window, "1s to 1h")
 	e.Want(c.Policy <= Tiered, "Policy", c.Policy, "SRE or Tiered")
 	e.Want(check.Within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
+	e.Want(c.CanceledAfter <= longestCanceledAfter, "CanceledAfter", c.CanceledAfter, "at most 1h")
 	tuning := Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode}
 	tuning.validate(&e, c.Policy, c.Window)
 	return e.Err()

@@ -68,6 +68,7 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		{"MinimumRate", "0.01", "want at least one call per window of 1m0s, 0.01667", config{MinimumRate: 0.01}},
 		{"MinimumRate", "5e-324", "want at least one call per window of 1h0m0s", config{MinimumRate: 5e-324, Window: time.Hour}},
 		{"MinimumRate", "0.9", "want at least one call per window of 1s, 1", config{MinimumRate: 0.9, Window: time.Second}},
+		{"CanceledAfter", "1h0m1s", "at most 1h", config{CanceledAfter: time.Hour + time.Second}},
 		{"Window", "-1s", window, config{Window: -time.Second}},
 		{"Window", "999ms", window, config{Window: 999 * time.Millisecond}},
 		{"Window", "1h0m1s", window, config{Window: time.Hour + time.Second}},

@@ -31,6 +31,7 @@ type Throttle struct {
 	base            time.Time
 	now             func() time.Time
 	classifier      Classifier
+	canceledAfter   time.Duration // of Config; 0: off
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
 	hasCallHooks    bool // a hook other than Created and Closed is set
@@ -73,6 +74,7 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		span:            c.Window,
 		now:             c.Now,
 		classifier:      c.Classify,
+		canceledAfter:   max(0, c.CanceledAfter),
 		invalidPriority: c.InvalidPriority,
 		hooks:           c.Hooks,
 		hasCallHooks:    c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,

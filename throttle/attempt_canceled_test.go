@@ -1,0 +1,93 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// TestCanceledAfter cancels calls at different times.
+func TestCanceledAfter(t *testing.T) {
+	const limit = time.Second
+	canceled := fmt.Errorf("query: %w", context.Canceled)
+	ignore := throttle.IgnoreIf(func(err error) bool { return errors.Is(err, context.Canceled) })
+	for name, c := range map[string]struct {
+		config throttle.Config
+		after  time.Duration // when the caller cancels; 0: never
+		err    error         // of the function
+		want   throttle.Outcome
+		fault  throttle.Fault
+	}{
+		"off":                     {throttle.Config{}, time.Hour, canceled, throttle.Ignored, throttle.FaultCanceled},
+		"negative":                {throttle.Config{CanceledAfter: -1}, time.Hour, canceled, throttle.Ignored, throttle.FaultCanceled},
+		"too soon":                {throttle.Config{CanceledAfter: limit}, limit - 1, canceled, throttle.Ignored, throttle.FaultCanceled},
+		"late":                    {throttle.Config{CanceledAfter: limit}, limit, canceled, throttle.Rejected, throttle.FaultCanceled},
+		"not by the caller":       {throttle.Config{CanceledAfter: limit}, 0, canceled, throttle.Ignored, throttle.FaultCanceled},
+		"shed inside":             {throttle.Config{CanceledAfter: limit}, limit, throttle.ErrShed, throttle.Ignored, throttle.FaultShed},
+		"another error":           {throttle.Config{CanceledAfter: limit}, limit, errPlain, throttle.Accepted, throttle.FaultOther},
+		"no error":                {throttle.Config{CanceledAfter: limit}, limit, nil, throttle.Accepted, throttle.FaultNone},
+		"Classify has an opinion": {throttle.Config{CanceledAfter: limit, Classify: ignore}, limit, canceled, throttle.Ignored, throttle.FaultCanceled},
+	} {
+		for way, call := range map[string]func(context.Context, *throttle.Throttle, func(context.Context) error){
+			"Do": func(ctx context.Context, th *throttle.Throttle, fn func(context.Context) error) {
+				_ = th.Do(ctx, throttle.High, fn)
+			},
+			"Admit": func(ctx context.Context, th *throttle.Throttle, fn func(context.Context) error) {
+				admitted, err := th.Admit(ctx, throttle.High)
+				equal(t, "error of Admit", err, nil)
+				admitted.Done(fn(admitted.Context()))
+			},
+		} {
+			t.Run(name+", "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					th := build(t, c.config)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					call(ctx, th, func(context.Context) error {
+						time.Sleep(c.after)
+						if c.after > 0 {
+							cancel()
+						}
+						return c.err
+					})
+					wantAdmitted(t, th, throttle.High, 1, c.want, c.fault)
+				})
+			})
+		}
+	}
+}
+
+// TestCanceledAfter_hangs has a backend that hangs, and callers that give up after two seconds. The
+// throttle must shed, and must recover.
+func TestCanceledAfter_hangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{CanceledAfter: time.Second})
+		hangs := true
+		call := func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(2*time.Second, cancel)
+			_ = th.Do(ctx, throttle.High, func(ctx context.Context) error {
+				if hangs {
+					<-ctx.Done()
+				}
+				return ctx.Err()
+			})
+		}
+		for range 100 {
+			call()
+		}
+		if p := th.RejectionProbability(throttle.High); p < 0.2 {
+			t.Errorf("probability after 100 calls that hung: got %v, want 0.2 or more", p)
+		}
+		hangs = false
+		time.Sleep(2 * time.Minute)
+		call()
+		equal(t, "probability after the hang", th.RejectionProbability(throttle.High), 0)
+	})
+}
