@@ -7,10 +7,17 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // defaultRetryAfter is the delay that a shed caller gets by default.
 const defaultRetryAfter = time.Second
+
+// Default and upper bound of CanceledAfter, here and in a TransportConfig.
+const (
+	defaultCanceledAfter = time.Second
+	maxCanceledAfter     = time.Hour
+)
 
 // MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
@@ -37,6 +44,18 @@ type MiddlewareConfig struct {
 	// The header has whole seconds, rounded up. From 2 s on, up to half as many seconds are added
 	// at random, so that callers that were shed together do not return together.
 	RetryAfter time.Duration
+	// CanceledAfter makes requests count as rejected whose client disconnects after at least this
+	// long, before the header of the response. Their fault is [throttle.FaultCanceled]. A client
+	// that disconnects earlier says nothing about this server: its request is ignored. The time
+	// begins with the request, and again with each read of its body. So a slow upload does not
+	// count. Default 1 s, at most 1 h; a longer value becomes 1 h. A negative value is off.
+	//
+	// Without it, a handler that hangs is not noticed if the clients give up before a deadline of
+	// the server. 1 s is longer than most healthy requests take, and shorter than the patience of
+	// most clients. Set a longer time if healthy requests take longer. Turn it off for long polls,
+	// which wait before the header: give their routes a Middleware of their own. Streams whose
+	// header was written, such as server-sent events and WebSockets, are not affected.
+	CanceledAfter time.Duration
 	// Problem writes status and body of the answer to a request that is not served. Retry-After and
 	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
 	// request was shed. Otherwise its context has ended, or the Group or the throttle returned
@@ -56,9 +75,11 @@ type MiddlewareConfig struct {
 // The throttle records the outcome when the handler writes the header:
 //
 //   - [StatusError] of the final status,
-//   - [context.Canceled] if the client disconnected before,
-//   - the error of the request's context if the handler returns without writing. A deadline that an
-//     outer middleware set, and answers itself, therefore counts as a rejection.
+//   - [context.DeadlineExceeded] if the deadline of the request's context has passed, which is a
+//     rejection. So [http.TimeoutHandler] may be around or inside the middleware.
+//   - [context.Canceled] if the client disconnected before, see MiddlewareConfig.CanceledAfter.
+//
+// If the handler returns without writing, the outcome is recorded then, in the same way.
 //
 // The request is in flight until the handler returns. The handler's ResponseWriter is an
 // [http.Flusher], [http.Hijacker], [io.ReaderFrom] and [http.Pusher] exactly if the server's own
@@ -81,6 +102,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Key == nil {
 		c.Key = patternOf
 	}
+	c.CanceledAfter = min(check.Default(c.CanceledAfter, defaultCanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	return func(next http.Handler) http.Handler {
@@ -126,6 +148,9 @@ func (m *middleware) throttleOf(r *http.Request) (*throttle.Throttle, error) {
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string) {
 	wrapped := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
 	served := r.WithContext(handlerContext{wrapped})
+	if m.CanceledAfter > 0 {
+		served.Body = wrapped.waited.start(r.Body, m.CanceledAfter)
+	}
 	if !hasHeader(served.Header, header) {
 		served.Header = r.Header.Clone()
 		setHeader(served.Header, header)

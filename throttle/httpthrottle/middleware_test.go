@@ -155,7 +155,7 @@ func TestMiddleware_Disconnects(t *testing.T) {
 	equal(t, "deadline", books(th), "1 medium rejected/timeout")
 	th = newThrottle(t, throttle.Config{})
 	served(th, httpthrottle.MiddlewareConfig{}, incoming(lazy{ctx, new(int)}), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
-	equal(t, "deadline, but answered", books(th), "1 medium accepted/missing")
+	equal(t, "deadline, answered too late", books(th), "1 medium rejected/timeout")
 }
 
 func TestGroups(t *testing.T) {

@@ -8,12 +8,16 @@ import (
 	"strings"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
 // TransportConfig configures a [Transport]. Only Throttle.Name is required. Every other zero field
 // means its default.
 type TransportConfig struct {
-	// Throttle configures the throttle of each key. Its Name is required. Its Classify is called
+	// Throttle configures the throttle of each key. Its Name is required. Its CanceledAfter is 1 s
+	// by default: a host that hangs is noticed, even if the callers give up before a timeout of
+	// this client. Set a longer time if healthy responses begin later, and a negative one for long
+	// polls. Its Classify is called
 	// for the error of a request without a response, and for every error that Answer returns: by
 	// default for each status of 400 or more, 404 included. It runs before the Transport's own
 	// classification.
@@ -60,6 +64,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
 	}
+	config.CanceledAfter = check.Default(config.CanceledAfter, defaultCanceledAfter)
 	config.Classify = throttle.First(ignorePanic, c.Throttle.Classify, ignoreInvalidRequest)
 	group, err := throttle.NewGroup(func(string) throttle.Config { return config }, c.Group)
 	if err != nil {

@@ -18,8 +18,9 @@ type writer struct {
 	http.ResponseWriter
 	call     throttle.Call
 	ctx      context.Context // of the request; it ends when the client disconnects
-	recorded atomic.Bool     // the call has its outcome
-	sent     atomic.Bool     // a final status was written, or WriteError is writing one
+	waited   stopwatch
+	recorded atomic.Bool // the call has its outcome
+	sent     atomic.Bool // a final status was written, or WriteError is writing one
 
 	meaning atomic.Pointer[error] // error for a status that is not a success, see setMeaning
 }
@@ -111,10 +112,30 @@ func (w *writer) record(err error) {
 	if w.recorded.Swap(true) {
 		return
 	}
-	if w.ctx.Err() == context.Canceled {
-		err = context.Canceled // the client disconnected, which may be the cause of any error
+	w.call.Answered(w.outcome(err))
+}
+
+// outcome returns the error to classify for a request that is answered now. err is the error of the
+// answer. If the request's deadline has passed or its client has disconnected, the client does not
+// get the answer. An outer handler, such as http.TimeoutHandler, may have answered in its place.
+func (w *writer) outcome(err error) error {
+	switch over := ended(w.ctx); {
+	case over == nil:
+		return err
+	case over == context.Canceled && w.waited.long():
+		return throttle.MarkRejected(over)
+	default:
+		return over
 	}
-	w.call.Answered(err)
+}
+
+// ended returns the error of a context that has ended, or nil. A passed deadline counts before a
+// cancellation: the client may have had the same deadline, and have disconnected first.
+func ended(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // end ends the call after the handler has returned or panicked.
@@ -125,7 +146,7 @@ func (w *writer) end(returned bool) {
 	case w.recorded.Load():
 		w.call.Done(nil)
 	default: // the server writes 200 if the client is still connected
-		w.call.Done(w.ctx.Err())
+		w.call.Done(w.outcome(nil))
 	}
 }
 

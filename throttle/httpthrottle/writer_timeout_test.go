@@ -1,10 +1,13 @@
 package httpthrottle_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/deixis/faults"
@@ -58,4 +61,59 @@ func TestWriter_SuccessInSpiteOfWriteError(t *testing.T) {
 	})
 	equal(t, "status", w.Code, http.StatusMultiStatus)
 	equal(t, "books", books(th), "1 medium accepted/none")
+}
+
+// A handler that writes after its deadline is too late, whatever it writes.
+func TestWriter_DeadlinePassed(t *testing.T) {
+	for name, c := range map[string]struct {
+		within time.Duration // the client disconnects before the handler ends; 0: it does not
+		answer func(http.ResponseWriter)
+		want   string
+	}{
+		"nothing":                  {0, func(http.ResponseWriter) {}, "rejected/timeout"},
+		"200":                      {0, func(w http.ResponseWriter) { w.WriteHeader(200) }, "rejected/timeout"},
+		"404":                      {0, func(w http.ResponseWriter) { w.WriteHeader(404) }, "rejected/timeout"},
+		"Tell":                     {0, func(w http.ResponseWriter) { callTell(w, nil) }, "rejected/timeout"},
+		"canceled early":           {time.Second, func(w http.ResponseWriter) { w.WriteHeader(200) }, "rejected/timeout"},
+		"canceled at the deadline": {time.Minute, func(http.ResponseWriter) {}, "rejected/timeout"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Minute))
+			defer cancel()
+			th := newThrottle(t, throttle.Config{})
+			served(th, httpthrottle.MiddlewareConfig{}, incoming(ctx), func(w http.ResponseWriter, _ *http.Request) {
+				if c.within > 0 {
+					time.Sleep(c.within - 1)
+					cancel()
+				}
+				time.Sleep(time.Minute)
+				c.answer(w)
+			})
+			equal(t, name, books(th), "1 medium "+c.want)
+		})
+	}
+}
+
+// http.TimeoutHandler answers 503 in place of a handler that writes late.
+func TestWriter_TimeoutHandlerOutside(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"writes late": func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(3 * time.Second)
+			_, _ = io.WriteString(w, "late")
+		},
+		"returns late": func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Second) },
+		"sees the end": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			th := newThrottle(t, throttle.Config{Mode: throttle.ModeOff})
+			timed := http.TimeoutHandler(httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(handler), time.Second, "timed out")
+			for range 20 {
+				w := httptest.NewRecorder()
+				timed.ServeHTTP(w, incoming(t.Context()))
+				equal(t, name+": status", w.Code, http.StatusServiceUnavailable)
+				time.Sleep(3 * time.Second) // until the handler has ended
+			}
+			equal(t, name, books(th), "20 medium rejected/timeout")
+		})
+	}
 }

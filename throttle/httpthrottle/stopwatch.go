@@ -1,0 +1,38 @@
+package httpthrottle
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// stopwatch measures how long the client of a request has waited. It is the request's body too, and
+// starts again with each read: a client that sends slowly does not wait. A zero stopwatch is off.
+type stopwatch struct {
+	io.ReadCloser
+	limit time.Duration
+	began time.Time
+	read  atomic.Int64 // time of the last read since began, in ns
+}
+
+// start starts the stopwatch and returns the body to read.
+func (s *stopwatch) start(body io.ReadCloser, limit time.Duration) io.ReadCloser {
+	s.ReadCloser, s.limit, s.began = body, limit, time.Now()
+	if body == nil || body == http.NoBody {
+		return body
+	}
+	return s
+}
+
+// Read reads from the body.
+func (s *stopwatch) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.read.Store(int64(time.Since(s.began)))
+	return n, err
+}
+
+// long reports whether the client has waited for the limit or longer.
+func (s *stopwatch) long() bool {
+	return s.limit > 0 && time.Since(s.began)-time.Duration(s.read.Load()) >= s.limit
+}
