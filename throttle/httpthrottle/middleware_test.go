@@ -404,8 +404,7 @@ func TestMiddleware_ProxyForwardsUpgrades(t *testing.T) {
 	equal(t, "backend", books(throttleOf(t, c.transport, c.address)), "1 low accepted/none")
 }
 
-// A shed call to one backend must not count against the proxy, if its ErrorHandler calls
-// WriteError.
+// A shed call to one backend must not count against the proxy, whatever its ErrorHandler is.
 func TestMiddleware_ProxyTransportSheds(t *testing.T) {
 	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	overload(t, throttleOf(t, transport, host))
@@ -414,7 +413,8 @@ func TestMiddleware_ProxyTransportSheds(t *testing.T) {
 		status  int
 		want    string
 	}{
-		"httputil's":   {nil, http.StatusBadGateway, "1 medium rejected/availability"},
+		"httputil's":   {nil, http.StatusBadGateway, "1 medium ignored/shed"},
+		"ErrorHandler": {httpthrottle.ErrorHandler, http.StatusServiceUnavailable, "1 medium ignored/shed"},
 		"WriteError's": {func(w http.ResponseWriter, r *http.Request, err error) { httpthrottle.WriteError(w, r, err) }, http.StatusServiceUnavailable, "1 medium ignored/shed"},
 	} {
 		own := newThrottle(t, throttle.Config{})

@@ -3,8 +3,11 @@ package httpthrottle
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -14,59 +17,76 @@ import (
 )
 
 // WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
-// does, if err is about a lack of capacity:
+// does, if a call for the request failed for lack of capacity:
 //
-//   - errors.Is(err, throttle.ErrShed) holds: a throttle, breaker, bucket or backoff shed a call
-//     for the request,
-//   - a backend was unavailable (a faults.AvailabilityFailure). Its delay becomes Retry-After.
+//   - A throttle, breaker, bucket or backoff shed it: errors.Is(err, throttle.ErrShed) holds.
+//   - By default a throttle counts err as Rejected ([throttle.DefaultClassify]). That includes
+//     timeouts, and a [StatusError] of 429, 502, 503 or 504. A delay of the backend becomes
+//     Retry-After.
+//   - The connection to a server was refused or broke: a *[net.OpError] or *[net.DNSError], or the
+//     end of the connection in a *[url.Error] of [http.Client].
 //
 // For any other err it returns false and writes nothing. If the header is already written, it
 // returns true and writes nothing.
 //
-// Inside a Middleware, the throttle classifies err in place of the status, as
-// [throttle.Throttle.Do] does:
-//
-//   - A call that was shed on the way to a backend is Ignored: it is not a lack of capacity of this
-//     server.
-//   - An unavailable backend is Rejected, so the throttle also sheds requests that do not need that
-//     backend. To prevent this, call Tell(throttle.ErrShed) before: see [Middleware].
+// Inside a Middleware, the answer is Ignored: the dependency lacks capacity, and not this server. If
+// this server is out of capacity itself, write 503 without WriteError, or call Tell(err) before: see
+// [Middleware].
 //
 // That works within [http.TimeoutHandler] too, if r is the request of the handler or a copy of it.
 // The remote caller's throttle counts the 503 as a rejection.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
-	delay, ok := delayOf(err)
-	if !ok {
+	if !lacksCapacity(err) {
 		return false
 	}
 	if own := writerOf(w); own != nil {
 		if own.sent.Swap(true) {
 			return true // another response was written
 		}
-		own.Tell(err)
+		own.Tell(repeated(err))
 	} else {
-		setMeaning(r.Context(), err)
+		setMeaning(r.Context(), repeated(err))
 	}
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // they describe another body
 		w.Header().Del(name)
 	}
-	setRetryHeaders(w.Header(), http.StatusServiceUnavailable, wholeSeconds(delay))
+	setRetryHeaders(w.Header(), http.StatusServiceUnavailable, wholeSeconds(delayOf(err)))
 	writeProblem(w, r, http.StatusServiceUnavailable)
 	return true
 }
 
-// delayOf returns the delay before a retry after err, and whether err is about a lack of capacity.
-func delayOf(err error) (time.Duration, bool) {
+// lacksCapacity reports whether err is about a dependency that lacks capacity, or that shed.
+func lacksCapacity(err error) bool {
+	if err == nil {
+		return false
+	}
+	return rejected(err) || errors.Is(err, throttle.ErrShed) || throttle.FaultOf(err) == throttle.FaultOther && broken(err)
+}
+
+// broken reports whether err is about a connection to a server that was refused or broke.
+func broken(err error) bool {
+	var request *url.Error
+	if errors.As(err, &request) && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return true
+	}
+	var network *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &network) || errors.As(err, &name)
+}
+
+// delayOf returns the delay before a retry after err.
+func delayOf(err error) time.Duration {
 	if failure, ok := faults.AsUnavailable(err); ok {
 		if failure == nil { // a typed nil, without a delay
-			return defaultRetryAfter, true
+			return defaultRetryAfter
 		}
-		return min(failure.RetryInfo.RetryDelay, maxDelay), true
+		return min(failure.RetryInfo.RetryDelay, maxDelay)
 	}
 	var delayed interface{ RetryAfter() time.Duration }
-	if shed := errors.Is(err, throttle.ErrShed); !shed || !errors.As(err, &delayed) {
-		return defaultRetryAfter, shed
+	if errors.Is(err, throttle.ErrShed) && errors.As(err, &delayed) {
+		return min(delayed.RetryAfter(), maxDelay)
 	}
-	return min(delayed.RetryAfter(), maxDelay), true
+	return defaultRetryAfter
 }
 
 // writerOf returns the writer of the innermost middleware, below any other wrappers of w, or nil.

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -136,8 +141,26 @@ func TestWriteError(t *testing.T) {
 		"nil":                {nil, ""},
 		"plain":              {errPlain, ""},
 		"not found":          {faults.NotFound, ""},
-		"quota":              {faults.ResourceExhausted(), ""},
-		"timeout":            {context.DeadlineExceeded, ""},
+		"text and an end":    {fmt.Errorf("reading JSON: %w", io.EOF), ""},
+		"no such file":       {&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, ""},
+		"canceled":           {&url.Error{Op: "Get", Err: context.Canceled}, ""},
+		"canceled, dialing":  {&net.OpError{Op: "dial", Err: context.Canceled}, ""},
+		"unknown scheme":     {&url.Error{Op: "Get", Err: errors.New("unsupported protocol scheme")}, ""},
+		"404 of a response":  {httpthrottle.StatusCodeError(404), ""},
+		"500 of a response":  {httpthrottle.StatusCodeError(500), ""},
+		"quota":              {faults.ResourceExhausted(), "1"},
+		"timeout":            {context.DeadlineExceeded, "1"},
+		"timeout, of a net":  {&url.Error{Op: "Get", Err: os.ErrDeadlineExceeded}, "1"},
+		"refused":            {&url.Error{Op: "Get", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, "1"},
+		"no such host":       {&net.DNSError{Err: "no such host", IsNotFound: true}, "1"},
+		"broken":             {&url.Error{Op: "Get", Err: io.ErrUnexpectedEOF}, "1"},
+		"closed":             {&url.Error{Op: "Get", Err: io.EOF}, "1"},
+		"marked":             {throttle.MarkRejected(errPlain), "1"},
+		"429":                {httpthrottle.StatusCodeError(429), "1"},
+		"429, delay":         {httpthrottle.StatusError(&http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"7"}}}), "7"},
+		"502":                {httpthrottle.StatusCodeError(502), "1"},
+		"504":                {httpthrottle.StatusCodeError(504), "1"},
+		"504, delay":         {httpthrottle.StatusError(&http.Response{StatusCode: 504, Header: http.Header{"Retry-After": {"7"}}}), "7"},
 		"nil fault":          {(*faults.AvailabilityFailure)(nil), "1"},
 		"shed":               {throttle.ErrShed, "1"},
 		"shed, as it comes":  {fmt.Errorf("calling: %w", &throttle.ShedError{Throttle: "orders-db"}), "1"},
@@ -162,6 +185,11 @@ func TestWriteError(t *testing.T) {
 		equal(t, name+": Retry-After", w.Header().Get("Retry-After"), c.retry)
 		equal(t, name+": Other", w.Header().Get("Other"), "kept")
 		if ours {
+			th := newThrottle(t, throttle.Config{})
+			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, r *http.Request) {
+				httpthrottle.WriteError(w, r, c.err)
+			})
+			equal(t, name+": ignored", strings.HasPrefix(books(th), "1 medium ignored/"), true)
 			equal(t, name, fmt.Sprint(w.Code)+w.Body.String(), "503"+goldenBody)
 			equal(t, name+": header", fmt.Sprintf("%d %s", len(w.Header()), w.Header().Get("Content-Length")), fmt.Sprintf("5 %d", len(goldenBody)))
 		} else {

@@ -57,6 +57,10 @@ func StatusError(r *http.Response) error {
 	return statusError(r.StatusCode, r.Header)
 }
 
+// StatusCodeError is [StatusError] for a status without a response, for example one that a framework
+// reports after its handler. It returns nil for a status below 400.
+func StatusCodeError(status int) error { return statusError(status, nil) }
+
 // statusError is StatusError for a status and a header.
 func statusError(status int, h http.Header) error {
 	if status < http.StatusBadRequest {

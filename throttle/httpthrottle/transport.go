@@ -9,6 +9,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // TransportConfig configures a [Transport]. Only Throttle.Name is required. Every other zero field
@@ -65,7 +66,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
 	}
 	config.CanceledAfter = check.Default(config.CanceledAfter, defaultCanceledAfter)
-	config.Classify = throttle.First(ignorePanic, c.Throttle.Classify, ignoreInvalidRequest)
+	config.Classify = throttle.First(ignorePanic, reportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
 	group, err := throttle.NewGroup(func(string) throttle.Config { return config }, c.Group)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
@@ -124,7 +125,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	call, err := th.Admit(ctx, p)
 	if err != nil {
-		if ctx.Err() != nil && !errors.Is(err, throttle.ErrShed) {
+		if errors.Is(err, throttle.ErrShed) {
+			dependency.Report(ctx, err)
+		} else if ctx.Err() != nil {
 			err = context.Cause(ctx) // as http.Transport does
 		}
 		return nil, unsent(r, err)
@@ -152,18 +155,47 @@ func (t *Transport) exchange(call throttle.Call, r *http.Request, header string)
 	response, err = t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		call.Done(failure(r, body, err))
+		recorded := failure(r, body, err)
+		reportFailed(r.Context(), recorded)
+		call.Done(recorded)
 	case response == nil:
 		call.Finish(throttle.Ignored) // the base broke its contract; http.Client reports that
 	default:
 		if sent != r && response.Request == sent {
 			response.Request = r
 		}
-		call.Answered(t.answer(response))
+		answer := t.answer(response)
+		reportFailed(r.Context(), answer)
+		call.Answered(answer)
 		response.Body = newResponseBody(response.Body, call, r.Method)
 	}
 	returned = true
 	return response, err
+}
+
+// reportFailed reports a sent call that was rejected or cancelled, or shed further down, to the
+// middleware around ctx.
+func reportFailed(ctx context.Context, err error) {
+	if err == nil {
+		return
+	}
+	if fault := throttle.FaultOf(err); fault == throttle.FaultShed || fault == throttle.FaultCanceled || rejected(err) {
+		dependency.Report(ctx, err)
+	}
+}
+
+// reportingRejections returns a Classifier that also reports the errors that classify rejects.
+func reportingRejections(classify throttle.Classifier) throttle.Classifier {
+	if classify == nil {
+		return nil
+	}
+	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
+		o, ok := classify(ctx, err)
+		if ok && o == throttle.Rejected {
+			dependency.Report(ctx, err)
+		}
+		return o, ok
+	}
 }
 
 // endPanicked ends a call that panicked, and closes the body of the response, which the caller does

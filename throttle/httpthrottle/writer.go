@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // writer is a ResponseWriter that records the outcome of its call when the header is written.
@@ -22,7 +23,8 @@ type writer struct {
 	recorded atomic.Bool // the call has its outcome
 	sent     atomic.Bool // a final status was written, or WriteError is writing one
 
-	meaning atomic.Pointer[error] // error for a status that is not a success, see setMeaning
+	meaning    atomic.Pointer[error] // error for a status that is not a success, see setMeaning
+	dependency atomic.Pointer[error] // why a call for the request failed, see DependencyFailed
 }
 
 // handlerContext is the context of the handler's request. It leads to the middleware's writer, even
@@ -38,8 +40,11 @@ func (c handlerContext) Done() <-chan struct{}       { return c.writer.call.Cont
 func (c handlerContext) Err() error                  { return c.writer.call.Context().Err() }
 
 func (c handlerContext) Value(key any) any {
-	if key == (writerKey{}) {
+	switch key {
+	case writerKey{}:
 		return c.writer
+	case dependency.Key{}:
+		return dependency.Server(c.writer)
 	}
 	return c.writer.call.Context().Value(key)
 }
@@ -68,17 +73,31 @@ func (w *writer) wroteStatus(status int) {
 	}
 	w.sent.Store(true)
 	if !w.recorded.Load() {
-		w.record(w.errorOf(status))
+		w.record(w.meaningOf(statusError(status, w.Header())))
 	}
 }
 
-// errorOf returns the error to record for a status.
-func (w *writer) errorOf(status int) error {
-	err := statusError(status, w.Header())
-	if meaning := w.meaning.Load(); meaning != nil && err != nil {
+// meaningOf returns the error to record for an answer, which is err, or nil for a success.
+func (w *writer) meaningOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if meaning := w.meaning.Load(); meaning != nil {
 		return *meaning
 	}
+	if failed := w.dependency.Load(); failed != nil && rejected(err) {
+		return repeated(*failed)
+	}
 	return err
+}
+
+// DependencyFailed implements [dependency.Server]. A cancelled call counts only if the request has
+// ended: a handler may cancel one of several calls. Of several errors the first is recorded.
+func (w *writer) DependencyFailed(err error) {
+	if throttle.FaultOf(err) != throttle.FaultCanceled || w.ctx.Err() != nil {
+		w.dependency.CompareAndSwap(nil, &err)
+	}
+	dependency.Report(w.ctx, err)
 }
 
 // Tell sets the error that the throttle classifies, in place of the status that the handler is
@@ -117,16 +136,21 @@ func (w *writer) record(err error) {
 
 // outcome returns the error to classify for a request that is answered now. err is the error of the
 // answer. If the request's deadline has passed or its client has disconnected, the client does not
-// get the answer. An outer handler, such as http.TimeoutHandler, may have answered in its place.
+// get the answer. An outer handler, such as http.TimeoutHandler, may have answered in its place. If
+// the handler has waited for a dependency that failed, that is not a lack of capacity here.
 func (w *writer) outcome(err error) error {
-	switch over := ended(w.ctx); {
-	case over == nil:
+	over := ended(w.ctx)
+	if over == nil {
 		return err
-	case over == context.Canceled && w.waited.long():
-		return throttle.MarkRejected(over)
-	default:
-		return over
 	}
+	outside := w.dependency.Load() != nil || throttle.DefaultClassify(w.ctx, err) == throttle.Ignored
+	switch {
+	case over == context.Canceled && !outside && w.waited.long():
+		return throttle.MarkRejected(over)
+	case over == context.DeadlineExceeded && outside:
+		return repeated(over)
+	}
+	return over
 }
 
 // ended returns the error of a context that has ended, or nil. A passed deadline counts before a

@@ -30,7 +30,7 @@ func TestWriter_TimeoutHandler(t *testing.T) {
 		status  int
 	}{
 		"WriteError":                     {shed, "ignored/shed", 503},
-		"unavailable":                    {func(w http.ResponseWriter, r *http.Request) { httpthrottle.WriteError(w, r, faults.Unavailable(0)) }, "rejected/availability", 503},
+		"unavailable":                    {func(w http.ResponseWriter, r *http.Request) { httpthrottle.WriteError(w, r, faults.Unavailable(0)) }, "ignored/availability", 503},
 		"503":                            {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "rejected/availability", 503},
 		"a middleware that sheds":        {within(shedding(t, throttle.Config{}), never(t)), "ignored/shed", 503},
 		"WriteError within a middleware": {within(newThrottle(t, throttle.Config{}), shed), "ignored/shed", 503},

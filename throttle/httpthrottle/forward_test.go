@@ -1,0 +1,228 @@
+package httpthrottle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// One backend is down. The route that does not need it must work, with one throttle for all routes.
+func TestForward_HealthyRouteBesideADeadBackend(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: errPlain}
+	hangs := roundTrip(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	for _, policy := range []throttle.Policy{throttle.SRE, throttle.Tiered} {
+		for name, dead := range map[string]http.RoundTripper{
+			"503": answers(503, "busy"), "429": answers(429, ""), "refused": fails(refused), "hangs": hangs,
+		} {
+			for how, proxy := range map[string]func(http.RoundTripper) http.Handler{
+				"status": forwardsStatus, "Forward": forwards, "ReverseProxy": reverseProxy(httpthrottle.ErrorHandler), "its own handler": reverseProxy(nil),
+			} {
+				t.Run(fmt.Sprint(policy, "/", name, "/", how), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { healthyRoute(t, policy, dead, proxy) })
+				})
+			}
+		}
+	}
+}
+
+// healthyRoute sends 50 requests a second to a healthy route, and four times as many to another one.
+func healthyRoute(t *testing.T, policy throttle.Policy, dead http.RoundTripper, proxy func(http.RoundTripper) http.Handler) {
+	t.Helper()
+	own := newThrottle(t, throttle.Config{Policy: policy})
+	transport := newTransport(t, dead, httpthrottle.TransportConfig{Throttle: throttle.Config{Policy: policy}})
+	mux := http.NewServeMux()
+	mux.Handle("/dead", proxy(transport))
+	mux.HandleFunc("/local", func(http.ResponseWriter, *http.Request) {})
+	edge := httpthrottle.Middleware(own, httpthrottle.MiddlewareConfig{})(mux)
+	ask := func(path string) int {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // if the backend hangs
+		defer cancel()
+		w := httptest.NewRecorder()
+		edge.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+		return w.Code
+	}
+	const requests = 750
+	ok := 0
+	for range requests {
+		for range 4 {
+			go ask("/dead")
+		}
+		if ask("/local") == http.StatusOK {
+			ok++
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if ok < requests*99/100 {
+		t.Errorf("/local: got %d of %d answered 200, want at least 99 %%; edge: %s", ok, requests, books(own))
+	}
+	if shed(throttleOf(t, transport, host)) == 0 {
+		t.Error("transport: got no request shed, want most")
+	}
+}
+
+// forwardsStatus is a handler that answers with the status of a backend, as many do.
+func forwardsStatus(transport http.RoundTripper) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res, err := transport.RoundTrip(get(r.Context()))
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_ = res.Body.Close()
+		w.WriteHeader(res.StatusCode)
+	})
+}
+
+// forwards is a handler as the documentation has it.
+func forwards(transport http.RoundTripper) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res, err := transport.RoundTrip(get(r.Context()))
+		if err != nil {
+			httpthrottle.ErrorHandler(w, r, err)
+			return
+		}
+		defer res.Body.Close()
+		_ = httpthrottle.Forward(w, res)
+	})
+}
+
+func reverseProxy(onError func(http.ResponseWriter, *http.Request, error)) func(http.RoundTripper) http.Handler {
+	return func(transport http.RoundTripper) http.Handler {
+		rewrite := func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: host}) }
+		return &httputil.ReverseProxy{Rewrite: rewrite, Transport: transport, ErrorLog: quiet(), ErrorHandler: onError}
+	}
+}
+
+// What the middleware records for a forwarded response. No transport of ours is in between.
+func TestForward_Outcomes(t *testing.T) {
+	for status, want := range map[int]string{
+		200: "accepted/none", 404: "accepted/missing", 500: "accepted/other",
+		429: "ignored/quota", 502: "ignored/availability", 503: "ignored/availability", 504: "ignored/timeout",
+	} {
+		for name, around := range map[string]func(http.Handler) http.Handler{
+			"direct":         func(h http.Handler) http.Handler { return h },
+			"TimeoutHandler": func(h http.Handler) http.Handler { return http.TimeoutHandler(h, time.Minute, "") },
+		} {
+			th := newThrottle(t, throttle.Config{})
+			w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), around(forwards(answers(status, "text"))).ServeHTTP)
+			equal(t, fmt.Sprint(name, " ", status), books(th), "1 medium "+want)
+			equal(t, fmt.Sprint(name, ": answer"), fmt.Sprint(w.Code, w.Body), fmt.Sprint(status, " text"))
+		}
+	}
+}
+
+// A client sees a forwarded response as the backend sent it.
+func TestForward_SameAsDirect(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		backend := serve(scenery(), http2)
+		transport := backend.Client().Transport.(*http.Transport).Clone()
+		transport.DisableCompression = true
+		edge := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r2, _ := http.NewRequestWithContext(r.Context(), r.Method, backend.URL+r.URL.String(), http.NoBody)
+			res, err := transport.RoundTrip(r2)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			if err := httpthrottle.Forward(w, res); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}), http2)
+		for _, path := range []string{"/size?n=0", "/size?n=100", "/size?n=100000&flush=1", "/status/204", "/status/304", "/status/503", "/trailer", "/gzip"} {
+			var want, got transcript
+			do("GET", path, nil)(&want, backend.Client(), backend.URL)
+			do("GET", path, nil)(&got, edge.Client(), edge.URL)
+			if got.String() != want.String() {
+				t.Errorf("HTTP2=%v %s\nforwarded:\n%sdirect:\n%s", http2, path, got.String(), want.String())
+			}
+		}
+		edge.Close()
+		transport.CloseIdleConnections()
+		backend.Close()
+	}
+}
+
+// Fields of one connection are not forwarded. Fields that the handler has set stay.
+func TestForward_Header(t *testing.T) {
+	res, _ := answers(200, "")(get(t.Context())) //nolint:bodyclose // there is none
+	res.Header = http.Header{
+		"A": {"1", "2"}, "Vary": {"Accept"}, "Connection": {"close, x-hop", "Y-Hop"}, "X-Hop": {"1"}, "Y-Hop": {"1"}, "Keep-Alive": {"1"},
+		"Proxy-Authenticate": {"1"}, "Te": {"1"}, "Trailer": {"B"}, "Transfer-Encoding": {"chunked"}, "Upgrade": {"h2c"}, "Proxy-Connection": {"1"},
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Vary", "Origin")
+	equal(t, "error", httpthrottle.Forward(w, res), nil)
+	equal(t, "header", fmt.Sprint(w.Header()), "map[A:[1 2] Vary:[Origin Accept]]")
+	equal(t, "header of the response", len(res.Header), 12)
+}
+
+// A part of a stream is sent when it arrives.
+func TestForward_Streams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		res := &http.Response{StatusCode: 200, Header: http.Header{}, Body: in, ContentLength: -1}
+		w := httptest.NewRecorder()
+		done := make(chan error)
+		go func() { done <- httpthrottle.Forward(w, res) }()
+		_, _ = io.WriteString(out, "data: 1\n\n")
+		synctest.Wait()
+		equal(t, "flushed", w.Flushed, true)
+		_ = out.Close()
+		equal(t, "error", <-done, nil)
+	})
+}
+
+func TestForward_Errors(t *testing.T) {
+	broken := &http.Response{StatusCode: 200, Body: io.NopCloser(iotest.ErrReader(errPlain))}
+	for name, c := range map[string]struct {
+		res  *http.Response
+		want string
+	}{
+		"no response":         {nil, "httpthrottle: Forward: the response is nil"},
+		"switching protocols": {&http.Response{StatusCode: 101}, "httpthrottle: Forward: the status is 101: want 200 to 999"},
+		"no status":           {&http.Response{}, "httpthrottle: Forward: the status is 0: want 200 to 999"},
+		"too high":            {&http.Response{StatusCode: 1000}, "httpthrottle: Forward: the status is 1000: want 200 to 999"},
+		"body":                {broken, errPlain.Error()},
+		"nothing in it":       {&http.Response{StatusCode: 200}, "<nil>"},
+	} {
+		w := httptest.NewRecorder()
+		equal(t, name, fmt.Sprint(httpthrottle.Forward(w, c.res)), c.want)
+	}
+}
+
+func TestErrorHandler(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		want   string
+	}{
+		"shed":      {throttle.ErrShed, 503, "ignored/shed"},
+		"refused":   {&net.OpError{Op: "dial", Err: errPlain}, 503, "ignored/availability"},
+		"timeout":   {context.DeadlineExceeded, 503, "ignored/timeout"},
+		"a mistake": {errors.New("unsupported protocol scheme"), 502, "rejected/availability"},
+	} {
+		th := newThrottle(t, throttle.Config{})
+		w := served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), reverseProxy(httpthrottle.ErrorHandler)(fails(c.err)).ServeHTTP)
+		equal(t, name, books(th), "1 medium "+c.want)
+		equal(t, name+": status", w.Code, c.status)
+		equal(t, name+": text is not sent", strings.Contains(w.Body.String(), c.err.Error()), false)
+	}
+}
