@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 )
 
 // MiddlewareConfig is the configuration of [Middleware]. The zero value limits all requests by one
@@ -17,7 +14,8 @@ type MiddlewareConfig struct {
 	Key func(*http.Request) string
 	// Cost returns the number of tokens that a request takes. Default: one.
 	Cost func(*http.Request) int64
-	// Silent omits the RateLimit fields, which show the limit and the remaining tokens to clients.
+	// Silent omits the RateLimit fields, which show the limit and the remaining tokens to clients,
+	// and the name of the limiter in problems.
 	Silent bool
 }
 
@@ -30,8 +28,16 @@ type MiddlewareConfig struct {
 //     bucket.
 //
 // If the client has disconnected, it neither calls the handler nor responds. The body is a short
-// problem in JSON. If the store answered, responses have the fields RateLimit and RateLimit-Policy
-// of draft-ietf-httpapi-ratelimit-headers, unless Silent is set.
+// problem in JSON, with a type that draft-ietf-httpapi-ratelimit-headers registers:
+//
+//   - https://iana.org/assignments/http-problem-types#quota-exceeded if the request is denied;
+//   - https://iana.org/assignments/http-problem-types#temporary-reduced-capacity if the store does not
+//     answer, and Config.OnFailure denies the request: with [LocalShare] the status is 429, otherwise
+//     503.
+//
+// If the store answered, responses have the fields RateLimit and RateLimit-Policy of the same draft,
+// unless Silent is set. In RateLimit, r is the number of tokens that are left, and t the time until
+// there is one more. Retry-After is not shorter than t.
 //
 // Middleware panics if l is nil or did not come from [New]. The returned function panics if its
 // handler is nil.
@@ -57,64 +63,25 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 			}
 			d, err := l.DecideN(r.Context(), key, cost)
 			if !c.Silent && err == nil && d.Source != SourcePolicy { // a policy does not know the remaining tokens
-				l.addRateLimit(w.Header(), key, d)
+				addRateLimit(w.Header(), l.config.Name, l.limitOf(key).Limit, d)
 			}
 			switch {
 			case errors.Is(r.Context().Err(), context.Canceled): // the client is gone
 			case err == nil && d.Allowed:
 				next.ServeHTTP(w, r)
 			case err == nil:
-				explain(w, &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter})
-				refuse(w, r, http.StatusTooManyRequests, d.RetryAfter)
-			case errors.Is(err, ErrExceedsCapacity):
-				explain(w, err)
-				refuse(w, r, http.StatusRequestEntityTooLarge, 0)
+				err = &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
+				fallthrough
 			default:
 				explain(w, err)
-				refuse(w, r, http.StatusServiceUnavailable, time.Second)
+				p := problemOf(d, err)
+				if !c.Silent {
+					p.policy = l.config.Name
+				}
+				p.write(w, r)
 			}
 		})
 	}
-}
-
-// addRateLimit adds the RateLimit fields. Other limiters may have added theirs before.
-func (l *Limiter) addRateLimit(h http.Header, key string, d Decision) {
-	name, limit := fieldString(l.config.Name), l.limitOf(key)
-	window := limit.Period
-	if limit.Algorithm == Continuous {
-		window = time.Duration(limit.Capacity) * limit.Interval()
-	}
-	h.Add("RateLimit-Policy", name+";q="+fieldInteger(d.Limit)+";w="+fieldInteger(wholeSeconds(window)))
-	h.Add("RateLimit", name+";r="+fieldInteger(d.Remaining)+";t="+fieldInteger(wholeSeconds(d.ResetAfter)))
-}
-
-// maxInteger is the largest integer of structured fields (RFC 9651).
-const maxInteger = 999_999_999_999_999
-
-func fieldInteger(n int64) string { return strconv.FormatInt(min(n, maxInteger), 10) }
-
-// fieldString returns a string of structured fields. It replaces all but printable ASCII by "_".
-func fieldString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(s) {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ' || c > '~':
-			b.WriteByte('_')
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// wholeSeconds rounds up, so that a client does not retry too early.
-func wholeSeconds(d time.Duration) int64 {
-	return int64((max(0, d) + time.Second - 1) / time.Second)
 }
 
 // explain reports the error of a denied request to all enclosing ResponseWriters that take it: see
@@ -130,19 +97,4 @@ func explain(w http.ResponseWriter, err error) {
 		}
 		w = inner.Unwrap()
 	}
-}
-
-// refuse responds to a request that is not granted.
-func refuse(w http.ResponseWriter, r *http.Request, status int, retryAfter time.Duration) {
-	h := w.Header()
-	if retryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(retryAfter), 10))
-	}
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	if r.Method == http.MethodHead {
-		return
-	}
-	_, _ = w.Write([]byte(`{"title":"` + http.StatusText(status) + `","status":` + strconv.Itoa(status) + "}\n"))
 }

@@ -110,7 +110,7 @@ func ExampleMiddleware() {
 	})
 	// Output:
 	// ann 200 "api";r=1;t=3600 ""
-	// ann 200 "api";r=0;t=7200 ""
-	// ann 429 "api";r=0;t=7200 "3600"
+	// ann 200 "api";r=0;t=3600 ""
+	// ann 429 "api";r=0;t=3600 "3600"
 	// bob 200 "api";r=1;t=3600 ""
 }
