@@ -115,8 +115,9 @@ func faultPanels() []grafana.Panel {
 		{
 			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(), View: grafana.Graph{Stacked: true},
 			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
-				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. Other " +
-				"kinds appear only if a classifier counts them as rejections.",
+				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
+				"canceled: the caller gave up after CanceledAfter. Other kinds appear only if a classifier " +
+				"counts them as rejections.",
 			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
 		},
 		{
@@ -191,10 +192,11 @@ func callersTable() grafana.Panel {
 	return grafana.Panel{
 		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle", View: grafana.Table{SortBy: "Rejected"},
 		Description: "The answers that each process gets from each backend. If all processes are affected, " +
-			"check the backend. If one is, check that process and its network.",
+			"check the backend. If one is, check that process and its network. canceled has the ignored calls " +
+			"too, whose callers gave up early.",
 		Targets: []grafana.Target{
 			query(), query(isShed()), query(isRejected()),
-			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota),
+			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota), query(isCanceled()),
 		},
 		Columns: []grafana.Column{
 			{Field: "job", Title: "Job"},
@@ -206,6 +208,7 @@ func callersTable() grafana.Panel {
 			{Field: "Value #D", Title: "availability", Unit: "reqps"},
 			{Field: "Value #E", Title: "timeout", Unit: "reqps"},
 			{Field: "Value #F", Title: "quota", Unit: "reqps"},
+			{Field: "Value #G", Title: "canceled", Unit: "reqps"},
 		},
 	}
 }

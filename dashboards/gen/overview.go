@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // overview returns the dashboard to start with: which calls are shed, by priority and cause.
@@ -92,13 +93,15 @@ func throttlesTable() grafana.Panel {
 	return grafana.Panel{
 		Title: "Throttles", Width: 24, Unit: "short", NoValue: "no throttle", View: grafana.Table{SortBy: "Shed"},
 		Description: "Each throttle of each job, by the share of calls that it sheds. Choose a name to select " +
-			"only that throttle. A throttle without traffic has no shares.",
+			"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent " +
+			"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages.",
 		Targets: []grafana.Target{
 			query(offered),
 			query(share(sum(rate(calls().selected(isShed())), by...), offered)),
 			query(share(sum(rate(calls().of(isHigh(), isShed())), by...), sum(rate(calls().of(isHigh())), by...))),
 			query(highest(probability().selected(), by...)),
 			query(share(sum(rate(calls().selected(isAccepted())), by...), sum(rate(calls().selected(isAnswered())), by...))),
+			query(share(sum(rate(calls().selected(isCanceled())), by...), sum(rate(calls().selected(isSent())), by...))),
 			query(sum(active().selected(), by...)),
 		},
 		Columns: []grafana.Column{
@@ -111,7 +114,8 @@ func throttlesTable() grafana.Panel {
 			{Field: "Value #C", Title: "High shed", Unit: "percentunit", Steps: thresholds(0.001, 0.01)},
 			{Field: "Value #D", Title: "Worst probability", Unit: "percentunit", Steps: thresholds(0.1, 0.9)},
 			{Field: "Value #E", Title: "Accepted by the backend", Unit: "percentunit"},
-			{Field: "Value #F", Title: "In flight", Unit: "short"},
+			{Field: "Value #F", Title: "Canceled", Unit: "percentunit", Steps: thresholds(0.5, 0.9)},
+			{Field: "Value #G", Title: "In flight", Unit: "short"},
 		},
 	}
 }
@@ -122,15 +126,23 @@ func legend(label string) string { return "{{" + label + "}}" }
 // shadowSuffix ends the name of a series of calls that only Shadow let through.
 const shadowSuffix = " in shadow"
 
+// callsByOutcome returns the rates of calls by outcome. Canceled calls have an outcome of their own.
+func callsByOutcome() string {
+	canceled := sum(rate(calls().selected(isCanceled())))
+	return sum(rate(calls().selected(notCanceled())), outcome()) +
+		fmt.Sprintf(" or label_replace(%s, %q, %q, \"\", \"\")", canceled, outcome(), throttle.FaultCanceled.String())
+}
+
 // callPanels returns the panels about calls that were sent and shed.
 func callPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(), View: grafana.Graph{Stacked: true},
 			Description: "Offered calls by outcome. accepted and rejected are answers of the backend. ignored " +
-				"calls say nothing about it: canceled or panicked. shed calls were not sent. In an overload " +
-				"accepted should stay at the capacity of the backend.",
-			Targets: []grafana.Target{{Expr: sum(rate(calls().selected()), outcome()), Legend: legend(outcome())}},
+				"calls say nothing about it. canceled calls have a line of their own, whether they are ignored or " +
+				"rejected: their callers gave up. If there are many, the backend may hang. shed calls were not " +
+				"sent. In an overload accepted should stay at the capacity of the backend.",
+			Targets: []grafana.Target{{Expr: callsByOutcome(), Legend: legend(outcome())}},
 		},
 		{
 			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},

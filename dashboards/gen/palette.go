@@ -22,6 +22,7 @@ func byOutcome() []grafana.Color {
 		{Series: throttle.Rejected.String(), Color: bad},
 		{Series: throttle.Shed.String(), Color: warn},
 		{Series: throttle.Ignored.String(), Color: neutral},
+		{Series: throttle.FaultCanceled.String(), Color: "purple"},
 	}
 }
 
@@ -46,6 +47,7 @@ func byFault() []grafana.Color {
 		{Series: throttle.FaultAvailability.String(), Color: bad},
 		{Series: throttle.FaultTimeout.String(), Color: warn},
 		{Series: throttle.FaultQuota.String(), Color: "purple"},
+		{Series: throttle.FaultCanceled.String(), Color: "dark-red"},
 	}
 }
 

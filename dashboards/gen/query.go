@@ -172,6 +172,11 @@ func isFailed() matcher {
 	return matches(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String())
 }
 
+// isCanceled selects calls that ended because their callers gave up: ignored or rejected ones. On
+// the metrics of stores, notCanceled leaves out requests that the caller gave up.
+func isCanceled() matcher  { return equals(errorType(), throttle.FaultCanceled.String()) }
+func notCanceled() matcher { return differs(errorType(), throttle.FaultCanceled.String()) }
+
 // inState selects circuits in a state, and calls whose circuit was in it.
 func inState(s breaker.State) matcher { return equals(state(), s.String()) }
 
@@ -187,9 +192,7 @@ func withOutcome(outcomes ...backoff.Outcome) matcher {
 	return matches(backoffOutcome(), strings.Join(names, "|"))
 }
 
-// notCanceled leaves out requests to stores that the caller gave up. withoutError selects requests
-// that were answered.
-func notCanceled() matcher  { return differs(errorType(), throttle.FaultCanceled.String()) }
+// withoutError selects requests to stores that were answered.
 func withoutError() matcher { return equals(errorType(), "") }
 
 // rate returns the rate per second, over a window that fits the step of the graph and the scrape

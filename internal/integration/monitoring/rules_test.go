@@ -347,6 +347,7 @@ func recorded() map[string]string {
 		"throttle:calls_answered:rate5m":         throttle,
 		"throttle:calls_rejected:rate5m":         "error_type " + throttle,
 		"throttle:fault_ratio:rate5m":            "error_type " + throttle,
+		"throttle:canceled_ratio:rate5m":         throttle,
 		"throttle:rejection_probability:highest": throttle,
 		"throttle:rejection_probability:lowest":  throttle,
 		"throttle:call_duration:p99_5m":          throttle,
