@@ -65,11 +65,11 @@ func TestThrottle_memory(t *testing.T) {
 		draw     float64 // 0 sheds if the probability is more than 0
 		rejected int     // of all calls in the window, in percent
 		err      error   // of the function
-		shared   bool    // some of the calls write to shared memory
+		shared   bool    // some of the calls change shared memory
 	}{
 		"healthy":             {draw: 1},
 		"not found":           {draw: 1, err: notFound},
-		"rejected":            {draw: 1, rejected: 1, err: context.DeadlineExceeded, shared: true},
+		"rejected":            {draw: 1, rejected: 1, err: context.DeadlineExceeded}, // a refresh changes nothing
 		"probability above 0": {draw: 1, rejected: 60, shared: true},
 		"shed":                {draw: 0, rejected: 60, shared: true},
 	} {

@@ -78,12 +78,16 @@ type Cache struct {
 
 	minEvents uint64 // of Config
 
+	// The next fields change rarely. A refresh stores them only if they change, because each call
+	// reads them.
 	holdsRefused atomic.Bool   // the window may hold a refused call
-	mask         atomic.Uint64 // a stripe refreshes if events&mask is 0; mask 0: if the sum of all events is large enough
-	eventsAt     atomic.Uint64 // events of all stripes at the last refresh
-	validUntil   atomic.Int64  // end of the bucket of the last refresh, or outdated
 	missed       atomic.Bool   // an event came during a refresh, which may have read the window before
-	decisions    [MaxRows]atomic.Uint64
+	mask         atomic.Uint64 // a stripe refreshes if events&mask is 0; mask 0: if the sum of all events is large enough
+	validUntil   atomic.Int64  // end of the bucket of the last refresh, or outdated
+
+	_         [64]byte
+	decisions [MaxRows]atomic.Uint64
+	eventsAt  atomic.Uint64 // events of all stripes at the last refresh
 
 	refreshing sync.Mutex
 	// The fields below are guarded by refreshing.
@@ -213,19 +217,27 @@ func (c *Cache) events() (sum uint64) {
 
 // refreshAndUnlock computes the decisions from the window as it was last rolled.
 func (c *Cache) refreshAndUnlock() {
-	c.missed.Store(false)
+	if c.missed.Load() {
+		c.missed.Store(false)
+	}
 	until := c.window.Ends()
-	c.eventsAt.Store(c.events())
+	if c.mask.Load() == 0 { // otherwise it is not used, and other processors write the counters
+		c.eventsAt.Store(c.events())
+	}
 	c.window.Read(c.reading)
 	c.compute(c.reading, c.results)
 	for row, p := range c.results {
 		c.decisions[row].Store(uint64(p))
 	}
-	c.mask.Store(c.interval() - 1)
+	if mask := c.interval() - 1; mask != c.mask.Load() {
+		c.mask.Store(mask)
+	}
 	if window.Sum(c.reading.Span).Refused() == 0 {
 		c.clearHoldsRefused()
 	}
-	c.validUntil.Store(int64(until))
+	if int64(until) != c.validUntil.Load() {
+		c.validUntil.Store(int64(until))
+	}
 	c.refreshing.Unlock()
 	if c.missed.Load() {
 		c.validUntil.Store(outdated)
