@@ -5,13 +5,15 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // ClientConfig configures a [Client]. Only Throttle.Name is required. [NewClient] copies it.
 type ClientConfig struct {
-	// Throttle configures the throttle of each key. Its Name is required.
+	// Throttle configures the throttle of each key. Its Name is required. Its CanceledAfter is 1 s
+	// by default; a negative value is off. See the section about calls that are cancelled late.
 	Throttle throttle.Config
 	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
@@ -139,6 +141,7 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 			s.end(err)
 			return nil, err
 		}
+		s.progress.opened(desc.ClientStreams)
 		return s, nil
 	}
 }
@@ -168,8 +171,9 @@ func (c *Client) outgoing(ctx context.Context, rpc RPC, p throttle.Priority, set
 type clientStream struct {
 	grpc.ClientStream
 
-	call    throttle.Call
-	options [4]grpc.CallOption // space for the options of most calls
+	call     throttle.Call
+	progress progress
+	options  [4]grpc.CallOption // space for the options of most calls
 }
 
 // withOnFinish returns opts and an OnFinish option that ends the call. It does not change opts.
@@ -202,8 +206,27 @@ func (s *clientStream) SendMsg(m any) error {
 	return err
 }
 
+// CloseSend ends the messages of the client.
+func (s *clientStream) CloseSend() error {
+	s.progress.reach(waiting)
+	return s.ClientStream.CloseSend()
+}
+
+// Header waits for the header of the server. gRPC returns nil if the stream has ended without one.
+func (s *clientStream) Header() (metadata.MD, error) {
+	md, err := s.ClientStream.Header()
+	if md != nil {
+		s.progress.reach(answered)
+	}
+	return md, err
+}
+
 // end ends the call. Only the first end counts. gRPC calls it too, but another interceptor may have
 // removed the option by which it does.
 func (s *clientStream) end(err error) {
-	s.call.Done(clientOutcome(err))
+	err = clientOutcome(err)
+	if s.progress.active() {
+		err = whileActive(err)
+	}
+	s.call.Done(err)
 }

@@ -15,8 +15,8 @@
 //	}
 //
 // A server sheds calls that it has no capacity for, before their handlers run. It learns from the
-// errors of the handlers: the codes Unavailable and ResourceExhausted, the faults of these kinds,
-// and an exceeded deadline.
+// errors of the handlers: the codes Unavailable and ResourceExhausted, and the faults of these
+// kinds. It also learns from calls that end after the deadline of their caller.
 //
 //	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 //		Throttle: throttle.Config{Name: "shop"},
@@ -35,15 +35,45 @@
 // [FromStatus] lists what each code means:
 //
 //   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected.
-//   - Canceled is Ignored.
+//   - Canceled is Ignored, unless the call was cancelled late (see below).
 //   - All other codes are Accepted: a backend that answers them works.
 //
-// Config.Classify runs first, and can read the code with status.Code. A server also ignores the
-// errors of handlers whose caller has disconnected.
+// Config.Classify runs first, and can read the code with status.Code.
+//
+// A server looks at the caller too, because a handler may end after its caller has given up:
+//
+//   - If the deadline of the caller has passed, the call is Rejected with the fault timeout,
+//     whatever the handler returns. A cancellation shortly before the deadline counts as the
+//     deadline: the client's clock may be ahead. Shortly is a quarter of the time that the call
+//     had, at most 25 ms.
+//   - If the caller has cancelled the call or disconnected before, it is Ignored, or Rejected if
+//     that was late. Config.Classify is not called.
+//   - If the handler returns the shed of a call inside it, it is Ignored.
 //
 // The outcome of a unary call is recorded when it ends. The outcome of a stream is recorded with
 // the first message from the server, or with the status if there is none before. Later events of a
 // stream show little about the capacity to start one.
+//
+// # Calls that are cancelled late
+//
+// If a backend hangs, its callers may give up before any deadline passes. So a cancelled call that
+// has lasted for at least Config.CanceledAfter is Rejected, with the fault canceled. The default of
+// clients and servers is 1 s. Callers that cancel earlier mostly have other reasons: another
+// replica answered first, or the user typed on. Few healthy calls last longer. Set a longer time if
+// yours do, such as long polls, or a negative one to ignore every cancelled call.
+//
+// A call that the backend itself answers with Canceled, while the caller waits, is always Ignored.
+//
+// A stream may be silent for long, and its client usually ends it by a cancellation. So a stream
+// counts only if its client had sent everything and waited for the first sign of the server:
+//
+//   - It is ignored if the client still sent: an upload, or a stream both ways that the client has
+//     not closed with CloseSend. On a server, that is until RecvMsg returns io.EOF.
+//   - It is ignored after the header. On a client, that is after its method Header returned one.
+//   - It is Accepted after the first message, as every stream.
+//
+// A stream of rare events, such as a subscription, should therefore begin with a header: the
+// handler calls SendHeader at once, and the client calls Header.
 //
 // A stream is in flight until it ends. For a client that is when gRPC releases it:
 //
@@ -110,5 +140,6 @@
 //
 // A unary call costs no allocation on the client, and one on the server, for the context with the
 // priority. A stream costs two on each side. A client also copies metadata if the context has
-// outgoing metadata, or if a priority is sent.
+// outgoing metadata, or if a priority is sent. Config.CanceledAfter costs one reading of the clock,
+// and a deadline costs a server two.
 package grpcthrottle

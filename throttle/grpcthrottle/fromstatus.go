@@ -27,7 +27,8 @@ import (
 //	FailedPrecondition            precondition, with its violations
 //
 // By default a throttle counts the first three as [throttle.Rejected], Canceled as
-// [throttle.Ignored], and all others as [throttle.Accepted]. gRPC also answers ResourceExhausted
+// [throttle.Ignored] unless it is late (Config.CanceledAfter), and all others as
+// [throttle.Accepted]. gRPC also answers ResourceExhausted
 // for a message that is too large. That is not a lack of capacity, so its fault is bad.
 //
 // FromStatus returns err unchanged if

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -32,6 +33,10 @@ func outgoingRPC(cc *grpc.ClientConn, method string, stream bool) RPC {
 	return rpc
 }
 
+// defaultCanceledAfter is the default of Config.CanceledAfter. Below a second, callers mostly cancel
+// for reasons of their own: another replica answered first, or the user typed on.
+const defaultCanceledAfter = time.Second
+
 // throttles are the throttles of a client or a server, one per key.
 type throttles struct {
 	group     *throttle.Group
@@ -48,7 +53,10 @@ func newThrottles(
 	if err != nil {
 		err = fmt.Errorf("grpcthrottle: %s.Throttle: %w", owner, err)
 	}
-	c.Classify = throttle.First(throttle.IgnoreIf(alwaysIgnored), c.Classify)
+	if c.CanceledAfter == 0 {
+		c.CanceledAfter = defaultCanceledAfter
+	}
+	c.Classify = classifier(c.Classify)
 	group, groupErr := throttle.NewGroup(func(string) throttle.Config { return c }, g)
 	if groupErr != nil {
 		err = errors.Join(err, fmt.Errorf("grpcthrottle: %s.Group: %w", owner, groupErr))

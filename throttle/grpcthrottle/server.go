@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,7 +21,8 @@ const defaultRetryAfter = time.Second
 
 // ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
 type ServerConfig struct {
-	// Throttle configures the throttle of each key. Its Name is required.
+	// Throttle configures the throttle of each key. Its Name is required. Its CanceledAfter is 1 s
+	// by default; a negative value is off. See the section about calls that are cancelled late.
 	Throttle throttle.Config
 	// Group bounds the number of throttles.
 	Group throttle.GroupConfig
@@ -130,11 +132,11 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		}
 		var resp any
 		var own error
-		served := false
+		due, served := deadlineOf(ctx), false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			served = true
 			resp, own = handler(ctx, req)
-			return serverOutcome(ctx, own)
+			return due.outcome(ctx, own)
 		})
 		if !served {
 			return nil, s.answer.to(s.notMade(err), setTrailer)
@@ -160,7 +162,8 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		if err != nil {
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
-		stream.ctx, stream.call = call.Context(), call
+		stream.ctx, stream.call, stream.due = call.Context(), call, deadlineOf(ctx)
+		stream.progress.opened(info.IsClientStream)
 		return s.answer.to(stream.serve(srv, handler), ss.SetTrailer)
 	}
 }
@@ -181,18 +184,49 @@ func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, throttl
 type serverStream struct {
 	grpc.ServerStream
 
-	ctx  context.Context
-	call throttle.Call
+	ctx      context.Context
+	call     throttle.Call
+	due      deadline
+	progress progress
+	answered bool // a message was sent
 }
 
 // Context returns the context of the call.
 func (s *serverStream) Context() context.Context { return s.ctx }
 
+// SendHeader sends the header, so that the client need not wait for the first message.
+func (s *serverStream) SendHeader(md metadata.MD) error {
+	err := s.ServerStream.SendHeader(md)
+	if err == nil {
+		s.progress.reach(answered)
+	}
+	return err
+}
+
 // SendMsg sends a message. The first one records the outcome.
 func (s *serverStream) SendMsg(m any) error {
 	err := s.ServerStream.SendMsg(m)
-	if err == nil {
+	if err == nil && !s.answered {
+		s.answer()
+	}
+	return err
+}
+
+// answer records the outcome of a stream whose first message was sent.
+func (s *serverStream) answer() {
+	s.answered = true
+	if s.due.passed(s.ctx) {
+		s.call.Answered(s.due.outcome(s.ctx, nil))
+	} else {
 		s.call.Answered(nil)
+	}
+}
+
+// RecvMsg receives a message. After EOF the client waits for the server.
+func (s *serverStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == io.EOF { //nolint:errorlint // a wrapped EOF is not the end of the messages
+		s.progress.reach(waiting)
 	}
 	return err
 }
@@ -201,6 +235,10 @@ func (s *serverStream) SendMsg(m any) error {
 func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	err := handler(srv, s)
-	s.call.Done(serverOutcome(s.ctx, err))
+	outcome := s.due.outcome(s.ctx, err)
+	if s.progress.active() {
+		outcome = whileActive(outcome)
+	}
+	s.call.Done(outcome)
 	return err
 }
