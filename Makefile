@@ -16,7 +16,7 @@ VALE          := github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
 MODULES     := $(filter-out ./internal/benchmarks,$(ALL_MODULES))
 # The modules that users import.
-PUBLISHED   := . ./throttle/grpcthrottle ./throttle/redisstore
+PUBLISHED   := . ./throttle/connectthrottle ./throttle/grpcthrottle ./throttle/redisstore
 # The modules whose tests need Go and a C compiler only.
 UNIT        := $(filter-out ./internal/integration,$(MODULES))
 

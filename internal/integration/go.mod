@@ -15,8 +15,10 @@ require (
 	github.com/prometheus/prometheus v0.315.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spillway-go/spillway v0.1.0
+	github.com/spillway-go/spillway/throttle/connectthrottle v0.1.0
 	github.com/spillway-go/spillway/throttle/grpcthrottle v0.1.0
 	github.com/spillway-go/spillway/throttle/redisstore v0.1.0
+	github.com/tsenart/vegeta/v12 v12.13.0
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/otel v1.47.0
@@ -31,9 +33,9 @@ require (
 )
 
 require (
+	connectrpc.com/connect v1.21.1 // indirect
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
-	github.com/c2h5oh/datasize v0.0.0-20231215233829-aa82cc1e6500 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dennwc/varint v1.0.0 // indirect
 	github.com/distribution/reference v0.6.0 // indirect
@@ -64,8 +66,6 @@ require (
 	github.com/rs/dnscache v0.0.0-20230804202142-fc85eb664529 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/sirupsen/logrus v1.10.1 // indirect
-	github.com/tsenart/go-tsz v0.0.0-20180814235614-0bd30b3df1c3 // indirect
-	github.com/tsenart/vegeta/v12 v12.13.0 // indirect
 	github.com/xhit/go-str2duration/v2 v2.1.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
@@ -87,6 +87,7 @@ require (
 replace (
 	github.com/deixis/faults => ../third_party/faults
 	github.com/spillway-go/spillway => ../..
+	github.com/spillway-go/spillway/throttle/connectthrottle => ../../throttle/connectthrottle
 	github.com/spillway-go/spillway/throttle/grpcthrottle => ../../throttle/grpcthrottle
 	github.com/spillway-go/spillway/throttle/redisstore => ../../throttle/redisstore
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 	"github.com/spillway-go/spillway/throttle/redisstore"
 )
@@ -58,10 +59,16 @@ import (
 	_ "github.com/spillway-go/spillway/dashboards"
 	_ "github.com/spillway-go/spillway/otelthrottle"
 	_ "github.com/spillway-go/spillway/otelthrottle/priority"
+	_ "github.com/spillway-go/spillway/throttle/connectthrottle"
 	_ "github.com/spillway-go/spillway/throttle/grpcthrottle"
 	_ "github.com/spillway-go/spillway/throttle/redisstore"
 )
 `
+
+// nestedModules returns the folders of the modules that users import besides the root.
+func nestedModules() []string {
+	return []string{"throttle/connectthrottle", "throttle/grpcthrottle", "throttle/redisstore"}
+}
 
 // TestUserModule builds a module that requires our modules as a tag would contain them.
 func TestUserModule(t *testing.T) {
@@ -71,7 +78,7 @@ func TestUserModule(t *testing.T) {
 	const v = "v" + throttle.Version
 	p := proxy{t.TempDir()}
 	p.serve(t, repository, spillway, v)
-	for _, nested := range []string{"throttle/grpcthrottle", "throttle/redisstore"} {
+	for _, nested := range nestedModules() {
 		p.serve(t, filepath.Join(repository, nested), spillway+"/"+nested, v)
 	}
 	p.serve(t, filepath.Join(repository, "internal/third_party/faults"), "github.com/deixis/faults", "v1.0.1") // instead of the published module
@@ -88,20 +95,23 @@ func TestUserModule(t *testing.T) {
 		}
 	}
 	s.write(t, map[string]string{"all/all.go": all})
-	s.do(t, "get", spillway+"/throttle/grpcthrottle@"+v, spillway+"/throttle/redisstore@"+v)
+	for _, nested := range nestedModules() {
+		s.do(t, "get", spillway+"/"+nested+"@"+v)
+	}
 	s.do(t, "list", "-deps", "./...") // checks that each package and each embedded file exists; the tests of the modules compile them
 }
 
 // TestVersions checks that all modules have the same version, because they are released together.
 func TestVersions(t *testing.T) {
 	for name, got := range map[string]string{
-		"otelthrottle": otelthrottle.Version, "grpcthrottle": grpcthrottle.Version, "redisstore": redisstore.Version,
+		"otelthrottle": otelthrottle.Version, "connectthrottle": connectthrottle.Version, "grpcthrottle": grpcthrottle.Version,
+		"redisstore": redisstore.Version,
 	} {
 		if got != throttle.Version {
 			t.Errorf("%s.Version: got %s want throttle.Version, %s", name, got, throttle.Version)
 		}
 	}
-	for _, nested := range []string{"throttle/grpcthrottle", "throttle/redisstore"} {
+	for _, nested := range nestedModules() {
 		s := userModule{filepath.Join(repository, nested), append(os.Environ(), "GOWORK=off")}
 		if got := strings.TrimSpace(s.do(t, "list", "-m", "-f", "{{.Version}}", spillway)); got != "v"+throttle.Version {
 			t.Errorf("%s requires %s of Spillway, want v%s", nested, got, throttle.Version)

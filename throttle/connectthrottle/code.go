@@ -1,0 +1,170 @@
+package connectthrottle
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/deixis/faults"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// FromError returns err wrapped in the fault for its code. Throttles classify that fault. The code
+// stays: connect.CodeOf of both errors is the same.
+//
+//	Unavailable                   availability, with the delay of the RetryInfo or of Retry-After
+//	ResourceExhausted             quota; with such a delay also availability
+//	DeadlineExceeded              errors.Is(err, context.DeadlineExceeded)
+//	Canceled                      errors.Is(err, context.Canceled)
+//	InvalidArgument, OutOfRange   bad
+//	Unauthenticated, PermissionDenied, NotFound, Unimplemented
+//	AlreadyExists, Aborted        conflict
+//	FailedPrecondition            precondition
+//
+// By default a throttle counts the first three as [throttle.Rejected], Canceled as
+// [throttle.Ignored], and all others as [throttle.Accepted]. Connect also returns ResourceExhausted
+// for a message that is too large. That is not a lack of capacity, so its fault is bad.
+//
+// FromError returns err unchanged if
+//
+//   - it is nil, or has no code,
+//   - its code is Internal, Unknown or DataLoss,
+//   - or it already has a fault.
+func FromError(err error) error {
+	coded, ok := codedOf(err)
+	if !ok || throttle.FaultOf(err) != throttle.FaultOther {
+		return err
+	}
+	switch coded.Code() {
+	case connect.CodeUnavailable:
+		delay, _ := delayOf(coded)
+		return faults.WithUnavailable(err, delay)
+	case connect.CodeResourceExhausted:
+		return fromExhausted(err, coded)
+	case connect.CodeDeadlineExceeded:
+		return &endedError{err: err, cause: context.DeadlineExceeded}
+	case connect.CodeCanceled:
+		return &endedError{err: err, cause: context.Canceled}
+	case connect.CodeInvalidArgument, connect.CodeOutOfRange:
+		return faults.WithBad(err)
+	case connect.CodeUnauthenticated:
+		return faults.WithUnauthenticated(err)
+	case connect.CodePermissionDenied:
+		return faults.WithPermissionDenied(err)
+	case connect.CodeNotFound:
+		return faults.WithNotFound(err)
+	case connect.CodeAlreadyExists, connect.CodeAborted:
+		return faults.WithAborted(err)
+	case connect.CodeFailedPrecondition:
+		return faults.WithFailedPrecondition(err)
+	case connect.CodeUnimplemented:
+		return faults.WithUnimplemented(err)
+	}
+	return err
+}
+
+// fromExhausted returns a quota fault, or a bad fault if the message was too large for connect-go
+// or for grpc-go.
+func fromExhausted(err error, coded *connect.Error) error {
+	for _, text := range []string{
+		"exceeds sendMaxBytes", "larger than configured max", "exceeds getURLMaxBytes", "http.MaxBytesReader limit",
+		"message larger than max", "decompression larger than max",
+	} {
+		if strings.Contains(coded.Message(), text) {
+			return faults.WithBad(err)
+		}
+	}
+	if delay, ok := delayOf(coded); ok {
+		err = faults.WithUnavailable(err, delay)
+	}
+	return faults.WithResourceExhausted(err)
+}
+
+// delayOf returns the delay of the RetryInfo, else of Retry-After, if there is one, between 0 and
+// maxDelay.
+func delayOf(coded *connect.Error) (time.Duration, bool) {
+	for _, detail := range coded.Details() {
+		if detail.Type() != "google.rpc.RetryInfo" {
+			continue
+		}
+		value, _ := detail.Value() // nil if the sender's bytes are malformed
+		if info, ok := value.(*errdetails.RetryInfo); ok && info.GetRetryDelay() != nil {
+			return min(max(0, info.GetRetryDelay().AsDuration()), maxDelay), true
+		}
+	}
+	if !connect.IsWireError(coded) {
+		return 0, false // Meta writes to an error without metadata, and handlers may share an error
+	}
+	err := httpthrottle.StatusError(&http.Response{StatusCode: http.StatusTooManyRequests, Header: coded.Meta()})
+	if delayed, _ := faults.AsUnavailable(err); delayed != nil {
+		return delayed.RetryInfo.RetryDelay, true
+	}
+	return 0, false
+}
+
+// ToError returns err with the code for its fault, the reverse of [FromError]. A conflict becomes
+// Aborted. A shed becomes Unavailable with a RetryInfo, and its message names neither throttle nor
+// key. A [Server] converts the errors of handlers with it. errors.Is and errors.As still find the
+// fault, for outer interceptors.
+//
+// An error that has a code keeps it. Nil and errors without a fault are returned unchanged.
+func ToError(err error) error {
+	if err == nil {
+		return nil
+	}
+	coded, ok := codedOf(err)
+	if isShed(err) && (!ok || isPublic(coded)) {
+		return &shedError{err: err, delay: defaultRetryAfter}
+	}
+	code := codeOf(throttle.FaultOf(err))
+	if ok || code == connect.CodeUnknown {
+		return err
+	}
+	coded = connect.NewError(code, err)
+	if f, _ := faults.AsUnavailable(err); f != nil && f.RetryInfo.RetryDelay > 0 {
+		addDelay(coded, min(f.RetryInfo.RetryDelay, maxDelay))
+	}
+	return coded
+}
+
+// codeOf returns the code for a fault.
+func codeOf(f throttle.Fault) connect.Code {
+	switch f {
+	case throttle.FaultAvailability:
+		return connect.CodeUnavailable
+	case throttle.FaultQuota:
+		return connect.CodeResourceExhausted
+	case throttle.FaultAuthentication:
+		return connect.CodeUnauthenticated
+	case throttle.FaultPermission:
+		return connect.CodePermissionDenied
+	case throttle.FaultBad:
+		return connect.CodeInvalidArgument
+	case throttle.FaultConflict:
+		return connect.CodeAborted
+	case throttle.FaultMissing:
+		return connect.CodeNotFound
+	case throttle.FaultPrecondition:
+		return connect.CodeFailedPrecondition
+	case throttle.FaultUnimplemented:
+		return connect.CodeUnimplemented
+	case throttle.FaultTimeout:
+		return connect.CodeDeadlineExceeded
+	case throttle.FaultCanceled:
+		return connect.CodeCanceled
+	}
+	return connect.CodeUnknown
+}
+
+// codedOf returns the error in err that has a code, and whether there is one.
+func codedOf(err error) (*connect.Error, bool) {
+	var coded *connect.Error
+	ok := errors.As(err, &coded)
+	return coded, ok && coded != nil
+}

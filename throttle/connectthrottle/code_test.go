@@ -1,0 +1,91 @@
+package connectthrottle_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/deixis/faults"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
+)
+
+func TestFromError_Delay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		header string
+		detail *durationpb.Duration
+		want   time.Duration
+	}{
+		"none":              {"", nil, 0},
+		"header":            {"7", nil, 7 * time.Second},
+		"header, too long":  {"99999", nil, time.Hour},
+		"header, malformed": {"soon", nil, 0},
+		"detail":            {"7", durationpb.New(time.Minute), time.Minute},
+		"detail, too long":  {"", durationpb.New(2 * time.Hour), time.Hour},
+		"detail, negative":  {"", durationpb.New(-time.Hour), 0},
+	} {
+		for _, code := range []connect.Code{connect.CodeUnavailable, connect.CodeResourceExhausted} {
+			err := connect.NewWireError(code, errors.New("no"))
+			if tt.header != "" {
+				err.Meta().Set("Retry-After", tt.header)
+			}
+			if tt.detail != nil {
+				detail, detailErr := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: tt.detail})
+				must(t, detailErr)
+				err.AddDetail(detail)
+			}
+			got := connectthrottle.FromError(err)
+			fault, ok := faults.AsUnavailable(got)
+			delayed := tt.header != "" && tt.header != "soon" || tt.detail != nil
+			if wantFault := code == connect.CodeUnavailable || delayed; ok != wantFault || ok && fault.RetryInfo.RetryDelay != tt.want {
+				t.Errorf("%s, %v: got %+v want a delay of %v", name, code, fault, tt.want)
+			}
+			if connect.CodeOf(got) != code {
+				t.Errorf("%s: got code %v want %v", name, connect.CodeOf(got), code)
+			}
+		}
+	}
+}
+
+func TestFromError_Unchanged(t *testing.T) {
+	for _, err := range []error{
+		nil, errors.New("plain"), connect.NewError(connect.CodeInternal, errors.New("no")), faults.NotFound,
+		connect.NewError(connect.CodeUnavailable, faults.NotFound), (*connect.Error)(nil),
+	} {
+		if got := connectthrottle.FromError(err); got != err { //nolint:errorlint // the very error is wanted
+			t.Errorf("got %v want %v", got, err)
+		}
+	}
+}
+
+func TestToError(t *testing.T) {
+	for code, err := range map[connect.Code]error{
+		connect.CodeUnavailable: faults.Unavailable(time.Minute), connect.CodeResourceExhausted: faults.ResourceExhausted(),
+		connect.CodeUnauthenticated: faults.Unauthenticated, connect.CodePermissionDenied: faults.PermissionDenied,
+		connect.CodeInvalidArgument: faults.Bad(), connect.CodeAborted: faults.Aborted(), connect.CodeNotFound: faults.NotFound,
+		connect.CodeFailedPrecondition: faults.FailedPrecondition(), connect.CodeUnimplemented: faults.Unimplemented,
+		connect.CodeDeadlineExceeded: context.DeadlineExceeded, connect.CodeCanceled: context.Canceled,
+		connect.CodeUnknown:  errors.New("plain"),
+		connect.CodeDataLoss: throttle.MarkRejected(connect.NewError(connect.CodeDataLoss, errors.New("gone"))),
+	} {
+		got := connectthrottle.ToError(err)
+		if connect.CodeOf(got) != code || !errors.Is(got, err) {
+			t.Errorf("got %v want %v of %v", got, code, err)
+		}
+		if fault := throttle.FaultOf(connectthrottle.FromError(got)); fault != throttle.FaultOf(err) {
+			t.Errorf("%v: got fault %v want %v", code, fault, throttle.FaultOf(err))
+		}
+	}
+	if got := connectthrottle.ToError(nil); got != nil {
+		t.Errorf("got %v want nil", got)
+	}
+	delayed := connectthrottle.ToError(faults.Unavailable(time.Minute)).(*connect.Error) //nolint:errorlint // made above
+	if got := delayed.Meta().Get("Retry-After"); got != "60" || len(delayed.Details()) != 1 {
+		t.Errorf("got %q, %v want 60, and a RetryInfo", got, delayed.Details())
+	}
+}

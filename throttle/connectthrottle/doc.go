@@ -1,0 +1,101 @@
+// Package connectthrottle adds throttles to connect-go clients and handlers, as interceptors for
+// unary calls and streams, with the protocols Connect, gRPC and gRPC-Web.
+//
+// A client sheds calls that its backend has no capacity for, before they are sent:
+//
+//	client, err := connectthrottle.NewClient(connectthrottle.ClientConfig{
+//		Throttle: throttle.Config{Name: "orders"},
+//	})
+//	...
+//	orders := ordersv1connect.NewOrdersClient(httpClient, url, connect.WithInterceptors(client.Interceptor()))
+//	...
+//	order, err := orders.Find(throttle.WithPriority(ctx, throttle.High), req)
+//	if errors.Is(err, throttle.ErrShed) {
+//		// nothing was sent
+//	}
+//
+// A server sheds calls that it has no capacity for, before their handlers run. It learns from the
+// errors of the handlers: the codes Unavailable and ResourceExhausted, the faults of these kinds,
+// and an exceeded deadline.
+//
+//	server, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
+//		Throttle: throttle.Config{Name: "shop"},
+//	})
+//	...
+//	mux.Handle(shopv1connect.NewShopHandler(shop, connect.WithInterceptors(server.Interceptor())))
+//
+// A client has one throttle per host, and a server one per procedure, because procedures often
+// depend on different resources. The Key of the config changes that.
+//
+// Use it in place of httpthrottle, not with it: the status of HTTP does not show how a stream, a
+// gRPC call or a gRPC-Web call ended.
+//
+// # Outcomes
+//
+// [FromError] lists what each code means:
+//
+//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected.
+//   - Canceled is Ignored.
+//   - All other codes are Accepted: a backend that answers them works.
+//
+// Config.Classify runs first, and can read the code with connect.CodeOf. On a server, two things
+// count more than what the handler returns:
+//
+//   - The deadline of the call has passed: Rejected, with the fault timeout. A caller that
+//     disconnects in the last tenth of the time before it counts as late too. It has the same
+//     deadline, and started to wait before the call arrived.
+//   - The caller has disconnected earlier, and the handler returns an error: Ignored, with the
+//     fault canceled.
+//
+// Config.CanceledAfter is 1 s by default: a call that was cancelled after this time counts as
+// Rejected. Otherwise a backend that hangs would not be noticed if its callers give up. A shorter
+// time would count callers that change their mind, such as a person who types another letter. A
+// negative value switches it off.
+//
+// The outcome of a unary call or a stream is recorded when it ends. Streams have two exceptions:
+//
+//   - A bidi stream is accepted with the first message from the server. It may last for hours.
+//   - If the caller cancels a server stream or its deadline passes, the stream is Accepted after the
+//     first message. Before it, a cancelled server or bidi stream is Ignored, whatever
+//     CanceledAfter is: a stream may be idle for long.
+//
+// A server cannot see the outcome of a call whose answer cannot be sent. Connect decodes a unary
+// request before the interceptor runs, so a request that cannot be decoded is not counted.
+//
+// # Sheds
+//
+// A shed call fails with the code Unavailable, a RetryInfo and Retry-After. It also has the trailer
+// grpc-retry-pushback-ms: -1, so that the retry policies of gRPC clients do not send the call again
+// at once. In the client that sheds, errors.Is(err, [throttle.ErrShed]) holds, and the error has a
+// method Temporary that returns false. errors.As finds a *[throttle.ShedError] whose Key is the key
+// of the call: the host, by default. If Config.ShedErr has a code, the call fails with that error.
+//
+// The error that connect sends for a shed call names neither the throttle nor its key, because the
+// caller may be remote. Only the Go error does.
+//
+// If a handler returns the shed of a client inside it, the server answers as if it had shed the
+// call itself. The server's own throttle ignores that, because the server has capacity. The
+// throttle of the remote caller counts it as a rejection.
+//
+// # Priorities
+//
+// The priority of a call comes from its context ([throttle.WithPriority]), else from the Priority
+// function of the config. Between processes it travels in the header [PriorityHeader], as with
+// packages httpthrottle and grpcthrottle. Clients send it where ClientConfig.Send allows. Servers
+// accept it from senders that ServerConfig.Trust trusts, up to its Ceiling. An unknown or a repeated
+// word is not accepted. Without an accepted word a call is Medium.
+//
+// Handlers find the priority in their context. Calls that they make with it have the same priority.
+// A server removes a word that was not accepted from the header. A client removes a word that was
+// copied into it.
+//
+// # Other interceptors
+//
+// The first interceptor of connect.WithInterceptors is the outermost. Put interceptors in front
+// that must see shed calls, such as logging. Also put those in front that retry, so that every
+// attempt passes the throttle, and those that can refuse a call before it is counted, such as
+// authentication.
+//
+// The context of the Started hook reaches the handler, and the http.Client. A stream of a client
+// has only the values of that context, because connect makes the stream before the call begins.
+package connectthrottle

@@ -1,0 +1,86 @@
+package connectthrottle
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// maxDelay bounds the delays that a server sends, and those that a client accepts.
+const maxDelay = time.Hour
+
+// defaultRetryAfter is the default delay before a retry after a shed.
+const defaultRetryAfter = time.Second
+
+const (
+	retryAfterHeader = "Retry-After"
+	// pushbackHeader is the trailer that the retry policies of gRPC clients obey.
+	pushbackHeader = "Grpc-Retry-Pushback-Ms"
+)
+
+// notMade returns the error, with a code, of a call that was not made: it was shed, its context had
+// ended, or its priority was refused.
+func (t throttles) notMade(err error) error {
+	switch {
+	case isShed(err) && t.ownCode:
+		return err
+	case isShed(err):
+		return &shedError{err: err, delay: defaultRetryAfter}
+	case errors.Is(err, context.Canceled):
+		return connect.NewError(connect.CodeCanceled, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, err)
+	}
+	return connect.NewError(connect.CodeInternal, err)
+}
+
+// shedError is the error of a shed call. It builds its connect.Error only on request.
+type shedError struct {
+	err   error
+	delay time.Duration // for the caller
+}
+
+// Error returns the text of the throttle's error.
+func (e *shedError) Error() string { return e.err.Error() }
+
+// Unwrap returns the throttle's error.
+func (e *shedError) Unwrap() error { return e.err }
+
+// Temporary returns false, as [throttle.ShedError] does.
+func (e *shedError) Temporary() bool { return false }
+
+// As returns the error that connect sends. It names neither the throttle nor the key, because
+// callers may be untrusted. A retry at once would undo the shed, so the pushback forbids gRPC
+// clients to retry by themselves.
+func (e *shedError) As(target any) bool {
+	coded, ok := target.(**connect.Error)
+	if ok {
+		*coded = connect.NewError(connect.CodeUnavailable, throttle.ErrShed)
+		(*coded).Meta().Set(pushbackHeader, "-1")
+		addDelay(*coded, e.delay)
+	}
+	return ok
+}
+
+// addDelay adds a delay before a retry: as a RetryInfo, and in Retry-After for clients of HTTP.
+func addDelay(coded *connect.Error, delay time.Duration) {
+	if detail, err := connect.NewErrorDetail(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil {
+		coded.AddDetail(detail)
+	}
+	seconds := int64((delay + time.Second - 1) / time.Second)
+	coded.Meta().Set(retryAfterHeader, strconv.FormatInt(seconds, 10))
+}
+
+func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
+
+// isPublic reports whether a shedError has made the error.
+func isPublic(coded *connect.Error) bool {
+	return coded.Code() == connect.CodeUnavailable && coded.Unwrap() == throttle.ErrShed //nolint:errorlint // an error that wraps it is the user's
+}

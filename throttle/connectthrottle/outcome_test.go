@@ -1,0 +1,316 @@
+package connectthrottle_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
+)
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// TestOutcome_Codes makes calls that end with each code, and checks how client and server count them.
+func TestOutcome_Codes(t *testing.T) {
+	outcomes := map[connect.Code]struct {
+		outcome throttle.Outcome
+		fault   throttle.Fault
+	}{
+		0:                             {throttle.Accepted, throttle.FaultNone},
+		connect.CodeCanceled:          {throttle.Ignored, throttle.FaultCanceled},
+		connect.CodeUnknown:           {throttle.Accepted, throttle.FaultOther},
+		connect.CodeInvalidArgument:   {throttle.Accepted, throttle.FaultBad},
+		connect.CodeDeadlineExceeded:  {throttle.Rejected, throttle.FaultTimeout},
+		connect.CodeNotFound:          {throttle.Accepted, throttle.FaultMissing},
+		connect.CodeAlreadyExists:     {throttle.Accepted, throttle.FaultConflict},
+		connect.CodePermissionDenied:  {throttle.Accepted, throttle.FaultPermission},
+		connect.CodeResourceExhausted: {throttle.Rejected, throttle.FaultQuota},
+		connect.CodeFailedPrecondition: {
+			throttle.Accepted, throttle.FaultPrecondition,
+		},
+		connect.CodeAborted:         {throttle.Accepted, throttle.FaultConflict},
+		connect.CodeOutOfRange:      {throttle.Accepted, throttle.FaultBad},
+		connect.CodeUnimplemented:   {throttle.Accepted, throttle.FaultUnimplemented},
+		connect.CodeInternal:        {throttle.Accepted, throttle.FaultOther},
+		connect.CodeUnavailable:     {throttle.Rejected, throttle.FaultAvailability},
+		connect.CodeDataLoss:        {throttle.Accepted, throttle.FaultOther},
+		connect.CodeUnauthenticated: {throttle.Accepted, throttle.FaultAuthentication},
+	}
+	if len(outcomes) != 17 {
+		t.Fatalf("got %d codes want the 17 that there are", len(outcomes))
+	}
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		for code, want := range outcomes {
+			client, calling := newClient(t, connectthrottle.ClientConfig{})
+			server, serving := newServer(t, connectthrottle.ServerConfig{})
+			p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
+				if code == 0 {
+					return nil
+				}
+				return connect.NewError(code, errors.New("so it is"))
+			}, serving), protocol, calling)
+			err := p.call(t.Context(), procedure)
+			if got := connect.CodeOf(err); err != nil && got != code || (err == nil) != (code == 0) {
+				t.Errorf("%v: got %v", code, err)
+			}
+			for of, th := range map[string]*throttle.Throttle{
+				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
+			} {
+				if faultsOf(th, want.outcome, want.fault) != 1 || tallyOf(th).inFlight != 0 {
+					t.Errorf("%v, %s: got %+v want one call %v with %v", code, of, tallyOf(th), want.outcome, want.fault)
+				}
+			}
+		}
+	})
+}
+
+// TestOutcome_Down makes calls to a backend that is down. Its rejections are counted, and then calls are shed. All
+// totals agree with those of the handler.
+func TestOutcome_Down(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{Rand: always}})
+		var edge, backend atomic.Uint64
+		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{Rand: always}})
+		middle := open(t, handle(func(context.Context, http.Header, func(string) error) error {
+			backend.Add(1)
+			return connect.NewError(connect.CodeUnavailable, errors.New("down"))
+		}, serving), protocol, calling)
+		for range 100 {
+			err := middle.call(t.Context(), procedure)
+			if connect.CodeOf(err) != connect.CodeUnavailable {
+				t.Fatalf("got %v want Unavailable", err)
+			}
+			if errors.Is(err, throttle.ErrShed) {
+				edge.Add(1)
+			}
+		}
+		made, served := tallyOf(member(t, client.Group(), host)), tallyOf(member(t, server.Group(), procedure))
+		if want := (tally{rejected: 100 - edge.Load(), shed: edge.Load()}); made != want || made.shed < 50 {
+			t.Errorf("client: got %+v want %+v, most of them shed", made, want)
+		}
+		if want := (tally{rejected: backend.Load(), shed: made.rejected - backend.Load()}); served != want || backend.Load() < 5 {
+			t.Errorf("server: got %+v want %+v", served, want)
+		}
+	})
+}
+
+// TestOutcome_Unreachable counts a backend that refuses connections.
+func TestOutcome_Unreachable(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		client, calling := newClient(t, connectthrottle.ClientConfig{})
+		p := &place{client: &http.Client{Transport: refusing{}}, options: []connect.ClientOption{protocol, calling}}
+		if err := p.call(t.Context(), procedure); connect.CodeOf(err) != connect.CodeUnavailable {
+			t.Errorf("got %v want Unavailable", err)
+		}
+		wants(t, "refused", member(t, client.Group(), host), tally{rejected: 1})
+	})
+}
+
+type refusing struct{}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
+
+// TestOutcome_Deadline counts calls whose deadline passes, whatever their handler then returns.
+func TestOutcome_Deadline(t *testing.T) {
+	handlers := map[string]handler{
+		"obeys": func(ctx context.Context, _ http.Header, _ func(string) error) error { <-ctx.Done(); return ctx.Err() },
+		"returns another error": func(ctx context.Context, _ http.Header, _ func(string) error) error {
+			<-ctx.Done()
+			time.Sleep(time.Second) // the caller must give up first
+			return faults.NotFound
+		},
+		"ignores the context": func(context.Context, http.Header, func(string) error) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		},
+	}
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		for name, h := range handlers {
+			client, calling := newClient(t, connectthrottle.ClientConfig{})
+			server, serving := newServer(t, connectthrottle.ServerConfig{})
+			p := open(t, handle(h, serving), protocol, calling)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
+				t.Errorf("%s: got %v want DeadlineExceeded", name, err)
+			}
+			cancel()
+			time.Sleep(3 * time.Second)
+			for of, th := range map[string]*throttle.Throttle{
+				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
+			} {
+				if faultsOf(th, throttle.Rejected, throttle.FaultTimeout) != 1 {
+					t.Errorf("%s, %s: got %+v want one rejected with timeout", name, of, tallyOf(th))
+				}
+			}
+		}
+	})
+}
+
+// TestOutcome_Early disconnects before the deadline. In the last tenth of the time that is a timeout for the server.
+func TestOutcome_Early(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		for after, want := range map[time.Duration]tally{899 * time.Millisecond: {ignored: 1}, 901 * time.Millisecond: {rejected: 1}} {
+			server, serving := newServer(t, connectthrottle.ServerConfig{})
+			p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}, serving), protocol)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			time.AfterFunc(after, cancel)
+			_ = p.call(ctx, procedure)
+			synctest.Wait()
+			wants(t, after.String(), member(t, server.Group(), procedure), want)
+		}
+	})
+}
+
+// TestOutcome_Canceled cancels calls early and late. The error of the handler counts for nothing.
+func TestOutcome_Canceled(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		for _, tt := range []struct {
+			limit, after time.Duration
+			late         bool
+		}{
+			{0, 999 * time.Millisecond, false}, {0, time.Second, true}, {-1, time.Minute, false}, {time.Minute, time.Minute, true},
+		} {
+			config := throttle.Config{CanceledAfter: tt.limit, Classify: throttle.AcceptIf(func(err error) bool {
+				return connect.CodeOf(err) == connect.CodeUnavailable
+			})}
+			client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: config})
+			server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: config})
+			p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
+				<-ctx.Done()
+				return connect.NewError(connect.CodeUnavailable, errors.New("cut off"))
+			}, serving), protocol, calling)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(tt.after, cancel)
+			if err := p.call(ctx, procedure); connect.CodeOf(err) != connect.CodeCanceled {
+				t.Errorf("got %v want Canceled", err)
+			}
+			synctest.Wait()
+			outcome := throttle.Ignored
+			if tt.late && (procedure == buy || procedure == fill) { // other streams may be idle
+				outcome = throttle.Rejected
+			}
+			for of, th := range map[string]*throttle.Throttle{
+				"client": member(t, client.Group(), host), "server": member(t, server.Group(), procedure),
+			} {
+				if faultsOf(th, outcome, throttle.FaultCanceled) != 1 {
+					t.Errorf("%v of %v, %s: got %+v want one call %v", tt.after, tt.limit, of, tallyOf(th), outcome)
+				}
+			}
+		}
+	})
+}
+
+// TestOutcome_Stream ends streams after their first message.
+func TestOutcome_Stream(t *testing.T) {
+	for _, end := range []string{"error", "cancel", "deadline", "EOF"} {
+		t.Run(end, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+				if procedure == buy || procedure == fill {
+					return // no messages before the end
+				}
+				client, calling := newClient(t, connectthrottle.ClientConfig{})
+				server, serving := newServer(t, connectthrottle.ServerConfig{})
+				p := open(t, handle(func(ctx context.Context, _ http.Header, send func(string) error) error {
+					must(t, send("pear"))
+					time.Sleep(time.Second)
+					switch end {
+					case "EOF":
+						return nil
+					case "error":
+						return faults.Unavailable(0)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}, serving), protocol, calling)
+				ctx, cancel := context.WithCancel(t.Context())
+				if end == "deadline" {
+					ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+				}
+				defer cancel()
+				go func() {
+					time.Sleep(500 * time.Millisecond)
+					want := tally{inFlight: 1}
+					if procedure == talk {
+						want.accepted = 1
+					}
+					wants(t, "client, message", member(t, client.Group(), host), want)
+					wants(t, "server, message", member(t, server.Group(), procedure), want)
+					if time.Sleep(5 * time.Second); end == "cancel" {
+						cancel()
+					}
+				}()
+				_ = p.call(ctx, procedure)
+				time.Sleep(10 * time.Second)
+				want := tally{accepted: 1}
+				if procedure == browse && end == "error" {
+					want = tally{rejected: 1}
+				}
+				wants(t, "client, end", member(t, client.Group(), host), want)
+				wants(t, "server, end", member(t, server.Group(), procedure), want)
+			})
+		})
+	}
+}
+
+// TestOutcome_Panic ignores a panic of a handler.
+func TestOutcome_Panic(t *testing.T) {
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		server, serving := newServer(t, connectthrottle.ServerConfig{})
+		p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
+			panic(http.ErrAbortHandler)
+		}, serving), protocol)
+		if err := p.call(t.Context(), procedure); err == nil {
+			t.Error("got no error")
+		}
+		th := member(t, server.Group(), procedure)
+		if faultsOf(th, throttle.Ignored, throttle.FaultPanic) != 1 {
+			t.Errorf("got %+v want one ignored", tallyOf(th))
+		}
+	})
+}
+
+// TestOutcome_TooLarge accepts messages that are too large: that is not a lack of capacity.
+func TestOutcome_TooLarge(t *testing.T) {
+	for _, limit := range []connect.Option{connect.WithReadMaxBytes(1), connect.WithSendMaxBytes(1)} {
+		everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+			client, calling := newClient(t, connectthrottle.ClientConfig{})
+			p := open(t, handle(func(_ context.Context, _ http.Header, send func(string) error) error {
+				return send("many pears")
+			}), protocol, calling, limit)
+			if err := p.call(t.Context(), procedure); connect.CodeOf(err) != connect.CodeResourceExhausted {
+				t.Errorf("got %v want ResourceExhausted", err)
+			}
+			th := member(t, client.Group(), host)
+			if faultsOf(th, throttle.Accepted, throttle.FaultBad) != 1 || tallyOf(th).inFlight != 0 {
+				t.Errorf("got %+v want one accepted as bad", tallyOf(th))
+			}
+		})
+	}
+}
+
+// TestOutcome_Classify asks the Classify of the config first.
+func TestOutcome_Classify(t *testing.T) {
+	config := throttle.Config{Classify: throttle.RejectIf(func(err error) bool { return connect.CodeOf(err) == connect.CodeAborted })}
+	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
+		client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: config})
+		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: config})
+		p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
+			return connect.NewError(connect.CodeAborted, errors.New("too many at once"))
+		}, serving), protocol, calling)
+		_ = p.call(t.Context(), procedure)
+		wants(t, "client", member(t, client.Group(), host), tally{rejected: 1})
+		wants(t, "server", member(t, server.Group(), procedure), tally{rejected: 1})
+	})
+}

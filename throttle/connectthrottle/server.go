@@ -1,0 +1,200 @@
+package connectthrottle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
+type ServerConfig struct {
+	// Throttle configures the throttle of each key. Its Name is required. A CanceledAfter of zero
+	// means 1 s here.
+	Throttle throttle.Config
+	// Group bounds the number of throttles.
+	Group throttle.GroupConfig
+	// Key returns the key of a call's throttle. Calls with the same key share one throttle, so they
+	// should depend on the same resource. Default: the procedure. For one throttle for the whole
+	// server, return "".
+	Key func(context.Context, RPC) string
+	// Trust decides which priority a call gets from its [PriorityHeader]. Its Peer can find what an
+	// earlier interceptor or a middleware put into the context. The zero Trust trusts no sender:
+	// every call is Medium. If an earlier interceptor put a priority into the context, the call
+	// keeps that one.
+	//
+	// NewServer returns an error if Ceiling or Default is not 0 to 15. [throttle.Trust] itself
+	// would treat a Default of -1 as the lowest priority; here, set it to 15.
+	Trust throttle.Trust
+	// Priority returns the priority of a call without a trusted one. It may return any priority,
+	// High too: Trust.Ceiling does not limit it. Default: Trust.Default, at most Trust.Ceiling.
+	Priority func(context.Context, RPC) throttle.Priority
+	// RetryAfter is the delay in the RetryInfo and the Retry-After of a shed call, at most 1 h.
+	// Default 1 s.
+	RetryAfter time.Duration
+}
+
+// Server throttles the calls of connect handlers. Make one with [NewServer]. Any number of handlers
+// can share it, and it is safe for concurrent use.
+type Server struct {
+	throttles
+	trust      throttle.Trust
+	priority   func(context.Context, RPC) throttle.Priority
+	retryAfter time.Duration
+}
+
+// NewServer returns a server, or an error that names every field of c which is out of range. The
+// method Interceptor of a nil or zero Server panics.
+func NewServer(c ServerConfig) (*Server, error) {
+	if c.Key == nil {
+		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Spec.Procedure }
+	}
+	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key)
+	if c.RetryAfter < 0 || c.RetryAfter > maxDelay {
+		err = errors.Join(err, fmt.Errorf("connectthrottle: ServerConfig.RetryAfter is %v: want 0s to %v", c.RetryAfter, maxDelay))
+	}
+	err = errors.Join(err, checkPriority("Trust.Ceiling", c.Trust.Ceiling), checkPriority("Trust.Default", c.Trust.Default))
+	if err != nil {
+		return nil, err
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = defaultRetryAfter
+	}
+	return &Server{throttles: t, trust: c.Trust, priority: c.Priority, retryAfter: c.RetryAfter}, nil
+}
+
+func checkPriority(field string, p throttle.Priority) error {
+	if _, err := throttle.RejectPriority(p, throttle.MaxPriorities); err != nil {
+		return fmt.Errorf("connectthrottle: ServerConfig.%s: %w", field, err)
+	}
+	return nil
+}
+
+// Group returns the throttles by key, for Stats and Tune.
+func (s *Server) Group() *throttle.Group { return s.group }
+
+// Close closes the throttles. Later calls are served without a throttle: they are not shed and not
+// counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
+// and always returns nil.
+func (s *Server) Close() error { return s.group.Close() }
+
+// Interceptor returns the interceptor for connect.WithInterceptors. The caller of a shed call gets
+// the code Unavailable with a RetryInfo and Retry-After. If a handler returns the shed of a call of
+// its own, its caller gets the same. Other errors of handlers are converted with [ToError]. Clients
+// pass through it unchanged.
+//
+// A stream is in flight until its handler returns.
+func (s *Server) Interceptor() connect.Interceptor {
+	if s == nil || s.group == nil {
+		panic("connectthrottle: the Server is nil or zero: want one made with NewServer")
+	}
+	return serverInterceptor{s}
+}
+
+type serverInterceptor struct{ *Server }
+
+// WrapUnary returns next with a throttle.
+func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, own error) {
+		rpc := RPC{Spec: req.Spec(), Peer: req.Peer()}
+		if rpc.Spec.IsClient {
+			return next(ctx, req)
+		}
+		ctx, p := s.receive(ctx, rpc, req.Header())
+		t := s.of(ctx, rpc)
+		if t == nil {
+			res, own = next(ctx, req)
+			return res, s.answer(own)
+		}
+		served, late := false, lateFrom(ctx)
+		err := t.Do(ctx, p, func(ctx context.Context) error {
+			served = true
+			res, own = next(ctx, req)
+			return serverOutcome(ctx, late, own)
+		})
+		if !served {
+			return nil, s.answer(s.notMade(err))
+		}
+		return res, s.answer(own)
+	}
+}
+
+// WrapStreamingClient returns next.
+func (serverInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler returns next with a throttle.
+func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		rpc := RPC{Spec: conn.Spec(), Peer: conn.Peer()}
+		ctx, p := s.receive(ctx, rpc, conn.RequestHeader())
+		t := s.of(ctx, rpc)
+		if t == nil {
+			return s.answer(next(ctx, conn))
+		}
+		call, err := t.Admit(ctx, p)
+		if err != nil {
+			return s.answer(s.notMade(err))
+		}
+		stream := &serverStream{StreamingHandlerConn: conn, call: call}
+		return s.answer(stream.serve(next))
+	}
+}
+
+// receive returns the priority of an incoming call, and a context that carries it.
+func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, throttle.Priority) {
+	p, trusted := accept(ctx, s.trust, h)
+	if earlier, ok := fromContext(ctx); ok {
+		return ctx, earlier
+	}
+	if !trusted && s.priority != nil {
+		p = s.priority(ctx, rpc)
+	}
+	return throttle.WithPriority(ctx, p), p
+}
+
+// answer returns the error to send for that of a handler or of a call that was not made.
+func (s *Server) answer(err error) error {
+	err = ToError(err)
+	if shed, ok := err.(*shedError); ok { //nolint:errorlint // ToError has just made it
+		return &shedError{err: shed.err, delay: s.retryAfter}
+	}
+	return err
+}
+
+// serverStream is a stream that a handler serves.
+type serverStream struct {
+	connect.StreamingHandlerConn
+
+	call     throttle.Call
+	answered atomic.Bool
+}
+
+// Send sends a message.
+func (s *serverStream) Send(m any) error {
+	err := s.StreamingHandlerConn.Send(m)
+	if err == nil {
+		s.answered.Store(true)
+		if s.Spec().StreamType == connect.StreamTypeBidi {
+			s.call.Answered(nil)
+		}
+	}
+	return err
+}
+
+// serve runs the handler, and ends the call even if the handler panics.
+func (s *serverStream) serve(next connect.StreamingHandlerFunc) error {
+	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
+	ctx := s.call.Context()
+	late := lateFrom(ctx)
+	err := next(ctx, s)
+	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), serverOutcome(ctx, late, err)))
+	return err
+}

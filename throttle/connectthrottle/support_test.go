@@ -1,0 +1,270 @@
+package connectthrottle_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
+)
+
+type text = wrapperspb.StringValue
+
+// The procedures of the shop, one per type of stream.
+const (
+	buy    = "/test.Shop/Buy"    // one message each way
+	fill   = "/test.Shop/Fill"   // many up, one down
+	browse = "/test.Shop/Browse" // one up, many down
+	talk   = "/test.Shop/Talk"   // many both ways
+)
+
+const host = "shop.test"
+
+var procedures = []string{buy, fill, browse, talk}
+
+// protocols are the options of a client for each protocol.
+var protocols = map[string]connect.ClientOption{
+	"Connect": connect.WithClientOptions(), "gRPC": connect.WithGRPC(), "gRPC-Web": connect.WithGRPCWeb(),
+}
+
+// A handler serves all procedures of the shop. It may send any number of messages on a stream.
+type handler func(ctx context.Context, h http.Header, send func(string) error) error
+
+// handle returns the handlers of the shop.
+func handle(serve handler, options ...connect.HandlerOption) http.Handler {
+	mux := http.NewServeMux()
+	last := func(ctx context.Context, h http.Header) (*connect.Response[text], error) {
+		answer := "sold"
+		err := serve(ctx, h, func(s string) error { answer = s; return nil })
+		if err != nil {
+			return nil, err
+		}
+		return connect.NewResponse(wrapperspb.String(answer)), nil
+	}
+	mux.Handle(buy, connect.NewUnaryHandler(buy, func(ctx context.Context, r *connect.Request[text]) (*connect.Response[text], error) {
+		return last(ctx, r.Header())
+	}, options...))
+	mux.Handle(fill, connect.NewClientStreamHandler(fill, func(ctx context.Context, s *connect.ClientStream[text]) (*connect.Response[text], error) {
+		for s.Receive() {
+			continue
+		}
+		return last(ctx, s.RequestHeader())
+	}, options...))
+	mux.Handle(browse, connect.NewServerStreamHandler(browse, func(ctx context.Context, r *connect.Request[text], s *connect.ServerStream[text]) error {
+		return serve(ctx, r.Header(), func(m string) error { return s.Send(wrapperspb.String(m)) })
+	}, options...))
+	mux.Handle(talk, connect.NewBidiStreamHandler(talk, func(ctx context.Context, s *connect.BidiStream[text, text]) error {
+		return serve(ctx, s.RequestHeader(), func(m string) error { return s.Send(wrapperspb.String(m)) })
+	}, options...))
+	return mux
+}
+
+// place is a server in memory and a connection to it.
+type place struct {
+	client  *http.Client
+	options []connect.ClientOption
+}
+
+// pipes is a listener whose connections are in memory, so that synctest controls the time.
+type pipes chan net.Conn
+
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: host} }
+func (p pipes) Close() error   { return nil }
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+// open serves a handler over HTTP/2 until the test is over.
+func open(t testing.TB, h http.Handler, options ...connect.ClientOption) *place {
+	t.Helper()
+	var h2 http.Protocols
+	h2.SetUnencryptedHTTP2(true)
+	listener, served := make(pipes), make(chan struct{})
+	server := &http.Server{Handler: h, Protocols: &h2}
+	go func() { defer close(served); _ = server.Serve(listener) }()
+	transport := &http.Transport{Protocols: &h2, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		listener <- theirs
+		return ours, nil
+	}}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		close(listener)
+		_ = server.Close()
+		<-served
+	})
+	return &place{client: &http.Client{Transport: transport}, options: options}
+}
+
+// dial returns a client for a procedure.
+func (p *place) dial(procedure string) *connect.Client[text, text] {
+	return connect.NewClient[text, text](p.client, "http://"+host+procedure, p.options...)
+}
+
+// call makes a call to its end, and returns the first error.
+func (p *place) call(ctx context.Context, procedure string) error {
+	client := p.dial(procedure)
+	switch procedure {
+	case buy:
+		_, err := client.CallUnary(ctx, connect.NewRequest(wrapperspb.String("pear")))
+		return err
+	case fill:
+		s := client.CallClientStream(ctx)
+		if err := s.Send(wrapperspb.String("pear")); err != nil && !isEOF(err) {
+			return err
+		}
+		_, err := s.CloseAndReceive()
+		return err
+	case browse:
+		s, err := client.CallServerStream(ctx, connect.NewRequest(wrapperspb.String("pear")))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		for s.Receive() {
+			continue
+		}
+		return s.Err()
+	}
+	return converse(client.CallBidiStream(ctx))
+}
+
+// converse sends a message and reads to the end of a stream.
+func converse(s *connect.BidiStreamForClient[text, text]) error {
+	if err := s.Send(wrapperspb.String("pear")); err != nil && !isEOF(err) {
+		return err
+	}
+	defer s.CloseResponse()
+	_ = s.CloseRequest()
+	for {
+		switch _, err := s.Receive(); {
+		case isEOF(err):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// everywhere runs a test for each protocol and procedure, each in a bubble of its own.
+func everywhere(t *testing.T, test func(t *testing.T, protocol connect.ClientOption, procedure string)) {
+	for name, protocol := range protocols {
+		for _, procedure := range procedures {
+			t.Run(name+procedure, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { test(t, protocol, procedure) })
+			})
+		}
+	}
+}
+
+// must fails the test if a call that has to work does not.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("got error %v want nil", err)
+	}
+}
+
+// member returns the only throttle that a group has, under the key.
+func member(t testing.TB, g *throttle.Group, key string) *throttle.Throttle {
+	t.Helper()
+	th, ok := g.Lookup(key)
+	if !ok || g.Len() != 1 {
+		t.Fatalf("got no throttle under %q of %d", key, g.Len())
+	}
+	return th
+}
+
+// tally is the expected counters of a throttle.
+type tally struct {
+	accepted, rejected, ignored, shed uint64
+	inFlight                          int64
+}
+
+func tallyOf(th *throttle.Throttle) (n tally) {
+	for _, p := range th.Stats().Priorities {
+		n.accepted += p.Ended.Outcome(throttle.Accepted)
+		n.rejected += p.Ended.Outcome(throttle.Rejected)
+		n.ignored += p.Ended.Outcome(throttle.Ignored)
+		n.shed += p.Shed.Sum()
+		n.inFlight += p.InFlight
+	}
+	return n
+}
+
+// wants compares the numbers of a throttle.
+func wants(t testing.TB, when string, th *throttle.Throttle, want tally) {
+	t.Helper()
+	if got := tallyOf(th); got != want {
+		t.Errorf("%s: got %+v want %+v", when, got, want)
+	}
+}
+
+// faultsOf counts the calls of a throttle that ended with a fault, by outcome.
+func faultsOf(th *throttle.Throttle, o throttle.Outcome, f throttle.Fault) (n uint64) {
+	for _, p := range th.Stats().Priorities {
+		n += p.Ended.Count(o, f)
+	}
+	return n
+}
+
+// always is a Rand that sheds every call which may be shed.
+func always() float64 { return 0 }
+
+// never is a Rand that sheds no call.
+func never() float64 { return math.Nextafter(1, 0) }
+
+// settled returns c with a name and a deterministic Rand.
+func settled(c throttle.Config, name string) throttle.Config {
+	if c.Name == "" {
+		c.Name = name
+	}
+	if c.Rand == nil {
+		c.Rand = never
+	}
+	return c
+}
+
+func newClient(t testing.TB, c connectthrottle.ClientConfig) (*connectthrottle.Client, connect.Option) {
+	t.Helper()
+	c.Throttle = settled(c.Throttle, "client")
+	client, err := connectthrottle.NewClient(c)
+	must(t, err)
+	return client, connect.WithInterceptors(client.Interceptor())
+}
+
+func newServer(t testing.TB, c connectthrottle.ServerConfig) (*connectthrottle.Server, connect.Option) {
+	t.Helper()
+	c.Throttle = settled(c.Throttle, "server")
+	server, err := connectthrottle.NewServer(c)
+	must(t, err)
+	return server, connect.WithInterceptors(server.Interceptor())
+}
+
+// spoil makes the throttle of a key reject calls until it sheds.
+func spoil(t testing.TB, g *throttle.Group, key string) {
+	t.Helper()
+	th, err := g.Get(key)
+	must(t, err)
+	for range 200 {
+		_ = th.Do(context.Background(), throttle.Medium, func(context.Context) error {
+			return throttle.MarkRejected(errors.New("spoilt"))
+		})
+	}
+	if th.RejectionProbability(throttle.Medium) == 0 {
+		t.Fatal("got a throttle that sheds nothing")
+	}
+}
