@@ -48,6 +48,8 @@ func TestBlocksFindsMistakes(t *testing.T) {
 	}{
 		{"go", "th := throttle.Must(throttle.New(throttle.Config{Name: \"recommendations\"}))\n", ""},
 		{"go", "th := throttle.Must(throttle.New(throttle.Config{Name: \"recommendation\"}))\n", "in no function of an example"},
+		{"go", "Handler: serve(e), // not e.Use\n", ""},
+		{"go", "Handler: serve(echo), // not e.Use\n", "in no function of an example"},
 		{"text", "[apples pears] <nil>\n", ""},
 		{"text", "[apples plums] <nil>\n", "output of no example"},
 		{"yaml", "providers:\n  - name: throttle # ours\n", ""},
@@ -82,6 +84,7 @@ func TestReadmeTenLines(t *testing.T) {
 func newCheckers(t *testing.T) map[string]checker {
 	code, outputs := functions(t, walk(t, func(name string) bool {
 		return slices.Contains([]string{"example_test.go", "recipes_test.go", "guide_test.go"}, path.Base(name)) ||
+			path.Dir(name) == "internal/recipes" && strings.HasSuffix(name, "_test.go") ||
 			slices.Contains([]string{
 				"internal/integration/telemetry/otelhttp_test.go", "examples/quota/store.go",
 			}, name)

@@ -307,8 +307,8 @@ func checkTestFiles(folder []source) (found []string) {
 			known = append(known, name)
 		}
 	}
-	if under(dir, "internal/integration") || dir == "dashboards" || dir == "." {
-		return nil // these test programs, boards and documents, and a file is named after its subject
+	if under(dir, "internal/integration") || dir == "internal/recipes" || dir == "dashboards" || dir == "." {
+		return nil // these test programs, frameworks, boards and documents, and a file is named after its subject
 	}
 	for _, s := range folder {
 		name := strings.TrimSuffix(path.Base(s.path), "_test.go")

@@ -1,0 +1,79 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+// retryableClient retries around the transport, so each attempt passes the throttle.
+func retryableClient(transport *httpthrottle.Transport) *retryablehttp.Client {
+	client := retryablehttp.NewClient()
+	client.HTTPClient = &http.Client{Transport: transport}
+	client.CheckRetry = func(ctx context.Context, response *http.Response, err error) (bool, error) {
+		if errors.Is(err, throttle.ErrShed) {
+			return false, err // nothing was sent, and a retry adds the load that was shed
+		}
+		return retryablehttp.DefaultRetryPolicy(ctx, response, err)
+	}
+	return client // StandardClient returns it as an *http.Client
+}
+
+// full is a backend that rejects every request.
+type full struct{ requests uint64 }
+
+func (f *full) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.requests++
+	return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: r}, nil
+}
+
+// attempts calls a client until a request has been shed 20 times. It returns the number of attempts and
+// the totals of the throttle.
+func attempts(t *testing.T, backend *full, checkRetry retryablehttp.CheckRetry) (made uint64, c counts) {
+	transport := throttle.Must(httpthrottle.NewTransport(backend, httpthrottle.TransportConfig{
+		Throttle: decided("backends"),
+	}))
+	defer transport.Close()
+	client := retryableClient(transport)
+	client.Logger = nil
+	client.RequestLogHook = func(retryablehttp.Logger, *http.Request, int) { made++ }
+	if checkRetry != nil {
+		client.CheckRetry = checkRetry
+	}
+	for shed := 0; shed < 20; {
+		response, err := client.Get("http://backend.example/")
+		switch {
+		case err == nil:
+			t.Fatalf("got %s want an error", response.Status)
+		case errors.Is(err, throttle.ErrShed):
+			shed++
+		}
+	}
+	return made, countsOf(throttle.Must(transport.Group().Get("backend.example")))
+}
+
+func TestRetryableHTTP_DoesNotRetryAShedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it waits a second and more before a retry
+		backend := &full{}
+		made, c := attempts(t, backend, nil)
+		if c.shed != 20 || c.rejected != backend.requests || made != backend.requests+20 {
+			t.Errorf("%d attempts, %d sent: the throttle counted %+v want 20 shed", made, backend.requests, c)
+		}
+	})
+}
+
+// If this fails, the recipe is no longer needed.
+func TestRetryableHTTP_RetriesAShedRequestByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, c := attempts(t, &full{}, retryablehttp.DefaultRetryPolicy); c.shed < 90 {
+			t.Errorf("the throttle counted %+v want 20 requests shed 5 times each", c)
+		}
+	})
+}
