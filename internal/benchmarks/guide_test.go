@@ -9,17 +9,22 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/afex/hystrix-go/hystrix"
 	cenkalti "github.com/cenkalti/backoff/v5"
 	"github.com/deixis/faults"
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/adaptivethrottler"
+	"github.com/go-kratos/aegis/circuitbreaker"
+	"github.com/go-kratos/aegis/circuitbreaker/sre"
 	"github.com/sony/gobreaker/v2"
+	"github.com/zeromicro/go-zero/core/breaker"
 	"golang.org/x/time/rate"
 
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
-// The peers' side of docs/coming-from.md: what a program has before it comes to us. Our side is in the guide_test.go of each package.
+// The peers' side of docs/coming-from.md and docs/coming-from-frameworks.md: what a program has before it comes to us. Our side is in the
+// guide_test.go of each package and of internal/recipes.
 
 // chargedByGobreaker opens by the same rules as our breaker does by default.
 func chargedByGobreaker(ctx context.Context, charge func(context.Context, int) (string, error)) (string, error) {
@@ -78,6 +83,53 @@ func askedByFailsafe(ctx context.Context, ask func(context.Context) (string, err
 	return answer, err
 }
 
+// askedByGoZero goes through the breaker of core/breaker that has this name.
+func askedByGoZero(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
+	var answer string
+	err := breaker.DoWithAcceptableCtx(ctx, "answers", func() (err error) {
+		answer, err = ask(ctx)
+		return err
+	}, func(err error) bool { return err == nil || errors.Is(err, context.Canceled) })
+	if errors.Is(err, breaker.ErrServiceUnavailable) {
+		return "", err // it was not sent
+	}
+	return answer, err
+}
+
+// askedByAegis counts as the middleware of kratos does.
+func askedByAegis(ctx context.Context, b circuitbreaker.CircuitBreaker, ask func(context.Context) (string, error)) (string, error) {
+	if err := b.Allow(); err != nil {
+		b.MarkFailed() // or it is not counted
+		return "", err
+	}
+	answer, err := ask(ctx)
+	if err != nil {
+		b.MarkFailed()
+	} else {
+		b.MarkSuccess()
+	}
+	return answer, err
+}
+
+// chargedByHystrix has hystrix-go's defaults, except MaxConcurrentRequests.
+func chargedByHystrix(ctx context.Context, charge func(context.Context, int) (string, error)) (string, error) {
+	hystrix.ConfigureCommand("stripe", hystrix.CommandConfig{
+		Timeout: 1000, SleepWindow: 5000, // milliseconds
+		RequestVolumeThreshold: 20, ErrorPercentThreshold: 50,
+		MaxConcurrentRequests: 100,
+	})
+	receipts := make(chan string, 1) // after a timeout the function still runs
+	err := hystrix.DoC(ctx, "stripe", func(ctx context.Context) error {
+		receipt, err := charge(ctx, 100)
+		receipts <- receipt
+		return err
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	return <-receipts, nil
+}
+
 // written retries alone: each caller finds out separately how long to wait.
 func written(ctx context.Context, put func() (string, error)) (string, error) {
 	return cenkalti.Retry(ctx, put,
@@ -103,12 +155,41 @@ func TestPeersAnswer(t *testing.T) {
 		"gobreaker": func(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
 			return chargedByGobreaker(ctx, func(ctx context.Context, _ int) (string, error) { return ask(ctx) })
 		},
+		"go-zero": askedByGoZero,
+		"aegis": func(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
+			return askedByAegis(ctx, sre.NewBreaker(), ask)
+		},
+		"hystrix": func(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
+			return chargedByHystrix(ctx, func(ctx context.Context, _ int) (string, error) { return ask(ctx) })
+		},
 	} {
 		for want, answer := range map[string]error{"yes": nil, "": errNoRoom} {
 			got, err := through(t.Context(), func(context.Context) (string, error) { return want, answer })
 			if got != want || !errors.Is(err, answer) {
 				t.Errorf("%s: got %q, error %v want %q, error %v", name, got, err, want, answer)
 			}
+		}
+	}
+}
+
+// The other half of "an ordinary error is accepted" in docs/coming-from-frameworks.md.
+func TestPeersRefuseAfterOrdinaryErrors(t *testing.T) {
+	goZero, aegis, failing := breaker.NewBreaker(), sre.NewBreaker(), func() error { return errNoRoom }
+	for name, call := range map[string]func() error{
+		"go-zero": func() error { return goZero.Do(failing) },
+		"aegis": func() error {
+			_, err := askedByAegis(t.Context(), aegis, func(context.Context) (string, error) { return "", errNoRoom })
+			return err
+		},
+	} {
+		refused := 0
+		for range 500 {
+			if err := call(); !errors.Is(err, errNoRoom) {
+				refused++
+			}
+		}
+		if refused < 350 {
+			t.Errorf("%s: got %d of 500 refused want 350 or more", name, refused)
 		}
 	}
 }
