@@ -23,7 +23,8 @@
 // response is
 //
 //   - Rejected if it timed out, or if its connection was refused or broke,
-//   - Ignored if the caller canceled it,
+//   - Ignored if the caller canceled it, or Rejected if it had waited for at least CanceledAfter of
+//     the Config, 1 s by default,
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
 //
 // The transport leaves response, body, trailers, errors and connections as they are. That includes
@@ -74,22 +75,28 @@
 // the handler ignores that answer, because this server has capacity. The caller's throttle counts a
 // rejection, as for any 503. It then sheds such requests itself, so the load falls where it starts.
 //
-// A reverse proxy should call WriteError in its ErrorHandler, and answer 502 if WriteError returns
-// false. The default ErrorHandler of httputil.ReverseProxy answers 502 to every error. A middleware
-// around the proxy counts that 502 as follows:
+// [ErrorHandler] does the same for httputil.ReverseProxy, whose own ErrorHandler answers 502 to every
+// error. [Forward] copies the response of a backend.
 //
-//   - Rejected if the proxy's [Transport] shed the request. With WriteError it is Ignored.
-//   - Rejected if the backend was down or timed out.
-//   - Accepted if the request itself was at fault: it was invalid, or the client broke off its
-//     upload. The Transport reports that to the middleware. Its own throttle ignores the request.
+// An answer that repeats the failure of a dependency is Ignored: otherwise a backend that is down
+// would make this server shed requests that do not need it. That is so if
+//
+//   - the handler answers with WriteError, ErrorHandler or Forward, or
+//   - it answers 429, 502, 503 or 504 in another way, and a call that it made with the context of
+//     the request was shed or rejected. A [Transport] reports such calls to the middleware.
+//
+// If the request itself was at fault, a 502 is Accepted: the request was invalid, or the client
+// broke off its upload. The Transport reports that too.
 //
 // A handler may refuse a request for a reason other than capacity, such as a limit per caller. It
 // must report that with Tell, or the requests of other callers are shed: see [Middleware].
 //
-// A backend's 502, 503 or 504 that a handler forwards counts as Rejected, and so does a backend's
-// availability failure in WriteError. That is right if all requests of the throttle need the
-// backend. If others do not need it, use one throttle per route, or call Tell(throttle.ErrShed)
-// first.
+// # Other handlers
+//
+// A middleware around h2c.NewHandler sees one request per connection. Put it inside:
+// h2c.NewHandler(serve(mux), server). Put [http.MaxBytesHandler] around the middleware: a handler
+// that uses [http.MaxBytesReader] inside it may reset a connection whose client sends
+// Expect: 100-continue, as inside any middleware that wraps the ResponseWriter.
 //
 // # Retries
 //

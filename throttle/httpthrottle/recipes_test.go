@@ -56,3 +56,33 @@ func Example_server() {
 	// 200 OK
 	// throttles: 2
 }
+
+// Each route has a throttle of its own. The report needs a database that is down, and does not affect
+// the products.
+func Example_routes() {
+	products := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") })
+	reports := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no database", http.StatusServiceUnavailable) })
+
+	routes := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "shop"}
+	}, throttle.GroupConfig{}))
+	perRoute := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: routes}) // one per pattern of the mux
+	mux := http.NewServeMux()
+	mux.Handle("GET /products/{id}", perRoute(products))
+	mux.Handle("GET /reports", perRoute(reports))
+
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for range 200 {
+		_ = throttle.Must(http.Get(server.URL + "/reports")).Body.Close()
+	}
+	fmt.Println(throttle.Must(http.Get(server.URL + "/products/7")).Status)
+	for _, key := range []string{"GET /products/{id}", "GET /reports"} {
+		route, _ := routes.Lookup(key)
+		fmt.Printf("%s may be shed: %v\n", key, route.RejectionProbability(throttle.Medium) > 0)
+	}
+	// Output:
+	// 200 OK
+	// GET /products/{id} may be shed: false
+	// GET /reports may be shed: true
+}
