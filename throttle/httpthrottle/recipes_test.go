@@ -61,7 +61,9 @@ func Example_server() {
 // the products.
 func Example_routes() {
 	products := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "pears") })
-	reports := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no database", http.StatusServiceUnavailable) })
+	reports := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no database", http.StatusServiceUnavailable)
+	})
 
 	routes := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
 		return throttle.Config{Name: "shop"}
