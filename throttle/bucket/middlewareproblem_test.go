@@ -31,15 +31,18 @@ func TestMiddleware_Problems(t *testing.T) {
 		{"denied", bucket.Config{Limit: limit}, 3, false, problem(quota, exceeded, 429, `my "api" _`)},
 		{"denied in silence", bucket.Config{Limit: limit}, 3, true, problem(quota, exceeded, 429)},
 		{
-			"the local share is used up", bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 1},
+			"the local share is used up",
+			bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 1},
 			3, false, problem(reduced, capacity, 429, `my "api" _`),
 		},
 		{
-			"more than the local share", bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 2},
+			"more than the local share",
+			bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.LocalShare, Replicas: 2},
 			3, false, problem(reduced, capacity, 503, `my "api" _`),
 		},
 		{
-			"no answer", bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.FailClosed},
+			"no answer",
+			bucket.Config{Store: failing, Limit: limit, OnFailure: bucket.FailClosed},
 			3, true, problem(reduced, capacity, 503),
 		},
 		{"too many", bucket.Config{Limit: limit}, 5, false, problem("", "Request Entity Too Large", 413)},

@@ -82,5 +82,5 @@ func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
 
 // isPublic reports whether a shedError has made the error.
 func isPublic(coded *connect.Error) bool {
-	return coded.Code() == connect.CodeUnavailable && coded.Unwrap() == throttle.ErrShed //nolint:errorlint // an error that wraps it is the user's
+	return coded.Code() == connect.CodeUnavailable && coded.Unwrap() == throttle.ErrShed
 }

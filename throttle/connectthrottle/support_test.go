@@ -147,7 +147,7 @@ func converse(s *connect.BidiStreamForClient[text, text]) error {
 	if err := s.Send(wrapperspb.String("pear")); err != nil && !isEOF(err) {
 		return err
 	}
-	defer s.CloseResponse()
+	defer func() { _ = s.CloseResponse() }()
 	_ = s.CloseRequest()
 	for {
 		switch _, err := s.Receive(); {

@@ -134,5 +134,5 @@ func classifier(classify throttle.Classifier) throttle.Classifier {
 // disconnected reports whether err is that of a handler whose caller has disconnected.
 func disconnected(err error) bool {
 	var abandoned *abandonedError
-	return errors.As(err, &abandoned) && abandoned.cause == context.Canceled
+	return errors.As(err, &abandoned) && errors.Is(abandoned.cause, context.Canceled)
 }

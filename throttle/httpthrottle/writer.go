@@ -3,6 +3,7 @@ package httpthrottle
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -145,9 +146,9 @@ func (w *writer) outcome(err error) error {
 	}
 	outside := w.dependency.Load() != nil || throttle.DefaultClassify(w.ctx, err) == throttle.Ignored
 	switch {
-	case over == context.Canceled && !outside && w.waited.long():
+	case errors.Is(over, context.Canceled) && !outside && w.waited.long():
 		return throttle.MarkRejected(over)
-	case over == context.DeadlineExceeded && outside:
+	case errors.Is(over, context.DeadlineExceeded) && outside:
 		return repeated(over)
 	}
 	return over

@@ -18,7 +18,7 @@ func TestReport(t *testing.T) {
 	outer, inner := &server{}, &server{}
 	ctx := context.WithValue(t.Context(), dependency.Key{}, outer)
 	dependency.Report(context.WithValue(ctx, dependency.Key{}, inner), err)
-	if len(inner.got) != 1 || inner.got[0] != err {
+	if len(inner.got) != 1 || !errors.Is(inner.got[0], err) {
 		t.Errorf("inner server: got %v want one report of %v", inner.got, err)
 	}
 	if len(outer.got) != 0 {
