@@ -129,15 +129,20 @@ func (c *Cache) Decide(row, stripe int, now time.Duration) (p Packed, shed bool)
 	if p = c.load(row); p.units() == 0 {
 		return p, false
 	}
-	event := c.countEvent(stripe)
-	p = c.load(row) // the event may have refreshed it
+	event, due := c.countEvent(stripe)
+	if due {
+		c.refreshAfterEvents()
+		p = c.load(row)
+	}
 	return p, c.draw(stripe, event) < p.units()
 }
 
 // NoteRejected must be called after a call was counted as rejected.
 func (c *Cache) NoteRejected(stripe int) {
 	c.NoteRefused()
-	c.countEvent(stripe)
+	if _, due := c.countEvent(stripe); due {
+		c.refreshAfterEvents()
+	}
 }
 
 // NoteRefused must be called after a call was counted as shed. Decide has counted the event.
@@ -181,21 +186,18 @@ func (c *Cache) Refresh(now time.Duration) {
 
 func (c *Cache) load(row int) Packed { return Packed(c.decisions[row].Load()) }
 
-// countEvent counts an event of a stripe, and refreshes the decisions if there were enough. It
-// returns the number of the event.
-func (c *Cache) countEvent(stripe int) uint64 {
-	event := c.stripes[stripe].events.Add(1)
-	if mask := c.mask.Load(); event&mask == 0 {
-		c.refreshAfterEvents(mask)
-	}
-	return event
+// countEvent counts an event of a stripe. It returns the number of the event, and whether
+// refreshAfterEvents is due. It is inlined.
+func (c *Cache) countEvent(stripe int) (event uint64, due bool) {
+	event = c.stripes[stripe].events.Add(1)
+	return event, event&c.mask.Load() == 0
 }
 
-// refreshAfterEvents refreshes the decisions if the stripe of the caller had enough events, which is
-// so if mask is not 0, or all stripes together. If another goroutine refreshes now, this call uses
-// the decisions that there are, and the next call refreshes.
-func (c *Cache) refreshAfterEvents(mask uint64) {
-	if mask == 0 {
+// refreshAfterEvents refreshes the decisions, unless few requests let all stripes together count, and
+// these had too few events. If another goroutine refreshes now, this call uses the decisions that
+// there are, and the next call refreshes.
+func (c *Cache) refreshAfterEvents() {
+	if c.mask.Load() == 0 {
 		if before := c.eventsAt.Load(); c.events() < before+c.minEvents {
 			return
 		}
