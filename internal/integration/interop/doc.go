@@ -1,0 +1,5 @@
+// Package interop runs the interoperability cases of grpc-go against clients and servers with
+// throttles, over TCP. It leaves out the cases that need credentials of a cloud, pick_first_unary,
+// which the stock server does not pass, and orca_oob, whose server needs an internal package of
+// grpc-go. The package has only tests.
+package interop

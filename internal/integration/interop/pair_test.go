@@ -1,0 +1,95 @@
+package interop
+
+import (
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/interop"
+	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/orca"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+)
+
+// pair is a client and a server over TCP. At least one has a throttle.
+type pair struct {
+	client  *grpcthrottle.Client // nil: the stock client
+	server  *grpcthrottle.Server // nil: the stock server
+	address string
+	options []grpc.DialOption
+	conn    *grpc.ClientConn
+}
+
+// pairing selects which sides have a throttle.
+type pairing struct{ client, server bool }
+
+// pairings are the pairings by name.
+var pairings = map[string]pairing{"client": {client: true}, "server": {server: true}, "both": {client: true, server: true}}
+
+// open serves a test service. It stops with the test.
+func (p pairing) open(t *testing.T, service testgrpc.TestServiceServer) *pair {
+	t.Helper()
+	var opened pair
+	serverOptions := []grpc.ServerOption{orca.CallMetricsServerOption(nil)}
+	if p.server {
+		opened.server = throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: throttle.Config{Name: "interop"}}))
+		serverOptions = append(serverOptions, opened.server.ServerOptions()...)
+	}
+	server := grpc.NewServer(serverOptions...)
+	testgrpc.RegisterTestServiceServer(server, service)
+	listener := throttle.Must(net.Listen("tcp", "127.0.0.1:0"))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+
+	opened.address = listener.Addr().String()
+	opened.options = []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"test_backend_metrics_load_balancer": {}}]}`),
+	}
+	if p.client {
+		opened.client = throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: throttle.Config{Name: "backends"}}))
+		opened.options = append(opened.options, opened.client.DialOptions()...)
+	}
+	opened.conn = opened.dial(t)
+	return &opened
+}
+
+// openStock serves the test service of grpc-go.
+func (p pairing) openStock(t *testing.T) *pair {
+	t.Helper()
+	return p.open(t, interop.NewTestServer(interop.NewTestServerOptions{MetricsRecorder: orca.NewServerMetricsRecorder()}))
+}
+
+// dial opens one more connection.
+func (p *pair) dial(t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	conn := throttle.Must(grpc.NewClient(p.address, p.options...))
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// tests returns the client of the test service.
+func (p *pair) tests() testgrpc.TestServiceClient { return testgrpc.NewTestServiceClient(p.conn) }
+
+// tally is the number of calls of a client or a server.
+type tally struct {
+	accepted, rejected, ignored, shed uint64
+	inFlight                          int64
+}
+
+// tallyOf adds the calls of all throttles of a group.
+func tallyOf(g *throttle.Group) (n tally) {
+	for _, th := range g.All() {
+		for _, p := range th.Stats().Priorities {
+			n.accepted += p.Ended.Outcome(throttle.Accepted)
+			n.rejected += p.Ended.Outcome(throttle.Rejected)
+			n.ignored += p.Ended.Outcome(throttle.Ignored)
+			n.shed += p.Shed.Sum()
+			n.inFlight += p.InFlight
+		}
+	}
+	return n
+}
