@@ -24,7 +24,9 @@ func eachErrorCounts() *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name: "answers",
 		Classify: throttle.First(
-			throttle.IgnoreIf(func(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed) }),
+			throttle.IgnoreIf(func(err error) bool {
+				return errors.Is(err, context.Canceled) || errors.Is(err, throttle.ErrShed)
+			}),
 			throttle.AcceptIf(func(err error) bool { return errors.Is(err, errNotFound) }), // the backend works
 			throttle.RejectIf(func(error) bool { return true }),                            // any other error
 		),
