@@ -56,8 +56,8 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //   - Every other error is Accepted: a backend that answers "not found" works.
 //
 // So a refused connection or a gRPC status of a hand-written client counts as Accepted. Mark such
-// errors with [MarkRejected], set Config.Classify, or use packages httpthrottle and grpcthrottle,
-// which classify them.
+// errors with [MarkRejected], set Config.Classify, or use packages httpthrottle, grpcthrottle and
+// connectthrottle, which classify them.
 //
 // DefaultClassify examines at most 1,000 errors of a tree.
 func DefaultClassify(_ context.Context, err error) Outcome {

@@ -8,7 +8,8 @@ import "context"
 //
 // Accept never gives High to a call without a trusted word. If your code decides that such a call
 // matters most, set its priority there: with [WithPriority] after Accept, or with the Priority
-// function of httpthrottle.MiddlewareConfig or grpcthrottle.ServerConfig.
+// function of httpthrottle.MiddlewareConfig, or of the ServerConfig of grpcthrottle or
+// connectthrottle.
 type Trust struct {
 	// Peer reports whether the sender of the call may name its priority. Decide by a property that
 	// the sender cannot forge: a client certificate or a private listener, not another header.

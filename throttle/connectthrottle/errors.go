@@ -80,7 +80,7 @@ func addDelay(coded *connect.Error, delay time.Duration) {
 
 func isShed(err error) bool { return errors.Is(err, throttle.ErrShed) }
 
-// isPublic reports whether a shedError has made the error.
+// isPublic reports whether a shedError has made the error. An error that wraps more is the user's.
 func isPublic(coded *connect.Error) bool {
 	return coded.Code() == connect.CodeUnavailable && coded.Unwrap() == throttle.ErrShed
 }

@@ -182,11 +182,11 @@ func TestOutcome_Canceled(t *testing.T) {
 		}{
 			{0, 999 * time.Millisecond, false}, {0, time.Second, true}, {-1, time.Minute, false}, {time.Minute, time.Minute, true},
 		} {
-			config := throttle.Config{CanceledAfter: tt.limit, Classify: throttle.AcceptIf(func(err error) bool {
-				return connect.CodeOf(err) == connect.CodeUnavailable
-			})}
-			client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: config})
-			server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: config})
+			accept := throttle.AcceptIf(func(error) bool { return true }) // is not called for a disconnected caller
+			client, calling := newClient(t, connectthrottle.ClientConfig{Throttle: throttle.Config{CanceledAfter: tt.limit}})
+			server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{
+				CanceledAfter: tt.limit, Classify: accept,
+			}})
 			p := open(t, handle(func(ctx context.Context, _ http.Header, _ func(string) error) error {
 				<-ctx.Done()
 				return connect.NewError(connect.CodeUnavailable, errors.New("cut off"))
@@ -264,10 +264,12 @@ func TestOutcome_Stream(t *testing.T) {
 	}
 }
 
-// TestOutcome_Panic ignores a panic of a handler.
+// TestOutcome_Panic ignores a panic of a handler, whatever Classify returns.
 func TestOutcome_Panic(t *testing.T) {
 	everywhere(t, func(t *testing.T, protocol connect.ClientOption, procedure string) {
-		server, serving := newServer(t, connectthrottle.ServerConfig{})
+		server, serving := newServer(t, connectthrottle.ServerConfig{Throttle: throttle.Config{
+			Classify: throttle.RejectIf(func(error) bool { return true }),
+		}})
 		p := open(t, handle(func(context.Context, http.Header, func(string) error) error {
 			panic(http.ErrAbortHandler)
 		}, serving), protocol)

@@ -74,17 +74,32 @@ type place struct {
 }
 
 // pipes is a listener whose connections are in memory, so that synctest controls the time.
-type pipes chan net.Conn
+type pipes struct {
+	conns  chan net.Conn
+	closed context.Context
+	close  context.CancelFunc
+}
 
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: host} }
-func (p pipes) Close() error   { return nil }
+func (p pipes) Close() error   { p.close(); return nil }
 
 func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed.Done():
 		return nil, net.ErrClosed
 	}
-	return conn, nil
+}
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
 }
 
 // open serves a handler over HTTP/2 until the test is over.
@@ -92,18 +107,14 @@ func open(t testing.TB, h http.Handler, options ...connect.ClientOption) *place 
 	t.Helper()
 	var h2 http.Protocols
 	h2.SetUnencryptedHTTP2(true)
-	listener, served := make(pipes), make(chan struct{})
+	listener, served := pipes{conns: make(chan net.Conn)}, make(chan struct{})
+	listener.closed, listener.close = context.WithCancel(context.Background())
 	server := &http.Server{Handler: h, Protocols: &h2}
 	go func() { defer close(served); _ = server.Serve(listener) }()
-	transport := &http.Transport{Protocols: &h2, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		listener <- theirs
-		return ours, nil
-	}}
+	transport := &http.Transport{Protocols: &h2, DialContext: listener.dial}
 	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		close(listener)
 		_ = server.Close()
+		transport.CloseIdleConnections()
 		<-served
 	})
 	return &place{client: &http.Client{Transport: transport}, options: options}
