@@ -157,9 +157,8 @@ type Config struct {
 	// A manager uses its own Mode for its calls. The leader's Mode decides whether circuits open
 	// and close: give all managers of a fleet the same one.
 	//
-	// Mode cannot be set after New. To change it at run time, return it from ForTenant, for example
-	// from an atomic variable. A change applies within one Refresh. Without Run it applies at the
-	// next round, which a call starts.
+	// [Manager.Tune] changes it at run time. ForTenant may return another one for a tenant. Such a
+	// change applies within one Refresh. Without Run it applies at the next round, which a call starts.
 	Mode throttle.Mode
 }
 

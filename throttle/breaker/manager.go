@@ -11,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
 
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -24,6 +25,7 @@ type Manager struct {
 	tenantBase Config // passed to ForTenant: config without the durations that depend on others
 	owner      string // name in leases
 	store      *guardedStore
+	tuning     tuned.Settings[Tuning]
 	tally      *window.Window // counts calls, one row per state
 	counters   counters
 
@@ -69,6 +71,7 @@ func New(c Config) (*Manager, error) {
 		refreshWake: make(chan struct{}, 1),
 		closed:      make(chan struct{}),
 	}
+	m.tuning.Init(Tuning{c.Mode}, checkTuning)
 	m.store = newGuardedStore(m, c.Store)
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()

@@ -55,7 +55,7 @@ func (m *Manager) sample(ctx context.Context, term uint64) error {
 		m.checkStale()
 		return err
 	}
-	if m.config.Mode == throttle.ModeOff && m.config.ForTenant == nil {
+	if m.mode() == throttle.ModeOff && m.config.ForTenant == nil {
 		return nil
 	}
 	round := m.newRound(m.storeNow())

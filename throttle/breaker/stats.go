@@ -35,7 +35,7 @@ type Stats struct {
 	Leads      bool          // this manager is the leader; without Run, from its first round
 	Term       uint64        // of the last known lease
 	Leader     string        // owner of the last known lease
-	Mode       throttle.Mode // of Config; Config.ForTenant may set another one
+	Mode       throttle.Mode // in force; Config.ForTenant may set another one
 	OnStale    StalePolicy
 	MaxStale   time.Duration
 	SampleRate time.Duration
@@ -149,7 +149,7 @@ func (m *Manager) Stats() Stats {
 		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.lastRead.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
 		NotRunning: m.memory == nil && !m.running.Load(),
 		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(), Notified: m.counters.notified.Load(),
-		Mode: m.config.Mode, OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
+		Mode: m.mode(), OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
 		Circuits: m.table.Load().circuits(),
 	}
 	if c := m.config.Counter; c != nil {

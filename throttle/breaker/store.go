@@ -10,8 +10,11 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// maxAttempts is how often a change is decided and written again after a conflict.
-const maxAttempts = 10
+const (
+	maxAttempts    = 10   // of a change, which is decided and written again after a conflict
+	maxStoreCalls  = 1024 // in flight, abandoned ones included
+	failuresToRest = 3    // store calls in a row that fail before a pause
+)
 
 // update changes one shard. It calls decide with the known shard, writes the returned edits and
 // reports them. After a conflict it reads the shard and repeats. decide must not change its
@@ -96,17 +99,18 @@ type guardedStore struct {
 }
 
 func newGuardedStore(m *Manager, s store.Store) *guardedStore {
-	return &guardedStore{Guard: remote.NewGuard(m.config.StoreTimeout, false, m.storeFailed), manager: m, store: s}
+	rules := remote.Rules{Timeout: m.config.StoreTimeout, Calls: maxStoreCalls, Failures: failuresToRest, Judge: m.judgeStore}
+	return &guardedStore{Guard: remote.NewGuard(rules), manager: m, store: s}
 }
 
-// storeFailed reports err to Hooks.Failed and returns true if the store failed. ErrConflict and
-// ErrFenced are normal and return false.
-func (m *Manager) storeFailed(err error) bool {
+// judgeStore reports err to Hooks.Failed if the store failed. ErrConflict and ErrFenced are normal
+// answers.
+func (m *Manager) judgeStore(err error) remote.Verdict {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrFenced) {
-		return false
+		return remote.Answered
 	}
 	m.fail(StoreFailed, err)
-	return true
+	return remote.Failed
 }
 
 // callStore makes one call to the store.

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/breaker/store"
-
-	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 func TestTheGuardKnowsWhoseFaultItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := Must(New(Config{Name: "x"}))
-		for range 2 * remote.FailuresToRest {
+		for range 2 * failuresToRest {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			_, err := callStore(ctx, m.store, func(ctx context.Context, _ store.Store) (int, error) { <-ctx.Done(); return 0, ctx.Err() })
 			cancel()

@@ -85,7 +85,7 @@ func (m *Manager) build(last *table) *table {
 	clock := m.lastRead.Load()
 	t := &table{stale: clock.stale, staleChanges: clock.staleChanges}
 	t.none.table = t
-	if t.stale && m.config.OnStale == FailClosed && m.config.Mode != throttle.ModeOff {
+	if t.stale && m.config.OnStale == FailClosed && m.mode() != throttle.ModeOff {
 		t.none.entry = m.staleEntry()
 	}
 	tenants := m.tenants()
@@ -148,7 +148,8 @@ func (e *entry) inheritProbes(last *table) {
 // staleEntry is the entry of every circuit while the store is stale and FailClosed applies. Its
 // error is made per call, with the call's key.
 func (m *Manager) staleEntry() *entry {
-	return &entry{state: Closed, shadow: m.config.Mode == throttle.ModeShadow, settings: &m.config}
+	settings := m.settings()
+	return &entry{state: Closed, shadow: settings.Mode == throttle.ModeShadow, settings: settings}
 }
 
 // circuits returns the number of circuits in each state.

@@ -18,16 +18,17 @@ func (c Config) withSpansOf(given Config) Config {
 // tenants caches the settings of tenants for one round.
 type tenants struct {
 	manager *Manager
+	own     *Config // the manager's settings
 	cached  map[string]*Config
 }
 
-func (m *Manager) tenants() *tenants { return &tenants{manager: m} }
+func (m *Manager) tenants() *tenants { return &tenants{manager: m, own: m.settings()} }
 
 // settings returns the settings of a tenant.
 func (t *tenants) settings(tenant string) *Config {
 	m := t.manager
 	if m.config.ForTenant == nil {
-		return &m.config
+		return t.own
 	}
 	if c, ok := t.cached[tenant]; ok {
 		return c
@@ -35,7 +36,7 @@ func (t *tenants) settings(tenant string) *Config {
 	c, err := m.tenantSettings(tenant)
 	if err != nil {
 		m.fail(SettingsInvalid, fmt.Errorf("breaker: tenant %s: %w", check.Shown(tenant), err))
-		c = &m.config
+		c = t.own
 	}
 	if t.cached == nil {
 		t.cached = map[string]*Config{}
@@ -52,7 +53,9 @@ func (m *Manager) tenantSettings(tenant string) (settings *Config, err error) {
 			err = fmt.Errorf("ForTenant panicked: %v", r)
 		}
 	}()
-	given := m.config.ForTenant(tenant, m.tenantBase)
+	base := m.tenantBase
+	base.Mode = m.tuning.State().Code.Mode
+	given := m.config.ForTenant(tenant, base)
 	own := given.withCircuitDefaultsOf(&m.config)
 	c := m.config
 	c.BreakerTimeout, c.MaxBreakerTimeout, c.Jitter = own.BreakerTimeout, own.MaxBreakerTimeout, own.Jitter
@@ -65,6 +68,7 @@ func (m *Manager) tenantSettings(tenant string) (settings *Config, err error) {
 	}
 	v := newValidator(&given)
 	c.validateCircuit(v)
+	c.Mode = m.tenantMode(c.Mode)
 	return &c, v.Err()
 }
 

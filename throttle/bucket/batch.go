@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 // batcher combines requests for one token of a remote bucket. While a store call for a key is in
@@ -48,15 +50,37 @@ func (b *batcher) take(ctx context.Context, l *Limiter, key string, limit *Limit
 	case t.first:
 		b.callFirst(ctx, l, key, t.state, t.batch)
 	default:
-		select {
-		case <-t.batch.done:
-		case <-ctx.Done():
-			if b.leave(t.batch, t.slot) {
-				return Decision{Limit: limit.Capacity}, ctx.Err()
-			}
+		if err := b.wait(ctx, l, t); err == nil {
+			break
+		} else if ctx.Err() == nil {
+			return l.applyPolicy(ctx, store.Request{Key: key, Limit: *limit, Min: 1, Max: 1}, 0, err)
 		}
+		return Decision{Limit: limit.Capacity}, ctx.Err()
 	}
 	return t.batch.decision(t.slot), t.batch.err
+}
+
+// wait waits for the answer to a batch. It returns an error if the caller leaves before: when ctx
+// ends, or shortly before its deadline.
+func (b *batcher) wait(ctx context.Context, l *Limiter, t ticket) (err error) {
+	var late <-chan time.Time
+	if patience := remote.Patience(ctx); patience < 2*l.config.StoreTimeout {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-t.batch.done:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-late:
+		err = remote.ErrNoAnswer
+	}
+	if !b.leave(t.batch, t.slot) {
+		return nil
+	}
+	return err
 }
 
 // ticket is a slot in a batch, or a decision that needs no store call.

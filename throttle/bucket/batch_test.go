@@ -65,7 +65,7 @@ func TestBatcher_CallersLeave(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newRemote()
-				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute})
+				l := limiter(t, bucket.Config{Store: store, Limit: bucket.Limit{Capacity: tt.capacity, Refill: 1, Period: time.Hour}, StoreTimeout: time.Minute, OnFailure: bucket.FailOpen})
 				var err error
 				if tt.fails {
 					_, _ = l.DecideN(t.Context(), "k", tt.capacity)

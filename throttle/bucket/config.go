@@ -11,6 +11,8 @@ import (
 // Defaults and bounds of Config.
 const (
 	defaultTimeout = 50 * time.Millisecond
+	defaultCalls   = 64
+	maxCalls       = 1e6
 	minWait        = time.Millisecond
 	maxTimeout     = time.Minute
 	maxLeaseFor    = 100 * time.Millisecond
@@ -21,13 +23,13 @@ const (
 // FailurePolicy is how a limiter decides if the store fails or gives no answer in time. The result
 // of a method depends on it:
 //
-//	method               FailOpen       FailClosed       LocalShare
-//	Take                 nil            ErrStore         nil or *DeniedError
-//	Wait                 nil            ErrStore         waits for local tokens: nil or *DeniedError
-//	Decide and DecideN   Allowed        ErrStore         Allowed true or false
-//	Allow                true           false            true or false
-//	Middleware           serves         503              serves or 429
-//	Return and Reset     ErrStore       ErrStore         ErrStore
+//	method               LocalShare                                     FailOpen       FailClosed
+//	Take                 nil or *DeniedError                            nil            ErrStore
+//	Wait                 waits for local tokens: nil or *DeniedError    nil            ErrStore
+//	Decide and DecideN   Allowed true or false                          Allowed        ErrStore
+//	Allow                true or false                                  true           false
+//	Middleware           serves or 429                                  serves         503
+//	Return and Reset     ErrStore                                       ErrStore       ErrStore
 //
 // ErrStore means an error err for which errors.Is(err, [ErrStore]) is true. Wait returns it too: it
 // does not wait until the store answers again. DecideAtMost and Peek return the errors of Decide.
@@ -38,33 +40,38 @@ const (
 type FailurePolicy uint8
 
 const (
-	// FailOpen grants each request. The default. Remaining is 0, because the number is unknown.
-	FailOpen FailurePolicy = iota
-	// FailClosed grants no request. Each one fails with [ErrStore], also in Decide.
-	FailClosed
-	// LocalShare decides by buckets in the memory of this process. Each has 1 / Config.Replicas of
-	// the limit, and at least one token. Set Config.Replicas: with its default of 1, each process
-	// grants the whole limit.
+	// LocalShare decides by buckets in the memory of this process, with a share of the limit. The
+	// default. The share is 1 / Config.Replicas, or what this process took of late: see there. It
+	// has at least one token, and never more than the limit.
+	//
+	// Tokens that the store grants are taken from these buckets too, as far as they have some. So a
+	// process does not use its share in addition to what it got shortly before.
 	//
 	// A request for more tokens than the share can hold fails with [ErrStore]; [Middleware] answers
-	// 503. [NewMemoryStore] documents the memory that these buckets use.
-	LocalShare
+	// 503. [NewMemoryStore] documents the memory that these buckets use, also while the store
+	// answers.
+	LocalShare FailurePolicy = iota
+	// FailOpen grants each request. There is no limit then. Remaining is 0, because the number is
+	// unknown.
+	FailOpen
+	// FailClosed grants no request. Each one fails with [ErrStore], also in Decide.
+	FailClosed
 
 	numPolicies = iota
 )
 
-// String returns "fail_open", "fail_closed" or "local_share".
+// String returns "local_share", "fail_open" or "fail_closed".
 func (p FailurePolicy) String() string {
-	return enum.Name("failure_policy", p, "fail_open fail_closed local_share")
+	return enum.Name("failure_policy", p, "local_share fail_open fail_closed")
 }
 
 // MarshalText returns the name of the policy, or an error if p is not a valid policy.
-func (p FailurePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, FailOpen, LocalShare) }
+func (p FailurePolicy) MarshalText() ([]byte, error) { return enum.Marshal(p, LocalShare, FailClosed) }
 
 // UnmarshalText sets p to the policy with that name. Any other text is an error and does not
 // change p.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(p, text, FailOpen, LocalShare)
+	return enum.Unmarshal(p, text, LocalShare, FailClosed)
 }
 
 // Config is the configuration of a limiter. Name and Limit are required. For all other fields,
@@ -83,21 +90,37 @@ type Config struct {
 	LimitFor func(key string) Limit
 	// Store keeps the buckets. Default: a new [NewMemoryStore], for one process.
 	Store store.Store
-	// OnFailure decides requests while the store fails: [FailurePolicy] lists the results. Default
-	// FailOpen.
+	// OnFailure decides requests while the store gives no answer, and those that are more than it
+	// can answer in time: [FailurePolicy] lists the results. Default LocalShare.
 	OnFailure FailurePolicy
 	// Replicas is the number of processes that share the limit, 1 to 1e6. LocalShare and Lease use
-	// it. Default 1, which is wrong for LocalShare in more than one process: together they then
-	// grant the limit once per process.
-	Replicas int
-	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. A request that
-	// shares a store call may wait twice as long: for the call in flight, and for its own.
+	// it.
 	//
-	// After three failures in a row the store is not called for 250 ms, and after more failures
-	// for up to 1 s. OnFailure then decides at once.
+	// Default 0: for Lease that is 1. LocalShare then estimates it from the answers of the store:
+	// all tokens that were taken from the buckets in about the last 10 s, by those that this
+	// process took. If too few were taken, the estimate is 1, and each process may grant the whole
+	// limit.
+	Replicas int
+	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. It includes the
+	// time to wait for a connection. A request that shares a store call may wait twice as long: for
+	// the call in flight, and for its own. A request whose context ends sooner waits for 80 % of
+	// its time. Then OnFailure decides.
+	//
+	// After 10 failures in a row, and no answer for two timeouts, the store is not called for 250
+	// ms, and after more failures for up to 1 s. OnFailure then decides at once. The first call
+	// after a pause is made alone. Parts of a store, such as the nodes of a Redis Cluster, have
+	// pauses of their own.
 	StoreTimeout time.Duration
+	// MaxCalls is the number of store calls in flight at the same time, of each part of the store:
+	// 1 to 1e6. Default 64. OnFailure decides further requests at once; that is no failure of the
+	// store. Up to 512 requests of a store that takes many of them in one call wait for the next
+	// call instead. A store answers in time if MaxCalls, by the calls that it answers per second,
+	// is less than StoreTimeout.
+	MaxCalls int
 	// OneByOne makes a store call for each request. By default, requests for one token of a key
-	// share a store call while another one is in flight. That does not change the decisions.
+	// share a store call while another one is in flight. With a store that takes many buckets in
+	// one call, such as Redis, requests for different keys do too. That does not change the
+	// decisions.
 	OneByOne bool
 	// Lease is the number of tokens per key that are fetched ahead, 0 to 1e9. They serve requests
 	// for one token without a store call. Use it for keys that are requested more often than the
@@ -121,7 +144,7 @@ func (c Config) withDefaults() Config {
 	c.Limit = c.Limit.WithDefaults()
 	c.StoreTimeout = check.Default(c.StoreTimeout, defaultTimeout)
 	c.LeaseFor = check.Default(c.LeaseFor, maxLeaseFor)
-	c.Replicas = check.Default(c.Replicas, 1)
+	c.MaxCalls = check.Default(c.MaxCalls, defaultCalls)
 	if c.Hooks.isZero() {
 		c.Hooks = DefaultHooks()
 	}
@@ -133,8 +156,9 @@ func (c Config) withDefaults() Config {
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "bucket: Config"}
 	e.Name("Name", c.Name)
-	e.Want(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "FailOpen, FailClosed or LocalShare")
+	e.Want(c.OnFailure < numPolicies, "OnFailure", uint8(c.OnFailure), "LocalShare, FailOpen or FailClosed")
 	e.Want(check.Within(c.Replicas, 0, maxReplicas), "Replicas", c.Replicas, "1 to 1e6")
+	e.Want(check.Within(c.MaxCalls, 0, maxCalls), "MaxCalls", c.MaxCalls, "1 to 1e6")
 	if c.StoreTimeout != 0 {
 		e.Span("StoreTimeout", c.StoreTimeout, minWait, maxTimeout)
 	}

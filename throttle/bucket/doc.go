@@ -24,9 +24,20 @@
 // A [Fixed] bucket is filled at the start of each period and drops the tokens that were left. It
 // can grant up to twice its capacity in a short time around the start of a period.
 //
-// If the store's clock steps back, no tokens are added. If the clock was far ahead and steps back,
-// or if a limit becomes much faster, the first denied request resets the bucket to empty. Callers
-// do not wait longer than for an empty bucket.
+// If the store's clock steps forward, a bucket gets the tokens of that time, at most its capacity.
+// If the clock steps back, no tokens are added, and the bucket waits until the clock has caught up.
+// After a step back of more than a second, the bucket counts as empty if it would wait for longer.
+//
+// # Changing a limit
+//
+// Processes may have different limits for one bucket, for example while a new limit is rolled out.
+// The bucket keeps its state by two limits. Each process is decided by the state of its own limit,
+// and each grant is charged to both. In any time t all processes are granted at most the largest
+// capacity and the highest rate * t. If a limit is Fixed, its capacity may come on top, once in each
+// of its periods.
+//
+// The change is complete once all processes have the new limit: it alone decides then. A limit that
+// comes anew owes the tokens that the old one owes, at most its own capacity.
 //
 // # Stores
 //
@@ -36,11 +47,16 @@
 //
 // For a remote store, requests share store calls. Requests for one token of a key wait while a
 // call for that key is in flight, and share the next call. Calls of [Limiter.Wait] are in one
-// queue per key: one store call serves up to 4096 of them.
+// queue per key and process: one store call serves up to 4096 of them. Redis answers requests for
+// many keys in one call.
 //
-// If the store fails or gives no answer within Config.StoreTimeout, Config.OnFailure decides:
-// [FailurePolicy] lists what each method returns. A store that fails several times in a row is not
-// called for up to a second. A store made by NewMemoryStore does not fail.
+// If the store fails or gives no answer within Config.StoreTimeout, Config.OnFailure decides. By
+// default each process then enforces its share of the limit in memory. [FailurePolicy] lists what
+// each method returns. A store, or a part of it, that fails several times in a row is not called
+// for up to a second. A store made by NewMemoryStore does not fail.
+//
+// At most Config.MaxCalls store calls are in flight. The policy decides further requests, so that a
+// flood does not lift the limit. [Limiter.Warm] opens connections before the first request.
 //
 // Config.Lease fetches tokens ahead, for keys that are requested more often than a store can
 // answer. Leased tokens are used slightly later than they were granted, within the bound

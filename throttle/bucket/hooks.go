@@ -35,6 +35,9 @@ type Hooks struct {
 	// Waited is called at the end of each [Limiter.Wait] that was queued, with the caller's
 	// context.
 	Waited func(context.Context, WaitEvent)
+	// Warned is called once, before the first store call, if the store reports a setting with which
+	// it does not work well: see store.Checker. A panic is counted in [Stats].HookPanics.
+	Warned func(*Limiter, error)
 }
 
 // defaultHooks is the only package-level state of bucket.
@@ -54,7 +57,7 @@ func DefaultHooks() Hooks { return defaultHooks.Get() }
 
 // isZero reports whether no hook is set.
 func (h *Hooks) isZero() bool {
-	return h.Created == nil && h.Closed == nil && h.Asked == nil && h.Denied == nil && h.Waited == nil
+	return h.Created == nil && h.Closed == nil && h.Asked == nil && h.Denied == nil && h.Waited == nil && h.Warned == nil
 }
 
 // JoinHooks returns hooks that call all the given hooks, in order. A field that is nil in all of
@@ -68,6 +71,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 			Asked:   hook.Join2(joined.Asked, h.Asked),
 			Denied:  hook.Join2(joined.Denied, h.Denied),
 			Waited:  hook.Join2(joined.Waited, h.Waited),
+			Warned:  hook.Join2(joined.Warned, h.Warned),
 		}
 	}
 	return joined

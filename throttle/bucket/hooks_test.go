@@ -20,6 +20,7 @@ type heard struct {
 	asked           []bucket.StoreEvent
 	denied          []bucket.DenialEvent
 	waited          []bucket.WaitEvent
+	warned          []error
 	of              []any // what the contexts of denied and waited carry
 }
 
@@ -33,6 +34,7 @@ func (h *heard) hooks() bucket.Hooks {
 		Denied: func(ctx context.Context, e bucket.DenialEvent) {
 			h.denied, h.of = append(h.denied, e), append(h.of, ctx.Value(mark{}))
 		},
+		Warned: func(_ *bucket.Limiter, err error) { h.warned = append(h.warned, err) },
 		Waited: func(ctx context.Context, e bucket.WaitEvent) {
 			h.waited, h.of = append(h.waited, e), append(h.of, ctx.Value(mark{}))
 		},
@@ -105,8 +107,9 @@ func TestJoinHooks(t *testing.T) {
 	joined.Asked(t.Context(), bucket.StoreEvent{})
 	joined.Denied(t.Context(), bucket.DenialEvent{})
 	joined.Waited(t.Context(), bucket.WaitEvent{})
+	joined.Warned(nil, errDown)
 	for _, h := range []heard{a, b} {
-		if h.created+h.closed+len(h.asked)+len(h.denied)+len(h.waited) != 5 {
+		if h.created+h.closed+len(h.asked)+len(h.denied)+len(h.waited)+len(h.warned) != 6 {
 			t.Errorf("heard %+v", h)
 		}
 	}

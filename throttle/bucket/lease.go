@@ -25,7 +25,7 @@ func (c *Config) leaseSize(limit *Limit) int64 {
 		return 0
 	}
 	refilled := float64(limit.Refill) * float64(maxLeaseSpan) / float64(limit.Period)
-	return min(max(1, int64(min(refilled, float64(c.Lease)))), limit.Capacity/int64(4*c.Replicas))
+	return min(max(1, int64(min(refilled, float64(c.Lease)))), limit.Capacity/int64(4*max(1, c.Replicas)))
 }
 
 // decide decides a request for one token. It returns false if a store call is needed.

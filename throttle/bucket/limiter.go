@@ -3,10 +3,12 @@ package bucket
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/remote"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -22,15 +24,21 @@ import (
 type Limiter struct {
 	config  Config
 	memory  *MemoryStore               // the store, if it is in memory: it needs no timeout and no batches
-	guard   *remote.Guard              // of a remote store: timeouts and pauses
-	limit   atomic.Pointer[ratedLimit] // of keys without a limit of their own
-	share   *MemoryStore               // for LocalShare
+	many    store.Many                 // the store, if it is one, and not OneByOne
+	parted  store.Parted               // the store, if it is one
+	whole   *part                      // of a store that is not Parted
+	parts   sync.Map                   // of a store that is, by name
+	limit   tuned.Settings[ratedLimit] // of keys without a limit of their own
+	share   *localShare                // for LocalShare
 	totals  *window.Window             // counters only: no time passes in it
 	batcher batcher
 	queues  queues
 	waiting atomic.Int64
 	asking  atomic.Int64
 	panics  atomic.Uint64 // that did not propagate to a caller
+
+	checkOnce sync.Once // of the settings of the store
+
 	closed  chan struct{}
 	closing atomic.Bool
 }
@@ -47,14 +55,17 @@ func New(c Config) (*Limiter, error) {
 	}
 	l := &Limiter{
 		config: c,
-		guard:  remote.NewGuard(c.StoreTimeout, isCancelable(c.Store), isFailure),
-		share:  NewMemoryStore(),
+		share:  newLocalShare(c.Replicas),
 		totals: window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: 1}),
 		closed: make(chan struct{}),
 	}
 	l.memory, _ = c.Store.(*MemoryStore)
-	limit := rated(c.Limit)
-	l.limit.Store(&limit)
+	if !c.OneByOne {
+		l.many, _ = c.Store.(store.Many)
+	}
+	l.parted, _ = c.Store.(store.Parted)
+	l.whole = l.newPart()
+	l.limit.Init(rated(c.Limit), complete)
 	if h := c.Hooks.Created; h != nil {
 		h(l)
 	}
@@ -93,7 +104,8 @@ func (l *Limiter) Name() string {
 }
 
 // SetLimit changes the limit of all keys for which Config.LimitFor has no other. It returns an
-// error if the limit is invalid.
+// error if the limit is invalid. Fields that [Limiter.Override] has set change when the override
+// ends.
 //
 // An existing Continuous bucket is full at the same time as before the change, or earlier:
 //
@@ -109,10 +121,7 @@ func (l *Limiter) SetLimit(limit Limit) error {
 	if err := limit.Validate(); err != nil {
 		return err
 	}
-	withRate := rated(limit)
-	l.limit.Store(&withRate)
-	l.queues.recheckAll()
-	return nil
+	return l.retune(func() error { return l.limit.Tune(func(r *ratedLimit) { r.Limit = limit.WithDefaults() }) })
 }
 
 // limitOf returns the limit of a key. Callers must not change it.

@@ -39,7 +39,7 @@ func TestNew_Errors(t *testing.T) {
 		{"capacity long", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: math.MaxInt64, Refill: 1}}, "want at most 316224000: at one token per 1s that takes ten years to fill"},
 		{"fixed, huge", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: math.MaxInt64, Algorithm: bucket.Fixed}}, ""},
 		{"algorithm", bucket.Config{Name: "x", Limit: bucket.Limit{Capacity: 1, Algorithm: 7}}, "Limit.Algorithm is 7"},
-		{"policy", bucket.Config{Name: "x", Limit: good, OnFailure: 9}, "Config.OnFailure is 9: want FailOpen, FailClosed or LocalShare"},
+		{"policy", bucket.Config{Name: "x", Limit: good, OnFailure: 9}, "Config.OnFailure is 9: want LocalShare, FailOpen or FailClosed"},
 		{"replicas", bucket.Config{Name: "x", Limit: good, Replicas: -1}, "Config.Replicas is -1: want 1 to 1e6"},
 		{"timeout", bucket.Config{Name: "x", Limit: good, StoreTimeout: time.Hour}, "Config.StoreTimeout is 1h0m0s: want 1ms to 1m0s"},
 		{"lease", bucket.Config{Name: "x", Limit: good, Lease: -1}, "Config.Lease is -1: want 0 to 1e9, and 0 with OneByOne"},

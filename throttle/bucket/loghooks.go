@@ -12,8 +12,8 @@ import (
 const logInterval = time.Minute
 
 // LogHooks returns hooks that log a failure of the store, at most once a minute per limiter. The
-// record has the number of failures that were not logged since the last one. Denials are not
-// logged: they are normal. If logger is nil, it uses slog.Default.
+// record has the policy that decides, and the number of failures that were not logged since the
+// last one. A bad setting of the store is logged once. Denials are not logged: they are normal. If logger is nil, it uses slog.Default.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
@@ -21,6 +21,10 @@ func LogHooks(logger *slog.Logger) Hooks {
 	var limit ratelimitlog.Every[*Limiter]
 	return Hooks{
 		Closed: func(l *Limiter) { limit.Forget(l) },
+		Warned: func(l *Limiter, err error) {
+			logger.LogAttrs(context.Background(), slog.LevelWarn, "bucket: bad setting of the store",
+				slog.String("limiter", l.Name()), slog.Any("error", err))
+		},
 		Asked: func(ctx context.Context, e StoreEvent) {
 			if e.Err == nil || ctx.Err() != nil {
 				return

@@ -31,7 +31,7 @@ func TestLogHooks_OnceAMinute(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 2 || !strings.Contains(lines[0], "limiter=test on_failure=fail_open error=down suppressed=0") || !strings.Contains(lines[1], "suppressed=59") {
+		if len(lines) != 2 || !strings.Contains(lines[0], "limiter=test on_failure=local_share error=down suppressed=0") || !strings.Contains(lines[1], "suppressed=59") {
 			t.Errorf("logged %q", lines)
 		}
 	})

@@ -16,35 +16,33 @@ const frozen = math.MaxInt64
 // compare-and-swap of it. All else that takes of a key share is only read. So takes of one key are
 // limited by how fast that word moves between processors. It has a cache line of its own.
 //
-// Any other state is read and changed with the lock of the shard. The word is then frozen.
+// Any other state is read and changed with the lock of the shard, as are the interval and the
+// capacity of the limit. The word is then frozen.
 type memoryBucket struct {
-	key  string
-	hash uint64
-	next atomic.Pointer[memoryBucket] // in the list of the shard
-	_    [32]byte
+	key      string
+	hash     uint64
+	next     atomic.Pointer[memoryBucket] // in the list of the shard
+	interval atomic.Int64                 // nanoseconds per token of the last Continuous limit
+	capacity atomic.Int64                 // of that limit
+	_        [16]byte
 
-	full  atomic.Int64 // when the bucket will be full, or frozen
-	state refill.State // while frozen
-	rate  refill.Rate  // of the last Fixed limit
+	full  atomic.Int64  // when the bucket will be full, or frozen
+	word  int64         // the last value of full that was not frozen
+	state *refill.State // the last one that was not one word
 }
 
 // take takes tokens of a Continuous bucket without the lock. It returns false if it needs the lock.
-//
-// Another caller may have read the clock later than this one, and have emptied the bucket before.
-// At the time now, the bucket would then look too far in the future and be corrected, and the
-// difference could be spent twice. So take reads the clock again. That is later than the times of
-// all takes before it. If the bucket is still too far in the future, its limit has become faster.
-func (b *memoryBucket) take(s *MemoryStore, rate *refill.Rate, now, atLeast, atMost int64, d *Decision) bool {
+func (b *memoryBucket) take(rate *refill.Rate, now, atLeast, atMost int64, d *Decision) bool {
 	for {
 		at := b.full.Load()
-		if rate.Ahead(at, now) {
-			if now = s.now(); rate.Ahead(at, now) {
-				return false
-			}
+		if at == frozen || b.interval.Load() != rate.Interval() || b.capacity.Load() != rate.Capacity() {
+			return false
 		}
-		state := refill.State{At: at}
-		decide(rate, &state, now, atLeast, atMost, d)
-		if b.swap(at, state.At) {
+		after := at
+		granted, remaining, retry, reset := rate.TakeContinuous(&after, now, atLeast, atMost)
+		if b.swap(at, after) {
+			d.Allowed, d.Granted, d.Remaining = granted >= atLeast, granted, remaining
+			d.RetryAfter, d.ResetAfter = time.Duration(retry), time.Duration(reset)
 			return true
 		}
 	}
@@ -65,31 +63,47 @@ func decide(rate *refill.Rate, state *refill.State, now, atLeast, atMost int64, 
 
 // freeze returns the state, which only the caller can change until thaw. The caller must hold the
 // lock, and must read the clock afterwards. That is later than the times of all takes before it.
-func (b *memoryBucket) freeze() refill.State {
-	if at := b.full.Swap(frozen); at != frozen {
-		return refill.State{At: at}
+func (b *memoryBucket) freeze() (state refill.State) {
+	at, interval := b.full.Swap(frozen), b.interval.Load()
+	switch {
+	case at == frozen && b.state != nil:
+		return *b.state
+	case at != frozen && interval > 0:
+		state.At, state.Interval, state.Capacity = at, interval, b.capacity.Load()
 	}
-	return b.state
+	b.word = at
+	return state
 }
 
-// thaw stores the state after a request with a limit. It stays frozen if it is not one word.
-func (b *memoryBucket) thaw(state refill.State, limit *ratedLimit) {
-	if limit.Algorithm == Continuous && state.Used == 0 {
-		b.full.Store(state.At)
+// thaw stores the state. It stays frozen if it is not one word. If the limit changes, the word
+// changes too: a take that has read the old limit must not succeed.
+func (b *memoryBucket) thaw(state refill.State) {
+	if state.Period > 0 || state.Other != (refill.Entry{}) {
+		if b.state == nil {
+			b.state = new(refill.State)
+		}
+		*b.state = state
 		return
 	}
-	b.state = state
-	if limit.Algorithm == Fixed {
-		b.rate = limit.rate
+	if state.At == b.word && (state.Interval != b.interval.Load() || state.Capacity != b.capacity.Load()) {
+		state.At++
 	}
+	b.interval.Store(state.Interval)
+	b.capacity.Store(state.Capacity)
+	b.full.Store(state.At)
 }
+
+// reset makes the bucket full since a minute ago: a take that read the clock before the reset, and
+// comes after it, must find a full bucket too. The time differs from all times before, so that a
+// take that has read one of them must try again. The caller must hold the lock.
+func (b *memoryBucket) reset(now int64) { b.full.Store(now - int64(time.Minute)) }
 
 // retire reports whether the bucket is full. If so, it stays frozen: a caller that found it before
 // can take nothing. The caller must hold the lock.
 func (b *memoryBucket) retire(now int64) bool {
 	at := b.full.Load()
 	if at == frozen {
-		return b.rate.Full(&b.state, now)
+		return b.state.FullAt() <= now
 	}
 	return at <= now && b.full.CompareAndSwap(at, frozen)
 }

@@ -28,11 +28,26 @@ func TestMemoryBucket_EarlierClock(t *testing.T) {
 	s, b := emptied(t, limit.Limit)
 	before := b.full.Load()
 	var d Decision
-	if !b.take(s, &limit.rate, s.now()-int64(time.Hour), 1, 1, &d) || d.Allowed || d.RetryAfter > limit.Interval() {
-		t.Errorf("got %+v want a denial for less than %v", d, limit.Interval())
+	if !b.take(&limit.rate, s.now()-int64(time.Hour), 1, 1, &d) || d.Allowed || d.RetryAfter > time.Hour+limit.Interval() {
+		t.Errorf("got %+v want a denial for at most %v", d, time.Hour+limit.Interval())
 	}
 	if got := b.full.Load(); got != before {
 		t.Errorf("got a bucket that is full %v earlier, want no change", time.Duration(before-got))
+	}
+}
+
+// TestMemoryBucket_EarlierClockThanReset checks that a take finds a full bucket after a reset, though
+// it has read the clock before the reset.
+func TestMemoryBucket_EarlierClockThanReset(t *testing.T) {
+	limit := rated(daily())
+	s, b := emptied(t, limit.Limit)
+	before := s.now()
+	if err := s.Reset(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	var d Decision
+	if !b.take(&limit.rate, before, 0, 0, &d) || d.Remaining != 10 || d.ResetAfter != 0 {
+		t.Errorf("got %+v want a full bucket", d)
 	}
 }
 
@@ -57,7 +72,7 @@ func TestMemoryBucket_Frozen(t *testing.T) {
 		s, b := emptied(t, limit.Limit)
 		freeze(b)
 		var d Decision
-		if b.take(s, &limit.rate, s.now()+int64(time.Hour), 1, 1, &d) || d.Allowed || b.full.Load() != frozen {
+		if b.take(&limit.rate, s.now()+int64(time.Hour), 1, 1, &d) || d.Allowed || b.full.Load() != frozen {
 			t.Errorf("%s: got %+v want nothing without the lock", name, d)
 		}
 	}

@@ -83,7 +83,7 @@ func (s *MemoryStore) take(key string, limit *ratedLimit, atLeast, atMost int64,
 	p, hash := s.shard(key)
 	if limit.Algorithm == Continuous {
 		now := s.now()
-		if b := p.find(hash, key); b != nil && b.take(s, &limit.rate, now, atLeast, atMost, d) {
+		if b := p.find(hash, key); b != nil && b.take(&limit.rate, now, atLeast, atMost, d) {
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (s *MemoryStore) take(key string, limit *ratedLimit, atLeast, atMost int64,
 	}
 	state := b.freeze()
 	decide(&limit.rate, &state, s.now(), atLeast, atMost, d)
-	b.thaw(state, limit)
+	b.thaw(state)
 	p.mu.Unlock()
 }
 
@@ -110,7 +110,7 @@ func (s *MemoryStore) Return(ctx context.Context, key string, l Limit, n int64) 
 	if b := p.find(hash, key); b != nil {
 		limit, state := rated(l), b.freeze()
 		limit.rate.Return(&state, s.now(), n)
-		b.thaw(state, &limit)
+		b.thaw(state)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *MemoryStore) Reset(ctx context.Context, key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b := p.find(hash, key); b != nil {
-		b.full.Store(0)
+		b.reset(s.now())
 	}
 	return nil
 }

@@ -30,14 +30,16 @@ func waitFor(ctx context.Context, geocode func(context.Context, string) error) e
 
 // shared is the README's bucket of a fleet.
 func shared(ctx context.Context, db *sql.DB, logger *slog.Logger, customer string) (bucket.Decision, error) {
+	db.SetMaxOpenConns(8) // without a bound, the default, the store uses two connections
+	db.SetMaxIdleConns(8)
 	store := throttle.Must(sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"}))
 	if err := store.CreateSchema(ctx); err != nil { // or run what sqlstore.BucketSchema returns with your migrations
 		return bucket.Decision{}, err
 	}
-	l := bucket.Must(bucket.New(bucket.Config{
-		Name: "geocoder", Limit: bucket.PerSecond(50), Store: store,
-		OnFailure: bucket.LocalShare, Replicas: 3, // while the store does not answer, each process has a third
-	}))
+	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50), Store: store}))
+	if err := l.Warm(ctx); err != nil { // opens the connections
+		return bucket.Decision{}, err
+	}
 	d, err := l.Decide(ctx, customer) // a bucket for each customer; if !d.Allowed, try again after d.RetryAfter
 
 	logger.DebugContext(ctx, "asked", "allowed", d.Allowed, "source", d.Source)

@@ -2,17 +2,11 @@ package bucket
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
-	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
-
-// isFailure reports whether an error of the store is a failure. The guard of the store calls it.
-func isFailure(err error) bool { return err != nil }
 
 // isCancelable reports whether a store can be called on the caller's goroutine.
 func isCancelable(s store.Store) bool {
@@ -37,14 +31,13 @@ func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, erro
 	if err := ctx.Err(); err != nil {
 		return Decision{Limit: r.Limit.Capacity}, err
 	}
-	start := time.Now()
-	d, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, r) },
-		func(late Decision) { l.giveBack(context.Background(), r.Key, late.Granted) })
-	if h := l.config.Hooks.Asked; h != nil && !errors.Is(err, remote.ErrResting) {
-		l.callAsked(ctx, &q, d.Granted, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
-	}
+	l.checkOnce.Do(l.checkStore)
+	d, err := l.partOf(r.Key).ask(ctx, l, &q)
 	switch {
 	case err == nil:
+		if l.config.OnFailure == LocalShare {
+			l.share.spend(&r, &d)
+		}
 		return d, nil
 	case ctx.Err() != nil:
 		return Decision{Limit: r.Limit.Capacity}, ctx.Err()
@@ -56,10 +49,21 @@ func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, erro
 // callers retry at once, without end.
 func (l *Limiter) takeChecked(ctx context.Context, r store.Request) (Decision, error) {
 	d, err := l.config.Store.Take(ctx, r)
-	if err == nil && !isValid(&d, r.Min, r.Max) {
-		return Decision{}, fmt.Errorf("invalid decision on a request for %d to %d tokens: %+v", r.Min, r.Max, d)
+	if err == nil {
+		err = checkDecision(&d, &r)
+	}
+	if err != nil {
+		d = Decision{}
 	}
 	return d, err
+}
+
+// checkDecision returns an error if a decision does not fit its request.
+func checkDecision(d *Decision, r *store.Request) error {
+	if !isValid(d, r.Min, r.Max) {
+		return fmt.Errorf("invalid decision on a request for %d to %d tokens: %+v", r.Min, r.Max, *d)
+	}
+	return nil
 }
 
 // isValid reports whether a decision fits a request for atLeast to atMost tokens.
@@ -81,7 +85,7 @@ func (l *Limiter) callAsked(ctx context.Context, q *storeRequest, granted int64,
 		case q.background && recover() != nil:
 			l.panics.Add(1)
 		case e.Err == nil:
-			l.giveBack(context.Background(), q.Key, granted)
+			l.returnLate(q.Key, granted)
 		}
 	}()
 	l.config.Hooks.Asked(ctx, e)
@@ -95,7 +99,7 @@ func (l *Limiter) applyPolicy(ctx context.Context, r store.Request, ahead int64,
 	case FailClosed:
 		return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
 	case LocalShare:
-		r.Limit = shareOf(r.Limit, l.config.Replicas)
+		r.Limit = l.share.of(r.Limit)
 		if r.Min > r.Limit.Capacity {
 			err = fmt.Errorf("%d tokens exceed the local share of %d: %w", r.Min, r.Limit.Capacity, err)
 			return Decision{Limit: r.Limit.Capacity, Source: SourcePolicy}, &storeError{err}
@@ -105,20 +109,6 @@ func (l *Limiter) applyPolicy(ctx context.Context, r store.Request, ahead int64,
 		return d, err
 	}
 	return Decision{Allowed: true, Granted: r.Max, Limit: r.Limit.Capacity, Source: SourcePolicy}, nil
-}
-
-// shareOf returns the limit of one of n processes that share it: at least one token of capacity,
-// and one token per longest period.
-func shareOf(l Limit, n int) Limit {
-	l.Capacity = max(1, l.Capacity/int64(n))
-	if l.Algorithm == Continuous {
-		interval := l.Interval()
-		l.Refill, l.Period = 1, refill.MaxPeriod
-		if interval <= refill.MaxPeriod/time.Duration(n) {
-			l.Period = max(refill.MinPeriod, interval*time.Duration(n))
-		}
-	}
-	return l.WithDefaults()
 }
 
 // Return gives back n tokens that were not used. It makes one attempt, and returns [ErrStore] if
@@ -141,7 +131,14 @@ func (l *Limiter) returnTo(ctx context.Context, key string, limit Limit, n int64
 	if l.memory != nil {
 		return l.memory.Return(ctx, key, limit, n)
 	}
-	return l.updateStore(ctx, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
+	if l.config.OnFailure == LocalShare {
+		_ = l.share.Return(ctx, key, l.share.of(limit), n)
+	}
+	return l.returnToStore(ctx, key, limit, n)
+}
+
+func (l *Limiter) returnToStore(ctx context.Context, key string, limit Limit, n int64) error {
+	return l.updateStore(ctx, key, func(ctx context.Context) error { return l.config.Store.Return(ctx, key, limit, n) })
 }
 
 // Reset fills the bucket of a key. With a remote store it fills the bucket for all processes, and
@@ -159,23 +156,35 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if err := l.share.Reset(ctx, key); err != nil {
 		return err
 	}
-	err = l.updateStore(ctx, func(ctx context.Context) error { return l.config.Store.Reset(ctx, key) })
+	err = l.updateStore(ctx, key, func(ctx context.Context) error { return l.config.Store.Reset(ctx, key) })
 	l.batcher.forgetDenial(key)
 	return err
 }
 
 // updateStore calls a method of the store that no policy can replace.
-func (l *Limiter) updateStore(ctx context.Context, update func(context.Context) error) error {
-	_, err := remote.Ask(ctx, l.guard, func(ctx context.Context) (struct{}, error) { return struct{}{}, update(ctx) }, nil)
+func (l *Limiter) updateStore(ctx context.Context, key string, update func(context.Context) error) error {
+	_, err := remote.Ask(ctx, l.partOf(key).guard, func(ctx context.Context) (struct{}, error) { return struct{}{}, update(ctx) }, nil)
 	if err != nil && ctx.Err() == nil {
 		return &storeError{err}
 	}
 	return err
 }
 
-// giveBack returns tokens that no caller uses. No caller waits for it, so that a panic of LimitFor
-// is only counted.
+// giveBack returns tokens that no caller uses.
 func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
+	l.returnUnused(ctx, key, n, l.returnTo)
+}
+
+// returnLate returns the tokens of an answer that came after its caller had gone. The share of this
+// process has not lost them, so it does not get them back: else a store that is always late would
+// fill the share without end.
+func (l *Limiter) returnLate(key string, n int64) {
+	l.returnUnused(context.Background(), key, n, l.returnToStore)
+}
+
+// returnUnused returns tokens in one of two ways. No caller waits for it, so that a panic of
+// LimitFor is only counted.
+func (l *Limiter) returnUnused(ctx context.Context, key string, n int64, to func(context.Context, string, Limit, int64) error) {
 	if n <= 0 {
 		return
 	}
@@ -184,5 +193,5 @@ func (l *Limiter) giveBack(ctx context.Context, key string, n int64) {
 		l.panics.Add(1)
 		return
 	}
-	_ = l.returnTo(ctx, key, *limit, n)
+	_ = to(ctx, key, *limit, n)
 }

@@ -19,7 +19,7 @@ func TestPolicy(t *testing.T) {
 			policy  bucket.FailurePolicy
 			granted int // of ten
 			err     error
-		}{{bucket.FailOpen, 10, nil}, {bucket.FailClosed, 0, bucket.ErrStore}, {bucket.LocalShare, 2, nil}}
+		}{{bucket.FailurePolicy(0), 2, nil}, {bucket.FailOpen, 10, nil}, {bucket.FailClosed, 0, bucket.ErrStore}, {bucket.LocalShare, 2, nil}}
 		for _, tt := range tests {
 			t.Run(fmt.Sprint(tt.policy, hang), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestLocalShare_Refill(t *testing.T) {
 func TestFailOpen_Capacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFailing()
-		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10)})
+		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(10), OnFailure: bucket.FailOpen})
 		for range 3 {
 			if d, err := l.DecideAtMost(t.Context(), "k", math.MaxInt64); err != nil || d.Granted > 10 {
 				t.Errorf("%+v, %v", d, err)
@@ -121,13 +121,13 @@ func TestStore_PausesAfterFailures(t *testing.T) {
 		store.set(make(chan struct{}), nil) // frozen
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.Every(time.Hour), OnFailure: bucket.FailClosed})
 		begun := time.Now()
-		for range 10 {
+		for range 20 {
 			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
 				t.Errorf("got %v", err)
 			}
 		}
-		if waited := time.Since(begun); waited != 150*time.Millisecond || store.calls.Load() != 3 {
-			t.Errorf("waited %v, %d calls, want thrice the timeout", waited, store.calls.Load())
+		if waited := time.Since(begun); waited != 500*time.Millisecond || store.calls.Load() != 10 {
+			t.Errorf("waited %v, %d calls, want ten times the timeout", waited, store.calls.Load())
 		}
 		store.set(nil, nil)
 		time.Sleep(250 * time.Millisecond)
@@ -280,7 +280,7 @@ func TestStore_InvalidDecision(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := mad{newRemote(), answer}
 				closed := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
-				open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5)})
+				open := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(5), OnFailure: bucket.FailOpen})
 				for range 10 {
 					if err := closed.Wait(t.Context(), "k", 2); !errors.Is(err, bucket.ErrStore) {
 						t.Fatalf("FailClosed, Wait: got %v want %v", err, bucket.ErrStore)
@@ -295,8 +295,8 @@ func TestStore_InvalidDecision(t *testing.T) {
 						t.Fatalf("FailOpen, Wait: got %v want nil", err)
 					}
 				}
-				if got := store.calls.Load(); got != 6 {
-					t.Errorf("got %d questions want three of each limiter", got)
+				if got := store.calls.Load(); got != 20 {
+					t.Errorf("got %d questions want ten of each limiter", got)
 				}
 			})
 		})

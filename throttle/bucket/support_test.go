@@ -56,6 +56,15 @@ func (r *remote) Take(ctx context.Context, q store.Request) (bucket.Decision, er
 	return r.Store.Take(ctx, q)
 }
 
+func (r *remote) Reset(ctx context.Context, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	return r.Store.Reset(ctx, key)
+}
+
 func limiter(t *testing.T, c bucket.Config) *bucket.Limiter {
 	t.Helper()
 	if c.Name == "" {

@@ -38,8 +38,8 @@ const (
 //   - ctx has ended;
 //   - the limiter did not come from [New].
 //
-// If the store fails and Config.OnFailure is [FailOpen], the default, it returns true. To get the
-// error use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
+// If the store fails, Config.OnFailure decides: with [LocalShare], the default, the share of this
+// process. To get the error use [Limiter.Take]. To get RetryAfter use [Limiter.Decide].
 func (l *Limiter) Allow(ctx context.Context, key string) bool {
 	var d Decision
 	return l.takeAll(ctx, key, 1, &d) == nil && d.Allowed
@@ -52,7 +52,8 @@ func (l *Limiter) Allow(ctx context.Context, key string) bool {
 //   - [ErrExceedsCapacity] or [ErrNegative] for an invalid n;
 //   - the error of ctx if ctx has ended.
 //
-// [FailurePolicy] lists what Take returns if the store fails: with the default, nil.
+// [FailurePolicy] lists what Take returns if the store fails. If ctx ends before Config.StoreTimeout,
+// the policy decides after 80 % of the time until then.
 func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
 	var d Decision
 	if err := l.takeAll(ctx, key, n, &d); err != nil || d.Allowed {

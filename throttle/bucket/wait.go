@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Wait takes n tokens as soon as they are available. Calls of one key are served in order of
-// arrival. It returns nil only if the tokens were granted. Otherwise it returns
+// Wait takes n tokens as soon as they are available. Calls of one key in this process are served in
+// order of arrival. It returns nil only if the tokens were granted. Otherwise it returns
 //
 //   - a *[DeniedError] if ctx has a deadline and the tokens cannot be available before it. Wait
 //     returns it at once, without waiting for the deadline. While the store fails and [LocalShare]
@@ -19,12 +19,14 @@ import (
 //   - the error of ctx if ctx ends;
 //   - [ErrClosed] if the limiter is or becomes closed.
 //
-// [FailurePolicy] lists what Wait returns if the store fails: with the default, nil.
+// [FailurePolicy] lists what Wait returns if the store fails.
 //
 // Tokens granted at the moment when ctx ends are given back.
 //
-// Requests that do not wait, such as Take, are not queued. If they always take each refilled
-// token, a Wait for several tokens never ends.
+// Requests that do not wait, such as Take, are not queued. Neither are the waiters of other
+// processes: there is no order between processes, and no fair share. If others always take each
+// refilled token, a Wait for several tokens never ends. Ask for one token at a time if the bucket
+// is shared.
 func (l *Limiter) Wait(ctx context.Context, key string, n int64) error {
 	ctx, err := l.checkArgs(ctx)
 	if err != nil {

@@ -29,16 +29,17 @@ type BucketConfig struct {
 // # Keys
 //
 // Each bucket is one string. This is its key for a limiter called geocoder, with the default
-// prefix. The value is a level, as [bucketstore.Level] describes it.
+// prefix. The value is a [bucketstore.Level]: At in 19 digits, c and Interval or f and Period,
+// Capacity, Used, and 0. If the level has an Other, these four follow in place of the 0, and a 1.
 //
-//	spillway:bucket:geocoder:<key>    "at used"
+//	spillway:bucket:geocoder:<key>    "1795442400000000000 c20000000 50 0 0"
 //
 // Name and key are URL-encoded, so they may contain any bytes. A key of more than 128 bytes is
 // replaced by # and its SHA-256 in hexadecimal digits. In a cluster the buckets are spread over all
 // nodes.
 //
 // A full bucket has no key in Redis. The key of any other bucket expires when the bucket would be
-// full, rounded up to a millisecond. If a key is lost or invalid, its bucket is full.
+// full, at most a millisecond later. If a key is lost or invalid, its bucket is full.
 //
 // The client needs these permissions. A cluster client also needs +cluster|slots and +command.
 //
@@ -84,33 +85,32 @@ func NewBucket(client redis.UniversalClient, c BucketConfig) (*Bucket, error) {
 	return &Bucket{client: client, prefix: bucketPrefix(c.Prefix, c.Name), scripts: newBucketScripts()}, nil
 }
 
-// Take implements [bucketstore.Store]. It is one script call. If it fails, the tokens may be taken
-// all the same.
+// Take implements [bucketstore.Store]. It is one script call, and a second one if the level is
+// of another limit or of two, or if the limit has numbers of more than 52 bits. If it fails, the tokens may
+// be taken all the same.
 func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	r.Limit = r.Limit.WithDefaults()
 	if err := checkRequest(r); err != nil {
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
 	}
-	key := b.key(r.Key)
-	reply, err := run(ctx, b.client, b.scripts.take, []string{key}, takeArgs(r)...)
-	if err != nil {
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
-	}
-	d, err := parseDecision(r, reply)
-	if err != nil {
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w: %.200q", key, err, reply)
-	}
-	return d, nil
+	script, args := b.scripts.takeArgs(r)
+	reply, err := runBucket(ctx, b.client, script, b.key(r.Key), args)
+	return b.decision(ctx, r, reply, err)
 }
 
-// Return implements [bucketstore.Store]. It is one script call.
+// Return implements [bucketstore.Store]. It is one script call, and seldom a second one, as Take.
 func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
 	l = l.WithDefaults()
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("redisstore: return: %w", err)
 	}
+	n = max(0, n)
 	key = b.key(key)
-	if _, err := run(ctx, b.client, b.scripts.giveBack, []string{key}, returnArgs(l, n)...); err != nil {
+	reply, err := runBucket(ctx, b.client, b.scripts.giveBack, key, []any{min(n, exact)})
+	err = b.settle(ctx, key, reply, err, func(v bucketstore.Level, now int64) bucketstore.Level {
+		return v.Return(l, now, n)
+	})
+	if err != nil {
 		return fmt.Errorf("redisstore: return: %s: %w", key, err)
 	}
 	return nil
@@ -165,26 +165,30 @@ func (b *Bucket) key(key string) string {
 	return b.prefix + url.QueryEscape(key)
 }
 
-// The parts of the Lua scripts: the clock, the shared functions, and the steps.
+// The parts of the Lua scripts: the clock, and the steps.
 var (
 	//go:embed bucket_clock.lua
 	bucketClockLua string
-	//go:embed bucket_math.lua
-	bucketMathLua string
 	//go:embed bucket_take.lua
 	bucketTakeLua string
+	//go:embed bucket_take_fixed.lua
+	bucketTakeFixedLua string
 	//go:embed bucket_return.lua
 	bucketReturnLua string
+	//go:embed bucket_swap.lua
+	bucketSwapLua string
 )
 
 // bucketScripts are called by hash, as the scripts of a breaker.
 type bucketScripts struct {
-	take, giveBack *redis.Script
+	take, takeFixed, giveBack, swap *redis.Script
 }
 
 func newBucketScripts() bucketScripts {
 	return bucketScripts{
-		take:     redis.NewScript(bucketClockLua + bucketMathLua + bucketTakeLua),
-		giveBack: redis.NewScript(bucketClockLua + bucketMathLua + bucketReturnLua),
+		take:      redis.NewScript(bucketClockLua + bucketTakeLua),
+		takeFixed: redis.NewScript(bucketClockLua + bucketTakeFixedLua),
+		giveBack:  redis.NewScript(bucketClockLua + bucketReturnLua),
+		swap:      redis.NewScript(bucketClockLua + bucketSwapLua),
 	}
 }

@@ -1,10 +1,14 @@
 package redisstore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
@@ -23,52 +27,126 @@ func checkRequest(r bucketstore.Request) error {
 	return nil
 }
 
-// takeArgs returns the arguments of bucket_take.lua. Max is cut to the capacity, because a bucket
-// never grants more.
-func takeArgs(r bucketstore.Request) []any {
-	atMost := min(r.Max, r.Limit.Capacity)
-	if r.Limit.Algorithm == bucket.Fixed {
-		return []any{"fixed", int64(r.Limit.Period), r.Limit.Capacity, r.Min, atMost}
-	}
-	interval := int64(r.Limit.Interval())
-	return []any{"continuous", interval, r.Limit.Capacity * interval, r.Min * interval, atMost * interval}
-}
+// exact is more than any number with which the scripts compute. Numbers of Lua are exact below it.
+const exact = 1 << 52
 
-// returnArgs returns the arguments of bucket_return.lua.
-func returnArgs(l bucket.Limit, n int64) []any {
-	n = max(0, n)
+// takeArgs returns the script and the arguments of a request. Max is cut to the capacity, because a
+// bucket never grants more. If the script cannot compute with the limit exactly, it only reads.
+func (s *bucketScripts) takeArgs(r bucketstore.Request) (*redis.Script, []any) {
+	l := r.Limit
+	atMost := min(r.Max, l.Capacity)
 	if l.Algorithm == bucket.Fixed {
-		return []any{"fixed", int64(l.Period), n}
+		if l.Period >= exact || l.Period%time.Microsecond != 0 || l.Capacity >= exact {
+			return s.swap, readArgs()
+		}
+		return s.takeFixed, []any{fmt.Sprintf("000 f%d %d ", l.Period, l.Capacity), l.Period.Microseconds(), l.Capacity, r.Min, atMost}
 	}
 	interval := int64(l.Interval())
-	return []any{"continuous", interval, min(n, l.Capacity) * interval}
+	if l.Capacity*interval >= exact {
+		return s.swap, readArgs()
+	}
+	return s.take, []any{fmt.Sprintf(" c%d %d 0 0", interval, l.Capacity), interval, l.Capacity * interval, r.Min * interval, atMost * interval}
 }
 
-// parseDecision computes the decision from the time and the level that the script read. It returns
-// an error if the script wrote another level than that decision leads to.
-func parseDecision(r bucketstore.Request, reply []any) (bucket.Decision, error) {
-	var text [3]string
-	for i := range text {
-		ok := len(reply) == len(text)
+// readArgs returns arguments of the script that swaps. No level is one blank, so it only reads.
+func readArgs() []any { return []any{" ", "", 0} }
+
+// maxSwaps is how often a step is repeated because other calls change the bucket at the same time.
+// Only steps of a limit other than the one of these calls are.
+const maxSwaps = 300
+
+var errLostRaces = errors.New("other calls change the bucket too often")
+
+// settle ends a step after the reply of its script, which has changed the level as the func does, or
+// leaves that to the client. It returns err, or an error if the script has written another level
+// than the func returns.
+func (b *Bucket) settle(
+	ctx context.Context, key string, reply bucketReply, err error, step func(v bucketstore.Level, now int64) bucketstore.Level,
+) error {
+	for range maxSwaps {
+		if err != nil {
+			return err
+		}
+		before := parseLevel(reply.before)
+		next := step(before, reply.now)
+		if next == before && !reply.changed {
+			return nil
+		}
+		after := ""
+		if next.FullAt() > reply.now {
+			after = formatLevel(next)
+		}
+		if reply.changed {
+			if after != reply.after {
+				return fmt.Errorf("%w: %.200q", errReply, reply.after)
+			}
+			return nil
+		}
+		reply, err = runBucket(ctx, b.client, b.scripts.swap, key, []any{reply.before, after, next.FullAt()/1e6 + 1})
+		if err == nil && reply.changed {
+			return nil
+		}
+	}
+	return errLostRaces
+}
+
+// decision returns the decision for the reply of a script that takes, or the error with the key.
+func (b *Bucket) decision(ctx context.Context, r bucketstore.Request, reply bucketReply, err error) (d bucket.Decision, _ error) {
+	key := b.key(r.Key)
+	err = b.settle(ctx, key, reply, err, func(v bucketstore.Level, now int64) (next bucketstore.Level) {
+		next, d = v.Take(r.Limit, now, r.Min, r.Max)
+		return next
+	})
+	switch {
+	case errors.Is(err, errLostRaces):
+		return denied(r, d), nil
+	case err != nil:
+		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
+	}
+	d.RetryAfter = roundUp(d.RetryAfter)
+	return d, nil
+}
+
+// denied returns a decision that grants nothing.
+func denied(r bucketstore.Request, d bucket.Decision) bucket.Decision {
+	return bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: max(d.RetryAfter, time.Millisecond), ResetAfter: d.ResetAfter}
+}
+
+// bucketReply is the reply of a script: the time, the value that it has read, and the one that it
+// has written.
+type bucketReply struct {
+	now           int64
+	before, after string
+	changed       bool
+}
+
+// runBucket runs a script of a bucket.
+func runBucket(ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args []any) (r bucketReply, err error) {
+	reply, err := run(ctx, client, script, []string{key}, args...)
+	if err != nil {
+		return r, err
+	}
+	return parseReply(reply)
+}
+
+// parseReply parses the reply of a script.
+func parseReply(reply []any) (r bucketReply, err error) {
+	var text [4]string
+	for i := range reply {
+		ok := i < len(text)
 		if ok {
 			text[i], ok = reply[i].(string)
 		}
 		if !ok {
-			return bucket.Decision{}, errReply
+			return r, fmt.Errorf("%w: %.200q", errReply, reply)
 		}
 	}
-	now, err := strconv.ParseInt(text[0], 10, 64)
-	before, ok1 := parseLevel(text[1])
-	after, ok2 := parseLevel(text[2])
-	if err != nil || now < 0 || !ok1 || !ok2 {
-		return bucket.Decision{}, errReply
+	seconds, err1 := strconv.ParseUint(text[0], 10, 33)
+	micros, err2 := strconv.ParseUint(text[1], 10, 20)
+	if len(reply) < 3 || err1 != nil || err2 != nil {
+		return r, fmt.Errorf("%w: %.200q", errReply, reply)
 	}
-	next, d := before.Take(r.Limit, now, r.Min, r.Max)
-	if next != after {
-		return bucket.Decision{}, errReply
-	}
-	d.RetryAfter = roundUp(d.RetryAfter)
-	return d, nil
+	return bucketReply{int64(seconds)*1e9 + int64(micros)*1e3, text[2], text[3], len(reply) == 4}, nil
 }
 
 // roundUp rounds up to whole microseconds. After a shorter wait the server's clock, which counts
@@ -77,15 +155,61 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
-// parseLevel parses a level that a script wrote. An empty text is a full bucket.
-func parseLevel(text string) (bucketstore.Level, bool) {
-	if text == "" {
-		return bucketstore.Level{}, true
+// formatLevel formats a level as the scripts do: an entry and 0, or two entries and 1. The scripts
+// leave a level with two entries to the client.
+func formatLevel(v bucketstore.Level) string {
+	first := formatEntry(bucketstore.Other{At: v.At, Used: v.Used, Interval: v.Interval, Period: v.Period, Capacity: v.Capacity})
+	if v.Other == (bucketstore.Other{}) {
+		return first + " 0"
 	}
-	at, used, _ := strings.Cut(text, " ")
-	var v bucketstore.Level
-	var err1, err2 error
-	v.At, err1 = strconv.ParseInt(at, 10, 64)
-	v.Used, err2 = strconv.ParseInt(used, 10, 64)
-	return v, err1 == nil && err2 == nil && v.At >= 0 && v.Used >= 0
+	return first + " " + formatEntry(v.Other) + " 1"
+}
+
+func formatEntry(e bucketstore.Other) string {
+	if e.Period > 0 {
+		return fmt.Sprintf("%019d f%d %d %d", e.At, e.Period, e.Capacity, e.Used)
+	}
+	return fmt.Sprintf("%019d c%d %d 0", e.At, e.Interval, e.Capacity)
+}
+
+// parseLevel parses a level. An empty or invalid text is a full bucket.
+func parseLevel(text string) (v bucketstore.Level) {
+	fields := strings.Split(text, " ")
+	if n := len(fields); n != 5 && n != 9 || fields[n-1] != strconv.Itoa(n/9) {
+		return v
+	}
+	e, ok := parseEntry(fields)
+	v = bucketstore.Level{At: e.At, Used: e.Used, Interval: e.Interval, Period: e.Period, Capacity: e.Capacity}
+	if ok && len(fields) == 9 {
+		v.Other, ok = parseEntry(fields[4:])
+	}
+	if !ok {
+		return bucketstore.Level{}
+	}
+	return v
+}
+
+// parseEntry parses an entry of four fields.
+func parseEntry(fields []string) (e bucketstore.Other, ok bool) {
+	if len(fields[0]) != 19 || fields[1] == "" {
+		return e, false
+	}
+	var n [4]int64
+	for i, field := range fields[:4] {
+		if i == 1 {
+			field = field[1:]
+		}
+		var err error
+		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil || n[i] < 0 {
+			return e, false
+		}
+	}
+	e = bucketstore.Other{At: n[0], Capacity: n[2], Used: n[3]}
+	switch fields[1][0] {
+	case 'f':
+		e.Period = n[1]
+	case 'c':
+		e.Interval = n[1]
+	}
+	return e, e.Interval+e.Period > 0 && e.Capacity > 0 && (e.Interval == 0 || e.Used == 0)
 }

@@ -1,38 +1,29 @@
--- Return. KEYS: the bucket. ARGV: "continuous", the interval, and the returned tokens as a time; or
--- "fixed", the period, and the number of returned tokens.
--- Returns the time, and the level before and after.
-local h, l = parse(ARGV[3])
-local after = before
-local function reply()
-  return {format(nowh, nowl), before, after}
-end
-
--- Deletes the key. A bucket without a key is full.
-local function fill()
-  redis.call('DEL', KEYS[1])
-  return ''
-end
-
-if fixed then
-  local bh, bl = begins()
-  if less(ath, atl, bh, bl) then return reply() end -- the tokens are of an earlier period
-  if less(usedh, usedl, h, l) then
-    usedh, usedl = 0, 0
-  else
-    usedh, usedl = sub(usedh, usedl, h, l)
-  end
-  if usedh == 0 and usedl == 0 and not less(nowh, nowl, ath, atl) then
-    after = fill()
-  else -- keep also an unused period that begins in the future, after the clock was set back: it must not begin twice
-    after = keep(ath, atl, usedh, usedl, add(ath, atl, unith, unitl))
-  end
-  return reply()
-end
-
-ath, atl = sub(ath, atl, h, l)
-if less(nowh, nowl, ath, atl) then
-  after = keep(ath, atl, 0, 0, ath, atl)
+-- Return. KEYS: the bucket. ARGV: the tokens, at most 2^52. The reply is as in bucket_take.lua. The
+-- tokens are given back to the limit that wrote the value. If a number is not below 2^52, the client
+-- decides.
+local now = time[1] * 1000000 + time[2]
+local before = redis.call('GET', KEYS[1]) or ''
+local at, ns, kind, unit, middle, used = string.match(before, '^(%d+)(%d%d%d) ([cf])(%d+)( %d+ )(%d+) 0$')
+local function number(digits) return #digits < 16 and tonumber(digits) or 2 ^ 52 end
+local unchanged = {time[1], time[2], before}
+if not at or #at ~= 16 then return unchanged end
+local value, ends
+if kind == 'c' then
+  local owed, back = (at - now) * 1000 + ns, number(unit) * ARGV[1]
+  if owed <= 0 or owed >= 2 ^ 52 or back >= 2 ^ 52 or back == 0 then return unchanged end
+  owed = owed - back
+  ends = now + math.floor(owed / 1000)
+  value = owed > 0 and string.format('%016d%03d', ends, owed % 1000) .. string.sub(before, 20)
 else
-  after = fill()
+  local period, held = number(unit) / 1000, number(used)
+  if period % 1 ~= 0 or at - now >= 0 or at + 0 < now - now % period or held >= 2 ^ 52 or held * ARGV[1] == 0 then return unchanged end
+  held = held - ARGV[1]
+  ends = at + period
+  value = held > 0 and string.sub(before, 1, 20) .. kind .. unit .. middle .. string.format('%d', held) .. ' 0'
 end
-return reply()
+if not value then
+  redis.call('DEL', KEYS[1])
+  return {time[1], time[2], before, ''}
+end
+redis.call('SET', KEYS[1], value, 'PXAT', math.floor(ends / 1000) + 1)
+return {time[1], time[2], before, value}

@@ -30,22 +30,27 @@ func bucketSteps(b *Bucket) map[string]func(context.Context) error {
 
 // TestBucketUnexpectedReplies are errors and nothing worse: also one in which the level that follows is not the one that must.
 func TestBucketUnexpectedReplies(t *testing.T) {
+	const before, after = "0000000000000000000 c200000000 5 0 0", "0000000000200001000 c200000000 5 0 0"
 	for _, answer := range []any{
 		nil, "x", int64(1),
 		[]any{},
-		[]any{"1", "", ""},
+		[]any{"0", "1", nil},
 		[]any{nil, nil, nil},
-		[]any{int64(1), "", "200000001 0"},
-		[]any{"1", "", "200000001 0", ""},
-		[]any{"x", "", "200000001 0"},
-		[]any{"-1", "", "199999999 0"},
-		[]any{"1", "x", "200000001 0"},
-		[]any{"1", "5", "200000001 0"},
-		[]any{"1", "-5 0", "200000001 0"},
-		[]any{"1", "", "200000002 0"},
-		[]any{"1", "", "200000001 1"},
-		[]any{"1", "", "200000001 0 0"},
-		[]any{"9223372036854775808", "", "200000001 0"},
+		[]any{int64(0), "1", "", after},
+		[]any{"0", "1"},
+		[]any{"0", "1", "", after, ""},
+		[]any{"x", "1", "", after},
+		[]any{"0", "x", "", after},
+		[]any{"-1", "1", "", after},
+		[]any{"0", "-1", "", after},
+		[]any{"0", "1", "", "0000000000200002000 c200000000 5 0 0"},
+		[]any{"0", "1", before, "0000000000200001000 c200000000 6 0 0"},
+		[]any{"0", "1", before, "0000000000200001000 c200000000 5 0 1"},
+		[]any{"0", "1", before, "0000000000200001000 f200000000 5 1 0"},
+		[]any{"0", "1", before, before},
+		[]any{"0", "1", "", ""},
+		[]any{"9223372036", "1", "", after},
+		[]any{"9999999999999", "1", "", after},
 	} {
 		if err := bucketSteps(newBucket(t, says(answer)))["take"](t.Context()); err == nil {
 			t.Errorf("%v: got no error want one", answer)
@@ -59,13 +64,16 @@ func TestBucketDecides(t *testing.T) {
 		answer []any
 		want   bucket.Decision
 	}{
-		{[]any{"1", "", "600000001 0"}, bucket.Decision{Allowed: true, Granted: 3, Remaining: 2, Limit: 5, ResetAfter: 600 * time.Millisecond}},
 		{
-			[]any{"1000", "600001000 0", "1000001000 0"},
+			[]any{"0", "0", "", "0000000000600000000 c200000000 5 0 0"},
+			bucket.Decision{Allowed: true, Granted: 3, Remaining: 2, Limit: 5, ResetAfter: 600 * time.Millisecond},
+		},
+		{
+			[]any{"0", "1", "0000000000600001000 c200000000 5 0 0", "0000000001000001000 c200000000 5 0 0"},
 			bucket.Decision{Allowed: true, Granted: 2, Limit: 5, RetryAfter: 200 * time.Millisecond, ResetAfter: time.Second},
 		},
 		{
-			[]any{"1000", "800001000 0", "800001000 0"},
+			[]any{"0", "1", "0000000000800001000 c200000000 5 0 0"},
 			bucket.Decision{Remaining: 1, Limit: 5, RetryAfter: 200 * time.Millisecond, ResetAfter: 800 * time.Millisecond},
 		},
 	} {
@@ -76,23 +84,65 @@ func TestBucketDecides(t *testing.T) {
 	}
 }
 
-// TestBucketArguments wants no number to overflow that a request may have.
+// TestBucketLosesRaces wants a denial if other processes always change the bucket first: an error would make the limiter decide alone.
+func TestBucketLosesRaces(t *testing.T) {
+	s := says([]any{"0", "1", "0000000000000000000 c300000000 5 0 0"}) // of another limit
+	d, err := newBucket(t, s).Take(t.Context(), bucketstore.Request{Key: "k", Limit: bucket.PerSecond(5), Min: 1, Max: 1})
+	if want := (bucket.Decision{Limit: 5, RetryAfter: time.Millisecond, ResetAfter: 200 * time.Millisecond}); err != nil || d != want {
+		t.Errorf("got %+v, error %v want %+v", d, err, want)
+	}
+	if len(s.asked) != 1+maxSwaps {
+		t.Errorf("got %d scripts want %d", len(s.asked), 1+maxSwaps)
+	}
+}
+
+// TestBucketLevels wants every level to be read as it was written, and everything else to be a full bucket.
+func TestBucketLevels(t *testing.T) {
+	const most = math.MaxInt64
+	for _, v := range []bucketstore.Level{
+		{At: 1, Interval: 2, Capacity: 3},
+		{At: most, Interval: most, Capacity: most},
+		{At: 5, Used: most, Period: 6, Capacity: 7},
+		{At: 1, Interval: 2, Capacity: 3, Other: bucketstore.Other{At: most, Used: most, Period: most, Capacity: most}},
+		{At: 5, Used: 1, Period: 6, Capacity: 7, Other: bucketstore.Other{At: 1, Interval: 2, Capacity: 3}},
+	} {
+		if got := parseLevel(formatLevel(v)); got != v {
+			t.Errorf("%s: got %+v want %+v", formatLevel(v), got, v)
+		}
+	}
+	for _, text := range []string{
+		"", "x", "1 0", "1 c2 3 0 0", "0000000000000000001 c2 3 0", "0000000000000000001 c2 3 0 0 0", "0000000000000000001 c2 3 1 0",
+		"0000000000000000001 x2 3 0 0", "0000000000000000001  3 0 0", "0000000000000000001 c0 3 0 0", "0000000000000000001 c2 0 0 0",
+		"0000000000000000001 c2 3 0 1", "0000000000000000001 c2 3 0 0000000000000000001 c2 3 0 0", "0000000000000000001 c2 3 0 0000000000000000001 c0 3 0 1",
+		"-000000000000000001 c2 3 0 0", "9999999999999999999 c2 3 0 0", "0000000000000000001 f2 3 -1 0",
+	} {
+		if got := parseLevel(text); got != (bucketstore.Level{}) {
+			t.Errorf("%s: got %+v want a full bucket", text, got)
+		}
+	}
+}
+
+// TestBucketArguments wants only numbers with which Lua computes exactly. If a limit has others, the script only reads.
 func TestBucketArguments(t *testing.T) {
 	const most = math.MaxInt64
 	widest := bucket.Limit{Capacity: most, Period: 366 * 24 * time.Hour, Algorithm: bucket.Fixed}.WithDefaults()
 	finest := bucket.Limit{Capacity: int64(3660 * 24 * time.Hour), Refill: int64(time.Hour), Period: time.Hour}
-	for name, c := range map[string]struct{ got, want []any }{
-		"take":         {takeArgs(bucketstore.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}), []any{"continuous", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
-		"take all":     {takeArgs(bucketstore.Request{Limit: bucket.PerSecond(5), Max: most}), []any{"continuous", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
-		"finest":       {takeArgs(bucketstore.Request{Limit: finest, Max: most}), []any{"continuous", int64(1), finest.Capacity, int64(0), finest.Capacity}},
-		"fixed":        {takeArgs(bucketstore.Request{Limit: widest, Min: most, Max: most}), []any{"fixed", int64(widest.Period), int64(most), int64(most), int64(most)}},
-		"return":       {returnArgs(bucket.PerSecond(5), 3), []any{"continuous", int64(2e8), int64(6e8)}},
-		"return much":  {returnArgs(bucket.PerSecond(5), most), []any{"continuous", int64(2e8), int64(1e9)}},
-		"return less":  {returnArgs(bucket.PerSecond(5), -most), []any{"continuous", int64(2e8), int64(0)}},
-		"return fixed": {returnArgs(widest, most), []any{"fixed", int64(widest.Period), int64(most)}},
+	odd := bucket.Limit{Capacity: 5, Period: time.Second + 1, Algorithm: bucket.Fixed}
+	hourly := bucket.Limit{Capacity: 5, Period: time.Hour, Algorithm: bucket.Fixed}
+	scripts := newBucketScripts()
+	for name, c := range map[string]struct {
+		request bucketstore.Request
+		want    []any
+	}{
+		"take":     {bucketstore.Request{Limit: bucket.PerSecond(5), Min: 1, Max: 2}, []any{" c200000000 5 0 0", int64(2e8), int64(1e9), int64(2e8), int64(4e8)}},
+		"take all": {bucketstore.Request{Limit: bucket.PerSecond(5), Max: most}, []any{" c200000000 5 0 0", int64(2e8), int64(1e9), int64(0), int64(1e9)}},
+		"fixed":    {bucketstore.Request{Limit: hourly, Min: 1, Max: most}, []any{"000 f3600000000000 5 ", int64(3.6e9), int64(5), int64(1), int64(5)}},
+		"finest":   {bucketstore.Request{Limit: finest, Max: most}, readArgs()},
+		"widest":   {bucketstore.Request{Limit: widest, Min: most, Max: most}, readArgs()},
+		"odd":      {bucketstore.Request{Limit: odd, Max: 1}, readArgs()},
 	} {
-		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%s: got %v want %v", name, c.got, c.want)
+		if _, got := scripts.takeArgs(c.request); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %v want %v", name, got, c.want)
 		}
 	}
 }

@@ -51,6 +51,9 @@
 // server hangs, calls of that client last for seconds after their context has ended. The manager
 // does not wait for them.
 //
+// While a server is gone, go-redis writes a line to stderr for each connection that it cannot open.
+// Use redis.SetLogger to send these lines elsewhere.
+//
 // # Cluster and replicas
 //
 // Pass some or all nodes to [Options], or use your own client. The shards are spread over all

@@ -26,7 +26,8 @@ func TestScriptsTouchOnlyTheirKeys(t *testing.T) {
 	command := regexp.MustCompile(`redis\.p?call\('(\w+)'(?:, ([\w\[\]]+))?`)
 	for name, script := range map[string]string{
 		"campaign": campaignLua, "resign": resignLua, "clock": clockLua, "apply": applyLua, "probe": probeLua,
-		"take": bucketClockLua + bucketMathLua + bucketTakeLua, "return": bucketClockLua + bucketMathLua + bucketReturnLua,
+		"take": bucketClockLua + bucketTakeLua, "take fixed": bucketClockLua + bucketTakeFixedLua,
+		"return": bucketClockLua + bucketReturnLua, "swap": bucketClockLua + bucketSwapLua,
 	} {
 		found := command.FindAllStringSubmatch(script, -1)
 		if len(found) == 0 || len(found) != strings.Count(script, "redis.") {

@@ -14,7 +14,7 @@ import (
 const (
 	maxPlainKey     = 191 // bytes of the longest key that is stored unchanged
 	hashedKeyPrefix = 160 // bytes of a longer key that are stored before its hash
-	maxAttempts     = 100 // of a step, while other requests change the bucket
+	maxAttempts     = 300 // of a step, while other requests change the bucket
 )
 
 // BucketConfig configures the store of a limiter.
@@ -50,12 +50,22 @@ type Bucket struct {
 	prefix  string
 	sql     bucketSQL
 	sweeper sweeper
+
+	connections connections
 }
 
-var _ bucketstore.Store = (*Bucket)(nil)
+var (
+	_ bucketstore.Warmer  = (*Bucket)(nil)
+	_ bucketstore.Checker = (*Bucket)(nil)
+)
 
 // NewBucket returns a store in a database. The caller closes the database. NewBucket does not
 // connect to it.
+//
+// Set the size of the pool before the first request, with db.SetMaxOpenConns and
+// db.SetMaxIdleConns. In a pool without a bound, which is the default of database/sql, the store
+// uses two connections at a time. A connection that takes longer to open than a request may wait is
+// opened in the background, for later requests.
 func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 	if db == nil {
 		return nil, errNoDB
@@ -64,6 +74,7 @@ func NewBucket(db *sql.DB, d Dialect, c BucketConfig) (*Bucket, error) {
 		return nil, err
 	}
 	b := &Bucket{db: db, dialect: d, name: []byte(c.Name), prefix: c.Prefix, sql: newBucketSQL(d, bucketTable(d, c.Prefix))}
+	b.connections.db = db
 	b.sweeper.start(c.SweepEvery)
 	return b, nil
 }
@@ -91,16 +102,11 @@ func (b *Bucket) CreateSchema(ctx context.Context) error {
 }
 
 // Return implements [bucketstore.Store].
-func (b *Bucket) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
+func (b *Bucket) Return(ctx context.Context, key string, _ bucket.Limit, n int64) error {
 	if n <= 0 {
 		return ctx.Err()
 	}
-	l = l.WithDefaults()
-	query, args := b.sql.giveBack, []any{min(n, l.Capacity) * int64(l.Interval()), b.name, bucketID(key)}
-	if l.Algorithm == bucket.Fixed {
-		query, args = b.sql.giveBackFixed, []any{n, b.name, bucketID(key), int64(l.Period)}
-	}
-	if _, err := b.exec(ctx, query, args...); err != nil {
+	if _, err := b.exec(ctx, b.sql.giveBack, n, n, b.name, bucketID(key)); err != nil {
 		return stepFailed("return", err)
 	}
 	return nil
@@ -133,8 +139,8 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// run calls a func that runs statements. If run returns an error, the func may still be running, so
-// the caller must not read the variables that the func writes.
+// run calls a func that runs statements, and returns its result. The func may still be running when
+// run returns an error, so it must not write variables of its caller.
 //
 // On SQLite, run calls the func on another goroutine, with a context that does not end. If the
 // caller's context ends, run returns and the func goes on. There are two reasons:
@@ -143,24 +149,32 @@ type querier interface {
 //   - A driver that is interrupted just after it has found a row may not finish the statement
 //     (modernc.org/sqlite before 1.40.1). Then neither its write nor a later one on that connection
 //     is committed, and the file stays locked until the process ends.
-func (b *Bucket) run(ctx context.Context, statements func(ctx context.Context, db querier) error) error {
+func run[T any](ctx context.Context, b *Bucket, statements func(ctx context.Context, db querier) (T, error)) (result T, err error) {
 	if b.dialect != SQLite || ctx.Done() == nil {
-		return retry(ctx, func() error { return statements(ctx, b.db) })
+		err = retry(ctx, func() error {
+			return b.connections.use(ctx, func(db querier) error {
+				result, err = statements(ctx, db)
+				return err
+			})
+		})
+		return result, err
 	}
-	conn, err := b.db.Conn(ctx)
+	conn, err := b.connections.take(ctx)
 	if err != nil {
-		return err
+		return result, err
 	}
-	done := make(chan error, 1)
+	results, errs := make(chan T, 1), make(chan error, 1)
 	go func() {
-		defer conn.Close()
-		done <- statements(context.WithoutCancel(ctx), conn)
+		defer b.connections.release(conn)
+		result, err := statements(context.WithoutCancel(ctx), conn)
+		results <- result
+		errs <- err
 	}()
 	select {
-	case err := <-done:
-		return err
+	case result = <-results:
+		return result, <-errs
 	case <-ctx.Done():
-		return ctx.Err()
+		return result, ctx.Err()
 	}
 }
 
@@ -178,18 +192,11 @@ func retry(ctx context.Context, statements func() error) (err error) {
 
 // exec runs a statement that returns no rows, and returns the number of changed rows.
 func (b *Bucket) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
-	affected := make(chan int64, 1)
-	err = b.run(ctx, func(ctx context.Context, db querier) error {
+	return run(ctx, b, func(ctx context.Context, db querier) (int64, error) {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		n, err := result.RowsAffected()
-		affected <- n
-		return err
+		return result.RowsAffected()
 	})
-	if err != nil {
-		return 0, err
-	}
-	return <-affected, nil
 }

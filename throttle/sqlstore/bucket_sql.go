@@ -25,8 +25,8 @@ func BucketSchema(d Dialect, prefix string) ([]string, error) {
 	return []string{text.Replace(bucketDDL)}, nil
 }
 
-// The table. Times are in nanoseconds since 1970. The columns at_ns and used are a
-// bucketstore.Level. The bucket is full once keep_ns have passed since at_ns. The result columns
+// The table. Times are in nanoseconds since 1970. The columns from at_ns to other are a
+// bucketstore.Level. If it has an Other, until_ns is when that is full, or else 0. The result columns
 // are the result of the last request.
 const (
 	bucketDDL = `CREATE TABLE IF NOT EXISTS {bucket} (
@@ -34,7 +34,11 @@ const (
 	id {id} NOT NULL,
 	at_ns BIGINT NOT NULL,
 	used BIGINT NOT NULL,
-	keep_ns BIGINT NOT NULL,{result}
+	interval_ns BIGINT NOT NULL,
+	period_ns BIGINT NOT NULL,
+	capacity BIGINT NOT NULL,
+	until_ns BIGINT NOT NULL,
+	other VARCHAR(120) NOT NULL DEFAULT '',{result}
 	PRIMARY KEY (name, id)
 ){options}`
 	bucketResultDDL = `
@@ -52,24 +56,23 @@ func bucketTable(d Dialect, prefix string) string {
 
 // bucketSQL are the statements of a bucket store.
 type bucketSQL struct {
-	table, level, take, takeFixed, clamp, giveBack, giveBackFixed, reset, scan, deleteFull string
+	table, level, take, takeFixed, swap, giveBack, reset, scan, deleteFull string
 }
 
 func newBucketSQL(d Dialect, table string) bucketSQL {
 	text := strings.NewReplacer(append(d.replacements(), "{bucket}", table, "{ns}", "("+d.now()+" * 1000)",
-		"{level}", "at_ns, used, keep_ns", "{result}", "taken_ns, granted")...)
+		"{level}", "at_ns, used, interval_ns, period_ns, capacity, until_ns", "{result}", "taken_ns, granted")...)
 	q := func(query string) string { return d.bind(text.Replace(query)) }
 	s := bucketSQL{
-		table:         q(bucketTableSQL),
-		level:         q(levelSQL),
-		take:          q(takeSQL + takeEndSQL),
-		takeFixed:     q(takeFixedSQL + takeFixedEndSQL),
-		clamp:         q(clampSQL),
-		giveBack:      q(returnSQL),
-		giveBackFixed: q(returnFixedSQL),
-		reset:         q(resetBucketSQL),
-		scan:          q(scanSQL),
-		deleteFull:    text.Replace(deleteFullSQL),
+		table:      q(bucketTableSQL),
+		level:      q(levelSQL),
+		take:       q(takeSQL + takeEndSQL),
+		takeFixed:  q(takeFixedSQL + takeFixedEndSQL),
+		swap:       q(swapSQL),
+		giveBack:   q(returnSQL),
+		reset:      q(resetBucketSQL),
+		scan:       q(scanSQL),
+		deleteFull: text.Replace(deleteFullSQL),
 	}
 	switch d {
 	case PostgreSQL:
@@ -85,33 +88,35 @@ const (
 	bucketTableSQL = `SELECT 1 FROM {bucket} WHERE 1 = 0`
 
 	// levelSQL returns the time, and the level if there is a row.
-	levelSQL = `SELECT n.t, b.at_ns, b.used FROM (SELECT {ns} AS t) n LEFT JOIN {bucket} b ON b.name = ? AND b.id = ?`
+	levelSQL = `SELECT n.t, {level}, other FROM (SELECT {ns} AS t) n LEFT JOIN {bucket} b ON b.name = ? AND b.id = ?`
 )
 
 // The statements that take tokens. They insert the level of a bucket that was full, after a grant
-// of excluded.granted tokens: the most that the request can have. If the row exists, they take up
-// to that number of the row's tokens, if there are enough for the request. With a valid limit no
-// expression can overflow, because an empty bucket is full within ten years.
+// of excluded.granted tokens: the most that the request can have. If the row exists and the same
+// limit has written it, they take up to that number of the row's tokens, if there are enough for
+// the request. Of any other row the client computes the next level, and swaps it. With a valid
+// limit no expression can overflow, because an empty bucket is full within ten years.
 const (
-	takeSQL      = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} + ?, 0, 0, {ns}, ?)`
-	takeFixedSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} - {ns} % ?, ?, ?, {ns}, ?)`
+	takeSQL      = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} + ?, 0, ?, 0, ?, 0, {ns}, ?)`
+	takeFixedSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result}) VALUES (?, ?, {ns} - {ns} % ?, ?, 0, ?, ?, 0, {ns}, ?)`
 
 	takeEndSQL = `
-ON CONFLICT (name, id) DO UPDATE SET used = 0, keep_ns = 0, taken_ns = excluded.taken_ns,
-	granted = {least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / CAST(? AS bigint)),
-	at_ns = {greatest}(b.at_ns, excluded.taken_ns) + CAST(? AS bigint) *
-		{least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / CAST(? AS bigint))
-	WHERE b.at_ns <= excluded.taken_ns + CAST(? AS bigint)
-RETURNING taken_ns, at_ns, used, granted`
+ON CONFLICT (name, id) DO UPDATE SET taken_ns = excluded.taken_ns,
+	granted = {least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns),
+	at_ns = {greatest}(b.at_ns, excluded.taken_ns) + excluded.interval_ns *
+		{least}(excluded.granted, (excluded.taken_ns + CAST(? AS bigint) - {greatest}(b.at_ns, excluded.taken_ns)) / excluded.interval_ns)
+	WHERE b.interval_ns = excluded.interval_ns AND b.capacity = excluded.capacity AND b.until_ns = 0 AND b.at_ns <= excluded.taken_ns + CAST(? AS bigint)
+RETURNING taken_ns, granted, {level}, other`
 
 	takeFixedEndSQL = `
-ON CONFLICT (name, id) DO UPDATE SET keep_ns = excluded.keep_ns, taken_ns = excluded.taken_ns,
-	granted = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted ELSE {least}(excluded.granted, CAST(? AS bigint) - {greatest}(0, b.used)) END,
+ON CONFLICT (name, id) DO UPDATE SET taken_ns = excluded.taken_ns,
+	granted = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted ELSE {least}(excluded.granted, excluded.capacity - {greatest}(0, b.used)) END,
 	used = CASE WHEN b.at_ns < excluded.at_ns THEN excluded.granted
-		ELSE {greatest}(0, b.used) + {least}(excluded.granted, CAST(? AS bigint) - {greatest}(0, b.used)) END,
+		ELSE {greatest}(0, b.used) + {least}(excluded.granted, excluded.capacity - {greatest}(0, b.used)) END,
 	at_ns = {greatest}(b.at_ns, excluded.at_ns)
-	WHERE b.at_ns < excluded.at_ns OR b.at_ns <= excluded.taken_ns + excluded.keep_ns AND b.used <= CAST(? AS bigint)
-RETURNING taken_ns, at_ns, used, granted`
+	WHERE b.period_ns = excluded.period_ns AND b.capacity = excluded.capacity AND b.until_ns = 0 AND b.used <= b.capacity
+		AND (b.at_ns < excluded.at_ns OR b.at_ns <= excluded.taken_ns + excluded.period_ns AND b.used <= CAST(? AS bigint))
+RETURNING taken_ns, granted, {level}, other`
 )
 
 // On PostgreSQL the statement first reads the row as it was when the statement began, and inserts
@@ -122,54 +127,69 @@ const (
 	currentSQL = `WITH c AS MATERIALIZED (` + levelSQL + `), i AS (`
 
 	takePostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result})
-SELECT CAST(? AS bytea), CAST(? AS bytea), c.t + CAST(? AS bigint), 0, 0, c.t, CAST(? AS bigint) FROM c
-WHERE c.at_ns IS NULL OR c.at_ns <= c.t + CAST(? AS bigint)`
+SELECT CAST(? AS bytea), CAST(? AS bytea), c.t + CAST(? AS bigint), 0, CAST(? AS bigint), 0, CAST(? AS bigint), 0, c.t, CAST(? AS bigint) FROM c
+WHERE c.at_ns IS NULL OR c.interval_ns = CAST(? AS bigint) AND c.at_ns <= c.t + CAST(? AS bigint)`
 
 	takeFixedPostgreSQL = `INSERT INTO {bucket} AS b (name, id, {level}, {result})
-SELECT CAST(? AS bytea), CAST(? AS bytea), c.t - c.t % CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), c.t, CAST(? AS bigint) FROM c
-WHERE c.at_ns IS NULL OR c.at_ns < c.t - c.t % CAST(? AS bigint) OR c.at_ns <= c.t + CAST(? AS bigint) AND c.used <= CAST(? AS bigint)`
+SELECT CAST(? AS bytea), CAST(? AS bytea), c.t - c.t % CAST(? AS bigint), CAST(? AS bigint), 0, CAST(? AS bigint), CAST(? AS bigint), 0, c.t,
+	CAST(? AS bigint) FROM c
+WHERE c.at_ns IS NULL OR c.period_ns = CAST(? AS bigint)
+	AND (c.at_ns < c.t - c.t % CAST(? AS bigint) OR c.at_ns <= c.t + CAST(? AS bigint) AND c.used <= CAST(? AS bigint))`
 
 	resultSQL = `)
-SELECT taken_ns, at_ns, used, granted FROM i UNION ALL
-SELECT t, COALESCE(at_ns, 0), COALESCE(used, 0), 0 FROM c WHERE NOT EXISTS (SELECT 1 FROM i)`
+SELECT taken_ns, granted, {level}, other FROM i UNION ALL
+SELECT t, 0, COALESCE(at_ns, 0), COALESCE(used, 0), COALESCE(interval_ns, 0), COALESCE(period_ns, 0), COALESCE(capacity, 0), COALESCE(until_ns, 0),
+	COALESCE(other, '')
+FROM c WHERE NOT EXISTS (SELECT 1 FROM i)`
 )
 
 // MySQL has no RETURNING. The statements return one number by LAST_INSERT_ID:
 //
-//   - of a Continuous bucket, 1 + the nanoseconds until the bucket was full, before the grant
+//   - of a Continuous bucket, 1 + the nanoseconds until the bucket was full, before the grant, or 0
+//     if another limit has written the row
 //   - of a Fixed bucket, 1 + the tokens used before the grant, or 0 if the row is in another period
-//     or has too few tokens
+//     or has too few tokens, or another limit has written it
 //
 // A row of a Fixed bucket begins a new period only if its period is before the current one, by the
 // clock. The level that was read before may be of a later period, and its row may have been deleted
 // and inserted since.
 //
-// No assignment reads a column that an earlier one has assigned. Most versions read the new value
-// there, but some modes of MariaDB read the old one.
+// No assignment depends on whether a column that an earlier one has assigned has its old or its new
+// value. Most versions read the new value there, but some modes of MariaDB read the old one.
 const (
-	takeMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, {ns} + CAST(? AS SIGNED) * LAST_INSERT_ID(1), 0, 0)
-ON DUPLICATE KEY UPDATE used = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, used), keep_ns = IF(at_ns <= {ns} + CAST(? AS SIGNED), 0, keep_ns),
-	at_ns = IF(LAST_INSERT_ID(GREATEST(at_ns, {ns}) - {ns} + 1) <= 1 + CAST(? AS SIGNED),
-		GREATEST(at_ns, {ns}) + CAST(? AS SIGNED) *
-			LEAST(CAST(? AS SIGNED), ({ns} + CAST(? AS SIGNED) - GREATEST(at_ns, {ns})) DIV CAST(? AS SIGNED)), at_ns)`
-
-	takeFixedMySQL = `INSERT INTO {bucket} (name, id, {level}) VALUES (?, ?, ?, CAST(? AS SIGNED) * LAST_INSERT_ID(1), ?)
+	takeMySQL = `INSERT INTO {bucket} (name, id, {level})
+VALUES (?, ?, {ns} + CAST(? AS SIGNED) * LAST_INSERT_ID(1), 0, CAST(? AS SIGNED), 0, CAST(? AS SIGNED), 0)
 ON DUPLICATE KEY UPDATE
-	keep_ns = IF(at_ns < CAST(? AS SIGNED) OR at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), VALUES(keep_ns), keep_ns),
-	used = CASE LAST_INSERT_ID(IF(at_ns < CAST(? AS SIGNED), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + GREATEST(0, used), 0)))
+	at_ns = IF(LAST_INSERT_ID(IF(interval_ns = VALUES(interval_ns) AND capacity = VALUES(capacity) AND until_ns = 0,
+			GREATEST(at_ns, {ns}) - {ns} + 1, 0)) BETWEEN 1 AND 1 + CAST(? AS SIGNED),
+		GREATEST(at_ns, {ns}) + VALUES(interval_ns) *
+			LEAST(CAST(? AS SIGNED), ({ns} + CAST(? AS SIGNED) - GREATEST(at_ns, {ns})) DIV VALUES(interval_ns)), at_ns)`
+
+	takeFixedMySQL = `INSERT INTO {bucket} (name, id, {level})
+VALUES (?, ?, ?, CAST(? AS SIGNED) * LAST_INSERT_ID(1), 0, CAST(? AS SIGNED), CAST(? AS SIGNED), 0)
+ON DUPLICATE KEY UPDATE
+	used = CASE LAST_INSERT_ID(IF(period_ns = VALUES(period_ns) AND capacity = VALUES(capacity) AND until_ns = 0 AND used <= capacity,
+			IF(at_ns < CAST(? AS SIGNED), 1, IF(at_ns = VALUES(at_ns) AND used <= CAST(? AS SIGNED), 1 + GREATEST(0, used), 0)), 0))
 		WHEN 0 THEN used
-		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), GREATEST(0, used) + LEAST(VALUES(used), CAST(? AS SIGNED) - GREATEST(0, used))) END,
-	at_ns = IF(at_ns < CAST(? AS SIGNED), VALUES(at_ns), at_ns)`
+		ELSE IF(at_ns < CAST(? AS SIGNED), VALUES(used), GREATEST(0, used) + LEAST(VALUES(used), capacity - GREATEST(0, used))) END,
+	at_ns = IF(period_ns = VALUES(period_ns) AND capacity = VALUES(capacity) AND until_ns = 0 AND used <= capacity AND at_ns < CAST(? AS SIGNED), VALUES(at_ns), at_ns)`
 )
 
 const (
-	clampSQL = `UPDATE {bucket} SET at_ns = ?, used = ?, keep_ns = ? WHERE name = ? AND id = ? AND at_ns = ? AND used = ?`
+	// swapSQL writes a level that was computed from another one, if the row still has that.
+	swapSQL = `UPDATE {bucket} SET at_ns = ?, used = ?, interval_ns = ?, period_ns = ?, capacity = ?, until_ns = ?, other = ?
+WHERE name = ? AND id = ? AND at_ns = ? AND used = ? AND interval_ns = ? AND period_ns = ? AND capacity = ? AND until_ns = ? AND other = ?`
 
-	returnSQL      = `UPDATE {bucket} SET at_ns = {greatest}({ns}, at_ns - ?), used = 0 WHERE name = ? AND id = ? AND at_ns > {ns}`
-	returnFixedSQL = `UPDATE {bucket} SET used = {greatest}(0, used - ?) WHERE name = ? AND id = ? AND used > 0 AND at_ns >= {ns} - {ns} % ?`
+	// returnSQL gives tokens back to the limit that wrote the row.
+	returnSQL = `UPDATE {bucket} SET
+	used = CASE WHEN period_ns > 0 THEN {greatest}(0, used - ?) ELSE 0 END,
+	at_ns = CASE WHEN interval_ns > 0 THEN {greatest}({ns}, at_ns - interval_ns * {least}(?, (at_ns - {ns}) {div} NULLIF(interval_ns, 0) + 1)) ELSE at_ns END
+WHERE name = ? AND id = ? AND (interval_ns > 0 AND at_ns > {ns} OR used > 0 AND at_ns >= {ns} - {ns} % NULLIF(period_ns, 0))`
 
 	resetBucketSQL = `DELETE FROM {bucket} WHERE name = ? AND id = ?`
 
-	scanSQL       = `SELECT id, CASE WHEN at_ns < {ns} - keep_ns - ? THEN 1 ELSE 0 END FROM {bucket} WHERE name = ? AND id > ? ORDER BY id LIMIT ?`
-	deleteFullSQL = `DELETE FROM {bucket} WHERE name = ? AND at_ns < {ns} - keep_ns - ? AND id IN (`
+	// A row with more used tokens than its capacity was charged for another limit. It is not swept.
+	scanSQL       = `SELECT id, CASE WHEN ` + fullSQL + ` THEN 1 ELSE 0 END FROM {bucket} WHERE name = ? AND id > ? ORDER BY id LIMIT ?`
+	deleteFullSQL = `DELETE FROM {bucket} WHERE name = ? AND ` + fullSQL + ` AND id IN (`
+	fullSQL       = `at_ns < {ns} - period_ns - ? AND used <= capacity AND until_ns < {ns}`
 )

@@ -66,30 +66,25 @@ type bucketScan struct {
 
 // scan reads the next rows after an ID.
 func (b *Bucket) scan(ctx context.Context, after []byte) (bucketScan, error) {
-	var s bucketScan
-	err := b.run(ctx, func(ctx context.Context, db querier) error {
-		s = bucketScan{last: after}
+	return run(ctx, b, func(ctx context.Context, db querier) (bucketScan, error) {
+		s := bucketScan{last: after}
 		rows, err := db.QueryContext(ctx, b.sql.scan, int64(fullFor), b.name, after, rowsPerStatement)
 		if err != nil {
-			return err
+			return s, err
 		}
 		defer rows.Close()
 		for ; rows.Next(); s.n++ {
 			var full int
 			var id []byte
 			if err := rows.Scan(&id, &full); err != nil {
-				return err
+				return s, err
 			}
 			if s.last = id; full != 0 {
 				s.full = append(s.full, id)
 			}
 		}
-		return rows.Err()
+		return s, rows.Err()
 	})
-	if err != nil {
-		return bucketScan{}, err
-	}
-	return s, nil
 }
 
 // deleteFull deletes the rows of buckets that are still full.

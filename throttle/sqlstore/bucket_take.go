@@ -4,41 +4,49 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
-var errContended = errors.New("other requests change the bucket too often")
-
-// Take implements [bucketstore.Store]. The statement grants the same as [bucketstore.Level.Take].
-// Its result contains the level and the time, from which Level.Take computes the decision.
+// Take implements [bucketstore.Store]. The statement grants the same as [bucketstore.Level.Take] if
+// the same limit has written the row. Its result contains the level and the time, from which
+// Level.Take computes the decision, and the next level of any other row.
 func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decision, error) {
 	b.sweeper.startIfDue(b.sweepFrom)
 	t := newTakeRequest(b.name, r)
-	if t.most == 0 {
-		level, now, err := b.level(ctx, t)
-		if err != nil {
-			return bucket.Decision{}, stepFailed("take", err)
-		}
-		_, d := level.Take(r.Limit, now, r.Min, r.Max)
-		return b.roundUp(d), nil
-	}
 	take := b.takeReturning
-	if b.dialect == MySQL {
+	switch {
+	case t.most == 0:
+		take = b.peek
+	case b.dialect == MySQL && r.Limit.Algorithm == bucket.Fixed:
+		take = b.takeFixedMySQL
+	case b.dialect == MySQL:
 		take = b.takeMySQL
 	}
+	var d bucket.Decision
 	for range maxAttempts {
-		d, final, err := take(ctx, t)
+		next, final, err := take(ctx, t)
 		if err != nil {
 			return bucket.Decision{}, stepFailed("take", err)
 		}
-		if final {
+		if d = next; final {
 			return b.roundUp(d), nil
 		}
 	}
-	return bucket.Decision{}, stepFailed("take", errContended)
+	// An error would make the limiter decide without the store, and grant more than the limit.
+	return bucket.Decision{Allowed: r.Min == 0, Limit: d.Limit, RetryAfter: max(d.RetryAfter, time.Millisecond), ResetAfter: d.ResetAfter}, nil
+}
+
+// peek decides a request that takes nothing.
+func (b *Bucket) peek(ctx context.Context, t takeRequest) (d bucket.Decision, final bool, err error) {
+	level, now, err := b.level(ctx, t)
+	if err == nil {
+		_, d = level.Take(t.Limit, now, t.Min, t.Max)
+	}
+	return d, true, err
 }
 
 // roundUp rounds RetryAfter up to whole ticks of the database's clock. After a shorter wait the
@@ -84,23 +92,21 @@ func (t takeRequest) args(d Dialect) []any {
 		args = append(args, t.name, t.id) // of currentSQL
 	}
 	if t.Limit.Algorithm == bucket.Fixed {
-		period, capacity := int64(t.Limit.Period), t.Limit.Capacity
-		args = append(args, t.name, t.id, period, t.most, period, t.most)
+		period := int64(t.Limit.Period)
+		args = append(args, t.name, t.id, period, t.most, period, t.Limit.Capacity, t.most)
 		if d == PostgreSQL {
-			args = append(args, period, period, t.maxUsed())
+			args = append(args, period, period, period, t.maxUsed())
 		}
-		return append(args, capacity, capacity, t.maxUsed())
+		return append(args, t.maxUsed())
 	}
-	args = append(args, t.name, t.id, t.most*t.interval, t.most)
+	args = append(args, t.name, t.id, t.most*t.interval, t.interval, t.Limit.Capacity, t.most)
 	if d == PostgreSQL {
-		args = append(args, t.maxAhead())
+		args = append(args, t.interval, t.maxAhead())
 	}
-	return append(args, t.burst, t.interval, t.interval, t.burst, t.interval, t.maxAhead())
+	return append(args, t.burst, t.burst, t.maxAhead())
 }
 
-// takeReturning takes by a statement with RETURNING. The decision is not final if the statement
-// granted nothing although the level in its result has enough tokens. Then another request has
-// changed the bucket while the statement ran.
+// takeReturning takes by a statement with RETURNING.
 func (b *Bucket) takeReturning(ctx context.Context, t takeRequest) (d bucket.Decision, final bool, err error) {
 	query := b.sql.take
 	if t.Limit.Algorithm == bucket.Fixed {
@@ -113,74 +119,91 @@ func (b *Bucket) takeReturning(ctx context.Context, t takeRequest) (d bucket.Dec
 	if err != nil {
 		return d, false, err
 	}
-	if granted > 0 { // compute the level before the grant
-		level.At -= granted * t.interval
-		level.Used = max(0, level.Used-granted)
+	if granted == 0 {
+		return b.swap(ctx, t, level, now)
 	}
-	next, d := level.Take(t.Limit, now, t.Min, t.Max)
-	if !d.Allowed && next != level {
-		err = b.clamp(ctx, t, level)
-	}
-	return d, d.Granted == granted, err
+	level.At -= granted * t.interval // compute the level before the grant
+	level.Used = max(0, level.Used-granted)
+	_, d = level.Take(t.Limit, now, t.Min, t.Max)
+	return d, d.Granted == granted, nil
 }
 
-// clamp sets a level that is further ahead than that of an empty bucket to that of an empty bucket,
-// unless the row has changed. The clock or a slower limit may have caused it. The statements that
-// take do not change the row if they grant nothing.
-//
-// clamp reads the time again. The statement that found the level may have read the time before
-// another request wrote the level. Then the difference would become tokens.
-func (b *Bucket) clamp(ctx context.Context, t takeRequest, found bucketstore.Level) error {
-	_, now, err := b.level(ctx, t)
-	if err != nil {
-		return err
-	}
+// swap takes of a level that was read, and writes the next level if the row has not changed since.
+// The decision is final if nothing changes, or if swap has written the level.
+func (b *Bucket) swap(ctx context.Context, t takeRequest, found bucketstore.Level, now int64) (d bucket.Decision, final bool, err error) {
 	next, d := found.Take(t.Limit, now, t.Min, t.Max)
-	if d.Allowed || next == found {
-		return nil
+	if next == found {
+		return d, true, nil
 	}
-	keep := int64(0)
-	if t.Limit.Algorithm == bucket.Fixed {
-		keep = int64(t.Limit.Period)
+	args := append(levelArgs(next), t.name, t.id)
+	changed, err := b.exec(ctx, b.sql.swap, append(args, levelArgs(found)...)...)
+	return d, changed > 0, err
+}
+
+// levelArgs returns the columns of a level.
+func levelArgs(v bucketstore.Level) []any {
+	until, other := int64(0), ""
+	if o := v.Other; o != (bucketstore.Other{}) {
+		until = max(1, bucketstore.Level{Other: o}.FullAt())
+		other = fmt.Sprint(o.At, o.Used, o.Interval, o.Period, o.Capacity)
 	}
-	_, err = b.exec(ctx, b.sql.clamp, next.At, next.Used, keep, t.name, t.id, found.At, found.Used)
-	return err
+	return []any{v.At, v.Used, v.Interval, v.Period, v.Capacity, until, other}
+}
+
+// levelRow is a row with a bucket's level, and the time. The columns of the level are NULL if there
+// is no row.
+type levelRow struct {
+	now, granted int64
+	n            [6]sql.NullInt64
+	other        sql.NullString
+}
+
+// targets returns where the columns of a level are read, after some first columns.
+func (r *levelRow) targets(first ...any) []any {
+	for i := range r.n {
+		first = append(first, &r.n[i])
+	}
+	return append(first, &r.other)
+}
+
+func (r *levelRow) level() bucketstore.Level {
+	n := &r.n
+	v := bucketstore.Level{At: n[0].Int64, Used: n[1].Int64, Interval: n[2].Int64, Period: n[3].Int64, Capacity: n[4].Int64}
+	if o := &v.Other; r.other.String != "" {
+		if _, err := fmt.Sscan(r.other.String, &o.At, &o.Used, &o.Interval, &o.Period, &o.Capacity); err != nil {
+			v.Other = bucketstore.Other{}
+		}
+	}
+	return v
 }
 
 // grant runs a statement with RETURNING. It returns the level after the grant.
 func (b *Bucket) grant(ctx context.Context, query string, t takeRequest) (level bucketstore.Level, now, granted int64, err error) {
-	var row [4]int64
-	err = b.run(ctx, func(ctx context.Context, db querier) error {
-		return db.QueryRowContext(ctx, query, t.args(b.dialect)...).Scan(&row[0], &row[1], &row[2], &row[3])
+	row, err := run(ctx, b, func(ctx context.Context, db querier) (row levelRow, err error) {
+		err = db.QueryRowContext(ctx, query, t.args(b.dialect)...).Scan(row.targets(&row.now, &row.granted)...)
+		return row, err
 	})
-	if err != nil {
-		return bucketstore.Level{}, 0, 0, err
-	}
-	return bucketstore.Level{At: row[1], Used: row[2]}, row[0], row[3], nil
+	return row.level(), row.now, row.granted, err
 }
 
 // takeMySQL takes by a statement that returns one number: see takeMySQL in bucket_sql.go.
 func (b *Bucket) takeMySQL(ctx context.Context, t takeRequest) (d bucket.Decision, final bool, err error) {
-	if t.Limit.Algorithm == bucket.Fixed {
-		return b.takeFixedMySQL(ctx, t)
-	}
-	ahead := t.maxAhead()
-	result, err := b.lastInsertID(ctx, b.sql.take, t.name, t.id, t.most*t.interval, ahead, ahead, ahead, t.interval, t.most, t.burst, t.interval)
+	result, err := b.lastInsertID(ctx, b.sql.take, t.name, t.id, t.most*t.interval, t.interval, t.Limit.Capacity, t.maxAhead(), t.most, t.burst)
 	if err != nil {
 		return d, false, err
 	}
 	// The decision of a Continuous bucket depends only on the time until it is full, so now can be
 	// 0.
-	found := bucketstore.Level{At: result - 1}
+	found := bucketstore.Level{At: result - 1, Interval: t.interval, Capacity: t.Limit.Capacity}
 	next, d := found.Take(t.Limit, 0, t.Min, t.Max)
-	if d.Allowed || next == found {
+	if result > 0 && (d.Allowed || next == found) {
 		return d, true, nil
 	}
-	level, _, err := b.level(ctx, t) // clamp needs the exact level
+	level, now, err := b.level(ctx, t)
 	if err != nil {
 		return d, false, err
 	}
-	return d, true, b.clamp(ctx, t, level)
+	return b.swap(ctx, t, level, now)
 }
 
 // takeFixedMySQL first reads the level and the time, because the statement needs the period.
@@ -189,17 +212,14 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, t takeRequest) (d bucket.De
 	if err != nil {
 		return d, false, err
 	}
-	next, d := level.Take(t.Limit, now, t.Min, t.Max)
-	if d.Granted == 0 {
-		if next != level && !d.Allowed {
-			err = b.clamp(ctx, t, level)
-		}
-		return d, true, err
-	}
 	period := int64(t.Limit.Period)
+	next, d := level.Take(t.Limit, now, t.Min, t.Max)
+	own := level.Period == period && level.Capacity == t.Limit.Capacity && level.Other == (bucketstore.Other{}) && level.Used <= level.Capacity
+	if d.Granted == 0 || !own && level != (bucketstore.Level{}) {
+		return b.swap(ctx, t, level, now)
+	}
 	start := now - now%period
-	result, err := b.lastInsertID(ctx, b.sql.takeFixed, t.name, t.id, next.At, t.most, period,
-		start, t.maxUsed(), start, t.maxUsed(), start, t.Limit.Capacity, start)
+	result, err := b.lastInsertID(ctx, b.sql.takeFixed, t.name, t.id, next.At, t.most, period, t.Limit.Capacity, start, t.maxUsed(), start, start)
 	if err != nil || result == 0 {
 		return d, false, err
 	}
@@ -214,26 +234,20 @@ func (b *Bucket) takeFixedMySQL(ctx context.Context, t takeRequest) (d bucket.De
 
 // lastInsertID runs a statement, and returns the number that it passes to LAST_INSERT_ID.
 func (b *Bucket) lastInsertID(ctx context.Context, query string, args ...any) (id int64, err error) {
-	err = b.run(ctx, func(ctx context.Context, db querier) error {
+	return run(ctx, b, func(ctx context.Context, db querier) (int64, error) {
 		result, err := db.ExecContext(ctx, query, args...)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		id, err = result.LastInsertId()
-		return err
+		return result.LastInsertId()
 	})
-	return id, err
 }
 
 // level reads a bucket's level and the time.
 func (b *Bucket) level(ctx context.Context, t takeRequest) (level bucketstore.Level, now int64, err error) {
-	var at, used sql.NullInt64
-	var ns int64
-	err = b.run(ctx, func(ctx context.Context, db querier) error {
-		return db.QueryRowContext(ctx, b.sql.level, t.name, t.id).Scan(&ns, &at, &used)
+	row, err := run(ctx, b, func(ctx context.Context, db querier) (row levelRow, err error) {
+		err = db.QueryRowContext(ctx, b.sql.level, t.name, t.id).Scan(row.targets(&row.now)...)
+		return row, err
 	})
-	if err != nil {
-		return bucketstore.Level{}, 0, err
-	}
-	return bucketstore.Level{At: at.Int64, Used: used.Int64}, ns, nil
+	return row.level(), row.now, err
 }

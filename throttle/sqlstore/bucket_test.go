@@ -18,7 +18,7 @@ func TestBucketStatementsAreComplete(t *testing.T) {
 	}
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 		s := newBucketSQL(d, bucketTable(d, ""))
-		for _, query := range []string{s.table, s.level, s.take, s.takeFixed, s.giveBack, s.giveBackFixed, s.reset, s.scan, d.bind(s.deleteFull)} {
+		for _, query := range []string{s.table, s.level, s.take, s.takeFixed, s.swap, s.giveBack, s.reset, s.scan, d.bind(s.deleteFull)} {
 			if query == "" || strings.ContainsAny(query, "{}") || d == PostgreSQL && strings.Contains(query, "?") {
 				t.Errorf("%v: got %q", d, query)
 			}
@@ -42,7 +42,11 @@ func TestBucketSchema(t *testing.T) {
 	id bytea NOT NULL,
 	at_ns BIGINT NOT NULL,
 	used BIGINT NOT NULL,
-	keep_ns BIGINT NOT NULL,
+	interval_ns BIGINT NOT NULL,
+	period_ns BIGINT NOT NULL,
+	capacity BIGINT NOT NULL,
+	until_ns BIGINT NOT NULL,
+	other VARCHAR(120) NOT NULL DEFAULT '',
 	taken_ns BIGINT NOT NULL,
 	granted BIGINT NOT NULL,
 	PRIMARY KEY (name, id)
@@ -52,7 +56,11 @@ func TestBucketSchema(t *testing.T) {
 	id VARBINARY(192) NOT NULL,
 	at_ns BIGINT NOT NULL,
 	used BIGINT NOT NULL,
-	keep_ns BIGINT NOT NULL,
+	interval_ns BIGINT NOT NULL,
+	period_ns BIGINT NOT NULL,
+	capacity BIGINT NOT NULL,
+	until_ns BIGINT NOT NULL,
+	other VARCHAR(120) NOT NULL DEFAULT '',
 	PRIMARY KEY (name, id)
 ) ENGINE=InnoDB`,
 	} {

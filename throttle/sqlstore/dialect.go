@@ -78,14 +78,14 @@ func (d Dialect) quote(name string) string {
 
 // replacements are pairs of a placeholder in a statement, and its text in this dialect.
 func (d Dialect) replacements() []string {
-	greatest, least, bytes, alias := "GREATEST", "LEAST", "bytea", "AS p "
+	greatest, least, divide, bytes, alias := "GREATEST", "LEAST", "/", "bytea", "AS p "
 	switch d {
 	case SQLite:
 		greatest, least, bytes = "max", "min", "BLOB"
 	case MySQL:
-		alias = ""
+		divide, alias = "DIV", ""
 	}
-	return []string{"{now}", d.now(), "{greatest}", greatest, "{least}", least, "{bytes}", bytes, "{as p}", alias}
+	return []string{"{now}", d.now(), "{greatest}", greatest, "{least}", least, "{div}", divide, "{bytes}", bytes, "{as p}", alias}
 }
 
 // bind numbers the parameters for PostgreSQL. The statements have question marks, as other

@@ -39,7 +39,8 @@
 // # PostgreSQL
 //
 // The store uses the default isolation level, read committed. Behind a pooler such as PgBouncer,
-// turn off prepared statements in the driver. The tables may be UNLOGGED. Then a change does not
+// turn off prepared statements in the driver. For pgx that is
+// default_query_exec_mode=simple_protocol, or exec; describe_exec is not enough. The tables may be UNLOGGED. Then a change does not
 // wait for the disk, and a crash empties the tables. The managers write the state of breakers
 // again. This query shows records as JSON:
 //
@@ -68,11 +69,15 @@
 //
 // [NewBucket] returns a [bucketstore.Store], in which the processes of a fleet share token buckets:
 //
+//	db.SetMaxOpenConns(8)
+//	db.SetMaxIdleConns(8)
 //	store, err := sqlstore.NewBucket(db, sqlstore.PostgreSQL, sqlstore.BucketConfig{Name: "geocoder"})
 //	...
 //	err = store.CreateSchema(ctx) // or run the statements of BucketSchema with your migrations
 //	...
 //	l, err := bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(50), Store: store})
+//	...
+//	err = l.Warm(ctx) // opens the connections
 //
 // Each bucket is one row. A bucket without a row is full. So you may delete rows: each bucket that
 // was not full can then grant one more burst. A denied request writes nothing.
@@ -82,6 +87,8 @@
 //	Peek    1
 //	Return  1
 //	Reset   1
+//
+// If a request finds the row of another limit, it reads the row and replaces it: 2 more.
 //
 // Each step is atomic in one statement. On PostgreSQL, Take decides by the newest row, but a denied
 // request reads the row as it was when the statement began. If other requests have emptied the

@@ -39,7 +39,11 @@ func ExampleBucketSchema() {
 	// 	id VARBINARY(192) NOT NULL,
 	// 	at_ns BIGINT NOT NULL,
 	// 	used BIGINT NOT NULL,
-	// 	keep_ns BIGINT NOT NULL,
+	// 	interval_ns BIGINT NOT NULL,
+	// 	period_ns BIGINT NOT NULL,
+	// 	capacity BIGINT NOT NULL,
+	// 	until_ns BIGINT NOT NULL,
+	// 	other VARCHAR(120) NOT NULL DEFAULT '',
 	// 	PRIMARY KEY (name, id)
 	// ) ENGINE=InnoDB
 }

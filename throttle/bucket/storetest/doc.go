@@ -33,6 +33,7 @@
 //     such an error.
 //   - Different keys have different buckets, even if they differ only in case, in trailing blanks or
 //     after a NUL byte.
+//   - If the limit of a bucket changes, a store keeps the state by both limits.
 //   - A clock that was read long before its time is used may only make a bucket stricter.
 //   - A call takes no tokens if its context has ended before.
 //   - Return ignores a negative number of tokens.

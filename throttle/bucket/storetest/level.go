@@ -80,9 +80,13 @@ const (
 // store's clock read. A Continuous bucket is full at t + ResetAfter. The period of a Fixed bucket
 // began at t + ResetAfter - Period. The time t is between the start and the end of the operation,
 // so at is a span. Later answers must fit the same level and narrow the span.
+//
+// After a change of the limit, any level is possible: answers show the state by one limit only.
 type level struct {
 	at   span
 	used int64
+	by   bucket.Limit // that wrote it
+	any  bool
 }
 
 // full is the level of an unused bucket. unknown is any level.
@@ -93,20 +97,36 @@ func unknown() level { return level{at: span{longAgo, farAway}, used: -1} }
 // not that of store.Level.
 func (v level) after(o operation, resolution int64) []level {
 	w := o.window(resolution)
-	fixed := o.request.Limit.Algorithm == bucket.Fixed
+	if o.kind == giveBack && v.by.Capacity > 0 { // tokens of any limit are given back to the one that wrote the level
+		o.request.Limit = v.by
+	}
+	l := o.request.Limit
+	fixed := l.Algorithm == bucket.Fixed
 	switch {
 	case o.kind == reset:
 		return []level{full()}
+	case o.kind == take && !plausible(o):
+		return nil
+	case v.any:
+		return []level{v}
 	case o.kind == giveBack && fixed:
 		return v.returnedFixed(o, w)
 	case o.kind == giveBack:
 		return []level{v.returned(o, w)}
-	case !plausible(o):
-		return nil
+	case v.differs(l):
+		return []level{{any: true}}
 	case fixed:
 		return v.takenFixed(o, w, resolution)
 	}
 	return v.taken(o, w, resolution)
+}
+
+// differs reports whether another limit has written the level.
+func (v level) differs(l bucket.Limit) bool {
+	if v.by.Capacity == 0 || v.at.from == longAgo && v.at.to == longAgo {
+		return false
+	}
+	return l.Interval() != v.by.Interval() || l.Capacity != v.by.Capacity || l.Algorithm != v.by.Algorithm || l.Algorithm == bucket.Fixed && l.Period != v.by.Period
 }
 
 // plausible reports whether the numbers of a decision are in their ranges.
@@ -118,29 +138,22 @@ func plausible(o operation) bool {
 // taken returns the possible levels after a Take from a Continuous bucket.
 func (v level) taken(o operation, w span, resolution int64) []level {
 	l, d := o.request.Limit, o.decision
-	interval := int64(l.Interval())
-	burst, took, reset := l.Capacity*interval, d.Granted*interval, int64(d.ResetAfter)
-	if reset > burst || reset < took || !agrees(o, store.Level{At: reset - took}, 0, resolution) {
+	took, reset := d.Granted*int64(l.Interval()), int64(d.ResetAfter)
+	before := store.Level{At: reset - took, Interval: int64(l.Interval()), Capacity: l.Capacity}
+	if reset < took || !agrees(o, before, 0, resolution) {
 		return nil
 	}
-	if reset == took { // the bucket was full
-		now := w.with(span{v.at.from, w.to})
-		if now.empty() {
-			return nil
-		}
-		if took == 0 {
-			return some(level{at: v.at.with(span{longAgo, w.to}), used: v.used})
-		}
-		return some(level{at: now.moved(took)})
+	if reset > took {
+		return some(level{at: v.at.with(w.moved(reset - took)).moved(took), by: l})
 	}
-	all := some(level{at: v.at.with(w.moved(reset - took)).moved(took)})
-	if reset == burst && took == 0 { // it was empty, or further ahead because this call read its clock before others
-		all = some(level{at: v.at.with(span{w.from + burst, farAway})})
-		if len(all) > 0 && !d.Allowed { // a denial stores an empty bucket if the level was further ahead
-			all = some(level{at: w.moved(burst)})
-		}
+	now := w.with(span{v.at.from, w.to}) // the bucket was full
+	if now.empty() {
+		return nil
 	}
-	return all
+	if took == 0 {
+		return some(level{at: v.at.with(span{longAgo, w.to}), used: v.used, by: v.by})
+	}
+	return some(level{at: now.moved(took), by: l})
 }
 
 // takenFixed returns the possible levels after a Take from a Fixed bucket, in the same period or in
@@ -159,9 +172,9 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 	}
 	switch same := (store.Level{At: 3 * period, Used: before}); {
 	case reset == 0 && agrees(o, same, 3*period, resolution): // an unused bucket
-		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before})...)
+		all = append(all, some(level{at: v.at.with(span{longAgo, w.to}), used: before, by: v.by})...)
 	case reset > 0 && agrees(o, same, now, resolution):
-		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted})...)
+		all = append(all, some(level{at: v.at.with(w.moved(reset - period)), used: before + d.Granted, by: l})...)
 	}
 	if reset == 0 {
 		now = 3 * period
@@ -170,9 +183,13 @@ func (v level) takenFixed(o operation, w span, resolution int64) []level {
 		return all
 	}
 	if d.Granted == 0 { // a peek changes nothing
-		return append(all, some(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used})...)
+		return append(all, some(level{at: v.at.with(span{longAgo, w.to - period}), used: v.used, by: v.by})...)
 	}
-	return append(all, v.begun(w.moved(reset-period), period, d.Granted)...)
+	for _, begun := range v.begun(w.moved(reset-period), period, d.Granted) {
+		begun.by = l
+		all = append(all, begun)
+	}
+	return all
 }
 
 // begun returns the levels of a period that began in the span, a whole number of periods after the
@@ -194,12 +211,17 @@ func (v level) begun(in span, period, used int64) []level {
 // full bucket.
 func (v level) returned(o operation, w span) level {
 	l := o.request.Limit
-	back := min(max(0, o.request.Max), l.Capacity) * int64(l.Interval())
+	interval := int64(l.Interval())
+	back := max(0, o.request.Max)
+	if v.at.to != farAway {
+		back = min(back, max(0, v.at.to-w.from)/interval+1)
+	}
+	back = min(back, farAway/interval) * interval
 	at := span{v.at.from - back, max(w.to, v.at.to-back)}
 	if at.from <= w.to {
 		at.from = longAgo
 	}
-	return level{at: at}
+	return level{at: at, by: v.by}
 }
 
 // returnedFixed returns the possible levels after a Return to a Fixed bucket, in the period of the
@@ -212,7 +234,7 @@ func (v level) returnedFixed(o operation, w span) []level {
 		if v.used < 0 {
 			used = -1
 		}
-		all = append(all, level{at: v.at, used: used})
+		all = append(all, level{at: v.at, used: used, by: v.by})
 	}
 	if v.at.from+period <= w.to {
 		all = append(all, v)

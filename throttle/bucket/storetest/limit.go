@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
 
 func limitCases() []testCase {
 	return []testCase{
-		{"raised", eachAlgorithm(limitRaised)},
-		{"lowered", eachAlgorithm(limitLowered)},
+		{"raised", limitRaised},
+		{"lowered", limitLowered},
 		{"another rate", limitOfAnotherRate},
 		{"a much faster rate", limitMuchFaster},
 		{"another algorithm", limitOfAnotherKind},
@@ -22,58 +23,58 @@ func limitCases() []testCase {
 }
 
 // limitRaised raises the capacity. The used tokens stay used, and the bucket gains the difference.
-func limitRaised(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("raised "+a.String()), slowLimit(15, a)
+func limitRaised(r *fixture) {
+	key, l := r.key("raised"), slowLimit(15, bucket.Continuous)
 	l.Capacity = 10
-	r.expect("Take 7 of 10", r.take(r.Store, key, l.WithDefaults(), 7, 7), 7, 3)
-	l = slowLimit(15, a)
+	r.expect("Take 7 of 10", r.take(r.Store, key, l, 7, 7), 7, 3)
+	l.Capacity = 15
 	r.expect("Take 9 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 9, 9), 0, 8)
 	r.expect("Take 8 of 15, 7 used before the capacity was raised", r.take(r.Store, key, l, 8, 8), 8, 0)
 }
 
-// limitLowered lowers the capacity. Requests are denied while more tokens are used than the
-// capacity.
-func limitLowered(r *fixture, a bucket.Algorithm) {
-	key, l := r.key("lowered "+a.String()), slowLimit(20, a)
+// limitLowered lowers the capacity. The used tokens stay used, as far as the new bucket can owe them.
+// The other process may still have the old limit: its bucket is charged for what both are granted,
+// and a denial does not change it.
+func limitLowered(r *fixture) {
+	key, l := r.key("lowered"), slowLimit(20, bucket.Continuous)
 	low := l
 	low.Capacity = 12
-	low = low.WithDefaults()
 	r.expect("Take 8 of 20", r.take(r.Store, key, l, 8, 8), 8, 12)
 	r.expect("Take 5 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 5, 5), 0, 4)
 	r.expect("Take 1 to 9 of 12, 8 used before the capacity was lowered", r.take(r.Store, key, low, 1, 9), 4, 0)
+	r.expect("Take 1 of 12, all used", r.take(r.Store, key, low, 1, 1), 0, 0)
+	r.expect("peek with the capacity of 20 again", r.peek(r.Store, key, l), 0, 8)
+	r.expect("Take of all tokens that are left of 20", r.take(r.Store, key, l, 8, 8), 8, 0)
 	low.Capacity = 3
-	low = low.WithDefaults()
-	r.expect("Take 1 of 3, 12 used before the capacity was lowered", r.take(r.Store, key, low, 1, 1), 0, 0)
-	r.expect("peek at 3, 12 used before the capacity was lowered", r.peek(r.Store, key, low), 0, 0)
-	left := int64(8)
-	if a == bucket.Continuous { // the denial stored the level of an empty bucket of 3
-		left = 17
-	}
-	r.expect("peek after the capacity was raised to 20 again", r.peek(r.Store, key, l), 0, left)
-	r.expect("Take of all tokens that are left of 20", r.take(r.Store, key, l, left, left), left, 0)
+	r.expect("Take 1 of 3, while 20 and 12 are in use", r.take(r.Store, key, low, 1, 1), 0, 0)
 }
 
-// limitMuchFaster changes to a limit that fills much faster. The bucket then counts as empty, so
-// that no caller waits for longer than an empty bucket of the new limit takes.
+// limitMuchFaster changes to a limit that fills much faster. It fills at its own rate from the first
+// denial on, whatever the other limit owes.
 func limitMuchFaster(r *fixture) {
 	key := r.key("much faster")
 	slow := bucket.Limit{Capacity: 1000, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 10, Refill: 10, Period: 3 * time.Second}
 	r.expect("Take 1000 of 1000", r.take(r.Store, key, slow, 1000, 1000), 1000, 0)
 	r.expect("Take 1 of 10, just after the limit changed from 1000", r.take(r.Store, key, quick, 1, 1), 0, 0)
-	r.expect("peek at 1000, after the denial stored a bucket that is full in 3 seconds", r.peek(r.Store, key, slow), 0, 999)
+	r.Pause(450 * time.Millisecond)
+	r.expect("Take 1 of 1000, all used", r.take(r.Store, key, slow, 1, 1), 0, 0)
+	if o := r.take(r.Store, key, quick, 1, 1); o.decision.Granted != 1 {
+		r.Fatalf("%skey %.60q, %s: want a token: one is added each 300ms, since the first denial", r.prefix, key, o)
+	}
 }
 
-// limitOfAnotherRate changes the rate. The time at which the bucket is full stays the same.
+// limitOfAnotherRate changes the rate. The used tokens stay used.
 func limitOfAnotherRate(r *fixture) {
 	key := r.key("rate")
 	slow := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
 	quick := bucket.Limit{Capacity: 1000, Refill: 60, Period: time.Hour}
 	r.expect("Take 2 of 10", r.take(r.Store, key, slow, 2, 2), 2, 8)
-	r.take(r.Store, key, quick, 1000, 1000)
-	r.take(r.Store, key, quick, 1, math.MaxInt64)
-	r.take(r.Store, key, slow, 1, 1)
-	r.giveBack(r.Store, key, quick, 900)
+	r.expect("Take 1000 of 1000, 2 used before", r.take(r.Store, key, quick, 1000, 1000), 0, 998)
+	r.expect("Take 998 of 1000, 2 used before", r.take(r.Store, key, quick, 998, 998), 998, 0)
+	r.expect("Take 1 of 10, all used by the other limit", r.take(r.Store, key, slow, 1, 1), 0, 0)
+	r.expect("Take 1 of 1000, all used", r.take(r.Store, key, quick, 1, 1), 0, 0)
+	r.giveBack(r.Store, key, slow, 5)
 	r.take(r.Store, key, slow, 1, math.MaxInt64)
 	r.peek(r.Store, key, quick)
 }
@@ -85,12 +86,10 @@ func limitOfAnotherKind(r *fixture) {
 	for i, a := range kinds {
 		b, key := kinds[1-i], r.key("from "+a.String())
 		r.expect("Take 5 of 9", r.take(r.Store, key, slowLimit(9, a), 5, 5), 5, 4)
-		r.forget(key)
 		for _, kind := range []bucket.Algorithm{b, b, a, a, b} {
 			r.take(r.Store, key, slowLimit(9, kind), 1, 2)
 			r.peek(r.Store, key, slowLimit(9, kind))
 			r.giveBack(r.Store, key, slowLimit(9, kind), 1)
-			r.forget(key)
 		}
 		r.reset(r.Store, key)
 		r.expect("Take of the whole capacity after a Reset", r.take(r.Store, key, slowLimit(9, b), 9, 9), 9, 0)
@@ -98,18 +97,23 @@ func limitOfAnotherKind(r *fixture) {
 	}
 }
 
-// limitOfBoth changes the algorithm and changes it back. A Fixed bucket must not count what the
-// Continuous bucket used. Its period begins when the Continuous bucket would have been full.
+// limitOfBoth changes the algorithm, and checks what the bucket then owes: what a Fixed bucket has
+// used, a Continuous one owes, and the other way round.
 func limitOfBoth(r *fixture) {
 	fixed := bucket.Limit{Capacity: 5, Period: longest, Algorithm: bucket.Fixed}.WithDefaults()
 	quick := bucket.Limit{Capacity: 5, Refill: 1, Period: time.Hour}
-	key := r.key("both")
-	r.expect("Take 5 of a Fixed bucket", r.take(r.Store, key, fixed, 5, 5), 5, 0)
-	r.forget(key)
-	r.expect("Take 2 of the bucket as Continuous", r.take(r.Store, key, quick, 2, 2), 2, 3)
-	r.forget(key)
-	r.expect("Take of the bucket as Fixed again", r.take(r.Store, key, fixed, 1, 9), 5, 0)
-	r.expect("Take 1 of an empty bucket", r.take(r.Store, key, fixed, 1, 1), 0, 0)
+	key := r.key("from fixed")
+	first := r.take(r.Store, key, fixed, 5, 5)
+	r.expect("Take 5 of a Fixed bucket", first, 5, 0)
+	before := store.Level{At: 3 * int64(longest), Used: 5, Period: int64(longest), Capacity: 5}
+	for _, l := range []bucket.Limit{quick, {Capacity: 9, Refill: 9, Period: longest, Algorithm: bucket.Fixed}} {
+		_, want := before.Take(l, 4*int64(longest)-int64(first.decision.ResetAfter), 0, 0)
+		r.expect("peek at the bucket with another limit", r.peek(r.Store, key, l), 0, want.Remaining)
+	}
+	key = r.key("from continuous")
+	r.expect("Take 5 of a Continuous bucket", r.take(r.Store, key, quick, 5, 5), 5, 0)
+	r.expect("Take 1 of the bucket as Fixed", r.take(r.Store, key, fixed, 1, 1), 0, 0)
+	r.expect("Take 1 of the bucket as Continuous again", r.take(r.Store, key, quick, 1, 1), 0, 0)
 }
 
 // limitOfAnother uses a different limit for each key.

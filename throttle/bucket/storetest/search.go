@@ -102,11 +102,11 @@ func (s *search) next(first int) []int {
 
 // visited reports whether the search was at this point before, and marks it.
 func (s *search) visited(v level) bool {
-	key := make([]byte, 0, 8*len(s.done)+24)
+	key := make([]byte, 0, 8*len(s.done)+40)
 	for _, word := range s.done {
 		key = binary.LittleEndian.AppendUint64(key, word)
 	}
-	for _, n := range []int64{v.at.from, v.at.to, v.used} {
+	for _, n := range []int64{v.at.from, v.at.to, v.used, int64(v.by.Interval()), v.by.Capacity} {
 		key = binary.LittleEndian.AppendUint64(key, uint64(n))
 	}
 	if s.seen[string(key)] {

@@ -23,7 +23,7 @@ func takeFaults() []fault {
 			}
 			return next, d
 		})},
-		{"leaves a level too far ahead", []string{"limit/a much faster rate"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
+		{"does not store a new limit after a denial", []string{"limit/a much faster rate"}, takes(func(v store.Level, r store.Request, now int64) (store.Level, bucket.Decision) {
 			next, d := v.Take(r.Limit, now, r.Min, r.Max)
 			if !d.Allowed {
 				next = v

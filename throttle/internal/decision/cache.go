@@ -170,7 +170,7 @@ func (c *Cache) Roll(now time.Duration) {
 		}
 		c.refreshing.Lock()
 		if c.validUntil.Load() != until {
-			c.refreshing.Unlock() // the other refresh has done it
+			c.unlock() // the other refresh has done it
 			return
 		}
 	}
@@ -204,7 +204,9 @@ func (c *Cache) refreshAfterEvents() {
 	}
 	if !c.refreshing.TryLock() {
 		c.missed.Store(true)
-		return
+		if !c.refreshing.TryLock() {
+			return // the other goroutine looks at missed after its unlock
+		}
 	}
 	c.refreshAndUnlock()
 }
@@ -240,6 +242,11 @@ func (c *Cache) refreshAndUnlock() {
 	if int64(until) != c.validUntil.Load() {
 		c.validUntil.Store(int64(until))
 	}
+	c.unlock()
+}
+
+// unlock unlocks refreshing. If an event came meanwhile, the next call refreshes.
+func (c *Cache) unlock() {
 	c.refreshing.Unlock()
 	if c.missed.Load() {
 		c.validUntil.Store(outdated)

@@ -23,6 +23,9 @@ func (p Packed) Probability() float64 { return float64(p.units()) / scale }
 // Has reports whether a flag is set.
 func (p Packed) Has(flag uint64) bool { return uint64(p)&flag != 0 }
 
+// With returns the decision with another flag.
+func (p Packed) With(flag uint64) Packed { return p | Packed(flag) }
+
 // units returns the probability in units of 1/scale.
 func (p Packed) units() uint64 { return uint64(p) >> flagBits }
 

@@ -8,109 +8,231 @@ package remote
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// The limits of a [Guard].
+// The pauses of a [Guard].
 const (
-	FailuresToRest = 3                      // failures in a row that begin a pause
-	ShortestRest   = 250 * time.Millisecond // first pause; each next one is twice as long
-	LongestRest    = time.Second            // short, so that a recovered service is noticed soon
-	MostAbandoned  = 64                     // calls without a result after which no call is made
+	ShortestRest = 250 * time.Millisecond // first pause; each next one is twice as long
+	LongestRest  = time.Second            // short, so that a recovered service is noticed soon
 )
 
-// ErrResting is the error of [Ask] during a pause.
-var ErrResting = errors.New("not called after several failures, next attempt within 1s")
+// Errors of [Ask] without a call.
+var (
+	ErrResting = errors.New("not called after several failures, next attempt within 1s")
+	ErrBusy    = errors.New("not called: too many calls are in flight")
+)
 
-// Guard limits the calls of one service. It waits for no call longer than its timeout. After
-// FailuresToRest failures in a row it makes no calls during a pause, which doubles with each
-// further failure. Create it with [NewGuard]. All methods are safe for concurrent use.
+// Verdict is what the result of a call shows about the service.
+type Verdict uint8
+
+const (
+	// Unknown is a result that shows nothing, such as a call that was not sent.
+	Unknown Verdict = iota
+	// Answered is an answer of a service that works.
+	Answered
+	// Failed is a failure of the service.
+	Failed
+)
+
+// Rules are the settings of a [Guard].
+type Rules struct {
+	// Timeout is the longest time of a call.
+	Timeout time.Duration
+	// Prompt means that calls return as soon as their context ends. They run on the caller's
+	// goroutine. Any other call runs on a goroutine of its own, which the caller may abandon.
+	Prompt bool
+	// Early means that a caller whose deadline is earlier than Timeout gives up after 80 % of its
+	// time. The call goes on without it, up to Timeout.
+	Early bool
+	// Calls is the number of calls in flight at the same time, abandoned ones included.
+	Calls int
+	// Failures is the number of failures in a row that begin a pause, if no call was answered for
+	// the time Silence.
+	Failures int
+	Silence  time.Duration
+	// Judge returns the verdict on the error of a call, nil included. It is called with no lock
+	// held, after each call whose context has not ended.
+	Judge func(error) Verdict
+}
+
+// Guard limits the calls of one service, by its [Rules]. After failures it makes no calls during a
+// pause. Then it makes one call, the trial: if that fails too, the next pause is twice as long.
+// Create it with [NewGuard]. All methods are safe for concurrent use.
 type Guard struct {
-	timeout time.Duration
-	prompt  bool
-	failure func(error) bool
+	rules Rules
 
-	mu        sync.Mutex
-	failures  int           // in a row
-	pause     time.Duration // length of the last pause; 0 after a success
-	until     time.Time     // end of the last pause
-	abandoned int           // calls in flight without a waiting caller
+	mu       sync.Mutex
+	inFlight int
+	failures int           // in a row
+	answered time.Time     // the last answer
+	pause    time.Duration // length of the last pause; 0 after an answer
+	until    time.Time     // end of the last pause
+	trial    bool          // the call after a pause is in flight
 }
 
-// NewGuard returns a guard. If prompt is true, calls must return as soon as their context ends, and
-// run on the caller's goroutine. Otherwise each call runs on a goroutine of its own, which the
-// caller may abandon. Failure reports whether an error counts as a failure. It is called after each
-// call whose context has not ended, nil errors included, with no lock held.
-func NewGuard(timeout time.Duration, prompt bool, failure func(error) bool) *Guard {
-	return &Guard{timeout: timeout, prompt: prompt, failure: failure}
-}
+// NewGuard returns a guard with these rules.
+func NewGuard(r Rules) *Guard { return &Guard{rules: r} }
 
-// Ask makes one call, or returns [ErrResting] during a pause. If the call returns a value after its
-// caller gave up, Ask passes it to late, which may be nil.
+// Ask makes one call, or returns [ErrResting] during a pause and [ErrBusy] if too many calls are in
+// flight. If the call returns a value after its caller gave up, Ask passes it to late, which may be
+// nil.
 func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, error), late func(T)) (T, error) {
 	var zero T
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
-	if err := g.allow(); err != nil {
+	trial, err := g.begin()
+	if err != nil {
 		return zero, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, g.timeout)
-	defer cancel()
-	value, err := ask(bounded, g, call, late)
-	if ctx.Err() == nil { // a canceled call says nothing about the service
-		g.record(g.failure(err))
+	r := &run{guard: g, trial: trial, begun: time.Now()}
+	patience := g.rules.patience(ctx)
+	if !g.rules.Prompt || patience < g.rules.Timeout {
+		return await(ctx, r, patience, call, late)
 	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	value, err := Run(bounded, call)
+	r.judge(ctx, err)
+	g.release()
 	return value, err
 }
 
-// ask makes one call until ctx ends.
-func ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, error), late func(T)) (T, error) {
-	if g.prompt {
-		return Run(ctx, call)
+// await runs a call on a new goroutine, and waits for it no longer than patience.
+func await[T any](ctx context.Context, r *run, patience time.Duration, call func(context.Context) (T, error), late func(T)) (T, error) {
+	whole := patience == r.guard.rules.Timeout
+	parent := ctx
+	if !whole {
+		parent = context.WithoutCancel(ctx)
 	}
-	value, err := Await(ctx, call, func(value T, err error) {
-		g.addAbandoned(-1)
+	calling, end := context.WithTimeout(parent, r.guard.rules.Timeout)
+	if !whole { // the caller leaves before the call is late
+		context.AfterFunc(calling, func() { r.judge(parent, ErrNoAnswer) })
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	value, err := Await(waiting, func(context.Context) (T, error) {
+		defer r.guard.release()
+		defer end()
+		value, err := Run(calling, call)
+		r.judge(parent, err)
+		return value, err
+	}, func(value T, err error) {
 		if err == nil && late != nil {
 			late(value)
 		}
 	})
-	if errors.Is(err, ErrNoAnswer) {
-		g.addAbandoned(1)
+	if whole || !errors.Is(err, ErrNoAnswer) {
+		r.judge(ctx, err)
 	}
 	return value, err
 }
 
-// addAbandoned changes the number of abandoned calls.
-func (g *Guard) addAbandoned(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.abandoned += n
-}
-
-// allow returns an error during a pause, and if too many calls are abandoned.
-func (g *Guard) allow() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.abandoned >= MostAbandoned || time.Now().Before(g.until) {
-		return ErrResting
+// patience returns how long a caller waits for its call.
+func (r *Rules) patience(ctx context.Context) time.Duration {
+	if r.Early {
+		return min(r.Timeout, Patience(ctx))
 	}
-	return nil
+	return r.Timeout
 }
 
-// record records the end of a call. A failure may begin a pause.
-func (g *Guard) record(failed bool) {
+// Patience returns 80 % of the time until the deadline of ctx. The rest is for what the caller does
+// without an answer. Without a deadline it returns the longest duration.
+func Patience(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return math.MaxInt64
+	}
+	return time.Until(deadline) / 5 * 4
+}
+
+// run is one call.
+type run struct {
+	guard  *Guard
+	trial  bool
+	begun  time.Time
+	judged atomic.Bool
+}
+
+// judge records the result of the call, once. A canceled call shows nothing. Neither does one that
+// ended long after its timeout: this process was too busy to read an answer.
+func (r *run) judge(ctx context.Context, err error) {
+	if r.judged.Swap(true) {
+		return
+	}
+	rules := &r.guard.rules
+	v := Unknown
+	if ctx.Err() == nil {
+		v = rules.Judge(err)
+	}
+	if v == Failed && time.Since(r.begun) > rules.Timeout+rules.Timeout/2 {
+		v = Unknown
+	}
+	r.guard.record(v, r.trial)
+}
+
+// Resting reports whether the guard makes no calls now.
+func (g *Guard) Resting() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.resting()
+}
+
+// resting reports whether a call must not be made: during a pause, and while the trial after it is
+// in flight.
+func (g *Guard) resting() bool {
+	return g.pause > 0 && (g.trial || time.Now().Before(g.until))
+}
+
+// begin counts a call, and reports whether it is a trial. It returns an error if the call must not
+// be made.
+func (g *Guard) begin() (trial bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case !failed:
-		g.failures, g.pause = 0, 0
-	case time.Now().Before(g.until): // the call began before the pause
-	case g.failures+1 < FailuresToRest:
-		g.failures++
+	case g.resting():
+		return false, ErrResting
+	case g.inFlight >= g.rules.Calls:
+		return false, ErrBusy
+	}
+	g.inFlight++
+	g.trial = g.pause > 0
+	return g.trial, nil
+}
+
+// release ends a call.
+func (g *Guard) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inFlight--
+}
+
+// record records the verdict on a call. A failure may begin a pause.
+func (g *Guard) record(v Verdict, trial bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if trial {
+		g.trial = false
+	}
+	now := time.Now()
+	switch {
+	case v == Unknown:
+	case v == Answered:
+		g.failures, g.pause, g.answered = 0, 0, now
+	case g.pause > 0 && !trial: // the call began before the pause
+	case g.pause == 0 && !g.silent(now):
 	default:
 		g.pause = min(max(2*g.pause, ShortestRest), LongestRest)
-		g.until = time.Now().Add(g.pause)
+		g.until = now.Add(g.pause)
 	}
+}
+
+// silent counts a failure, and reports whether a pause must begin.
+func (g *Guard) silent(now time.Time) bool {
+	g.failures++
+	return g.failures >= g.rules.Failures && now.Sub(g.answered) >= g.rules.Silence
 }

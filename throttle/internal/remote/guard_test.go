@@ -9,16 +9,30 @@ import (
 	"time"
 )
 
-const callTimeout = 50 * time.Millisecond
+const (
+	callTimeout  = 50 * time.Millisecond
+	testCalls    = 64
+	testFailures = 3
+)
 
 var (
 	errStore    = errors.New("store")
 	errConflict = errors.New("conflict")
 )
 
+// testRules returns rules with which a conflict is an answer.
+func testRules() Rules {
+	return Rules{Timeout: callTimeout, Calls: testCalls, Failures: testFailures, Judge: func(err error) Verdict {
+		if err == nil || errors.Is(err, errConflict) {
+			return Answered
+		}
+		return Failed
+	}}
+}
+
 func TestGuardPausesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGuard(callTimeout, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
+		g := NewGuard(testRules())
 		calls := 0
 		var answer error
 		try := func() error {
@@ -32,7 +46,7 @@ func TestGuardPausesAfterFailures(t *testing.T) {
 			}
 		}
 		answer = errStore
-		for range FailuresToRest {
+		for range testFailures {
 			_ = try()
 		}
 		for _, rest := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second} {
@@ -57,25 +71,25 @@ func TestGuardPausesAfterFailures(t *testing.T) {
 	})
 }
 
-// TestGuardAbandonsCalls of a store that ignores its context, up to MostAbandoned.
+// TestGuardAbandonsCalls of a store that ignores its context, up to testCalls.
 func TestGuardAbandonsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGuard(callTimeout, false, func(err error) bool { return err != nil && !errors.Is(err, errConflict) })
+		g := NewGuard(testRules())
 		unblock := make(chan struct{})
 		var calls atomic.Int64
 		begun := time.Now()
-		for range 2 * MostAbandoned {
+		for range 2 * testCalls {
 			_, err := Ask(t.Context(), g, func(context.Context) (int, error) { calls.Add(1); <-unblock; return 0, nil }, nil)
 			if err == nil {
 				t.Fatal("a blocked store has answered")
 			}
 			time.Sleep(LongestRest)
 		}
-		if calls.Load() != MostAbandoned {
-			t.Errorf("%d calls abandoned, want %d", calls.Load(), MostAbandoned)
+		if calls.Load() != testCalls {
+			t.Errorf("%d calls abandoned, want %d", calls.Load(), testCalls)
 		}
-		if waited := time.Since(begun) - 2*MostAbandoned*LongestRest; waited != MostAbandoned*callTimeout {
-			t.Errorf("waited %v in all, want %v", waited, MostAbandoned*callTimeout)
+		if waited := time.Since(begun) - 2*testCalls*LongestRest; waited != testCalls*callTimeout {
+			t.Errorf("waited %v in all, want %v", waited, testCalls*callTimeout)
 		}
 		close(unblock)
 		synctest.Wait()
@@ -83,4 +97,76 @@ func TestGuardAbandonsCalls(t *testing.T) {
 			t.Errorf("after it recovered: %v", err)
 		}
 	})
+}
+
+// TestGuardCountsFailuresOfTheServiceOnly checks that calls that were not sent, and those that this
+// process was too busy to end in time, begin no pause. Nor do failures beside an answer.
+func TestGuardCountsFailuresOfTheServiceOnly(t *testing.T) {
+	errNotSent := errors.New("not sent")
+	judge := func(err error) Verdict {
+		switch {
+		case err == nil:
+			return Answered
+		case errors.Is(err, errNotSent):
+			return Unknown
+		}
+		return Failed
+	}
+	for name, tt := range map[string]struct {
+		call  func(i int) error
+		rests bool
+	}{
+		"fails":              {func(int) error { return errStore }, true},
+		"is not sent":        {func(int) error { return errNotSent }, false},
+		"ends much too late": {func(int) error { time.Sleep(2 * callTimeout); return errStore }, false},
+		"answers some": {func(i int) error {
+			if time.Sleep(callTimeout / 10); i%8 == 0 {
+				return nil
+			}
+			return errStore
+		}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewGuard(Rules{Timeout: callTimeout, Prompt: true, Calls: testCalls, Failures: testFailures, Silence: 2 * callTimeout, Judge: judge})
+			for i := range 50 {
+				_, _ = Ask(t.Context(), g, func(context.Context) (int, error) { return 0, tt.call(i) }, nil)
+			}
+			if g.Resting() != tt.rests {
+				t.Errorf("a service that %s: resting is %t, want %t", name, g.Resting(), tt.rests)
+			}
+		})
+	}
+}
+
+// TestGuardJudgesCallsOfHurriedCallers checks that a call goes on after its caller has left, and
+// that its end counts, also if the service ignores its context.
+func TestGuardJudgesCallsOfHurriedCallers(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rules := testRules()
+			rules.Early = true
+			g := NewGuard(rules)
+			gate := make(chan struct{})
+			for range testFailures {
+				ctx, cancel := context.WithTimeout(t.Context(), callTimeout/2)
+				begun := time.Now()
+				_, err := Ask(ctx, g, func(ctx context.Context) (int, error) {
+					if deaf {
+						<-gate
+					}
+					<-ctx.Done()
+					return 0, ctx.Err()
+				}, nil)
+				if !errors.Is(err, ErrNoAnswer) || time.Since(begun) != callTimeout*2/5 {
+					t.Errorf("got %v after %v, want ErrNoAnswer after 80 %% of %v", err, time.Since(begun), callTimeout/2)
+				}
+				cancel()
+			}
+			time.Sleep(callTimeout)
+			if !g.Resting() {
+				t.Errorf("deaf %t: not resting after %d calls without an answer", deaf, testFailures)
+			}
+			close(gate)
+		})
+	}
 }

@@ -26,6 +26,11 @@ func (c Counts) Refused() uint64 { return c.Rejected + c.Shed }
 // Requests returns the number of accepted, rejected and shed calls.
 func (c Counts) Requests() uint64 { return c.Accepted + c.Refused() }
 
+// Minus returns the difference between c and earlier counts.
+func (c Counts) Minus(earlier Counts) Counts {
+	return Counts{c.Accepted - earlier.Accepted, c.Rejected - earlier.Rejected, c.Shed - earlier.Shed}
+}
+
 // Sum adds up the counts of rows.
 func Sum(rows []Counts) (sum Counts) {
 	for i := range rows {
@@ -151,11 +156,11 @@ func (w *Window) read(r Reading) {
 	w.Ever(r.Span)
 	copy(r.Ever, r.Span)
 	copy(r.Recent, r.Span)
-	for row := range r.Recent {
-		r.Recent[row].subtract(w.beforeRecent[row])
+	for row, c := range r.Recent {
+		r.Recent[row] = c.Minus(w.beforeRecent[row])
 	}
-	for row := range r.Span {
-		r.Span[row].subtract(w.beforeSpan[row])
+	for row, c := range r.Span {
+		r.Span[row] = c.Minus(w.beforeSpan[row])
 	}
 }
 
@@ -251,12 +256,6 @@ func (c Counts) since(before Counts) bucket {
 		rejected: uint32(c.Rejected - before.Rejected),
 		shed:     uint32(c.Shed - before.Shed),
 	}
-}
-
-func (c *Counts) subtract(other Counts) {
-	c.Accepted -= other.Accepted
-	c.Rejected -= other.Rejected
-	c.Shed -= other.Shed
 }
 
 func (c *Counts) addBucket(b bucket) {

@@ -17,110 +17,105 @@ const (
 // whose argument is 0 sets it, so that Validate reports the argument.
 const ExplicitZero = math.MinInt64
 
+// maxOwed limits how far in the future a bucket is full: no sum of times overflows.
+const maxOwed = 1 << 61
+
 // Rate is how a bucket is refilled.
 type Rate struct {
 	capacity int64
 	interval int64 // continuous: nanoseconds per token
 	burst    int64 // continuous: nanoseconds from empty to full
-	period   int64
-	fixed    bool
+	period   int64 // fixed
 }
 
 // New returns the rate of a valid limit. Interval is the time per token of a continuous bucket.
 func New(capacity, interval, period int64, fixed bool) Rate {
-	r := Rate{capacity: capacity, period: period, fixed: fixed}
-	if !fixed {
-		r.interval, r.burst = interval, capacity*interval
+	if fixed {
+		return Rate{capacity: capacity, period: period}
 	}
-	return r
+	return Rate{capacity: capacity, interval: interval, burst: capacity * interval}
 }
 
-// State is the state of one bucket. The zero State is a full bucket.
-type State struct {
-	At   int64 // continuous: when the bucket will be full; fixed: when its period began
-	Used int64 // fixed: tokens granted in that period
-}
+// Interval returns the time per token of a continuous bucket.
+func (r *Rate) Interval() int64 { return r.interval }
 
-// Ahead reports whether a continuous bucket that will be full at that time is further in the future
-// than an empty one.
-func (r *Rate) Ahead(at, now int64) bool { return at > now+r.burst }
+// Capacity returns the most tokens that a bucket holds.
+func (r *Rate) Capacity() int64 { return r.capacity }
 
 // Take takes at least atLeast and at most atMost tokens, or none, and updates the state. AtLeast
 // must be at most the capacity. Results are scalars because Go returns them in registers: a struct
 // of this size is copied at each return, which takes longer than the arithmetic.
+//
+// If nothing is granted, the state changes in two cases only: if this rate has no entry yet, or if
+// the clock has stepped back.
 func (r *Rate) Take(s *State, now, atLeast, atMost int64) (allowed bool, granted, remaining, retryAfter, resetAfter int64) {
-	if r.fixed {
-		return r.takeFixed(s, now, atLeast, atMost)
+	mine := *s
+	if !mine.rated() {
+		mine.Interval, mine.Period, mine.Capacity = r.interval, r.period, r.capacity
 	}
-	return r.takeContinuous(s, now, atLeast, atMost)
-}
-
-func (r *Rate) takeContinuous(s *State, now, atLeast, atMost int64) (allowed bool, granted, remaining, retryAfter, resetAfter int64) {
-	full := min(max(s.At, now), now+r.burst)
-	free := now + r.burst - full
-	available := free / r.interval
-	granted = min(atMost, available)
-	if granted < atLeast {
-		if full < s.At { // stored, or the bucket stays empty for as long as the clock was ahead
-			*s = State{At: full}
-		}
-		return false, 0, available, atLeast*r.interval - free, full - now
+	changed := mine.update(now)
+	changed = mine.Other.update(now) || changed
+	added := mine.arrange(r, now)
+	if r.period > 0 {
+		granted, remaining, retryAfter, resetAfter = r.takeFixed(&mine.Entry, now, atLeast, atMost)
+	} else {
+		granted, remaining, retryAfter, resetAfter = r.TakeContinuous(&mine.At, now, atLeast, atMost)
 	}
 	if granted > 0 {
-		full += granted * r.interval
-		*s = State{At: full}
+		mine.Other.charge(now, granted)
 	}
-	if granted < atMost {
-		retryAfter = r.interval - free%r.interval
+	if granted > 0 || (changed || added) && atMost > 0 {
+		*s = mine
 	}
-	return true, granted, available - granted, retryAfter, full - now
+	return granted >= atLeast, granted, remaining, retryAfter, resetAfter
 }
 
-func (r *Rate) takeFixed(s *State, now, atLeast, atMost int64) (allowed bool, granted, remaining, retryAfter, resetAfter int64) {
-	begin, used := now-now%r.period, int64(0)
+// TakeContinuous is Take of a continuous bucket whose state has this rate. At is when the bucket
+// will be full. It changes only if tokens are granted.
+func (r *Rate) TakeContinuous(at *int64, now, atLeast, atMost int64) (granted, remaining, retryAfter, resetAfter int64) {
+	owed := min(max(0, *at-now), r.burst) // more if the clock was behind another call
+	free := r.burst - owed
+	available := max(0, free) / r.interval
+	granted = min(atMost, available)
 	switch {
-	case s.At > now+r.period: // the clock was far ahead: Used is unknown, so deny until the next period
-		used = r.capacity
-	case s.At >= begin:
-		begin, used = s.At, max(0, s.Used)
-	}
-	available := max(0, r.capacity-used)
-	reset := begin + r.period - now
-	granted = min(atMost, available)
-	if granted < atLeast {
-		if s.At > now+r.period {
-			*s = State{At: begin, Used: used}
-		}
-		return false, 0, available, reset, reset
+	case granted < atLeast:
+		return 0, available, atLeast*r.interval - free, owed
+	case granted < atMost:
+		retryAfter = (available+1)*r.interval - free
 	}
 	if granted > 0 {
-		*s = State{At: begin, Used: used + granted}
+		owed += granted * r.interval
+		*at = now + owed
 	}
-	if used+granted > 0 {
-		resetAfter = reset
-	}
-	if granted < atMost {
-		retryAfter = reset
-	}
-	return true, granted, available - granted, retryAfter, resetAfter
+	return granted, available - granted, retryAfter, owed
 }
 
-// Return gives back n tokens. A bucket never holds more than its capacity.
-func (r *Rate) Return(s *State, now, n int64) {
-	n = max(0, n)
-	if r.fixed {
-		if s.Used > 0 && s.At >= now-now%r.period {
-			s.Used = max(0, s.Used-n)
-		}
-		return
+// takeFixed is Take of a fixed bucket whose entry has this rate and is of the current period.
+func (r *Rate) takeFixed(s *Entry, now, atLeast, atMost int64) (granted, remaining, retryAfter, resetAfter int64) {
+	available := max(0, r.capacity-s.Used)
+	granted = min(atMost, available)
+	if granted < atLeast {
+		return 0, available, s.At - now + r.untilHas(s.Used, atLeast), s.FullAt() - now
 	}
-	*s = State{At: max(now, s.At-min(n, r.capacity)*r.interval)}
+	if s.Used += granted; granted < atMost {
+		retryAfter = s.At - now + r.untilHas(s.Used, 1)
+	}
+	return granted, available - granted, retryAfter, max(0, s.FullAt()-now)
 }
 
-// Full reports whether the bucket is full.
-func (r *Rate) Full(s *State, now int64) bool {
-	if r.fixed {
-		return s.Used <= 0 || s.At <= now-r.period
+// untilHas returns the time from the start of a period to the start of the one in which a fixed bucket
+// has n tokens. Each period takes back a capacity of what is used.
+func (r *Rate) untilHas(used, n int64) int64 {
+	if used <= r.capacity {
+		return r.period
 	}
-	return s.At <= now
+	return product(1+(used-r.capacity+n-1)/r.capacity, r.period)
+}
+
+// product returns a product, or maxOwed if it is more.
+func product(a, b int64) int64 {
+	if a > maxOwed/b {
+		return maxOwed
+	}
+	return a * b
 }

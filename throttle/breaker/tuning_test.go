@@ -1,0 +1,98 @@
+package breaker_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/breaker"
+)
+
+// TestTune_modes of an open circuit, with the modes of tenants and without. An override replaces all of them.
+func TestTune_modes(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		tenant     throttle.Mode
+		forTenant  bool
+		code, over throttle.Mode
+		overridden bool
+		err        error
+	}{
+		{"enforce", 0, false, throttle.ModeEnforce, 0, false, breaker.ErrOpen},
+		{"shadow", 0, false, throttle.ModeShadow, 0, false, nil},
+		{"off", 0, false, throttle.ModeOff, 0, false, nil},
+		{"overridden with off", 0, false, throttle.ModeEnforce, throttle.ModeOff, true, nil},
+		{"overridden with enforce", 0, false, throttle.ModeOff, throttle.ModeEnforce, true, breaker.ErrOpen},
+		{"tenant in force", throttle.ModeEnforce, true, throttle.ModeOff, 0, false, breaker.ErrOpen},
+		{"tenant overridden", throttle.ModeEnforce, true, throttle.ModeEnforce, throttle.ModeOff, true, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := breaker.Config{}
+			if tt.forTenant {
+				c.ForTenant = func(_ string, c breaker.Config) breaker.Config { c.Mode = tt.tenant; return c }
+			}
+			m, k := agent(t, c), breaker.Key{ID: "k"}
+			defer m.Close()
+			if err := m.ForceOpen(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Tune(func(u *breaker.Tuning) { u.Mode = tt.code }); err != nil {
+				t.Fatal(err)
+			}
+			if tt.overridden {
+				if err := m.Override(func(u *breaker.Tuning) { u.Mode = tt.over }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := m.CanExecute(t.Context(), k); !errors.Is(err, tt.err) {
+				t.Errorf("%s: got %v want %v", tt.name, err, tt.err)
+			}
+			now, code := m.Tuning()
+			if code.Mode != tt.code || tt.overridden && now.Mode != tt.over || m.Stats().Mode != now.Mode {
+				t.Errorf("%s: got %v in force and %v of the code", tt.name, now, code)
+			}
+			if err := m.Override(nil); err != nil {
+				t.Fatal(err)
+			}
+			if now, code := m.Tuning(); now != code {
+				t.Errorf("%s: after the override: got %v want %v", tt.name, now, code)
+			}
+		})
+	}
+}
+
+// TestTune_startsRounds of a manager that was made with ModeOff.
+func TestTune_startsRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, k := agent(t, breaker.Config{Mode: throttle.ModeOff}), breaker.Key{ID: "k"}
+		defer m.Close()
+		if err := m.Tune(func(u *breaker.Tuning) { u.Mode = throttle.ModeEnforce }); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, m, k, 10)
+		time.Sleep(5*time.Second + 1)
+		if err := m.CanExecute(t.Context(), k); !errors.Is(err, breaker.ErrOpen) {
+			t.Errorf("got %v want an open circuit", err)
+		}
+	})
+}
+
+func TestTune_refusesInvalid(t *testing.T) {
+	m, none := agent(t, breaker.Config{}), (*breaker.Manager)(nil)
+	defer m.Close()
+	wrong := func(u *breaker.Tuning) { u.Mode = 7 }
+	for _, err := range []error{m.Tune(wrong), m.Override(wrong), m.CheckOverride(wrong)} {
+		if err == nil || !strings.Contains(err.Error(), "breaker: Tuning.Mode is 7: want ModeEnforce, ModeShadow or ModeOff") {
+			t.Errorf("got %v", err)
+		}
+	}
+	now, code := none.Tuning()
+	for _, err := range []error{m.Tune(nil), none.Tune(wrong), none.Override(nil), none.CheckOverride(nil)} {
+		if err == nil || now != code {
+			t.Error("got no error")
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package bucket
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
+)
+
+// A flight is a call to a [store.Many] with one or more questions. While flights are under way,
+// further questions wait and share the next flight.
+const (
+	freeFlights = 2                // flights that start with one question, without waiting for others
+	maxFlight   = 128              // questions of a flight
+	flightDelay = time.Millisecond // the longest time that a question waits for others
+	maxWaiting  = 512              // questions of a part that wait for a flight
+)
+
+// question is a request that waits for a flight. part.mu guards it.
+type question struct {
+	*storeRequest
+
+	left   bool          // the caller has gone
+	ended  bool          // as done
+	done   chan struct{} // closed when there is an answer
+	answer store.Answer
+}
+
+// board starts a flight for a question, or adds the question to those that wait for one. The
+// question is nil if the caller must make the flight.
+func (p *part) board(l *Limiter, q *storeRequest) (*question, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.flights < freeFlights:
+		p.flights++
+		return nil, nil
+	case len(p.waiting) >= maxWaiting:
+		return nil, remote.ErrBusy
+	}
+	w := &question{storeRequest: q, done: make(chan struct{})}
+	p.waiting = append(p.waiting, w)
+	p.startTimer(l)
+	return w, nil
+}
+
+// startTimer starts another flight soon if questions still wait then.
+func (p *part) startTimer(l *Limiter) {
+	if !p.timed {
+		p.timed = true
+		time.AfterFunc(flightDelay, func() { p.takeOff(l) })
+	}
+}
+
+// takeOff starts another flight.
+func (p *part) takeOff(l *Limiter) {
+	p.mu.Lock()
+	p.timed = false
+	if len(p.waiting) == 0 || p.flights >= l.config.MaxCalls {
+		p.mu.Unlock()
+		return
+	}
+	p.flights++
+	p.mu.Unlock()
+	p.fly(l)
+}
+
+// land ends a flight, or makes it go on with the questions that wait.
+func (p *part) land(l *Limiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		p.flights--
+		return
+	}
+	go p.fly(l)
+}
+
+// fly makes flights until no question waits.
+func (p *part) fly(l *Limiter) {
+	for {
+		load := p.load(l)
+		if len(load) == 0 {
+			return
+		}
+		p.deliver(l, load, l.askMany(p, load))
+	}
+}
+
+// load returns the questions of the next flight. If there are none, it ends the flight.
+func (p *part) load(l *Limiter) []*question {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(len(p.waiting), maxFlight)
+	load := slices.Clone(p.waiting[:n])
+	p.waiting = slices.Delete(p.waiting, 0, n)
+	switch {
+	case n == 0:
+		p.flights--
+	case len(p.waiting) > 0:
+		p.startTimer(l)
+	}
+	return load
+}
+
+// deliver wakes the callers of a flight. It gives back the tokens of those who have gone.
+func (p *part) deliver(l *Limiter, load []*question, answers []store.Answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, w := range load {
+		w.answer, w.ended = answers[i], true
+		close(w.done)
+		if w.left && w.answer.Err == nil && w.answer.Decision.Granted > 0 {
+			go l.returnLate(w.Key, w.answer.Decision.Granted)
+		}
+	}
+}
+
+// wait waits for the answer to a question. After half of the time it gives up a question that was
+// not sent: the answer would probably be late, and its tokens would have to be given back.
+func (p *part) wait(ctx context.Context, l *Limiter, w *question) (Decision, error) {
+	half := min(l.config.StoreTimeout, remote.Patience(ctx)) / 2
+	timer := time.NewTimer(half)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timer.C:
+		if p.withdraw(w) {
+			return Decision{}, remote.ErrBusy
+		}
+		timer.Reset(half)
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-timer.C:
+			err = remote.ErrNoAnswer
+		}
+	}
+	if err != nil && p.leave(w) {
+		return Decision{}, err
+	}
+	return w.answer.Decision, w.answer.Err
+}
+
+// withdraw removes a question that waits for a flight. It returns false if it was sent.
+func (p *part) withdraw(w *question) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.waiting, w)
+	if i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// leave gives up a question. It returns false if there is an answer.
+func (p *part) leave(w *question) bool {
+	if p.withdraw(w) {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.left = !w.ended
+	return w.left
+}
+
+// askMany makes a store call for the questions of a flight. It runs on a goroutine of the limiter.
+func (l *Limiter) askMany(p *part, load []*question) []store.Answer {
+	rs, requests := make([]store.Request, len(load)), 0
+	for i, w := range load {
+		rs[i] = w.Request
+		requests += w.requests
+	}
+	start := time.Now()
+	answers, err := remote.Ask(context.Background(), p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeManyChecked(ctx, rs) },
+		func(late []store.Answer) {
+			for i := range late {
+				l.returnLate(rs[i].Key, late[i].Decision.Granted)
+			}
+		})
+	if h := l.config.Hooks.Asked; h != nil && wasCalled(err) {
+		l.callAsked(context.Background(), &storeRequest{background: true}, 0, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
+	}
+	if err != nil {
+		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))
+	}
+	return answers
+}
+
+// takeManyChecked calls TakeMany and checks the decisions. It returns an error if the store answered
+// no question.
+func (l *Limiter) takeManyChecked(ctx context.Context, rs []store.Request) ([]store.Answer, error) {
+	answers := l.many.TakeMany(ctx, rs)
+	if len(answers) != len(rs) {
+		return nil, fmt.Errorf("%d answers to %d requests", len(answers), len(rs))
+	}
+	answered := false
+	for i := range answers {
+		a := &answers[i]
+		if a.Err == nil {
+			a.Err = checkDecision(&a.Decision, &rs[i])
+		}
+		if a.Err != nil {
+			a.Decision = Decision{}
+		}
+		answered = answered || a.Err == nil
+	}
+	if !answered {
+		return nil, answers[0].Err
+	}
+	return answers, nil
+}

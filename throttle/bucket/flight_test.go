@@ -1,0 +1,162 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// many is a remote store that takes many requests in one call.
+type many struct{ *remote }
+
+func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	answers := make([]store.Answer, len(rs))
+	first, err := m.Take(ctx, rs[0]) // it waits for the gate, and counts one call
+	answers[0] = store.Answer{Decision: first, Err: err}
+	for i := range rs[1:] {
+		if answers[i+1].Err = err; err == nil {
+			answers[i+1].Decision, answers[i+1].Err = m.Store.Take(ctx, rs[i+1])
+		}
+	}
+	return answers
+}
+
+// TestFlight_CarriesManyKeys checks that questions about several keys share store calls, and that
+// each caller gets the answer about its key.
+func TestFlight_CarriesManyKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, gate := newRemote(), make(chan struct{})
+		r.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
+		var all sync.WaitGroup
+		for i := range 60 {
+			all.Go(func() {
+				d, err := l.DecideN(t.Context(), strconv.Itoa(i), int64(i+1))
+				if err != nil || d.Source != bucket.SourceStore || d.Remaining != int64(99-i) {
+					t.Errorf("key %d: %+v, %v, want %d left in the store", i, d, err, 99-i)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(10 * time.Millisecond)
+		close(gate)
+		all.Wait()
+		if calls := r.calls.Load(); calls != 3 {
+			t.Errorf("%d calls, want one for each of the first two, and one for the others", calls)
+		}
+	})
+}
+
+// TestFlight_CallersLeave checks that the tokens of callers that left are given back, and that a
+// question whose caller left before the flight is not sent.
+func TestFlight_CallersLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, gate := newRemote(), make(chan struct{})
+		r.set(gate, nil)
+		limit := bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}
+		l := limiter(t, bucket.Config{Store: many{r}, Limit: limit, StoreTimeout: time.Second})
+		early, leaveEarly := context.WithCancel(t.Context())
+		late, leaveLate := context.WithCancel(t.Context())
+		for _, ctx := range []context.Context{t.Context(), t.Context(), early, late, t.Context()} {
+			key := strconv.Itoa(int(r.calls.Load()))
+			go func() {
+				if _, err := l.DecideN(ctx, key, 4); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		leaveEarly()
+		synctest.Wait()
+		time.Sleep(10 * time.Millisecond) // the flight of the last two starts
+		leaveLate()
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		r.set(nil, nil)
+		for key, want := range map[string]int64{"0": 6, "1": 6, "2": 6} {
+			if d, err := l.Peek(t.Context(), key); err != nil || d.Remaining != want {
+				t.Errorf("key %s: %+v, %v, want %d left", key, d, err, want)
+			}
+		}
+	})
+}
+
+// TestFlight_MaxWaiting checks that the questions above the bound are decided at once, and that no
+// caller waits longer than the timeout.
+func TestFlight_MaxWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRemote()
+		r.set(make(chan struct{}), nil)
+		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.PerSecond(1), MaxCalls: 2})
+		var all sync.WaitGroup
+		var atOnce atomic.Int64
+		for i := range 1000 {
+			all.Go(func() {
+				begun := time.Now()
+				if d, err := l.Decide(t.Context(), strconv.Itoa(i)); err != nil || d.Source != bucket.SourcePolicy {
+					t.Errorf("%+v, %v, want the policy", d, err)
+				}
+				switch waited := time.Since(begun); {
+				case waited == 0:
+					atOnce.Add(1)
+				case waited > 50*time.Millisecond:
+					t.Errorf("waited %v", waited)
+				}
+			})
+		}
+		all.Wait()
+		if n := atOnce.Load(); n != 1000-512-2 {
+			t.Errorf("%d were decided at once, want all but the 512 that wait and 2 that are in flight", n)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// TestFlight_SomeAnswers checks that an error or an invalid decision concerns one key only.
+func TestFlight_SomeAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, gate := newRemote(), make(chan struct{})
+		r.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: wrong{many{r}}, Limit: bucket.PerSecond(5), OnFailure: bucket.FailClosed})
+		for _, key := range []string{"a", "b"} {
+			go func() { _, _ = l.Decide(t.Context(), key) }()
+		}
+		synctest.Wait()
+		var all sync.WaitGroup
+		for key, want := range map[string]error{"error": bucket.ErrStore, "invalid": bucket.ErrStore, "good": nil} {
+			all.Go(func() {
+				if _, err := l.Decide(t.Context(), key); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", key, err, want)
+				}
+			})
+		}
+		time.Sleep(10 * time.Millisecond)
+		close(gate)
+		all.Wait()
+	})
+}
+
+// wrong is a store whose answers about some keys are wrong.
+type wrong struct{ many }
+
+func (w wrong) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	answers := w.many.TakeMany(ctx, rs)
+	for i, r := range rs {
+		switch r.Key {
+		case "error":
+			answers[i] = store.Answer{Err: errDown}
+		case "invalid":
+			answers[i] = store.Answer{Decision: bucket.Decision{Granted: 7}}
+		}
+	}
+	return answers
+}

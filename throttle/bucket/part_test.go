@@ -1,0 +1,246 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// sharded is a store on three servers behind one address. Servers are chosen by the number that is
+// the key. The first one may fail, at once or after the timeout.
+type sharded struct {
+	store.Store
+	hangs bool
+	sick  atomic.Bool
+}
+
+func (s *sharded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	if !s.sick.Load() || serverOf(r.Key) > 0 {
+		time.Sleep(time.Millisecond)
+		return s.Store.Take(ctx, r)
+	}
+	if s.hangs {
+		<-ctx.Done()
+	}
+	return bucket.Decision{}, errDown
+}
+
+// serverOf returns the server of a key: 0, 1 or 2.
+func serverOf(key string) int {
+	n, _ := strconv.Atoi(key)
+	return n % 3
+}
+
+// cluster is a sharded store that reports which server has a key.
+type cluster struct{ *sharded }
+
+func (cluster) Part(key string) string { return fmt.Sprint("server ", serverOf(key)) }
+
+// TestPart_OneOfThreeServersFails checks that the keys of the other servers are still decided by the
+// store.
+func TestPart_OneOfThreeServersFails(t *testing.T) {
+	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {
+		for _, parted := range []bool{false, true} {
+			for _, perSecond := range []int{10, 1000} {
+				t.Run(fmt.Sprintf("%s, parted %t, %d/s", name, parted, perSecond), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := &sharded{Store: bucket.NewMemoryStore(), hangs: hangs}
+						s.sick.Store(true)
+						c := bucket.Config{Store: s, Limit: bucket.PerSecond(1000)}
+						if parted {
+							c.Store = cluster{s}
+						}
+						l := limiter(t, c)
+						var all sync.WaitGroup
+						var healthy, byStore atomic.Int64
+						random := rand.New(rand.NewPCG(1, 2))
+						for range 3000 {
+							key := strconv.Itoa(random.IntN(1000))
+							all.Go(func() {
+								d, err := l.Decide(t.Context(), key)
+								if err != nil {
+									t.Error(err)
+								}
+								if serverOf(key) > 0 {
+									healthy.Add(1)
+									if d.Source == bucket.SourceStore {
+										byStore.Add(1)
+									}
+								}
+							})
+							time.Sleep(time.Second / time.Duration(perSecond))
+						}
+						all.Wait()
+						if byStore.Load()*100 < healthy.Load()*99 {
+							t.Errorf("%d of %d requests for healthy servers were decided by the store, want 99 %%", byStore.Load(), healthy.Load())
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestPart_OneTrial checks that one call is made after a pause, and no other until it has ended.
+func TestPart_OneTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := newFailing()
+		l := limiter(t, bucket.Config{Store: down, Limit: bucket.PerSecond(1000), OneByOne: true})
+		for range 20 {
+			_, _ = l.Decide(t.Context(), "k")
+		}
+		time.Sleep(250 * time.Millisecond)
+		before, gate := down.calls.Load(), make(chan struct{})
+		down.set(gate, nil)
+		var trial bucket.Decision
+		go func() { trial, _ = l.Decide(t.Context(), "k") }()
+		synctest.Wait()
+		begun := time.Now()
+		for range 20 {
+			if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourcePolicy {
+				t.Errorf("beside the trial: %+v, %v, want the policy", d, err)
+			}
+		}
+		if calls := down.calls.Load() - before; calls != 1 || time.Since(begun) > 0 {
+			t.Errorf("%d calls after the pause, and the others waited %v; want one call and no wait", calls, time.Since(begun))
+		}
+		close(gate)
+		synctest.Wait()
+		if d, _ := l.Decide(t.Context(), "k"); trial.Source != bucket.SourceStore || d.Source != bucket.SourceStore {
+			t.Errorf("the trial: %+v, and after it: %+v, want both by the store", trial, d)
+		}
+	})
+}
+
+// TestPart_MaxCalls checks that requests above the bound are decided at once, and are no failures.
+func TestPart_MaxCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, gate := newRemote(), make(chan struct{})
+		slow.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: slow, Limit: bucket.PerSecond(10), MaxCalls: 20, OnFailure: bucket.FailClosed})
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() { _, _ = l.Decide(t.Context(), strconv.Itoa(i)) })
+		}
+		synctest.Wait()
+		begun := time.Now()
+		for i := range 500 {
+			if _, err := l.Decide(t.Context(), strconv.Itoa(1000+i)); !errors.Is(err, bucket.ErrStore) {
+				t.Fatalf("got %v, want ErrStore", err)
+			}
+		}
+		if time.Since(begun) > 0 || slow.calls.Load() != 20 {
+			t.Errorf("they waited %v, %d calls, want no wait and 20 calls", time.Since(begun), slow.calls.Load())
+		}
+		close(gate)
+		all.Wait()
+		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore {
+			t.Errorf("afterwards: %+v, %v, want the store", d, err)
+		}
+	})
+}
+
+// pool is a store with few connections. A request waits for one until its context ends.
+type pool struct {
+	store.Store
+	connections chan struct{}
+}
+
+func (p pool) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
+	select {
+	case p.connections <- struct{}{}:
+	case <-ctx.Done():
+		return bucket.Decision{}, ctx.Err()
+	}
+	time.Sleep(2 * time.Millisecond)
+	<-p.connections
+	return p.Store.Take(ctx, r)
+}
+
+// TestLoad_KeepsTheLimit floods a healthy store with random keys. A limited key must not get more
+// than twice its limit.
+func TestLoad_KeepsTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, length = 300, 2 * time.Second
+		s := pool{bucket.NewMemoryStore(), make(chan struct{}, 8)}
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 10, Period: time.Second}})
+		ctx, cancel := context.WithTimeout(t.Context(), length)
+		defer cancel()
+		var granted, byPolicy atomic.Int64
+		for i := range callers + 20 {
+			go func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					key := fmt.Sprint(i, n)
+					if i >= callers {
+						key = "limited"
+					}
+					d, _ := l.Decide(ctx, key)
+					if d.Allowed && i >= callers {
+						granted.Add(1)
+					}
+					if d.Source == bucket.SourcePolicy {
+						byPolicy.Add(1)
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			}()
+		}
+		time.Sleep(length + time.Second)
+		if n := granted.Load(); n > 2*30 || byPolicy.Load() == 0 {
+			t.Errorf("%d were granted, want at most twice 30; %d requests were decided by the policy, want some", n, byPolicy.Load())
+		}
+	})
+}
+
+// TestDeadline_BelowTheTimeout checks that the policy decides shortly before the caller's deadline,
+// and that the call counts.
+func TestDeadline_BelowTheTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		store func(*remote) store.Store
+	}{
+		{"alone", func(r *remote) store.Store { return r }},
+		{"prompt", func(r *remote) store.Store { return cancelable{r} }},
+		{"many", func(r *remote) store.Store { return many{r} }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hung := newRemote()
+				hung.set(make(chan struct{}), nil)
+				l := limiter(t, bucket.Config{Store: tt.store(hung), Limit: bucket.PerSecond(1)})
+				decide := func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+					defer cancel()
+					begun := time.Now()
+					d, err := l.Decide(ctx, "k")
+					if err != nil || d.Source != bucket.SourcePolicy || time.Since(begun) > 16*time.Millisecond {
+						t.Errorf("got %+v, %v after %v, want the policy after 16ms", d, err, time.Since(begun))
+					}
+				}
+				for range 60 { // some while a call of another one is in flight
+					go decide()
+					time.Sleep(15 * time.Millisecond)
+				}
+				synctest.Wait()
+				before := hung.calls.Load()
+				for range 10 {
+					decide()
+				}
+				if calls := hung.calls.Load() - before; calls > 1 {
+					t.Errorf("%d calls, want a pause after 60 without an answer", calls)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package bucket
+
+import (
+	"hash/maphash"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket/internal/refill"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+const (
+	shareSlots  = 256              // keys whose last answer is remembered
+	shareMemory = 10 * time.Second // older counts are halved
+	shareEnough = 20               // tokens that must be counted
+)
+
+// localShare is the buckets of [LocalShare], in the memory of this process. They also lose the
+// tokens that the store grants to this process. So a process cannot use its tokens twice, once by
+// the store and once by its share.
+type localShare struct {
+	*MemoryStore
+
+	replicas int // Config.Replicas; 0 if it must be estimated
+
+	mu     sync.Mutex
+	last   []lastAnswer // made when needed
+	mine   float64      // tokens granted to this process, since about shareMemory
+	all    float64      // tokens of the same buckets that all processes took
+	halved time.Time
+}
+
+// lastAnswer is the state of a bucket after the last answer of the store.
+type lastAnswer struct {
+	hash      uint64
+	fullAt    time.Time // of a Fixed bucket: the end of its period
+	remaining int64
+}
+
+func newLocalShare(replicas int) *localShare {
+	return &localShare{MemoryStore: NewMemoryStore(), replicas: replicas}
+}
+
+// of returns the share of a limit.
+func (s *localShare) of(l Limit) Limit {
+	if s.replicas > 0 {
+		return shareOf(l, float64(s.replicas))
+	}
+	return shareOf(l, s.processes())
+}
+
+// spend records an answer of the store.
+func (s *localShare) spend(r *store.Request, d *Decision) {
+	if s.replicas == 0 {
+		s.count(r, d, time.Now())
+	}
+	if d.Granted > 0 {
+		limit, local := rated(s.of(r.Limit)), Decision{}
+		s.take(r.Key, &limit, 0, d.Granted, &local)
+	}
+}
+
+// processes estimates how many processes such as this one use the buckets: the tokens that all
+// processes took, by those of this one. It returns 1 until enough tokens were counted. It counts in
+// steps of 9 %: a bucket can hold the state of two limits, not of one for each answer.
+func (s *localShare) processes() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all < shareEnough {
+		return 1
+	}
+	n := min(max(s.all/max(s.mine, 1), 1), maxReplicas)
+	return math.Exp2(math.Round(8*math.Log2(n)) / 8)
+}
+
+// count counts the tokens that were taken from a bucket since the last answer about it.
+func (s *localShare) count(r *store.Request, d *Decision, now time.Time) {
+	hash := maphash.String(s.seed, r.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = make([]lastAnswer, shareSlots)
+	}
+	slot := &s.last[hash%shareSlots]
+	before := *slot
+	*slot = lastAnswer{hash, now.Add(d.ResetAfter), d.Remaining}
+	if before.hash != hash || before.fullAt.IsZero() {
+		return
+	}
+	if now.Sub(s.halved) > shareMemory {
+		s.mine, s.all, s.halved = s.mine/2, s.all/2, now
+	}
+	s.mine += float64(d.Granted)
+	s.all += max(float64(d.Granted), takenSince(&before, slot, &r.Limit, now))
+}
+
+// takenSince returns the tokens that were taken between two answers about a bucket. Tokens that
+// were taken and refilled while the bucket was full in between are not seen.
+func takenSince(before, after *lastAnswer, l *Limit, now time.Time) float64 {
+	if l.Algorithm == Continuous {
+		from := before.fullAt
+		if from.Before(now) {
+			from = now
+		}
+		return float64(after.fullAt.Sub(from)) / float64(l.Interval())
+	}
+	if after.fullAt.Sub(before.fullAt) > l.Period/2 { // another period
+		return float64(l.Capacity - after.remaining)
+	}
+	return float64(before.remaining - after.remaining)
+}
+
+// shareOf returns the limit of one of n processes that share it: at least one token of capacity,
+// and one token per longest period.
+func shareOf(l Limit, n float64) Limit {
+	l.Capacity = max(1, min(l.Capacity, int64(float64(l.Capacity)/n)))
+	if l.Algorithm == Continuous {
+		interval := min(float64(l.Interval())*n, float64(refill.MaxPeriod))
+		l.Refill, l.Period = 1, max(refill.MinPeriod, time.Duration(interval))
+	}
+	return l.WithDefaults()
+}

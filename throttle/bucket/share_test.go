@@ -1,0 +1,111 @@
+package bucket_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// TestLocalShare_Spends checks that the share loses the tokens that the store granted.
+func TestLocalShare_Spends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRemote()
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}})
+		granted := 0
+		for i := range 20 {
+			if i == 7 {
+				s.set(nil, errDown)
+			}
+			if l.Allow(t.Context(), "k") {
+				granted++
+			}
+		}
+		if granted != 10 {
+			t.Errorf("%d granted by the store and by the share, want 10 in all", granted)
+		}
+	})
+}
+
+// lateStore answers after the caller has gone.
+type lateStore struct{ store.Store }
+
+func (s lateStore) Take(_ context.Context, q store.Request) (bucket.Decision, error) {
+	time.Sleep(time.Second)
+	return s.Store.Take(context.Background(), q)
+}
+
+// TestLocalShare_LateAnswers checks that the share gets no tokens from answers that come too late.
+func TestLocalShare_LateAnswers(t *testing.T) {
+	for name, n := range map[string]int64{"of one token": 1, "of two": 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := lateStore{newRemote()}
+			l := limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 10, Refill: 1, Period: time.Hour}})
+			granted := int64(0)
+			for range 20 {
+				if d, err := l.DecideN(t.Context(), "k", n); err != nil {
+					t.Fatal(err)
+				} else {
+					granted += d.Granted
+				}
+				time.Sleep(2 * time.Second)
+			}
+			if granted != 10 {
+				t.Errorf("%s: the share granted %d tokens want 10", name, granted)
+			}
+		})
+	}
+}
+
+// TestLocalShare_EstimatesProcesses runs processes that share buckets evenly, or have buckets of
+// their own. Then the store fails, and together they must not get much more than the limit.
+func TestLocalShare_EstimatesProcesses(t *testing.T) {
+	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+		for name, apart := range map[string]bool{"shared": false, "apart": true} {
+			for _, n := range []int{1, 2, 5} {
+				t.Run(a.String()+" "+name+" "+strconv.Itoa(n), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := newRemote()
+						var all []*bucket.Limiter
+						for range n {
+							all = append(all, limiter(t, bucket.Config{Store: s, Limit: bucket.Limit{Capacity: 100, Refill: 100, Period: time.Second, Algorithm: a}}))
+						}
+						ask := func() (granted int) {
+							for range 100 {
+								for i, l := range all {
+									key := "k"
+									if apart {
+										key = strconv.Itoa(i)
+									}
+									if l.Allow(t.Context(), key) {
+										granted++
+									}
+								}
+								time.Sleep(5 * time.Millisecond)
+							}
+							return granted
+						}
+						for range 10 {
+							ask()
+						}
+						s.set(nil, errDown)
+						got, want := 0, 500
+						for range 10 {
+							got += ask()
+						}
+						if apart {
+							want = 500 * n
+						}
+						if got < want*3/4 || got > want*5/4 {
+							t.Errorf("%d granted in 5 s without a store, want about %d", got, want)
+						}
+					})
+				})
+			}
+		}
+	}
+}

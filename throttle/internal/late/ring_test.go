@@ -1,0 +1,243 @@
+package late
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const ms = time.Millisecond
+
+// wantRest fails the test unless the ring holds no call.
+func wantRest(t *testing.T, r *Ring) {
+	t.Helper()
+	if n := r.Open(); n != 0 || r.late != 0 || r.gone.Load() != 0 {
+		t.Errorf("at rest: got %d open, %d late, %d written off, want none", n, r.late, r.gone.Load())
+	}
+	for i := range r.words {
+		if n := uint32(r.words[i].Load()); n != 0 {
+			t.Errorf("at rest: word %d has %d calls, want none", i, int32(n))
+		}
+	}
+	for slot, rows := range r.old {
+		if rows != [MaxRows]int64{} {
+			t.Errorf("at rest: slot %d of late calls has %v, want none", slot, rows)
+		}
+	}
+	if got := r.Oldest(time.Hour); got != 0 {
+		t.Errorf("at rest: the oldest call is %v old, want none", got)
+	}
+}
+
+func TestCallsBecomeLate(t *testing.T) {
+	r := New(800*ms, 2, 1)
+	slot := r.Begin(50*ms, 0, 1)
+	if _, ok := r.Advance(899 * ms); ok {
+		t.Error("a call was late before T and an eighth")
+	}
+	f, ok := r.Advance(900 * ms)
+	if want := (Found{Late: [MaxRows]int64{1: 1}, Open: 1}); !ok || f != want {
+		t.Errorf("got %v, %v, want %v", f, ok, want)
+	}
+	if got := r.Oldest(900 * ms); got != 900*ms {
+		t.Errorf("the oldest call is %v old, want 900 ms", got)
+	}
+	if r.End(slot, 0, 1) {
+		t.Error("the first late call was booked, want the third")
+	}
+	wantRest(t, r)
+}
+
+// TestOneInThreeIsBooked: each third late call when it becomes late, the others when they are written off, and none twice.
+func TestOneInThreeIsBooked(t *testing.T) {
+	r := New(800*ms, 1, 1)
+	var open []time.Duration
+	for range 10 {
+		open = append(open, r.Begin(0, 0, 0))
+	}
+	f, _ := r.Advance(time.Second)
+	if f.Late[0] != 10 || f.Booked[0] != 3 {
+		t.Errorf("got %d late and %d booked, want 10 and 3", f.Late[0], f.Booked[0])
+	}
+	booked := 0
+	for _, slot := range open[:4] {
+		if r.End(slot, 0, 0) {
+			booked++
+		}
+	}
+	if booked != 1 {
+		t.Errorf("%d of 4 late calls that ended were booked, want 1", booked)
+	}
+	f, _ = r.Advance(20 * time.Second)
+	if f.Lost[0] != 6 || f.Booked[0] != 4 || f.Open != 0 {
+		t.Errorf("got %+v, want 6 lost, of which 2 were booked before", f)
+	}
+	if r.Open() != 0 || r.Oldest(20*time.Second) != 20*time.Second {
+		t.Errorf("got %d open, oldest %v, want 0 and 20s", r.Open(), r.Oldest(20*time.Second))
+	}
+	for _, slot := range open[4:] {
+		if !r.End(slot, 0, 0) {
+			t.Error("a call that was written off counts as not booked")
+		}
+	}
+	wantRest(t, r)
+}
+
+// TestTheClockMayJump: a ring with calls from before and after a pause, and from a clock that goes back.
+func TestTheClockMayJump(t *testing.T) {
+	r := New(80*ms, 1, 2)
+	var open []time.Duration
+	var late int64
+	for _, now := range []time.Duration{0, 75 * ms, time.Hour, time.Hour + 3*ms, time.Minute, -time.Hour, 2 * time.Hour, 1000 * time.Hour} {
+		f, _ := r.Advance(now)
+		late += f.Late[0]
+		open = append(open, r.Begin(now, 1, 0))
+	}
+	if late != 7 {
+		t.Errorf("%d calls became late, want 7", late)
+	}
+	for _, slot := range open {
+		r.End(slot, 1, 0)
+	}
+	wantRest(t, r)
+}
+
+// TestRandomCalls compares the ring with a list of the open calls, whatever the order of ends.
+func TestRandomCalls(t *testing.T) {
+	type call struct {
+		began       time.Duration
+		slot        time.Duration
+		stripe, row int
+	}
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		slow := time.Duration(1+random.IntN(2000)) * ms
+		r := New(slow, 3, 2)
+		var calls []call
+		var late, lost, booked, ended int64
+		now := time.Duration(0)
+		check := func(f Found) {
+			for row := range MaxRows {
+				late, lost, booked = late+f.Late[row], lost+f.Lost[row], booked+f.Booked[row]
+			}
+			var least, most, gone int64
+			for _, c := range calls {
+				if age := now - c.began; age >= slow+slow/parts {
+					least++
+				}
+				if now-c.began >= slow {
+					most++
+				}
+				if now-c.began > r.oldWidth*(writeOffParts+2)+slow/parts {
+					gone++
+				}
+			}
+			if open := r.late + r.gone.Load(); open < least || open > most || r.gone.Load() < gone {
+				t.Fatalf("seed %d at %v: %d late or written off, want %d to %d; %d written off, want %d",
+					seed, now, open, least, most, r.gone.Load(), gone)
+			}
+			if got, want := r.Open(), int64(len(calls))-r.gone.Load(); got != want {
+				t.Fatalf("seed %d: %d open, want %d", seed, got, want)
+			}
+		}
+		for range 2000 {
+			now += time.Duration(random.ExpFloat64() * float64(slow) / float64(1+random.IntN(40)))
+			f, _ := r.Advance(now)
+			check(f)
+			if random.IntN(20) > 9 || len(calls) == 0 {
+				c := call{began: now, stripe: random.IntN(2), row: random.IntN(3)}
+				c.slot = r.Begin(now, c.stripe, c.row)
+				calls = append(calls, c)
+				continue
+			}
+			i := random.IntN(len(calls))
+			if r.End(calls[i].slot, calls[i].stripe, calls[i].row) {
+				ended++
+			}
+			calls[i] = calls[len(calls)-1]
+			calls = calls[:len(calls)-1]
+		}
+		for _, c := range calls {
+			if r.End(c.slot, c.stripe, c.row) {
+				ended++
+			}
+		}
+		if booked < late/3-3 || booked > late/3+lost || ended < booked-3 || late == 0 {
+			t.Errorf("seed %d: %d late, %d lost, %d booked, %d ended as booked", seed, late, lost, booked, ended)
+		}
+		wantRest(t, r)
+	}
+}
+
+// TestConcurrentCalls: goroutines begin and end calls in any order while others sweep.
+func TestConcurrentCalls(t *testing.T) {
+	const workers, rounds = 8, 10000
+	r := New(8*ms, 1, 2)
+	var clock, late, lost, booked, ended atomic.Int64
+	var all sync.WaitGroup
+	note := func(now time.Duration) {
+		f, _ := r.Advance(now)
+		for row := range MaxRows {
+			late.Add(f.Late[row])
+			lost.Add(f.Lost[row])
+			booked.Add(f.Booked[row])
+		}
+	}
+	for worker := range workers {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 1))
+			type call struct {
+				slot   time.Duration
+				stripe int
+			}
+			var open []call
+			end := func(i int) {
+				if r.End(open[i].slot, open[i].stripe, 0) {
+					ended.Add(1)
+				}
+				open[i] = open[len(open)-1]
+				open = open[:len(open)-1]
+			}
+			for range rounds {
+				step := ms
+				if random.IntN(500) == 0 {
+					step = time.Duration(random.IntN(20)) * time.Second
+				}
+				now := time.Duration(clock.Add(int64(step)))
+				note(now)
+				c := call{stripe: random.IntN(2)}
+				c.slot = r.Begin(now-9*ms, c.stripe, 0) // into the slot that is closed next
+				open = append(open, c)
+				for len(open) > random.IntN(20) {
+					end(random.IntN(len(open)))
+				}
+			}
+			for len(open) > 0 {
+				end(len(open) - 1)
+			}
+		})
+	}
+	all.Wait()
+	if late.Load() == 0 || lost.Load() == 0 || booked.Load() < late.Load()/3-2 {
+		t.Errorf("got %d late, %d lost, %d booked", late.Load(), lost.Load(), booked.Load())
+	}
+	if r.began != r.ended {
+		t.Errorf("%v calls became late, and %v of these ended or were written off", r.began, r.ended)
+	}
+	wantRest(t, r)
+}
+
+// TestACallBeginsWhileItsSlotCloses: it joins a later slot, so that it is not lost.
+func TestACallBeginsWhileItsSlotCloses(t *testing.T) {
+	r := New(80*ms, 1, 1)
+	slot := r.clamp(0)
+	r.Advance(time.Second)
+	if enter(r.word(0, 0, slot), epoch(slot)) {
+		t.Error("a call joined a closed slot")
+	}
+	if got := r.beginSlowly(slot, 0, 0); got <= r.swept.Load() {
+		t.Errorf("the call began in slot %d, want more than %d", got, r.swept.Load())
+	}
+}

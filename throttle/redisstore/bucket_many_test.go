@@ -1,0 +1,76 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/spillway-go/spillway/throttle/bucket"
+	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+)
+
+// noScriptError is the reply of a server that does not have a script.
+type noScriptError struct{}
+
+func (noScriptError) Error() string { return "NOSCRIPT No matching script." }
+func (noScriptError) RedisError()   {}
+
+// TestTakeMany checks that all requests are in one pipeline, that a missing script is sent once, and
+// that an error concerns one request.
+func TestTakeMany(t *testing.T) {
+	loaded := false
+	var texts int
+	s := &server{answer: func(cmd redis.Cmder) error {
+		switch {
+		case cmd.Name() == "eval":
+			texts++
+			loaded = true
+		case !loaded:
+			return noScriptError{}
+		}
+		if strings.HasSuffix(cmd.Args()[3].(string), ":bad") {
+			cmd.(*redis.Cmd).SetVal("x")
+			return nil
+		}
+		cmd.(*redis.Cmd).SetVal([]any{"1", "0", "", "0000000001200000000 c200000000 5 0 0"})
+		return nil
+	}}
+	b := newBucket(t, s)
+	request := func(key string, atLeast int64) bucketstore.Request {
+		return bucketstore.Request{Key: key, Limit: bucket.PerSecond(5), Min: atLeast, Max: 1}
+	}
+	rs := []bucketstore.Request{request("a", 1), request("b", 1), request("bad", 1), request("invalid", 2), request("c", 1)}
+	answers := b.TakeMany(t.Context(), rs)
+	if len(answers) != len(rs) || texts != 1 {
+		t.Fatalf("%d answers, the text of the script was sent %d times; want %d and once", len(answers), texts, len(rs))
+	}
+	for i, a := range answers {
+		if fails := i == 2 || i == 3; (a.Err != nil) != fails || !fails && a.Decision.Granted != 1 {
+			t.Errorf("%s: %+v", rs[i].Key, a)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	before := len(s.asked)
+	for _, a := range b.TakeMany(ctx, rs[:2]) {
+		if !errors.Is(a.Err, context.Canceled) || len(s.asked) != before {
+			t.Errorf("a context that has ended: %+v, %d commands", a, len(s.asked)-before)
+		}
+	}
+}
+
+// TestPart_UnknownNodes checks that Part does not wait for a cluster whose nodes are unknown.
+func TestPart_UnknownNodes(t *testing.T) {
+	client := redis.NewUniversalClient(Options(deadAddress, deadAddress))
+	defer client.Close()
+	b, err := NewBucket(client, BucketConfig{Name: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part := b.Part("k"); part != "" {
+		t.Errorf("got %q want none", part)
+	}
+}
