@@ -25,11 +25,12 @@ type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
 	row      *window.Row
+	watch    *watch          // of the open calls; nil if the call is not one of them
 	decision decision.Packed // that applied to the call; 0 if nothing had to be decided
 	began    time.Duration
 	duration time.Duration
-	stripe   int32
 	priority Priority
+	stripe   uint8
 	outcome  Outcome
 	fault    Fault
 	stage    stage
@@ -37,6 +38,7 @@ type attempt struct {
 	timed    bool // began is set
 	shadow   bool // Enforce would have shed it
 	fellBack bool
+	booked   bool // counts as rejected already
 }
 
 // begin decides about a call. If it returns an error, the function must not run: stage is wasShed if
@@ -53,10 +55,15 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 			return err
 		}
 	}
-	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, int32(stripe)
+	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, uint8(stripe)
 	a.row = t.window.Row(stripe, int(p))
 	if t.decisions.NeedsDecision() {
 		if err := a.maybeShed(); err != nil {
+			return err
+		}
+	}
+	if w := t.watch.Load(); w != nil && !a.shadow {
+		if err := a.enter(w); err != nil {
 			return err
 		}
 	}
@@ -83,8 +90,10 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 // maybeShed decides about a call that may be shed. It returns the error of a shed call.
 func (a *attempt) maybeShed() error {
 	t := a.throttle
-	var shed bool
-	if a.decision, shed = t.decisions.Decide(int(a.priority), int(a.stripe), t.elapsed()); !shed {
+	var sheds bool
+	a.decision, sheds = t.decisions.Decide(int(a.priority), int(a.stripe), t.elapsed())
+	t.reportPolicy(a.ctx)
+	if !sheds {
 		return nil
 	}
 	a.shadow = a.decision.Has(onlyShadow)
@@ -97,6 +106,12 @@ func (a *attempt) maybeShed() error {
 		a.row[shedOwn].Add(1)
 	}
 	t.decisions.NoteRefused()
+	return a.shed()
+}
+
+// shed ends a call that is shed, and returns its error. In ModeShadow the call goes on.
+func (a *attempt) shed() error {
+	t := a.throttle
 	if t.hasCallHooks && !t.closed.Load() {
 		a.callShedHook()
 	}
@@ -104,7 +119,7 @@ func (a *attempt) maybeShed() error {
 		return nil
 	}
 	a.stage, a.outcome = wasShed, Shed
-	return t.shedErrs[a.priority]
+	return t.shedErrs[causeOf(a.decision)][a.priority]
 }
 
 // callShedHook calls the Shed hook.
@@ -130,7 +145,7 @@ func (a *attempt) callStarted() {
 			a.ctx = ctx
 		}
 	}
-	if t.hooks.Finished != nil {
+	if t.hooks.Finished != nil && a.watch == nil {
 		a.began, a.timed = t.elapsed(), true
 	}
 }
@@ -157,7 +172,7 @@ func (a *attempt) classify(err error, now time.Duration) (Outcome, Fault) {
 		}
 	}
 	o, fault := f.outcome(), f.fault()
-	if o == Ignored && fault == FaultCanceled && a.canceledLate(now) {
+	if o == Ignored && fault == FaultCanceled && !f.has(FaultShed) && a.canceledLate(now) {
 		o = Rejected
 	}
 	return o, fault
@@ -175,40 +190,42 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	a.stage, a.outcome, a.fault = recorded, o, f
 	if a.timed {
 		a.duration = max(0, now-a.began)
+		if a.watch != nil { // then the call is timed
+			a.leave(now, a.duration, o == Accepted)
+			t.reportPolicy(a.ctx)
+		}
 	}
-	if t.decisions.Due(now) {
+	rolls := t.decisions.Due(now)
+	if rolls {
 		t.decisions.Roll(now)
 	}
-	if a.shadow {
-		t.counters[a.stripe].count(shadowTable(causeOf(a.decision)), t.priorities, a.priority, o, f)
-		return
-	}
-	if f == FaultNone && o == Accepted {
+	switch {
+	case a.shadow:
+		t.counters[a.stripe].count(shadowsOwn+table(causeOf(a.decision)), t.priorities, a.priority, o, f)
+	case f == FaultNone && o == Accepted:
 		a.row[served].Add(1)
-	} else {
+	default:
 		a.recordFailure(o, f)
+		if o == Rejected && !a.booked {
+			t.decisions.NoteRejected(int(a.stripe))
+			rolls = true
+		}
 	}
-	if o == Rejected {
-		t.decisions.NoteRejected(int(a.stripe))
+	if rolls {
+		t.reportPolicy(a.ctx)
 	}
 }
 
-// recordFailure counts an admitted call that did not end with Accepted and a nil error.
+// recordFailure counts an admitted call that did not end with Accepted and a nil error. A call that was
+// booked when it was late is not counted as rejected again.
 func (a *attempt) recordFailure(o Outcome, f Fault) {
-	switch o {
-	case Accepted:
+	switch {
+	case o == Accepted:
 		a.row[failed].Add(1)
-	case Rejected:
+	case o == Rejected && !a.booked:
 		a.row[turnedDown].Add(1)
 	}
 	a.throttle.counters[a.stripe].count(failures, a.throttle.priorities, a.priority, o, f)
-}
-
-func shadowTable(c Cause) table {
-	if c == CauseAbove {
-		return shadowsAbove
-	}
-	return shadowsOwn
 }
 
 // beginFallback starts a fallback. Local reports whether the call was shed. Ok is false for a call

@@ -29,6 +29,7 @@ func TestCanceledAfter(t *testing.T) {
 		"late":                    {throttle.Config{CanceledAfter: limit}, limit, canceled, throttle.Rejected, throttle.FaultCanceled},
 		"not by the caller":       {throttle.Config{CanceledAfter: limit}, 0, canceled, throttle.Ignored, throttle.FaultCanceled},
 		"shed inside":             {throttle.Config{CanceledAfter: limit}, limit, throttle.ErrShed, throttle.Ignored, throttle.FaultShed},
+		"cancelled inside a shed": {throttle.Config{CanceledAfter: limit}, limit, errors.Join(canceled, throttle.ErrShed), throttle.Ignored, throttle.FaultCanceled},
 		"another error":           {throttle.Config{CanceledAfter: limit}, limit, errPlain, throttle.Accepted, throttle.FaultOther},
 		"no error":                {throttle.Config{CanceledAfter: limit}, limit, nil, throttle.Accepted, throttle.FaultNone},
 		"Classify has an opinion": {throttle.Config{CanceledAfter: limit, Classify: ignore}, limit, canceled, throttle.Ignored, throttle.FaultCanceled},

@@ -115,7 +115,7 @@ func doubtful(t testing.TB) func() error {
 func tieredCalls(t testing.TB) []freeCall {
 	ctx := t.Context()
 	fair, tight := throttle.Config{Policy: throttle.Tiered}, throttle.Config{Policy: throttle.Tiered, Rand: unlucky}
-	troubled := build(t, throttle.Config{Policy: throttle.Tiered, Rand: lucky})
+	troubled := buildTiered(t, throttle.Config{Rand: lucky})
 	crowded := build(t, tight)
 	for _, th := range []*throttle.Throttle{troubled, crowded} {
 		times(100, th, throttle.High, errBusy)

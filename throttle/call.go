@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -27,6 +28,8 @@ type pooledCall struct {
 // increase.
 const (
 	stepBegun          = iota // as Admit returned it
+	stepResponding            // Responding runs, for a moment
+	stepResponded             // the response has begun
 	stepAnswering             // Answered runs
 	stepAnswered              // the outcome is recorded, and the call is still in flight
 	stepEnding                // the end came while Answered ran: Answered ends the call
@@ -38,7 +41,8 @@ const (
 // errors.Is(err, [ErrShed]) is true. Priority, context and bad input are handled as in
 // [Throttle.Do].
 //
-// A call that is never ended stays in flight in [Throttle.Stats] and has no other effect.
+// A call that is never ended stays in flight in [Throttle.Stats]. It has no other effect, unless
+// Config.Slow is set.
 func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
 	ctx, err := checkArgs(ctx, t, true)
 	if err != nil {
@@ -78,12 +82,22 @@ func (c Call) Context() context.Context {
 	return c.ctx
 }
 
+// Responding records that the first part of the response has arrived, of a call whose outcome is only known
+// at its end: such as a stream of results. The call is not late any more, see [Config.Slow]. It has no
+// other effect. If the outcome is known, use [Call.Answered].
+func (c Call) Responding() {
+	if c.move(stepBegun, stepResponding) {
+		c.pooled.attempt.respond()
+		c.move(stepResponding, stepResponded)
+	}
+}
+
 // Answered records the outcome of a call that continues, for example a request whose response has
 // begun to arrive. It classifies and counts err, and ends the Duration. The call stays in flight
 // until Done or Finish, which then only end it. So the next decisions use an outcome whose call may
 // end much later, or never. Only the first Answered counts, and only before the end of the call.
 func (c Call) Answered(err error) {
-	if !c.move(stepBegun, stepAnswering) {
+	if !c.move(stepBegun, stepAnswering) && !c.moveResponding(stepAnswering) {
 		return
 	}
 	defer c.afterAnswered()
@@ -107,7 +121,7 @@ func (c Call) afterAnswered() {
 // [Throttle.Do]. Only the first Done or Finish counts; later ones do nothing, also on a copy of the
 // Call.
 func (c Call) Done(err error) {
-	if !c.move(stepBegun, stepsPerGeneration) {
+	if !c.move(stepBegun, stepsPerGeneration) && !c.moveResponding(stepsPerGeneration) {
 		c.endAnswered(err)
 		return
 	}
@@ -121,7 +135,7 @@ func (c Call) Done(err error) {
 // Ignored. If [Call.Answered] was called before, its outcome is kept. Only the first Done or Finish
 // counts.
 func (c Call) Finish(o Outcome) {
-	if !c.move(stepBegun, stepsPerGeneration) {
+	if !c.move(stepBegun, stepsPerGeneration) && !c.moveResponding(stepsPerGeneration) {
 		c.endAnswered(nil)
 		return
 	}
@@ -149,6 +163,23 @@ func (c Call) endAnswered(err error) {
 			return
 		}
 	}
+}
+
+// moveResponding changes the step of a call whose response has begun. It waits for Responding.
+func (c Call) moveResponding(to uint64) bool {
+	for c.pooled != nil {
+		switch c.pooled.step.Load() - c.generation {
+		case stepResponding:
+			runtime.Gosched()
+		case stepResponded:
+			if c.move(stepResponded, to) {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // move changes the step and reports whether the step was from.

@@ -68,6 +68,22 @@ func DefaultClassify(_ context.Context, err error) Outcome {
 	return f.outcome()
 }
 
+// Classify returns the outcome that the throttle counts for a call that ended with err: that of
+// Config.Classify, else that of [DefaultClassify]. It counts nothing. It cannot know that a call was
+// cancelled late (Config.CanceledAfter). A nil or zero Throttle has no Config.
+func (t *Throttle) Classify(ctx context.Context, err error) Outcome {
+	if err == nil {
+		return Accepted
+	}
+	f := examine(err)
+	if !f.marked && t.valid() && t.classifier != nil {
+		if o, ok := t.classifier(ctx, err); ok && o < Shed {
+			return o
+		}
+	}
+	return f.outcome()
+}
+
 func (f *findings) outcome() Outcome {
 	switch {
 	case f.marked:

@@ -12,14 +12,15 @@ import (
 const (
 	defaultRatio           = 2
 	defaultMinimumRate     = 1
-	defaultWindow          = time.Minute
-	defaultTieredWindow    = 10 * time.Second
+	defaultWindow          = 10 * time.Second
+	defaultSREWindow       = time.Minute
 	defaultTargetRejection = 0.10
 
 	shortestWindow = time.Second
 	longestWindow  = time.Hour
 	maxMinimumRate = 1e9
 	maxRatio       = 1e6
+	maxBackground  = 0.5
 
 	longestCanceledAfter = time.Hour
 )
@@ -41,20 +42,50 @@ type Config struct {
 	// With SRE, MinimumRate times Window must be at least one call. Tiered treats less than one as
 	// one.
 	MinimumRate float64
-	// Window is how long outcomes count, 1 s to 1 h. Default 1 minute, with Tiered 10 s. With a
+	// Window is how long outcomes count, 1 s to 1 h. Default 10 s, with SRE 1 minute. With a
 	// shorter window the throttle reacts and recovers faster, and needs more calls per second to
 	// decide well.
 	Window time.Duration
-	// Policy computes the probability of shedding from the window. Default [SRE]. Use [Tiered] if
-	// the backend rejects calls only when it is out of capacity.
+	// Policy computes the probability of shedding from the window. Default [Tiered].
 	Policy Policy
-	// TargetRejection is the share of calls that the backend may reject while [Tiered] sheds, 0.01
-	// to 0.5. Default 0.10. Set it well above the share of rejections on normal days. SRE ignores
-	// it.
+	// TargetRejection is the share of calls that the backend may reject while [Tiered] is in alert,
+	// 0.01 to 0.5, beside the Background. Default 0.10. A higher one protects High less. SRE ignores it.
 	TargetRejection float64
+	// Background is the share of the calls that the backend rejects for other reasons than load: 10 %
+	// of errors are 0.1. While [Tiered] is in alert, it forgives as many rejections. Default 0: the
+	// share that Tiered has measured before the alert, at most 0.4. At most 0.5; a negative value
+	// means none. SRE ignores it. [Throttle.Tune] changes it at run time.
+	Background float64
 	// Mode selects whether decisions are enforced. Default [ModeEnforce]. [Throttle.Tune] changes
 	// it at run time.
 	Mode Mode
+	// Slow is how long a call may be open before it is late, 1 ms to 1 h. Default 0: off. It protects
+	// a backend that becomes slow, but neither rejects calls nor runs into deadlines. Choose twice the
+	// 99th percentile of good days, and more than the longest pause that you accept.
+	//
+	// One late call in three counts as rejected when it becomes late, whatever its outcome is. A call
+	// that is open for 10 s, or for 20 times Slow if that is more, counts as rejected, because it may
+	// never end. While calls are late, SlowGate limits how many are open. A call is open until its
+	// first answer: see [Call.Answered] and [Call.Responding]. Late calls are found when calls begin or end, and by
+	// [Throttle.Stats]. It costs one more reading of the clock per call. [Throttle.Tune] changes Slow
+	// at run time, for calls that begin later.
+	Slow time.Duration
+	// SlowGate selects what happens while more than a tenth of the calls are late: ModeEnforce admits
+	// only as many open calls as the backend accepts in Slow, and fewer of lower priorities.
+	// ModeShadow only counts the calls that it would refuse. ModeOff turns the limit off. Default
+	// ModeEnforce. A refused call is shed, its cause is [CauseLimit], and it counts as rejected by the
+	// backend, so that the policy chooses which calls are shed from then on. [Throttle.Tune] changes
+	// it at run time.
+	SlowGate Mode
+	// SlowAuto learns a good value of Slow from the calls that the backend accepts. It shows the value,
+	// and how many calls would be late with it, in [Throttle.Stats] and as metrics. It changes no
+	// decision, whatever Slow is. Watch it for a day of normal traffic, and then set Slow.
+	//
+	// The value is 1.75 times the 99th percentile of 10 s, or more if it has fewer than 50 calls: the
+	// median of the last 30 such periods. A period in which more than 1 % of the calls was shed does
+	// not count. It costs one more reading of the clock and one counter per call, and is not needed
+	// once Slow is set. [Throttle.Tune] changes it at run time.
+	SlowAuto bool
 	// Classify classifies errors before [DefaultClassify] does. Nil means [DefaultClassify] alone.
 	Classify Classifier
 	// CanceledAfter makes calls that the caller gives up late count as rejected: calls that end with
@@ -114,8 +145,8 @@ func (c Config) withDefaults() Config {
 	c.Priorities = check.Default(c.Priorities, StandardPriorities)
 	c.Ratio = check.Default(c.Ratio, defaultRatio)
 	c.MinimumRate = check.Default(c.MinimumRate, defaultMinimumRate)
-	if c.Policy == Tiered {
-		c.Window = check.Default(c.Window, defaultTieredWindow)
+	if c.Policy == SRE {
+		c.Window = check.Default(c.Window, defaultSREWindow)
 	}
 	c.Window = check.Default(c.Window, defaultWindow)
 	c.TargetRejection = check.Default(c.TargetRejection, defaultTargetRejection)
@@ -138,12 +169,19 @@ func (c *Config) validate() error {
 	e.Name("Name", c.Name)
 	e.Want(check.Within(c.Priorities, 1, MaxPriorities), "Priorities", c.Priorities, "1 to 16")
 	e.Want(check.Within(c.Window, shortestWindow, longestWindow), "Window", c.Window, "1s to 1h")
-	e.Want(c.Policy <= Tiered, "Policy", c.Policy, "SRE or Tiered")
+	e.Want(c.Policy <= SRE, "Policy", c.Policy, "Tiered or SRE")
 	e.Want(check.Within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
 	e.Want(c.CanceledAfter <= longestCanceledAfter, "CanceledAfter", c.CanceledAfter, "at most 1h")
-	tuning := Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode}
-	tuning.validate(&e, c.Policy, c.Window)
+	c.tuning().validate(&e, c.Policy, c.Window)
 	return e.Err()
+}
+
+// tuning returns the settings that Tune changes.
+func (c *Config) tuning() *Tuning {
+	return &Tuning{
+		Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode, Background: c.Background,
+		Slow: c.Slow, SlowGate: c.SlowGate, SlowAuto: c.SlowAuto,
+	}
 }
 
 // above is the smallest number above x.

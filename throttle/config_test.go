@@ -25,10 +25,12 @@ func TestTheDefaults(t *testing.T) {
 		tiers[p].Priority = throttle.Priority(p)
 	}
 	want := throttle.Stats{
-		Name: "recommendations", Policy: throttle.SRE, Mode: throttle.ModeEnforce, Ratio: 2, MinimumRate: 1,
-		Window: time.Minute, Priorities: tiers[:],
+		Name: "recommendations", Policy: throttle.Tiered, Mode: throttle.ModeEnforce, Ratio: 2, MinimumRate: 1,
+		TargetRejection: 0.1, Window: 10 * time.Second, Priorities: tiers[:],
 	}
-	if got := th.Stats(); !reflect.DeepEqual(got, want) {
+	got := th.Stats()
+	got.State.Since = time.Time{}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Stats: got %+v want %+v", got, want)
 	}
 }
@@ -42,6 +44,7 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		window     = "want 1s to 1h"
 		priorities = "want 1 to 16"
 		target     = "want 0.01 to 0.5"
+		background = "want at most 0.5, 0 for automatic, or negative for none"
 	)
 	for _, c := range []struct {
 		field, value, want string
@@ -65,15 +68,18 @@ func TestNewRefusesWhatIsOutOfRange(t *testing.T) {
 		{"MinimumRate", "NaN", rate, config{MinimumRate: nan}},
 		{"MinimumRate", "+Inf", rate, config{MinimumRate: inf}},
 		{"MinimumRate", "-Inf", rate, config{MinimumRate: -inf}},
-		{"MinimumRate", "0.01", "want at least one call per window of 1m0s, 0.01667", config{MinimumRate: 0.01}},
-		{"MinimumRate", "5e-324", "want at least one call per window of 1h0m0s", config{MinimumRate: 5e-324, Window: time.Hour}},
-		{"MinimumRate", "0.9", "want at least one call per window of 1s, 1", config{MinimumRate: 0.9, Window: time.Second}},
+		{"MinimumRate", "0.01", "want at least one call per window of 1m0s, 0.01667", config{Policy: throttle.SRE, MinimumRate: 0.01}},
+		{"MinimumRate", "5e-324", "want at least one call per window of 1h0m0s", config{Policy: throttle.SRE, MinimumRate: 5e-324, Window: time.Hour}},
+		{"MinimumRate", "0.9", "want at least one call per window of 1s, 1", config{Policy: throttle.SRE, MinimumRate: 0.9, Window: time.Second}},
 		{"CanceledAfter", "1h0m1s", "at most 1h", config{CanceledAfter: time.Hour + time.Second}},
 		{"Window", "-1s", window, config{Window: -time.Second}},
 		{"Window", "999ms", window, config{Window: 999 * time.Millisecond}},
 		{"Window", "1h0m1s", window, config{Window: time.Hour + time.Second}},
 		{"Window", "2562047h47m16.854775807s", window, config{Window: math.MaxInt64}},
-		{"Policy", "policy(2)", "want SRE or Tiered", config{Policy: 2}},
+		{"Policy", "policy(2)", "want Tiered or SRE", config{Policy: 2}},
+		{"Background", "0.51", background, config{Background: 0.51}},
+		{"Background", "NaN", background, config{Background: nan}},
+		{"Background", "-Inf", background, config{Background: -inf}},
 		{"TargetRejection", "0.009", target, config{TargetRejection: 0.009}},
 		{"TargetRejection", "0.51", target, config{TargetRejection: 0.51}},
 		{"TargetRejection", "-0.1", target, config{TargetRejection: -0.1}},

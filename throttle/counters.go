@@ -27,6 +27,7 @@ const (
 	failures     table = iota // admitted calls with an error or another outcome than Accepted
 	shadowsOwn                // calls that ModeShadow let through, by outcome; CauseOwn
 	shadowsAbove              // the same, CauseAbove
+	shadowsLimit              // the same, CauseLimit
 	fallbacks                 // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
 )

@@ -9,17 +9,21 @@ import (
 const (
 	causedAbove = 1 << iota // CauseAbove
 	onlyShadow              // ModeShadow: call the hooks, and let the call through
+	causedLimit             // CauseLimit, of a call that the gate refuses
 )
 
 // computeDecisions computes the packed decision of each priority.
 func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packed) {
 	tuning := t.tuning.Load()
+	if t.monitor != nil {
+		t.observe(r, tuning)
+	}
 	if tuning.Mode == ModeOff {
 		clear(decisions)
 		return
 	}
 	var estimates [MaxPriorities]estimate
-	t.estimate(r, tuning, estimates[:t.priorities])
+	t.estimate(r, tuning, t.stance.Load(), estimates[:t.priorities])
 	for p, e := range estimates[:t.priorities] {
 		var flags uint64
 		if tuning.Mode == ModeShadow {
@@ -32,9 +36,35 @@ func (t *Throttle) computeDecisions(r window.Reading, decisions []decision.Packe
 	}
 }
 
+// observe updates the monitor and publishes its stance. In ModeOff the monitor forgets everything,
+// because nothing is shed by which it could judge.
+func (t *Throttle) observe(r window.Reading, u *Tuning) {
+	o := observation{span: window.Sum(r.Span), ever: window.Sum(r.Ever), recent: r.Recent}
+	if u.Mode == ModeOff {
+		o.span = window.Counts{}
+	}
+	now := t.window.Ends() - t.window.Width()
+	if t.monitor.isHealthy(now, &o, u.Background) {
+		return
+	}
+	o.ratio, o.padding = u.Ratio, u.padding(t.span)
+	before := t.stance.Load()
+	if !t.monitor.update(now, &o, u.Background) {
+		return
+	}
+	after := t.monitor.stance
+	t.stance.Store(&after)
+	if t.hooks.PolicyChanged != nil && before.inAlert() != after.inAlert() {
+		t.policyChange.Store(&PolicyEvent{Throttle: t, Before: t.stateOf(before), After: t.stateOf(&after)})
+	}
+}
+
 // causeOf returns the cause in a packed decision.
 func causeOf(d decision.Packed) Cause {
-	if d.Has(causedAbove) {
+	switch {
+	case d.Has(causedLimit):
+		return CauseLimit
+	case d.Has(causedAbove):
 		return CauseAbove
 	}
 	return CauseOwn

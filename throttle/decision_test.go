@@ -22,6 +22,7 @@ func TestDecisions_age(t *testing.T) {
 					Shed: func(_ context.Context, e ShedEvent) { used = e.Probability },
 					Started: func(ctx context.Context, e StartEvent) context.Context {
 						used = e.Probability
+						exact = append(exact, e.Throttle.RejectionProbability(e.Priority)) // a refresh may have begun an alert
 						return ctx
 					},
 				},
@@ -85,7 +86,7 @@ func TestDecisions_whileTimePasses(t *testing.T) {
 // TestDecisions_clockJumpsBack has a clock that jumps back by a minute. When the accepted calls of the
 // second visit leave the window, its rejections remain, and calls must be shed.
 func TestDecisions_clockJumpsBack(t *testing.T) {
-	l := newLab(t, 1, Config{Window: 10 * time.Second, Rand: func() float64 { return 0 }})
+	l := newLab(t, 1, Config{Policy: SRE, Window: 10 * time.Second, Rand: func() float64 { return 0 }})
 	calls := func(n int, at time.Time, err error) {
 		l.now = at
 		for range n {

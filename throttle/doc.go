@@ -30,27 +30,33 @@
 //
 // # The decision
 //
-// The policy [SRE] sheds a call with probability
+// The formula of Google's SRE book sheds a call with probability
 //
 //	P = max(0, (requests - K*accepts) / (requests + padding))
 //
 // Requests and accepts are those of the call's priority during the last Config.Window. Requests
-// include shed calls, but not ignored ones and those that have not ended. K is Config.Ratio: with 2, twice as many calls may reach the backend as it
-// accepts. The padding is the number of calls that Config.MinimumRate lets through in a window, so
-// that the throttle notices when a backend recovers.
+// include shed calls, but not ignored ones and those that have not ended. K is Config.Ratio: with 2,
+// twice as many calls may reach the backend as it accepts. The padding is the number of calls that
+// Config.MinimumRate lets through in a window, so that the throttle notices when a backend recovers.
 //
 // If the backend also rejects calls of a lower priority, the calls of higher priorities that were
 // rejected or shed are added to its requests: fully if both are rejected at the same rate, less if
 // the lower priority is rejected more rarely. So priorities with a common backend yield to the more
 // important ones. A priority that the backend does not reject is not shed because another one fails.
 //
-// A backend that does not know priorities rejects High like any other. With K = 2 it may get twice
-// as many calls as it can serve. The policy [Tiered] reduces K to 1 for all but the most important
-// priority as rejections approach Config.TargetRejection. It shares what the backend accepted in the
-// last seconds from the highest priority down. High succeeds far more often, and full traffic
-// returns about ten seconds after a recovery, instead of one or two minutes. Tiered treats every
-// rejection as overload. Use Tiered if the backend rejects calls only when it is out of capacity,
-// else SRE.
+// That is the policy [SRE], with a window of a minute. A backend that does not know priorities
+// rejects High like any other, and with K = 2 it may get twice as many calls as it can serve.
+//
+// The default policy [Tiered] has the same formula for the most important priority. For the others
+// it is in one of two states. While it is quiet, the formula is a bound for all calls together, so
+// that errors for other reasons than load are not shed for. In alert, it reduces K to 1 as
+// rejections approach Config.TargetRejection, and shares what the backend accepted in the last
+// seconds from the highest priority down. Rejections that were there before the alert are forgiven.
+// High succeeds far more often, and full traffic returns about ten seconds after a recovery, instead
+// of one or two minutes. See [AlertReason] for the reasons of an alert.
+//
+// A throttle without calls for a whole Window, or in [ModeOff], forgets its state: it begins again
+// like a new one.
 //
 // # Observability
 //

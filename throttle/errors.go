@@ -27,20 +27,25 @@ var errNoChange = errors.New("throttle: Tune needs a function")
 var errNoFunction = errors.New("throttle: nil function")
 
 // ShedError is the error of a shed call. errors.As finds it as *ShedError, and errors.Is(err,
-// [ErrShed]) is true. A throttle creates one per priority in [New], so that shedding allocates
-// nothing. Do not change it.
+// [ErrShed]) is true. A throttle creates one per priority and cause in [New], so that shedding
+// allocates nothing. Do not change it.
 type ShedError struct {
 	Throttle string   // name of the throttle
 	Key      string   // key of the throttle in its Group; empty outside a Group
 	Priority Priority // priority of the call
+	Cause    Cause
 }
 
 // Error names the throttle, its key if it is a member of a Group, and the priority of the call.
 func (e *ShedError) Error() string {
-	if e.Key != "" {
-		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority", e.Throttle, e.Key, e.Priority)
+	why := ""
+	if e.Cause == CauseLimit {
+		why = ": calls are late, and too many are open"
 	}
-	return fmt.Sprintf("throttle: %s shed a call of %v priority", e.Throttle, e.Priority)
+	if e.Key != "" {
+		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority%s", e.Throttle, e.Key, e.Priority, why)
+	}
+	return fmt.Sprintf("throttle: %s shed a call of %v priority%s", e.Throttle, e.Priority, why)
 }
 
 // LogValue returns the fields of the error as a group.
@@ -49,7 +54,7 @@ func (e *ShedError) LogValue() slog.Value {
 	if e.Key != "" {
 		attrs = append(attrs, slog.String("key", e.Key))
 	}
-	return slog.GroupValue(append(attrs, slog.String("priority", e.Priority.String()))...)
+	return slog.GroupValue(append(attrs, slog.String("priority", e.Priority.String()), slog.String("cause", e.Cause.String()))...)
 }
 
 // Is reports whether target is [ErrShed].
@@ -68,14 +73,16 @@ type replacedShedError struct {
 func (e *replacedShedError) Error() string   { return e.err.Error() }
 func (e *replacedShedError) Unwrap() []error { return []error{e.shed, e.err} }
 
-// shedErrors returns the errors of shed calls, one per priority.
-func shedErrors(c *Config, key string) []error {
-	errs := make([]error, c.Priorities)
-	for p := range errs {
-		shed := &ShedError{Throttle: c.Name, Key: key, Priority: Priority(p)}
-		errs[p] = shed
-		if c.ShedErr != nil {
-			errs[p] = &replacedShedError{shed: shed, err: c.ShedErr}
+// shedErrors returns the errors of shed calls, by cause and priority.
+func shedErrors(c *Config, key string) (errs [NumCauses][]error) {
+	for cause := range errs {
+		errs[cause] = make([]error, c.Priorities)
+		for p := range errs[cause] {
+			shed := &ShedError{Throttle: c.Name, Key: key, Priority: Priority(p), Cause: Cause(cause)}
+			errs[cause][p] = shed
+			if c.ShedErr != nil {
+				errs[cause][p] = &replacedShedError{shed: shed, err: c.ShedErr}
+			}
 		}
 	}
 	return errs

@@ -86,18 +86,17 @@ func Example_overload() {
 	}
 	_ = th.Close()
 	// Output:
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.21 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.08 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.07 cause=own
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.37 cause=above
-	// high      accepted 4907  rejected 1082  shed   11  probability 0.00
-	// important accepted  854  rejected  952  shed 4194  probability 0.75
-	// medium    accepted  144  rejected  211  shed 5645  probability 0.97
-	// low       accepted   95  rejected  140  shed 5765  probability 0.99
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=11 peak_probability=0.15 faults.availability=1082
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=4194 peak_probability=0.75 faults.availability=952
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5645 peak_probability=0.97 faults.availability=211
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5765 peak_probability=0.99 faults.availability=140
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.97 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.72 cause=above
+	// level=INFO msg="throttle is in alert" throttle=recommendations reason=formula background=0.00
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.78 cause=above
+	// high      accepted 5742  rejected  258  shed    0  probability 0.00
+	// important accepted  244  rejected  293  shed 5463  probability 0.92
+	// medium    accepted   10  rejected   14  shed 5976  probability 1.00
+	// low       accepted    4  rejected   14  shed 5982  probability 1.00
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5463 peak_probability=1.00 faults.availability=293
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5976 peak_probability=1.00 faults.availability=14
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5982 peak_probability=1.00 faults.availability=14
 }
 
 // stable leaves out of a log what is different each time.
@@ -324,17 +323,39 @@ func ExampleTrust_zero() {
 	// medium medium
 }
 
-// Tiered protects the highest priorities from a backend that does not know them.
-func Example_tiered() {
+// SRE is the documented formula, and nothing else.
+func ExamplePolicy() {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:   "recommendations",
-		Policy: throttle.Tiered,
+		Policy: throttle.SRE,
 	}))
 
 	s := th.Stats()
-	fmt.Println(s.Policy, "over", s.Window, "aims at", s.TargetRejection, "rejections per accepted call")
+	fmt.Println(s.Policy, "over", s.Window)
 	// Output:
-	// tiered over 10s aims at 0.1 rejections per accepted call
+	// sre over 1m0s
+}
+
+// The state says why Tiered sheds. Background is the exit if it takes errors for overload.
+func ExampleStats_state() {
+	clock := throttletest.NewClock(time.Unix(0, 0))
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Now: clock.Now, Rand: func() float64 { return 0.5 }}))
+	calls := func(n int, err error) {
+		for range n {
+			clock.Advance(10 * time.Millisecond)
+			_ = th.Do(ctx, throttle.Low, func(context.Context) error { return err })
+		}
+	}
+	calls(6000, nil)
+	fmt.Println(th.Stats().State)
+	calls(100, context.DeadlineExceeded)
+	fmt.Println(th.Stats().State)
+	_ = th.Tune(func(u *throttle.Tuning) { u.Background = 0.5 })
+	fmt.Println(th.Stats().State)
+	// Output:
+	// quiet background=0
+	// alert: ratio background=0
+	// alert: ratio background=0.5
 }
 
 // Modes, policies, priorities and whatever else has words can be read from flags and files.
@@ -353,4 +374,27 @@ func ExampleMode_UnmarshalText() {
 	// Output:
 	// shadow medium <nil>
 	// invalid value "on" for flag -throttle: throttle.Mode is "on": want enforce, shadow or off
+}
+
+// SlowAuto shows a good value of Slow. It changes no decision.
+func ExampleConfig_slowAuto() {
+	now := time.Unix(0, 0) // a clock for the example; leave Config.Now nil
+	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders", SlowAuto: true, Now: func() time.Time { return now }}))
+	for range 200 {
+		_ = orders.Do(context.Background(), throttle.High, func(context.Context) error {
+			now = now.Add(80 * time.Millisecond) // query the backend
+			return nil
+		})
+	}
+	fmt.Println("try Slow:", orders.Stats().Slow.Learned.Round(10*time.Millisecond))
+	// Output: try Slow: 150ms
+}
+
+func ExampleConfig_slow() {
+	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders", Slow: 150 * time.Millisecond}))
+	err := orders.Do(context.Background(), throttle.High, func(context.Context) error {
+		return nil // query the backend
+	})
+	fmt.Println(err, orders.Stats().Slow.Slow)
+	// Output: <nil> 150ms
 }

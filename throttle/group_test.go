@@ -424,6 +424,6 @@ func TestAMemberHasItsKeyInErrorsAndLogs(t *testing.T) {
 	equal(t, "ShedError", *shed, throttle.ShedError{Throttle: "backends", Key: "a.example:443", Priority: throttle.High})
 	equal(t, "message", shed.Error(), `throttle: backends for "a.example:443" shed a call of high priority`)
 	equal(t, "event", throttle.ShedEvent{Throttle: th, Probability: 0.25}.String(), "backends[a.example:443]: shed high call probability=0.25 cause=own")
-	equal(t, "log value", shed.LogValue().String(), "[throttle=backends key=a.example:443 priority=high]")
+	equal(t, "log value", shed.LogValue().String(), "[throttle=backends key=a.example:443 priority=high cause=own]")
 	equal(t, "Key outside a group", build(t, throttle.Config{}).Key(), "")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
@@ -27,7 +28,7 @@ func (g *Group) Tune(change func(*Tuning)) error {
 	g.tuning.Lock()
 	defer g.tuning.Unlock()
 	for _, t := range g.all() {
-		if _, err := t.propose(t.tuning.Load(), o.apply); err != nil {
+		if err := t.tuning.Check(o.apply, nil); err != nil {
 			return fmt.Errorf("throttle: group member %q: %w", t.key, err)
 		}
 	}
@@ -51,15 +52,21 @@ func (g *Group) override(o *overrides) ([]*Throttle, error) {
 
 // overrides are the settings that [Group.Tune] has set. A nil field was not set.
 type overrides struct {
-	ratio, minimumRate *float64
-	mode               *Mode
+	ratio, minimumRate, background *float64
+	mode, slowGate                 *Mode
+	slow                           *time.Duration
+	slowAuto                       *bool
 }
 
 // overridesOf returns what change sets. It compares the results for settings that differ in every
 // field, so that no fixed value is equal to all of them. They have every mode, and the ends of the
 // ranges.
 func overridesOf(change func(*Tuning)) (*overrides, error) {
-	before := [...]Tuning{{above(1), above(0), ModeEnforce}, {maxRatio, maxMinimumRate, ModeShadow}, {2, 1, ModeOff}}
+	before := [...]Tuning{
+		{above(1), above(0), ModeEnforce, -1, shortestSlow, ModeEnforce, false},
+		{maxRatio, maxMinimumRate, ModeShadow, maxBackground, longestSlow, ModeShadow, true},
+		{2, 1, ModeOff, 0, 0, ModeOff, false},
+	}
 	var after [len(before)]Tuning
 	for i, u := range before {
 		change(&u)
@@ -69,6 +76,10 @@ func overridesOf(change func(*Tuning)) (*overrides, error) {
 	o := &overrides{
 		ratio:       fixed(&e, "Ratio", before[:], after[:], func(u Tuning) float64 { return u.Ratio }),
 		minimumRate: fixed(&e, "MinimumRate", before[:], after[:], func(u Tuning) float64 { return u.MinimumRate }),
+		background:  fixed(&e, "Background", before[:], after[:], func(u Tuning) float64 { return u.Background }),
+		slow:        fixed(&e, "Slow", before[:], after[:], func(u Tuning) time.Duration { return u.Slow }),
+		slowGate:    fixed(&e, "SlowGate", before[:], after[:], func(u Tuning) Mode { return u.SlowGate }),
+		slowAuto:    fixed(&e, "SlowAuto", before[:], after[:], func(u Tuning) bool { return u.SlowAuto }),
 		mode:        fixed(&e, "Mode", before[:], after[:], func(u Tuning) Mode { return u.Mode }),
 	}
 	if err := e.Err(); err != nil {
@@ -82,11 +93,11 @@ func overridesOf(change func(*Tuning)) (*overrides, error) {
 
 // fixed returns the value that a field was set to, or nil if no change was made. It records an error
 // if the value is not the same each time.
-func fixed[T cmp.Ordered](e *check.Errors, name string, before, after []Tuning, field func(Tuning) T) *T {
+func fixed[T comparable](e *check.Errors, name string, before, after []Tuning, field func(Tuning) T) *T {
 	value, changed, same := field(after[0]), false, true
 	for i := range after {
-		changed = changed || cmp.Compare(field(after[i]), field(before[i])) != 0
-		same = same && cmp.Compare(field(after[i]), value) == 0 // NaN is equal to NaN here
+		changed = changed || !equal(field(after[i]), field(before[i]))
+		same = same && equal(field(after[i]), value)
 	}
 	if !changed {
 		return nil
@@ -94,6 +105,9 @@ func fixed[T cmp.Ordered](e *check.Errors, name string, before, after []Tuning, 
 	e.Want(same, name, "computed from the settings before", "a fixed value in Group.Tune, or Throttle.Tune of each throttle")
 	return &value
 }
+
+// equal reports whether a and b are equal, or both are NaN.
+func equal[T comparable](a, b T) bool { return a == b || a != a && b != b }
 
 // then returns the overrides after later ones.
 func (o *overrides) then(later *overrides) *overrides {
@@ -103,7 +117,11 @@ func (o *overrides) then(later *overrides) *overrides {
 	return &overrides{
 		ratio:       cmp.Or(later.ratio, o.ratio),
 		minimumRate: cmp.Or(later.minimumRate, o.minimumRate),
+		background:  cmp.Or(later.background, o.background),
 		mode:        cmp.Or(later.mode, o.mode),
+		slow:        cmp.Or(later.slow, o.slow),
+		slowGate:    cmp.Or(later.slowGate, o.slowGate),
+		slowAuto:    cmp.Or(later.slowAuto, o.slowAuto),
 	}
 }
 
@@ -111,7 +129,11 @@ func (o *overrides) then(later *overrides) *overrides {
 func (o *overrides) apply(u *Tuning) {
 	set(&u.Ratio, o.ratio)
 	set(&u.MinimumRate, o.minimumRate)
+	set(&u.Background, o.background)
 	set(&u.Mode, o.mode)
+	set(&u.Slow, o.slow)
+	set(&u.SlowGate, o.slowGate)
+	set(&u.SlowAuto, o.slowAuto)
 }
 
 // set changes a setting to value, unless that is nil.

@@ -59,7 +59,7 @@ func TestAGroupIsTunedWhileAThrottleIsMade(t *testing.T) {
 // What is fine for one member may be out of range for another, which cannot be made then.
 func TestAChangeThatALaterMemberCannotTake(t *testing.T) {
 	g := newGroup(t, func(key string) throttle.Config {
-		c := throttle.Config{Name: "hosts", Window: time.Hour}
+		c := throttle.Config{Name: "hosts", Policy: throttle.SRE, Window: time.Hour}
 		if key == "short" {
 			c.Window = time.Second
 		}
@@ -217,7 +217,7 @@ func TestAnEmptyGroupRefusesNonsense(t *testing.T) {
 // TestAGroupRefusesAChangeThatOneMemberCannotTake names the member, and changes none.
 func TestAGroupRefusesAChangeThatOneMemberCannotTake(t *testing.T) {
 	g := newGroup(t, func(key string) throttle.Config {
-		c := throttle.Config{Name: "hosts", Window: time.Hour}
+		c := throttle.Config{Name: "hosts", Policy: throttle.SRE, Window: time.Hour}
 		if key == "short" {
 			c.Window = time.Second
 		}

@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime/trace"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +45,14 @@ func turned(th *throttle.Throttle) []func() error {
 			err := th.Tune(func(t *throttle.Tuning) { t.Ratio, t.MinimumRate = 3, 10 }) // sheds later; lets more probes through
 			return err
 		},
+		func() error {
+			err := th.Tune(func(t *throttle.Tuning) { t.Slow = 300 * time.Millisecond }) // calls are late after that time
+			return err
+		},
+		func() error {
+			err := th.Tune(func(t *throttle.Tuning) { t.SlowGate = throttle.ModeOff }) // sheds no calls because others are late
+			return err
+		},
 	}
 }
 
@@ -63,13 +77,18 @@ var (
 // sorted is a throttle that knows which rejections are about capacity.
 func sorted() *throttle.Throttle {
 	th := throttle.Must(throttle.New(throttle.Config{
-		Name:   "recommendations",
-		Policy: throttle.Tiered,
+		Name: "recommendations",
 		Classify: throttle.AcceptIf(func(err error) bool {
 			return errors.Is(err, errTenantQuota) // only this tenant is over its quota: the backend has capacity
 		}),
 	}))
 	return th
+}
+
+// forgive sets the share of the calls that fail for other reasons than load.
+func forgive(th *throttle.Throttle) error {
+	err := th.Tune(func(t *throttle.Tuning) { t.Background = 0.2 })
+	return err
 }
 
 // asked is what becomes of failsafe-go's adaptive throttler.
@@ -97,17 +116,26 @@ func TestModesBySettings(t *testing.T) {
 	}
 }
 
+func TestForgive(t *testing.T) {
+	th := sorted()
+	if err := forgive(th); err != nil || th.Stats().State.Background != 0.2 {
+		t.Errorf("got %+v and error %v want a background of 0.2", th.Stats().State, err)
+	}
+}
+
 func TestTheRunbooksTurns(t *testing.T) {
 	th := struggling(throttle.Config{})
 	want := []throttle.Tuning{
 		{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeOff},
 		{Ratio: 2, MinimumRate: 1, Mode: throttle.ModeShadow},
 		{Ratio: 3, MinimumRate: 10, Mode: throttle.ModeShadow},
+		{Ratio: 3, MinimumRate: 10, Mode: throttle.ModeShadow, Slow: 300 * time.Millisecond},
+		{Ratio: 3, MinimumRate: 10, Mode: throttle.ModeShadow, Slow: 300 * time.Millisecond, SlowGate: throttle.ModeOff},
 	}
 	for i, turn := range turned(th) {
 		err := turn()
 		s := th.Stats()
-		if got := (throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode}); err != nil || got != want[i] {
+		if got := (throttle.Tuning{Ratio: s.Ratio, MinimumRate: s.MinimumRate, Mode: s.Mode, Slow: s.Slow.Slow, SlowGate: s.Slow.Gate}); err != nil || got != want[i] {
 			t.Errorf("turn %d: got %+v, error %v want %+v", i, got, err, want[i])
 		}
 	}
@@ -141,6 +169,63 @@ func TestAnAnswerOrAnError(t *testing.T) {
 		got, e := asked(ctx, func(context.Context) (string, error) { return want, err })
 		if got != want || !errors.Is(e, err) {
 			t.Errorf("got %q, error %v want %q, error %v", got, e, want, err)
+		}
+	}
+}
+
+// recordOnShed and writeTrace are the hook of docs/operating.md that keeps an execution trace.
+func recordOnShed(file string, recorder *trace.FlightRecorder) throttle.Hooks {
+	var last atomic.Int64 // when it was written, in Unix seconds
+	return throttle.Hooks{Shed: func(context.Context, throttle.ShedEvent) {
+		now, before := time.Now().Unix(), last.Load()
+		if now-before < 600 || !last.CompareAndSwap(before, now) {
+			return
+		}
+		go func() { // a hook must not block
+			if err := writeTrace(file, recorder); err != nil {
+				slog.Warn("the execution trace of shedding is not written", "error", err)
+			}
+		}()
+	}}
+}
+
+func writeTrace(file string, recorder *trace.FlightRecorder) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = recorder.WriteTo(f)
+	return errors.Join(err, f.Close())
+}
+
+func startRecorder() (*trace.FlightRecorder, error) {
+	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 5 * time.Second, MaxBytes: 10 << 20})
+	if err := recorder.Start(); err != nil {
+		return nil, err
+	}
+	return recorder, nil
+}
+
+// TestRecordOnShed writes one trace for many shed calls.
+func TestRecordOnShed(t *testing.T) {
+	recorder, err := startRecorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Stop()
+	file := filepath.Join(t.TempDir(), "shed.trace")
+	th := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: recordOnShed(file, recorder)}))
+	for range 200 {
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(file); err == nil && info.Size() > 1000 {
+			if _, err := recorder.WriteTo(io.Discard); err == nil { // the hook has written all, so that Stop can run
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("got no trace")
 		}
 	}
 }

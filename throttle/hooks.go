@@ -33,6 +33,9 @@ type Hooks struct {
 	Finished func(context.Context, FinishEvent)
 	// FellBack is called after a fallback has returned, before Finished.
 	FellBack func(context.Context, FallbackEvent)
+	// PolicyChanged is called when [Tiered] begins or ends an alert: by a call, or by [Throttle.Tune].
+	// If no calls come, an alert ends after a window, and a later call calls PolicyChanged.
+	PolicyChanged func(context.Context, PolicyEvent)
 }
 
 // StartEvent describes a call that was admitted.
@@ -95,11 +98,15 @@ func (e FallbackEvent) String() string {
 
 // describe returns what happened to a call of a throttle, then the formatted details.
 func describe(what string, t *Throttle, p Priority, format string, details ...any) string {
-	name := t.Name()
-	if t.Key() != "" {
-		name += "[" + t.Key() + "]"
+	return fmt.Sprintf("%s: %s %v call", fullName(t), what, p) + fmt.Sprintf(format, details...)
+}
+
+// fullName returns the name of a throttle, and its key in a group.
+func fullName(t *Throttle) string {
+	if t.Key() == "" {
+		return t.Name()
 	}
-	return fmt.Sprintf("%s: %s %v call", name, what, p) + fmt.Sprintf(format, details...)
+	return t.Name() + "[" + t.Key() + "]"
 }
 
 func ifSet(set bool, word string) string {
@@ -109,8 +116,8 @@ func ifSet(set bool, word string) string {
 	return ""
 }
 
-// Cause is the priority whose rejections made the throttle shed a call: the call's own, or higher
-// ones. It is [CauseOwn] if the window holds no rejections any more.
+// Cause is why the throttle shed a call. Usually it is the priority whose rejections made it shed: the
+// call's own, or higher ones. It is [CauseOwn] if the window holds no rejections any more.
 type Cause uint8
 
 const (
@@ -119,23 +126,26 @@ const (
 	// CauseAbove means that mostly calls of higher priorities were rejected, which share the
 	// backend.
 	CauseAbove
+	// CauseLimit means that calls are late, and that as many are open as the backend accepts in
+	// Config.Slow.
+	CauseLimit
 
 	// NumCauses is the number of causes.
 	NumCauses = iota
 )
 
-// String returns "own" or "above".
+// String returns "own", "above" or "limit".
 func (c Cause) String() string {
-	return enum.Name("cause", c, "own above")
+	return enum.Name("cause", c, "own above limit")
 }
 
 // MarshalText returns the word of the cause, or an error if the cause is not defined.
-func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseAbove) }
+func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseLimit) }
 
 // UnmarshalText reads the word of a cause. For any other text it returns an error that lists the
 // words, and does not change c.
 func (c *Cause) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(c, text, CauseOwn, CauseAbove)
+	return enum.Unmarshal(c, text, CauseOwn, CauseLimit)
 }
 
 // defaultHooks is the only package-level state of throttle.
@@ -167,6 +177,8 @@ func JoinHooks(hooks ...Hooks) Hooks {
 			Started:  hook.JoinContext(joined.Started, h.Started),
 			Finished: hook.JoinReverse(joined.Finished, h.Finished),
 			FellBack: hook.Join2(joined.FellBack, h.FellBack),
+
+			PolicyChanged: hook.Join2(joined.PolicyChanged, h.PolicyChanged),
 		}
 	}
 	return joined

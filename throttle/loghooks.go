@@ -16,16 +16,28 @@ const logInterval = time.Second
 //   - an info line when it has stopped, with the duration, the number of shed calls, the highest
 //     probability, and the faults of the rejected calls since the last such line
 //
-// Shedding has stopped when the probability is 0, or when the mode changes. ModeEnforce and
-// ModeShadow have lines of their own. The end is found at the next shed call, or by a timer that
-// runs only while the throttle sheds and until its Close. A member of a [Group] adds its key. A nil
-// logger means slog.Default().
+// Shedding has stopped when the probability is 0, or when the mode changes. That is found at the
+// next shed call, or by a timer that runs only while the throttle sheds and until its Close.
+// ModeEnforce and ModeShadow have lines of their own. Each begin and end of an alert of [Tiered] is
+// an info line too. A member of a [Group] adds its key. A nil logger means slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
 	l := &shedLog{logger: logger}
-	return Hooks{Closed: l.closed, Shed: l.shed}
+	return Hooks{Closed: l.closed, Shed: l.shed, PolicyChanged: l.policyChanged}
+}
+
+// policyChanged logs the begin or the end of an alert.
+func (l *shedLog) policyChanged(ctx context.Context, e PolicyEvent) {
+	attrs := nameAttrs(e.Throttle)
+	if e.After.Alert == NoAlert {
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle is quiet again", append(attrs, slog.String("reason", e.Before.Alert.String()),
+			slog.Duration("duration", e.After.Since.Sub(e.Before.Since)))...)
+		return
+	}
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle is in alert", append(attrs, slog.String("reason", e.After.Alert.String()),
+		slog.Float64("background", e.After.Background))...)
 }
 
 // shedLog holds the log state of each throttle that has shed a call.
@@ -75,11 +87,16 @@ func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 
 // attrs returns the attributes that identify the throttle and the priority, then more.
 func (s *logState) attrs(p Priority, more ...slog.Attr) []slog.Attr {
-	attrs := []slog.Attr{slog.String("throttle", s.throttle.Name())}
-	if key := s.throttle.Key(); key != "" {
+	return append(append(nameAttrs(s.throttle), slog.String("priority", p.String())), more...)
+}
+
+// nameAttrs returns the attributes that identify a throttle.
+func nameAttrs(t *Throttle) []slog.Attr {
+	attrs := []slog.Attr{slog.String("throttle", t.Name())}
+	if key := t.Key(); key != "" {
 		attrs = append(attrs, slog.String("key", key))
 	}
-	return append(append(attrs, slog.String("priority", p.String())), more...)
+	return attrs
 }
 
 // count counts a shed call and reports whether an episode begins with it. It does not count a call

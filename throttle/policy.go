@@ -9,41 +9,40 @@ import (
 type Policy uint8
 
 const (
+	// Tiered takes rejections for overload if they come with more calls of this throttle, if there are
+	// more than 30 % of errors can explain, or if SRE would shed. It is in alert then, see [AlertReason].
+	//
+	// In alert, it shares the calls that the backend accepted in the last seconds among the
+	// priorities, from the highest down. It protects high priorities from a backend that does not know
+	// them. It sheds within a second, and recovers in about ten seconds. Rejections that were there
+	// before the alert are forgiven. Otherwise the throttle is quiet: it sheds like SRE with a window
+	// of 10 s, and errors of 30 % shed next to nothing.
+	//
+	// Errors that begin together with a growth of the calls by a fifth are taken for overload while
+	// both last. Config.Background is the exit. The highest priority has the formula of SRE always.
+	//
+	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
+	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.
+	Tiered Policy = iota
 	// SRE is the formula of Google's SRE book, extended to several priorities. With a Ratio of 2 it
 	// sheds no call of the highest priority, or of a single one, while the backend accepts half of
 	// its calls or more. Lower priorities are also charged for higher ones and are shed earlier:
 	// the lowest of four from about 25 % of rejections. After a recovery it sheds for one or two
 	// windows more.
-	SRE Policy = iota
-	// Tiered shares the calls that the backend accepted in the last seconds among the priorities,
-	// from the highest down. It protects high priorities from a backend that does not know them. It
-	// sheds within a second, and recovers in about ten seconds. Clients with more than a few High
-	// calls per second need somewhat longer.
-	//
-	// Tiered treats every rejection as overload. If a backend rejects calls for another reason,
-	// Tiered tolerates about 8 % of rejections with the default settings. Beyond that it sheds many
-	// calls of lower priorities, more in a busy throttle than in a quiet one; SRE sheds none of them
-	// at such a rate. In general the tolerated share is TargetRejection/(1+2*TargetRejection). A
-	// higher TargetRejection tolerates more and protects High less: in an overload about
-	// TargetRejection/(1+TargetRejection) of High calls are still rejected. With less than one call
-	// per second, SRE decides as well as Tiered. The README of examples/simulate has the figures.
-	//
-	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
-	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.
-	Tiered
+	SRE
 )
 
-// String returns "sre" or "tiered".
+// String returns "tiered" or "sre".
 func (p Policy) String() string {
-	return enum.Name("policy", p, "sre tiered")
+	return enum.Name("policy", p, "tiered sre")
 }
 
 // MarshalText returns the word of the policy, or an error if the policy is not defined.
-func (p Policy) MarshalText() ([]byte, error) { return enum.Marshal(p, SRE, Tiered) }
+func (p Policy) MarshalText() ([]byte, error) { return enum.Marshal(p, Tiered, SRE) }
 
 // UnmarshalText reads the word of a policy. For any other text it returns an error that lists the
 // words, and does not change p.
-func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, text, SRE, Tiered) }
+func (p *Policy) UnmarshalText(text []byte) error { return enum.Unmarshal(p, text, Tiered, SRE) }
 
 // estimate is the result of a policy for one priority.
 type estimate struct {
@@ -52,9 +51,9 @@ type estimate struct {
 }
 
 // estimate computes the estimates of the policy for the window.
-func (t *Throttle) estimate(r window.Reading, u *Tuning, estimates []estimate) {
+func (t *Throttle) estimate(r window.Reading, u *Tuning, s *stance, estimates []estimate) {
 	if t.policy == Tiered {
-		tiered(r.Span, r.Recent, u.Ratio, t.target, u.padding(t.span), estimates)
+		tiered(r.Span, r.Recent, s, u.Ratio, t.target, u.padding(t.span), estimates)
 		return
 	}
 	sre(r.Span, u.Ratio, u.padding(t.span), estimates)

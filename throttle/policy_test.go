@@ -99,7 +99,7 @@ func TestNothingIsShedWhileEverythingIsAccepted(t *testing.T) {
 }
 
 func TestErrorsUnrelatedToLoadAreTolerated(t *testing.T) {
-	l := newLab(t, 1, Config{})
+	l := newLab(t, 1, Config{Policy: SRE})
 	all := make([]*load, StandardPriorities)
 	for p := range all {
 		all[p] = &load{priority: Priority(p), every: perSecond(100), failing: 0.10}
@@ -168,7 +168,7 @@ func TestProbesReachADeadBackend(t *testing.T) {
 	rates := []struct{ rate, minimum float64 }{{10, 0.5}, {10, 1}, {50, 5}, {100, 1}, {400, 1}}
 	for _, c := range rates[:sized(5, 3)] {
 		for priorities, most := range map[int]float64{1: 1.6, 4: 2.2} { // of all priorities, times the minimum
-			l := newLab(t, 2, Config{MinimumRate: c.minimum, Priorities: priorities})
+			l := newLab(t, 2, Config{Policy: SRE, MinimumRate: c.minimum, Priorities: priorities})
 			most *= sized(1, 1.2)
 			top, total := l.probes(c.rate)
 			if top < 0.5*c.minimum || top > 1.6*c.minimum || total > most*c.minimum {

@@ -24,7 +24,7 @@ func TestLogHooksWriteOneLineEach(t *testing.T) {
 				handler = slog.NewJSONHandler(&out, nil)
 			}
 			th := throttle.Must(throttle.New(throttle.Config{
-				Name: name, Rand: func() float64 { return 0 }, Hooks: throttle.LogHooks(slog.New(handler)),
+				Name: name, Policy: throttle.SRE, Rand: func() float64 { return 0 }, Hooks: throttle.LogHooks(slog.New(handler)),
 			}))
 			for range 300 {
 				_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return context.DeadlineExceeded })

@@ -7,10 +7,13 @@ type Stats struct {
 	Name            string
 	Policy          Policy
 	Mode            Mode
+	CodeMode        Mode // without an Override
 	Ratio           float64
 	MinimumRate     float64
 	TargetRejection float64 // of Tiered; 0 for SRE
 	Window          time.Duration
+	State           PolicyState // of Tiered
+	Slow            SlowStats
 	Priorities      []PriorityStats // indexed by priority
 }
 
@@ -36,8 +39,31 @@ type PriorityStats struct {
 	Shed        CauseTotals  // calls shed
 	ShadowShed  ShadowTotals // calls that ModeEnforce would have shed
 	Fallbacks   Totals       // by outcome of the call and fault of the fallback
+	Slow        SlowTotals   // calls that were late
 	Clamped     uint64       // calls with a priority out of range that got this one
 	_           struct{}     // keyed literals only
+}
+
+// SlowStats is the state of what [Config.Slow] does. It is zero if Slow is 0 and SlowAuto is false.
+type SlowStats struct {
+	Slow       time.Duration // Config.Slow
+	Gate       Mode          // Config.SlowGate
+	Auto       bool          // Config.SlowAuto
+	Learned    time.Duration // the Slow that Config.SlowAuto has learned, or 0 before the first 10 s
+	Closed     bool          // a priority has a Limit
+	Open       int64         // calls without an answer that were not written off
+	WrittenOff int64         // calls without an answer that were
+	Oldest     time.Duration // for how long the oldest call has had no answer; at most an eighth of Slow too long, or 2 % if it is late
+}
+
+// SlowTotals counts what Config.Slow did with the calls of one priority. Limit is a state.
+type SlowTotals struct {
+	Late        uint64 // calls without an answer for longer than Slow
+	Booked      uint64 // rejections that the window counted for late calls
+	WrittenOff  uint64 // calls without an answer for 10 s, or for 20 times Slow if that is more
+	WouldRefuse uint64 // calls that ModeEnforce of SlowGate would have refused
+	WouldBeLate uint64 // calls that took longer than the Slow that SlowAuto had learned; counted at their end
+	Limit       int64  // open calls at which a call is refused now, or 0 if there is no limit
 }
 
 // Stats returns the current state of the throttle. Calls continue meanwhile, so totals may differ
@@ -47,11 +73,16 @@ func (t *Throttle) Stats() Stats {
 	if !t.valid() {
 		return Stats{}
 	}
-	sums, estimates := t.snapshot()
-	tuning := t.tuning.Load()
+	w, now := t.look()
+	sums, stance, estimates := t.snapshot()
+	state := t.tuning.State()
+	tuning := &state.Now
 	s := Stats{
-		Name: t.name, Policy: t.policy, Mode: tuning.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
-		TargetRejection: t.target, Window: t.span, Priorities: make([]PriorityStats, t.priorities),
+		Name: t.name, Policy: t.policy, Mode: tuning.Mode, CodeMode: state.Code.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
+		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
+	}
+	if w != nil {
+		s.Slow = w.state(now, tuning.SlowGate)
 	}
 	for p := range s.Priorities {
 		ps := &s.Priorities[p]
@@ -59,6 +90,7 @@ func (t *Throttle) Stats() Stats {
 		ps.Probability, ps.Cause = estimates[p].probability, estimates[p].cause
 		ps.Window = WindowStats{Accepted: sums[p].Accepted, Rejected: sums[p].Rejected, Shed: sums[p].Shed}
 		t.fill(ps)
+		t.fillSlow(ps, w)
 	}
 	return s
 }
@@ -76,6 +108,7 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		t.counters[i].addTo(&ps.Ended, failures, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseOwn], shadowsOwn, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
+		t.counters[i].addTo(&ps.ShadowShed.calls[CauseLimit], shadowsLimit, p)
 		t.counters[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
 	ps.Ended.calls[Accepted][FaultNone] = t.window.Total(int(p), served)
@@ -85,4 +118,20 @@ func (t *Throttle) fill(ps *PriorityStats) {
 	ended := ps.Ended.Sum() + ps.ShadowShed.Sum()
 	ps.Admitted = t.window.Total(int(p), started)
 	ps.InFlight = int64(ps.Admitted - ended + answered)
+}
+
+// fillSlow adds what Config.Slow did.
+func (t *Throttle) fillSlow(ps *PriorityStats, w *watch) {
+	p := ps.Priority
+	if totals := t.slowTotals.Load(); totals != nil {
+		ps.Shed.calls[CauseLimit] = totals.refused[p].Load()
+		ps.Slow = SlowTotals{
+			Late: totals.late[p].Load(), Booked: totals.booked[p].Load(),
+			WrittenOff: totals.lost[p].Load(), WouldRefuse: totals.wouldRefuse[p].Load(),
+			WouldBeLate: totals.wouldBeLate[p].Load(),
+		}
+	}
+	if w != nil && t.tuning.Load().SlowGate != ModeOff {
+		ps.Slow.Limit = w.gate.limit(p)
+	}
 }

@@ -26,8 +26,16 @@ func unlucky() float64 { return 0 }
 
 func lucky() float64 { return math.Nextafter(1, 0) }
 
-// build returns a throttle. It needs no name of its own.
+// build returns a throttle with the policy SRE, whose probabilities are easy to compute.
 func build(t testing.TB, c throttle.Config) *throttle.Throttle {
+	t.Helper()
+	c.Policy = throttle.SRE
+	return buildTiered(t, c)
+}
+
+// buildTiered returns a throttle with the policy of c, by default Tiered. It needs no name of its
+// own.
+func buildTiered(t testing.TB, c throttle.Config) *throttle.Throttle {
 	t.Helper()
 	if c.Name == "" {
 		c.Name = "backend"

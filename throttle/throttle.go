@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -34,15 +35,21 @@ type Throttle struct {
 	canceledAfter   time.Duration // of Config; 0: off
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
-	hasCallHooks    bool // a hook other than Created and Closed is set
-	shedErrs        []error
+	hasCallHooks    bool               // a hook other than Created and Closed is set
+	shedErrs        [NumCauses][]error // by priority
 	window          *window.Window
 	counters        []outcomeCounters
-	tuning          atomic.Pointer[Tuning]
+	tuning          tuned.Settings[Tuning]
+	watch           atomic.Pointer[watch] // nil if Tuning.Slow is 0
+	watching        sync.Mutex            // held to replace watch
+	slowTotals      atomic.Pointer[slowCounters]
 	closed          atomic.Bool
 	callPool        sync.Pool
 	decisions       decision.Cache
-	target          float64 // Config.TargetRejection; 0 for SRE
+	target          float64  // Config.TargetRejection; 0 for SRE
+	monitor         *monitor // of Tiered; one refresh at a time uses it
+	stance          atomic.Pointer[stance]
+	policyChange    atomic.Pointer[PolicyEvent] // that no hook was called for yet
 }
 
 // New returns a throttle. If c is invalid, it returns an error that has every invalid field, its
@@ -84,17 +91,19 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		callPool:        sync.Pool{New: func() any { return new(pooledCall) }},
 	}
 	if c.Policy == Tiered {
-		t.target = c.TargetRejection
+		t.target, t.monitor = c.TargetRejection, newMonitor(c.Window)
 	}
+	t.stance.Store(&stance{background: max(0, c.Background)})
 	t.decisions.Init(decision.Config{
 		Window: w, Rows: c.Priorities, Recent: c.Policy == Tiered, MinEvents: minEventsPerRefresh,
 		Compute: t.computeDecisions, Rand: c.Rand,
 	})
-	t.tuning.Store(&Tuning{Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode})
+	t.tuning.Init(*c.tuning(), t.check)
 	t.base = time.Now()
 	if t.now != nil {
 		t.base = t.now()
 	}
+	t.watchSlow()
 	if t.hooks.Created != nil {
 		t.hooks.Created(t)
 	}
@@ -151,19 +160,24 @@ func (t *Throttle) RejectionProbability(p Priority) float64 {
 		return 0
 	}
 	p, _ = ClampPriority(p, t.priorities)
-	_, estimates := t.snapshot()
+	_, _, estimates := t.snapshot()
 	return estimates[p].probability
 }
 
-// snapshot sums the window up to now and returns the estimates of the policy for it.
-func (t *Throttle) snapshot() ([]window.Counts, []estimate) {
+// snapshot sums the window up to now and returns the estimates of the policy for it. An alert without
+// a call in the window ends: no call has noticed that yet.
+func (t *Throttle) snapshot() ([]window.Counts, *stance, []estimate) {
 	now := t.elapsed()
 	counts := make([]window.Counts, 2*t.priorities)
 	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
 	estimates := make([]estimate, t.priorities)
 	t.window.ReadAt(now, r)
-	t.estimate(r, t.tuning.Load(), estimates)
-	return r.Span, estimates
+	if t.stance.Load().inAlert() && window.Sum(r.Span).Requests() == 0 {
+		t.decisions.Refresh(now)
+	}
+	s := t.stance.Load()
+	t.estimate(r, t.tuning.Load(), s, estimates)
+	return r.Span, s, estimates
 }
 
 // Close ends the telemetry of the throttle: it calls the Closed hook, and no hooks are called for

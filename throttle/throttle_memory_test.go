@@ -76,7 +76,7 @@ func TestThrottle_memory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // the clock does not move: no bucket ends
 				const calls = 1000
-				th := Must(New(Config{Name: "memory", Rand: func() float64 { return c.draw }}))
+				th := Must(New(Config{Name: "memory", Policy: SRE, Rand: func() float64 { return c.draw }}))
 				th.window.Row(0, 0)[served].Add(uint64(100-c.rejected) * 10_000)
 				th.window.Row(0, 0)[turnedDown].Add(uint64(c.rejected) * 10_000)
 				if c.rejected > 0 {
@@ -119,7 +119,7 @@ func TestThrottle_memory(t *testing.T) {
 // TestThrottle_stripesDoNotShareCacheLines checks the addresses of the stripes.
 func TestThrottle_stripesDoNotShareCacheLines(t *testing.T) {
 	for priorities := 1; priorities <= MaxPriorities; priorities++ {
-		owner, th := map[uintptr]int{}, Must(New(Config{Name: "memory", Priorities: priorities}))
+		owner, th := map[uintptr]int{}, Must(New(Config{Name: "memory", Policy: SRE, Priorities: priorities}))
 		for i := range th.counters {
 			th.counters[i].count(failures, priorities, High, Rejected, FaultTimeout)
 			th.counters[i].answeredCalls(priorities, High)

@@ -16,13 +16,12 @@ const (
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
 // request in the window. The first tier with requests follows the documented formula on its own
-// counts. The tiers below it share, from the top down, k times the calls that the backend recently
-// accepted. As the rejections of the whole window approach target times the accepted calls, k falls
-// to 1. Rejections above a tier count as far as the tier's own rejection rate is comparable.
-func tiered(span, recent []window.Counts, k, target, padding float64, estimates []estimate) {
+// counts. The tiers below it share, from the top down, a multiple of the calls that the backend
+// accepted: see newPool. Rejections above a tier count as far as the tier's own rejection rate is
+// comparable.
+func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, estimates []estimate) {
 	clear(estimates)
-	all := window.Sum(span)
-	if all.Refused() == 0 {
+	if window.Sum(span).Refused() == 0 {
 		return // the probability is 0 for every tier
 	}
 	top := 0
@@ -30,48 +29,99 @@ func tiered(span, recent []window.Counts, k, target, padding float64, estimates 
 		top++
 	}
 	estimates[top] = estimate{sreProbability(requests(&span[top]), float64(span[top].Accepted), k, padding), CauseOwn}
-	accepted, accepting := float64(all.Accepted), float64(window.Sum(recent).Accepted)
-	for p := top + 1; p < len(span); p++ {
-		c := claim(span, recent, p, estimates)
-		factor := 1 + (k-1)*max(0, 1-c.rejected/(1+target*accepted))
-		estimates[p] = estimate{c.probability(factor*accepting, padding/recentPart), c.cause}
+	if s.open {
+		return
 	}
+	shared := newPool(span, recent, s, k, target, padding)
+	for p := top + 1; p < len(span); p++ {
+		c := shared.claim(p, estimates)
+		estimates[p] = estimate{shared.probability(&c), c.cause}
+	}
+}
+
+// pool is what the tiers below the top share. Rejections that are forgiven count as accepted.
+type pool struct {
+	span, demand []window.Counts // the window, and the part of it in which tiers compete
+	counted      float64         // share of the window's rejections that is not forgiven
+	charged      float64         // the same for the rejections in demand
+	accepted     float64         // calls in the window
+	accepting    float64         // calls in demand
+	probes       float64         // calls in demand that are let through whatever happens
+	k, target    float64
+	alert        bool
+}
+
+// newPool returns the pool of a state. In alert the tiers share factor times the calls that were
+// accepted recently. As the rejections of the whole window approach target times the accepted
+// calls, the factor falls from k to 1. While quiet, they share k times the accepted calls of the
+// window: the bound of the documented formula.
+func newPool(span, recent []window.Counts, s *stance, k, target, padding float64) pool {
+	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert()}
+	if o.alert {
+		o.demand, o.probes = recent, padding/recentPart
+		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
+	}
+	o.accepted, o.accepting = acceptedOf(span, o.counted), acceptedOf(o.demand, o.charged)
+	return o
+}
+
+// unforgiven returns the share of the rejections that remains if as many as background times the
+// answers are forgiven.
+func unforgiven(tiers []window.Counts, background float64) float64 {
+	sum := window.Sum(tiers)
+	if sum.Rejected == 0 {
+		return 1
+	}
+	return 1 - min(1, background*float64(sum.Accepted+sum.Rejected)/float64(sum.Rejected))
+}
+
+// acceptedOf returns the accepted calls and the forgiven rejections.
+func acceptedOf(tiers []window.Counts, counted float64) float64 {
+	sum := window.Sum(tiers)
+	return float64(sum.Accepted) + (1-counted)*float64(sum.Rejected)
 }
 
 // claims is the demand of a tier below the top and of the tiers above it. Calls above that were not
 // accepted count by kinship.
 type claims struct {
-	own      float64 // recent requests of the tier
+	own      float64 // requests of the tier
 	all      float64 // own, and the claims of the tiers above
-	probes   float64 // recent calls of the tiers above that were sent
+	probes   float64 // calls of the tiers above that were sent
 	rejected float64 // by the backend, in the whole window
 	least    float64 // lower bound of the probability, from the tiers above
 	cause    Cause
 }
 
 // claim adds up the claims of tier p. The estimates of the tiers above must have been computed.
-func claim(span, recent []window.Counts, p int, estimates []estimate) claims {
-	own := rejectionRate(&span[p])
-	c := claims{own: requests(&recent[p])}
+func (o *pool) claim(p int, estimates []estimate) claims {
+	own := rejectionRate(&o.span[p])
+	c := claims{own: requests(&o.demand[p])}
 	c.all = c.own
 	for i := range p {
-		share := kinship(own, rejectionRate(&span[i]))
-		c.all += float64(recent[i].Accepted) + share*float64(recent[i].Rejected+recent[i].Shed)
-		c.probes += share * requests(&recent[i]) * (1 - estimates[i].probability)
-		c.rejected += share * float64(span[i].Rejected)
-		c.least = max(c.least, share*estimates[i].probability)
+		share, above := kinship(own, rejectionRate(&o.span[i])), &o.demand[i]
+		forgiven := (1 - o.charged) * float64(above.Rejected)
+		c.all += float64(above.Accepted) + forgiven + share*(float64(above.Rejected)-forgiven+float64(above.Shed))
+		c.probes += share * requests(above) * (1 - estimates[i].probability)
+		c.rejected += share * float64(o.span[i].Rejected)
+		if o.alert { // a quiet throttle would shed all tiers for one noisy tier
+			c.least = max(c.least, share*estimates[i].probability)
+		}
 	}
-	if c.rejected > float64(span[p].Rejected) {
+	if c.rejected > float64(o.span[p].Rejected) {
 		c.cause = CauseAbove
 	}
-	c.rejected += float64(span[p].Rejected)
+	c.rejected += float64(o.span[p].Rejected)
 	return c
 }
 
 // probability sheds the demand of the tier that exceeds the supply, except its part of the probes.
-func (c *claims) probability(supply, probes float64) float64 {
-	excess := min(c.own, max(0, c.all-supply))
-	probe := max(leastProbe*probes, probes-c.probes)
+func (o *pool) probability(c *claims) float64 {
+	factor := o.k
+	if o.alert {
+		factor = 1 + (o.k-1)*max(0, 1-o.counted*c.rejected/(1+o.target*o.accepted))
+	}
+	excess := min(c.own, max(0, c.all-factor*o.accepting))
+	probe := max(leastProbe*o.probes, o.probes-c.probes)
 	return min(max(c.least, excess/(c.own+probe)), decision.Largest)
 }
 

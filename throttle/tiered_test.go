@@ -9,10 +9,59 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
-func tieredAll(span, recent []window.Counts, k, target, padding float64) []estimate {
+// alarmed is an alert that forgives nothing.
+var alarmed = &stance{alert: RatioAlert}
+
+func tieredAll(span, recent []window.Counts, s *stance, k, target, padding float64) []estimate {
 	estimates := make([]estimate, len(span))
-	tiered(span, recent, k, target, padding, estimates)
+	tiered(span, recent, s, k, target, padding, estimates)
 	return estimates
+}
+
+func TestTiered_quiet(t *testing.T) {
+	type tiers = []window.Counts
+	for name, c := range map[string]struct {
+		span tiers
+		want []float64 // at K = 2 and padding 10
+	}{
+		"rejections below the bound": {tiers{tier(80, 20, 0), tier(80, 20, 0)}, []float64{0, 0}},
+		"the tiers above are charged": { // 160 and 80 above, of 2*60 and 10 probes that the top makes
+			tiers{tier(30, 50, 0), tier(30, 50, 80)}, []float64{20. / 90, (240 - 120.) / (160 + 10./64)},
+		},
+		"a noisy top tier alone sheds only itself": {tiers{tier(3, 9, 0), tier(900, 90, 0)}, []float64{6. / 22, 0}},
+	} {
+		for p, got := range tieredAll(c.span, make(tiers, len(c.span)), &stance{background: 0.3}, 2, 0.1, 10) {
+			if math.Abs(got.probability-c.want[p]) > 1e-12 {
+				t.Errorf("%s: tier %d: got %.15f want %.15f", name, p, got.probability, c.want[p])
+			}
+		}
+	}
+}
+
+// TestTiered_open checks that only the top tier sheds when an alert has ended with shed calls.
+func TestTiered_open(t *testing.T) {
+	span := []window.Counts{tier(1, 9, 0), tier(1, 9, 90)}
+	got := tieredAll(span, span, &stance{open: true}, 2, 0.1, 10)
+	if got[0].probability != 8./20 || got[1].probability != 0 {
+		t.Errorf("got %v and %v want 0.4 and 0", got[0].probability, got[1].probability)
+	}
+}
+
+func TestUnforgiven(t *testing.T) {
+	for _, c := range []struct {
+		background, want float64
+		tiers            []window.Counts
+	}{
+		{0, 1, []window.Counts{tier(5, 5, 0)}},
+		{0.1, 0.5, []window.Counts{tier(50, 20, 900), tier(30, 0, 0)}},
+		{0.2, 0, []window.Counts{tier(80, 20, 0)}},
+		{0.3, 0, []window.Counts{tier(80, 20, 0)}},
+		{0.3, 1, []window.Counts{tier(80, 0, 7)}},
+	} {
+		if got := unforgiven(c.tiers, c.background); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v of %v: got %v want %v", c.background, c.tiers, got, c.want)
+		}
+	}
 }
 
 func TestTieredFormula(t *testing.T) {
@@ -92,7 +141,7 @@ func TestTieredFormula(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			for p, got := range tieredAll(c.span, c.recent, 2, c.tau, 10) {
+			for p, got := range tieredAll(c.span, c.recent, alarmed, 2, c.tau, 10) {
 				if math.Abs(got.probability-c.want[p]) > 1e-12 {
 					t.Errorf("tier %d: got %.15f, want %.15f", p, got.probability, c.want[p])
 				}
@@ -102,14 +151,25 @@ func TestTieredFormula(t *testing.T) {
 }
 
 // byTheBook writes the design's formulas out, one after the other.
-func byTheBook(span, recent []window.Counts, k, tau, pad float64) []float64 {
-	n := len(span)
+func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []float64 {
+	n, share := len(span), 5.0
+	phi := func(of []window.Counts) float64 {
+		sum := window.Sum(of)
+		if !s.inAlert() || sum.Rejected == 0 {
+			return 0
+		}
+		return min(1, s.background*float64(sum.Accepted+sum.Rejected)/float64(sum.Rejected))
+	}
+	if !s.inAlert() {
+		recent, share = span, 1
+	}
+	forgiven, forgivenRecently := phi(span), phi(recent)
 	rho, result := make([]float64, n), make([]float64, n)
 	var all, allRecent float64
 	for i, c := range span {
 		rho[i] = (float64(c.Rejected) + 0.1) / (float64(c.Accepted) + float64(c.Rejected) + 1)
-		all += float64(c.Accepted)
-		allRecent += float64(recent[i].Accepted)
+		all += float64(c.Accepted) + forgiven*float64(c.Rejected)
+		allRecent += float64(recent[i].Accepted) + forgivenRecently*float64(recent[i].Rejected)
 	}
 	g := func(i, p int) float64 { return math.Pow(min(1, 1.25*rho[p]/rho[i]), 2) }
 	req := func(c window.Counts) float64 { return float64(c.Accepted) + float64(c.Rejected) + float64(c.Shed) }
@@ -122,15 +182,24 @@ func byTheBook(span, recent []window.Counts, k, tau, pad float64) []float64 {
 			}
 			continue
 		}
+		if s.open {
+			continue
+		}
 		r, want, sent, least := float64(span[p].Rejected), req(recent[p]), 0.0, 0.0
 		for i := range p {
 			r += g(i, p) * float64(span[i].Rejected)
-			want += float64(recent[i].Accepted) + g(i, p)*(float64(recent[i].Rejected)+float64(recent[i].Shed))
+			rejected := float64(recent[i].Rejected)
+			want += float64(recent[i].Accepted) + forgivenRecently*rejected + g(i, p)*((1-forgivenRecently)*rejected+float64(recent[i].Shed))
 			sent += g(i, p) * req(recent[i]) * (1 - result[i])
-			least = max(least, g(i, p)*result[i])
+			if s.inAlert() {
+				least = max(least, g(i, p)*result[i])
+			}
 		}
-		kp := 1 + (k-1)*max(0, 1-r/(1+tau*all))
-		probe := max(pad/5/64, pad/5-sent)
+		kp := k
+		if s.inAlert() {
+			kp = 1 + (k-1)*max(0, 1-(1-forgiven)*r/(1+tau*all))
+		}
+		probe := max(pad/share/64, pad/share-sent)
 		result[p] = max(least, min(req(recent[p]), max(0, want-kp*allRecent))/(req(recent[p])+probe))
 	}
 	return result
@@ -152,14 +221,19 @@ func anyHistory(dice *rand.Rand) (span, recent []window.Counts) {
 	return span, recent
 }
 
+func anyStance(dice *rand.Rand) *stance {
+	return [...]*stance{alarmed, {alert: GrowthAlert, background: dice.Float64() / 2}, {}, {open: true}}[dice.IntN(4)]
+}
+
 func TestTieredProperties(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	shedding := 0
 	for range sized(20_000, 4000) {
 		span, recent := anyHistory(dice)
 		k, tau, pad := 1+10*dice.Float64(), 0.01+0.49*dice.Float64(), 1+1000*dice.Float64()
-		book := byTheBook(span, recent, k, tau, pad)
-		estimates := tieredAll(span, recent, k, tau, pad)
+		s := anyStance(dice)
+		book := byTheBook(span, recent, s, k, tau, pad)
+		estimates := tieredAll(span, recent, s, k, tau, pad)
 		for p, v := range estimates {
 			if !(v.probability >= 0 && v.probability < 1) {
 				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
@@ -171,6 +245,9 @@ func TestTieredProperties(t *testing.T) {
 				shedding++
 			}
 			for i := range p {
+				if !s.inAlert() {
+					break // one noisy tier would shed all
+				}
 				if least := kinship(rejectionRate(&span[p]), rejectionRate(&span[i])) * estimates[i].probability; v.probability < least {
 					t.Fatalf("%v: tier %d has %v, want %v at least, as tier %d has %v", span, p, v.probability, least, i, estimates[i].probability)
 				}
@@ -187,7 +264,7 @@ func TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo(t *testing.T) {
 	for range sized(5000, 2000) {
 		span, recent := anyHistory(dice)
 		k, pad := 1+3*dice.Float64(), 1+100*dice.Float64()
-		for p, v := range tieredAll(span, recent, k, 0.1, pad) {
+		for p, v := range tieredAll(span, recent, anyStance(dice), k, 0.1, pad) {
 			requests := float64(span[p].Accepted + span[p].Rejected + span[p].Shed)
 			want := max(0, (requests-k*float64(span[p].Accepted))/(requests+pad))
 			if math.Abs(v.probability-want) > 1e-12 {
@@ -207,7 +284,7 @@ func TestTieredShedsNothingWhileEverythingIsAccepted(t *testing.T) {
 		for i := range span {
 			span[i].Rejected, span[i].Shed, recent[i].Rejected, recent[i].Shed = 0, 0, 0, 0
 		}
-		for p, v := range tieredAll(span, recent, math.Nextafter(1, 2)+dice.Float64(), 0.1, 10) {
+		for p, v := range tieredAll(span, recent, anyStance(dice), math.Nextafter(1, 2)+dice.Float64(), 0.1, 10) {
 			if v.probability != 0 {
 				t.Fatalf("%v, recent %v: tier %d has probability %v", span, recent, p, v.probability)
 			}
@@ -231,7 +308,7 @@ func TestTieredTellsWhoseRejectionsMadeIt(t *testing.T) {
 	}
 	for _, c := range cases {
 		for name, recent := range map[string][]window.Counts{"all of it recent": c.tiers, "none of it recent": make([]window.Counts, len(c.tiers))} {
-			estimates := tieredAll(c.tiers, recent, 2, 0.1, 10)
+			estimates := tieredAll(c.tiers, recent, alarmed, 2, 0.1, 10)
 			if got := estimates[len(estimates)-1].cause; got != c.want {
 				t.Errorf("%s, %s: got %v, want %v", c.name, name, got, c.want)
 			}

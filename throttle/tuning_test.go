@@ -155,3 +155,47 @@ func TestATuningKeptAfterTuneIsNotInForce(t *testing.T) {
 	kept.Ratio = math.NaN()
 	equal(t, "Ratio", th.Stats().Ratio, 2)
 }
+
+// TestOverride_isAboveTheCode until it ends. Group.Tune and Tune change what is below it.
+func TestOverride_isAboveTheCode(t *testing.T) {
+	g, err := throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(th *throttle.Throttle) {
+			if err := th.Override(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff }); err != nil {
+				t.Error(err)
+			}
+		}}}
+	}, throttle.GroupConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Tune(func(u *throttle.Tuning) { u.Mode, u.Ratio = throttle.ModeShadow, 5 }); err != nil {
+		t.Fatal(err)
+	}
+	th, err := g.Get("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, code := th.Tuning()
+	equal(t, "in force", now, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeOff})
+	equal(t, "of the code", code, throttle.Tuning{Ratio: 5, MinimumRate: 1, Mode: throttle.ModeShadow})
+	equal(t, "Stats", th.Stats().Mode, throttle.ModeOff)
+	if err := th.Override(nil); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "after the override", th.Stats().Mode, throttle.ModeShadow)
+}
+
+// TestOverride_refusesInvalid values, and a throttle that does not come from New.
+func TestOverride_refusesInvalid(t *testing.T) {
+	th, wrong := build(t, throttle.Config{}), func(u *throttle.Tuning) { u.Ratio = 0.5 }
+	for _, err := range []error{th.Override(wrong), th.CheckOverride(wrong)} {
+		if err == nil || !strings.Contains(err.Error(), "throttle: Tuning.Ratio is 0.5: want more than 1, at most 1e6") {
+			t.Errorf("got %v", err)
+		}
+	}
+	var none *throttle.Throttle
+	now, code := none.Tuning()
+	if none.Override(nil) == nil || none.CheckOverride(nil) == nil || now != code {
+		t.Error("a nil throttle: got no error")
+	}
+}

@@ -45,7 +45,7 @@ type episode struct {
 }
 
 func (l *maximumLog) stepped(step StepEvent) {
-	longest := step.Responsive.config.longest()
+	longest := step.Responsive.longest()
 	if step.From < longest && step.To < longest {
 		return
 	}

@@ -6,13 +6,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
 // Responsive is a delay that many workers share. Create one per service with [New]. All methods are
 // safe for concurrent use. A nil context means context.Background(). Methods of a nil or zero
 // Responsive return an error or the zero value.
 type Responsive struct {
-	config  Config
+	config  Config // MaxInterval and Up change with the lock held
+	givenUp Step   // Config.Up
+	tuning  tuned.Settings[Tuning]
 	permits sync.Pool // of *permitState
 	closed  chan struct{}
 	closing atomic.Bool
@@ -35,8 +39,9 @@ func New(c Config) (*Responsive, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	c.Up = c.growth()
-	r := &Responsive{config: c, closed: make(chan struct{})}
+	r := &Responsive{config: c, givenUp: c.Up, closed: make(chan struct{})}
+	r.config.Up = c.growth()
+	r.tuning.Init(Tuning{c.MaxInterval}, r.checkTuning)
 	r.permits.New = func() any { return &permitState{} }
 	r.delay.config = &r.config
 	if h := c.Hooks.Created; h != nil {

@@ -203,6 +203,9 @@ func (r *Responsive) sleepLeft(s *sleeper, now time.Time) (left time.Duration, w
 	if s.resets != r.resets {
 		*s = sleeper{until: now, generation: r.delay.generation, resets: r.resets}
 	}
+	if latest := now.Add(r.config.MaxInterval); s.until.After(latest) { // MaxInterval has become lower
+		s.until = latest
+	}
 	left = max(s.until.Sub(now), r.untilRetry(now))
 	if left > 0 && r.wake == nil {
 		r.wake = make(chan struct{})

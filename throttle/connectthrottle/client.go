@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // ClientConfig configures a [Client]. Only Throttle.Name is required. [NewClient] copies it.
@@ -42,6 +43,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Peer.Addr }
 	}
+	c.Throttle.Classify = dependency.ReportingRejections(c.Throttle.Classify)
 	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key)
 	if err != nil {
 		return nil, err
@@ -94,10 +96,12 @@ func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			sent = true
 			res, own = next(ctx, req)
-			return FromError(own)
+			outcome := FromError(own)
+			dependency.ReportAnswer(ctx, outcome)
+			return outcome
 		})
 		if !sent {
-			return nil, c.notMade(err)
+			return nil, c.notMade(ctx, err)
 		}
 		return res, own
 	}
@@ -116,6 +120,14 @@ func (c clientInterceptor) WrapStreamingClient(next connect.StreamingClientFunc)
 // WrapStreamingHandler returns next.
 func (clientInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
+}
+
+// notMade returns the error of a call that was not made, and reports a shed to the server around ctx.
+func (c *Client) notMade(ctx context.Context, err error) error {
+	if isShed(err) {
+		dependency.Report(ctx, err)
+	}
+	return c.throttles.notMade(err)
 }
 
 // prepare returns the priority of a call. It leaves a priority in the header only if Send allows it.

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // clientStream is a stream of a client. Send and CloseRequest are its write side, which begins the
@@ -40,7 +41,7 @@ func (s *clientStream) begin() error {
 	}
 	call, err := t.Admit(ctx, p)
 	if err != nil {
-		s.refused = s.client.notMade(err)
+		s.refused = s.client.notMade(ctx, err)
 		return s.refused
 	}
 	hooked := call.Context()
@@ -139,9 +140,7 @@ func (s *clientStream) CloseResponse() error {
 // answer notes a message from the server.
 func (s *clientStream) answer() {
 	s.answered.Store(true)
-	if s.Spec().StreamType == connect.StreamTypeBidi {
-		s.call.Answered(nil)
-	}
+	answer(s.call, s.Spec())
 }
 
 // end ends the call. Only the first end counts.
@@ -153,7 +152,9 @@ func (s *clientStream) end(err error) {
 }
 
 func (s *clientStream) done(err error) {
-	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), FromError(err)))
+	err = FromError(err)
+	dependency.ReportAnswer(s.ctx.Context, err)
+	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), err))
 }
 
 // streamContext is the context of a stream. Connect needs it before the call begins. From then on

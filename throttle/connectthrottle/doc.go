@@ -27,8 +27,8 @@
 // A client has one throttle per host, and a server one per procedure, because procedures often
 // depend on different resources. The Key of the config changes that.
 //
-// Use it in place of httpthrottle, not with it: the status of HTTP does not show how a stream, a
-// gRPC call or a gRPC-Web call ended.
+// Use it in place of httpthrottle, not with it: HTTP does not show how a stream of the Connect
+// protocol ended, nor the deadline of a call.
 //
 // # Outcomes
 //
@@ -42,10 +42,14 @@
 // count more than what the handler returns:
 //
 //   - The deadline of the call has passed: Rejected, with the fault timeout. A caller that
-//     disconnects in the last tenth of the time before it counts as late too. It has the same
-//     deadline, and started to wait before the call arrived.
-//   - The caller has disconnected earlier, and the handler returns an error: Ignored, with the
-//     fault canceled.
+//     disconnects shortly before it counts as late too. It has the same deadline, and started to
+//     wait before the call arrived. Shortly is a quarter of the time that the call had, at most
+//     25 ms.
+//   - The caller has disconnected earlier: Ignored, with the fault canceled.
+//
+// A rejection, a passed deadline or a late cancellation is Ignored if a call that the handler made
+// was shed, rejected or cancelled. The handler must have made it with its context and a throttled
+// client. Then the dependency lacks capacity, and this server does not.
 //
 // Config.CanceledAfter is 1 s by default: a call that was cancelled after this time counts as
 // Rejected. Otherwise a backend that hangs would not be noticed if its callers give up. A shorter

@@ -3,40 +3,48 @@ package connectthrottle
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/deadline"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
-// maxEarly bounds how long before its deadline a call counts as late.
-const maxEarly = 100 * time.Millisecond
+// served is the context of a call that a server handles, and what decides about its outcome.
+type served struct {
+	dependency.Context
 
-// lateFrom returns the time from which a disconnected caller means that the deadline has passed, for
-// a call that begins now. The caller has the same deadline, and has started to wait for it before
-// the call arrived. So its disconnection often comes first: a tenth of the time is enough for that.
-// It returns the zero time if the call has no deadline.
-func lateFrom(ctx context.Context) time.Time {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return time.Time{}
-	}
-	return deadline.Add(-min(max(0, time.Until(deadline)/10), maxEarly))
+	due deadline.Deadline
 }
 
-// serverOutcome returns the error that the throttle classifies for a handler that has returned err.
-// Late is the result of lateFrom when the call began.
-func serverOutcome(ctx context.Context, late time.Time, err error) error {
-	now := time.Now()
-	disconnected := err != nil && ctx.Err() != nil
-	if deadline, ok := ctx.Deadline(); ok && (!now.Before(deadline) || disconnected && !now.Before(late)) {
-		return &endedError{err: err, cause: context.DeadlineExceeded}
+// outcome returns the error that the throttle classifies for a handler that has returned err. A
+// failed call that the handler made is not about this server.
+func (s *served) outcome(err error) error {
+	if err != nil && isShed(err) {
+		return err
 	}
-	if disconnected {
-		return &disconnectedError{err: err}
+	ended := s.due.Ended(s)
+	switch {
+	case ended == nil:
+		return s.Outcome(FromError(err))
+	case s.Failed():
+		return dependency.Repeat(ended)
+	case errors.Is(ended, context.DeadlineExceeded):
+		return &endedError{err: err, cause: ended}
 	}
-	return FromError(err)
+	return &disconnectedError{err: err}
+}
+
+// answer records in the call of a stream that a message came from the server. The outcome of a server stream is
+// that of its end.
+func answer(call throttle.Call, spec connect.Spec) {
+	if spec.StreamType == connect.StreamTypeBidi {
+		call.Answered(nil)
+	} else {
+		call.Responding()
+	}
 }
 
 // streamOutcome returns the error that the throttle classifies for a stream that would have the
@@ -79,7 +87,7 @@ func (e *endedError) Timeout() bool { return errors.Is(e.cause, context.Deadline
 // it. So it does not unwrap to the error: the throttle must not classify that.
 type disconnectedError struct{ err error }
 
-func (e *disconnectedError) Error() string        { return e.err.Error() }
+func (e *disconnectedError) Error() string        { return fmt.Sprintf("%v: %v", context.Canceled, e.err) }
 func (e *disconnectedError) Is(target error) bool { return target == context.Canceled }
 
 // idleError is the error of a stream that the caller has cancelled before the first message.

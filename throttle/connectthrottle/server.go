@@ -11,6 +11,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/deadline"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
@@ -112,13 +114,14 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
 		}
-		served, late := false, lateFrom(ctx)
+		handled, due := false, deadline.Of(ctx)
 		err := t.Do(ctx, p, func(ctx context.Context) error {
-			served = true
-			res, own = next(ctx, req)
-			return serverOutcome(ctx, late, own)
+			handled = true
+			call := &served{Context: dependency.Context{Context: ctx}, due: due}
+			res, own = next(call, req)
+			return call.outcome(own)
 		})
-		if !served {
+		if !handled {
 			return nil, s.answer(s.notMade(err))
 		}
 		return res, s.answer(own)
@@ -182,9 +185,7 @@ func (s *serverStream) Send(m any) error {
 	err := s.StreamingHandlerConn.Send(m)
 	if err == nil {
 		s.answered.Store(true)
-		if s.Spec().StreamType == connect.StreamTypeBidi {
-			s.call.Answered(nil)
-		}
+		answer(s.call, s.Spec())
 	}
 	return err
 }
@@ -193,8 +194,8 @@ func (s *serverStream) Send(m any) error {
 func (s *serverStream) serve(next connect.StreamingHandlerFunc) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	ctx := s.call.Context()
-	late := lateFrom(ctx)
-	err := next(ctx, s)
-	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), serverOutcome(ctx, late, err)))
+	call := &served{Context: dependency.Context{Context: ctx}, due: deadline.Of(ctx)}
+	err := next(call, s)
+	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), call.outcome(err)))
 	return err
 }

@@ -2,12 +2,15 @@ package grpcthrottle
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // ClientConfig configures a [Client]. Only Throttle.Name is required. [NewClient] copies it.
@@ -27,6 +30,13 @@ type ClientConfig struct {
 	// [PriorityKey]. That is the priority of the context, else that of the Priority function.
 	// Default: never, because the backend may belong to another company.
 	Send func(context.Context, RPC) bool
+	// Retry makes the client retry unary calls that the target had no capacity for, with one budget
+	// per key. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no
+	// retries. See the section about retries.
+	Retry *retry.Config
+	// Repeatable reports whether a call may be sent twice. Default: none may, because the name of a
+	// method does not show it.
+	Repeatable func(context.Context, RPC) bool
 }
 
 // Client throttles the calls of gRPC clients. Make one with [NewClient]. Any number of connections
@@ -35,6 +45,8 @@ type Client struct {
 	throttles
 	priority func(context.Context, RPC) throttle.Priority
 	send     func(context.Context, RPC) bool
+	retriers *retry.Group // nil without retries
+	repeat   func(context.Context, RPC) bool
 }
 
 // NewClient returns a client, or an error that names every field of c which is out of range. The
@@ -43,11 +55,16 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Target }
 	}
-	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key)
-	if err != nil {
+	c.Throttle.Classify = dependency.ReportingRejections(c.Throttle.Classify)
+	if c.Repeatable == nil {
+		c.Repeatable = func(context.Context, RPC) bool { return false }
+	}
+	retriers, retryErr := newRetriers(c.Retry)
+	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key, retriers)
+	if err = errors.Join(err, retryErr); err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send}, nil
+	return &Client{throttles: t, priority: c.Priority, send: c.Send, retriers: retriers, repeat: c.Repeatable}, nil
 }
 
 // DialOptions returns both interceptors as chained options. Interceptors of earlier options run
@@ -89,15 +106,23 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 		if t == nil {
 			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
+		if retrier := c.retrierOf(t); retrier != nil {
+			u := unaryCall{client: c, rpc: rpc, priority: p, set: set, invoke: func(ctx context.Context, opts ...grpc.CallOption) error {
+				return invoker(ctx, method, req, reply, cc, opts...)
+			}}
+			return u.retrying(ctx, retrier, opts)
+		}
 		var own error
 		sent := false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			sent = true
 			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
-			return clientOutcome(own)
+			outcome := clientOutcome(own)
+			dependency.ReportAnswer(ctx, outcome)
+			return outcome
 		})
 		if !sent {
-			return c.notMade(err)
+			return c.notMade(ctx, err)
 		}
 		return own
 	}
@@ -126,7 +151,7 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 		}
 		call, err := t.Admit(ctx, p)
 		if err != nil {
-			return nil, c.notMade(err)
+			return nil, c.notMade(ctx, err)
 		}
 		s := &clientStream{call: call}
 		returned := false
@@ -144,6 +169,14 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 		s.progress.opened(desc.ClientStreams)
 		return s, nil
 	}
+}
+
+// notMade returns the error of a call that was not made, and reports a shed to the server around ctx.
+func (c *Client) notMade(ctx context.Context, err error) error {
+	if isShed(err) {
+		dependency.Report(ctx, err)
+	}
+	return c.throttles.notMade(err)
 }
 
 // priorityOf returns the priority of a call, and whether the context or the Priority function set
@@ -225,6 +258,7 @@ func (s *clientStream) Header() (metadata.MD, error) {
 // removed the option by which it does.
 func (s *clientStream) end(err error) {
 	err = clientOutcome(err)
+	dependency.ReportAnswer(s.call.Context(), err)
 	if s.progress.active() {
 		err = whileActive(err)
 	}

@@ -49,6 +49,9 @@
 //   - If the caller has cancelled the call or disconnected before, it is Ignored, or Rejected if
 //     that was late. Config.Classify is not called.
 //   - If the handler returns the shed of a call inside it, it is Ignored.
+//   - A rejection, a passed deadline or a late cancellation is Ignored if a call that the handler
+//     made was shed, rejected or cancelled. The handler must have made it with its context and a
+//     throttled client. Then the dependency lacks capacity, and this server does not.
 //
 // The outcome of a unary call is recorded when it ends. The outcome of a stream is recorded with
 // the first message from the server, or with the status if there is none before. Later events of a
@@ -103,11 +106,29 @@
 //
 // # Retries
 //
-// Chain interceptors that retry before those of [Client.DialOptions], so that every attempt passes
-// the throttle. The retry policies of gRPC (service config) run inside: all attempts are one call
-// to the throttle, with the outcome of the last. If that attempt ended while it was sending, gRPC
-// returns EOF without a status. This counts as a rejection, because gRPC retries only calls that
-// the backend could not serve.
+// With ClientConfig.Retry the client sends a unary call again that the target had no capacity for,
+// if ClientConfig.Repeatable allows it:
+//
+//	client, err := grpcthrottle.NewClient(grpcthrottle.ClientConfig{
+//		Throttle:   throttle.Config{Name: "orders"},
+//		Retry:      &retry.Config{},
+//		Repeatable: func(_ context.Context, rpc grpcthrottle.RPC) bool { return rpc.Method == "/shop.Orders/Find" },
+//	})
+//
+// Package retry says which calls are retried, and how many. Each key has its own budget. Every
+// attempt passes the throttle, a retry one priority lower. RetryInfo and the trailer
+// grpc-retry-pushback-ms are obeyed. The caller gets the error of the last attempt. Streams are not
+// retried.
+//
+// A retry has the number of earlier attempts in the metadata [AttemptsKey], as the retries of gRPC
+// have. A [Server] counts these calls through ServerConfig.RetryHooks, and can lower their
+// priority: see ServerConfig.LowerRetries.
+//
+// Chain other interceptors that retry before those of [Client.DialOptions], so that every attempt
+// passes the throttle, and do not set Retry. The retry policies of gRPC (service config) run inside:
+// all attempts are one call to the throttle, with the outcome of the last. If that attempt ended
+// while it was sending, gRPC returns EOF without a status. This counts as a rejection, because gRPC
+// retries only calls that the backend could not serve.
 //
 // # Priorities
 //
@@ -138,8 +159,8 @@
 //
 // # Cost
 //
-// A unary call costs no allocation on the client, and one on the server, for the context with the
-// priority. A stream costs two on each side. A client also copies metadata if the context has
+// A unary call costs no allocation on the client, and two on the server, for its contexts. A stream
+// costs two on each side. A client also copies metadata if the context has
 // outgoing metadata, or if a priority is sent. Config.CanceledAfter costs one reading of the clock,
 // and a deadline costs a server two.
 package grpcthrottle

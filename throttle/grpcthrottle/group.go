@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // RPC describes a call to the functions of a config. Unknown fields are empty.
@@ -45,9 +46,9 @@ type throttles struct {
 }
 
 // newThrottles returns the throttles for the fields of a config, or an error that names every field
-// which is out of range. Owner is the name of the config.
+// which is out of range. Owner is the name of the config. Retriers is nil without retries.
 func newThrottles(
-	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string,
+	owner string, c throttle.Config, g throttle.GroupConfig, key func(context.Context, RPC) string, retriers *retry.Group,
 ) (throttles, error) {
 	err := c.Validate() // now, not with the first call
 	if err != nil {
@@ -57,7 +58,13 @@ func newThrottles(
 		c.CanceledAfter = defaultCanceledAfter
 	}
 	c.Classify = classifier(c.Classify)
-	group, groupErr := throttle.NewGroup(func(string) throttle.Config { return c }, g)
+	group, groupErr := throttle.NewGroup(func(string) throttle.Config {
+		own := c
+		if retriers != nil {
+			own.Hooks = retriers.Hooks(c.Hooks)
+		}
+		return own
+	}, g)
 	if groupErr != nil {
 		err = errors.Join(err, fmt.Errorf("grpcthrottle: %s.Group: %w", owner, groupErr))
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/deixis/faults"
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/deadline"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // clientOutcome returns the error that the throttle classifies for the error of a client's call. An
@@ -22,59 +23,28 @@ func clientOutcome(err error) error {
 	return FromStatus(err)
 }
 
-// maxSlack bounds the slack of a deadline.
-const maxSlack = 25 * time.Millisecond
+// served is the context of a call that a server handles, and what decides about its outcome.
+type served struct {
+	dependency.Context
 
-// deadline is the time at which the caller of a served call gives up. The zero deadline is never.
-//
-// The client of the caller ends the call at its own deadline, and the server sees a cancellation.
-// The server began to count when it read the request, later than the client did. So the
-// cancellation often arrives before the server's deadline. How long before, with a client and a
-// server on two processors:
-//
-//	                               99 of 100    longest
-//	idle                             3 ms          7 ms
-//	delays vary by 20 ms            17 ms         18 ms
-//	eight busy goroutines           25 ms         44 ms
-//
-// The slack is a quarter of the time that the call had, at most maxSlack. With more slack, calls
-// that the caller cancels for another reason would count as timeouts. With less, an overloaded
-// server would miss many timeouts. It need not see all.
-type deadline struct {
-	at    time.Time
-	slack time.Duration
-}
-
-// deadlineOf returns the deadline of a call that begins now.
-func deadlineOf(ctx context.Context) deadline {
-	at, ok := ctx.Deadline()
-	if !ok {
-		return deadline{}
-	}
-	return deadline{at: at, slack: min(time.Until(at)/4, maxSlack)}
-}
-
-// passed reports whether the caller has given up because of the deadline.
-func (d deadline) passed(ctx context.Context) bool {
-	if d.at.IsZero() {
-		return false
-	}
-	left := time.Until(d.at)
-	return left <= 0 || left <= d.slack && ctx.Err() == context.Canceled
+	due deadline.Deadline
 }
 
 // outcome returns the error that the throttle classifies for the error of a handler that ends now.
-// A shed of a call that the handler made is not about this server, whenever it comes.
-func (d deadline) outcome(ctx context.Context, err error) error {
-	switch {
-	case err != nil && isShed(err):
+// A shed of a call that the handler made is not about this server, whenever it comes. Nor is
+// another failed call that the handler made.
+func (s *served) outcome(err error) error {
+	if err != nil && isShed(err) {
 		return err
-	case d.passed(ctx):
-		return &abandonedError{cause: context.DeadlineExceeded, err: err}
-	case ctx.Err() == context.Canceled:
-		return &abandonedError{cause: context.Canceled, err: err}
 	}
-	return FromStatus(err)
+	ended := s.due.Ended(s)
+	switch {
+	case ended == nil:
+		return s.Outcome(FromStatus(err))
+	case s.Failed():
+		return dependency.Repeat(ended)
+	}
+	return &abandonedError{cause: ended, err: err}
 }
 
 // abandonedError is the outcome of a call whose caller did not wait for the end. The cause is

@@ -11,6 +11,9 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/deadline"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // maxDelay bounds the delays that a server sends, and those that a client accepts.
@@ -46,6 +49,13 @@ type ServerConfig struct {
 	// most 1 h. Default, and zero: no retry, because a retry at once undoes the shed. Callers that
 	// read the error can still retry.
 	Pushback time.Duration
+	// LowerRetries gives a call one priority lower if its sender marks it as a retry with the
+	// [AttemptsKey], so that first attempts are served first. It does not apply to a priority that a
+	// trusted sender names: a [Client] lowers that itself.
+	LowerRetries bool
+	// RetryHooks are those of which Arrived is called for each call that its sender marks as a
+	// retry. Default: retry.DefaultHooks, when NewServer is called.
+	RetryHooks retry.Hooks
 }
 
 // Server throttles the calls of gRPC servers. Make one with [NewServer]. It is safe for concurrent
@@ -55,6 +65,8 @@ type Server struct {
 	trust    throttle.Trust
 	priority func(context.Context, RPC) throttle.Priority
 	answer   *shedAnswer
+	lower    bool // retries
+	arrive   func(context.Context, retry.ArrivalEvent)
 }
 
 // NewServer returns a server, or an error that names every field of c which is out of range. The
@@ -63,7 +75,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
 	}
-	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key)
+	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key, nil)
 	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
 		checkPriority("Trust.Ceiling", c.Trust.Ceiling), checkPriority("Trust.Default", c.Trust.Default))
 	if err != nil {
@@ -72,8 +84,12 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.RetryAfter == 0 {
 		c.RetryAfter = defaultRetryAfter
 	}
+	if c.RetryHooks.Arrived == nil {
+		c.RetryHooks = retry.DefaultHooks()
+	}
 	return &Server{
 		throttles: t, trust: c.Trust, priority: c.Priority, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+		lower: c.LowerRetries, arrive: c.RetryHooks.Arrived,
 	}, nil
 }
 
@@ -123,8 +139,9 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 	s.mustBeMade()
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		rpc := RPC{Method: info.FullMethod}
-		ctx, p := s.receive(ctx, rpc)
+		ctx, p, fixed := s.receive(ctx, rpc)
 		t := s.of(ctx, rpc)
+		ctx, p = s.arrived(ctx, t, p, fixed)
 		setTrailer := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
 		if t == nil {
 			resp, err := handler(ctx, req)
@@ -132,13 +149,15 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		}
 		var resp any
 		var own error
-		due, served := deadlineOf(ctx), false
+		due := deadline.Of(ctx)
+		handled := false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
-			served = true
-			resp, own = handler(ctx, req)
-			return due.outcome(ctx, own)
+			call := &served{Context: dependency.Context{Context: ctx}, due: due}
+			handled = true
+			resp, own = handler(call, req)
+			return call.outcome(own)
 		})
-		if !served {
+		if !handled {
 			return nil, s.answer.to(s.notMade(err), setTrailer)
 		}
 		return resp, s.answer.to(own, setTrailer)
@@ -152,9 +171,10 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 	s.mustBeMade()
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		rpc := RPC{Method: info.FullMethod, Stream: true}
-		ctx, p := s.receive(ss.Context(), rpc)
-		stream := &serverStream{ServerStream: ss, ctx: ctx}
+		ctx, p, fixed := s.receive(ss.Context(), rpc)
 		t := s.of(ctx, rpc)
+		ctx, p = s.arrived(ctx, t, p, fixed)
+		stream := &serverStream{ServerStream: ss, ctx: ctx}
 		if t == nil {
 			return s.answer.to(handler(srv, stream), ss.SetTrailer)
 		}
@@ -162,22 +182,24 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		if err != nil {
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
-		stream.ctx, stream.call, stream.due = call.Context(), call, deadlineOf(ctx)
+		stream.call, stream.served.due, stream.served.Context.Context = call, deadline.Of(ctx), call.Context()
+		stream.ctx = &stream.served
 		stream.progress.opened(info.IsClientStream)
 		return s.answer.to(stream.serve(srv, handler), ss.SetTrailer)
 	}
 }
 
-// receive returns the priority of an incoming call, and a context that carries it.
-func (s *Server) receive(ctx context.Context, rpc RPC) (context.Context, throttle.Priority) {
+// receive returns the priority of an incoming call, and a context that carries it. Fixed means that
+// an earlier interceptor or a trusted sender named it.
+func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p throttle.Priority, fixed bool) {
 	ctx, p, trusted := accept(ctx, s.trust)
 	if earlier, ok := fromContext(ctx); ok {
-		return ctx, earlier
+		return ctx, earlier, true
 	}
 	if !trusted && s.priority != nil {
 		p = s.priority(ctx, rpc)
 	}
-	return throttle.WithPriority(ctx, p), p
+	return throttle.WithPriority(ctx, p), p, trusted
 }
 
 // serverStream is a stream that a handler serves. Its context carries the priority.
@@ -186,7 +208,7 @@ type serverStream struct {
 
 	ctx      context.Context
 	call     throttle.Call
-	due      deadline
+	served   served
 	progress progress
 	answered bool // a message was sent
 }
@@ -215,8 +237,8 @@ func (s *serverStream) SendMsg(m any) error {
 // answer records the outcome of a stream whose first message was sent.
 func (s *serverStream) answer() {
 	s.answered = true
-	if s.due.passed(s.ctx) {
-		s.call.Answered(s.due.outcome(s.ctx, nil))
+	if s.served.due.Passed(s.ctx) {
+		s.call.Answered(s.served.outcome(nil))
 	} else {
 		s.call.Answered(nil)
 	}
@@ -235,7 +257,7 @@ func (s *serverStream) RecvMsg(m any) error {
 func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	err := handler(srv, s)
-	outcome := s.due.outcome(s.ctx, err)
+	outcome := s.served.outcome(err)
 	if s.progress.active() {
 		outcome = whileActive(outcome)
 	}

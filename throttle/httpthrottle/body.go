@@ -1,6 +1,7 @@
 package httpthrottle
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -65,6 +66,44 @@ func (b *responseBody) Read(p []byte) (int, error) {
 // Close closes the body and ends the call, also if closing panics.
 func (b *responseBody) Close() error {
 	defer b.call.Done(nil)
+	return b.ReadCloser.Close()
+}
+
+// grpcBody is the body of a response of gRPC whose code is in the trailer. The first byte of a
+// message means that the call was accepted: a call that fails has mostly no message, and a stream
+// may last long.
+type grpcBody struct {
+	io.ReadCloser
+	call      throttle.Call
+	transport *Transport
+	request   *http.Request
+	response  *http.Response // its Trailer is complete at the end of the body
+}
+
+// awaitsTrailer reports whether the code of a call of gRPC is not in the header of its response.
+func awaitsTrailer(r *http.Response) bool {
+	return r.StatusCode == http.StatusOK && isGRPC(r.Header) && !hasGRPCStatus(r.Header) && r.Body != nil && r.Body != http.NoBody
+}
+
+// Read reads from the body. At its end it records the outcome.
+func (b *grpcBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.call.Answered(nil)
+	}
+	switch {
+	case err == io.EOF:
+		defer b.call.Done(throttle.ErrPanicked) // has no effect unless judge panics
+		b.call.Done(b.transport.judge(b.request, b.response))
+	case err != nil:
+		b.call.Done(err)
+	}
+	return n, err
+}
+
+// Close closes the body and ends the call. Without a message or trailer, the caller has given up.
+func (b *grpcBody) Close() error {
+	defer b.call.Done(context.Canceled)
 	return b.ReadCloser.Close()
 }
 

@@ -27,6 +27,11 @@
 //     the Config, 1 s by default,
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
 //
+// A call of gRPC or gRPC-Web has its code in the header or in the trailer. Without one in the header,
+// the outcome is recorded with the first byte of the body, or with the trailer if there is none. The
+// middleware does the same. The code of a stream of the Connect protocol is in the body, where only
+// package connectthrottle finds it. That package and grpcthrottle also see the deadline of a call.
+//
 // The transport leaves response, body, trailers, errors and connections as they are. That includes
 // HTTP/2 and upgraded connections. It costs one allocation per request, for the body.
 //
@@ -100,15 +105,26 @@
 //
 // # Retries
 //
-// Do not retry a shed request at once. Its error has a method Temporary that returns false, and a
-// response has Retry-After. Put a retrying round tripper around the transport, so that every
-// attempt passes the throttle. It needs
+// With TransportConfig.Retry the transport sends a request again that the host had no capacity for:
 //
-//   - a budget, such as one retry per ten requests,
-//   - no retry if errors.Is(err, [throttle.ErrShed]).
+//	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+//		Throttle: throttle.Config{Name: "backends"},
+//		Retry:    &retry.Config{},
+//	})
 //
-// See the example. A retrying round tripper may also be the base of the transport. The throttle
-// then does not see the failed attempts, so it sheds too little.
+// Package retry says which calls are retried, and how many. Each host has its own budget. Only
+// requests are sent again that are idempotent by their method (TransportConfig.Repeatable changes
+// that), and whose body is in memory or has a GetBody. Every attempt passes the throttle, a retry
+// one priority lower. Retry-After is obeyed. The caller gets the response or the error of the last
+// attempt, and its deadline is for all attempts together.
+//
+// A retry has its number in the [AttemptHeader]. A [Middleware] counts these requests through
+// MiddlewareConfig.RetryHooks, and can lower their priority: see MiddlewareConfig.LowerRetries.
+//
+// If another library retries, put it around the transport, so that every attempt passes the
+// throttle, and do not set Retry. Do not let it retry if errors.Is(err, [throttle.ErrShed]). A
+// retrying round tripper as the base of the transport hides the failed attempts from the throttle,
+// which then sheds too little.
 //
 // # OpenTelemetry
 //

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // A client with one throttle per host.
@@ -147,82 +147,48 @@ func Example_chain() {
 	// backend: important
 }
 
-// A retrier retries requests that a server had no capacity for, within a budget. Each request adds a
-// tenth of a retry to it, up to ten retries. If all requests fail, the retries add 10 % to the load.
-type retrier struct {
-	base   http.RoundTripper
-	sleep  func(context.Context, time.Duration) error
-	budget float64 // number of retries; guard it with a mutex in a program
-}
-
-func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
-	t.budget = min(t.budget+0.1, 10)
-	for {
-		response, err := t.base.RoundTrip(r)
-		if err != nil { // includes shed requests, which must not be retried at once
-			return response, err
-		}
-		delay := response.Header.Get("Retry-After")
-		wait, _ := time.ParseDuration(delay + "s") // the example ignores dates
-		if response.StatusCode != http.StatusServiceUnavailable || wait <= 0 || r.Body != nil && r.Body != http.NoBody || t.budget < 1 {
-			return response, nil
-		}
-		t.budget--
-		_ = response.Body.Close()
-		if err := t.sleep(r.Context(), wait); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// Retries go around the transport, so that each attempt passes the throttle. They wait for the delay in
-// Retry-After. They stop at a shed, or if the budget is empty.
+// A transport retries what the host had no capacity for. Every attempt passes the throttle, and the
+// budget limits all retries to that host together.
 func Example_retries() {
-	draw := 1.0 // no request is shed at first
 	requests := 0
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if requests++; requests%3 == 0 {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		number := r.Header.Get(httpthrottle.AttemptHeader) // empty for a first attempt
+		if r.URL.Path == "/moment" && number == "2" {
 			fmt.Fprint(w, "text")
 			return
 		}
-		w.Header().Set("Retry-After", "2")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer backend.Close()
-	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
-		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return draw }},
-	}))
-	client := &http.Client{Transport: &retrier{base: transport, budget: 3, sleep: func(_ context.Context, d time.Duration) error {
-		fmt.Println("  waiting", d)
-		return nil
-	}}}
-	get := func() string {
-		response, err := client.Get(backend.URL)
+
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends", Rand: func() float64 { return 1 }}, // sheds nothing in this example
+		Retry:    &retry.Config{},                                                      // three attempts, 10 % of the accepted requests
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := &http.Client{Transport: transport}
+	get := func(path string) string {
+		response, err := client.Get(backend.URL + path)
 		if err != nil {
-			return fmt.Sprint("shed: ", errors.Is(err, throttle.ErrShed))
+			return err.Error()
 		}
 		_ = response.Body.Close()
 		return response.Status
 	}
-	fmt.Println(get()) // succeeds at the third attempt
-	fmt.Println(get()) // has budget for one retry
+	fmt.Println(get("/moment"), "after", requests, "requests")
 
-	draw = 0
-	for get() != "shed: true" { // until the throttle sheds
-		client.Transport.(*retrier).budget = 0
+	requests = 0
+	for range 100 {
+		get("/outage")
 	}
-	client.Transport.(*retrier).budget = 10
-	before := requests
-	fmt.Println(get()) // is not retried
-	fmt.Println("sent:", requests-before)
+	fmt.Println("outage: 100 calls", requests, "requests")
 	// Output:
-	//   waiting 2s
-	//   waiting 2s
-	// 200 OK
-	//   waiting 2s
-	// 503 Service Unavailable
-	// shed: true
-	// sent: 0
+	// 200 OK after 2 requests
+	// outage: 100 calls 102 requests
 }
 
 // A throttle can be switched off at run time. It still counts.

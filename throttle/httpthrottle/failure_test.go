@@ -321,6 +321,9 @@ func TestFailure_UnsendableRequests(t *testing.T) {
 			if err == nil && strings.HasSuffix(name, "upload too long") {
 				return // the server was faster
 			}
+			if errors.Is(err, net.ErrClosed) {
+				return // net/http has closed the connection, and lost the reason
+			}
 			equal(t, "books", got, "1 medium ignored/bad")
 			equal(t, "fails", err != nil, true)
 			got, _ = send(t, roundTrip(func(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("a base: %w", err) }), r)

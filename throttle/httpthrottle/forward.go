@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deixis/faults"
-
-	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // Forward answers a request with the response of a backend: its status, its header without the
@@ -55,14 +53,14 @@ func Forward(w http.ResponseWriter, res *http.Response) error {
 // reportForwarded reports to the middlewares around w that the answer repeats the error of res, if
 // that is a rejection.
 func reportForwarded(w http.ResponseWriter, res *http.Response, err error) {
-	if !rejected(err) {
+	if !dependency.IsRejected(err) {
 		return
 	}
 	ctx := context.Background()
 	if res.Request != nil {
 		ctx = res.Request.Context()
 	}
-	reportOutside(ctx, w, repeated(err))
+	reportOutside(ctx, w, dependency.Repeat(err))
 }
 
 // copyHeader adds the fields of src to dst, except those that are for one connection only.
@@ -118,35 +116,4 @@ func ErrorHandler(w http.ResponseWriter, r *http.Request, err error) {
 	if !WriteError(w, r, err) {
 		w.WriteHeader(http.StatusBadGateway)
 	}
-}
-
-// repeatedError is the error of an answer that repeats the failure of a dependency. Throttles
-// ignore it.
-type repeatedError struct{ err, kind error }
-
-func (e *repeatedError) Error() string {
-	return fmt.Sprintf("httpthrottle: a dependency failed: %v", e.err) // err may be a typed nil
-}
-
-func (e *repeatedError) Unwrap() []error { return []error{e.kind, throttle.ErrShed} }
-
-// repeated returns the error that the throttle of a server records if it repeats err. It has the
-// fault of err. It does not wrap err, which may have a mark of throttle.MarkRejected.
-func repeated(err error) error {
-	switch throttle.FaultOf(err) {
-	case throttle.FaultShed:
-		return err
-	case throttle.FaultQuota:
-		return &repeatedError{err, faults.ResourceExhausted()}
-	case throttle.FaultTimeout:
-		return &repeatedError{err, context.DeadlineExceeded}
-	case throttle.FaultCanceled:
-		return &repeatedError{err, context.Canceled}
-	}
-	return &repeatedError{err, faults.Unavailable(0)}
-}
-
-// rejected reports whether err counts as Rejected by default.
-func rejected(err error) bool {
-	return throttle.DefaultClassify(context.Background(), err) == throttle.Rejected
 }

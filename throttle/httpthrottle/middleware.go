@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // defaultRetryAfter is the delay that a shed caller gets by default.
@@ -62,6 +63,13 @@ type MiddlewareConfig struct {
 	// another error. err may name the throttle and its key: do not send its text to callers.
 	// Default: a small body of type application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
+	// LowerRetries gives a request one priority lower if its sender marks it as a retry with the
+	// [AttemptHeader], so that first attempts are served first. It does not apply to a priority that
+	// a trusted sender names: a [Transport] lowers that itself.
+	LowerRetries bool
+	// RetryHooks are those of which Arrived is called for each request that its sender marks as a
+	// retry. Default: retry.DefaultHooks, when Middleware is called.
+	RetryHooks retry.Hooks
 }
 
 // Middleware returns a middleware that serves the requests which t admits. A shed request gets 503
@@ -104,6 +112,9 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	}
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, defaultCanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
+	if c.RetryHooks.Arrived == nil {
+		c.RetryHooks = retry.DefaultHooks()
+	}
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
@@ -128,6 +139,9 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := m.receive(r)
+	if number := attemptOf(r.Header); number > 1 {
+		in = m.arrived(t, in, number)
+	}
 	call, err := t.Admit(in.ctx, in.priority)
 	if err != nil {
 		m.refuse(w, r, err)

@@ -52,6 +52,7 @@ type incoming struct {
 	ctx      context.Context // carries the priority
 	priority throttle.Priority
 	header   string // value of the PriorityHeader that the handler sees; empty: no header
+	fixed    bool   // an outer handler or a trusted sender named the priority
 }
 
 // receive returns the priority of a request: the context's, else a trusted sender's, else that of
@@ -62,7 +63,7 @@ func (m *middleware) receive(r *http.Request) incoming {
 	p, ok := fromContext(ctx)
 	switch {
 	case ok:
-		return incoming{ctx: ctx, priority: p, header: forwarded(p, trusted)}
+		return incoming{ctx: ctx, priority: p, header: forwarded(p, trusted), fixed: true}
 	case trusted:
 		p = requested
 	case m.Priority != nil:
@@ -70,7 +71,7 @@ func (m *middleware) receive(r *http.Request) incoming {
 	default:
 		p = m.untrusted
 	}
-	return incoming{ctx: throttle.WithPriority(ctx, p), priority: p, header: forwarded(p, trusted)}
+	return incoming{ctx: throttle.WithPriority(ctx, p), priority: p, header: forwarded(p, trusted), fixed: trusted}
 }
 
 // requested returns the priority that a trusted sender names, at most the Ceiling. It calls Peer at

@@ -14,6 +14,7 @@ import (
 	"github.com/deixis/faults"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // WriteError answers a request with 503 Service Unavailable and Retry-After, as a [Middleware]
@@ -43,9 +44,9 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 		if own.sent.Swap(true) {
 			return true // another response was written
 		}
-		own.Tell(repeated(err))
+		own.Tell(dependency.Repeat(err))
 	} else {
-		setMeaning(r.Context(), repeated(err))
+		setMeaning(r.Context(), dependency.Repeat(err))
 	}
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Etag", "Last-Modified"} { // they describe another body
 		w.Header().Del(name)
@@ -60,7 +61,7 @@ func lacksCapacity(err error) bool {
 	if err == nil {
 		return false
 	}
-	return rejected(err) || errors.Is(err, throttle.ErrShed) || throttle.FaultOf(err) == throttle.FaultOther && broken(err)
+	return dependency.IsRejected(err) || errors.Is(err, throttle.ErrShed) || throttle.FaultOf(err) == throttle.FaultOther && broken(err)
 }
 
 // broken reports whether err is about a connection to a server that was refused or broke.

@@ -50,9 +50,19 @@ func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatew
 // error without a fault. That includes 500: the server may have capacity. Retry-After of a 429,
 // 502, 503 or 504, in seconds or as a date, becomes the RetryDelay that faults.AsUnavailable finds,
 // at most 1 h.
+//
+// A call of gRPC or gRPC-Web has the status 200 and a code of its own, in the header or in the
+// trailer. Unavailable, ResourceExhausted and DeadlineExceeded are Rejected, Canceled is Ignored,
+// and all other codes are Accepted. The code is found once the header or the trailer has arrived.
 func StatusError(r *http.Response) error {
 	if r == nil {
 		return nil
+	}
+	if r.StatusCode == http.StatusOK && isGRPC(r.Header) {
+		if hasGRPCStatus(r.Header) {
+			return grpcStatusError(r.Header)
+		}
+		return grpcStatusError(r.Trailer)
 	}
 	return statusError(r.StatusCode, r.Header)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // TransportConfig configures a [Transport]. Only Throttle.Name is required. Every other zero field
@@ -31,27 +32,39 @@ type TransportConfig struct {
 	// Priority returns the priority of a request whose context carries none. Default: Medium.
 	Priority func(*http.Request) throttle.Priority
 	// Answer returns the error that the throttle classifies for a response; nil is Accepted. It may
-	// read the status and the header, but not the body. Default: [StatusError], which returns nil
-	// for a status below 400.
+	// read the status and the header, but not the body. For a call of gRPC it may be called again,
+	// when the trailer has arrived. Default: [StatusError], which returns nil for a status below
+	// 400, unless a call of gRPC has failed.
 	Answer func(*http.Response) error
 	// Send reports whether the priority may travel to the server of a request, in the
 	// [PriorityHeader]. The transport removes that header from all other requests. Send is called
 	// for each request whose priority comes from the context or from Priority, redirected ones
 	// included. Default: never.
 	Send func(*http.Request) bool
+	// Retry makes the transport retry requests that the host had no capacity for, with one budget
+	// per host. Its Name is that of Throttle by default; its Throttle must be nil. Default nil: no
+	// retries. See the section about retries.
+	Retry *retry.Config
+	// Repeatable reports whether a request may be sent twice. It is asked only with Retry, and only
+	// about requests whose body can be sent again: those without a body, or with a GetBody, as
+	// [http.NewRequest] sets it for bodies in memory. Default: the methods GET, HEAD, OPTIONS,
+	// TRACE, PUT and DELETE, and requests with an Idempotency-Key.
+	Repeatable func(*http.Request) bool
 }
 
 // Transport is an [http.RoundTripper] with one throttle per host. Make one with [NewTransport]. It
 // is safe for concurrent use.
 type Transport struct {
-	base     http.RoundTripper
-	group    *throttle.Group
-	key      func(*http.Request) string
-	priority func(*http.Request) throttle.Priority
-	answer   func(*http.Response) error
-	send     func(*http.Request) bool
-	tiers    int  // number of priorities
-	hooked   bool // the Config has a Started hook, which may replace the context
+	base      http.RoundTripper
+	group     *throttle.Group
+	key       func(*http.Request) string
+	priority  func(*http.Request) throttle.Priority
+	answer    func(*http.Response) error
+	send      func(*http.Request) bool
+	retriers  *retry.Group // nil without retries
+	mayRepeat func(*http.Request) bool
+	tiers     int  // number of priorities
+	hooked    bool // the Config has a Started hook, which may replace the context
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -66,14 +79,27 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
 	}
 	config.CanceledAfter = check.Default(config.CanceledAfter, defaultCanceledAfter)
-	config.Classify = throttle.First(ignorePanic, reportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
-	group, err := throttle.NewGroup(func(string) throttle.Config { return config }, c.Group)
+	config.Classify = throttle.First(ignorePanic, dependency.ReportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
+	retriers, err := newRetriers(c.Retry)
+	if err != nil {
+		return nil, err
+	}
+	group, err := throttle.NewGroup(func(string) throttle.Config {
+		own := config
+		if retriers != nil {
+			own.Hooks = retriers.Hooks(config.Hooks)
+		}
+		return own
+	}, c.Group)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
 	}
 	t := &Transport{
 		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
-		tiers: config.Priorities, hooked: config.Hooks.Started != nil,
+		retriers: retriers, mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
+	}
+	if t.mayRepeat == nil {
+		t.mayRepeat = isIdempotent
 	}
 	if t.base == nil {
 		t.base = http.DefaultTransport
@@ -123,16 +149,25 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return t.base.RoundTrip(r)
 	}
+	if retrier := t.retrierOf(th); retrier != nil {
+		return t.retrying(retrier, r, p, set)
+	}
 	call, err := th.Admit(ctx, p)
 	if err != nil {
-		if errors.Is(err, throttle.ErrShed) {
-			dependency.Report(ctx, err)
-		} else if ctx.Err() != nil {
-			err = context.Cause(ctx) // as http.Transport does
-		}
-		return nil, unsent(r, err)
+		return nil, notAdmitted(r, err)
 	}
-	return t.exchange(call, r, header)
+	response, _, err := t.exchange(call, r, header)
+	return response, err
+}
+
+// notAdmitted returns the error of a request that the throttle did not admit.
+func notAdmitted(r *http.Request, err error) error {
+	if ctx := r.Context(); errors.Is(err, throttle.ErrShed) {
+		dependency.Report(ctx, err)
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx) // as http.Transport does
+	}
+	return unsent(r, err)
 }
 
 // unsent closes the body of a request that is not sent, as the contract of RoundTripper requires.
@@ -143,8 +178,9 @@ func unsent(r *http.Request, err error) error {
 	return err
 }
 
-// exchange sends the request of an admitted call, and records its outcome.
-func (t *Transport) exchange(call throttle.Call, r *http.Request, header string) (response *http.Response, err error) {
+// exchange sends the request of an admitted call, and records its outcome. It also returns the error
+// that the throttle classified.
+func (t *Transport) exchange(call throttle.Call, r *http.Request, header string) (response *http.Response, recorded, err error) {
 	returned := false
 	defer func() {
 		if !returned { // the base panicked, or Answer or Classify did
@@ -155,8 +191,8 @@ func (t *Transport) exchange(call throttle.Call, r *http.Request, header string)
 	response, err = t.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		recorded := failure(r, body, err)
-		reportFailed(r.Context(), recorded)
+		recorded = failure(r, body, err)
+		dependency.ReportAnswer(r.Context(), recorded)
 		call.Done(recorded)
 	case response == nil:
 		call.Finish(throttle.Ignored) // the base broke its contract; http.Client reports that
@@ -164,38 +200,30 @@ func (t *Transport) exchange(call throttle.Call, r *http.Request, header string)
 		if sent != r && response.Request == sent {
 			response.Request = r
 		}
-		answer := t.answer(response)
-		reportFailed(r.Context(), answer)
-		call.Answered(answer)
-		response.Body = newResponseBody(response.Body, call, r.Method)
+		recorded = t.answered(call, r, response)
 	}
 	returned = true
-	return response, err
+	return response, recorded, err
 }
 
-// reportFailed reports a sent call that was rejected or cancelled, or shed further down, to the
-// middleware around ctx.
-func reportFailed(ctx context.Context, err error) {
-	if err == nil {
-		return
-	}
-	if fault := throttle.FaultOf(err); fault == throttle.FaultShed || fault == throttle.FaultCanceled || rejected(err) {
-		dependency.Report(ctx, err)
-	}
-}
-
-// reportingRejections returns a Classifier that also reports the errors that classify rejects.
-func reportingRejections(classify throttle.Classifier) throttle.Classifier {
-	if classify == nil {
+// answered records the outcome of a response and wraps its body. A call of gRPC whose code is not in
+// the header has its outcome with the first byte of the body, or with the trailer if there is none.
+func (t *Transport) answered(call throttle.Call, r *http.Request, response *http.Response) error {
+	answer := t.judge(r, response)
+	if answer == nil && awaitsTrailer(response) {
+		response.Body = &grpcBody{ReadCloser: response.Body, call: call, transport: t, request: r, response: response}
 		return nil
 	}
-	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
-		o, ok := classify(ctx, err)
-		if ok && o == throttle.Rejected {
-			dependency.Report(ctx, err)
-		}
-		return o, ok
-	}
+	call.Answered(answer)
+	response.Body = newResponseBody(response.Body, call, r.Method)
+	return answer
+}
+
+// judge returns the error of a response, and reports it to the server around the request.
+func (t *Transport) judge(r *http.Request, response *http.Response) error {
+	answer := t.answer(response)
+	dependency.ReportAnswer(r.Context(), answer)
+	return answer
 }
 
 // endPanicked ends a call that panicked, and closes the body of the response, which the caller does

@@ -23,9 +23,10 @@ type writer struct {
 	waited   stopwatch
 	recorded atomic.Bool // the call has its outcome
 	sent     atomic.Bool // a final status was written, or WriteError is writing one
+	grpc     atomic.Bool // the outcome comes with the first message of gRPC, or with its code in the trailer
 
 	meaning    atomic.Pointer[error] // error for a status that is not a success, see setMeaning
-	dependency atomic.Pointer[error] // why a call for the request failed, see DependencyFailed
+	dependency dependency.First      // why a call for the request failed
 }
 
 // handlerContext is the context of the handler's request. It leads to the middleware's writer, even
@@ -73,8 +74,24 @@ func (w *writer) wroteStatus(status int) {
 		return
 	}
 	w.sent.Store(true)
-	if !w.recorded.Load() {
-		w.record(w.meaningOf(statusError(status, w.Header())))
+	if w.recorded.Load() {
+		return
+	}
+	if h := w.Header(); status == http.StatusOK && isGRPC(h) {
+		if hasGRPCStatus(h) {
+			w.record(w.meaningOf(grpcStatusError(h)))
+		} else {
+			w.grpc.Store(true)
+		}
+		return
+	}
+	w.record(w.meaningOf(statusError(status, w.Header())))
+}
+
+// wrote records the outcome of a call of gRPC whose first message has n bytes.
+func (w *writer) wrote(n int) {
+	if n > 0 && w.grpc.Load() {
+		w.record(nil)
 	}
 }
 
@@ -86,20 +103,11 @@ func (w *writer) meaningOf(err error) error {
 	if meaning := w.meaning.Load(); meaning != nil {
 		return *meaning
 	}
-	if failed := w.dependency.Load(); failed != nil && rejected(err) {
-		return repeated(*failed)
-	}
-	return err
+	return w.dependency.Outcome(err)
 }
 
-// DependencyFailed implements [dependency.Server]. A cancelled call counts only if the request has
-// ended: a handler may cancel one of several calls. Of several errors the first is recorded.
-func (w *writer) DependencyFailed(err error) {
-	if throttle.FaultOf(err) != throttle.FaultCanceled || w.ctx.Err() != nil {
-		w.dependency.CompareAndSwap(nil, &err)
-	}
-	dependency.Report(w.ctx, err)
-}
+// DependencyFailed implements [dependency.Server].
+func (w *writer) DependencyFailed(err error) { w.dependency.Add(w.ctx, err) }
 
 // Tell sets the error that the throttle classifies, in place of the status that the handler is
 // about to write. For example, a 429 to one caller over a limit of its own is not a lack of
@@ -144,12 +152,12 @@ func (w *writer) outcome(err error) error {
 	if over == nil {
 		return err
 	}
-	outside := w.dependency.Load() != nil || throttle.DefaultClassify(w.ctx, err) == throttle.Ignored
+	outside := w.dependency.Failed() || throttle.DefaultClassify(w.ctx, err) == throttle.Ignored
 	switch {
 	case errors.Is(over, context.Canceled) && !outside && w.waited.long():
 		return throttle.MarkRejected(over)
 	case errors.Is(over, context.DeadlineExceeded) && outside:
-		return repeated(over)
+		return dependency.Repeat(over)
 	}
 	return over
 }
@@ -171,7 +179,11 @@ func (w *writer) end(returned bool) {
 	case w.recorded.Load():
 		w.call.Done(nil)
 	default: // the server writes 200 if the client is still connected
-		w.call.Done(w.outcome(nil))
+		var err error
+		if isGRPC(w.Header()) {
+			err = w.meaningOf(grpcStatusError(w.Header()))
+		}
+		w.call.Done(w.outcome(err))
 	}
 }
 
@@ -187,12 +199,14 @@ func (w *writer) WriteHeader(status int) {
 // Write writes a part of the body, after the header.
 func (w *writer) Write(p []byte) (int, error) {
 	w.wroteStatus(http.StatusOK)
+	w.wrote(len(p))
 	return w.ResponseWriter.Write(p)
 }
 
 // WriteString writes a part of the body, after the header.
 func (w *writer) WriteString(s string) (int, error) {
 	w.wroteStatus(http.StatusOK)
+	w.wrote(len(s))
 	return io.WriteString(w.ResponseWriter, s)
 }
 

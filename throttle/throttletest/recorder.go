@@ -25,23 +25,25 @@ const (
 	KindFinished
 	// KindFellBack is the end of a fallback.
 	KindFellBack
+	// KindPolicyChanged is the begin or the end of an alert of the policy Tiered.
+	KindPolicyChanged
 
 	// NumKinds is the number of kinds.
 	NumKinds = iota
 )
 
-// String returns the kind's word: "created", "closed", "shed", "started", "finished" or "fell
-// back".
+// String returns the kind's word: "created", "closed", "shed", "started", "finished", "fell back"
+// or "policy changed".
 func (k Kind) String() string {
-	words := [NumKinds]string{"created", "closed", "shed", "started", "finished", "fell back"}
+	words := [NumKinds]string{"created", "closed", "shed", "started", "finished", "fell back", "policy changed"}
 	if int(k) < len(words) {
 		return words[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Event is one call of a hook. Kind selects which of the fields Shed, Started, Finished and
-// FellBack is set. For KindCreated and KindClosed none of them is.
+// Event is one call of a hook. Kind selects which of the fields Shed, Started, Finished, FellBack
+// and PolicyChanged is set. For KindCreated and KindClosed none of them is.
 type Event struct {
 	Kind     Kind
 	Throttle *throttle.Throttle
@@ -49,6 +51,8 @@ type Event struct {
 	Started  throttle.StartEvent
 	Finished throttle.FinishEvent
 	FellBack throttle.FallbackEvent
+
+	PolicyChanged throttle.PolicyEvent
 }
 
 // Recorder records the events of throttles, in their order. The zero Recorder is ready for use. All
@@ -86,6 +90,9 @@ func (r *Recorder) Hooks() throttle.Hooks {
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
 			r.record(Event{Kind: KindFellBack, Throttle: e.Throttle, FellBack: e})
+		},
+		PolicyChanged: func(_ context.Context, e throttle.PolicyEvent) {
+			r.record(Event{Kind: KindPolicyChanged, Throttle: e.Throttle, PolicyChanged: e})
 		},
 	}
 }
@@ -153,6 +160,11 @@ func (r *Recorder) Finished() []throttle.FinishEvent {
 // FellBack returns the recorded ends of fallbacks.
 func (r *Recorder) FellBack() []throttle.FallbackEvent {
 	return ofKind(r, KindFellBack, func(e *Event) throttle.FallbackEvent { return e.FellBack })
+}
+
+// PolicyChanged returns the recorded begins and ends of alerts.
+func (r *Recorder) PolicyChanged() []throttle.PolicyEvent {
+	return ofKind(r, KindPolicyChanged, func(e *Event) throttle.PolicyEvent { return e.PolicyChanged })
 }
 
 // ofKind returns the field of every recorded event of kind k.

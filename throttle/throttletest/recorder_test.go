@@ -159,7 +159,7 @@ func TestCountOfAnUnknownKindIsZero(t *testing.T) {
 }
 
 func TestKindString(t *testing.T) {
-	words := []string{"created", "closed", "shed", "started", "finished", "fell back", "kind(6)"}
+	words := []string{"created", "closed", "shed", "started", "finished", "fell back", "policy changed", "kind(7)"}
 	for k, want := range words {
 		if got := throttletest.Kind(k).String(); got != want {
 			t.Errorf("Kind(%d) is %q, want %q", k, got, want)
@@ -197,5 +197,15 @@ func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 	}
 	if got := len(rec.Events()); got != workers*(2*each+1) {
 		t.Errorf("%d events, want %d", got, workers*(2*each+1))
+	}
+}
+
+func TestRecorder_PolicyChanged(t *testing.T) {
+	rec := throttletest.NewRecorder()
+	th := newThrottle(t, rec)
+	want := throttle.PolicyEvent{Throttle: th, After: throttle.PolicyState{Alert: throttle.RatioAlert}}
+	rec.Hooks().PolicyChanged(t.Context(), want)
+	if got := rec.PolicyChanged(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %v want %v", got, want)
 	}
 }

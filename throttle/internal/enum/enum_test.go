@@ -23,18 +23,19 @@ func TestEnumerations(t *testing.T) {
 	check[throttle.Priority](t, "priority", 0,
 		"high", "important", "medium", "low", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15")
 	check[throttle.Mode](t, "mode", 0, "enforce", "shadow", "off")
-	check[throttle.Policy](t, "policy", 0, "sre", "tiered")
+	check[throttle.Policy](t, "policy", 0, "tiered", "sre")
+	check[throttle.AlertReason](t, "alert_reason", 0, "none", "ratio", "growth", "formula")
 	check[throttle.Outcome](t, "outcome", 0, "accepted", "rejected", "ignored", "shed")
 	check[throttle.Fault](t, "fault", 0, "none", "availability", "quota", "authentication", "permission", "bad", "conflict", "missing",
 		"precondition", "unimplemented", "timeout", "canceled", "shed", "panic", "other")
-	check[throttle.Cause](t, "cause", 0, "own", "above")
+	check[throttle.Cause](t, "cause", 0, "own", "above", "limit")
 	check[breaker.State](t, "state", 0, "closed", "open", "half_open", "disabled")
 	check[breaker.Reason](t, "reason", 0, "", "failing", "time_over", "recovered", "undecided", "too_many_trips", "forgotten", "by_hand")
 	check[breaker.StalePolicy](t, "stale_policy", 0, "fail_open", "keep_last", "fail_closed")
 	check[breaker.Failure](t, "failure", 0,
 		"store", "poll", "counts", "notify", "record", "loss", "fenced", "conflict", "lease", "settings", "hook", "not_running")
 	check[bucket.Algorithm](t, "algorithm", 0, "continuous", "fixed")
-	check[bucket.FailurePolicy](t, "failure_policy", 0, "fail_open", "fail_closed", "local_share")
+	check[bucket.FailurePolicy](t, "failure_policy", 0, "local_share", "fail_open", "fail_closed")
 	check[bucket.Source](t, "source", 0, "store", "policy", "lease")
 	check[backoff.Mode](t, "mode", 0, "pace", "sleep")
 	check[sqlstore.Dialect](t, "dialect", 1, "PostgreSQL", "MySQL", "SQLite")

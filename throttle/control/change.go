@@ -1,0 +1,119 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/enum"
+)
+
+// Source is where a value comes from. If several sources set it, the highest one is in force.
+type Source uint8
+
+const (
+	// SourceCode is the Config, or Tune.
+	SourceCode Source = iota
+	// SourceApply is [Control.Apply], such as for a provider of feature flags.
+	SourceApply
+	// SourceFile is the file of [Control.Watch].
+	SourceFile
+	// SourceHTTP is the handler of [Control.Handler].
+	SourceHTTP
+
+	// NumSources is the number of sources.
+	NumSources = iota
+)
+
+// String returns "code", "apply", "file" or "http".
+func (s Source) String() string { return enum.Name("source", s, "code apply file http") }
+
+// MarshalText returns the word of the source, or an error if the source is not defined.
+func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceCode, SourceHTTP) }
+
+// UnmarshalText reads the word of a source. For any other text it returns an error that lists the
+// words, and does not change s.
+func (s *Source) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(s, text, SourceCode, SourceHTTP)
+}
+
+// Result is what became of a change.
+type Result uint8
+
+const (
+	// Applied means that the line is in force.
+	Applied Result = iota
+	// Ended means that the line was removed, or that its time has ended.
+	Ended
+	// Refused means that a document was wrong, and that nothing was changed.
+	Refused
+
+	// NumResults is the number of results.
+	NumResults = iota
+)
+
+// String returns "applied", "ended" or "refused".
+func (r Result) String() string { return enum.Name("result", r, "applied ended refused") }
+
+// MarshalText returns the word of the result, or an error if the result is not defined.
+func (r Result) MarshalText() ([]byte, error) { return enum.Marshal(r, Applied, Refused) }
+
+// UnmarshalText reads the word of a result. For any other text it returns an error that lists the
+// words, and does not change r.
+func (r *Result) UnmarshalText(text []byte) error { return enum.Unmarshal(r, text, Applied, Refused) }
+
+// Report is what [Control.Apply] has changed.
+type Report struct {
+	// Changes has each line that is new, different or gone.
+	Changes []Change `json:"changes"`
+	// Missing has the optional names that nothing in this process has yet, such as "throttle
+	// stock".
+	Missing []string `json:"missing,omitempty"`
+}
+
+// Change is a line of a document that began, changed or ended.
+type Change struct {
+	Kind      string    `json:"kind"` // throttle, breaker, bucket or backoff
+	Name      string    `json:"name"`
+	Instances int       `json:"instances"` // throttles of that name now
+	Source    Source    `json:"source"`
+	Result    Result    `json:"result"`
+	Values    []Delta   `json:"values"` // that are different in force now
+	By        string    `json:"by,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Until     time.Time `json:"until,omitzero"`
+}
+
+// Delta is a value before and after a change. A value is empty if nothing of that name exists yet.
+type Delta struct {
+	Name string `json:"name"` // mode, ratio, ...
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+// String returns the change in one line.
+func (c Change) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s", c.Kind, c.Name, c.Result)
+	for _, d := range c.Values {
+		fmt.Fprintf(&b, ", %s %s -> %s", d.Name, orUnknown(d.Old), orUnknown(d.New))
+	}
+	fmt.Fprintf(&b, ", source %s", c.Source)
+	if c.By != "" {
+		fmt.Fprintf(&b, ", by %s", c.By)
+	}
+	if c.Reason != "" {
+		fmt.Fprintf(&b, ", reason %q", c.Reason)
+	}
+	if !c.Until.IsZero() {
+		fmt.Fprintf(&b, ", until %s", c.Until.UTC().Format(time.RFC3339))
+	}
+	return b.String()
+}
+
+func orUnknown(value string) string {
+	if value == "" {
+		return "?"
+	}
+	return value
+}

@@ -1,0 +1,233 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+var (
+	errNil     = errors.New("control: the Control is nil or was not made with New")
+	errClosed  = errors.New("control: the Control is closed")
+	errPath    = errors.New("control: Watch: path is empty")
+	errWatches = errors.New("control: Watch: another file is watched already")
+)
+
+// maxMerged is the largest number of lines that requests may add.
+const maxMerged = 1000
+
+// Config configures a [Control]. Every zero field means its default.
+type Config struct {
+	// Hooks are called for changes. Default [DefaultHooks].
+	Hooks Hooks
+}
+
+// Control changes the settings of throttles, breakers, buckets and backoffs while they run. Make
+// one per process with [New], before them, and give them its hooks. All methods are safe for
+// concurrent use. Methods of a nil or zero Control return an error or the zero value.
+type Control struct {
+	hooks    Hooks
+	done     chan struct{} // closed by Close; nil in a zero Control
+	now      atomic.Pointer[state]
+	families []family
+	tunings  [NumSources][NumResults]atomic.Uint64
+	panics   atomic.Uint64 // of hooks
+
+	throttles *kind[*throttle.Throttle, throttle.Tuning, *Throttle]
+	breakers  *kind[*breaker.Manager, breaker.Tuning, *Breaker]
+	buckets   *kind[*bucket.Limiter, bucket.Tuning, *Bucket]
+	backoffs  *kind[*backoff.Responsive, backoff.Tuning, *Backoff]
+
+	mu     sync.Mutex // held to replace the state; no hook is called with it
+	closed bool
+	timer  *time.Timer // of the next end of a line
+	file   FileStatus
+}
+
+// New returns a Control that changes nothing yet.
+func New(c Config) (*Control, error) {
+	ctl := &Control{hooks: defaultHooks.Or(c.Hooks), done: make(chan struct{})}
+	ctl.now.Store(&state{})
+	ctl.makeKinds()
+	if h := ctl.hooks.Created; h != nil {
+		h(ctl)
+	}
+	return ctl, nil
+}
+
+// makeKinds sets up the four kinds. Their examples have a hook, so that the default hooks do not
+// see them.
+func (c *Control) makeKinds() {
+	fail := func(err error) { c.fail(context.Background(), SourceCode, err) }
+	c.throttles = newKind(kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
+		word: "throttle", state: c.now.Load, failed: fail, full: throttleLine,
+		lines: func(d *Document) *map[string]*Throttle { return &d.Throttles },
+		example: func() (*throttle.Throttle, error) {
+			return throttle.New(throttle.Config{Name: "control", Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) {}}})
+		},
+	})
+	c.breakers = newKind(kind[*breaker.Manager, breaker.Tuning, *Breaker]{
+		word: "breaker", state: c.now.Load, failed: fail, full: breakerLine,
+		lines: func(d *Document) *map[string]*Breaker { return &d.Breakers },
+		example: func() (*breaker.Manager, error) {
+			return breaker.New(breaker.Config{Name: "control", Hooks: breaker.Hooks{Closed: func(*breaker.Manager) {}}})
+		},
+	})
+	c.buckets = newKind(kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
+		word: "bucket", state: c.now.Load, failed: fail, full: bucketLine,
+		lines: func(d *Document) *map[string]*Bucket { return &d.Buckets },
+		example: func() (*bucket.Limiter, error) {
+			return bucket.New(bucket.Config{Name: "control", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(*bucket.Limiter) {}}})
+		},
+	})
+	c.backoffs = newKind(kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
+		word: "backoff", state: c.now.Load, failed: fail, full: backoffLine,
+		lines: func(d *Document) *map[string]*Backoff { return &d.Backoffs },
+		example: func() (*backoff.Responsive, error) {
+			return backoff.New(backoff.Config{Name: "control", Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) {}}})
+		},
+	})
+	c.families = []family{c.throttles, c.breakers, c.buckets, c.backoffs}
+}
+
+// valid reports whether c came from New.
+func (c *Control) valid() bool { return c != nil && c.done != nil }
+
+// ThrottleHooks returns the hooks for a throttle's Config. Join them with others by
+// [throttle.JoinHooks], or make them the default with [throttle.SetDefaultHooks]. Only Created and
+// Closed are set, so calls cost the same.
+func (c *Control) ThrottleHooks() throttle.Hooks {
+	if !c.valid() {
+		return throttle.Hooks{}
+	}
+	return throttle.Hooks{Created: c.throttles.join, Closed: c.throttles.leave}
+}
+
+// BreakerHooks returns the hooks for a breaker's Config, as ThrottleHooks does for a throttle.
+func (c *Control) BreakerHooks() breaker.Hooks {
+	if !c.valid() {
+		return breaker.Hooks{}
+	}
+	return breaker.Hooks{Created: c.breakers.join, Closed: c.breakers.leave}
+}
+
+// BucketHooks returns the hooks for a limiter's Config, as ThrottleHooks does for a throttle.
+func (c *Control) BucketHooks() bucket.Hooks {
+	if !c.valid() {
+		return bucket.Hooks{}
+	}
+	return bucket.Hooks{Created: c.buckets.join, Closed: c.buckets.leave}
+}
+
+// BackoffHooks returns the hooks for a backoff's Config, as ThrottleHooks does for a throttle.
+func (c *Control) BackoffHooks() backoff.Hooks {
+	if !c.valid() {
+		return backoff.Hooks{}
+	}
+	return backoff.Hooks{Created: c.backoffs.join, Closed: c.backoffs.leave}
+}
+
+// AddDefaultHooks joins the hooks of c with the default hooks of throttles, breakers, buckets and
+// backoffs, so that those made later without Hooks are controlled too. Call it at the start of
+// main, after otelthrottle.Install, which replaces the default hooks.
+func (c *Control) AddDefaultHooks() {
+	throttle.SetDefaultHooks(throttle.JoinHooks(throttle.DefaultHooks(), c.ThrottleHooks()))
+	breaker.SetDefaultHooks(breaker.JoinHooks(breaker.DefaultHooks(), c.BreakerHooks()))
+	bucket.SetDefaultHooks(bucket.JoinHooks(bucket.DefaultHooks(), c.BucketHooks()))
+	backoff.SetDefaultHooks(backoff.JoinHooks(backoff.DefaultHooks(), c.BackoffHooks()))
+}
+
+// Apply replaces the document of earlier calls with d: all of it, or nothing if any of it is wrong.
+// Then the error names each line that is wrong. If a file or HTTP sets the same setting, that stays
+// in force. The context is that of the hooks.
+func (c *Control) Apply(ctx context.Context, d Document) (Report, error) {
+	report, err := c.replace(ctx, SourceApply, d)
+	if err != nil && c.valid() {
+		c.tunings[SourceApply][Refused].Add(1)
+	}
+	return report, err
+}
+
+// replace sets the document of a source.
+func (c *Control) replace(ctx context.Context, source Source, d Document) (Report, error) {
+	return c.change(ctx, source, func(s *state, now time.Time) error {
+		err := c.prepare(&d, source, now)
+		s.layers[source] = d
+		return err
+	})
+}
+
+// merge adds lines to the document of a source, and removes those that are nil.
+func (c *Control) merge(ctx context.Context, source Source, lines Document) (Report, error) {
+	return c.change(ctx, source, func(s *state, now time.Time) error {
+		err := c.prepare(&lines, source, now)
+		for _, k := range c.families {
+			k.merge(&s.layers[source], &lines)
+		}
+		if n := s.layers[source].len(); n > maxMerged {
+			err = errors.Join(err, fmt.Errorf("control: there are %d lines: want at most %d lines; end some", n, maxMerged))
+		}
+		return err
+	})
+}
+
+func (c *Control) prepare(d *Document, source Source, now time.Time) error {
+	var errs []error
+	for _, k := range c.families {
+		errs = append(errs, k.prepare(d, source, now))
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends the watching of a file, and the ends of lines: what is in force stays. Apply and the
+// handler return an error from then on. Close is idempotent and always returns nil.
+func (c *Control) Close() error {
+	if !c.valid() || !c.end() {
+		return nil
+	}
+	if h := c.hooks.Closed; h != nil {
+		h(c)
+	}
+	return nil
+}
+
+// end reports whether c was open.
+func (c *Control) end() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.closed = true
+	close(c.done)
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	return true
+}
+
+// fail counts a change that was refused, and calls the hook.
+func (c *Control) fail(ctx context.Context, source Source, err error) {
+	c.tunings[source][Refused].Add(1)
+	if h := c.hooks.Failed; h != nil {
+		c.call(func() { h(ctx, FailedEvent{Control: c, Source: source, Err: err}) })
+	}
+}
+
+// call calls a hook. Changes go on if it panics.
+func (c *Control) call(hook func()) {
+	defer func() {
+		if recover() != nil {
+			c.panics.Add(1)
+		}
+	}()
+	hook()
+}

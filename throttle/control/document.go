@@ -1,0 +1,227 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
+)
+
+// MaxDocument is the longest document that [ParseDocument] accepts, in bytes.
+const MaxDocument = 1 << 20
+
+// Document is the settings of one source: for each name those that replace the settings of the
+// code. A name that is not in it has the settings of the code. As JSON:
+//
+//	{
+//	  "throttles": {
+//	    "stock":  {"mode": "off", "until": "2026-11-23T18:00:00Z", "by": "ana", "reason": "INC-7"},
+//	    "search": {"ratio": 3, "slow": "200ms", "optional": true}
+//	  },
+//	  "breakers": {"payments": {"mode": "shadow"}},
+//	  "buckets":  {"api": {"capacity": 50, "refill": 100, "period": "1s"}},
+//	  "backoffs": {"table": {"max_interval": "5s"}}
+//	}
+//
+// A name stands for all of its throttles, also for the members of a [throttle.Group], for those
+// that exist and for those that are made later.
+type Document struct {
+	Throttles map[string]*Throttle `json:"throttles,omitempty"`
+	Breakers  map[string]*Breaker  `json:"breakers,omitempty"`
+	Buckets   map[string]*Bucket   `json:"buckets,omitempty"`
+	Backoffs  map[string]*Backoff  `json:"backoffs,omitempty"`
+}
+
+// Terms are the fields that every line of a [Document] has.
+type Terms struct {
+	// Until is when the line ends by itself. Default: it ends when it is removed.
+	Until time.Time `json:"until,omitzero"`
+	// For is how long the line holds, from now on, in place of Until. A file cannot have it,
+	// because it would start again with each process.
+	For Duration `json:"for,omitempty"`
+	// By is the name of the operator. Over HTTP it is the result of Authorize.
+	By string `json:"by,omitempty"`
+	// Reason is shown wherever the change is shown. Required over HTTP.
+	Reason string `json:"reason,omitempty"`
+	// Optional allows a name that no throttle of this process has had yet, such as one that another
+	// service has, or one that is made by the first call. Without it such a name is an error.
+	Optional bool `json:"optional,omitempty"`
+}
+
+func (t *Terms) terms() *Terms { return t }
+
+// Throttle is the line of a throttle. The fields mean the same as in [throttle.Config]; nil changes
+// nothing.
+type Throttle struct {
+	Terms
+	Mode        *throttle.Mode `json:"mode,omitempty"`
+	Ratio       *float64       `json:"ratio,omitempty"`
+	MinimumRate *float64       `json:"minimum_rate,omitempty"`
+	Background  *float64       `json:"background,omitempty"`
+	Slow        *Duration      `json:"slow,omitempty"`
+	SlowGate    *throttle.Mode `json:"slow_gate,omitempty"`
+}
+
+func (l *Throttle) apply(u *throttle.Tuning) {
+	set(&u.Mode, l.Mode)
+	set(&u.Ratio, l.Ratio)
+	set(&u.MinimumRate, l.MinimumRate)
+	set(&u.Background, l.Background)
+	set(&u.Slow, (*time.Duration)(l.Slow))
+	set(&u.SlowGate, l.SlowGate)
+}
+
+func throttleLine(u throttle.Tuning) *Throttle {
+	return &Throttle{
+		Mode: &u.Mode, Ratio: &u.Ratio, MinimumRate: &u.MinimumRate, Background: &u.Background,
+		Slow: (*Duration)(&u.Slow), SlowGate: &u.SlowGate,
+	}
+}
+
+// Breaker is the line of a breaker. Its mode also replaces that of each tenant.
+type Breaker struct {
+	Terms
+	Mode *throttle.Mode `json:"mode,omitempty"`
+}
+
+func (l *Breaker) apply(u *breaker.Tuning) { set(&u.Mode, l.Mode) }
+
+func breakerLine(u breaker.Tuning) *Breaker { return &Breaker{Mode: &u.Mode} }
+
+// Bucket is the line of a bucket: the limit of keys for which LimitFor has no other. The fields
+// mean the same as in [bucket.Limit]; nil changes nothing.
+type Bucket struct {
+	Terms
+	Capacity *int64    `json:"capacity,omitempty"`
+	Refill   *int64    `json:"refill,omitempty"`
+	Period   *Duration `json:"period,omitempty"`
+}
+
+func (l *Bucket) apply(u *bucket.Tuning) {
+	set(&u.Limit.Capacity, l.Capacity)
+	set(&u.Limit.Refill, l.Refill)
+	set(&u.Limit.Period, (*time.Duration)(l.Period))
+}
+
+func bucketLine(u bucket.Tuning) *Bucket {
+	return &Bucket{Capacity: &u.Limit.Capacity, Refill: &u.Limit.Refill, Period: (*Duration)(&u.Limit.Period)}
+}
+
+// Backoff is the line of a backoff. The field means the same as in [backoff.Config].
+type Backoff struct {
+	Terms
+	MaxInterval *Duration `json:"max_interval,omitempty"`
+}
+
+func (l *Backoff) apply(u *backoff.Tuning) { set(&u.MaxInterval, (*time.Duration)(l.MaxInterval)) }
+
+func backoffLine(u backoff.Tuning) *Backoff {
+	return &Backoff{MaxInterval: (*Duration)(&u.MaxInterval)}
+}
+
+// set changes a setting to value, unless that is nil.
+func set[T any](setting, value *T) {
+	if value != nil {
+		*setting = *value
+	}
+}
+
+// ParseDocument reads a document from JSON. Unknown and repeated fields and names, and text after
+// the document, are errors with the number of the line. Part of a document is never a valid
+// document.
+func ParseDocument(data []byte) (Document, error) {
+	var d Document
+	if len(data) > MaxDocument {
+		return d, fmt.Errorf("control: document has more than %d bytes", MaxDocument)
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return d, errors.New("control: document is not a JSON object: want one such as {} or {\"throttles\": {...}}")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&d)
+	if err == nil {
+		if _, err = decoder.Token(); err == nil {
+			err = errors.New("text after the end of the document")
+		}
+	}
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		err = checkRepeated(data)
+	}
+	if err != nil {
+		return Document{}, fmt.Errorf("control: document, line %d: %w", lineOf(data, err, decoder.InputOffset()), err)
+	}
+	return d, nil
+}
+
+// lineOf returns the line of an error, whose position is that of the decoder if it has none of its
+// own.
+func lineOf(data []byte, err error, offset int64) int {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	var repeated *repeatedError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &wrong):
+		offset = wrong.Offset
+	case errors.As(err, &repeated):
+		offset = repeated.offset
+	}
+	return 1 + bytes.Count(data[:min(offset, int64(len(data)))], []byte("\n"))
+}
+
+type repeatedError struct {
+	name   string
+	offset int64
+}
+
+func (e *repeatedError) Error() string { return fmt.Sprintf("%.80q is there twice", e.name) }
+
+// namesDepth is how many objects are open where a document has the names of throttles.
+const namesDepth = 2
+
+// checkRepeated returns an error if an object has two fields of one name. encoding/json uses the
+// last. It ignores the case of fields, but not that of names.
+func checkRepeated(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var open []map[string]bool // the fields of each open object
+	isKey := false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil // the end of a document that is valid
+		}
+		switch value := token.(type) {
+		case json.Delim:
+			switch value {
+			case '{':
+				open = append(open, map[string]bool{})
+			case '}':
+				open = open[:len(open)-1]
+			}
+			isKey = len(open) > 0
+			continue
+		case string:
+			if isKey {
+				folded := value
+				if len(open) != namesDepth {
+					folded = strings.ToLower(value)
+				}
+				if open[len(open)-1][folded] {
+					return &repeatedError{value, decoder.InputOffset()}
+				}
+				open[len(open)-1][folded] = true
+			}
+		}
+		isKey = !isKey
+	}
+}

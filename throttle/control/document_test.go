@@ -1,0 +1,128 @@
+package control_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/control"
+)
+
+func TestParseDocument_refuses(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"empty", "", "not a JSON object"},
+		{"null", "null", "not a JSON object"},
+		{"array", "[]", "not a JSON object"},
+		{"YAML", "throttles:\n  stock:\n    mode: off\n", "not a JSON object"},
+		{"line number", "{\n\"throttles\": {\n\"stock\": {\"mode\": \"of\"}}}", "line 3: "},
+		{"mode", `{"throttles": {"stock": {"mode": "of"}}}`, "enforce, shadow or off"},
+		{"number as text", `{"throttles": {"stock": {"ratio": "3"}}}`, "cannot unmarshal string"},
+		{"too large number", `{"throttles": {"stock": {"ratio": 1e999}}}`, "1e999"},
+		{"duration", `{"throttles": {"stock": {"slow": "200"}}}`, `"200" is not a duration: want one such as 200ms`},
+		{"duration as number", `{"throttles": {"stock": {"slow": 200}}}`, "number"},
+		{"time", `{"throttles": {"stock": {"until": "tomorrow"}}}`, `"tomorrow"`},
+		{"two documents", "{} {}", "text after the end"},
+		{"rest of a longer one", `{"throttles": {}}}`, "invalid character '}'"},
+		{"name twice", `{"throttles": {"stock": {"ratio": 3}, "stock": {"ratio": 4}}}`, `"stock" is there twice`},
+		{"field twice", "{\"throttles\": {\"stock\": {\"ratio\": 3,\n\"Ratio\": 4}}}", `line 2: "Ratio" is there twice`},
+		{"kind twice", `{"throttles": {}, "THROTTLES": {}}`, `"THROTTLES" is there twice`},
+		{"too long", strings.Repeat(" ", control.MaxDocument) + "{}", "more than 1048576 bytes"},
+	} {
+		if _, err := control.ParseDocument([]byte(tt.text)); err == nil || !strings.HasPrefix(err.Error(), "control: ") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v want %s", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestParseDocument_partIsNeverValid: each part of a document is refused.
+func TestParseDocument_partIsNeverValid(t *testing.T) {
+	for end := range len(four) {
+		if _, err := control.ParseDocument([]byte(four[:end])); err == nil {
+			t.Errorf("the first %d bytes are valid", end)
+		}
+	}
+}
+
+// TestParseDocument_namesDifferInCase, unlike fields.
+func TestParseDocument_namesDifferInCase(t *testing.T) {
+	d := parse(t, `{"throttles": {"a": {"ratio": 3}, "A": {"ratio": 4}}}`)
+	if len(d.Throttles) != 2 || *d.Throttles["a"].Ratio != 3 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// TestDocument_comment is valid: the one that users copy first.
+func TestDocument_comment(t *testing.T) {
+	source, err := os.ReadFile("document.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(source), "As JSON:\n//\n")
+	text, _, _ := strings.Cut(rest, "\n//\n")
+	d := parse(t, strings.ReplaceAll(text, "//", ""))
+	if d.Throttles["stock"].By != "ana" || !d.Throttles["search"].Optional || *d.Buckets["api"].Period != control.Duration(time.Second) {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// FuzzDocument: no document panics. One that is applied is the same after another round, and one that is refused changes
+// nothing.
+func FuzzDocument(f *testing.F) {
+	for _, seed := range []string{
+		"", "{}", "null", four, four[:len(four)/2], off,
+		`{"throttles": {"stock": {"ratio": 1e308, "minimum_rate": -0, "background": 0.5, "slow": "1h", "slow_gate": "off"}}}`,
+		`{"throttles": {"stock": null, "": {}, "../x": {"mode": "off", "optional": true}}}`,
+		`{"buckets": {"api": {"capacity": 9223372036854775807, "refill": 1, "period": "1ns"}}}`,
+		`{"buckets": {"api": {"capacity": 0, "refill": -1, "period": "-1s", "optional": true}}}`,
+		`{"backoffs": {"table": {"max_interval": "2562047h47m16.854775807s", "for": "2562047h47m"}}}`,
+		`{"breakers": {"payments": {"mode": "off", "until": "0000-01-01T00:00:00Z"}}}`,
+		`{"throttles": {"stock": {"mode": "off", "until": "9999-12-31T23:59:59.999999999+23:59"}}}`,
+		"{\"throttles\": {\"\xff\": {\"mode\": \"off\", \"optional\": true}}}", `{"a":{"a":{"a":{"a":[{}]}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := control.ParseDocument(data)
+		if err != nil {
+			return
+		}
+		c := newControl(t, control.Hooks{})
+		newThings(t, c)
+		before := fmt.Sprint(c.Status())
+		if _, err = c.Apply(t.Context(), d); err != nil {
+			if after := fmt.Sprint(c.Status()); after != before {
+				t.Errorf("%v, but it changed %s to %s", err, before, after)
+			}
+			return
+		}
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := parse(t, string(text)); !reflect.DeepEqual(withoutTimes(again), withoutTimes(d)) {
+			t.Errorf("got %s after another round", text)
+		}
+	})
+}
+
+// withoutTimes removes what JSON may write in another way.
+func withoutTimes(d control.Document) string {
+	for _, l := range d.Throttles {
+		l.Until = time.Time{}
+	}
+	for _, l := range d.Breakers {
+		l.Until = time.Time{}
+	}
+	for _, l := range d.Buckets {
+		l.Until = time.Time{}
+	}
+	for _, l := range d.Backoffs {
+		l.Until = time.Time{}
+	}
+	text, _ := json.Marshal(d)
+	return string(text)
+}

@@ -1,0 +1,291 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/throttle/internal/check"
+)
+
+// tunable is a throttle, breaker, limiter or backoff, whose settings are T.
+type tunable[T any] interface {
+	comparable
+	Name() string
+	Override(change func(*T)) error
+	CheckOverride(change func(*T)) error
+	Tuning() (inForce, code T)
+	Close() error
+}
+
+// line is a line of a document about settings T: a pointer to a struct whose first field is Terms,
+// and whose other fields are pointers.
+type line[T any] interface {
+	comparable
+	terms() *Terms
+	apply(u *T)
+}
+
+// kind is all throttles, or breakers, buckets or backoffs. It implements family.
+type kind[M tunable[T], T any, L line[T]] struct {
+	word    string
+	members *byname.Registry[M, M, []M, struct{}]
+	lines   func(*Document) *map[string]L
+	full    func(T) L         // a line with all settings
+	example func() (M, error) // a member with defaults, to check a name that has none
+	state   func() *state     // the present one
+	failed  func(error)
+}
+
+// family is a [kind] without its types.
+type family interface {
+	// prepare copies the lines of a document that a source has sent, and returns what is wrong with
+	// them.
+	prepare(d *Document, source Source, now time.Time) error
+	// check returns why the lines of a source cannot be applied, and its optional names without a
+	// member.
+	check(s *state, source Source) (missing []string, err error)
+	// merge adds lines to a document. A nil line removes one.
+	merge(into, lines *Document)
+	// expire removes the lines whose time has ended.
+	expire(d *Document, now time.Time)
+	// changes returns the lines of a source that differ.
+	changes(before, after *state, source Source) []Change
+	// refresh applies the present state to all members of a name.
+	refresh(name string)
+	// things returns what can be tuned and what is in force.
+	things(s *state) []Thing
+	// named reports whether this is the kind of a change.
+	named(word string) bool
+}
+
+func newKind[M tunable[T], T any, L line[T]](k kind[M, T, L]) *kind[M, T, L] {
+	k.members = byname.New(byname.Kind[M, M, []M, struct{}]{
+		Name: M.Name,
+		Data: func(M) (none struct{}) { return none },
+		Read: func(m M) M { return m },
+		Busy: func(*M) bool { return false },
+		Add: func(all []M, m *M, open bool) []M {
+			if open {
+				all = append(all, *m)
+			}
+			return all
+		},
+		Clone: slices.Clone[[]M],
+	})
+	return &k
+}
+
+func (k *kind[M, T, L]) named(word string) bool { return k.word == word }
+
+// join adds a new member, and applies the lines of its name. A document that is applied at the same
+// time finds the member, or is found here.
+func (k *kind[M, T, L]) join(m M) {
+	k.members.Join(m)
+	if len(k.linesOf(k.state(), m.Name())) > 0 {
+		k.override(m)
+	}
+}
+
+func (k *kind[M, T, L]) leave(m M) { k.members.Leave(m) }
+
+// override applies the present state to a member. Its change reads the state each time that it is
+// called, so that the latest state wins, whatever the order of concurrent calls.
+func (k *kind[M, T, L]) override(m M) {
+	name := m.Name()
+	defer func() {
+		if p := recover(); p != nil { // of a hook of the member, or of its clock
+			k.failed(fmt.Errorf("control: %s %s: panicked: %v", k.word, check.Shown(name), p))
+		}
+	}()
+	if err := m.Override(func(u *T) { k.apply(k.state(), name, u) }); err != nil {
+		k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
+	}
+}
+
+// apply changes settings by the lines of a name, those of the highest source last.
+func (k *kind[M, T, L]) apply(s *state, name string, u *T) {
+	for _, l := range k.linesOf(s, name) {
+		l.line.apply(u)
+	}
+}
+
+// sourced is a line and where it comes from.
+type sourced[L any] struct {
+	source Source
+	line   L
+}
+
+// linesOf returns the lines of a name, that of the highest source last.
+func (k *kind[M, T, L]) linesOf(s *state, name string) (lines []sourced[L]) {
+	for i := range s.layers {
+		if l, ok := (*k.lines(&s.layers[i]))[name]; ok {
+			lines = append(lines, sourced[L]{Source(i), l})
+		}
+	}
+	return lines
+}
+
+// open returns the members by name. A name that had members once stays.
+func (k *kind[M, T, L]) open() map[string][]M {
+	all := map[string][]M{}
+	for _, s := range k.members.Sources() {
+		all[s.Name], _, _ = s.Read() // there is no error: Read of the kind does nothing
+	}
+	return all
+}
+
+func (k *kind[M, T, L]) refresh(name string) {
+	for _, m := range k.open()[name] {
+		k.override(m)
+	}
+}
+
+func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error {
+	lines := k.lines(d)
+	var errs []error
+	var none L
+	*lines = maps.Clone(*lines)
+	for name, l := range *lines {
+		err := checkName(name)
+		switch {
+		case err != nil:
+		case l == none && source != SourceHTTP:
+			err = errors.New("line is null: remove it, or set something")
+		case l != none:
+			l = clone(l)
+			(*lines)[name] = l
+			if err = l.terms().resolve(source, now); err == nil && len(values(l)) == 0 {
+				err = errors.New("line sets nothing")
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (k *kind[M, T, L]) check(s *state, source Source) (missing []string, err error) {
+	open := k.open()
+	var errs []error
+	var example []M // made for the first name without a member
+	for _, name := range slices.Sorted(maps.Keys(*k.lines(&s.layers[source]))) {
+		members, known := open[name]
+		l := (*k.lines(&s.layers[source]))[name]
+		if !known && !l.terms().Optional {
+			errs = append(errs, fmt.Errorf("control: %s %s: unknown name: want one that exists, or \"optional\": true", k.word, check.Shown(name)))
+			continue
+		}
+		if len(members) == 0 {
+			missing = append(missing, k.word+" "+name)
+			if example == nil {
+				m, err := k.example()
+				if err != nil {
+					return nil, err
+				}
+				defer m.Close()
+				example = []M{m}
+			}
+			members = example
+		}
+		if err := k.checkRanges(s, name, members); err != nil {
+			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
+		}
+	}
+	return missing, errors.Join(errs...)
+}
+
+// checkRanges returns an error if a member would refuse the lines of a name.
+func (k *kind[M, T, L]) checkRanges(s *state, name string, members []M) error {
+	for _, m := range members {
+		if err := m.CheckOverride(func(u *T) { k.apply(s, name, u) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *kind[M, T, L]) merge(into, lines *Document) {
+	all := maps.Clone(*k.lines(into))
+	if all == nil {
+		all = map[string]L{}
+	}
+	var none L
+	maps.Copy(all, *k.lines(lines))
+	maps.DeleteFunc(all, func(_ string, l L) bool { return l == none })
+	*k.lines(into) = all
+}
+
+func (k *kind[M, T, L]) expire(d *Document, now time.Time) {
+	lines := k.lines(d)
+	*lines = maps.Clone(*lines)
+	maps.DeleteFunc(*lines, func(_ string, l L) bool { return l.terms().hasEnded(now) })
+}
+
+func (k *kind[M, T, L]) changes(before, after *state, source Source) (changes []Change) {
+	from, to := *k.lines(&before.layers[source]), *k.lines(&after.layers[source])
+	names := maps.Clone(from)
+	if names == nil {
+		names = map[string]L{}
+	}
+	maps.Copy(names, to)
+	open := k.open()
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, had := from[name]
+		is, has := to[name]
+		if had && has && reflect.DeepEqual(was, is) {
+			continue
+		}
+		c := Change{Kind: k.word, Name: name, Source: source, Instances: len(open[name]), Result: Applied}
+		if !has {
+			is, c.Result = was, Ended
+		}
+		c.By, c.Reason, c.Until = is.terms().By, is.terms().Reason, is.terms().Until
+		c.Values = deltas(k.settings(before, name, open[name]), k.settings(after, name, open[name]))
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// settings returns the settings of a name and where each comes from.
+func (k *kind[M, T, L]) settings(s *state, name string, members []M) (all []Setting) {
+	if len(members) > 0 {
+		_, code := members[0].Tuning()
+		for _, v := range values(k.full(code)) {
+			all = append(all, Setting{Name: v.name, Value: v.text, Code: v.text})
+		}
+	}
+	for _, l := range k.linesOf(s, name) {
+		for _, v := range values(l.line) {
+			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.name })
+			if i < 0 {
+				i, all = len(all), append(all, Setting{Name: v.name})
+			}
+			t := l.line.terms()
+			all[i].Value, all[i].Source, all[i].By, all[i].Reason, all[i].Until = v.text, l.source, t.By, t.Reason, t.Until
+		}
+	}
+	return all
+}
+
+func (k *kind[M, T, L]) things(s *state) (things []Thing) {
+	open := k.open()
+	for i := range s.layers {
+		for name := range *k.lines(&s.layers[i]) {
+			if _, ok := open[name]; !ok { // an optional name that had no member yet
+				open[name] = nil
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		if members := open[name]; len(members) > 0 || len(k.linesOf(s, name)) > 0 {
+			things = append(things, Thing{Kind: k.word, Name: name, Instances: len(members), Settings: k.settings(s, name, members)})
+		}
+	}
+	return things
+}

@@ -1,0 +1,132 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// longestTimer is the longest time until the ends of lines are checked again: the system's clock
+// may be set.
+const longestTimer = time.Minute
+
+// state is the lines of all sources. A stored state never changes.
+type state struct {
+	layers [NumSources]Document // that of SourceCode is empty
+}
+
+// change replaces the state, applies it and calls the hooks.
+func (c *Control) change(ctx context.Context, source Source, edit func(*state, time.Time) error) (Report, error) {
+	if !c.valid() {
+		return Report{}, errNil
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	report, err := c.store(source, edit)
+	if err != nil {
+		return Report{}, err
+	}
+	for _, changed := range report.Changes {
+		for _, k := range c.families {
+			if k.named(changed.Kind) {
+				k.refresh(changed.Name)
+			}
+		}
+		c.tunings[changed.Source][changed.Result].Add(1)
+	}
+	if h := c.hooks.Tuned; h != nil {
+		for _, changed := range report.Changes {
+			c.call(func() { h(ctx, TunedEvent{Control: c, Change: changed}) })
+		}
+	}
+	return report, nil
+}
+
+// store replaces the state if the lines of source are valid.
+func (c *Control) store(source Source, edit func(*state, time.Time) error) (report Report, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return report, errClosed
+	}
+	before, now := c.now.Load(), time.Now()
+	after := *before
+	if err := edit(&after, now); err != nil {
+		return report, err
+	}
+	var errs []error
+	for _, k := range c.families {
+		for i := range after.layers {
+			k.expire(&after.layers[i], now)
+		}
+		missing, err := k.check(&after, source)
+		report.Missing = append(report.Missing, missing...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Report{}, err
+	}
+	report.Changes = []Change{}
+	for _, k := range c.families {
+		for i := range after.layers {
+			report.Changes = append(report.Changes, k.changes(before, &after, Source(i))...)
+		}
+	}
+	c.now.Store(&after)
+	c.setTimer(&after, now)
+	return report, nil
+}
+
+// setTimer starts the timer of the next end of a line. The lock is held.
+func (c *Control) setTimer(s *state, now time.Time) {
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	next := s.nextEnd()
+	if next.IsZero() {
+		return
+	}
+	c.timer = time.AfterFunc(min(next.Sub(now), longestTimer), func() {
+		_, _ = c.change(context.Background(), SourceCode, func(*state, time.Time) error { return nil }) // it has no lines that can be wrong
+	})
+}
+
+// nextEnd returns when the next line ends, or the zero time.
+func (s *state) nextEnd() (next time.Time) {
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for i := range s.layers {
+		for t := range s.layers[i].terms {
+			earlier(t.Until)
+		}
+	}
+	return next
+}
+
+// len returns the number of lines.
+func (d *Document) len() int {
+	return len(d.Throttles) + len(d.Breakers) + len(d.Buckets) + len(d.Backoffs)
+}
+
+// terms yields the terms of all lines.
+func (d *Document) terms(yield func(*Terms) bool) {
+	_ = eachTerms(d.Throttles, yield) && eachTerms(d.Breakers, yield) && eachTerms(d.Buckets, yield) && eachTerms(d.Backoffs, yield)
+}
+
+func eachTerms[L interface {
+	comparable
+	terms() *Terms
+}](lines map[string]L, yield func(*Terms) bool) bool {
+	var none L
+	for _, l := range lines {
+		if l != none && !yield(l.terms()) {
+			return false
+		}
+	}
+	return true
+}

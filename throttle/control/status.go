@@ -1,0 +1,85 @@
+package control
+
+import "time"
+
+// Status is what is in force, and why.
+type Status struct {
+	File   FileStatus `json:"file"`
+	Things []Thing    `json:"things"`
+}
+
+// FileStatus is the state of the file that is watched.
+type FileStatus struct {
+	Path string `json:"path,omitempty"`
+	// Error is why the file is refused, or empty. What was in force before stays then.
+	Error string `json:"error,omitempty"`
+	// Since is when the file was first refused for this reason, or when it was last applied.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Thing is a throttle, breaker, bucket or backoff, or all those of one name.
+type Thing struct {
+	Kind      string    `json:"kind"`
+	Name      string    `json:"name"`
+	Instances int       `json:"instances"` // 0: a line has an optional name that nothing has yet
+	Settings  []Setting `json:"settings"`
+}
+
+// Setting is one setting of a thing. If instances differ, the values of the code are those of the
+// first.
+type Setting struct {
+	Name   string    `json:"name"`
+	Value  string    `json:"value"`          // in force
+	Code   string    `json:"code,omitempty"` // without any document
+	Source Source    `json:"source"`         // of the value in force
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// Status returns what is in force, and where each value comes from.
+func (c *Control) Status() Status {
+	if !c.valid() {
+		return Status{}
+	}
+	s := Status{File: c.fileStatus(), Things: []Thing{}}
+	now := c.now.Load()
+	for _, k := range c.families {
+		s.Things = append(s.Things, k.things(now)...)
+	}
+	return s
+}
+
+func (c *Control) fileStatus() FileStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.file
+}
+
+// Stats are the counters of a [Control], and its present state.
+type Stats struct {
+	Tunings    [NumSources][NumResults]uint64 // lines that were applied and ended, and documents that were refused
+	Overrides  [NumSources]int                // lines in force
+	Watching   bool                           // a file is watched
+	Broken     bool                           // and it is refused
+	HookPanics uint64                         // panics of hooks
+}
+
+// Stats returns the counters and the present state.
+func (c *Control) Stats() (s Stats) {
+	if !c.valid() {
+		return s
+	}
+	for source := range c.tunings {
+		for result := range c.tunings[source] {
+			s.Tunings[source][result] = c.tunings[source][result].Load()
+		}
+	}
+	now, file := c.now.Load(), c.fileStatus()
+	for i := range now.layers {
+		s.Overrides[i] = now.layers[i].len()
+	}
+	s.HookPanics = c.panics.Load()
+	s.Watching, s.Broken = file.Path != "", file.Error != ""
+	return s
+}

@@ -1,0 +1,148 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// pollInterval is the time between two readings of the file.
+const pollInterval = time.Second
+
+// Watch applies the document in a file now, and each time that it changes, until ctx ends or the
+// Control is closed. Then what is in force stays. It has read the file once when it returns. It
+// returns an error only if the path is empty, a file is watched already, or the Control is closed.
+//
+// A file that is missing, half written, longer than [MaxDocument] or wrong changes nothing: what
+// was in force stays. That is reported by Hooks.Failed and [Stats], once for each reason, and is
+// tried again each second. So a document with a name that does not exist yet is applied when it
+// does.
+//
+// Watch reads the file each second. That works on every volume, and also if the file or a folder
+// above it is a symbolic link that changes, as in a ConfigMap of Kubernetes. Replace the file by
+// renaming another one, so that it is never half written.
+func (c *Control) Watch(ctx context.Context, path string) error {
+	if !c.valid() {
+		return errNil
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := c.startWatching(path); err != nil {
+		return err
+	}
+	w := &watcher{control: c, path: path}
+	w.look(ctx)
+	go w.run(ctx)
+	return nil
+}
+
+// startWatching records that a file is watched.
+func (c *Control) startWatching(path string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case path == "":
+		return errPath
+	case c.closed:
+		return errClosed
+	case c.file.Path != "":
+		return errWatches
+	}
+	c.file = FileStatus{Path: path}
+	return nil
+}
+
+// setFile records what became of the file. It reports whether the reason of a refusal is a new one.
+func (c *Control) setFile(f FileStatus) (fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Error != "" && f.Error == c.file.Error {
+		return false
+	}
+	c.file = f
+	return f.Error != ""
+}
+
+// watcher reads one file.
+type watcher struct {
+	control *Control
+	path    string
+	applied []byte // content of the last document that was applied; nil before
+}
+
+// run reads the file each second.
+func (w *watcher) run(ctx context.Context) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	defer w.control.setFile(FileStatus{})
+	for {
+		select {
+		case <-ticker.C:
+			w.look(ctx)
+		case <-ctx.Done():
+			return
+		case <-w.control.done:
+			return
+		}
+	}
+}
+
+// look reads the file, and applies it if it has changed or was refused.
+func (w *watcher) look(ctx context.Context) {
+	data, err := readFile(w.path)
+	unchanged := err == nil && w.applied != nil && bytes.Equal(data, w.applied)
+	if unchanged && w.control.fileStatus().Error == "" {
+		return
+	}
+	if err == nil && !unchanged {
+		err = w.apply(ctx, data)
+	}
+	f := FileStatus{Path: w.path, Since: time.Now().UTC().Truncate(time.Millisecond)}
+	if err != nil {
+		f.Error = err.Error()
+	}
+	if w.control.setFile(f) {
+		w.control.fail(ctx, SourceFile, err)
+	}
+}
+
+func (w *watcher) apply(ctx context.Context, data []byte) error {
+	d, err := ParseDocument(data)
+	if err == nil {
+		_, err = w.control.replace(ctx, SourceFile, d)
+	}
+	if err != nil {
+		return fmt.Errorf("control: file %s: %w", w.path, err)
+	}
+	w.applied = data
+	return nil
+}
+
+// readFile returns the content of a file. It does not open other things, such as pipes, which may
+// block.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("control: %s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, MaxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	if len(data) > MaxDocument {
+		return nil, fmt.Errorf("control: %s has more than %d bytes", path, MaxDocument)
+	}
+	return data, nil
+}

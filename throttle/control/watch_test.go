@@ -1,0 +1,178 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/control"
+)
+
+// patience is much longer than a document may take to be in force: no result depends on the speed of the machine.
+const patience = time.Minute
+
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// replace writes a file as one should: by renaming.
+func replace(t testing.TB, path, text string) {
+	t.Helper()
+	write(t, path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWatch_refuses a file that is wrong, keeps what is in force, and reports each reason once.
+func TestWatch_refuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		c := newControl(t, r.hooks())
+		th := newThrottle(t, c, "stock")
+		path := filepath.Join(t.TempDir(), "control.json")
+		if err := c.Watch(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Stats(); !s.Watching || !s.Broken || s.Tunings[control.SourceFile][control.Refused] != 1 {
+			t.Errorf("missing at the start: got %+v", s)
+		}
+		for i, tt := range []struct{ name, text, want string }{
+			{"half written", `{"throttles": {"stock": {"mode": "off"`, "line 1: unexpected EOF"},
+			{"empty", "", "not a JSON object"},
+			{"too large", strings.Repeat(" ", control.MaxDocument+1), "has more than 1048576 bytes"},
+			{"wrong in part", `{"throttles": {"stock": {"ratio": 9}, "stcok": {"mode": "off"}}}`, "unknown name"},
+			{"for", `{"throttles": {"stock": {"mode": "off", "for": "1h"}}}`, "for is set in a file: want until"},
+			{"missing", "", "no such file"},
+			{"folder", "", "is not a regular file"},
+		} {
+			ratio := float64(3 + i)
+			replace(t, path, fmt.Sprintf(`{"throttles": {"stock": {"ratio": %v}}}`, ratio))
+			eventually(t, "valid before "+tt.name, func() bool { return th.Stats().Ratio == ratio && !c.Stats().Broken })
+			r.take()
+			switch tt.name {
+			case "missing":
+				_ = os.Remove(path)
+			case "folder":
+				_, _ = os.Remove(path), os.Mkdir(path, 0o700)
+			default:
+				write(t, path, tt.text)
+			}
+			var failed []error
+			eventually(t, tt.name, func() bool {
+				_, more := r.take()
+				failed = append(failed, more...)
+				return len(failed) > 0
+			})
+			if s := c.Status(); !strings.Contains(failed[0].Error(), tt.want) || s.File.Error != failed[0].Error() || s.File.Path != path {
+				t.Errorf("%s: got %v and %+v want %s", tt.name, failed, s.File, tt.want)
+			}
+			if tt.name == "half written" { // this one waits for two more readings
+				time.Sleep(2200 * time.Millisecond)
+			}
+			if tuned, more := r.take(); th.Stats().Ratio != ratio || tuned != nil || more != nil {
+				t.Errorf("%s: got a ratio of %v, %q and %v want what was in force, and no other report", tt.name, th.Stats().Ratio, tuned, more)
+			}
+			if tt.name == "folder" {
+				_ = os.Remove(path)
+			}
+		}
+	})
+}
+
+// TestWatch_laterName applies a document when its name exists.
+func TestWatch_laterName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t, control.Hooks{})
+		path := filepath.Join(t.TempDir(), "control.json")
+		write(t, path, `{"throttles": {"stock": {"mode": "off"}}}`)
+		if err := c.Watch(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		th := newThrottle(t, c, "stock")
+		eventually(t, "off", func() bool { return th.Stats().Mode == throttle.ModeOff && !c.Stats().Broken })
+	})
+}
+
+// TestWatch_misuse and its end.
+func TestWatch_misuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newControl(t, control.Hooks{})
+		path := filepath.Join(t.TempDir(), "control.json")
+		write(t, path, "{}")
+		ctx, cancel := context.WithCancel(t.Context())
+		for name, err := range map[string]error{"no path": c.Watch(ctx, ""), "first": errors.Join(c.Watch(ctx, path)), "second": c.Watch(ctx, path)} {
+			if (name == "no path") != (err != nil && strings.Contains(err.Error(), "path is empty")) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if err := c.Watch(ctx, path); err == nil || !strings.Contains(err.Error(), "another file is watched already") {
+			t.Errorf("got %v", err)
+		}
+		cancel()
+		eventually(t, "the end of Watch", func() bool { return !c.Stats().Watching })
+		if err := c.Watch(t.Context(), path); err != nil {
+			t.Errorf("Watch after the end of the first: %v", err)
+		}
+	})
+}
+
+// TestWatch_configMap swaps the symbolic link of a folder, as Kubernetes does for a ConfigMap.
+func TestWatch_configMap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		publish := func(version int, mode throttle.Mode) {
+			t.Helper()
+			folder := fmt.Sprintf("..v%d", version)
+			if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, folder, "control.json"), fmt.Sprintf(`{"throttles": {"stock": {"mode": %q}}}`, mode))
+			if err := os.Symlink(folder, filepath.Join(dir, "..tmp")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")); err != nil {
+				t.Fatal(err)
+			}
+			if version > 0 {
+				_ = os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..v%d", version-1)))
+			}
+		}
+		publish(0, throttle.ModeShadow)
+		path := filepath.Join(dir, "control.json")
+		if err := os.Symlink(filepath.Join("..data", "control.json"), path); err != nil {
+			t.Fatal(err)
+		}
+		c := newControl(t, control.Hooks{})
+		th := newThrottle(t, c, "stock")
+		if err := c.Watch(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if mode := th.Stats().Mode; mode != throttle.ModeShadow {
+			t.Errorf("at the start: got %v", mode)
+		}
+		for version, mode := range []throttle.Mode{throttle.ModeOff, throttle.ModeEnforce, throttle.ModeOff} {
+			publish(version+1, mode)
+			eventually(t, mode.String(), func() bool { return th.Stats().Mode == mode })
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package grpcthrottle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+// AttemptsKey is the key of the metadata with the number of earlier attempts of a call. First
+// attempts have no such metadata. The retries of gRPC use it too.
+const AttemptsKey = "grpc-previous-rpc-attempts"
+
+// maxAttempts is the highest number of earlier attempts that a server reads. More is not valid.
+const maxAttempts = 98
+
+// newRetriers returns the Retriers for ClientConfig.Retry, or nil if it is nil.
+func newRetriers(c *retry.Config) (*retry.Group, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.Throttle != nil {
+		return nil, errors.New("grpcthrottle: ClientConfig.Retry.Throttle is set: want nil, because each key has its own")
+	}
+	g, err := retry.NewGroup(*c)
+	if err != nil {
+		return nil, fmt.Errorf("grpcthrottle: ClientConfig.Retry: %w", err)
+	}
+	return g, nil
+}
+
+// Retriers returns the retriers of all keys, for Stats. It returns nil without ClientConfig.Retry.
+func (c *Client) Retriers() *retry.Group { return c.retriers }
+
+// retrierOf returns the Retrier of a throttle, or nil.
+func (c *Client) retrierOf(t *throttle.Throttle) *retry.Retrier {
+	if c.retriers == nil {
+		return nil
+	}
+	return c.retriers.Of(t)
+}
+
+// unaryCall is a unary call that may be sent several times.
+type unaryCall struct {
+	client   *Client
+	rpc      RPC
+	priority throttle.Priority
+	set      bool // the context or the Priority function set the priority
+	invoke   func(context.Context, ...grpc.CallOption) error
+}
+
+// retrying makes the attempts of the call, and returns the error of the last one.
+func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts []grpc.CallOption) error {
+	var trailer metadata.MD
+	opts = append(slices.Clip(opts), grpc.Trailer(&trailer))
+	run := retrier.Begin(ctx, u.priority)
+	call, err := run.Admit()
+	if err != nil {
+		return u.client.notMade(ctx, err)
+	}
+	for {
+		own, outcome := u.attempt(call, &run, opts)
+		res := retry.Result{Err: outcome}
+		if outcome != nil {
+			res.Delay, res.Stop = pushback(trailer)
+			res.Once = !u.client.repeat(ctx, u.rpc)
+		}
+		if !run.Again(res) {
+			return own
+		}
+		if call, err = run.Admit(); err != nil {
+			return own
+		}
+		trailer = nil
+	}
+}
+
+// attempt makes one attempt. It returns its error, and the error that the throttle classified.
+func (u *unaryCall) attempt(call throttle.Call, run *retry.Run, opts []grpc.CallOption) (own, outcome error) {
+	defer call.Done(throttle.ErrPanicked) // has no effect after the first Done
+	ctx := u.client.outgoing(call.Context(), u.rpc, run.Priority(), u.set)
+	if n := run.Attempt(); n > 1 {
+		md, _ := metadata.FromOutgoingContext(ctx)
+		md = metadata.Join(md)
+		md.Set(AttemptsKey, strconv.Itoa(n-1))
+		ctx = metadata.NewOutgoingContext(ctx, md)
+	}
+	own = u.invoke(ctx, opts...)
+	outcome = clientOutcome(own)
+	dependency.ReportAnswer(ctx, outcome)
+	call.Done(outcome)
+	return own, outcome
+}
+
+// pushback returns what the trailer of a server says about a retry: the delay before it, or stop if
+// there must be none. A value that is not valid means none, as in gRPC.
+func pushback(trailer metadata.MD) (delay time.Duration, stop bool) {
+	values := trailer[pushbackKey]
+	if len(values) == 0 {
+		return 0, false
+	}
+	ms, err := strconv.ParseInt(values[0], 10, 32)
+	if len(values) > 1 || err != nil || ms < 0 {
+		return 0, true
+	}
+	return time.Duration(ms) * time.Millisecond, false
+}
+
+// attemptOf returns the number of an attempt from incoming metadata, or 1 if it has none.
+func attemptOf(ctx context.Context) int {
+	number := 1
+	for _, text := range metadata.ValueFromIncomingContext(ctx, AttemptsKey) { // two if gRPC retries our retry
+		n, err := strconv.ParseUint(text, 10, 8)
+		if err != nil || n < 1 || n > maxAttempts || strconv.FormatUint(n, 10) != text {
+			return 1
+		}
+		number += int(n)
+	}
+	return min(number, maxAttempts+1)
+}
+
+// arrived counts a retry that a sender has marked, and lowers its priority if the config allows it.
+// T is nil if the server is closed.
+func (s *Server) arrived(
+	ctx context.Context, t *throttle.Throttle, p throttle.Priority, fixed bool,
+) (context.Context, throttle.Priority) {
+	number := attemptOf(ctx)
+	if number == 1 || t == nil {
+		return ctx, p
+	}
+	ctx = retry.WithAttempt(ctx, retry.Attempt{Number: number, Throttle: t})
+	if s.lower && !fixed && int(p) < t.Priorities()-1 {
+		p++
+		ctx = throttle.WithPriority(ctx, p)
+	}
+	if s.arrive != nil {
+		s.arrive(ctx, retry.ArrivalEvent{Name: t.Name(), Attempt: number})
+	}
+	return ctx, p
+}

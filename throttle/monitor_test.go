@@ -1,0 +1,244 @@
+package throttle
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// watched is a lab with the policy Tiered that records its alerts.
+type watched struct {
+	*lab
+	changes []PolicyEvent
+}
+
+func newWatched(t *testing.T, c Config) *watched {
+	t.Helper()
+	w := &watched{}
+	c.Policy = Tiered
+	c.Hooks.PolicyChanged = func(_ context.Context, e PolicyEvent) { w.changes = append(w.changes, e) }
+	w.lab = newLab(t, 1, c)
+	return w
+}
+
+// play makes rate calls per second, of which a tenth is High and the others are Low, and returns how
+// many were shed.
+func (w *watched) play(length time.Duration, rate, failing float64) int {
+	high := &load{priority: High, every: perSecond(rate / 10), failing: failing}
+	low := &load{priority: Low, every: perSecond(rate * 9 / 10), failing: failing, from: time.Millisecond}
+	w.run(length, high, low)
+	return high.shed + low.shed
+}
+
+// alerts returns the reasons of the changes.
+func (w *watched) alerts() string {
+	var words []string
+	for _, e := range w.changes {
+		words = append(words, e.After.Alert.String())
+	}
+	return strings.Join(words, " ")
+}
+
+func (w *watched) want(t *testing.T, alerts string, background float64) {
+	t.Helper()
+	s := w.Stats().State
+	if got := w.alerts(); got != alerts || math.Abs(s.Background-background) > 0.02 {
+		t.Errorf("got alerts %q and background %.3f want %q and %.3f", got, s.Background, alerts, background)
+	}
+}
+
+func TestMonitor_errorsAtConstantDemand(t *testing.T) {
+	for _, failing := range []float64{0.05, 0.1, 0.2, 0.3} {
+		w := newWatched(t, Config{})
+		if shed := w.play(3*time.Minute, 200, failing); shed > 0 {
+			t.Errorf("%v of errors: %d calls were shed", failing, shed)
+		}
+		w.want(t, "", failing)
+	}
+}
+
+// TestMonitor_begin begins an alert after a quiet time with 10 % of errors.
+func TestMonitor_begin(t *testing.T) {
+	for name, c := range map[string]struct {
+		ratio, rate, failing float64
+		want                 string
+	}{
+		"more calls are made":              {2, 110, 0.1, ""},
+		"a few more calls are rejected":    {2, 110, 0.3, ""},
+		"more calls are made and rejected": {2, 150, 0.3, "growth"},
+		"most calls are rejected":          {2, 100, 0.7, "ratio"},
+		"the formula sheds":                {1.2, 100, 0.3, "formula"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatched(t, Config{Ratio: c.ratio})
+			w.play(90*time.Second, 100, 0.1)
+			w.play(8*time.Second, c.rate, c.failing)
+			w.want(t, c.want, 0.1)
+			if inAlert := w.Stats().State.Alert != NoAlert; inAlert && w.now.Sub(w.Stats().State.Since) > 8*time.Second {
+				t.Errorf("the alert began at %v, %v before the rejections", w.Stats().State.Since, 8*time.Second)
+			}
+		})
+	}
+}
+
+// TestMonitor_background checks that rejections from before the alert are forgiven, and those after
+// its begin are not.
+func TestMonitor_background(t *testing.T) {
+	for _, c := range []struct{ configured, tuned, want float64 }{{0, 0, 0.2}, {0.3, 0, 0.2}, {0, 0.1, 0.1}, {0.4, -1, 0}} {
+		w := newWatched(t, Config{Background: c.configured})
+		if got := w.Stats().State.Background; got != c.configured {
+			t.Errorf("before any call: got %v want %v", got, c.configured)
+		}
+		w.play(time.Minute, 100, 0.2)
+		if err := w.Tune(func(u *Tuning) { u.Background = c.tuned }); err != nil {
+			t.Fatal(err)
+		}
+		w.play(20*time.Second, 300, 0.6)
+		w.want(t, "ratio", c.want)
+	}
+}
+
+// TestMonitor_sharedBackground forgives all rejections during an alert, if Background is their share.
+func TestMonitor_sharedBackground(t *testing.T) {
+	for _, c := range []struct {
+		background float64
+		sheds      bool
+	}{{0, true}, {0.25, false}, {-1, true}} {
+		w := newWatched(t, Config{Background: c.background})
+		w.play(time.Minute, 100, 0)
+		if shed := w.play(2*time.Minute, 200, 0.2); (shed > 1000) != c.sheds || !c.sheds && shed > 0 {
+			t.Errorf("background %v: %d calls were shed, want some: %v", c.background, shed, c.sheds)
+		}
+	}
+}
+
+func TestMonitor_end(t *testing.T) {
+	for name, c := range map[string]struct{ rate, failing float64 }{
+		"no rejections":                       {100, 0},
+		"the demand is back, the errors stay": {100, 0.2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatched(t, Config{})
+			w.play(time.Minute, 100, 0)
+			w.play(30*time.Second, 300, 0.6)
+			w.play(25*time.Second, c.rate, c.failing)
+			w.want(t, "ratio none", 0)
+			if shed := w.play(2*time.Minute, c.rate, c.failing); shed > 0 {
+				t.Errorf("%d calls were shed after the alert", shed)
+			}
+			if e := w.changes[1]; e.After.Since.Sub(e.Before.Since) < 30*time.Second || e.Before.Since.Before(time.Unix(60, 0).Add(-time.Second)) {
+				t.Errorf("the alert was from %v to %v", e.Before.Since, e.After.Since)
+			}
+		})
+	}
+}
+
+// TestMonitor_pause ends an alert after a window without calls: at once in the statistics, and for
+// the hook with the next call after the end of a bucket.
+func TestMonitor_pause(t *testing.T) {
+	w := newWatched(t, Config{})
+	w.play(time.Minute, 100, 0.1)
+	w.play(5*time.Second, 100, 0.9)
+	w.want(t, "ratio", 0.1)
+	w.now = w.now.Add(9 * time.Second)
+	w.want(t, "ratio", 0.1)
+	w.now = w.now.Add(2 * time.Second)
+	if s := w.Stats().State; s.Alert != NoAlert || s.Background != 0 || w.now.Sub(s.Since) > time.Second {
+		t.Errorf("after a window without calls: got %+v at %v want quiet since then", s, w.now)
+	}
+	w.want(t, "ratio", 0)
+	w.now = w.now.Add(w.window.Width())
+	w.call(High, nil)
+	w.want(t, "ratio none", 0)
+	w.play(20*time.Second, 200, 0.3) // it is not known that this is more than before
+	w.want(t, "ratio none", 0)
+}
+
+func TestMonitor_modeOff(t *testing.T) {
+	w := newWatched(t, Config{})
+	w.play(time.Minute, 100, 0.1)
+	w.play(5*time.Second, 100, 0.9)
+	if err := w.Tune(func(u *Tuning) { u.Mode = ModeOff }); err != nil {
+		t.Fatal(err)
+	}
+	w.want(t, "ratio none", 0)
+	w.play(time.Minute, 100, 0.9)
+	w.want(t, "ratio none", 0)
+}
+
+// TestMonitor_blocks checks that a quiet time of half a minute is known with any window.
+func TestMonitor_blocks(t *testing.T) {
+	for _, span := range []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute} {
+		w := newWatched(t, Config{Window: span})
+		w.play(25*time.Second, 100, 0.2)
+		w.want(t, "", 0)
+		w.play(20*time.Second, 100, 0.2)
+		w.want(t, "", 0.2)
+		if got := w.monitor.demand(); math.Abs(got-100) > 10 {
+			t.Errorf("window %v: got a demand of %.1f calls/s want 100", span, got)
+		}
+	}
+}
+
+// TestMonitor_measured takes the smaller ratio of the older and the newer half.
+func TestMonitor_measured(t *testing.T) {
+	for _, c := range []struct {
+		rejected []float64 // of 100 answers
+		want     float64
+	}{
+		{[]float64{10, 10}, 0},
+		{[]float64{10, 20, 30}, 0.1},
+		{[]float64{30, 10, 20}, 0.15},
+		{[]float64{20, 10, 12, 30, 40, 50}, 0.14},
+		{[]float64{90, 90, 90, 10, 10, 10, 20, 20, 20}, 0.1},
+		{[]float64{90, 90, 90}, maxMeasuredBackground},
+	} {
+		m := newMonitor(time.Second)
+		for _, rejected := range c.rejected {
+			m.keep(block{10, 100, rejected, 100})
+		}
+		if math.Abs(m.background-c.want) > 1e-12 {
+			t.Errorf("%v: got %v want %v", c.rejected, m.background, c.want)
+		}
+	}
+}
+
+// TestMonitor_clockBack forgets everything if the clock jumps back.
+func TestMonitor_clockBack(t *testing.T) {
+	m := newMonitor(10 * time.Second)
+	o := observation{span: tier(1, 99, 0), recent: []window.Counts{tier(1, 99, 0)}, ever: tier(1, 99, 0), ratio: 2, padding: 10}
+	m.update(time.Hour, &o, 0)
+	if m.alert != RatioAlert {
+		t.Fatalf("got %v want an alert", m.alert)
+	}
+	if changed := m.update(time.Minute, &o, 0); !changed || m.alert != NoAlert || m.since != time.Minute {
+		t.Errorf("got %+v want quiet since then", m.stance)
+	}
+}
+
+// TestLikelihood_batches compares a sum that is updated for each answer with one for many.
+func TestLikelihood_batches(t *testing.T) {
+	var one, many likelihood
+	one.distinguish(0.36, 0.7)
+	many.distinguish(0.36, 0.7)
+	for range 100 {
+		for range 7 {
+			one.add(window.Counts{Rejected: 1})
+		}
+		for range 3 {
+			one.add(window.Counts{Accepted: 1})
+		}
+		many.add(window.Counts{Accepted: 3, Rejected: 7})
+	}
+	if want := 100 * (7*math.Log(0.7/0.36) + 3*math.Log(0.3/0.64)); math.Abs(one.sum-want) > 1e-9 || math.Abs(many.sum-want) > 1e-9 {
+		t.Errorf("got %v and %v want %v", one.sum, many.sum, want)
+	}
+	many.add(window.Counts{Accepted: 1000})
+	if many.sum != 0 {
+		t.Errorf("after accepted calls: got %v want 0", many.sum)
+	}
+}

@@ -1,0 +1,107 @@
+package retry
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// slotsPerWindow is the number of parts of Budget.Window. Attempts leave the window one part at
+	// a time.
+	slotsPerWindow = 10
+	// marksPerWindow is the number of totals to keep: a window is its slots and the open one.
+	marksPerWindow = slotsPerWindow + 1
+)
+
+// mark is the totals of accepted first attempts and of retries at one time.
+type mark struct {
+	at                time.Duration
+	accepted, retries uint64
+}
+
+// history holds the totals at the beginning of the last slots. It is never changed.
+type history struct {
+	slot  int64                // the number of the open slot
+	marks [marksPerWindow]mark // by slot number modulo their number
+	last  mark                 // when this history was made
+}
+
+// ledger decides whether a retry fits into the budget. It takes no lock. Accepted attempts are
+// counted elsewhere, because they are far more frequent than retries.
+type ledger struct {
+	share   float64
+	reserve float64 // retries per window
+	width   time.Duration
+	past    atomic.Pointer[history]
+	retries atomic.Uint64 // granted since the beginning
+}
+
+func newLedger(b Budget) *ledger {
+	l := &ledger{
+		share: b.Share, reserve: max(0, b.Reserve) * b.Window.Seconds(), width: b.Window / slotsPerWindow,
+	}
+	l.past.Store(&history{})
+	return l
+}
+
+// take takes a retry from the budget if there is one. Accepted is the number of first attempts that
+// were accepted since the beginning.
+func (l *ledger) take(now time.Duration, accepted uint64) bool {
+	oldest := l.roll(now, accepted)
+	for {
+		retries := l.retries.Load()
+		if l.limit(oldest, accepted)-float64(retries-oldest.retries) < 1 {
+			return false
+		}
+		if l.retries.CompareAndSwap(retries, retries+1) {
+			return true
+		}
+	}
+}
+
+// level returns how many retries are left, and how many the window has.
+func (l *ledger) level(now time.Duration, accepted uint64) (left, limit float64) {
+	oldest := l.roll(now, accepted)
+	limit = l.limit(oldest, accepted)
+	return max(0, limit-float64(l.retries.Load()-oldest.retries)), limit
+}
+
+// limit returns how many retries the window has that began at oldest.
+func (l *ledger) limit(oldest mark, accepted uint64) float64 {
+	if accepted < oldest.accepted { // a concurrent call has a newer total
+		return l.reserve
+	}
+	return l.share*float64(accepted-oldest.accepted) + l.reserve
+}
+
+// roll begins the slot of now, if it is not open yet, and returns the totals at the beginning of the
+// window. If another goroutine begins it first, the window of that one is used.
+func (l *ledger) roll(now time.Duration, accepted uint64) mark {
+	slot := int64(now / l.width)
+	past := l.past.Load()
+	if slot > past.slot {
+		next := past.until(slot, l.width, mark{at: now, accepted: accepted, retries: l.retries.Load()})
+		if l.past.CompareAndSwap(past, next) {
+			past = next
+		} else {
+			past = l.past.Load()
+		}
+	}
+	return past.marks[(past.slot+1)%marksPerWindow] // the oldest: it is replaced next
+}
+
+// until returns the history after the slots up to slot have begun. Now has the present totals.
+// Between the last history and now, no retry was granted, and the times of accepted attempts are
+// not known: they are taken as even.
+func (h *history) until(slot int64, width time.Duration, now mark) *history {
+	next := &history{slot: slot, marks: h.marks, last: now}
+	for s := max(h.slot, slot-marksPerWindow) + 1; s <= slot; s++ {
+		at := time.Duration(s) * width
+		share := float64(at-h.last.at) / float64(now.at-h.last.at)
+		next.marks[s%marksPerWindow] = mark{
+			at: at, retries: now.retries,
+			accepted: h.last.accepted + uint64(share*float64(now.accepted-h.last.accepted)),
+		}
+	}
+	return next
+}

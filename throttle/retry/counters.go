@@ -1,0 +1,38 @@
+package retry
+
+import (
+	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+// stripes is the number of stripes of counters. Goroutines on different processors rarely share one.
+const stripes = 8
+
+// stripe counts the most frequent end of a call: its first attempt was accepted. It fills two cache
+// lines, because they are fetched in pairs.
+type stripe struct {
+	accepted atomic.Uint64
+	_        [120]byte
+}
+
+// counters are the totals of a Retrier. They never decrease.
+type counters struct {
+	stripes [stripes]stripe
+	ended   [maxAttempts + 1]atomic.Uint64 // other calls, by the number of attempts that were sent
+	sent    atomic.Uint64                  // retries
+	hedged  atomic.Uint64                  // those of them that are hedges
+	denied  [NumReasons]atomic.Uint64
+}
+
+// accept counts a call whose first attempt was accepted.
+func (c *counters) accept() { c.stripes[window.PickOf(stripes)].accepted.Add(1) }
+
+// accepted returns the number of calls whose first attempt was accepted.
+func (c *counters) accepted() uint64 {
+	var sum uint64
+	for i := range c.stripes {
+		sum += c.stripes[i].accepted.Load()
+	}
+	return sum
+}

@@ -1,0 +1,85 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+// recordInto returns hooks that append each event as a text.
+func recordInto(events *[]string) retry.Hooks {
+	add := func(text string) { *events = append(*events, text) }
+	return retry.Hooks{
+		Created: func(r *retry.Retrier) { add("created " + r.Name()) },
+		Closed:  func(r *retry.Retrier) { add("closed " + r.Name()) },
+		Retried: func(ctx context.Context, e retry.SentEvent) {
+			add(e.String())
+			if !errors.Is(e.Err, errBusy) || retry.FromContext(ctx).Number != e.Attempt {
+				add("with another error or context")
+			}
+		},
+		Denied: func(_ context.Context, e retry.DenyEvent) {
+			add(e.String())
+			if !errors.Is(e.Err, errBusy) {
+				add("with another error")
+			}
+		},
+		Arrived: func(_ context.Context, e retry.ArrivalEvent) { add(e.String()) },
+	}
+}
+
+func TestHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []string
+		h := recordInto(&events)
+		r := newRetrier(t, retry.Config{Budget: generous(), Attempts: 2, Hooks: h})
+		reject := func(context.Context) error { return rejected() }
+		accept(t, r, 1)
+		_ = r.Do(t.Context(), throttle.Medium, reject)
+		_ = r.Close()
+		_ = r.Close()
+		_ = r.Do(t.Context(), throttle.Medium, reject) // still retried, without hooks
+		h.Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
+		want := []string{
+			"created orders", "retry orders: attempt 2 after 25ms", "retry orders: no attempt 3: attempts", "closed orders",
+			"retry shop: attempt 2 arrived",
+		}
+		if !slices.Equal(events, want) || r.Stats().Sent != 2 {
+			t.Errorf("got %q, %d retries want %q, 2", events, r.Stats().Sent, want)
+		}
+	})
+}
+
+func TestJoinHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first, second []string
+		joined := retry.JoinHooks(recordInto(&first), retry.Hooks{}, recordInto(&second))
+		r := newRetrier(t, retry.Config{Budget: generous(), Hooks: joined})
+		_ = r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() })
+		_ = r.Close()
+		joined.Arrived(t.Context(), retry.ArrivalEvent{})
+		if len(first) != 6 || !slices.Equal(first, second) {
+			t.Errorf("got %q and %q want both the same six", first, second)
+		}
+		if none := retry.JoinHooks(retry.Hooks{}, retry.Hooks{}); none.Created != nil || none.Closed != nil || none.Retried != nil || none.Denied != nil || none.Arrived != nil {
+			t.Error("joined nil hooks are not nil")
+		}
+	})
+}
+
+func TestSetDefaultHooks(t *testing.T) {
+	t.Cleanup(func() { retry.SetDefaultHooks(retry.Hooks{}) })
+	var defaults, own []string
+	retry.SetDefaultHooks(recordInto(&defaults))
+	for _, h := range []retry.Hooks{{}, recordInto(&own), retry.JoinHooks(retry.DefaultHooks(), recordInto(&own))} {
+		throttle.Must(retry.New(retry.Config{Name: "x", Hooks: h}))
+	}
+	if len(defaults) != 2 || len(own) != 2 {
+		t.Errorf("got %q and %q want two each", defaults, own)
+	}
+}

@@ -1,0 +1,80 @@
+package retry
+
+import "iter"
+
+// Stats is the state of a Retrier at one instant. Totals count since [New] and never decrease.
+type Stats struct {
+	Name string
+	Key  string // of the throttle in its Group; empty outside one
+	// Calls is the number of calls that ended, by the number of attempts that were sent. Calls[0]
+	// are those whose first attempt was shed.
+	Calls  []uint64
+	Sent   uint64   // retries sent, hedges included
+	Hedged uint64   // hedges sent
+	Denied Denials  // calls that failed and were not retried, or not again
+	Left   float64  // retries left in the budget
+	Limit  float64  // retries that the budget has per window, those that were sent included
+	_      struct{} // keyed literals only
+}
+
+// Denials counts calls that were not retried, by reason. The zero Denials is empty.
+type Denials struct {
+	calls [NumReasons]uint64
+}
+
+// Count returns the number of calls with a reason.
+func (d Denials) Count(r Reason) uint64 {
+	if int(r) >= NumReasons {
+		return 0
+	}
+	return d.calls[r]
+}
+
+// All yields every reason with its number of calls, 0 included.
+func (d Denials) All() iter.Seq2[Reason, uint64] {
+	return func(yield func(Reason, uint64) bool) {
+		for r, n := range d.calls {
+			if !yield(Reason(r), n) {
+				return
+			}
+		}
+	}
+}
+
+// Sum returns the number of all calls.
+func (d Denials) Sum() uint64 {
+	var sum uint64
+	for _, n := range d.calls {
+		sum += n
+	}
+	return sum
+}
+
+// Merge adds all calls of other.
+func (d *Denials) Merge(other Denials) {
+	for r := range d.calls {
+		d.calls[r] += other.calls[r]
+	}
+}
+
+// Stats returns the current state of the Retrier. Calls continue meanwhile, so totals may differ
+// from each other by the calls that are ending.
+func (r *Retrier) Stats() Stats {
+	if !r.valid() {
+		return Stats{}
+	}
+	c := &r.counters
+	s := Stats{Name: r.config.Name, Key: r.config.Throttle.Key(), Calls: make([]uint64, r.config.Attempts+1)}
+	accepted := c.accepted()
+	s.Left, s.Limit = r.ledger.level(r.elapsed(), accepted)
+	for i := range s.Calls {
+		s.Calls[i] = c.ended[i].Load()
+	}
+	s.Calls[1] += accepted
+	s.Hedged = c.hedged.Load() // before Sent, so that it is never more
+	s.Sent = c.sent.Load()
+	for i := range c.denied {
+		s.Denied.calls[i] = c.denied[i].Load()
+	}
+	return s
+}

@@ -1,0 +1,203 @@
+package throttle
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/late"
+	"github.com/spillway-go/spillway/throttle/internal/window"
+)
+
+const (
+	shortestSlow = time.Millisecond
+	longestSlow  = time.Hour
+)
+
+// watch finds the late calls of a throttle, and learns from the durations of calls. Tuning.Slow replaces
+// it: calls that began before belong to the watch before, whose open calls do not become late any more.
+type watch struct {
+	slow    time.Duration
+	ring    *late.Ring // nil if slow is 0
+	gate    gate
+	learner atomic.Pointer[learner] // nil without Tuning.SlowAuto
+	totals  *slowCounters
+}
+
+// slowCounters are totals by priority. They are shared, because they change rarely.
+type slowCounters struct {
+	late, booked, lost, refused, wouldRefuse, wouldBeLate [MaxPriorities]atomic.Uint64
+}
+
+// watchSlow replaces or changes the watch if Tuning.Slow or SlowAuto has changed.
+func (t *Throttle) watchSlow() {
+	t.watching.Lock()
+	defer t.watching.Unlock()
+	u, old := t.tuning.Load(), t.watch.Load()
+	if u.Slow == 0 && !u.SlowAuto {
+		t.watch.Store(nil)
+		return
+	}
+	w := old
+	if old == nil || old.slow != u.Slow {
+		w = t.newWatch(u.Slow)
+	}
+	switch {
+	case !u.SlowAuto:
+		w.learner.Store(nil)
+	case old != nil && old.learner.Load() != nil:
+		w.learner.Store(old.learner.Load())
+	default:
+		w.learner.Store(newLearner(t.elapsed(), t.totals(), t.window.Stripes()))
+	}
+	t.watch.Store(w)
+}
+
+// newWatch returns a watch without a learner. Slow may be 0.
+func (t *Throttle) newWatch(slow time.Duration) *watch {
+	t.slowTotals.CompareAndSwap(nil, &slowCounters{})
+	w := &watch{slow: slow, totals: t.slowTotals.Load()}
+	if slow > 0 {
+		w.ring = late.New(slow, t.priorities, t.window.Stripes())
+	}
+	w.gate.open(t.accepted())
+	return w
+}
+
+// findLate finds late calls, if it is time to. It books some of them as rejected, and computes the limits
+// of the gate.
+func (t *Throttle) findLate(w *watch, now time.Duration) {
+	f, ok := w.ring.Advance(now)
+	if !ok {
+		return
+	}
+	accepted := t.accepted()
+	w.gate.update(now, w.slow, accepted[:t.priorities], &f)
+	booked := false
+	for p := range t.priorities {
+		if f.Late[p] == 0 && f.Lost[p] == 0 {
+			continue
+		}
+		w.totals.late[p].Add(uint64(f.Late[p]))
+		w.totals.lost[p].Add(uint64(f.Lost[p]))
+		w.totals.booked[p].Add(uint64(f.Booked[p]))
+		t.window.Roll(now)
+		t.window.Row(0, p)[turnedDown].Add(uint64(f.Booked[p]))
+		booked = booked || f.Booked[p] > 0
+	}
+	if booked {
+		t.decisions.NoteRefused()
+		t.decisions.Refresh(now)
+	}
+}
+
+// accepted returns the totals of the calls that the backend has accepted.
+func (t *Throttle) accepted() (sums [MaxPriorities]window.Counts) {
+	t.window.Ever(sums[:t.priorities])
+	return sums
+}
+
+// totals returns the totals of all calls, with those that the gate has refused as shed.
+func (t *Throttle) totals() window.Counts {
+	accepted := t.accepted()
+	sum := window.Sum(accepted[:])
+	for p := range t.priorities {
+		refused := t.slowTotals.Load().refused[p].Load()
+		sum.Shed, sum.Rejected = sum.Shed+refused, sum.Rejected-refused
+	}
+	return sum
+}
+
+// enter adds the call to the open calls. It returns the error of a call that the gate refuses.
+func (a *attempt) enter(w *watch) error {
+	t, now := a.throttle, a.throttle.elapsed()
+	if w.ring == nil {
+		a.watch, a.began, a.timed = w, now, true
+		return nil
+	}
+	if w.ring.Due(now) {
+		t.findLate(w, now)
+		t.reportPolicy(a.ctx)
+	}
+	if w.gate.refuses(a.priority, w.ring, now) {
+		if err := a.refuse(w, now); err != nil || a.shadow {
+			return err
+		}
+	}
+	a.watch, a.began, a.timed = w, w.ring.Begin(now, int(a.stripe), int(a.priority)), true
+	return nil
+}
+
+// refuse counts a call that the gate refuses as a rejection of its priority, so that the policy chooses
+// which calls are shed from then on.
+func (a *attempt) refuse(w *watch, now time.Duration) error {
+	t, u := a.throttle, a.throttle.tuning.Load()
+	switch {
+	case u.Mode == ModeOff || u.SlowGate == ModeOff:
+		return nil
+	case u.SlowGate == ModeShadow:
+		w.totals.wouldRefuse[a.priority].Add(1)
+		return nil
+	}
+	a.decision, a.shadow = a.decision.With(causedLimit), u.Mode == ModeShadow
+	if t.decisions.Due(now) {
+		t.decisions.Roll(now)
+	}
+	a.row[turnedDown].Add(1)
+	t.decisions.NoteRejected(int(a.stripe))
+	t.reportPolicy(a.ctx)
+	if !a.shadow {
+		w.totals.refused[a.priority].Add(1)
+	}
+	return a.shed()
+}
+
+// leave removes the call from the open calls. D is how long it has had no answer.
+func (a *attempt) leave(now, d time.Duration, accepted bool) {
+	w := a.watch
+	if l := w.learner.Load(); l != nil {
+		a.teach(l, now, d, accepted)
+	}
+	if w.ring == nil {
+		return
+	}
+	if w.ring.Due(now) {
+		a.throttle.findLate(w, now)
+	}
+	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority))
+}
+
+// respond removes the call from the open calls before its outcome is known. It calls no hook, because the
+// end of the call may wait for it.
+func (a *attempt) respond() {
+	if a.watch == nil {
+		return
+	}
+	now := a.throttle.elapsed()
+	a.leave(now, now-a.began, true)
+	a.watch = nil
+}
+
+// look finds late calls for a reader of statistics: no call may have come for some time.
+func (t *Throttle) look() (w *watch, now time.Duration) {
+	if w = t.watch.Load(); w != nil && w.ring != nil {
+		now = t.elapsed()
+		t.findLate(w, now)
+	}
+	return w, now
+}
+
+// state returns the state of the watch.
+func (w *watch) state(now time.Duration, gate Mode) SlowStats {
+	s := SlowStats{Slow: w.slow, Gate: gate}
+	if l := w.learner.Load(); l != nil {
+		s.Auto, s.Learned = true, time.Duration(l.learned.Load())
+	}
+	if w.ring == nil {
+		return s
+	}
+	s.Open, s.WrittenOff, s.Oldest = w.ring.Open(), w.ring.WrittenOff(), w.ring.Oldest(now)
+	for p := range Priority(MaxPriorities) {
+		s.Closed = s.Closed || gate != ModeOff && w.gate.limit(p) > 0
+	}
+	return s
+}

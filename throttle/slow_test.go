@@ -1,0 +1,310 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// admitMany makes n calls of priority p that stay open.
+func admitMany(t *testing.T, th *throttle.Throttle, p throttle.Priority, n int) (calls []throttle.Call) {
+	t.Helper()
+	for range n {
+		call, err := th.Admit(t.Context(), p)
+		equal(t, "Admit", err, nil)
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+func TestLateCallsAreBookedAsRejected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: time.Second, SlowGate: throttle.ModeOff})
+		calls := admitMany(t, th, throttle.Low, 6)
+		time.Sleep(time.Second)
+		equal(t, "late after Slow", tier(th, throttle.Low).Slow, throttle.SlowTotals{})
+		time.Sleep(time.Second / 4)
+		low := tier(th, throttle.Low)
+		equal(t, "late", low.Slow, throttle.SlowTotals{Late: 6, Booked: 2})
+		equal(t, "window", low.Window, throttle.WindowStats{Rejected: 2})
+		equal(t, "ended", low.Ended, throttle.Totals{})
+		equal(t, "state", th.Stats().Slow, throttle.SlowStats{Slow: time.Second, Gate: throttle.ModeOff, Open: 6, Oldest: 1250 * time.Millisecond})
+
+		for i, call := range calls {
+			call.Done([]error{nil, nil, nil, errBusy, errBusy, errBusy}[i])
+		}
+		low = tier(th, throttle.Low)
+		equal(t, "window after the ends: one rejection was booked before", low.Window, throttle.WindowStats{Accepted: 3, Rejected: 4})
+		equal(t, "ended", low.Ended.Sum(), 6)
+		equal(t, "open", th.Stats().Slow.Open, 0)
+	})
+}
+
+func TestCallsThatNeverEndAreWrittenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: 100 * time.Millisecond})
+		calls := admitMany(t, th, throttle.High, 3)
+		time.Sleep(time.Second)
+		equal(t, "open", th.Stats().Slow.Open, 3)
+		time.Sleep(10 * time.Second)
+		s := th.Stats().Slow
+		equal(t, "written off", s.WrittenOff, 3)
+		equal(t, "open", s.Open, 0)
+		equal(t, "oldest", s.Oldest, 11*time.Second)
+		equal(t, "totals", tier(th, throttle.High).Slow, throttle.SlowTotals{Late: 3, Booked: 3, WrittenOff: 3})
+		calls[0].Done(nil)
+		calls[1].Done(errBusy)
+		calls[2].Finish(throttle.Ignored)
+		equal(t, "written off after the ends", th.Stats().Slow.WrittenOff, 0)
+		equal(t, "in flight", inFlight(th), 0)
+		equal(t, "accepted", tier(th, throttle.High).Window.Accepted, 1)
+	})
+}
+
+// TestAnsweredCallsAreNotLate: a stream or an upgraded connection is open for Slow until its first answer only.
+func TestAnsweredCallsAreNotLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: time.Millisecond})
+		call := admitMany(t, th, throttle.High, 1)[0]
+		call.Answered(nil)
+		time.Sleep(time.Hour)
+		equal(t, "late", tier(th, throttle.High).Slow, throttle.SlowTotals{})
+		equal(t, "open", th.Stats().Slow.Open, 0)
+		equal(t, "in flight", inFlight(th), 1)
+		call.Done(nil)
+	})
+}
+
+// TestRespondingCallsAreNotLate: the outcome of a call counts at its end, and Slow counts until its response begins.
+func TestRespondingCallsAreNotLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait         time.Duration // until the response begins
+		end          func(throttle.Call)
+		slow         throttle.SlowTotals
+		window       throttle.WindowStats
+		wantInFlight int64
+	}{
+		"quick, accepted": {0, func(c throttle.Call) { c.Done(nil) }, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 0},
+		"quick, rejected": {0, func(c throttle.Call) { c.Done(errBusy) }, throttle.SlowTotals{}, throttle.WindowStats{Rejected: 3}, 0},
+		"quick, answered": {0, func(c throttle.Call) { c.Answered(nil) }, throttle.SlowTotals{}, throttle.WindowStats{Accepted: 3}, 3},
+		"quick, finished": {0, func(c throttle.Call) { c.Finish(throttle.Ignored) }, throttle.SlowTotals{}, throttle.WindowStats{}, 0},
+		"late, accepted": {
+			time.Second, func(c throttle.Call) { c.Done(nil) },
+			throttle.SlowTotals{Late: 3, Booked: 1},
+			throttle.WindowStats{Accepted: 3, Rejected: 1},
+			0,
+		},
+		"late, rejected: one was booked": {
+			time.Second, func(c throttle.Call) { c.Done(errBusy) },
+			throttle.SlowTotals{Late: 3, Booked: 1},
+			throttle.WindowStats{Rejected: 3},
+			0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := build(t, throttle.Config{Slow: 100 * time.Millisecond, SlowGate: throttle.ModeOff, SlowAuto: true, Rand: lucky})
+				calls := admitMany(t, th, throttle.Low, 3)
+				time.Sleep(c.wait)
+				for _, call := range calls {
+					call.Responding()
+				}
+				equal(t, "open", th.Stats().Slow.Open, 0)
+				equal(t, "in flight", inFlight(th), 3)
+				time.Sleep(5 * time.Second)
+				for _, call := range calls {
+					c.end(call)
+					call.Responding() // too late
+				}
+				low := tier(th, throttle.Low)
+				equal(t, "slow", low.Slow, c.slow)
+				equal(t, "window", low.Window, c.window)
+				equal(t, "in flight at the end", inFlight(th), c.wantInFlight)
+				for _, call := range calls {
+					call.Done(nil)
+				}
+				wantUsable(t, th)
+			})
+		})
+	}
+	throttle.Call{}.Responding()
+}
+
+// TestRespondingWhileTheCallEnds: whichever comes first, the call leaves the open calls once, and has one outcome.
+func TestRespondingWhileTheCallEnds(t *testing.T) {
+	th := build(t, throttle.Config{Slow: time.Hour, Rand: lucky})
+	ends := []func(throttle.Call){
+		func(c throttle.Call) { c.Done(errBusy) },
+		func(c throttle.Call) { c.Finish(throttle.Accepted) },
+		func(c throttle.Call) { c.Answered(nil); c.Done(nil) },
+	}
+	for i := range 3000 {
+		call := admitMany(t, th, throttle.Low, 1)[0]
+		var both sync.WaitGroup
+		both.Go(call.Responding)
+		both.Go(func() { ends[i%3](call) })
+		both.Wait()
+	}
+	equal(t, "open", th.Stats().Slow.Open, 0)
+	equal(t, "in flight", inFlight(th), 0)
+	equal(t, "ended", tier(th, throttle.Low).Ended.Sum(), 3000)
+	equal(t, "rejected", tier(th, throttle.Low).Ended.Outcome(throttle.Rejected), 1000)
+}
+
+// hangMany makes 20 calls of Low that become late, beside 10 that the backend accepts at once, and none of which is shed.
+func hangMany(t *testing.T, th *throttle.Throttle) []throttle.Call {
+	t.Helper()
+	calls := admitMany(t, th, throttle.Low, 20)
+	times(10, th, throttle.Low, nil)
+	time.Sleep(1200 * time.Millisecond)
+	return calls
+}
+
+func TestTheGateShedsLowerPrioritiesWhileCallsAreLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var causes []throttle.Cause
+		th := build(t, throttle.Config{Slow: time.Second, Rand: lucky, Hooks: throttle.Hooks{
+			Shed: func(_ context.Context, e throttle.ShedEvent) { causes = append(causes, e.Cause) },
+		}})
+		calls := hangMany(t, th)
+		err := th.Do(t.Context(), throttle.Low, unwanted(t))
+		var shed *throttle.ShedError
+		if !errors.As(err, &shed) || shed.Cause != throttle.CauseLimit || !strings.Contains(err.Error(), "too many are open") {
+			t.Errorf("got %v, want a ShedError with CauseLimit", err)
+		}
+		equal(t, "causes told", len(causes), 1)
+		equal(t, "cause told", causes[0], throttle.CauseLimit)
+		low := tier(th, throttle.Low)
+		equal(t, "shed", low.Shed, shedBy(throttle.CauseLimit, 1))
+		equal(t, "window: booked and refused calls are rejected", low.Window, throttle.WindowStats{Accepted: 10, Rejected: 7})
+		equal(t, "limit", low.Slow.Limit, 3) // 10 accepted in 2 s, Slow is 1 s, and Low may use 0.6 of it
+		equal(t, "High is open: no call of it was late", tier(th, throttle.High).Slow.Limit, 0)
+		equal(t, "closed", th.Stats().Slow.Closed, true)
+		equal(t, "High", th.Do(t.Context(), throttle.High, returns(nil)), nil)
+		for _, call := range calls {
+			call.Done(nil)
+		}
+		equal(t, "Low after the ends", th.Do(t.Context(), throttle.Low, returns(nil)), nil)
+		time.Sleep(time.Second)
+		times(1, th, throttle.Low, nil)
+		equal(t, "closed after the ends", th.Stats().Slow.Closed, false)
+		wantUsable(t, th)
+	})
+}
+
+func TestTheGateLetsACallThroughEverySecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: 2 * time.Second, Rand: lucky})
+		admitMany(t, th, throttle.Low, 20)
+		time.Sleep(2500 * time.Millisecond)
+		admitted := 0
+		for range 15 {
+			if th.Do(t.Context(), throttle.Low, returns(nil)) == nil {
+				admitted++
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if admitted < 1 || admitted > 2 {
+			t.Errorf("%d calls were admitted in 1.5 s, want one per second", admitted)
+		}
+	})
+}
+
+// TestSlowGateModes: which calls are refused or counted, by the modes of the throttle and of the gate.
+func TestSlowGateModes(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, gate                    throttle.Mode
+		shed, shadow, would, rejected uint64
+	}{
+		"enforce":         {throttle.ModeEnforce, throttle.ModeEnforce, 5, 0, 0, 6 + 5},
+		"shadow gate":     {throttle.ModeEnforce, throttle.ModeShadow, 0, 0, 5, 6},
+		"no gate":         {throttle.ModeEnforce, throttle.ModeOff, 0, 0, 0, 6},
+		"shadow throttle": {throttle.ModeShadow, throttle.ModeEnforce, 0, 5, 0, 6 + 5},
+		"throttle off":    {throttle.ModeOff, throttle.ModeEnforce, 0, 0, 0, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := build(t, throttle.Config{Slow: time.Second, Rand: lucky, Mode: c.mode, SlowGate: c.gate})
+				calls := hangMany(t, th)
+				times(5, th, throttle.Low, nil)
+				low := tier(th, throttle.Low)
+				equal(t, "shed", low.Shed.Count(throttle.CauseLimit), c.shed)
+				equal(t, "in shadow", low.ShadowShed.Cause(throttle.CauseLimit).Sum(), c.shadow)
+				equal(t, "would be refused", low.Slow.WouldRefuse, c.would)
+				equal(t, "rejected", low.Window.Rejected, c.rejected)
+				equal(t, "accepted", low.Window.Accepted, 15-c.shed-c.shadow)
+				for _, call := range calls {
+					call.Done(nil)
+				}
+				equal(t, "in flight", inFlight(th), 0)
+			})
+		})
+	}
+}
+
+func TestTuneSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{})
+		before := admitMany(t, th, throttle.High, 3)
+		tune := func(slow time.Duration) {
+			t.Helper()
+			equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Slow = slow }), nil)
+		}
+		tune(100 * time.Millisecond)
+		during := admitMany(t, th, throttle.High, 3)
+		time.Sleep(time.Second)
+		equal(t, "late", tier(th, throttle.High).Slow.Late, 3)
+		tune(0)
+		equal(t, "state while off", th.Stats().Slow, throttle.SlowStats{})
+		equal(t, "late calls are not forgotten", tier(th, throttle.High).Slow.Late, 3)
+		tune(time.Second)
+		for _, call := range append(before, during...) {
+			call.Done(nil)
+		}
+		equal(t, "open", th.Stats().Slow.Open, 0)
+		wantUsable(t, th)
+		if err := th.Tune(func(u *throttle.Tuning) { u.Slow, u.SlowGate = time.Microsecond, 7 }); err == nil ||
+			!strings.Contains(err.Error(), "Tuning.Slow is 1µs: want 1ms to 1h") || !strings.Contains(err.Error(), "Tuning.SlowGate") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestGroupTunesSlow(t *testing.T) {
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
+	first := throttle.Must(g.Get("a"))
+	equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Slow, u.SlowGate = time.Second, throttle.ModeShadow }), nil)
+	for _, th := range []*throttle.Throttle{first, throttle.Must(g.Get("b"))} {
+		s := th.Stats().Slow
+		equal(t, "Slow", s.Slow, time.Second)
+		equal(t, "SlowGate", s.Gate, throttle.ModeShadow)
+	}
+}
+
+func TestSlowIsValidated(t *testing.T) {
+	for _, c := range []throttle.Config{{Slow: -1}, {Slow: time.Microsecond}, {Slow: 2 * time.Hour}, {SlowGate: 3}} {
+		c.Name = "backend"
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "Config.Slow") {
+			t.Errorf("%v, %v: got %v, want an error with the field", c.Slow, c.SlowGate, err)
+		}
+	}
+}
+
+// TestSlowAllocates nothing per call, whether calls are late or not.
+func TestSlowAllocatesNothing(t *testing.T) {
+	th := build(t, throttle.Config{Slow: time.Millisecond})
+	_ = th.Do(t.Context(), throttle.High, returns(nil))
+	call := func() {
+		_ = th.Do(t.Context(), throttle.High, func(context.Context) error { runtime.Gosched(); return nil })
+	}
+	if n := testing.AllocsPerRun(1000, call); n != 0 {
+		t.Errorf("a call allocates %v times, want none", n)
+	}
+}
