@@ -18,13 +18,23 @@
 //   - the probability that the next call is shed, and its cause;
 //   - the calls in flight, and the counts in the window;
 //   - for a [throttle.Group], those of its ten worst members that shed calls;
-//   - under Details, the settings, the totals, the faults of calls and fallbacks, and all of the
-//     ten worst members.
+//   - under Details, the settings, the totals, the faults of calls and fallbacks, with Config.Slow
+//     the late calls, the limits and the oldest open call, and all of the ten worst members.
 //
 // The query selects what a link shows first: /debug/throttle?q=orders&sort=name.
 //
 // Keep the page off public listeners, as you do with pprof. It shows names of backends, keys of
 // Groups, the host name and the load to every client. It is read-only.
+//
+// # Controls
+//
+// With [Page.Control], an operator can change the mode, the ratio, the minimum rate and Slow of a
+// throttle under Details, for a time and with a reason. The page shows such values, who has set them
+// and until when. The same changes can be sent to ?format=control: see package control.
+//
+//	handler, err := ctl.Handler(authorize)
+//	...
+//	page.Control(handler)
 //
 // # Cost
 //
@@ -51,7 +61,8 @@
 //
 //   - Counters are summed over all throttles of the name, closed ones included, so they never fall
 //     while the row exists.
-//   - The probability is the highest of all open throttles.
+//   - The probability is the highest of all open throttles, as are the durations of slow calls. The
+//     limit is the lowest.
 //   - Windows and calls in flight are summed over all open throttles.
 //
 // A Group may close a throttle while calls are in flight. Such a call is counted when it ends, if
@@ -82,12 +93,22 @@
 //	    "instances": 1,                             // open throttles
 //	    "mixed": false,                             // settings differ; the oldest instance is shown
 //	    "ratio": 2, "minimum_rate": 1, "target_rejection": 0, "window_seconds": 60,
+//	    "alert": "none",                            // of Tiered: ratio, growth or formula; the longest one
+//	    "background": 0,                            // share of the calls whose rejection is forgiven
+//	    "state_since": "",                          // begin of the alert, or of the quiet time
+//	    "slow": {                                   // of Config.Slow and SlowAuto; absent without them
+//	      "threshold_seconds": 0.15, "gate": "enforce",
+//	      "closed": true,                           // a priority has a limit
+//	      "open": 12, "oldest_seconds": 0.4,        // calls without an answer
+//	      "written_off": 0,                         // such calls that are not in open any more
+//	      "auto": false, "learned_seconds": 0
+//	    },
 //	    "priorities": [{
 //	      "priority": "high",
 //	      "probability": 0.25, "cause": "own",      // of shedding the next call
 //	      "in_flight": 3,                           // calls admitted and not ended
 //	      "admitted": 1200,                         // since the start, calls in flight included
-//	      "shed": {"own": 40, "above": 0},          // by cause
+//	      "shed": {"own": 40, "above": 0},          // by cause; limit if it is not 0
 //	      "would_shed": {"own": 0, "above": 0},     // admitted in Shadow; Enforce would shed them
 //	      "window": {"accepted": 500, "rejected": 30, "shed": 40},
 //	      "ended": [                                // admitted calls by outcome, zero counts omitted
@@ -97,6 +118,9 @@
 //	        {"outcome": "shed", "fault": "none", "calls": 40}
 //	      ],
 //	      "clamped": 0,                             // calls whose priority was out of range
+//	      "slow": {                                 // totals; limit is of open calls, now, or 0
+//	        "late": 9, "booked": 3, "written_off": 0, "would_refuse": 0, "would_be_late": 0, "limit": 6
+//	      },
 //	      "rates": {                                // per second; null in the first sample
 //	        "admitted": 21.5, "shed": 1, "would_shed": 0
 //	      },

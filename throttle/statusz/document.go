@@ -2,6 +2,7 @@ package statusz
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,6 +39,10 @@ type throttleDocument struct {
 	MinimumRate     float64            `json:"minimum_rate"`
 	TargetRejection float64            `json:"target_rejection"`
 	WindowSeconds   float64            `json:"window_seconds"`
+	Alert           string             `json:"alert"`
+	Background      float64            `json:"background"`
+	StateSince      string             `json:"state_since"`
+	Slow            *slowDocument      `json:"slow,omitempty"`
 	Priorities      []priorityDocument `json:"priorities"`
 	Members         []memberDocument   `json:"members"`         // of a Group, worst first
 	MembersOmitted  int                `json:"members_omitted"` // members beyond those
@@ -45,27 +50,29 @@ type throttleDocument struct {
 
 type priorityDocument struct {
 	cause       throttle.Cause
-	Priority    string           `json:"priority"`
-	Probability float64          `json:"probability"`
-	Cause       string           `json:"cause"`
-	InFlight    int64            `json:"in_flight"`
-	Admitted    uint64           `json:"admitted"`
-	Shed        causeDocument    `json:"shed"`
-	WouldShed   causeDocument    `json:"would_shed"`
-	Window      windowDocument   `json:"window"`
-	Ended       []countDocument  `json:"ended"`
-	Fallbacks   []countDocument  `json:"fallbacks"`
-	Clamped     uint64           `json:"clamped"`
-	Rates       *rates           `json:"rates"`
-	History     *historyDocument `json:"history,omitempty"`
+	Priority    string             `json:"priority"`
+	Probability float64            `json:"probability"`
+	Cause       string             `json:"cause"`
+	InFlight    int64              `json:"in_flight"`
+	Admitted    uint64             `json:"admitted"`
+	Shed        causeDocument      `json:"shed"`
+	WouldShed   causeDocument      `json:"would_shed"`
+	Window      windowDocument     `json:"window"`
+	Ended       []countDocument    `json:"ended"`
+	Fallbacks   []countDocument    `json:"fallbacks"`
+	Clamped     uint64             `json:"clamped"`
+	Rates       *rates             `json:"rates"`
+	Slow        *slowCallsDocument `json:"slow,omitempty"`
+	History     *historyDocument   `json:"history,omitempty"`
 }
 
 type causeDocument struct {
 	Own   uint64 `json:"own"`
 	Above uint64 `json:"above"`
+	Limit uint64 `json:"limit,omitempty"` // of Config.Slow
 }
 
-func (c causeDocument) sum() uint64 { return c.Own + c.Above }
+func (c causeDocument) sum() uint64 { return c.Own + c.Above + c.Limit }
 
 type windowDocument struct {
 	Accepted uint64 `json:"accepted"`
@@ -126,11 +133,13 @@ func documentOf(r *rowStats) throttleDocument {
 		id: r.id, Name: r.name, Policy: r.settings.policy, Mode: r.settings.mode, Instances: r.instances, Mixed: r.mixed,
 		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
 		TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
+		Alert: r.state.Alert.String(), Background: math.Round(1000*r.state.Background) / 1000, StateSince: timestamp(r.state.Since),
 		Priorities: make([]priorityDocument, len(r.priorities)),
 	}
 	for p := range r.priorities {
 		doc.Priorities[p] = r.priorities[p].document()
 	}
+	doc.addSlow(r)
 	doc.Members, doc.MembersOmitted = r.members.documents()
 	return doc
 }
@@ -147,8 +156,8 @@ func (s *prioritySums) document() priorityDocument {
 		Cause:       s.Cause.String(),
 		InFlight:    s.InFlight,
 		Admitted:    s.Admitted,
-		Shed:        causeDocument{Own: s.Shed.Count(throttle.CauseOwn), Above: s.Shed.Count(throttle.CauseAbove)},
-		WouldShed:   causeDocument{Own: s.ShadowShed.Cause(throttle.CauseOwn).Sum(), Above: s.ShadowShed.Cause(throttle.CauseAbove).Sum()},
+		Shed:        causeDocument{Own: s.Shed.Count(throttle.CauseOwn), Above: s.Shed.Count(throttle.CauseAbove), Limit: s.Shed.Count(throttle.CauseLimit)},
+		WouldShed:   causeDocument{Own: s.ShadowShed.Cause(throttle.CauseOwn).Sum(), Above: s.ShadowShed.Cause(throttle.CauseAbove).Sum(), Limit: s.ShadowShed.Cause(throttle.CauseLimit).Sum()},
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
 		Ended:       countsOf(&ended),
 		Fallbacks:   countsOf(&s.Fallbacks),

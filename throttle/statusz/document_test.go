@@ -22,14 +22,16 @@ func TestDocument_golden(t *testing.T) {
 		defer p.Close()
 		p.process = process{Command: "shop", Host: "web-7", PID: 4711, Go: "go1.26.0", Started: timestamp(time.Now())}
 		dice := func() float64 { return 0.5 }
-		orders := newThrottle(t, p, throttle.Config{Name: "orders", Rand: dice, Priorities: 2})
+		lucky := func() float64 { return math.Nextafter(1, 0) }
+		orders := newThrottle(t, p, throttle.Config{Name: "orders", Policy: throttle.SRE, Rand: dice, Priorities: 2})
 		shadow := newThrottle(t, p, throttle.Config{
 			Name: "<shadow>", Rand: dice, Priorities: 1, Mode: throttle.ModeShadow, Policy: throttle.Tiered, Window: 20 * time.Second,
 		})
-		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Rand: dice, Priorities: 1})
+		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Policy: throttle.SRE, Rand: dice, Priorities: 1})
 		for i := range maxMembers + 2 {
 			call(throttle.Must(hosts.Get(fmt.Sprintf("host-%02d", i))), throttle.High, 5*i, nil)
 		}
+		slow := newThrottle(t, p, throttle.Config{Name: "slow", Priorities: 2, Slow: 100 * time.Millisecond, SlowAuto: true, Rand: lucky})
 		p.Add(status(Status{
 			Kind: "breaker", Name: "payments", State: "open", Level: Bad,
 			Figures:     []Figure{{"failures", 96.2, "%"}, {"trips", math.Inf(1), ""}},
@@ -37,7 +39,13 @@ func TestDocument_golden(t *testing.T) {
 		}))
 		p.Add(SourceFunc(func() Status { panic("no store") }))
 		show(t, p)
+		var open []throttle.Call
+		for range 6 {
+			open = append(open, throttle.Must(slow.Admit(t.Context(), throttle.Important)))
+		}
+		call(slow, throttle.Important, 3, nil)
 		time.Sleep(sampleInterval / 2)
+		call(slow, throttle.Important, 2, nil)
 		call(orders, throttle.High, 20, nil)
 		call(orders, 7, 120, down())
 		call(shadow, throttle.High, 30, down())
@@ -48,6 +56,9 @@ func TestDocument_golden(t *testing.T) {
 		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return down() },
 			func(context.Context, error, bool) error { return nil })
 		tick()
+		for _, c := range open {
+			c.Done(nil)
+		}
 		var got bytes.Buffer
 		body := request(p, http.MethodGet, "/?format=json&history=1").Body.Bytes()
 		if err := json.Indent(&got, body, "", "  "); err != nil {

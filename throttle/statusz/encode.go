@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-
-	"github.com/spillway-go/spillway/throttle"
 )
 
 // snapshot holds all that the encodings of a sample need.
@@ -46,7 +44,7 @@ func (s *snapshot) encodeStream() []byte {
 	b = appendJSON(append(b, `,"process":`...), &s.document.Process)
 	b = appendJSON(append(b, `,"outcomes":`...), outcomeNames())
 	b = appendJSON(append(b, `,"faults":`...), faultNames())
-	b = appendJSON(append(b, `,"causes":`...), []string{throttle.CauseOwn.String(), throttle.CauseAbove.String()})
+	b = appendJSON(append(b, `,"causes":`...), causeNames())
 	b = append(b, `,"times":[`...)
 	for i, t := range s.times {
 		if i > 0 {
@@ -76,6 +74,9 @@ func (r *rowState) appendTo(b []byte) []byte {
 	b = append(append(b, '{'), r.head...)
 	if r.members != nil {
 		b = append(append(b, ','), r.members...)
+	}
+	if r.slow != nil {
+		b = append(append(b, `,"slow":`...), r.slow...)
 	}
 	b = append(b, `,"figures":[`...)
 	for p := range r.priorities {
@@ -125,28 +126,13 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, encoded...)
 }
 
-func outcomeNames() []string {
-	names := make([]string, throttle.NumOutcomes)
-	for o := range names {
-		names[o] = throttle.Outcome(o).String()
-	}
-	return names
-}
-
-func faultNames() []string {
-	names := make([]string, throttle.NumFaults)
-	for f := range names {
-		names[f] = throttle.Fault(f).String()
-	}
-	return names
-}
-
 // delta is what changed since the previous sample. Each field holds the elements of a JSON array
 // without its brackets.
 type delta struct {
 	rows        []byte // heads of new and changed rows
 	figures     []byte // [id, priority, figures...]
 	members     []byte // of Groups, {"id", "members", "members_omitted"}
+	slow        []byte // {"id", "slow"}
 	gone        []byte // ids of removed rows
 	sources     []byte
 	goneSources []byte // ids
@@ -162,6 +148,7 @@ func (d *delta) encode(at time.Time) []byte {
 		{"rows", d.rows},
 		{"figures", d.figures},
 		{"members", d.members},
+		{"slow", d.slow},
 		{"gone", d.gone},
 		{"sources", d.sources},
 		{"gone_sources", d.goneSources},
@@ -220,6 +207,7 @@ func (r *rowState) appendChanges(doc *throttleDocument, d *delta) {
 		})
 	}
 	r.appendMembers(doc, d)
+	r.appendSlow(doc, d)
 }
 
 // encodeHead encodes the settings of a row as the fields of a JSON object, without braces.
@@ -239,10 +227,13 @@ func encodeHead(doc *throttleDocument) []byte {
 		Minimum    float64  `json:"minimum_rate"`
 		Rejection  float64  `json:"target_rejection"`
 		Window     float64  `json:"window_seconds"`
+		Alert      string   `json:"alert"`
+		Background float64  `json:"background"`
+		Since      string   `json:"state_since"`
 		Priorities []string `json:"priorities"`
 	}{
 		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
-		doc.TargetRejection, doc.WindowSeconds, names,
+		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince, names,
 	})
 	if err != nil { // unreachable, as in encode
 		return nil
@@ -253,7 +244,7 @@ func encodeHead(doc *throttleDocument) []byte {
 // appendFigures appends the figures of a priority without names and brackets. page/model.js reads
 // them in this order.
 func appendFigures(b []byte, doc *priorityDocument) []byte {
-	for _, n := range []uint64{doc.Admitted, doc.Shed.Own, doc.Shed.Above, doc.WouldShed.Own, doc.WouldShed.Above} {
+	for _, n := range []uint64{doc.Admitted, doc.Shed.Own, doc.Shed.Above, doc.Shed.Limit, doc.WouldShed.Own, doc.WouldShed.Above, doc.WouldShed.Limit} {
 		b = append(strconv.AppendUint(b, n, 10), ',')
 	}
 	b = append(appendNumber(b, doc.Probability), ',')

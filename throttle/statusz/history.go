@@ -18,6 +18,7 @@ type rowState struct {
 	samples    int    // in the history, at most historyLength
 	head       []byte // as the stream has it
 	members    []byte // likewise; nil if the row has never been a Group
+	slow       []byte // likewise; nil if Slow was never on
 	priorities []priorityState
 }
 

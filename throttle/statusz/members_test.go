@@ -36,7 +36,7 @@ func TestMembers_ofAGroup(t *testing.T) {
 		p := New()
 		defer p.Close()
 		newThrottle(t, p, throttle.Config{Name: "single"})
-		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Priorities: 2})
+		hosts := newGroup(t, p, throttle.Config{Name: "hosts", Policy: throttle.SRE, Priorities: 2})
 		sick, worse, well := throttle.Must(hosts.Get("sick")), throttle.Must(hosts.Get("worse")), throttle.Must(hosts.Get("well"))
 		newThrottle(t, p, throttle.Config{Name: "hosts", Priorities: 2}) // not a member
 		call(well, throttle.High, 50, nil)

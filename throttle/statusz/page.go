@@ -1,6 +1,7 @@
 package statusz
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -26,7 +28,8 @@ var files embed.FS
 // request with 503.
 type Page struct {
 	html        []byte
-	csp         string // Content-Security-Policy
+	controls    atomic.Pointer[controls] // nil without Control
+	csp         string                   // Content-Security-Policy
 	process     process
 	registry    registry
 	subscribers subscribers
@@ -79,6 +82,27 @@ func (p *Page) Add(s Source) (remove func()) {
 	return p.registry.add(s)
 }
 
+// controls is the handler of a control, and the page with its controls.
+type controls struct {
+	handler http.Handler
+	html    []byte
+}
+
+// Control serves h, the handler of a control.Control, at ?format=control of the page. The page then
+// has fields for mode, ratio, minimum rate and slow calls of each throttle, and shows which values
+// an operator has set. H decides who may use them. Nil removes the controls. Without Control the
+// page is read-only.
+func (p *Page) Control(h http.Handler) {
+	if !p.valid() {
+		return
+	}
+	if h == nil {
+		p.controls.Store(nil)
+		return
+	}
+	p.controls.Store(&controls{h, bytes.Replace(p.html, []byte("<body>"), []byte("<body data-control>"), 1)})
+}
+
 // Close ends the sampling and all streams at once, and responses in flight within ten seconds. From
 // then on the page answers 503, and its hooks and Add do nothing. Close is idempotent and always
 // returns nil.
@@ -108,7 +132,7 @@ func (p *Page) closed() bool {
 func buildPage() (html []byte, csp string) {
 	style := readFiles("page.css")
 	script := "(() => {\n\"use strict\";\n" + readFiles(
-		"number.js", "model.js", "dom.js", "spark.js", "tooltip.js", "card.js", "members.js", "details.js",
+		"number.js", "model.js", "dom.js", "spark.js", "tooltip.js", "control.js", "card.js", "members.js", "details.js",
 		"sources.js", "list.js", "header.js", "stream.js", "page.js",
 	) + "})();\n"
 	page := strings.NewReplacer("{{page.css}}", style, "{{page.js}}", script).Replace(readFiles("page.html"))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle"
@@ -90,8 +91,10 @@ type rowStats struct {
 	id         uint64
 	name       string
 	instances  int
-	settings   settings // of the oldest open member
-	mixed      bool     // members differ in their settings
+	settings   settings             // of the oldest open member
+	mixed      bool                 // members differ in their settings
+	state      throttle.PolicyState // of the member that has been in alert the longest, or quiet
+	slow       throttle.SlowStats   // of all open members; without Gate, which is in settings
 	priorities []prioritySums
 	members    worstMembers // throttles with a key; empty if there is no Group
 }
@@ -104,6 +107,9 @@ type settings struct {
 	minimum   float64
 	rejection float64
 	window    float64 // in seconds
+	slow      time.Duration
+	auto      bool
+	gate      string
 }
 
 // prioritySums is one priority summed over the throttles of a row.
@@ -121,6 +127,8 @@ func (r rowStats) with(m *memberStats, open bool) rowStats {
 		return r
 	}
 	if open {
+		r.addState(m.stats.State, r.settings == settings{})
+		r.addSlow(&m.stats.Slow)
 		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
 		if m.key != "" {
 			r.members.add(m.key, &m.stats)
@@ -142,6 +150,19 @@ func (r *rowStats) addSettings(s settings, first bool) {
 	}
 }
 
+// addState keeps the state of the longest alert, and the highest background.
+func (r *rowStats) addState(s throttle.PolicyState, first bool) {
+	background := max(r.state.Background, s.Background)
+	quiet := r.state.Alert == throttle.NoAlert
+	switch {
+	case first,
+		quiet && s.Alert != throttle.NoAlert,
+		quiet == (s.Alert == throttle.NoAlert) && s.Since.Before(r.state.Since):
+		r.state = s
+	}
+	r.state.Background = background
+}
+
 // sameOrMixed returns a if it equals b, and else "mixed".
 func sameOrMixed(a, b string) string {
 	if a != b {
@@ -158,6 +179,9 @@ func settingsOf(s *throttle.Stats) settings {
 		minimum:   s.MinimumRate,
 		rejection: s.TargetRejection,
 		window:    s.Window.Seconds(),
+		slow:      s.Slow.Slow,
+		auto:      s.Slow.Auto,
+		gate:      s.Slow.Gate.String(),
 	}
 }
 
@@ -184,6 +208,7 @@ func (s *prioritySums) addTotals(from *throttle.PriorityStats) {
 	s.Shed.Merge(from.Shed)
 	s.ShadowShed.Merge(from.ShadowShed)
 	s.Clamped += from.Clamped
+	s.addSlowTotals(&from.Slow)
 }
 
 // addCurrent keeps the highest probability with its cause, and sums the rest.
@@ -195,4 +220,5 @@ func (s *prioritySums) addCurrent(from *throttle.PriorityStats) {
 	s.Window.Rejected += from.Window.Rejected
 	s.Window.Shed += from.Window.Shed
 	s.InFlight += from.InFlight
+	s.addLimit(from.Slow.Limit)
 }

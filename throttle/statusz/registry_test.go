@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 	"weak"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -15,8 +16,8 @@ func TestRegistry_oneRowPerName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New()
 		defer p.Close()
-		a := newThrottle(t, p, throttle.Config{Name: "hooks", Ratio: 3})
-		b := newThrottle(t, p, throttle.Config{Name: "hooks", Mode: throttle.ModeShadow})
+		a := newThrottle(t, p, throttle.Config{Name: "hooks", Policy: throttle.SRE, Ratio: 3})
+		b := newThrottle(t, p, throttle.Config{Name: "hooks", Policy: throttle.SRE, Mode: throttle.ModeShadow})
 		other := newThrottle(t, p, throttle.Config{Name: "another", Priorities: 1})
 		call(a, throttle.Low, 10, nil)
 		call(b, throttle.Low, 5, nil)
@@ -179,5 +180,29 @@ func TestHooks_joinedTwice(t *testing.T) {
 	_ = th.Close()
 	if n := len(p.registry.read()); n != 0 {
 		t.Errorf("after Close: got %d rows want none", n)
+	}
+}
+
+// TestRegistry_state has the longest alert of the members, and the highest background.
+func TestRegistry_state(t *testing.T) {
+	at := func(alert throttle.AlertReason, background float64, second int64) throttle.PolicyState {
+		return throttle.PolicyState{Alert: alert, Background: background, Since: time.Unix(second, 0)}
+	}
+	const none, ratio, growth = throttle.NoAlert, throttle.RatioAlert, throttle.GrowthAlert
+	for _, c := range []struct {
+		members []throttle.PolicyState
+		want    throttle.PolicyState
+	}{
+		{[]throttle.PolicyState{at(none, 0.1, 5), at(none, 0.2, 4)}, at(none, 0.2, 4)},
+		{[]throttle.PolicyState{at(none, 0.1, 1), at(ratio, 0, 9), at(growth, 0, 7), at(none, 0, 0)}, at(growth, 0.1, 7)},
+		{[]throttle.PolicyState{at(growth, 0.3, 7), at(none, 0, 0), at(ratio, 0.1, 8)}, at(growth, 0.3, 7)},
+	} {
+		var row rowStats
+		for i, s := range c.members {
+			row.addState(s, i == 0)
+		}
+		if row.state != c.want {
+			t.Errorf("%v: got %v want %v", c.members, row.state, c.want)
+		}
 	}
 }

@@ -11,12 +11,15 @@ import (
 
 // ServeHTTP answers with the page, or with the format that ?format= or the Accept header names:
 // html, json or stream. The page may be mounted at any path. Only GET and HEAD are allowed. HEAD
-// returns the status and header of GET and starts no sampling.
+// returns the status and header of GET and starts no sampling. The handler of [Page.Control] answers
+// the format control.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.setHeaders(w.Header())
 	switch {
 	case !p.valid():
 		http.Error(w, "statusz: the Page is nil or was not made with New", http.StatusServiceUnavailable)
+		return
+	case p.serveControl(w, r):
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
@@ -40,6 +43,16 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.serveDocument(w, r, f)
 	}
+}
+
+// serveControl lets the handler of Control answer, if the request is for it.
+func (p *Page) serveControl(w http.ResponseWriter, r *http.Request) bool {
+	c := p.controls.Load()
+	if c == nil || p.closed() || r.URL.Query().Get("format") != "control" {
+		return false
+	}
+	c.handler.ServeHTTP(w, r)
+	return true
 }
 
 // setHeaders sets the headers that every response has.
@@ -88,7 +101,11 @@ func (p *Page) serveDocument(w http.ResponseWriter, r *http.Request, f format) {
 		p.serveJSON(w, r)
 		return
 	}
-	_ = p.newChunkWriter(w).write(p.html, nil) // the client may have disconnected
+	html := p.html
+	if c := p.controls.Load(); c != nil {
+		html = c.html
+	}
+	_ = p.newChunkWriter(w).write(html, nil) // the client may have disconnected
 }
 
 // serveJSON answers with the latest sample, and waits for the first if there is none yet.

@@ -10,7 +10,7 @@ const columns = [
   ["chart", "Calls, 5 min", "Calls admitted and shed per second, last 5 minutes"],
   ["chance", "Probability", "Probability that the next call is shed"],
   ["chart small", "Probability, 5 min", "Probability in the last 5 minutes, from 0 to 100 %"],
-  ["cause", "Cause", "Cause of the probability: rejections of this priority (own) or of higher priorities (above)"],
+  ["cause", "Cause", "Cause of the probability: rejections of this priority (own) or of higher priorities (above); limit: calls are late, and too many are open"],
   ["flight", "In flight", "Calls admitted and not yet ended"],
   ["window", "Accepted, rejected, shed", "Calls in the throttle's window, by outcome"],
 ];
@@ -98,14 +98,14 @@ class Line extends Cells {
     );
   }
 
-  update(priority, { times, time, causes }) {
+  update(priority, limit, { times, time, causes }) {
     const shed = priority.shedRate(), would = priority.wouldShedRate(), inShadow = would > 0 && !(shed > 0);
     const shown = inShadow ? would : shed;
     setAttribute(this.node, "class", priority.used() ? "" : "unused");
     this.figure(this.admitted, rateText(priority.admittedRate()));
     this.figure(this.shed, rateText(shown), shown > 0 ? (inShadow ? "would" : "shed") : "");
     this.would.hidden = !inShadow;
-    setText(this.cause, priority.probability > 0 ? causes[priority.cause] : "");
+    setText(this.cause, priority.probability > 0 ? causes[priority.cause] : limit > 0 ? "limit" : "");
     this.drawCells(priority.probability, priority.inFlight, priority.window);
     this.calls.draw(times, time, priority);
     this.chances.draw(times, time, priority);
@@ -123,6 +123,8 @@ class Card {
     const id = "t" + row.id;
     this.name = element("h2", { id, class: "name" }, element("bdi"));
     this.badges = element("p", { class: "badges" });
+    this.overrides = element("ul", { class: "overrides" });
+    this.overridden = "[]";
     this.state = element("span", { class: "word" });
     this.sum = element("span");
     this.more = element("button", { type: "button", class: "more", "aria-expanded": "false", "aria-controls": "d" + row.id }, "Details");
@@ -132,7 +134,7 @@ class Card {
       element("thead", { class: "hidden", role: "rowgroup" }, headingRow()), this.body);
     this.node = element("article", { class: "card", "aria-labelledby": id },
       element("div", { class: "title" }, this.name, element("p", { class: "now" }, this.state, this.sum),
-        element("div", { class: "foot" }, this.badges, this.more)),
+        element("div", { class: "foot" }, this.badges, this.more), this.overrides),
       element("div", { class: "hold" }));
     this.hold = this.node.lastChild;
     this.drawHead();
@@ -142,11 +144,14 @@ class Card {
   drawHead() {
     const row = this.row;
     this.head = row.head;
+    this.limited = row.slow?.closed ?? false;
     setText(this.name.firstChild, row.label);
     setAttribute(this.name, "title", row.label);
     setAttribute(this.more, "aria-label", "Details of " + row.label.slice(0, 80));
     const badges = [badge(row.mode, row.mode), badge(row.policy, "policy")];
     if (row.instances > 1) badges.push(badge(plural(row.instances, "instance"), "instances"));
+    if (row.alert !== "none") badges.push(badge("alert: " + row.alert, "alert"));
+    if (this.limited) badges.push(badge("slow: limit", "alert"));
     if (row.mixed) badges.push(badge("settings differ", "mixed"));
     this.badges.replaceChildren(...badges);
     this.node.style.setProperty("--lines", row.priorities.length);
@@ -171,15 +176,24 @@ class Card {
   update() {
     if (!this.visible) return;
     const { row, page: { model } } = this;
-    if (this.head !== row.head) this.drawHead();
+    if (this.head !== row.head || this.limited !== (row.slow?.closed ?? false)) this.drawHead();
     if (!this.lines) this.drawLines();
     const state = row.state();
     setAttribute(this.node, "data-state", state);
     setText(this.state, stateWords[state]);
     setText(this.sum, this.sumText(state));
-    row.priorities.forEach((priority, p) => this.lines[p].update(priority, model));
+    row.priorities.forEach((priority, p) => this.lines[p].update(priority, row.limit(p), model));
     this.node.style.setProperty("--members-height", this.members.update(row, this.details !== null, model.time));
+    this.drawOverrides();
     this.details?.update(row);
+  }
+
+  // drawOverrides shows the settings that are not those of the code.
+  drawOverrides() {
+    const texts = overrideTexts(this.page.control.overridden(this.row.name)), drawn = JSON.stringify(texts);
+    if (drawn === this.overridden) return;
+    this.overridden = drawn;
+    this.overrides.replaceChildren(...texts.map((text) => element("li", {}, text)));
   }
 
   sumText(state) {
@@ -197,7 +211,7 @@ class Card {
       this.details.node.remove();
       this.details = null;
     } else {
-      this.details = new Details(this.row, this.page.model);
+      this.details = new Details(this.row, this.page.model, this.page.control);
       this.node.append(this.details.node);
     }
     this.update();

@@ -1,25 +1,30 @@
 // The details of a card: the settings, and the totals since the start.
 
 class Details {
-  constructor(row, model) {
+  constructor(row, model, control) {
     this.model = model;
     this.node = element("div", { class: "details", id: "d" + row.id, role: "region", "aria-label": "Details of " + row.label.slice(0, 80) });
     this.settings = element("dl", { class: "settings" });
     this.counts = element("div", { class: "scroll" });
     this.faults = element("div", { class: "scroll" });
     this.fallbacks = element("div", { class: "scroll" });
+    this.slow = element("div", { class: "scroll" });
     this.drawn = "";
     const block = (title, ...nodes) => element("section", { class: "block" }, element("h3", {}, title), ...nodes);
-    this.node.append(block("Settings", this.settings), block("Totals since the start", this.counts),
-      block("Outcomes of admitted calls", this.faults), block("Fallbacks", this.fallbacks));
+    this.form = control.enabled ? new ControlForm(row, control) : null;
+    this.node.append(block("Settings", this.settings, ...(this.form ? [this.form.node] : [])), block("Totals since the start", this.counts),
+      block("Outcomes of admitted calls", this.faults), block("Fallbacks", this.fallbacks),
+      this.slowBlock = block("Slow calls", this.slow));
   }
 
   update(row) {
-    const drawn = JSON.stringify([row.head, row.priorities.map((l) => l.total)]);
+    this.form?.update(row);
+    const drawn = JSON.stringify([row.head, row.slow, row.priorities.map((l) => l.total)]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     this.drawSettings(row);
     this.drawCounts(row);
+    this.drawSlow(row);
     const words = this.model;
     this.drawCountsBy(this.faults, row, (l) => l.total.ended, "No call has ended yet.",
       (o, f) => [words.outcomes[o], f === 0 ? "no error" : words.faults[f]], ["Outcome", "Fault"]);
@@ -33,6 +38,13 @@ class Details {
       ["minimum rate", plainText(row.minimum_rate) + " /s"], ["window", plainText(row.window_seconds) + " s"],
     ];
     if (row.target_rejection > 0) settings.push(["target rejection", percentText(row.target_rejection)]);
+    if (row.state_since) {
+      const time = clockText(Date.parse(row.state_since));
+      settings.push(["state", row.alert === "none" ? "quiet since " + time : "in alert (" + row.alert + ") since " + time]);
+      settings.push(["background", percentText(row.background)]);
+    }
+    if (row.slow?.threshold_seconds > 0) settings.push(["slow", durationText(row.slow.threshold_seconds)], ["slow gate", row.slow.gate]);
+    if (row.slow?.auto) settings.push(["slow, learned", row.slow.learned_seconds > 0 ? durationText(row.slow.learned_seconds) : "not yet"]);
     settings.push(["instances", grouped.format(row.instances)]);
     this.settings.replaceChildren(...settings.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     if (row.mixed) this.settings.append(element("p", { class: "aside" }, "The settings of the instances differ. These are the settings of the oldest."));
@@ -41,11 +53,29 @@ class Details {
   drawCounts(row) {
     const all = [
       ["admitted", (t) => t.admitted], ["shed, cause own", (t) => t.shedOwn], ["shed, cause above", (t) => t.shedAbove],
-      ["would be shed, own", (t) => t.wouldOwn, true], ["would be shed, above", (t) => t.wouldAbove, true],
+      ["shed, cause limit", (t) => t.shedLimit, true], ["would be shed, own", (t) => t.wouldOwn, true],
+      ["would be shed, above", (t) => t.wouldAbove, true], ["would be shed, limit", (t) => t.wouldLimit, true],
       ["priority out of range", (t) => t.clamped, true],
     ];
     const lines = all.filter(([, of, rare]) => !rare || row.priorities.some((l) => of(l.total) > 0));
     this.counts.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], row.priorities.map((l) => of(l.total))])));
+  }
+
+  // drawSlow draws what Config.Slow and SlowAuto do.
+  drawSlow(row) {
+    const { slow } = row;
+    this.slowBlock.hidden = slow === null;
+    if (slow === null) return;
+    const off = slow.threshold_seconds === 0;
+    const all = [
+      ["late", "late", off], ["booked as rejected", "booked", off], ["written off", "written_off", true], ["would be refused", "would_refuse", true],
+      ["longer than learned", "would_be_late", !slow.auto], ["limit of open calls, now", "limit", !slow.closed],
+    ];
+    const lines = all.filter(([, of, rare]) => !rare || slow.calls.some((c) => c[of] > 0));
+    const oldest = slow.oldest_seconds > 0 ? ", the oldest for " + durationText(slow.oldest_seconds) : "";
+    const lost = slow.written_off > 0 ? `; ${plural(slow.written_off, "call")} written off` : "";
+    this.slow.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], slow.calls.map((c) => c[of])])));
+    if (!off) this.slow.append(element("p", { class: "aside" }, plural(slow.open, "open call") + oldest + lost));
   }
 
   // drawCountsBy draws a table of counts by outcome and fault.

@@ -30,14 +30,15 @@ class Priority {
     this.name = name;
     this.samples = 0;
     this.admitted = this.shed = this.wouldShed = this.probabilities = null;
-    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
+    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
   }
 
   // setFigures sets the current figures. appendFigures in encode.go writes them in this order.
   setFigures(figures) {
-    const [admitted, shedOwn, shedAbove, wouldOwn, wouldAbove, probability, cause, accepted, rejected, shed, inFlight, clamped,
-      ended, fallbacks = []] = figures;
-    this.total = { admitted, shedOwn, shedAbove, wouldOwn, wouldAbove, clamped, ended, fallbacks };
+    const [admitted, shedOwn, shedAbove, shedLimit, wouldOwn, wouldAbove, wouldLimit, probability, cause, accepted, rejected, shed,
+      inFlight, clamped, ended, fallbacks = []] = figures;
+    const sheds = shedOwn + shedAbove + shedLimit, would = wouldOwn + wouldAbove + wouldLimit;
+    this.total = { admitted, sheds, shedOwn, shedAbove, shedLimit, would, wouldOwn, wouldAbove, wouldLimit, clamped, ended, fallbacks };
     this.window = { accepted, rejected, shed };
     Object.assign(this, { probability, cause, inFlight });
   }
@@ -59,8 +60,8 @@ class Priority {
     const rate = (a, b) => Math.max(0, b - a) / seconds;
     const n = this.samples;
     this.admitted = pushTo(this.admitted, rate(before.admitted, now.admitted), n);
-    this.shed = pushTo(this.shed, rate(before.shedOwn + before.shedAbove, now.shedOwn + now.shedAbove), n);
-    this.wouldShed = pushTo(this.wouldShed, rate(before.wouldOwn + before.wouldAbove, now.wouldOwn + now.wouldAbove), n);
+    this.shed = pushTo(this.shed, rate(before.sheds, now.sheds), n);
+    this.wouldShed = pushTo(this.wouldShed, rate(before.would, now.would), n);
     this.probabilities = pushTo(this.probabilities, this.probability, n);
     this.samples = Math.min(n + 1, historyLength);
   }
@@ -72,7 +73,7 @@ class Priority {
   // used reports whether there has been any call.
   used() {
     const t = this.total;
-    return t.admitted + t.shedOwn + t.shedAbove > 0;
+    return t.admitted + t.sheds > 0;
   }
 }
 
@@ -81,6 +82,7 @@ class Row {
   constructor(head) {
     this.priorities = [];
     this.setMembers({ members: [], members_omitted: 0 });
+    this.setSlow(null);
     this.setHead(head);
   }
 
@@ -96,6 +98,12 @@ class Row {
 
   // setMembers sets the worst members of a Group, and how many others it has.
   setMembers({ members, members_omitted }) { Object.assign(this, { members, members_omitted }); }
+
+  // setSlow sets what Config.Slow does, or null.
+  setSlow(slow) { this.slow = slow; }
+
+  // limit returns the open calls at which a call of a priority is refused, or 0.
+  limit(p) { return this.slow?.calls[p]?.limit ?? 0; }
 
   sum(of) {
     let sum = 0;
@@ -125,9 +133,10 @@ class Model {
     this.times = snapshot.times;
     this.rows = new Map();
     this.sources = new Map(snapshot.sources.map((s) => [s.id, s]));
-    for (const { figures, history, samples, members = [], members_omitted = 0, ...head } of snapshot.throttles) {
+    for (const { figures, history, samples, members = [], members_omitted = 0, slow = null, ...head } of snapshot.throttles) {
       const row = new Row(head);
       row.setMembers({ members, members_omitted });
+      row.setSlow(slow);
       row.priorities.forEach((priority, p) => {
         if (figures[p]) priority.setFigures(figures[p]);
         if (history[p]) priority.setHistory(history[p], samples);
@@ -175,6 +184,7 @@ class Model {
       else this.rows.set(head.id, new Row(head));
     }
     for (const { id, ...members } of sample.members ?? []) this.rows.get(id)?.setMembers(members);
+    for (const { id, slow } of sample.slow ?? []) this.rows.get(id)?.setSlow(slow);
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
     for (const row of this.rows.values()) {

@@ -39,6 +39,9 @@ function plainText(v) {
   return grouped.format(Number(v.toPrecision(size < 1 ? 2 : 4)));
 }
 
+// durationText formats seconds.
+function durationText(s) { return s < 1 ? plainText(Math.round(s * 1000)) + " ms" : plainText(s) + " s"; }
+
 // agoText formats a duration.
 function agoText(milliseconds) {
   const s = Math.max(0, Math.round(milliseconds / 1000));

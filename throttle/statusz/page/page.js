@@ -8,6 +8,7 @@ class Page {
     this.frameRequested = false;
     this.tooltip = new Tooltip();
     this.header = new Header(this);
+    this.control = new Control(this);
     this.list = new List(this);
     this.sources = new Sources();
     byId("columns").append(element("span", { class: "title" }, "Throttle"), element("table", { class: "lines" }, columnGroup(), element("thead", {}, headingRow())));

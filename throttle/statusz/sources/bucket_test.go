@@ -18,7 +18,7 @@ import (
 )
 
 func TestBucket_states(t *testing.T) {
-	localShare, failClosed := bucket.Stats{OnFailure: bucket.LocalShare}, bucket.Stats{OnFailure: bucket.FailClosed}
+	localShare, failOpen, failClosed := bucket.Stats{}, bucket.Stats{OnFailure: bucket.FailOpen}, bucket.Stats{OnFailure: bucket.FailClosed}
 	for _, tt := range []struct {
 		name  string
 		view  bucketView
@@ -32,8 +32,8 @@ func TestBucket_states(t *testing.T) {
 		{"waiting, first sample", bucketView{now: bucket.Stats{Waiting: 1}}, "waiting", statusz.OK},
 		{"denying", bucketView{now: bucket.Stats{Waiting: 1}, over: time.Second, granted: 3, denied: 3}, "denying", statusz.OK},
 		{"denying most", bucketView{over: time.Second, granted: 3, denied: 4}, "denying most", statusz.Warn},
-		{"failing open", bucketView{over: time.Second, granted: 3, denied: 4, failedOpen: 1}, "failing open", statusz.Warn},
-		{"failing open, just now", bucketView{failedOpen: 1}, "failing open", statusz.Warn},
+		{"failing open", bucketView{now: failOpen, over: time.Second, granted: 3, denied: 4, failedOpen: 1}, "failing open", statusz.Warn},
+		{"failing open, just now", bucketView{now: failOpen, failedOpen: 1}, "failing open", statusz.Warn},
 		{"local share", bucketView{now: localShare, over: time.Second, denied: 4, failedOpen: 1}, "local share", statusz.Warn},
 		{"local share, used up", bucketView{now: localShare, over: time.Second, failedClosed: 4}, "local share", statusz.Warn},
 		{"failing closed", bucketView{now: failClosed, over: time.Second, granted: 99, failedClosed: 1}, "failing closed", statusz.Bad},

@@ -1,9 +1,11 @@
-// Package sources shows circuit breakers, token buckets and backoffs on the page of package
-// statusz:
+// Package sources shows circuit breakers, token buckets, backoffs, retriers and Controls on the
+// page of package statusz:
 //
 //	page.Add(sources.Breaker(manager))
 //	page.Add(sources.Bucket(limiter))
 //	page.Add(sources.Backoff(responsive))
+//	page.Add(sources.Retry(retrier))
+//	page.Add(sources.Control(control))
 //
 // Add returns a function that removes the source. Call it when the manager, limiter or backoff is
 // closed: the page shows a closed one as it was last. Hooks do not add sources, so breakers,

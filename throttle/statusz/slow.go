@@ -1,0 +1,100 @@
+package statusz
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// slowDocument is what Config.Slow and SlowAuto do in the throttles of a row.
+type slowDocument struct {
+	Threshold  float64 `json:"threshold_seconds"`
+	Gate       string  `json:"gate"`
+	Closed     bool    `json:"closed"`
+	Open       int64   `json:"open"`
+	Oldest     float64 `json:"oldest_seconds"`
+	WrittenOff int64   `json:"written_off"`
+	Auto       bool    `json:"auto"`
+	Learned    float64 `json:"learned_seconds"`
+}
+
+// slowCallsDocument is the same for one priority.
+type slowCallsDocument struct {
+	Late        uint64 `json:"late"`
+	Booked      uint64 `json:"booked"`
+	WrittenOff  uint64 `json:"written_off"`
+	WouldRefuse uint64 `json:"would_refuse"`
+	WouldBeLate uint64 `json:"would_be_late"`
+	Limit       int64  `json:"limit"`
+}
+
+// addSlow adds the state of an open throttle. Durations are the highest ones.
+func (r *rowStats) addSlow(s *throttle.SlowStats) {
+	r.slow.Slow = max(r.slow.Slow, s.Slow)
+	r.slow.Learned = max(r.slow.Learned, s.Learned)
+	r.slow.Oldest = max(r.slow.Oldest, s.Oldest)
+	r.slow.Open += s.Open
+	r.slow.WrittenOff += s.WrittenOff
+	r.slow.Closed = r.slow.Closed || s.Closed
+	r.slow.Auto = r.slow.Auto || s.Auto
+}
+
+// addSlowTotals adds the totals of one priority of a throttle.
+func (s *prioritySums) addSlowTotals(from *throttle.SlowTotals) {
+	s.Slow.Late += from.Late
+	s.Slow.Booked += from.Booked
+	s.Slow.WrittenOff += from.WrittenOff
+	s.Slow.WouldRefuse += from.WouldRefuse
+	s.Slow.WouldBeLate += from.WouldBeLate
+}
+
+// addLimit keeps the lowest limit of the open throttles.
+func (s *prioritySums) addLimit(limit int64) {
+	if limit > 0 && (s.Slow.Limit == 0 || limit < s.Slow.Limit) {
+		s.Slow.Limit = limit
+	}
+}
+
+// addSlow adds what Slow and SlowAuto do, if one of them is on.
+func (d *throttleDocument) addSlow(r *rowStats) {
+	s := &r.slow
+	if s.Slow == 0 && !s.Auto {
+		return
+	}
+	d.Slow = &slowDocument{
+		Threshold: s.Slow.Seconds(), Gate: r.settings.gate, Closed: s.Closed, Open: s.Open,
+		Oldest: math.Round(1000*s.Oldest.Seconds()) / 1000, WrittenOff: s.WrittenOff, Auto: s.Auto, Learned: s.Learned.Seconds(),
+	}
+	for p := range d.Priorities {
+		c := slowCallsDocument(r.priorities[p].Slow)
+		d.Priorities[p].Slow = &c
+	}
+}
+
+// appendSlow adds what Slow does in the row to d, if it has changed. Null means that it is off.
+func (r *rowState) appendSlow(doc *throttleDocument, d *delta) {
+	if doc.Slow == nil && r.slow == nil {
+		return
+	}
+	slow := []byte("null")
+	if doc.Slow != nil {
+		var calls []*slowCallsDocument
+		for p := range doc.Priorities {
+			calls = append(calls, doc.Priorities[p].Slow)
+		}
+		slow = appendJSON(nil, struct {
+			*slowDocument
+			Calls []*slowCallsDocument `json:"calls"`
+		}{doc.Slow, calls})
+	}
+	if bytes.Equal(slow, r.slow) {
+		return
+	}
+	r.slow = slow
+	d.slow = appendItem(d.slow, func(b []byte) []byte {
+		b = append(strconv.AppendUint(append(b, `{"id":`...), r.id, 10), `,"slow":`...)
+		return append(append(b, slow...), '}')
+	})
+}
