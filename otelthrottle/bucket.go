@@ -96,22 +96,46 @@ func newBucketRegistry(common []attribute.KeyValue) *bucketRegistry {
 
 // bucketSum is the sum of all limiters of one name.
 type bucketSum struct {
-	granted, denied, failedOpen, failedClosed uint64 // requests
-	tokens                                    uint64 // granted
-	waiting                                   int    // requests of open limiters
+	granted, denied uint64    // requests
+	failed, shared  undecided // requests that FailOpen or FailClosed decided, and LocalShare
+	tokens          uint64    // granted
+
+	// Of open limiters.
+	waiting  int     // requests
+	limit    float64 // the highest: tokens per second
+	capacity int64   // the highest
+}
+
+// undecided are the requests that a store did not decide, with one kind of policy.
+type undecided struct {
+	used            bool // a limiter has this kind of policy
+	granted, denied uint64
 }
 
 // add adds one limiter to the sum. A closed one adds its counters only.
 func (s bucketSum) add(l *bucket.Stats, open bool) bucketSum {
 	s.granted += l.Granted
 	s.denied += l.Denied
-	s.failedOpen += l.FailedOpen
-	s.failedClosed += l.FailedClosed
+	u := &s.failed
+	if l.OnFailure == bucket.LocalShare {
+		u = &s.shared
+	}
+	u.used = true
+	u.granted += l.FailedOpen
+	u.denied += l.FailedClosed
 	s.tokens += l.Tokens
 	if open {
 		s.waiting += l.Waiting
+		s.limit = max(s.limit, perSecond(l.Limit))
+		s.capacity = max(s.capacity, l.Limit.Capacity)
 	}
 	return s
+}
+
+// perSecond returns the tokens per second that a bucket gets.
+func perSecond(l bucket.Limit) float64 {
+	l = l.WithDefaults()
+	return float64(l.Refill) / l.Period.Seconds()
 }
 
 // bucketInstruments are the metrics of buckets.
@@ -119,6 +143,8 @@ type bucketInstruments struct {
 	requests metric.Int64ObservableCounter
 	tokens   metric.Int64ObservableCounter
 	waiting  metric.Int64ObservableUpDownCounter
+	limit    metric.Float64ObservableGauge
+	capacity metric.Int64ObservableGauge
 
 	duration metric.Float64Histogram // nil without durations
 }
@@ -132,15 +158,19 @@ func storeBounds() []float64 {
 
 func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments, error) {
 	var i bucketInstruments
-	errs := make([]error, 4)
+	errs := make([]error, 6)
 	i.requests, errs[0] = meter.Int64ObservableCounter(MetricBucketRequests, metric.WithUnit(unitRequest),
 		metric.WithDescription("Requests for tokens, by result."))
 	i.tokens, errs[1] = meter.Int64ObservableCounter(MetricBucketTokens, metric.WithUnit(unitToken),
 		metric.WithDescription("Tokens granted."))
 	i.waiting, errs[2] = meter.Int64ObservableUpDownCounter(MetricBucketWaiting, metric.WithUnit(unitRequest),
 		metric.WithDescription("Requests that wait for tokens."))
+	i.limit, errs[3] = meter.Float64ObservableGauge(MetricBucketLimit, metric.WithUnit(unitTokenRate),
+		metric.WithDescription("Tokens that each key gets per second."))
+	i.capacity, errs[4] = meter.Int64ObservableGauge(MetricBucketCapacity, metric.WithUnit(unitToken),
+		metric.WithDescription("Tokens that a full bucket holds: the burst of each key."))
 	if durations {
-		i.duration, errs[3] = meter.Float64Histogram(MetricBucketStoreDuration, metric.WithUnit(unitSecond),
+		i.duration, errs[5] = meter.Float64Histogram(MetricBucketStoreDuration, metric.WithUnit(unitSecond),
 			metric.WithDescription("Duration of store calls, failed ones included."),
 			metric.WithExplicitBucketBoundaries(storeBounds()...))
 	}
@@ -149,7 +179,7 @@ func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments
 
 // observed returns the instruments that the callback reports.
 func (i *bucketInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.requests, i.tokens, i.waiting}
+	return []metric.Observable{i.requests, i.tokens, i.waiting, i.limit, i.capacity}
 }
 
 // bucketAttributes caches the attributes of the series of one source of limiters.
@@ -157,8 +187,10 @@ type bucketAttributes struct {
 	name   string
 	common []attribute.KeyValue
 
-	source                                    []metric.ObserveOption
-	granted, denied, failedOpen, failedClosed []metric.ObserveOption
+	source                    []metric.ObserveOption
+	granted, denied           []metric.ObserveOption
+	failedOpen, failedClosed  []metric.ObserveOption
+	shareGranted, shareDenied []metric.ObserveOption
 
 	record [throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
 }
@@ -173,6 +205,8 @@ func newBucketAttributes(name string, common []attribute.KeyValue) *bucketAttrib
 	a.denied = observe(KeyBucketResult.String(ResultDenied))
 	a.failedOpen = observe(KeyBucketResult.String(ResultFailedOpen))
 	a.failedClosed = observe(KeyBucketResult.String(ResultFailedClosed))
+	a.shareGranted = observe(KeyBucketResult.String(ResultShareGranted))
+	a.shareDenied = observe(KeyBucketResult.String(ResultShareDenied))
 	return a
 }
 
@@ -200,15 +234,24 @@ type bucketReport struct {
 	attributes  *bucketAttributes
 }
 
-// report reports everything. The series start at 0, so that rates include the first event.
+// report reports everything. The series start at 0, so that rates include the first event. Each
+// limiter has the series of its own policy only.
 func (r *bucketReport) report(sum *bucketSum) {
 	i, a := r.instruments, r.attributes
 	r.observe(i.requests, sum.granted, a.granted)
 	r.observe(i.requests, sum.denied, a.denied)
-	r.observe(i.requests, sum.failedOpen, a.failedOpen)
-	r.observe(i.requests, sum.failedClosed, a.failedClosed)
+	if sum.failed.used {
+		r.observe(i.requests, sum.failed.granted, a.failedOpen)
+		r.observe(i.requests, sum.failed.denied, a.failedClosed)
+	}
+	if sum.shared.used {
+		r.observe(i.requests, sum.shared.granted, a.shareGranted)
+		r.observe(i.requests, sum.shared.denied, a.shareDenied)
+	}
 	r.observe(i.tokens, sum.tokens, a.source)
 	r.to.ObserveInt64(i.waiting, int64(sum.waiting), a.source...)
+	r.to.ObserveFloat64(i.limit, sum.limit, a.source...)
+	r.to.ObserveInt64(i.capacity, sum.capacity, a.source...)
 }
 
 // observe reports a counter. A bucket may hold as many tokens as an int64 can count, so that a sum

@@ -15,10 +15,14 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// unasked is what a new limiter shows: everything that can be, from 0.
-func unasked() snapshot {
-	want := snapshot{tokens: 0, waiting: 0}
-	for _, result := range []string{"granted", "denied", "failed_open", "failed_closed"} {
+// unasked is what a new limiter shows: everything that can be with the default policy, from 0, and its
+// limit.
+func unasked() snapshot { return unaskedWith("share_granted", "share_denied") }
+
+// unaskedWith is unasked with the results of another policy.
+func unaskedWith(ofPolicy ...string) snapshot {
+	want := snapshot{tokens: 0, waiting: 0, limit: 10.0 / 60, burst: 10}
+	for _, result := range append(ofPolicy, "granted", "denied") {
 		want[requests(result)] = 0
 	}
 	return want
@@ -63,13 +67,16 @@ func TestResultsByPolicy(t *testing.T) {
 	}{
 		{bucket.FailOpen, snapshot{requests("failed_open"): 3, tokens: 3}},
 		{bucket.FailClosed, snapshot{requests("failed_closed"): 3}},
-		{bucket.LocalShare, snapshot{requests("failed_open"): 2, requests("failed_closed"): 1, tokens: 2}},
+		{bucket.LocalShare, snapshot{requests("share_granted"): 2, requests("share_denied"): 1, tokens: 2}},
 	} {
 		t.Run(tt.policy.String(), func(t *testing.T) {
 			l := newLab(t, setup{})
 			limiter := l.limiter(t, bucket.Config{Store: newDoubtfulStore(errPlain), OnFailure: tt.policy, Replicas: 5})
 			take(t.Context(), t, limiter, 3)
 			want := unasked()
+			if tt.policy != bucket.LocalShare {
+				want = unaskedWith("failed_open", "failed_closed")
+			}
 			maps.Copy(want, tt.want)
 			want[storeDuration("_OTHER")] = 3
 			l.read(t).want(t, want)
@@ -95,6 +102,7 @@ func TestWaitingIsTheLengthOfTheLine(t *testing.T) {
 			synctest.Wait()
 		}
 		want := unasked()
+		want[limit] = 1 // the highest of both
 		wait(3)
 		want[waiting], want[requests("granted")], want[requests("denied")], want[tokens] = 3, 1, 1, 1
 		l.read(t).want(t, want)
@@ -106,6 +114,7 @@ func TestWaitingIsTheLengthOfTheLine(t *testing.T) {
 		equal(t, "granted", take(t.Context(), t, limiter, 1), 1)
 		wait(2)
 		_ = limiter.Close() // ends all waits
+		want[limit] = 10.0 / 60
 		want[requests("granted")], want[tokens] = 5, 5
 		l.read(t).want(t, want)
 		line.Wait()

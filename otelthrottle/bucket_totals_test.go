@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,9 @@ func (a *bucketAudit) decided(l *bucket.Limiter, d bucket.Decision, err error) {
 		result = "granted"
 	case d.Source == bucket.SourcePolicy:
 		result = "failed_closed"
+	}
+	if l.Stats().OnFailure == bucket.LocalShare {
+		result = strings.NewReplacer("failed_open", "share_granted", "failed_closed", "share_denied").Replace(result)
 	}
 	a.count(otelthrottle.MetricBucketRequests, "throttle.bucket.name", l.Name(), "throttle.bucket.result", result)
 	if d.Allowed {
@@ -97,7 +101,7 @@ func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 		var limiters []*bucket.Limiter
 		for _, c := range []bucket.Config{
 			{Name: "a", Limit: bucket.PerSecond(4)},
-			{Name: "a", Store: doubtful()},
+			{Name: "a", Store: doubtful(), OnFailure: bucket.FailOpen},
 			{Name: "a", Store: doubtful(), OnFailure: bucket.FailClosed, OneByOne: true},
 			{Name: "b", Store: doubtful(), OnFailure: bucket.LocalShare, Limit: bucket.Every(time.Minute)},
 		} {
@@ -115,10 +119,14 @@ func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 			l.read(t)
 		})
 		synctest.Wait() // for what is counted after the answer
+		for name, of := range map[string][2]float64{"a": {4, 10}, "b": {1.0 / 60, 1}} {
+			a.series[series(otelthrottle.MetricBucketLimit, "throttle.bucket.name", name)] = of[0]
+			a.series[series(otelthrottle.MetricBucketCapacity, "throttle.bucket.name", name)] = of[1]
+		}
 		l.read(t).positive().want(t, a.series)
 		a.series.wantSome(t,
 			"name=a,throttle.bucket.result=granted", "name=a,throttle.bucket.result=denied", "name=a,throttle.bucket.result=failed_open",
-			"name=a,throttle.bucket.result=failed_closed", "name=b,throttle.bucket.result=failed_closed", "name=b,throttle.bucket.result=denied", "tokens{throttle.bucket.name=b",
+			"name=a,throttle.bucket.result=failed_closed", "name=b,throttle.bucket.result=share_denied", "name=b,throttle.bucket.result=denied", "tokens{throttle.bucket.name=b",
 			"error.type=timeout,throttle.bucket.name=a", "error.type=_OTHER,throttle.bucket.name=b",
 		)
 	})

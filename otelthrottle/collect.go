@@ -33,6 +33,14 @@ func (tel *Telemetry) collect(_ context.Context, to metric.Observer) error {
 		r := backoffReport{to, &tel.instruments.backoffs, a}
 		r.report(&sum)
 	})
+	reportAll("retry", tel.retries, func(a *retryAttributes, sum retrySum) {
+		r := retryReport{to, &tel.instruments.retries, a}
+		r.report(&sum)
+	})
+	reportAll("control", tel.controls, func(a *controlAttributes, sum controlSum) {
+		r := controlReport{to, &tel.instruments.controls, a}
+		r.report(&sum)
+	})
 	return nil
 }
 

@@ -36,8 +36,8 @@ const clampedSeries = otelthrottle.MetricPriorityClamped + "{throttle.name=db}"
 // TestThrottlesOfOneNameAreOneSource adds up what can be added, and takes the highest probability.
 func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
 	l := newLab(t, setup{})
-	calm, tried, worst := l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"}), l.throttle(t, throttle.Config{Name: "db"})
-	other := l.throttle(t, throttle.Config{Name: "other"})
+	calm, tried, worst := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"}), l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"}), l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
+	other := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "other"})
 	times(2, other, throttle.Low, nil)
 	times(30, calm, throttle.Low, nil)
 	l.reject(t, tried, throttle.Low, 20)
@@ -158,7 +158,7 @@ func TestTwoAdaptersSeeTheSame(t *testing.T) {
 // TestProbabilityIsThatOfTheScrape has no calls while the window moves on.
 func TestProbabilityIsThatOfTheScrape(t *testing.T) {
 	l := newLab(t, setup{})
-	th := l.throttle(t, throttle.Config{Name: "db"})
+	th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
 	l.reject(t, th, throttle.Low, 60)
 	probability := present(otelthrottle.MetricRejectionProbability, throttle.Low)
 	equal(t, "probability", l.read(t)[probability], 0.5)

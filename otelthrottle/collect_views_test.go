@@ -29,7 +29,7 @@ func TestViewThatDropsThePriority(t *testing.T) {
 	}
 	e := newEndpoint(t)
 	l := newLab(t, setup{meters: append(meters, sdkmetric.WithReader(e.exporter))})
-	th := l.throttle(t, throttle.Config{Name: "db"})
+	th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
 	times(3, th, throttle.High, nil)
 	times(4, th, throttle.Medium, nil)
 	l.reject(t, th, throttle.Important, 60)

@@ -1,11 +1,11 @@
-// Package otelthrottle reports what throttles, breakers, buckets and backoffs do as OpenTelemetry
-// metrics and spans. It counts every decision by priority. It reports the probability of shedding
+// Package otelthrottle reports what throttles, breakers, buckets, backoffs, retriers and Controls do as
+// OpenTelemetry metrics and spans. It counts every decision by priority. It reports the probability of shedding
 // and the durations of calls, with exemplars. It also reports the states of circuits, the results
 // of requests for tokens, and the waits for backoffs.
 //
 // Make one [Telemetry] per process. Hand its Hooks to every throttle, BreakerHooks to every
-// breaker, BucketHooks to every limiter and BackoffHooks to every Responsive. The package imports
-// the OpenTelemetry API only. The application selects SDK and exporters. For Prometheus:
+// breaker, BucketHooks to every limiter, BackoffHooks to every Responsive, RetryHooks to every
+// Retrier and ControlHooks to the Control. The package imports the OpenTelemetry API only. The application selects SDK and exporters. For Prometheus:
 //
 //	exporter, err := otelprometheus.New()
 //	if err != nil {
@@ -38,8 +38,8 @@
 //	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers))
 //
 // Without these options, the global providers are used. [Install] makes a Telemetry and sets its
-// hooks as the default hooks of the packages throttle, breaker, bucket and backoff. Then a throttle
-// that a library makes later without Hooks is reported too. Package adaptive has no hooks, so its
+// hooks as the default hooks of the packages throttle, breaker, bucket, backoff, retry and control. Then a
+// throttle that a library makes later without Hooks is reported too. Package adaptive has no hooks, so its
 // throttlers are never reported.
 //
 // Shut down in this order, when no more calls come. Then no data is lost:
@@ -58,30 +58,60 @@
 //
 // # Metrics of throttles
 //
-// All have the attribute throttle.name. All except throttle.priority.clamped have
-// throttle.priority. With [WithGroupDetail], those of a group's members have throttle.key.
+// All have the attribute throttle.name. All except throttle.priority.clamped and those of the policy,
+// of the mode and of slow calls have throttle.priority. With [WithGroupDetail], those of a group's members have throttle.key.
 //
-//	metric                         instrument       unit       further attributes
-//	throttle.calls                 counter          {call}     throttle.decision, throttle.outcome, error.type, throttle.cause
-//	throttle.call.duration         histogram        s          throttle.outcome, error.type
+//	metric                         instrument       unit        further attributes
+//	throttle.calls                 counter          {call}      throttle.decision, throttle.outcome, error.type, throttle.cause
+//	throttle.call.duration         histogram        s           throttle.outcome, error.type
 //	throttle.call.active           up-down counter  {call}
 //	throttle.rejection_probability gauge            1
 //	throttle.window.requests       gauge            {request}
 //	throttle.window.accepts        gauge            {request}
-//	throttle.fallbacks             counter          {call}     throttle.outcome, error.type
+//	throttle.fallbacks             counter          {call}      throttle.outcome, error.type
 //	throttle.priority.clamped      counter          {call}
+//	throttle.policy.state          gauge            {throttle}  throttle.policy.alert
+//	throttle.policy.background     gauge            1
+//	throttle.slow.calls            counter          {call}      throttle.slow.event
+//	throttle.slow.limit            gauge            {call}
+//	throttle.slow.open             up-down counter  {call}
+//	throttle.slow.threshold        gauge            s           throttle.slow.source
+//	throttle.slow.oldest           gauge            s
+//	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
 //
 // The values of the attributes are closed sets, except for name and key:
 //
 //	throttle.priority   high, important, medium, low, p4 to p15
 //	throttle.decision   admitted, shed, shadow_shed (admitted in ModeShadow; ModeEnforce would shed it)
 //	throttle.outcome    accepted, rejected, ignored, shed
-//	throttle.cause      own, above: the priority whose rejections caused it; for shed and shadow_shed
+//	throttle.cause      own, above: the priority whose rejections caused it; limit: calls are late, and
+//	                    too many are open; for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
+//	throttle.policy.alert  none, ratio, growth, formula: why the policy is in alert
+//
+//	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
+//	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
+//
+//	throttle.mode          enforce, shadow, off
+//	throttle.mode.source   code, override: whether a Control has set a mode that is not that of the code
+//
+// The gauge throttle.mode is the number of throttles with a mode. A mode that no throttle has is not reported.
+//
+// The metrics of slow calls exist for throttles with Config.Slow, except throttle.slow.open, which all
+// have: calls without an answer that were not written off. Calls and limit have
+// throttle.priority. The limit is 0 without a limit. An event counts calls of Config.Slow that are late,
+// that were booked as rejected because of that, that were written off, and that ModeEnforce of
+// Config.SlowGate would refuse. With Config.SlowAuto, there are the learned threshold, after the first
+// 10 s, and the calls that took longer than it: would_be_late.
+//
+// The metrics of the policy exist for throttles with the policy Tiered. The state is the number of
+// throttles with each reason for an alert; those with none are quiet. The background is the share of
+// the calls whose rejection is not taken for overload.
+//
 // For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
-// The histogram has admitted calls only. The series of accepted and of shed calls, with both
-// causes, start at 0 for every priority, so that a rate includes the first call. Other series start
+// The histogram has admitted calls only. The series of accepted and of shed calls, with the
+// causes own and above, start at 0 for every priority, so that a rate includes the first call. Other series start
 // with their first call.
 //
 // # Metrics of breakers
@@ -127,18 +157,25 @@
 //	throttle.bucket.requests        counter          {request}  throttle.bucket.result
 //	throttle.bucket.tokens          counter          {token}
 //	throttle.bucket.waiting         up-down counter  {request}
+//	throttle.bucket.limit           gauge            {token}/s
+//	throttle.bucket.capacity        gauge            {token}
 //	throttle.bucket.store.duration  histogram        s          error.type
 //
-//	throttle.bucket.result  granted, denied, failed_open, failed_closed: the last two if the store failed and the policy decided
+//	throttle.bucket.result  granted and denied
+//	                        share_granted and share_denied: by the policy LocalShare, because the store gave no answer
+//	                        failed_open and failed_closed: by FailOpen or FailClosed
 //
-// All series except the histogram start at 0. One store call may be for several requests, so that
+// The limit and the capacity are those of each key for which Config.LimitFor has no other. For
+// several limiters of one name in a process, the highest is reported. Processes that share a store
+// share the limit, so query max. With a store in memory each process has the whole limit.
+//
+// The counters and waiting start at 0. One store call may be for several requests, so that
 // the count of the histogram is the number of store calls. The number of requests is
 // throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
 // throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
 // 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. The default of
-// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket. With the policy
-// LocalShare, a request without an answer of the store is failed_open if the local share of the
-// limit had tokens left. Otherwise it is failed_closed.
+// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket. A limiter has
+// the results of its own policy only.
 //
 // # Metrics of backoffs
 //
@@ -167,6 +204,39 @@
 // A permit without Done is not counted. After Close, calls in flight are counted only while another
 // caller still waits.
 //
+// # Metrics of retries
+//
+// The arrivals have the attribute throttle.name. All others have throttle.retry.name, which is the
+// name of the Retrier, and start at 0. In a client of HTTP or gRPC that is the name of its throttles.
+//
+//	metric                   instrument  unit     further attributes
+//	throttle.retries         counter     {retry}  throttle.retry.result, throttle.retry.kind, throttle.retry.reason
+//	throttle.retry.calls     counter     {call}   throttle.retry.attempts
+//	throttle.retry.budget    gauge       {retry}
+//	throttle.retry.arrivals  counter     {call}
+//
+//	throttle.retry.result    sent, denied
+//	throttle.retry.kind      retry, hedge: of a sent one
+//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once: why a failed call was not retried, or not again
+//	throttle.retry.attempts  0 to 10: how many attempts of a call were sent; 0 if its first attempt was shed
+//
+// The amplification is 1 + sent retries / calls with at least one attempt. The budget is that of all
+// retriers of one name together. A server counts the arrivals, which have the name of its throttle:
+// calls that their sender marked as retries.
+//
+// # Metrics of Controls
+//
+// A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
+// apply, file and http. The gauge throttle.control.broken exists while a file is watched.
+//
+//	metric                      instrument  unit        further attributes
+//	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result
+//	throttle.control.overrides  gauge       {override}  throttle.tuning.source
+//	throttle.control.broken     gauge       {file}
+//
+//	throttle.tuning.source   apply, file, http; code: a setting could not be applied to a throttle that was made later
+//	throttle.tuning.result   applied, ended, refused
+//
 // # Series in Prometheus
 //
 // Prometheus shows these series, and attributes with underscores instead of dots. Leave the
@@ -181,6 +251,14 @@
 //	throttle_window_accepts
 //	throttle_fallbacks_total
 //	throttle_priority_clamped_total
+//	throttle_policy_state
+//	throttle_policy_background_ratio
+//	throttle_slow_calls_total
+//	throttle_slow_limit
+//	throttle_slow_open
+//	throttle_slow_threshold_seconds
+//	throttle_slow_oldest_seconds
+//	throttle_mode
 //	throttle_breaker_circuits
 //	throttle_breaker_circuit
 //	throttle_breaker_transitions_total
@@ -191,12 +269,21 @@
 //	throttle_bucket_requests_total
 //	throttle_bucket_tokens_total
 //	throttle_bucket_waiting
+//	throttle_bucket_limit_per_second
+//	throttle_bucket_capacity
 //	throttle_bucket_store_duration_seconds
 //	throttle_backoff_delay_seconds
 //	throttle_backoff_steps_total
 //	throttle_backoff_calls_total
 //	throttle_backoff_waiting
 //	throttle_backoff_sleep_duration_seconds
+//	throttle_retries_total
+//	throttle_retry_calls_total
+//	throttle_retry_budget
+//	throttle_retry_arrivals_total
+//	throttle_tunings_total
+//	throttle_control_overrides
+//	throttle_control_broken
 //
 // The label otel_scope_version changes with releases of this package. Aggregate it away:
 //
@@ -205,7 +292,8 @@
 // All throttles of one name, such as the members of a Group, are reported as one:
 //
 //   - Counters are summed up. They include those of closed throttles, so that they never decrease.
-//   - The probability is the highest one. Window and active calls are sums.
+//   - The probability, the background, and the threshold and the oldest call of slow calls are the
+//     highest ones. The limit is the lowest one. Window and active calls are sums.
 //   - When the last throttle is closed, the series end. Only those of the histogram remain, because
 //     the SDK keeps them until the MeterProvider is shut down.
 //   - If the name returns, its counters resume. Calls that start after Close are not counted.
@@ -224,13 +312,17 @@
 // throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a
 // member of a Group, it has throttle.key. It ends with throttle.outcome and error.type. Its status
 // is Error if the caller gets an error. If a fallback succeeds, the status is unset. The exemplars
-// of the histogram lead to these spans.
+// of the histogram lead to these spans. The span of a retry has throttle.retry.attempt, from 2 on,
+// and a link to the span of the attempt before.
 //
 // A shed call has no span, because there would be too many of them during an overload. These events
 // are added to the caller's span, if it is recording:
 //
 //   - throttle.shed, if a throttle sheds a call: throttle.name, throttle.priority, throttle.cause,
 //     throttle.rejection_probability, and throttle.key for a member of a Group.
+//   - throttle.policy.changed, on the span of the call that began or ended an alert of the policy
+//     Tiered: throttle.name, throttle.policy.alert, throttle.policy.background, and throttle.key for a
+//     member of a Group.
 //   - throttle.breaker.shed, if a breaker sheds a call: throttle.breaker.name, throttle.breaker.state,
 //     and with [WithBreakerDetail] tenant and key.
 //   - throttle.bucket.denied, if a request for tokens is denied: throttle.bucket.name,
@@ -243,6 +335,11 @@
 //   - throttle.backoff.slept, if a call waited for a backoff: throttle.backoff.name,
 //     throttle.backoff.duration in seconds, and error.type if its context ended first, or shed if the
 //     backoff was closed.
+//   - throttle.retry.denied, if a failed call is not retried: throttle.retry.name,
+//     throttle.retry.reason, throttle.retry.attempt.
+//   - throttle.tuned, on the span of the request or of the call of Apply that changed settings:
+//     throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source, throttle.tuning.result,
+//     throttle.tuning.values, throttle.tuning.by, throttle.tuning.reason.
 //
 // # Cost
 //
@@ -260,7 +357,8 @@
 //
 // # How many series
 //
-// The name of a throttle starts with 7 series per priority and one more: 29 with four priorities.
+// The name of a throttle starts with 7 series per priority and eight more: 36 with four priorities.
+// With the policy SRE there are five fewer.
 // More series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
 // throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With the
 // default classification, calls have about 15 ways to end, and most backends use few of them. Keep
@@ -275,10 +373,11 @@
 // when other circuits open. With a limit of 20, ten processes have up to 200 at a time. Each
 // circuit that opens adds one per process, and Prometheus keeps them all.
 //
-// A limiter has 6 series for any number of keys. If its store is not in memory, it has one more of
+// A limiter has 8 series for any number of keys. If its store is not in memory, it has one more of
 // throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which
 // stores have few. Each is 18 series in Prometheus. A Responsive has 7 series, and after the first
-// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus.
+// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus. A Retrier has 14 series with
+// three attempts.
 //
 // # Views
 //
@@ -289,6 +388,9 @@
 //		AttributeFilter: attribute.NewDenyKeysFilter(otelthrottle.KeyErrorType),
 //	})
 //	metric.NewView(metric.Instrument{Name: otelthrottle.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
+//
+// A View with metric.AggregationBase2ExponentialHistogram makes native histograms of the durations.
+// The bundled dashboards and rules work with both.
 //
 // [WithoutDuration] is better than a View that drops the histogram, because calls do not record
 // then.

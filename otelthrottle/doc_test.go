@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // packageComment returns the package comment without its slashes.
@@ -61,7 +62,7 @@ func TestCommentHasTheSchema(t *testing.T) {
 		slices.Sort(keys)
 		keys = slices.DeleteFunc(slices.Compact(keys), func(k string) bool {
 			return k == "throttle.name" || k == "throttle.priority" || k == "throttle.breaker.name" || k == "throttle.bucket.name" ||
-				k == "throttle.backoff.name"
+				k == "throttle.backoff.name" || k == "throttle.retry.name"
 		})
 		attributes := slices.DeleteFunc(strings.Split(row[4], ", "), func(k string) bool { return k == "" })
 		slices.Sort(attributes)
@@ -88,6 +89,8 @@ func TestCommentHasTheSchema(t *testing.T) {
 		string(otelthrottle.KeyBucketRetryAfter), string(otelthrottle.KeyBucketDuration),
 		otelthrottle.EventBackoffSlept, string(otelthrottle.KeyBackoffDuration), otelthrottle.DirectionUp + ", " + otelthrottle.DirectionDown,
 		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
+		otelthrottle.EventPolicy, closedSet(throttle.NumAlertReasons, throttle.NoAlert),
+		otelthrottle.EventRetryDenied, otelthrottle.RetrySent + ", " + otelthrottle.RetryDenied, closedSet(retry.NumReasons, retry.ReasonBudget),
 		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {
@@ -173,7 +176,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 	for _, n := range ofImportant(start) {
 		perPriority += n
 	}
-	equal(t, "series of a throttle at start", len(start), 4*perPriority+1)
+	equal(t, "series of a throttle at start", len(start), 4*perPriority+8)
 	_ = th.Close()
 
 	own := func(th *throttle.Throttle) { l.reject(t, th, throttle.Important, 60) }
@@ -192,7 +195,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 	everyFallback(t, l)
 	most := ofImportant(l.read(t))
 
-	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses, throttle.NumOutcomes - 1
+	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses - 1, throttle.NumOutcomes - 1
 	endings := outcomes * faults
 	equal(t, "durations", most[otelthrottle.MetricCallDuration], endings)
 	equal(t, "calls", most[otelthrottle.MetricCalls], endings+causes+causes*endings)
@@ -200,7 +203,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
 	for _, sentence := range []string{
-		fmt.Sprintf("starts with %d series per priority and one more: %d with four priorities", perPriority, len(start)),
+		fmt.Sprintf("starts with %d series per priority and eight more: %d with four priorities", perPriority, len(start)),
 		fmt.Sprintf("at most %d of throttle.calls", most[otelthrottle.MetricCalls]),
 		fmt.Sprintf("%d of throttle.fallbacks", most[otelthrottle.MetricFallbacks]),
 		fmt.Sprintf("%d of throttle.call.duration", most[otelthrottle.MetricCallDuration]),

@@ -93,3 +93,33 @@ func ExampleInstall() {
 	// Output:
 	// throttle.name=in-a-library,throttle.priority=high 1
 }
+
+// With this View the Prometheus exporter exposes durations as native histograms.
+func ExampleNew_nativeHistograms() {
+	reader := metric.NewManualReader()
+	meters := metric.NewMeterProvider(
+		metric.WithReader(reader), // in a service: the Prometheus exporter
+		metric.WithView(metric.NewView(metric.Instrument{Kind: metric.InstrumentKindHistogram},
+			metric.Stream{Aggregation: metric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})),
+	)
+	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters))
+	if err != nil {
+		log.Fatal(err)
+	}
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations", Hooks: tel.Hooks()}))
+	_ = th.Do(context.Background(), throttle.High, func(context.Context) error { return nil })
+
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		if durations, ok := m.Data.(metricdata.ExponentialHistogram[float64]); ok {
+			fmt.Println(m.Name, durations.DataPoints[0].Count)
+		}
+	}
+	_ = tel.Shutdown(context.Background())
+	_ = th.Close()
+	_ = meters.Shutdown(context.Background())
+	// Output: throttle.call.duration 1
+}

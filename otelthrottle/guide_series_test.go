@@ -185,10 +185,10 @@ func TestSeriesOfOperatingPage(t *testing.T) {
 
 // TestFormulaOfOperatingPage compares the page's formula with the series of a throttle and of a group of fifty.
 func TestFormulaOfOperatingPage(t *testing.T) {
-	if page, formula := operatingPage(t), "1 + P × (6 + 19 × E + F)"; !strings.Contains(page, formula) {
+	if page, formula := operatingPage(t), "8 + P × (6 + 19 × E + F)"; !strings.Contains(page, formula) {
 		t.Errorf("docs/operating.md: got no formula %s", formula)
 	}
-	want := 1 + throttle.StandardPriorities*(6+19*len(guideResults()))
+	want := 8 + throttle.StandardPriorities*(6+19*len(guideResults()))
 	o := newOperatedProcess(t)
 	if got := o.added(func() { callAll(t, o.startThrottle("stock")) }); got != want {
 		t.Errorf("series of a throttle: got %d want %d", got, want)
@@ -196,7 +196,7 @@ func TestFormulaOfOperatingPage(t *testing.T) {
 	if got := o.added(func() { o.startGroup(t) }); got != want {
 		t.Errorf("series of a group: got %d want %d", got, want)
 	}
-	if got, want := o.added(func() { o.startThrottle("idle") }), 1+7*throttle.StandardPriorities; got != want {
+	if got, want := o.added(func() { o.startThrottle("idle") }), 8+7*throttle.StandardPriorities; got != want {
 		t.Errorf("series of a throttle without calls: got %d want %d", got, want)
 	}
 }

@@ -53,63 +53,50 @@ func TestARolloutBeginsInShadow(t *testing.T) {
 	}
 }
 
-// everyThrottle is how the README gives the log, the page and OpenTelemetry to each throttle.
-func everyThrottle(tel *otelthrottle.Telemetry, page *statusz.Page, logger *slog.Logger) {
-	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)))
-}
-
-func TestEveryThrottleHasAllHooks(t *testing.T) {
-	t.Cleanup(func() { throttle.SetDefaultHooks(throttle.Hooks{}) })
-	var lines bytes.Buffer
-	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(metric.NewMeterProvider()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := statusz.New()
-	defer page.Close()
-	everyThrottle(tel, page, slog.New(slog.NewTextHandler(&lines, nil)))
-	th := throttle.Must(throttle.New(throttle.Config{Name: "inside a library", Rand: func() float64 { return 0 }}))
-	for range 200 {
-		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) })
-	}
-	_ = th.Close()
-	if got := lines.String(); !strings.Contains(got, "inside a library") {
-		t.Errorf("log: got %q want lines of the throttle without Hooks", got)
-	}
-}
-
-// readmeMetrics is what the README does at the start of a program.
-func readmeMetrics() error {
+// observe is what the README does at the start of a program.
+func observe(internal *http.ServeMux, logger *slog.Logger) error {
 	exporter, err := otelprometheus.New()
 	if err != nil {
 		return err
 	}
 	meters := metric.NewMeterProvider(metric.WithReader(exporter))
-	_, err = otelthrottle.Install(otelthrottle.WithMeterProvider(meters)) // before the program makes throttles
+	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(meters))
 	if err != nil {
 		return err
 	}
-	metrics := promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true})
-	http.Handle("/metrics", metrics)
+	page := statusz.New()
+	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), page.Hooks(), throttle.LogHooks(logger)))
+	internal.Handle("/metrics", promhttp.HandlerFor(prometheus.DefaultGatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	internal.Handle("/debug/throttle", page)
 	return nil
 }
 
-func TestReadmeMetrics(t *testing.T) {
-	mux, registerer, gatherer := http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer
+func TestReadmeObserves(t *testing.T) {
+	registerer, gatherer := prometheus.DefaultRegisterer, prometheus.DefaultGatherer
 	registry := prometheus.NewRegistry()
-	http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer = http.NewServeMux(), registry, registry
+	prometheus.DefaultRegisterer, prometheus.DefaultGatherer = registry, registry
 	defer func() { // the Example uses them too
-		http.DefaultServeMux, prometheus.DefaultRegisterer, prometheus.DefaultGatherer = mux, registerer, gatherer
+		prometheus.DefaultRegisterer, prometheus.DefaultGatherer = registerer, gatherer
 	}()
 	withoutDefaultHooks(t)
-	if err := readmeMetrics(); err != nil {
+	var lines bytes.Buffer
+	mux := http.NewServeMux()
+	if err := observe(mux, slog.New(slog.NewTextHandler(&lines, nil))); err != nil {
 		t.Fatal(err)
 	}
-	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+	th := throttle.Must(throttle.New(throttle.Config{Name: "in a library", Rand: func() float64 { return 0 }}))
 	defer th.Close()
-	w := httptest.NewRecorder()
-	http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
-	if !strings.Contains(w.Body.String(), `throttle_name="recommendations"`) {
-		t.Errorf("got %d bytes without the throttle", w.Body.Len())
+	for range 200 {
+		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { return faults.Unavailable(0) })
+	}
+	for path, want := range map[string]string{"/metrics": `throttle_name="in a library"`, "/debug/throttle?format=json": `"in a library"`} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: got %d bytes without the throttle", path, w.Body.Len())
+		}
+	}
+	if !strings.Contains(lines.String(), "throttle started to shed") {
+		t.Errorf("log: got %q want the start of shedding", lines.String())
 	}
 }

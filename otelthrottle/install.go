@@ -5,10 +5,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // Install returns a Telemetry as [New] does, and sets its hooks as the default hooks of the
-// packages throttle, breaker, bucket and backoff. A throttle that a library makes without Hooks is
+// packages throttle, breaker, bucket, backoff, retry and control. A throttle that a library makes without Hooks is
 // then reported too. Call Install once, at the start of main, before the application makes
 // throttles.
 //
@@ -36,5 +38,7 @@ func Install(options ...Option) (*Telemetry, error) {
 	breaker.SetDefaultHooks(tel.BreakerHooks())
 	bucket.SetDefaultHooks(tel.BucketHooks())
 	backoff.SetDefaultHooks(tel.BackoffHooks())
+	retry.SetDefaultHooks(tel.RetryHooks())
+	control.SetDefaultHooks(tel.ControlHooks())
 	return tel, nil
 }

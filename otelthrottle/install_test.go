@@ -13,6 +13,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // withoutDefaultHooks removes all default hooks at the end of the test.
@@ -22,6 +24,8 @@ func withoutDefaultHooks(t testing.TB) {
 		breaker.SetDefaultHooks(breaker.Hooks{})
 		bucket.SetDefaultHooks(bucket.Hooks{})
 		backoff.SetDefaultHooks(backoff.Hooks{})
+		retry.SetDefaultHooks(retry.Hooks{})
+		control.SetDefaultHooks(control.Hooks{})
 	})
 }
 
@@ -30,6 +34,8 @@ func inALibrary() *throttle.Throttle {
 	throttle.Must(breaker.New(breaker.Config{Name: "db"}))
 	throttle.Must(bucket.New(bucket.Config{Name: "db", Limit: bucket.PerSecond(1)}))
 	throttle.Must(backoff.New(backoff.Config{Name: "db"}))
+	throttle.Must(retry.New(retry.Config{Name: "db"}))
+	throttle.Must(control.New(control.Config{}))
 	th := throttle.Must(throttle.New(throttle.Config{Name: "db"}))
 	times(3, th, throttle.High, nil)
 	return th
@@ -48,8 +54,10 @@ func TestInstall(t *testing.T) {
 	th := inALibrary()
 	got := read(t, reader)
 	equal(t, "accepted", got[accepted(throttle.High)], 3)
+	equal(t, "series of "+otelthrottle.MetricControlOverrides, len(got.of(otelthrottle.MetricControlOverrides)), 3)
 	for _, metric := range []string{
 		otelthrottle.MetricBreakerLeader, otelthrottle.MetricBucketTokens, otelthrottle.MetricBackoffDelay,
+		otelthrottle.MetricRetryBudget,
 	} {
 		equal(t, "series of "+metric, len(got.of(metric)), 1)
 	}

@@ -21,6 +21,14 @@ const (
 	MetricWindowAccepts        = "throttle.window.accepts"
 	MetricFallbacks            = "throttle.fallbacks"
 	MetricPriorityClamped      = "throttle.priority.clamped"
+	MetricPolicyState          = "throttle.policy.state"
+	MetricPolicyBackground     = "throttle.policy.background"
+	MetricSlowCalls            = "throttle.slow.calls"
+	MetricSlowLimit            = "throttle.slow.limit"
+	MetricSlowOpen             = "throttle.slow.open"
+	MetricSlowThreshold        = "throttle.slow.threshold"
+	MetricSlowOldest           = "throttle.slow.oldest"
+	MetricMode                 = "throttle.mode"
 
 	MetricBreakerCircuits    = "throttle.breaker.circuits"
 	MetricBreakerCircuit     = "throttle.breaker.circuit"
@@ -33,6 +41,8 @@ const (
 	MetricBucketRequests      = "throttle.bucket.requests"
 	MetricBucketTokens        = "throttle.bucket.tokens"
 	MetricBucketWaiting       = "throttle.bucket.waiting"
+	MetricBucketLimit         = "throttle.bucket.limit"
+	MetricBucketCapacity      = "throttle.bucket.capacity"
 	MetricBucketStoreDuration = "throttle.bucket.store.duration"
 
 	MetricBackoffDelay         = "throttle.backoff.delay"
@@ -40,6 +50,15 @@ const (
 	MetricBackoffCalls         = "throttle.backoff.calls"
 	MetricBackoffWaiting       = "throttle.backoff.waiting"
 	MetricBackoffSleepDuration = "throttle.backoff.sleep.duration"
+
+	MetricRetries       = "throttle.retries"
+	MetricRetryCalls    = "throttle.retry.calls"
+	MetricRetryBudget   = "throttle.retry.budget"
+	MetricRetryArrivals = "throttle.retry.arrivals"
+
+	MetricTunings          = "throttle.tunings"
+	MetricControlOverrides = "throttle.control.overrides"
+	MetricControlBroken    = "throttle.control.broken"
 )
 
 // The attributes of metrics, spans and events.
@@ -52,6 +71,12 @@ const (
 	KeyCause       = attribute.Key("throttle.cause")
 	KeyErrorType   = attribute.Key("error.type")
 	KeyProbability = attribute.Key(MetricRejectionProbability)
+	KeyAlert       = attribute.Key("throttle.policy.alert") // the reason of an alert, or none
+	KeyBackground  = attribute.Key(MetricPolicyBackground)
+	KeySlowEvent   = attribute.Key("throttle.slow.event")
+	KeySlowSource  = attribute.Key("throttle.slow.source")
+	KeyMode        = attribute.Key(MetricMode)
+	KeyModeSource  = attribute.Key("throttle.mode.source") // code or override
 
 	KeyBreakerName    = attribute.Key("throttle.breaker.name")
 	KeyBreakerState   = attribute.Key("throttle.breaker.state")
@@ -70,16 +95,34 @@ const (
 	KeyBackoffDirection = attribute.Key("throttle.backoff.direction")
 	KeyBackoffOutcome   = attribute.Key("throttle.backoff.outcome")
 	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
+
+	KeyRetryName     = attribute.Key("throttle.retry.name")
+	KeyRetryResult   = attribute.Key("throttle.retry.result")
+	KeyRetryKind     = attribute.Key("throttle.retry.kind")
+	KeyRetryReason   = attribute.Key("throttle.retry.reason")
+	KeyRetryAttempts = attribute.Key("throttle.retry.attempts") // of a call
+	KeyRetryAttempt  = attribute.Key("throttle.retry.attempt")  // the number of one
+
+	KeyTuningKind   = attribute.Key("throttle.tuning.kind") // throttle, breaker, bucket or backoff
+	KeyTuningName   = attribute.Key("throttle.tuning.name")
+	KeyTuningSource = attribute.Key("throttle.tuning.source")
+	KeyTuningResult = attribute.Key("throttle.tuning.result")
+	KeyTuningValues = attribute.Key("throttle.tuning.values")
+	KeyTuningBy     = attribute.Key("throttle.tuning.by")
+	KeyTuningReason = attribute.Key("throttle.tuning.reason")
 )
 
 // ownKeys returns all of these attributes. WithAttributes leaves them out: with an error.type of
 // the user, for example, successes would have one too.
 func ownKeys() []attribute.Key {
 	return []attribute.Key{
-		KeyName, KeyGroupKey, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability,
+		KeyName, KeyGroupKey, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability, KeyAlert, KeyBackground, KeySlowEvent,
+		KeySlowSource,
+		KeyMode, KeyModeSource, KeyTuningKind, KeyTuningName, KeyTuningSource, KeyTuningResult, KeyTuningValues, KeyTuningBy, KeyTuningReason,
 		KeyBreakerName, KeyBreakerState, KeyBreakerFailure, KeyBreakerTenant, KeyBreakerKey,
 		KeyBucketName, KeyBucketResult, KeyBucketTokens, KeyBucketRetryAfter, KeyBucketSource, KeyBucketDuration,
 		KeyBackoffName, KeyBackoffDirection, KeyBackoffOutcome, KeyBackoffDuration,
+		KeyRetryName, KeyRetryResult, KeyRetryKind, KeyRetryReason, KeyRetryAttempts, KeyRetryAttempt,
 	}
 }
 
@@ -90,12 +133,35 @@ const (
 	DecisionShadowShed = "shadow_shed"
 )
 
+// The values of KeySlowEvent.
+const (
+	SlowLate        = "late"          // open for Config.Slow
+	SlowBooked      = "booked"        // counted as rejected, because it was late or was written off
+	SlowWrittenOff  = "written_off"   // open for 10 s, or for 20 times Config.Slow if that is more
+	SlowWouldRefuse = "would_refuse"  // Config.SlowGate is ModeShadow, and ModeEnforce would have refused it
+	SlowWouldBeLate = "would_be_late" // took longer than the Slow that Config.SlowAuto had learned
+)
+
+// The values of KeySlowSource.
+const (
+	SlowConfigured = "configured" // Config.Slow
+	SlowLearned    = "learned"    // what Config.SlowAuto has learned
+)
+
+// The values of KeyModeSource.
+const (
+	ModeOfCode     = "code"
+	ModeOfOverride = "override"
+)
+
 // The values of KeyBucketResult.
 const (
 	ResultGranted      = "granted"
 	ResultDenied       = "denied"
 	ResultFailedOpen   = "failed_open"
 	ResultFailedClosed = "failed_closed"
+	ResultShareGranted = "share_granted"
+	ResultShareDenied  = "share_denied"
 )
 
 // The values of KeyBackoffDirection.
@@ -104,13 +170,28 @@ const (
 	DirectionDown = "down"
 )
 
+// The values of KeyRetryResult.
+const (
+	RetrySent   = "sent"
+	RetryDenied = "denied"
+)
+
+// The values of KeyRetryKind, which retries that were sent have.
+const (
+	RetryAgain = "retry" // after an attempt that failed
+	RetryHedge = "hedge" // beside an attempt that takes long
+)
+
 // The events on the caller's span.
 const (
-	EventShed         = "throttle.shed"         // a throttle shed a call
-	EventBreakerShed  = "throttle.breaker.shed" // a breaker shed a call
+	EventShed         = "throttle.shed"           // a throttle shed a call
+	EventPolicy       = "throttle.policy.changed" // an alert began or ended
+	EventBreakerShed  = "throttle.breaker.shed"   // a breaker shed a call
 	EventBucketDenied = "throttle.bucket.denied"
 	EventBucketWaited = "throttle.bucket.waited"
 	EventBackoffSlept = "throttle.backoff.slept"
+	EventRetryDenied  = "throttle.retry.denied"
+	EventTuned        = "throttle.tuned" // settings were changed by a Control
 )
 
 const (
@@ -123,12 +204,18 @@ const (
 // Units, in the notation of UCUM.
 const (
 	unitCall       = "{call}"
+	unitThrottle   = "{throttle}"
 	unitRequest    = "{request}"
 	unitCircuit    = "{circuit}"
 	unitTransition = "{transition}"
 	unitFailure    = "{failure}"
 	unitToken      = "{token}"
+	unitTokenRate  = "{token}/s"
 	unitStep       = "{step}"
+	unitRetry      = "{retry}"
+	unitChange     = "{change}"
+	unitOverride   = "{override}"
+	unitFile       = "{file}"
 	unitRatio      = "1"
 	unitLeader     = "1"
 	unitSecond     = "s"

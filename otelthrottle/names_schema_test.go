@@ -36,6 +36,8 @@ func schema() map[string]definition {
 		"throttle.bucket.requests": {"counter", "{request}", "Requests for tokens, by result.", []string{bucket + " throttle.bucket.result"}},
 		"throttle.bucket.tokens":   {"counter", "{token}", "Tokens granted.", []string{bucket}},
 		"throttle.bucket.waiting":  {"up-down counter", "{request}", "Requests that wait for tokens.", []string{bucket}},
+		"throttle.bucket.limit":    {"gauge of float", "{token}/s", "Tokens that each key gets per second.", []string{bucket}},
+		"throttle.bucket.capacity": {"gauge", "{token}", "Tokens that a full bucket holds: the burst of each key.", []string{bucket}},
 		"throttle.bucket.store.duration": {
 			"histogram", "s", "Duration of store calls, failed ones included.", []string{"error.type " + bucket, bucket},
 		},
@@ -47,6 +49,16 @@ func schema() map[string]definition {
 			"counter", "{call}", "Calls that ended, by outcome.", []string{backoff + " throttle.backoff.outcome"},
 		},
 		"throttle.backoff.sleep.duration": {"histogram", "s", "Duration of waits. Calls that did not wait are not included.", []string{backoff}},
+
+		"throttle.retries": {
+			"counter", "{retry}", "Retries that were sent, and failed calls that were not retried, by reason.",
+			[]string{"throttle.retry.kind throttle.retry.name throttle.retry.result", "throttle.retry.name throttle.retry.reason throttle.retry.result"},
+		},
+		"throttle.retry.calls": {
+			"counter", "{call}", "Calls that ended, by the number of attempts that were sent.", []string{"throttle.retry.attempts throttle.retry.name"},
+		},
+		"throttle.retry.budget":   {"gauge of float", "{retry}", "Retries left in the budget.", []string{"throttle.retry.name"}},
+		"throttle.retry.arrivals": {"counter", "{call}", "Calls that their sender marked as retries, at a server.", []string{name}},
 
 		"throttle.breaker.circuits": {
 			"up-down counter", "{circuit}", "Circuits of the fleet by state, as this process sees them. Closed ones count only if they have a record.",
@@ -86,6 +98,27 @@ func schema() map[string]definition {
 			"error.type " + name + outcome + priority, name + outcome + priority,
 		}},
 		"throttle.priority.clamped": {"counter", "{call}", "Calls whose priority was out of range.", []string{name}},
+		"throttle.policy.state": {
+			"gauge", "{throttle}", "Throttles with the policy Tiered, by the reason of their alert.", []string{name + " throttle.policy.alert"},
+		},
+		"throttle.policy.background": {
+			"gauge of float", "1", "Share of the calls whose rejection is not taken for overload.", []string{name},
+		},
+		"throttle.slow.calls":     {"counter", "{call}", "Calls that were late, and what was done with them.", []string{name + priority + " throttle.slow.event"}},
+		"throttle.slow.limit":     {"gauge", "{call}", "Open calls at which a call is refused, while calls are late; 0 without a limit.", []string{name + priority}},
+		"throttle.slow.open":      {"up-down counter", "{call}", "Calls without an answer that were not written off.", []string{name}},
+		"throttle.slow.threshold": {"gauge of float", "s", "How long a call may be without an answer before it is late.", []string{name + " throttle.slow.source"}},
+		"throttle.mode": {
+			"gauge", "{throttle}", "Throttles by mode, and whether it is that of the code or of an override.", []string{"throttle.mode throttle.mode.source " + name},
+		},
+		"throttle.tunings": {
+			"counter", "{change}", "Changes of settings that were applied, ended or refused, by source.", []string{"throttle.tuning.result throttle.tuning.source"},
+		},
+		"throttle.control.overrides": {
+			"gauge", "{override}", "Names whose settings are not those of the code, by source.", []string{"throttle.tuning.source"},
+		},
+		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
+		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 	}
 }
 
@@ -132,6 +165,7 @@ func keysOf[P any](points []P, attributes func(P) attribute.Set) []string {
 // everyKind makes a throttle, a breaker, a limiter and a backoff do everything that is reported, at least once.
 func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	t.Helper()
+	c.Slow = time.Hour // no call is late, but the metrics are there
 	th := l.throttle(t, c)
 	serves := func(context.Context, error, bool) error { return nil }
 	fails := func(context.Context, error, bool) error { return errPlain }
@@ -156,6 +190,8 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	admit(t, dryRun, breaker.Key{Tenant: "acme", ID: "a"})
 	everyAnswer(t, l.limiter(t, bucket.Config{Store: &doubtfulStore{Store: bucket.NewMemoryStore(), fails: inTurn(nil, errPlain)}}))
 	everyOutcome(t, l.backoff(t, backoff.Config{}))
+	everyRetry(t, l)
+	everyTuning(t, l)
 	return th
 }
 

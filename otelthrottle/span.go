@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // ownSpan is the context of a call for which this package started a span. Its key is the binding.
@@ -45,13 +46,20 @@ func (b *binding) started(ctx context.Context, e throttle.StartEvent) context.Co
 		return b.withoutOwnSpan(ctx)
 	}
 	start := a.spanStart(tel, e.Priority)
-	if e.Probability == 0 && !e.Shadow && e.Throttle.Key() == "" {
+	attempt := retry.FromContext(ctx)
+	if attempt.Throttle != e.Throttle { // a call inside of an attempt
+		attempt = retry.Attempt{Number: 1}
+	}
+	if e.Probability == 0 && !e.Shadow && e.Throttle.Key() == "" && attempt.Number == 1 {
 		own := &ownSpan{binding: b}
 		own.Context, own.span = tel.tracer.Start(ctx, start.name, start.options...)
 		return own
 	}
 	own := &ownSpanWithAttributes{ownSpan: ownSpan{binding: b}}
-	own.Context, own.span = tel.tracer.Start(ctx, start.name, own.startOptions(start, e)...)
+	own.Context, own.span = tel.tracer.Start(ctx, start.name, own.startOptions(start, e, attempt.Number)...)
+	if attempt.Previous != nil {
+		own.span.AddLink(trace.LinkFromContext(attempt.Previous))
+	}
 	return &own.ownSpan
 }
 
@@ -109,6 +117,22 @@ func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 	addEvent(span, EventShed, kv...)
 }
 
+// policyChanged adds an event to the span of the call that began or ended an alert, if it is
+// recording.
+func (b *binding) policyChanged(ctx context.Context, e throttle.PolicyEvent) {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() || b.telemetry.ended.Load() {
+		return
+	}
+	kv := []attribute.KeyValue{
+		KeyName.String(validName(e.Throttle.Name())), KeyAlert.String(e.After.Alert.String()), KeyBackground.Float64(e.After.Background),
+	}
+	if key, ok := groupKeyAttribute(e.Throttle); ok {
+		kv = append(kv, key)
+	}
+	addEvent(span, EventPolicy, kv...)
+}
+
 // addEvent adds an event to a span. All events are added here, because OpenTelemetry is about to
 // replace span events by log records.
 func addEvent(span trace.Span, name string, attributes ...attribute.KeyValue) {
@@ -142,13 +166,13 @@ func (a *throttleAttributes) spanStart(tel *Telemetry, p throttle.Priority) *spa
 // allocation.
 type ownSpanWithAttributes struct {
 	ownSpan
-	attributes [7]attribute.KeyValue
+	attributes [8]attribute.KeyValue
 	options    [1]trace.SpanStartOption
 }
 
 // startOptions returns the options of a call's span. They have all attributes that are known at the
 // start, because samplers see no others.
-func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent) []trace.SpanStartOption {
+func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent, attempt int) []trace.SpanStartOption {
 	decision := DecisionAdmitted
 	if e.Shadow {
 		decision = DecisionShadowShed
@@ -157,6 +181,9 @@ func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent
 	kv = append(kv, KeyDecision.String(decision), KeyProbability.Float64(e.Probability))
 	if key, ok := groupKeyAttribute(e.Throttle); ok {
 		kv = append(kv, key)
+	}
+	if attempt > 1 {
+		kv = append(kv, KeyRetryAttempt.Int(attempt))
 	}
 	o.options[0] = trace.WithAttributes(kv...)
 	return o.options[:]

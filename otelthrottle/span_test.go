@@ -135,7 +135,7 @@ func TestSpanStartsWithItsAttributes(t *testing.T) {
 				}
 				return sdktrace.RecordAndSample
 			})})
-			th := l.throttle(t, throttle.Config{Name: "db", Mode: tt.mode})
+			th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db", Mode: tt.mode})
 			l.reject(t, th, throttle.Low, tt.reject)
 			l.sheds.Store(tt.sheds)
 			ctx, _ := l.request(t.Context())
@@ -273,7 +273,7 @@ func TestShedEventOnTheCallersSpan(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, setup{options: append(tt.options, otelthrottle.WithoutDuration()), sampler: tt.sampler})
-			th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
+			th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db", Mode: throttle.ModeOff})
 			l.reject(t, th, throttle.Low, 60)
 			if err := th.Tune(func(u *throttle.Tuning) { u.Mode = tt.mode }); err != nil {
 				t.Fatalf("Tune: got error %v want nil", err)

@@ -94,4 +94,6 @@ func storeDuration(errorType string) string {
 const (
 	tokens  = otelthrottle.MetricBucketTokens + "{throttle.bucket.name=geocoder}"
 	waiting = otelthrottle.MetricBucketWaiting + "{throttle.bucket.name=geocoder}"
+	limit   = otelthrottle.MetricBucketLimit + "{throttle.bucket.name=geocoder}"
+	burst   = otelthrottle.MetricBucketCapacity + "{throttle.bucket.name=geocoder}"
 )

@@ -15,8 +15,8 @@ import (
 
 // Telemetry reports what throttles, breakers, buckets and backoffs do as OpenTelemetry metrics and
 // spans. Make one per process with [New] or [Install]. Hand its Hooks to every throttle,
-// BreakerHooks to every breaker, BucketHooks to every limiter and BackoffHooks to every Responsive.
-// All methods are safe for concurrent use. The hooks of a nil or zero Telemetry are empty.
+// BreakerHooks to every breaker, BucketHooks to every limiter, BackoffHooks to every Responsive,
+// RetryHooks to every Retrier and ControlHooks to the Control. All methods are safe for concurrent use. The hooks of a nil or zero Telemetry are empty.
 type Telemetry struct {
 	config
 	tracer       trace.Tracer
@@ -29,6 +29,8 @@ type Telemetry struct {
 	breakers  *breakerRegistry
 	buckets   *bucketRegistry
 	backoffs  *backoffRegistry
+	retries   *retryRegistry
+	controls  *controlRegistry
 }
 
 // New returns a Telemetry. It returns an error if an option is out of range, if an attribute has no
@@ -46,6 +48,8 @@ func New(options ...Option) (*Telemetry, error) {
 		breakers:  newBreakerRegistry(common, c.breakerDetail),
 		buckets:   newBucketRegistry(common),
 		backoffs:  newBackoffRegistry(common),
+		retries:   newRetryRegistry(common),
+		controls:  newControlRegistry(common),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
@@ -109,19 +113,24 @@ type instruments struct {
 	breakers  breakerInstruments
 	buckets   bucketInstruments
 	backoffs  backoffInstruments
+	retries   retryInstruments
+	controls  controlInstruments
 }
 
 func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 	var i instruments
-	errs := make([]error, 4)
+	errs := make([]error, 6)
 	i.throttles, errs[0] = newThrottleInstruments(meter, durations)
 	i.breakers, errs[1] = newBreakerInstruments(meter)
 	i.buckets, errs[2] = newBucketInstruments(meter, durations)
 	i.backoffs, errs[3] = newBackoffInstruments(meter, durations)
+	i.retries, errs[4] = newRetryInstruments(meter)
+	i.controls, errs[5] = newControlInstruments(meter)
 	return i, errors.Join(errs...)
 }
 
 // observed returns the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
-	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.backoffs.observed())
+	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.backoffs.observed(),
+		i.retries.observed(), i.controls.observed())
 }

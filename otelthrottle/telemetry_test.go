@@ -93,6 +93,11 @@ func (m failingMeter) Int64ObservableCounter(name string, o ...metric.Int64Obser
 	return i, m.refuse(name)
 }
 
+func (m failingMeter) Int64Counter(name string, o ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	i, _ := m.Meter.Int64Counter(name, o...)
+	return i, m.refuse(name)
+}
+
 func (m failingMeter) Int64ObservableUpDownCounter(name string, o ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
 	i, _ := m.Meter.Int64ObservableUpDownCounter(name, o...)
 	return i, m.refuse(name)

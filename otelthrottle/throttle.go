@@ -23,6 +23,7 @@ func (tel *Telemetry) Hooks() throttle.Hooks {
 	b := &binding{telemetry: tel, duration: tel.instruments.throttles.duration}
 	h := throttle.Hooks{Created: b.created, Closed: tel.throttles.Leave}
 	if !tel.withoutSpans {
+		h.PolicyChanged = b.policyChanged
 		h.Shed = b.shed
 		h.Started = b.started
 	}
@@ -82,7 +83,7 @@ func newThrottleRegistry(common []attribute.KeyValue, groupDetail int) *throttle
 		Read:  (*throttle.Throttle).Stats,
 		Busy:  hasCallsInFlight,
 		Add:   addThrottle,
-		Clone: slices.Clone[throttleSum],
+		Clone: throttleSum.clone,
 	})
 }
 
@@ -90,8 +91,25 @@ func hasCallsInFlight(stats *throttle.Stats) bool {
 	return slices.ContainsFunc(stats.Priorities, func(p throttle.PriorityStats) bool { return p.InFlight > 0 })
 }
 
-// throttleSum is the sum of all throttles of one name, by priority.
-type throttleSum []prioritySum
+// throttleSum is the sum of all throttles of one name.
+type throttleSum struct {
+	priorities []prioritySum
+
+	// The present state of open throttles with the policy Tiered.
+	tiered     int
+	alerts     [throttle.NumAlertReasons]uint64 // throttles by reason
+	background float64                          // the highest
+
+	slow slowSum
+
+	// Open throttles by mode, of the code and by an override.
+	modes, overridden [throttle.ModeOff + 1]uint64
+}
+
+func (s throttleSum) clone() throttleSum {
+	s.priorities = slices.Clone(s.priorities)
+	return s
+}
 
 // prioritySum is one priority of all throttles of one name.
 type prioritySum struct {
@@ -101,6 +119,7 @@ type prioritySum struct {
 	shadow    throttle.ShadowTotals
 	fallbacks throttle.Totals
 	clamped   uint64
+	slow      throttle.SlowTotals // the limit is the lowest one of open throttles
 
 	// The present state of open throttles.
 	probability float64 // the highest
@@ -112,15 +131,47 @@ type prioritySum struct {
 // addThrottle adds one throttle to a sum. A closed one adds its counters only.
 func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum {
 	for p := range stats.Priorities {
-		if p == len(sum) {
-			sum = append(sum, prioritySum{})
+		if p == len(sum.priorities) {
+			sum.priorities = append(sum.priorities, prioritySum{})
 		}
-		sum[p].addCounters(&stats.Priorities[p])
+		sum.priorities[p].addCounters(&stats.Priorities[p])
 		if open {
-			sum[p].addState(&stats.Priorities[p])
+			sum.priorities[p].addState(&stats.Priorities[p])
 		}
 	}
+	if open {
+		sum.slow.add(&stats.Slow)
+		sum.slow.open += unanswered(stats)
+		sum.addMode(stats)
+	}
+	if open && stats.Policy == throttle.Tiered {
+		sum.tiered++
+		sum.alerts[stats.State.Alert]++
+		sum.background = max(sum.background, stats.State.Background)
+	}
 	return sum
+}
+
+// unanswered returns how many calls have no answer, and with Config.Slow were not written off. Streams
+// that had their answer are in flight, but count as ended.
+func unanswered(stats *throttle.Stats) (n int64) {
+	if stats.Slow.Slow > 0 {
+		return stats.Slow.Open
+	}
+	for i := range stats.Priorities {
+		p := &stats.Priorities[i]
+		n += int64(p.Admitted - p.Ended.Sum() - p.ShadowShed.Sum())
+	}
+	return n
+}
+
+// addMode counts an open throttle.
+func (s *throttleSum) addMode(stats *throttle.Stats) {
+	if stats.Mode != stats.CodeMode {
+		s.overridden[stats.Mode]++
+	} else {
+		s.modes[stats.Mode]++
+	}
 }
 
 func (s *prioritySum) addCounters(p *throttle.PriorityStats) {
@@ -129,6 +180,7 @@ func (s *prioritySum) addCounters(p *throttle.PriorityStats) {
 	s.shed.Merge(p.Shed)
 	s.shadow.Merge(p.ShadowShed)
 	s.clamped += p.Clamped
+	s.addSlow(&p.Slow)
 }
 
 func (s *prioritySum) addState(p *throttle.PriorityStats) {
@@ -136,4 +188,7 @@ func (s *prioritySum) addState(p *throttle.PriorityStats) {
 	s.requests += p.Window.Requests()
 	s.accepts += p.Window.Accepted
 	s.active += p.InFlight
+	if limit := p.Slow.Limit; limit > 0 && (s.slow.Limit == 0 || limit < s.slow.Limit) {
+		s.slow.Limit = limit
+	}
 }

@@ -35,10 +35,13 @@ type seriesKey struct {
 	outcome  throttle.Outcome
 	fault    throttle.Fault
 	cause    throttle.Cause
+	alert    throttle.AlertReason
+	mode     throttle.Mode
+	source   string // of the mode
 }
 
 // seriesKind selects which fields of a seriesKey become attributes. Each kind has those of the
-// kinds before it.
+// kinds before it, except those after byDecisionAndCause.
 type seriesKind uint8
 
 const (
@@ -47,6 +50,10 @@ const (
 	byOutcome // and fault
 	byDecision
 	byDecisionAndCause
+	byAlert
+	bySlowEvent  // in place of the decision
+	bySlowSource // in place of the decision
+	byMode
 )
 
 func newThrottleAttributes(name, key string, common []attribute.KeyValue) *throttleAttributes {
@@ -92,6 +99,18 @@ func (a *throttleAttributes) set(k seriesKey) attribute.Set {
 	kv := append(slices.Clone(a.common), KeyName.String(a.name))
 	if a.key != "" {
 		kv = append(kv, KeyGroupKey.String(a.key))
+	}
+	if k.kind == byAlert {
+		return attribute.NewSet(append(kv, KeyAlert.String(k.alert.String()))...)
+	}
+	if k.kind == bySlowSource {
+		return attribute.NewSet(append(kv, KeySlowSource.String(k.decision))...)
+	}
+	if k.kind == bySlowEvent {
+		return attribute.NewSet(append(kv, KeyPriority.String(k.priority.String()), KeySlowEvent.String(k.decision))...)
+	}
+	if k.kind == byMode {
+		return attribute.NewSet(append(kv, KeyMode.String(k.mode.String()), KeyModeSource.String(k.source))...)
 	}
 	if k.kind >= byPriority {
 		kv = append(kv, KeyPriority.String(k.priority.String()))

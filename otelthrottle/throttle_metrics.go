@@ -17,7 +17,11 @@ type throttleInstruments struct {
 	accepts     metric.Int64ObservableGauge
 	fallbacks   metric.Int64ObservableCounter
 	clamped     metric.Int64ObservableCounter
+	state       metric.Int64ObservableGauge
+	background  metric.Float64ObservableGauge
+	mode        metric.Int64ObservableGauge
 
+	slow     slowInstruments
 	duration metric.Float64Histogram // nil without durations
 }
 
@@ -29,7 +33,7 @@ func durationBounds() []float64 {
 
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
-	errs := make([]error, 8)
+	errs := make([]error, 12)
 	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
@@ -44,8 +48,15 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 		metric.WithDescription("Fallbacks, by the outcome of the call and the error of the fallback."))
 	i.clamped, errs[6] = meter.Int64ObservableCounter(MetricPriorityClamped, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls whose priority was out of range."))
+	i.state, errs[7] = meter.Int64ObservableGauge(MetricPolicyState, metric.WithUnit(unitThrottle),
+		metric.WithDescription("Throttles with the policy Tiered, by the reason of their alert."))
+	i.background, errs[8] = meter.Float64ObservableGauge(MetricPolicyBackground, metric.WithUnit(unitRatio),
+		metric.WithDescription("Share of the calls whose rejection is not taken for overload."))
+	i.mode, errs[11] = meter.Int64ObservableGauge(MetricMode, metric.WithUnit(unitThrottle),
+		metric.WithDescription("Throttles by mode, and whether it is that of the code or of an override."))
+	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
-		i.duration, errs[7] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit(unitSecond),
+		i.duration, errs[9] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit(unitSecond),
 			metric.WithDescription("Duration of admitted calls."),
 			metric.WithExplicitBucketBoundaries(durationBounds()...))
 	}
@@ -54,7 +65,8 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 
 // observed returns the instruments that the callback reports.
 func (i *throttleInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped}
+	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode}
+	return append(own, i.slow.observed()...)
 }
 
 // throttleReport reports one source of throttles.
@@ -66,14 +78,38 @@ type throttleReport struct {
 
 func (r *throttleReport) report(sum throttleSum) {
 	var clamped uint64
-	for i := range sum {
-		p, s := throttle.Priority(i), &sum[i]
+	for i := range sum.priorities {
+		p, s := throttle.Priority(i), &sum.priorities[i]
 		r.reportState(p, s)
-		r.reportCalls(p, s)
+		r.reportCalls(p, s, sum.slow.throttles > 0)
 		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
 		clamped += s.clamped
 	}
 	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})
+	if sum.tiered > 0 {
+		r.reportPolicy(&sum)
+	}
+	r.reportSlow(&sum)
+	r.reportModes(ModeOfCode, &sum.modes)
+	r.reportModes(ModeOfOverride, &sum.overridden)
+}
+
+// reportPolicy reports the state of the policy Tiered, with a series for every reason.
+func (r *throttleReport) reportPolicy(sum *throttleSum) {
+	for alert, n := range sum.alerts {
+		r.observe(r.instruments.state, n, seriesKey{kind: byAlert, alert: throttle.AlertReason(alert)})
+	}
+	r.to.ObserveFloat64(r.instruments.background, sum.background, r.attributes.observeOptions(seriesKey{kind: bySource})...)
+}
+
+// reportModes reports how many throttles have each mode. There are no series of 0: most throttles never change
+// their mode.
+func (r *throttleReport) reportModes(source string, modes *[throttle.ModeOff + 1]uint64) {
+	for mode, n := range modes {
+		if n > 0 {
+			r.observe(r.instruments.mode, n, seriesKey{kind: byMode, mode: throttle.Mode(mode), source: source})
+		}
+	}
 }
 
 // reportState reports the gauges and the calls in flight.
@@ -86,8 +122,8 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 }
 
 // reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls
-// start at 0, so that rates include the first call.
-func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum) {
+// start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow.
+func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow bool) {
 	k := seriesKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
 		r.observe(r.instruments.calls, 0, k)
@@ -98,7 +134,9 @@ func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum) {
 			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
 			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
 		}
-		r.observe(r.instruments.calls, shed, k)
+		if shed > 0 || slow || cause != throttle.CauseLimit {
+			r.observe(r.instruments.calls, shed, k)
+		}
 		k.decision = DecisionShadowShed
 		r.observeTotals(r.instruments.calls, s.shadow.Cause(cause), k)
 	}

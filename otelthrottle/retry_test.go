@@ -1,0 +1,142 @@
+package otelthrottle_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+// retrier makes a Retrier with the hooks of the lab, around a throttle that has them too.
+func (l *lab) retrier(t testing.TB, c retry.Config) *retry.Retrier {
+	t.Helper()
+	if c.Throttle == nil {
+		c.Throttle = l.throttle(t, throttle.Config{Name: "orders"})
+	}
+	c.Hooks = retry.JoinHooks(l.tel.RetryHooks(), c.Hooks)
+	r, err := retry.New(c)
+	if err != nil {
+		t.Fatalf("retry.New: got error %v want nil", err)
+	}
+	return r
+}
+
+// everyRetry makes a Retrier do everything that is reported, and a server receive a retry.
+func everyRetry(t testing.TB, l *lab) {
+	t.Helper()
+	r := throttle.Must(retry.New(retry.Config{Name: "orders", Hooks: l.tel.RetryHooks()}))
+	_ = r.Do(retry.WithoutRetries(t.Context()), throttle.High, returns(errBusy))
+	l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
+}
+
+// ofRetries returns the name of a series of the Retrier called orders.
+func ofRetries(metric string, pairs ...string) string {
+	return series(metric, append(pairs, "throttle.retry.name", "orders")...)
+}
+
+func deniedFor(reason string) string {
+	return ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "denied", "throttle.retry.reason", reason)
+}
+
+func madeIn(attempts int) string {
+	return ofRetries(otelthrottle.MetricRetryCalls, "throttle.retry.attempts", strconv.Itoa(attempts))
+}
+
+func TestRetriesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, setup{})
+		r := l.retrier(t, retry.Config{})
+		sent := ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "retry")
+		hedges := ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "hedge")
+		want := snapshot{ofRetries(otelthrottle.MetricRetryBudget): 3, sent: 0, hedges: 0, madeIn(0): 0, madeIn(1): 0, madeIn(2): 0, madeIn(3): 0}
+		for reason := range retry.Reason(retry.NumReasons) {
+			want[deniedFor(reason.String())] = 0
+		}
+		l.read(t).retries().want(t, want)
+		comment := strings.Join(strings.Fields(packageComment(t)), " ")
+		if sentence := fmt.Sprintf("A Retrier has %d series with three attempts", len(want)); !strings.Contains(comment, sentence) {
+			t.Errorf("package comment: got no %q", sentence)
+		}
+
+		_ = r.Do(t.Context(), throttle.High, func(context.Context) error { return nil })
+		_ = r.Do(t.Context(), throttle.High, returns(errBusy)) // three attempts
+		_ = r.Do(retry.WithoutRetries(t.Context()), throttle.High, returns(errBusy))
+		_, _ = retry.Hedge(t.Context(), r, throttle.High, time.Second, func(ctx context.Context) (int, error) {
+			if retry.FromContext(ctx).Number == 1 {
+				<-ctx.Done()
+			}
+			return 0, nil
+		})
+		want[madeIn(1)], want[madeIn(2)], want[madeIn(3)], want[sent], want[hedges] = 2, 1, 1, 2, 1
+		want[deniedFor("attempts")], want[deniedFor("once")] = 1, 1
+		want[ofRetries(otelthrottle.MetricRetryBudget)] = r.Stats().Left
+		l.read(t).retries().want(t, want)
+
+		l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
+		equal(t, "arrivals", l.read(t)[series(otelthrottle.MetricRetryArrivals, "throttle.name", "shop")], 1)
+		_ = r.Close()
+		equal(t, "series after Close", len(l.read(t).retries()), 0)
+	})
+}
+
+// TestRetrySpans wants a span per attempt, with its number and a link to the one before, and an
+// event for the retry that was not made.
+func TestRetrySpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, setup{})
+		r, inner := l.retrier(t, retry.Config{}), l.throttle(t, throttle.Config{Name: "inner"})
+		ctx, span := l.request(t.Context())
+		_ = r.Do(ctx, throttle.High, func(ctx context.Context) error {
+			times(1, inner, throttle.High, nil)
+			_ = inner.Do(ctx, throttle.High, returns(nil)) // not an attempt of r
+			return errBusy
+		})
+		span.End()
+		var before trace.SpanContext
+		number := 0
+		for _, s := range l.spans.Ended() {
+			got := attribute.NewSet(s.Attributes()...)
+			attempt, isRetry := got.Value(otelthrottle.KeyRetryAttempt)
+			if s.Name() == "throttle inner" && (isRetry || len(s.Links()) > 0) {
+				t.Errorf("a call inside of attempt %v has its number or link", attempt)
+			}
+			if s.Name() != "throttle orders" {
+				continue
+			}
+			if number++; number > 1 {
+				equal(t, "attempt", attempt.AsInt64(), int64(number))
+				equal(t, "links", len(s.Links()), 1)
+				equal(t, "linked span", s.Links()[0].SpanContext.SpanID(), before.SpanID())
+			} else if isRetry || len(s.Links()) > 0 {
+				t.Error("the first attempt has a number or a link")
+			}
+			before = s.SpanContext()
+		}
+		equal(t, "attempts", number, 3)
+		events := l.spanNamed(t, "request").Events()
+		equal(t, "events", len(events), 1)
+		equal(t, "event", events[0].Name, otelthrottle.EventRetryDenied)
+		wantAttributes(t, "denied", events[0].Attributes, "throttle.retry.name", "orders", "throttle.retry.reason", "attempts", "throttle.retry.attempt", 4)
+	})
+}
+
+// retries returns the series that have the name of a Retrier.
+func (s snapshot) retries() snapshot {
+	found := snapshot{}
+	for key, value := range s {
+		if strings.Contains(key, string(otelthrottle.KeyRetryName)) {
+			found[key] = value
+		}
+	}
+	return found
+}
