@@ -1,12 +1,14 @@
 // Package dashboards embeds the Grafana dashboards, Prometheus rules and runbooks of Spillway. They
 // fit the metrics of the library version in your build:
 //
-//	overview.json        calls offered, sent and shed, by priority and cause
+//	overview.json        calls that fail, and calls sent and shed, by priority and cause
 //	availability.json    faults by kind, the objective of High, its error budget, alerts
 //	breakers.json        circuits, the calls they shed, and the fleet that decides
-//	limits.json          token buckets, their stores, and backoffs
+//	limits.json          token buckets and their stores
+//	backoffs.json        backoffs
 //	rules/               recording rules and alerts for Prometheus
 //	kubernetes/          the same as ConfigMaps and a PrometheusRule
+//	v2beta1/             the dashboards in the schema v2, with tabs
 //	provisioning/        data sources and folders for a provisioned Grafana
 //	prometheus/, alertmanager/   example configurations of the compose stack
 //	runbooks.md          one section per alert: what it means and what to do
@@ -15,7 +17,7 @@
 // Prometheus names. They do not need the rules. The alerts need the recording rules. README.md in
 // this folder describes how to import each of them.
 //
-// The JSON files and the files for Kubernetes are generated. To change them, change the program in
+// The JSON files, the files for Kubernetes and those in v2beta1 are generated. To change them, change the program in
 // gen.
 package dashboards
 
@@ -25,5 +27,5 @@ import "embed"
 
 // FS has all files, by their paths in this folder.
 //
-//go:embed *.json rules/recording.yml rules/alerts.yml kubernetes provisioning prometheus alertmanager runbooks.md README.md
+//go:embed *.json rules/recording.yml rules/alerts.yml kubernetes v2beta1 provisioning prometheus alertmanager runbooks.md README.md
 var FS embed.FS

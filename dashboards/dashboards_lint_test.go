@@ -113,8 +113,8 @@ func TestLintFindsPlanted(t *testing.T) {
 			head, panels, _ := strings.Cut(text, `"panels": [`)
 			return head + `"panels": [` + strings.Replace(panels, `"uid": "${datasource}"`, `"uid": "PBFA97CFB"`, 1)
 		}},
-		{"panel-title-description", plant(`"description": "The share of the offered calls`, `"description": "", "was": "`)},
-		{"panel-title-description", plant(`"title": "In flight"`, `"title": "Offered"`)},
+		{"panel-title-description", plant(`"description": "Offered calls by outcome.`, `"description": "", "was": "`)},
+		{"panel-title-description", plant(`"title": "Shed"`, `"title": "Offered"`)},
 		{"panel-units", plant(`"unit": "reqps"`, `"unit": "calls"`)},
 		{"panel-no-value", plant(`"noValue": "no traffic"`, `"noValue": ""`)},
 		{"panel-no-targets", plant(`"refId": "B"`, `"refId": "A"`)},
@@ -124,7 +124,7 @@ func TestLintFindsPlanted(t *testing.T) {
 		{"panel-thresholds", plant(`"value": 0.05`, `"value": 0.7`)},
 		{"panel-thresholds", plant(`"value": null`, `"value": 0`)},
 		{"panel-places", plant(`"id": 5,`, `"id": 4,`)},
-		{"panel-places", plant(`"w": 4,`, `"w": 5,`)},
+		{"panel-places", plant(`"w": 4,`, `"w": 6,`)},
 		{"panel-places", plant(`"w": 4,`, `"w": 25,`)},
 		{"panel-count", func(text string) string { return strings.ReplaceAll(text, `"type": "row"`, `"type": "stat"`) }},
 		{"target-rate-interval", plant(`[$__rate_interval]`, `[5m]`)},
@@ -136,6 +136,40 @@ func TestLintFindsPlanted(t *testing.T) {
 		{"links", plant("/d/throttle-availability?", "/dashboard/db/throttle-availability?")},
 		{"links", plant("/d/throttle-availability?", "/d/throttle-faults?")},
 		{"links", plant("throttle_name:percentencode", "throttle_name")},
+		{"legend-height", plant(`"displayMode": "list"`, `"displayMode": "table"`)},
+		{"legend-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 9,`) }},
+		{"priority-order", plant(`, \"order\", `, `, \"rank\", `)},
+		{"priority-order", func(text string) string {
+			head, tail, _ := strings.Cut(text, `"title": "Failed share by priority"`)
+			at := strings.LastIndex(head, `"showLegend": true`)
+			return head[:at] + `"sortBy": "Max", ` + head[at:] + `"title": "Failed share by priority"` + tail
+		}},
+		{"title-width", plant(`"title": "Accepted"`, `"title": "Accepted by the backend"`)},
+		{"board-height", func(text string) string { return strings.ReplaceAll(text, `"h": 10,`, `"h": 30,`) }},
+		{"annotation-marks", plant(`"useValueForTime": true`, `"useValueForTime": false`)},
+		{"annotation-marks", plant(`min by (alertname) (1000 * ALERTS_FOR_STATE`, `ALERTS`)},
+		{"annotation-marks", func(text string) string {
+			return strings.ReplaceAll(text, `severity=\"critical\"`, `severity=\"warning\"`)
+		}},
+		{"annotation-marks", func(text string) string {
+			return strings.ReplaceAll(text, "throttle_name=~`${throttle:regex}`", "throttle_name=~`(${throttle:regex})?`")
+		}},
+		{"annotation-marks", plant(`"titleFormat": "{{alertname}}"`, `"titleFormat": "{{alertname}} {{error_type}}"`)},
+		{"annotation-marks", plant(`"ids": [`, `"ids": [1, `)},
+		{"null-color", plant(`"match": "null+nan"`, `"match": "nan"`)},
+		{"null-color", func(text string) string {
+			return strings.Replace(text, `"text": "no traffic"`, `"text": "no calls"`, 1)
+		}},
+		{"table-empty-cells", plant(`"color": "transparent"`, `"color": "green"`)},
+		{"table-empty-cells", plant(`"options": "/.*/"`, `"options": "/Value.*/"`)},
+		{"table-cell-links", plant(`"options": "/.*/"`, `"options": "/Value.*/"`)},
+		{"stat-worst", plant(`"expr": "topk(1, `, `"expr": "avg(`)},
+		{"stat-worst", plant(`"textMode": "value_and_name"`, `"textMode": "value"`)},
+		{"stat-sparkline", plant(`"graphMode": "none"`, `"graphMode": "area"`)},
+		{"quantile-color", func(text string) string {
+			head, tail, _ := strings.Cut(text, `"options": "p99"`)
+			return head + `"options": "p99"` + strings.Replace(tail, `"purple"`, `"red"`, 1)
+		}},
 	} {
 		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })
 		right := string(readFile(t, "overview.json"))
@@ -157,13 +191,13 @@ func TestLintFindsPlanted(t *testing.T) {
 		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", "throttle_bucket_name=~`${bucket}`")},
 		{"raw-strings", "limits.json", plant("throttle_bucket_name=~`${bucket:regex}`", `throttle_bucket_name=~\"${bucket:regex}\"`)},
 		{"template-variables", "limits.json", plant(`"name": "bucket"`, `"name": "limit"`)},
-		{"raw-strings", "limits.json", plant("throttle_backoff_name=~`${backoff:regex}`", "throttle_backoff_name=~`$backoff`")},
-		{"template-variables", "limits.json", plant(`"name": "backoff"`, `"name": "delay"`)},
-		{"target-counter-agg", "limits.json", plant("sum by (throttle_backoff_direction) (rate(throttle_backoff_steps_total{", "sum by (throttle_backoff_direction) ((throttle_backoff_steps_total{")},
-		{"target-job-instance", "limits.json", plant("(throttle_backoff_delay_seconds{job=~\\\"$job\\\",", "(throttle_backoff_delay_seconds{")},
-		{"links", "availability.json", plant("throttle_backoff_name:percentencode", "throttle_backoff_name")},
-		{"target-counter-agg", "limits.json", plant("sum(rate(throttle_bucket_requests_total{", "sum((throttle_bucket_requests_total{")},
-		{"target-job-instance", "limits.json", plant("sum(throttle_bucket_waiting{job=~\\\"$job\\\",", "sum(throttle_bucket_waiting{")},
+		{"raw-strings", "backoffs.json", plant("throttle_backoff_name=~`${backoff:regex}`", "throttle_backoff_name=~`$backoff`")},
+		{"template-variables", "backoffs.json", plant(`"name": "backoff"`, `"name": "delay"`)},
+		{"target-counter-agg", "backoffs.json", plant("sum by (throttle_backoff_direction) (rate(throttle_backoff_steps_total{", "sum by (throttle_backoff_direction) ((throttle_backoff_steps_total{")},
+		{"target-job-instance", "backoffs.json", plant("job=~\\\"$job\\\",instance=~\\\"$instance\\\",throttle_backoff_name", "throttle_backoff_name")},
+		{"links", "backoffs.json", plant("throttle_backoff_name:percentencode", "throttle_backoff_name")},
+		{"target-counter-agg", "limits.json", plant("(rate(throttle_bucket_requests_total{", "((throttle_bucket_requests_total{")},
+		{"target-job-instance", "limits.json", plant("job=~\\\"$job\\\",instance=~\\\"$instance\\\",throttle_bucket_name", "throttle_bucket_name")},
 		{"links", "limits.json", plant("throttle_bucket_name:percentencode", "throttle_bucket_name")},
 	} {
 		i := slices.IndexFunc(rules(), func(r rule) bool { return r.name == tt.rule })

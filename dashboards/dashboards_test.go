@@ -24,6 +24,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // lintFile returns .lint, the exceptions for Grafana's linter. It is not embedded.
@@ -56,7 +58,7 @@ func TestEverythingIsEmbedded(t *testing.T) {
 	}
 }
 
-// exposed returns the names of all metrics and labels that a service with throttles, breakers, token buckets and backoffs shows to Prometheus.
+// exposed returns the names of all metrics and labels that a service with throttles, breakers, token buckets, backoffs and retriers shows to Prometheus.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -69,7 +71,7 @@ func exposed(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: tel.Hooks()}))
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Slow: time.Second, Hooks: tel.Hooks()}))
 	defer th.Close()
 	failing := func(context.Context) (int, error) { return 0, faults.Unavailable(0) }
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
@@ -89,6 +91,14 @@ func exposed(t *testing.T) map[string]bool {
 	defer r.Close()
 	if err := errors.Join(r.SleepOnFailure(t.Context()), r.SleepOnFailure(t.Context())); err != nil {
 		t.Fatalf("SleepOnFailure: got error %v want none", err)
+	}
+	retrier := throttle.Must(retry.New(retry.Config{Name: "db", Hooks: tel.RetryHooks()}))
+	defer retrier.Close()
+	tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
+	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
+	defer ctl.Close()
+	if err := ctl.Watch(t.Context(), "missing.json"); err != nil {
+		t.Fatal(err)
 	}
 	families, err := registry.Gather()
 	if err != nil {
@@ -137,6 +147,31 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
+// TestRulesKeepPlaces checks that rules and Alertmanager group and join by cluster and namespace: one cluster must not hide another.
+func TestRulesKeepPlaces(t *testing.T) {
+	for file, lists := range map[string]*regexp.Regexp{
+		"rules/recording.yml":           regexp.MustCompile(`\b(?:by|on|ignoring|without) \(([^)]*)\)`),
+		"rules/alerts.yml":              regexp.MustCompile(`\b(?:by|on|ignoring|without) \(([^)]*)\)`),
+		"alertmanager/alertmanager.yml": regexp.MustCompile(`(?:equal|group_by): \[([^\]]*)\]`),
+	} {
+		found := lists.FindAllStringSubmatch(string(readFile(t, file)), -1)
+		if len(found) < 7 {
+			t.Errorf("%s: got %d lists of labels want seven at least", file, len(found))
+		}
+		for _, m := range found {
+			if !strings.Contains(m[1], "cluster, namespace, job") {
+				t.Errorf("%s: got %s want cluster, namespace and job in it", file, m[0])
+			}
+		}
+	}
+	links := regexp.MustCompile(`(?m)^ +dashboard_url: (.*)$`).FindAllStringSubmatch(string(readFile(t, "rules/alerts.yml")), -1)
+	for _, m := range links {
+		if !strings.Contains(m[1], "{{ with $labels.cluster }}&var-cluster=") || !strings.Contains(m[1], "{{ with $labels.namespace }}&var-namespace=") {
+			t.Errorf("rules/alerts.yml: got dashboard_url %s want the cluster and the namespace in it", m[1])
+		}
+	}
+}
+
 // TestRunbooksNamePanels checks that the panels that the runbooks name exist.
 func TestRunbooksNamePanels(t *testing.T) {
 	titles := map[string][]string{}
@@ -149,7 +184,7 @@ func TestRunbooksNamePanels(t *testing.T) {
 			titles[name] = append(titles[name], p.Title) // rows too
 		}
 	}
-	named := regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
+	named := regexp.MustCompile(`\*(Overview|Availability|Breakers|Limits|Backoffs) → ([^*]+)\*`).FindAllStringSubmatch(string(readFile(t, "runbooks.md")), -1)
 	if len(named) < 10 {
 		t.Errorf("runbooks: got %d panels named want ten at least", len(named))
 	}

@@ -19,6 +19,7 @@ func Example() {
 	}
 	// Output:
 	// availability.json
+	// backoffs.json
 	// breakers.json
 	// limits.json
 	// overview.json

@@ -52,6 +52,7 @@ type panel struct {
 			DisplayMode, Placement, SortBy string
 			Calcs                          []string
 		} `json:"legend"`
+		GraphMode, TextMode string
 	} `json:"options"`
 }
 
@@ -60,14 +61,21 @@ type place struct{ X, Y, W, H int }
 type field struct {
 	Unit       string   `json:"unit"`
 	Min        *float64 `json:"min"`
+	Links      []link   `json:"links"`
 	Max        *float64 `json:"max"`
 	NoValue    string   `json:"noValue"`
+	Mappings   []mapping
 	Thresholds struct {
 		Steps []struct {
 			Color string   `json:"color"`
 			Value *float64 `json:"value"`
 		} `json:"steps"`
 	} `json:"thresholds"`
+}
+
+type mapping struct {
+	Type    string
+	Options json.RawMessage
 }
 
 type property struct {
@@ -87,16 +95,20 @@ type target struct {
 type variable struct {
 	Name, Label, Type, Definition, AllValue string
 	Multi, IncludeAll                       bool
-	Refresh, Sort                           int
+	Refresh, Sort, Hide                     int
 	Query, Current                          any
 	Datasource                              *datasource
 }
 
 type annotation struct {
-	BuiltIn    int         `json:"builtIn"`
-	Name       string      `json:"name"`
-	Expr       string      `json:"expr"`
-	Datasource *datasource `json:"datasource"`
+	BuiltIn int `json:"builtIn"`
+	Filter  struct{ IDs []int }
+
+	UseValueForTime         bool
+	TitleFormat, TextFormat string
+	Name                    string      `json:"name"`
+	Expr                    string      `json:"expr"`
+	Datasource              *datasource `json:"datasource"`
 }
 
 type datasource struct{ Type, UID string }
@@ -140,7 +152,7 @@ func (b board) panels() []panel {
 func (b board) links() []link {
 	all := append([]link(nil), b.Links...)
 	for _, p := range b.panels() {
-		all = append(all, p.Links...)
+		all = append(append(all, p.Links...), p.FieldConfig.Defaults.Links...)
 		for _, o := range p.FieldConfig.Overrides {
 			for _, property := range o.Properties {
 				var links []link

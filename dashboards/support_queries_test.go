@@ -66,7 +66,7 @@ func checkCounters(b board) []string {
 	counter := regexp.MustCompile(`(\S*?)\b\w+_(?:total|sum|count|bucket)\{`)
 	return b.everyTarget(func(expr string) string {
 		for _, m := range counter.FindAllStringSubmatch(expr, -1) {
-			if !strings.HasSuffix(m[1], "rate(") && !strings.HasPrefix(expr, "count by ") {
+			if !strings.HasSuffix(m[1], "rate(") && !strings.HasSuffix(m[1], "increase(") && !strings.HasPrefix(expr, "count by ") {
 				return "a counter outside rate"
 			}
 		}
@@ -119,7 +119,7 @@ func checkRawStrings(b board) []string {
 
 // checkLinks wants links by uid, to dashboards that exist, with what is chosen escaped.
 func checkLinks(b board) []string {
-	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers", "throttle-limits"}
+	known := []string{"throttle-overview", "throttle-availability", "throttle-breakers", "throttle-limits", "throttle-backoffs"}
 	uid := regexp.MustCompile(`^/d/([\w-]+)\?`)
 	value := regexp.MustCompile(`\$\w+|\$\{[^}]*\}`)
 	escaped := regexp.MustCompile(`:(?:percentencode|queryparam)\}$|^\$\{__url_time_range\}$`)
@@ -127,7 +127,7 @@ func checkLinks(b board) []string {
 	for _, l := range b.links() {
 		m := uid.FindStringSubmatch(l.URL)
 		switch {
-		case l.Type == "dashboards", strings.HasPrefix(l.URL, runbookURL):
+		case strings.HasPrefix(l.URL, runbookURL):
 			continue
 		case m == nil || !slices.Contains(known, m[1]):
 			found = append(found, fmt.Sprintf("%s leads to %q: want a dashboard by its uid, or the runbooks", l.Title, l.URL))

@@ -39,6 +39,17 @@ func rules() []rule {
 		{"target-exemplar", checkExemplars},
 		{"raw-strings", checkRawStrings},
 		{"links", checkLinks},
+		{"legend-height", checkLegendHeights},
+		{"priority-order", checkOrder},
+		{"title-width", checkTitleWidths},
+		{"board-height", checkBoardHeight},
+		{"annotation-marks", checkAnnotations},
+		{"null-color", checkNullColors},
+		{"table-empty-cells", checkEmptyCells},
+		{"table-cell-links", checkCellLinks},
+		{"stat-worst", checkWorst},
+		{"stat-sparkline", checkNoSparklines},
+		{"quantile-color", checkQuantileColors},
 	}
 }
 
@@ -47,7 +58,7 @@ func rules() []rule {
 func exceptions() map[string][]string {
 	return map[string][]string{
 		// Panels about an objective use the time shown, and those about its alerts fixed windows.
-		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, last hour", "Burn rate", "Burn rate by window"},
+		"target-rate-interval": {"High succeeded", "Budget left", "Burn rate, 1 h", "Burn rate", "Burn rate by window", "Disabled, 1 h"},
 		// Alerts about a whole service have no label instance.
 		"target-job-instance": {"Alerts firing", "Alerts"},
 	}
@@ -106,12 +117,14 @@ func checkDatasourceVariable(b board) []string {
 }
 
 func checkVariables(b board) []string {
-	want := []string{"datasource", "job", "instance", "throttle", "priority"}
+	want := []string{"datasource", "cluster", "namespace", "job", "instance", "throttle", "priority"}
 	switch b.UID { // which know no priorities
 	case "throttle-breakers":
-		want = []string{"datasource", "job", "instance", "breaker"}
+		want = []string{"datasource", "cluster", "namespace", "job", "instance", "breaker"}
 	case "throttle-limits":
-		want = []string{"datasource", "job", "instance", "bucket", "backoff"}
+		want = []string{"datasource", "cluster", "namespace", "job", "instance", "bucket"}
+	case "throttle-backoffs":
+		want = []string{"datasource", "cluster", "namespace", "job", "instance", "backoff"}
 	}
 	var found, names []string
 	for _, v := range b.Templating.List {
@@ -119,9 +132,13 @@ func checkVariables(b board) []string {
 		if v.Type != "query" {
 			continue
 		}
-		if !v.Multi || !v.IncludeAll || v.AllValue != ".+" || v.Refresh != 2 || v.Sort != 1 || !isVariable(v.Datasource) ||
+		all, hide := ".+", 0
+		if v.Name == "cluster" || v.Name == "namespace" { // which many do not have
+			all, hide = ".*", 2
+		}
+		if !v.Multi || !v.IncludeAll || v.AllValue != all || v.Hide != hide || v.Refresh != 2 || v.Sort != 1 || !isVariable(v.Datasource) ||
 			!strings.EqualFold(v.Label, v.Name) || !strings.HasPrefix(v.Definition, "label_values(") {
-			found = append(found, fmt.Sprintf("variable %s is %+v: want any number of values, all of them .+, sorted, asked for as the time changes", v.Name, v))
+			found = append(found, fmt.Sprintf("variable %s is %+v: want any number of values, all of them %s, sorted, asked for as the time changes", v.Name, v, all))
 		}
 	}
 	if len(names) < len(want) || !slices.Equal(names[:len(want)], want) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle"
 )
@@ -8,16 +10,17 @@ import (
 // availability returns the dashboard of faults by kind, the objective of High and the alerts.
 func availability() grafana.Dashboard {
 	d := throttleBoard(availabilityUID, "Availability", "Faults of the backends by kind, the objective of High, how "+
-		"fast its error budget burns, and the alerts.")
+		"fast its error budget burns, and the alerts.", "Faults by kind", "High failed and objective")
 	d.Variables = append(d.Variables, grafana.Choice("objective", "Objective", "The share of High calls that "+
 		"should succeed. The alerts use their own, in the rule throttle:error_budget:ratio.",
 		"99.9 %", "0.999", "99 %", "0.99", "99.5 %", "0.995", "99.95 %", "0.9995", "99.99 %", "0.9999"))
 	d.Rows = []grafana.Row{
-		{Title: "Now", Height: 4, Panels: availabilitySummary()},
-		{Title: "Alerts", Height: 7, Panels: []grafana.Panel{alertsTable()}},
-		{Title: "Faults", Height: 9, Panels: faultPanels()},
-		{Title: "Objective of High", Height: 9, Panels: objectivePanels()},
-		{Title: "Callers", Height: 9, Panels: []grafana.Panel{callersTable()}},
+		{Height: 4, Panels: availabilitySummary()},
+		{Title: "Alerts, worst first", Height: 8, Panels: []grafana.Panel{alertsTable(jobScope(), "Throttle")}},
+		{Title: "Callers", Height: 7, Panels: []grafana.Panel{callersTable()}},
+		{Title: "Faults", Height: 10, Panels: faultPanels()},
+		{Title: "Objective of High", Height: 10, Panels: objectivePanels()},
+		{Title: "Errors that count as success", Height: 10, Collapsed: true, Panels: []grafana.Panel{otherErrors()}},
 	}
 	return d
 }
@@ -28,83 +31,35 @@ func failedShare(window string, by ...string) string {
 		sum(rateOver(calls().of(isHigh()), window), by...))
 }
 
-// burnRate returns the burn rate of the error budget over a window: 1 is the rate that the
-// objective allows.
-func burnRate(window string) string { return failedShare(window) + " / (1 - $objective)" }
+// burnRate returns the burn rate of the error budget of each throttle over a window: 1 is the rate
+// that the objective allows.
+func burnRate(window string) string {
+	return failedShare(window, byThrottle()...) + " / (1 - $objective)"
+}
 
 // availabilitySummary returns the panels with single numbers at the top.
 func availabilitySummary() []grafana.Panel {
-	const shown = "$__range"
+	answered := sum(rate(calls().selected(isAnswered())), byThrottle()...)
+	succeeded := sharePanel("High succeeded", "no traffic", lowest("1 - "+failedShare("$__range", byThrottle()...)),
+		[]grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}},
+		"The share of High calls, over the time shown, that were neither shed nor rejected, of the throttle with the "+
+			"lowest. Calls with other errors, such as a status of 500, count as success. A call that only its fallback "+
+			"saved counts as failure.")
+	succeeded.Width, succeeded.Decimals, succeeded.Links = 5, 2, []grafana.Link{toOverview()}
+	budget := sharePanel("Budget left", "no traffic", lowest("clamp_min(1 - "+burnRate("30d")+", 0)"),
+		[]grafana.Step{{Color: bad}, {From: 0.0001, Color: warn}, {From: 0.5, Color: good}},
+		"The share of the error budget of the last 30 days that is left, whatever time is shown, of the throttle with "+
+			"the least. Prometheus may have less than 30 days of data: then it is the budget of those days.")
+	budget.Width, budget.Mappings = 5, []grafana.Mapping{{Value: "0", Text: "spent", Color: bad}}
+	burn := sharePanel("Burn rate, 1 h", "no traffic", worst(burnRate("1h")), thresholds(1, 14.4),
+		"How fast the error budget burned in the last hour, of the worst throttle. At 1 a month's budget lasts a "+
+			"month. At 14.4 it lasts two days, and an alert pages.")
+	burn.Width, burn.Unit, burn.Ratio = 5, "short", false
 	return []grafana.Panel{
-		{
-			Title: "High succeeded", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 3, NoValue: "no traffic",
-			Steps: []grafana.Step{{Color: bad}, {From: 0.99, Color: warn}, {From: 0.999, Color: good}},
-			Description: "The share of High calls, over the time shown, that were neither shed nor rejected. " +
-				"Calls with other errors, such as a status of 500, count as success. A call that only its " +
-				"fallback saved counts as failure.",
-			Links:   []grafana.Link{toOverview()},
-			Targets: []grafana.Target{{Expr: "1 - " + failedShare(shown), Instant: true}}, View: grafana.Stat{},
-		},
-		{
-			Title: "Budget left", Width: 5, Unit: "percentunit", Decimals: 1, Signed: true, NoValue: "no traffic",
-			Steps: []grafana.Step{{Color: bad}, {From: 0, Color: warn}, {From: 0.5, Color: good}},
-			Description: "The share of the error budget that is left over the time shown. Below 0 the objective " +
-				"is missed. Select a month to see the budget of a month.",
-			Targets: []grafana.Target{{Expr: "1 - " + burnRate(shown), Instant: true}}, View: grafana.Stat{},
-		},
-		{
-			Title: "Burn rate, last hour", Width: 5, Unit: "short", Decimals: 1, NoValue: "no traffic", Steps: thresholds(1, 14.4),
-			Description: "How fast the error budget burned in the last hour. At 1 a month's budget lasts a " +
-				"month. At 14.4 it lasts two days, and an alert pages.",
-			Targets: []grafana.Target{{Expr: burnRate("1h"), Instant: true}}, View: grafana.Stat{},
-		},
-		{
-			Title: "Rejected by the backend", Width: 5, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers", Steps: thresholds(0.05, 0.25),
-			Description: "The share of the answered calls that the backend rejected, over all selected " +
-				"throttles, priorities and kinds. A single kind warns above 5 % and pages above 25 %.",
-			Links: []grafana.Link{toOverview()},
-			Targets: []grafana.Target{{
-				Expr:    share(sum(rate(calls().selected(isRejected()))), sum(rate(calls().selected(isAnswered())))),
-				Instant: true,
-			}}, View: grafana.Stat{},
-		},
-		{
-			Title: "Alerts firing", Width: 4, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			Description: "The number of alerts that fire for the selected throttles. Always 0 in a Prometheus " +
-				"without the rules.",
-			Targets: []grafana.Target{{Expr: "count(" + alerts(equals("alertstate", "firing")) + ") or vector(0)", Instant: true}},
-			View:    grafana.Stat{},
-		},
-	}
-}
-
-// alertsTable returns the table of pending and firing alerts, with links to their runbooks.
-func alertsTable() grafana.Panel {
-	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
-	return grafana.Panel{
-		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded", View: grafana.Table{SortBy: "State", Ascending: true},
-		Description: "Alerts about the selected throttles, and about the breakers, token buckets and backoffs " +
-			"of their jobs. Choose a name to open its runbook. Pending alerts fire if the condition lasts. " +
-			"Alertmanager may mute some because of a more severe one.",
-		Targets: []grafana.Target{{
-			Expr:    sum(alerts(), "alertname", "severity", "alertstate", "job", "instance", throttleName(), breakerName(), bucketName(), backoffName(), errorType(), failure(), "window"),
-			Instant: true, Table: true,
-		}},
-		Columns: []grafana.Column{
-			{Field: "alertname", Title: "Alert", Links: []grafana.Link{runbook}},
-			{Field: "alertstate", Title: "State", Width: 110},
-			{Field: "severity", Title: "Severity", Width: 110},
-			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds and why")}},
-			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("What it sheds and why")}},
-			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("What it denies, and its store")}},
-			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("Its delay and throttled calls")}},
-			{Field: errorType(), Title: "Kind"},
-			{Field: failure(), Title: "Failure", Width: 90},
-			{Field: "window", Title: "Window", Width: 90},
-			{Field: "job", Title: "Job"},
-			{Field: "instance", Title: "Instance"},
-			{Field: "Value", Title: "Value", Hidden: true},
-		},
+		alertsStat(jobScope(), 5), succeeded, budget, burn,
+		sharePanel("Rejected", "no answers", worst(share(orZero(sum(rate(calls().selected(isRejected())), byThrottle()...), answered), answered)),
+			thresholds(0.05, 0.25), "The share of the answered calls that the backend rejected, of the worst throttle, "+
+				"over all selected priorities and kinds. A single kind warns above 5 % and pages above 25 %."),
 	}
 }
 
@@ -113,7 +68,8 @@ func faultPanels() []grafana.Panel {
 	faults := sum(rate(calls().selected(isRejected())), errorType())
 	return []grafana.Panel{
 		{
-			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(), View: grafana.Graph{Stacked: true},
+			Title: "Faults by kind", Width: 12, Unit: "reqps", NoValue: "no faults", Colors: byFault(),
+			View: grafana.Graph{Stacked: true, Short: true},
 			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
 				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
 				"canceled: the caller gave up after CanceledAfter. Other kinds appear only if a classifier " +
@@ -121,8 +77,8 @@ func faultPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
 		},
 		{
-			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
-			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true},
+			Title: "Fault share by kind", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
+			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true, Short: true},
 			Description: "Rejected calls as a share of the answered calls. The lines are the thresholds of the " +
 				"alerts: 5 % and 25 %. The alerts use each throttle alone. While a throttle sheds, it still " +
 				"sends some calls to probe the backend, and those may be rejected.",
@@ -131,84 +87,116 @@ func faultPanels() []grafana.Panel {
 				Legend: legend(errorType()),
 			}},
 		},
-		{
-			Title: "Errors that are not faults", Width: 8, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
-			Description: "Calls that ended with an error and count as accepted or ignored, such as not found, " +
-				"forbidden or canceled. The throttle does not shed because of them. If _OTHER hides an outage, " +
-				"add a classifier that counts it as rejected.",
-			Targets: []grafana.Target{{
-				Expr:   sum(rate(calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))), errorType()),
-				Legend: legend(errorType()),
-			}},
-		},
 	}
+}
+
+// otherErrors returns the panel about errors that the throttle ignores or takes for success.
+func otherErrors() grafana.Panel {
+	return grafana.Panel{
+		Title: "Errors that are not faults", Width: 24, Unit: "reqps", NoValue: "no errors", View: grafana.Graph{},
+		Description: "Calls that ended with an error and count as accepted or ignored, such as not found, " +
+			"forbidden or canceled. The throttle does not shed because of them. If _OTHER hides an outage, " +
+			"add a classifier that counts it as rejected.",
+		Targets: []grafana.Target{{
+			Expr:   sum(rate(calls().selected(isSent(), differs(outcome(), throttle.Rejected.String()), differs(errorType(), ""))), errorType()),
+			Legend: legend(errorType()),
+		}},
+	}
+}
+
+// burnPair is two windows of an alert about the error budget, and its factor. The long window is for
+// significance, and the short one ends the alert.
+type burnPair struct {
+	long, short, factor string
+}
+
+// burnPairs are those of the alerts.
+func burnPairs() []burnPair {
+	return []burnPair{{"1h", "5m", "14.4"}, {"6h", "30m", "6"}, {"1d", "2h", "3"}, {"3d", "6h", "1"}}
+}
+
+// toAlert returns the smaller of both burn rates of the worst throttle, as a share of the factor.
+func (p burnPair) toAlert() string {
+	long, short := burnRate(p.long), burnRate(p.short)
+	return worst("("+long+" < "+short+" or "+short+")") + " / " + p.factor
 }
 
 // objectivePanels returns the panels about the objective of High.
 func objectivePanels() []grafana.Panel {
-	// Each alert uses two of these: a long window for significance and a short one to end it.
-	windows := []string{"5m", "30m", "1h", "2h", "6h", "1d", "3d"}
-	now := make([]grafana.Target, 0, len(windows))
-	for _, w := range windows {
-		now = append(now, grafana.Target{Expr: burnRate(w), Legend: w, Instant: true})
+	now := make([]grafana.Target, 0, len(burnPairs()))
+	for _, p := range burnPairs() {
+		now = append(now, grafana.Target{Expr: p.toAlert(), Legend: p.long + " and " + p.short + ", of " + p.factor, Instant: true})
 	}
-	steps := []grafana.Step{{Color: good}, {From: 1, Color: "yellow"}, {From: 6, Color: warn}, {From: 14.4, Color: bad}}
 	return []grafana.Panel{
 		{
-			Title: "High success and objective", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: "succeeded", Color: good}, {Series: "objective", Color: neutral, Dashed: true}},
-			Description: "The share of High calls that were neither shed nor rejected, and the objective. A dip " +
-				"costs budget by its depth and its length.",
+			Title: "High failed and objective", Width: 8, Unit: "percentunit", Min: leastShare, Ratio: true, NoValue: "no traffic",
+			Colors: []grafana.Color{{Series: "objective", Color: bad, Dashed: true}}, View: grafana.Graph{Log: true},
+			Description: "The share of High calls that were shed or rejected, by throttle, and the share that the objective " +
+				"allows. Time above the line costs more budget than there is. The axis is logarithmic: 0 is at its foot.",
 			Targets: []grafana.Target{
-				{Expr: "1 - " + failedShare("$__rate_interval"), Legend: "succeeded"},
-				{Expr: "vector($objective)", Legend: "objective"},
+				{Expr: atLeast(leastShare, failedShare("$__rate_interval", byThrottle()...)), Legend: throttleLegend()},
+				{Expr: "vector(1 - $objective)", Legend: "objective"},
 			},
 		},
 		{
-			Title: "Burn rate", Width: 8, Unit: "short", NoValue: "no traffic", Steps: steps, View: grafana.Graph{Thresholds: true},
-			Description: "Burn rates of High over one hour and over six hours. The lines are thresholds of the " +
-				"alerts: above 14.4 for one hour, or 6 for six hours, an alert pages.",
-			Targets: []grafana.Target{{Expr: burnRate("1h"), Legend: "1h"}, {Expr: burnRate("6h"), Legend: "6h"}},
+			Title: "Burn rate", Width: 8, Unit: "short", Min: leastRate, NoValue: "no traffic", View: grafana.Graph{Thresholds: true, Log: true},
+			Steps: []grafana.Step{{Color: good}, {From: 1, Color: "yellow"}, {From: 6, Color: warn}, {From: 14.4, Color: bad}},
+			Description: "Burn rates of High over one hour and over six hours, of the worst throttle. The lines are thresholds " +
+				"of the alerts: above 14.4 for one hour, or 6 for six hours, an alert pages. The axis is logarithmic.",
+			Targets: []grafana.Target{
+				{Expr: atLeast(leastRate, highest(burnRate("1h"))), Legend: "1h"}, {Expr: atLeast(leastRate, highest(burnRate("6h"))), Legend: "6h"},
+			},
 		},
 		{
-			Title: "Burn rate by window", Width: 8, Unit: "short", Decimals: 2, NoValue: "no traffic", Steps: steps, View: grafana.Bars{},
-			Description: "The current burn rate over every window of the alerts. High over short windows and " +
-				"low over long ones: an incident has just begun. The other way round: it is over, and the long " +
-				"windows still include it.",
+			Title: "Burn rate by window", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Bars{},
+			Steps: thresholds(0.5, 1),
+			Description: "How close each alert about the budget is: the smaller burn rate of its two windows, as a share of " +
+				"its factor, for the worst throttle. A full bar fires. With less data than the long window, both say the same.",
 			Targets: now,
 		},
 	}
 }
 
+// Logarithmic axes have no 0, so these are their feet.
+const (
+	leastShare = 0.00001
+	leastRate  = 0.01
+)
+
+// atLeast returns the values, but not below a limit.
+func atLeast(limit float64, expr string) string { return fmt.Sprintf("clamp_min(%s, %v)", expr, limit) }
+
 // callersTable returns the table of what each process gets from each backend.
 func callersTable() grafana.Panel {
 	by := []string{"job", "instance", throttleName()}
-	query := func(conditions ...matcher) grafana.Target {
-		return grafana.Target{Expr: sum(rate(calls().selected(conditions...)), by...), Instant: true, Table: true}
-	}
+	offered := sum(rate(calls().selected()), by...)
+	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
+	rateOf := func(of ...matcher) string { return orZero(sum(rate(calls().selected(of...)), by...), offered) }
 	kind := func(of throttle.Fault) grafana.Target {
-		return query(isRejected(), equals(errorType(), of.String()))
+		return query(rateOf(isRejected(), equals(errorType(), of.String())))
 	}
 	return grafana.Panel{
-		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle", View: grafana.Table{SortBy: "Rejected"},
+		Title: "Callers", Width: 24, Unit: "reqps", NoValue: "no throttle",
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Rejected"}, {Title: "Shed"}}},
 		Description: "The answers that each process gets from each backend. If all processes are affected, " +
-			"check the backend. If one is, check that process and its network. canceled has the ignored calls " +
+			"check the backend. If one is, check that process and its network. Canceled has the ignored calls " +
 			"too, whose callers gave up early.",
 		Targets: []grafana.Target{
-			query(), query(isShed()), query(isRejected()),
-			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota), query(isCanceled()),
+			query(offered), query(shedShare(by...)),
+			query(share(rateOf(isRejected()), rateOf(isAnswered()))),
+			kind(throttle.FaultAvailability), kind(throttle.FaultTimeout), kind(throttle.FaultQuota), query(rateOf(isCanceled())),
 		},
 		Columns: []grafana.Column{
 			{Field: "job", Title: "Job"},
 			{Field: "instance", Title: "Instance"},
 			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{toThrottle(overviewUID, "What it sheds and why")}},
-			{Field: "Value #A", Title: "Offered", Unit: "reqps"},
-			{Field: "Value #B", Title: "Shed", Unit: "reqps"},
-			{Field: "Value #C", Title: "Rejected", Unit: "reqps"},
-			{Field: "Value #D", Title: "availability", Unit: "reqps"},
-			{Field: "Value #E", Title: "timeout", Unit: "reqps"},
-			{Field: "Value #F", Title: "quota", Unit: "reqps"},
-			{Field: "Value #G", Title: "canceled", Unit: "reqps"},
+			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
+			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+			{Field: "Value #C", Title: "Rejected", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.25)},
+			{Field: "Value #D", Title: "Availability", Unit: "reqps", Width: 110},
+			{Field: "Value #E", Title: "Timeout", Unit: "reqps", Width: 110},
+			{Field: "Value #F", Title: "Quota", Unit: "reqps", Width: 110},
+			{Field: "Value #G", Title: "Canceled", Unit: "reqps", Width: 110},
 		},
 	}
 }

@@ -1,12 +1,78 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
+
+// backoffs returns the dashboard of backoffs.
+func backoffs() grafana.Dashboard {
+	d := newBoard(backoffsUID, "Backoffs", "How far workers back off from services that throttle them, and how many calls wait.")
+	d.Variables = backoffVariables()
+	d.Rows = []grafana.Row{
+		{Height: 4, Panels: backoffSummary()},
+		{Title: "Backoffs and alerts, worst first", Height: 5, Panels: []grafana.Panel{backoffsTable()}},
+		{Height: 6, Panels: []grafana.Panel{alertsTable(backoffScope(), "Backoff")}},
+		{Title: "Backoff", Height: 10, Panels: backoffPanels()},
+		{Title: "Waiting and instances", Height: 10, Collapsed: true, Panels: backoffInstancePanels()},
+	}
+	return d
+}
+
+// byBackoff are the labels of one backoff.
+func byBackoff() []string { return []string{"job", backoffName()} }
+
+// backoffSummary returns the panels with single numbers at the top. Each is that of the worst
+// backoff.
+func backoffSummary() []grafana.Panel {
+	stat := func(title, unit, expr string, steps []grafana.Step, description string) grafana.Panel {
+		return grafana.Panel{
+			Title: title, Width: 5, Unit: unit, NoValue: "no backoff", Steps: steps, Description: description, View: grafana.Stat{Named: true},
+			Targets: []grafana.Target{{Expr: expr, Legend: "{{job}} " + legend(backoffName()), Instant: true}},
+		}
+	}
+	throttled := stat("Throttled", "percentunit", worst(throttledShare(byBackoff()...)), thresholds(0.05, 0.5),
+		"The share of the calls that the service throttled, of the backoff with the highest. A few percent are normal: "+
+			"that is how the limit is found. Above 50 % an alert warns.")
+	throttled.Ratio, throttled.Decimals, throttled.NoValue = true, 1, "no calls"
+	return []grafana.Panel{
+		alertsStat(backoffScope(), 5),
+		throttled,
+		stat("Longest delay", "s", worst(highest(backoffDelay().ofBackoff(), byBackoff()...)), nil,
+			"The longest delay of any process. At its maximum, MaxInterval, the service refuses calls at any rate."),
+		stat("Waiting", "short", worst(sum(backoffWaiting().ofBackoff(), byBackoff()...)), nil,
+			"Calls that wait for their turn, of the backoff with the most. In a batch job, as many as there are workers is normal."),
+		{
+			Title: "Calls", Width: 4, Unit: "reqps", NoValue: "no backoff", View: grafana.Stat{},
+			Description: "Calls of all selected backoffs that have ended, with any outcome. Few calls with a long delay are the backoff at work.",
+			Targets:     []grafana.Target{{Expr: sum(rate(backoffCalls().ofBackoff())), Legend: "calls", Instant: true}},
+		},
+	}
+}
+
+// backoffsTable returns the table of backoffs, most throttled first.
+func backoffsTable() grafana.Panel {
+	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
+	by := byBackoff()
+	return grafana.Panel{
+		Title: "Backoffs", Width: 24, Unit: "short", NoValue: "no backoff", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Throttled"}, {Title: "Delay"}}},
+		Description: "Each backoff of each job. Choose a name to select only that backoff. Delay is the longest of any process. " +
+			"A backoff without calls has no share.",
+		Targets: []grafana.Target{
+			query(sum(rate(backoffCalls().ofBackoff()), by...)), query(throttledShare(by...)),
+			query(highest(backoffDelay().ofBackoff(), by...)), query(sum(backoffWaiting().ofBackoff(), by...)),
+		},
+		Columns: []grafana.Column{
+			{Field: backoffName(), Title: "Backoff", Links: []grafana.Link{toBackoff("Only this backoff")}},
+			{Field: "job", Title: "Job"},
+			{Field: "Value #A", Title: "Calls", Unit: "reqps", Width: 110},
+			{Field: "Value #B", Title: "Throttled", Unit: "percentunit", Width: 100, Steps: thresholds(0.05, 0.5)},
+			{Field: "Value #C", Title: "Delay", Unit: "s", Width: 100},
+			{Field: "Value #D", Title: "Waiting", Unit: "short", Width: 90},
+		},
+	}
+}
 
 // throttledShare returns the share of calls that the service throttled. Ignored calls are left out.
 func throttledShare(by ...string) string {
@@ -16,7 +82,7 @@ func throttledShare(by ...string) string {
 
 // sleepQuantile returns a quantile of how long calls waited.
 func sleepQuantile(q float64) string {
-	return fmt.Sprintf("histogram_quantile(%v, %s)", q, sum(rate(sleepDuration().ofBackoff()), "le"))
+	return quantileOf(q, sleepDuration().ofBackoff())
 }
 
 // backoffPanels returns the panels about delays, throttled calls and waiting times.
@@ -41,7 +107,7 @@ func backoffPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: throttledShare(by...), Legend: name}},
 		},
 		{
-			Title: "Delay steps per second", Width: 12, Unit: "short", NoValue: "no backoff", View: grafana.Graph{},
+			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff", View: grafana.Graph{},
 			Colors: []grafana.Color{{Series: otelthrottle.DirectionUp, Color: warn}, {Series: otelthrottle.DirectionDown, Color: good}},
 			Description: "Changes of the delay per second. Calls that are throttled together make one step up, " +
 				"and many small steps lead down again. So a few up and more down is a balance. Up without down " +
@@ -50,7 +116,7 @@ func backoffPanels() []grafana.Panel {
 		},
 		{
 			Title: "Waiting time", Width: 12, Unit: "s", NoValue: "no waits, or no durations", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p99", Color: bad}},
+			Colors: byQuantile(),
 			Description: "Quantiles of the time that calls waited, until their turn or until they gave up. In " +
 				"the mode Pace it is the time in the queue: the delay times the calls ahead. The dots are waits " +
 				"with a trace. If it is too long for the work, use fewer workers: the throughput stays the same.",

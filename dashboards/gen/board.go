@@ -8,114 +8,96 @@ const (
 	availabilityUID = "throttle-availability"
 	breakersUID     = "throttle-breakers"
 	limitsUID       = "throttle-limits"
+	backoffsUID     = "throttle-backoffs"
+
+	// place are the variables that every dashboard has.
+	place = "${datasource:queryparam}&${cluster:queryparam}&${namespace:queryparam}"
 
 	tag      = "spillway"
 	runbooks = "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md"
 )
 
-// throttleBoard returns a dashboard of throttles, without rows.
-func throttleBoard(uid, title, description string) grafana.Dashboard {
+// throttleBoard returns a dashboard of throttles, without rows. Its annotations are on the panels.
+func throttleBoard(uid, title, description string, marked ...string) grafana.Dashboard {
 	d := newBoard(uid, title, description)
 	d.Variables = variables()
-	d.Annotations = alertAnnotations(alerts(equals("alertstate", "firing")), throttleName(), errorType())
+	d.Annotations = beginnings(throttleScope(), marked...)
 	return d
-}
-
-// breakerBoard returns a dashboard of breakers, without rows.
-func breakerBoard(uid, title, description string) grafana.Dashboard {
-	d := newBoard(uid, title, description)
-	d.Variables = breakerVariables()
-	d.Annotations = alertAnnotations(breakerAlerts(equals("alertstate", "firing")), breakerName(), failure())
-	return d
-}
-
-// limitsBoard returns a dashboard of token buckets and backoffs, without rows.
-func limitsBoard(uid, title, description string) grafana.Dashboard {
-	d := newBoard(uid, title, description)
-	d.Variables = limitsVariables()
-	d.Annotations = alertAnnotations(limitsAlerts(equals("alertstate", "firing")), bucketName(), backoffName())
-	return d
-}
-
-// alertAnnotations marks on all graphs when alerts fired. The text of a mark has these labels.
-func alertAnnotations(firing string, labels ...string) []grafana.Annotation {
-	text := "{{severity}} {{job}}"
-	for _, l := range labels {
-		text += " {{" + l + "}}"
-	}
-	return []grafana.Annotation{{Name: "Alerts", Color: "red", Query: firing, Title: "{{alertname}}", Text: text}}
 }
 
 // newBoard returns a dashboard without variables, annotations and rows.
 func newBoard(uid, title, description string) grafana.Dashboard {
 	return grafana.Dashboard{
-		UID: uid, Title: "Throttle / " + title, Description: description, Tags: []string{tag, "throttle"},
-		Links: []grafana.Link{
-			{Title: "Throttle dashboards", Tag: tag},
-			{Title: "Runbooks", URL: runbooks, NewTab: true},
-		},
+		UID: uid, Title: "Throttle / " + title, Description: description, Tags: []string{tag, "throttle"}, Links: boardLinks(uid),
+	}
+}
+
+// boardLinks returns the links at the top of a dashboard. They carry only variables that the other
+// dashboard has: a job without breakers would empty the dashboard of breakers.
+func boardLinks(from string) []grafana.Link {
+	of := func(uid string) bool { return uid == overviewUID || uid == availabilityUID }
+	var links []grafana.Link
+	for _, to := range []struct{ uid, title string }{
+		{overviewUID, "Overview"}, {availabilityUID, "Availability"}, {breakersUID, "Breakers"}, {limitsUID, "Limits"}, {backoffsUID, "Backoffs"},
+	} {
+		link := grafana.Link{Title: to.title, URL: "/d/" + to.uid + "?" + place}
+		if of(from) && of(to.uid) {
+			link.URL += "&${job:queryparam}&${instance:queryparam}&${throttle:queryparam}&${priority:queryparam}"
+		}
+		if to.uid != from {
+			links = append(links, link)
+		}
+	}
+	return append(links, grafana.Link{Title: "Runbooks", URL: runbooks, NewTab: true})
+}
+
+// placeVariables returns the variables for the data source, and for the cluster and the namespace,
+// which many services do not have.
+func placeVariables(of string) []grafana.Variable {
+	return []grafana.Variable{
+		grafana.Datasource(),
+		grafana.Optional("cluster", "Cluster", "Hidden by default, because the label may be missing.", of),
+		grafana.Optional("namespace", "Namespace", "Hidden by default, because the label may be missing.", of),
 	}
 }
 
 // variables returns the variables of a dashboard of throttles. Each offers the values that are left
 // by those before it.
 func variables() []grafana.Variable {
-	return []grafana.Variable{
-		grafana.Datasource(),
-		grafana.Query("job", "Job", "The services whose throttles are shown.", string(requests()), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(matches("job", "$job")), "instance"),
+	return append(placeVariables(string(requests())),
+		grafana.Query("job", "Job", "The services whose throttles are shown.", requests().where(selectedPlace()...), "job"),
+		grafana.Query("instance", "Instance", "Processes of these services.", requests().where(inJob()...), "instance"),
 		grafana.Query("throttle", "Throttle", "Usually one per backend.", requests().where(selectedJob()...), throttleName()),
 		grafana.Query("priority", "Priority", "Panels about all priorities ignore this.",
 			requests().of(), priority()),
-	}
+	)
 }
 
 // breakerVariables returns the variables of a dashboard of breakers.
 func breakerVariables() []grafana.Variable {
-	return []grafana.Variable{
-		grafana.Datasource(),
-		grafana.Query("job", "Job", "The services whose breakers are shown.", string(leader()), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(matches("job", "$job")), "instance"),
+	return append(placeVariables(string(leader())),
+		grafana.Query("job", "Job", "The services whose breakers are shown.", leader().where(selectedPlace()...), "job"),
+		grafana.Query("instance", "Instance", "Processes of these services. Each reports the circuits of the whole fleet.", leader().where(inJob()...), "instance"),
 		grafana.Query("breaker", "Breaker", "One breaker has a circuit for each endpoint.", leader().where(selectedJob()...), breakerName()),
-	}
+	)
 }
 
-// limitsVariables returns the variables of a dashboard of token buckets and backoffs. A service may
-// have only one of the two.
+// limitsVariables returns the variables of a dashboard of token buckets.
 func limitsVariables() []grafana.Variable {
-	both := []metric{bucketRequests(), backoffCalls()}
-	return []grafana.Variable{
-		grafana.Datasource(),
-		grafana.Query("job", "Job", "The services whose token buckets and backoffs are shown.", anyOf(both), "job"),
-		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", anyOf(both, matches("job", "$job")), "instance"),
+	return append(placeVariables(string(bucketRequests())),
+		grafana.Query("job", "Job", "The services whose token buckets are shown.", bucketRequests().where(selectedPlace()...), "job"),
+		grafana.Query("instance", "Instance", "Processes of these services. Processes with one store share its tokens.", bucketRequests().where(inJob()...), "instance"),
 		grafana.Query("bucket", "Bucket", "A limit, with one bucket per key.", bucketRequests().where(selectedJob()...), bucketName()),
+	)
+}
+
+// backoffVariables returns the variables of a dashboard of backoffs.
+func backoffVariables() []grafana.Variable {
+	return append(placeVariables(string(backoffCalls())),
+		grafana.Query("job", "Job", "The services whose backoffs are shown.", backoffCalls().where(selectedPlace()...), "job"),
+		grafana.Query("instance", "Instance", "Processes of these services. Each has a delay of its own.", backoffCalls().where(inJob()...), "instance"),
 		grafana.Query("backoff", "Backoff", "A service that workers back off from.", backoffCalls().where(selectedJob()...), backoffName()),
-	}
-}
-
-// alerts selects the alerts about the selected throttles. Alerts about a whole service have no
-// label instance, and alerts about a target have no throttle_name.
-func alerts(conditions ...matcher) string {
-	return metric("ALERTS").where(append([]matcher{
-		matches("alertname", "Throttle.+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
-		selectedOrNone(throttleName(), "throttle"),
-	}, conditions...)...)
-}
-
-// breakerAlerts selects the alerts about the selected breakers.
-func breakerAlerts(conditions ...matcher) string {
-	return metric("ALERTS").where(append([]matcher{
-		matches("alertname", "ThrottleBreaker.+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
-		selectedOrNone(breakerName(), "breaker"),
-	}, conditions...)...)
-}
-
-// limitsAlerts selects the alerts about the selected token buckets and backoffs.
-func limitsAlerts(conditions ...matcher) string {
-	return metric("ALERTS").where(append([]matcher{
-		matches("alertname", "Throttle(Bucket|Backoff).+"), matches("job", "$job"), selectedOrNone("instance", "instance"),
-		selectedOrNone(bucketName(), "bucket"), selectedOrNone(backoffName(), "backoff"),
-	}, conditions...)...)
+	)
 }
 
 // toOverview and toAvailability return links to a dashboard that keep the selected variables.
@@ -123,30 +105,30 @@ func toOverview() grafana.Link     { return dashboardLink(overviewUID, "What is 
 func toAvailability() grafana.Link { return dashboardLink(availabilityUID, "Faults by kind") }
 
 func dashboardLink(uid, title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&${job:queryparam}&${instance:queryparam}" +
+	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + place + "&${job:queryparam}&${instance:queryparam}" +
 		"&${throttle:queryparam}&${__url_time_range}"}
 }
 
 // toThrottle returns a link from a row of a table to its throttle.
 func toThrottle(uid, title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + uid + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + uid + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-throttle=${__data.fields." + throttleName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBreaker returns a link from a row of a table to its breaker.
 func toBreaker(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + breakersUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-breaker=${__data.fields." + breakerName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBucket returns a link from a row of a table to its token bucket.
 func toBucket(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-bucket=${__data.fields." + bucketName() + ":percentencode}&${__url_time_range}"}
 }
 
 // toBackoff returns a link from a row of a table to its backoff.
 func toBackoff(title string) grafana.Link {
-	return grafana.Link{Title: title, URL: "/d/" + limitsUID + "?${datasource:queryparam}&var-job=${__data.fields.job:percentencode}" +
+	return grafana.Link{Title: title, URL: "/d/" + backoffsUID + "?" + place + "&var-job=${__data.fields.job:percentencode}" +
 		"&var-backoff=${__data.fields." + backoffName() + ":percentencode}&${__url_time_range}"}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -8,15 +10,18 @@ import (
 // breakers returns the dashboard of circuits that are not closed, the calls they shed, and the
 // fleet that decides.
 func breakers() grafana.Dashboard {
-	d := breakerBoard(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
+	d := newBoard(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
 		"they shed, and the state of the fleet that decides: its leader, its store and its polls.")
+	d.Variables = breakerVariables()
+	d.Annotations = beginnings(breakerScope(), "Shed share by breaker", "Circuits by state")
 	d.Rows = []grafana.Row{
-		{Title: "Now", Height: 4, Panels: breakerSummary()},
-		{Title: "Breakers, most disabled first", Height: 8, Panels: []grafana.Panel{breakersTable()}},
-		{Title: "Calls", Height: 9, Panels: breakerCallPanels()},
-		{Title: "Circuits", Height: 9, Panels: circuitPanels()},
-		{Title: "Fleet", Height: 9, Panels: fleetPanels()},
-		{Title: "Circuit list", Height: 10, Panels: []grafana.Panel{circuitsTable()}},
+		{Height: 4, Panels: breakerSummary()},
+		{Title: "Breakers and alerts, worst first", Height: 5, Panels: []grafana.Panel{breakersTable()}},
+		{Height: 7, Panels: []grafana.Panel{alertsTable(breakerScope(), "Breaker")}},
+		{Title: "Calls", Height: 10, Panels: breakerCallPanels()},
+		{Title: "Circuits", Height: 10, Panels: circuitPanels()},
+		{Title: "Circuit list", Height: 8, Panels: []grafana.Panel{circuitsTable()}},
+		{Title: "Fleet", Height: 12, Collapsed: true, Panels: fleetPanels()},
 	}
 	return d
 }
@@ -28,82 +33,107 @@ func circuitsIn(s breaker.State) string {
 }
 
 // leaders returns the number of leading processes, by breaker.
-func leaders() string { return sum(leader().ofBreaker(), "job", breakerName()) }
+func leaders() string { return sum(leader().ofBreaker(), byBreaker()...) }
 
-// breakerSummary returns the panels with single numbers at the top.
+// byBreaker are the labels of one breaker.
+func byBreaker() []string { return []string{"job", breakerName()} }
+
+// breakerLegend names a series by its breaker.
+func breakerLegend() string { return "{{job}} " + legend(breakerName()) }
+
+// breakerShedShare returns the share of the calls that breakers shed.
+func breakerShedShare(by ...string) string {
+	return share(sum(rate(breakerCalls().ofBreaker(isShed())), by...), sum(rate(breakerCalls().ofBreaker()), by...))
+}
+
+// disabledLastHour returns how many circuits became disabled within an hour. An increase is
+// extrapolated, so it is rounded.
+func disabledLastHour() string {
+	return "round(" + sum("increase("+transitions().ofBreaker(inState(breaker.Disabled))+"[1h])", byBreaker()...) + ")"
+}
+
+// never is the age of a snapshot that was never read, in seconds.
+const never = 1e9
+
+// neverRead is what is shown for it.
+func neverRead() []grafana.Mapping {
+	return []grafana.Mapping{{From: never / 10, Text: "never read", Color: bad}}
+}
+
+// oldestSnapshot returns the age of the oldest snapshot. A process that takes part and has none has
+// never read the store.
+func oldestSnapshot(by ...string) string {
+	age := snapshotAge().ofBreaker()
+	return highest(fmt.Sprintf("%s or %v + 0 * (%s unless on (job, instance, %s) %s)", age, never, leader().ofBreaker(), breakerName(), age), by...)
+}
+
+// breakerSummary returns the panels with single numbers at the top. Each is that of the worst
+// breaker.
 func breakerSummary() []grafana.Panel {
-	count := func(title string, s breaker.State, steps []grafana.Step, description string) grafana.Panel {
+	stat := func(title string, width int, unit, expr string, steps []grafana.Step, description string) grafana.Panel {
 		return grafana.Panel{
-			Title: title, Width: 4, Unit: "short", NoValue: "no breaker", Steps: steps, View: grafana.Stat{Sparkline: true}, Description: description,
-			Targets: []grafana.Target{{Expr: sum(circuitsIn(s))}},
+			Title: title, Width: width, Unit: unit, NoValue: "no breaker", Steps: steps, Description: description, View: grafana.Stat{Named: true},
+			Targets: []grafana.Target{{Expr: expr, Legend: breakerLegend(), Instant: true}},
 		}
 	}
+	someBad := []grafana.Step{{Color: good}, {From: 1, Color: bad}}
+	shed := stat("Shed", 3, "percentunit", worst(breakerShedShare(byBreaker()...)), thresholds(0.1, 0.5),
+		"The share of its calls that the worst breaker sheds. With many endpoints it is about the share of the dead "+
+			"ones. Above 50 % an alert pages.")
+	shed.Ratio, shed.Decimals, shed.NoValue = true, 1, "no traffic"
+	age := stat("Snapshot age", 4, "s", worst(oldestSnapshot(byBreaker()...)), thresholds(30, 60),
+		"The age of the oldest snapshot of the store in any process. A second or two is normal. After MaxStale the "+
+			"process follows OnStale. A process that has never read the store probably has no Run.")
+	age.Mappings = neverRead()
 	return []grafana.Panel{
-		count("Disabled", breaker.Disabled, []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			"Circuits that tripped too often in a row. Their calls are shed until an operator enables them. "+
-				"Report each endpoint to its owner."),
-		count("Open", breaker.Open, []grafana.Step{{Color: good}, {From: 1, Color: warn}},
-			"Circuits whose calls are shed for a while because too many failed. A few are normal. If many open "+
-				"at once, check our own network and the polls first."),
-		count("Half-open", breaker.HalfOpen, nil,
-			"Circuits that send a few calls as probes, whose results decide whether they close. Each should be "+
-				"half-open for moments only. If one stays, it has too few calls for a decision."),
-		{
-			Title: "Shed", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no traffic", Steps: thresholds(0.1, 0.5),
-			Description: "The share of the calls that breakers shed. With many endpoints it is about the share " +
-				"of the dead ones. Above 50 % an alert pages.",
-			Targets: []grafana.Target{{Expr: share(sum(rate(breakerCalls().ofBreaker(isShed()))), sum(rate(breakerCalls().ofBreaker()))), Instant: true}},
-			View:    grafana.Stat{},
-		},
-		{
-			Title: "Without a leader", Width: 4, Unit: "short", NoValue: "no breaker", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
-			Description: "Breakers that no process leads. No circuit of theirs opens or closes. For a few " +
-				"seconds this is a change of the leader.",
-			Targets: []grafana.Target{{Expr: "count(" + leaders() + " == 0) or vector(0)", Instant: true}},
-			View:    grafana.Stat{},
-		},
-		{
-			Title: "Oldest snapshot", Width: 4, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Stat{Sparkline: true},
-			Description: "The age of the oldest snapshot of the store in any process. A second or two is " +
-				"normal. After MaxStale the process follows OnStale.",
-			Targets: []grafana.Target{{Expr: highest(snapshotAge().ofBreaker())}},
-		},
+		alertsStat(breakerScope(), 4),
+		stat("Disabled", 3, "short", worst(circuitsIn(breaker.Disabled)), someBad,
+			"Circuits that tripped too often in a row, of the breaker with the most. Their calls are shed until an "+
+				"operator enables them. Report each endpoint to its owner."),
+		stat("Disabled, 1 h", 4, "short", worst(disabledLastHour()), someBad,
+			"Circuits that became disabled in the last hour, also those that were enabled again since, of the breaker "+
+				"with the most."),
+		stat("Open", 3, "short", worst(circuitsIn(breaker.Open)), []grafana.Step{{Color: good}, {From: 1, Color: warn}},
+			"Circuits whose calls are shed for a while because too many failed, of the breaker with the most. A few are "+
+				"normal. If many open at once, check our own network and the polls first."),
+		shed,
+		stat("Leaders", 3, "short", lowest(leaders()), []grafana.Step{{Color: bad}, {From: 1, Color: good}},
+			"Processes that lead, of the breaker with the fewest. At 0 no circuit of it opens or closes. For a few "+
+				"seconds this is a change of the leader."),
+		age,
 	}
 }
 
 // breakersTable returns the table of breakers, most disabled circuits first.
 func breakersTable() grafana.Panel {
-	by := []string{"job", breakerName()}
+	by := byBreaker()
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
-	offered := sum(rate(breakerCalls().ofBreaker()), by...)
 	return grafana.Panel{
-		Title: "Breakers", Width: 24, Unit: "short", NoValue: "no breaker", View: grafana.Table{SortBy: "Disabled"},
+		Title: "Breakers", Width: 24, Unit: "short", NoValue: "no breaker", View: grafana.Table{SortBy: []grafana.Sort{{Title: "Disabled"}, {Title: "Shed"}}},
 		Description: "Each breaker of each job. Choose a name to select only that breaker. Leaders should be 1. " +
 			"A breaker with a store in memory has a leader and circuits of its own in each process.",
 		Targets: []grafana.Target{
-			query(circuitsIn(breaker.Disabled)), query(circuitsIn(breaker.Open)), query(circuitsIn(breaker.HalfOpen)),
-			query(offered),
-			query(share(sum(rate(breakerCalls().ofBreaker(isShed())), by...), offered)),
+			query(circuitsIn(breaker.Disabled)), query(circuitsIn(breaker.Open)),
+			query(sum(rate(breakerCalls().ofBreaker()), by...)),
+			query(breakerShedShare(by...)),
 			query(leaders()),
-			query(highest(snapshotAge().ofBreaker(), by...)),
+			query(oldestSnapshot(by...)),
 		},
 		Columns: []grafana.Column{
 			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
 			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Disabled", Unit: "short"},
-			{Field: "Value #B", Title: "Open", Unit: "short"},
-			{Field: "Value #C", Title: "Half-open", Unit: "short"},
-			{Field: "Value #D", Title: "Calls", Unit: "reqps"},
-			{Field: "Value #E", Title: "Shed", Unit: "percentunit", Steps: thresholds(0.1, 0.5)},
-			{Field: "Value #F", Title: "Leaders", Unit: "short", Steps: []grafana.Step{{Color: bad}, {From: 1, Color: good}}},
-			{Field: "Value #G", Title: "Oldest snapshot", Unit: "s", Steps: thresholds(30, 60)},
+			{Field: "Value #A", Title: "Disabled", Unit: "short", Width: 90},
+			{Field: "Value #B", Title: "Open", Unit: "short", Width: 80},
+			{Field: "Value #C", Title: "Calls", Unit: "reqps", Width: 110},
+			{Field: "Value #D", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.1, 0.5)},
+			{Field: "Value #E", Title: "Leaders", Unit: "short", Width: 90, Steps: []grafana.Step{{Color: bad}, {From: 1, Color: good}}},
+			{Field: "Value #F", Title: "Snapshot age", Unit: "s", Width: 120, Words: neverRead(), Steps: thresholds(30, 60)},
 		},
 	}
 }
 
 // breakerCallPanels returns the panels about calls that were sent and shed.
 func breakerCallPanels() []grafana.Panel {
-	by := []string{"job", breakerName()}
 	return []grafana.Panel{
 		{
 			Title: "Sent by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(), View: grafana.Graph{Stacked: true},
@@ -113,13 +143,14 @@ func breakerCallPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: sum(rate(breakerCalls().ofBreaker(isSent())), state()), Legend: legend(state())}},
 		},
 		{
-			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(shadowSuffix), View: grafana.Graph{},
+			Title: "Shed by state", Width: 8, Unit: "reqps", NoValue: "no breaker", Colors: byState(shadowSuffix),
+			View: grafana.Graph{Short: true},
 			Description: "Calls that were shed, by the state of their circuit. closed are calls that FailClosed " +
 				"sheds while the snapshot is stale. Dashed lines are calls that Shadow sent. Callers that retry " +
 				"at once add to these: let them wait for RetryAfter.",
 			Targets: []grafana.Target{
 				{Expr: sum(rate(breakerCalls().ofBreaker(isShed())), state()), Legend: legend(state())},
-				{Expr: sum(rate(breakerCalls().ofBreaker(isShadow())), state()), Legend: legend(state()) + shadowSuffix},
+				{Expr: sum(rate(breakerCalls().ofBreaker(isShadow())), state()) + " > 0", Legend: legend(state()) + shadowSuffix},
 			},
 		},
 		{
@@ -127,8 +158,8 @@ func breakerCallPanels() []grafana.Panel {
 			Description: "The share of calls that each breaker shed. Above the upper line an alert pages: the " +
 				"breaker sheds more than it sends.",
 			Targets: []grafana.Target{{
-				Expr:   share(sum(rate(breakerCalls().ofBreaker(isShed())), by...), sum(rate(breakerCalls().ofBreaker()), by...)),
-				Legend: "{{job}} " + legend(breakerName()),
+				Expr:   breakerShedShare(byBreaker()...),
+				Legend: breakerLegend(),
 			}},
 		},
 	}
@@ -163,10 +194,10 @@ func fleetPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Leader by instance", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
-			Description: "1 for the process that leads, 0 for the others. The leader should stay the same for " +
+			Description: "The processes that lead. The leader should stay the same for " +
 				"days. If it changes often, the store is slow or the process lacks CPU. Two leaders for moments " +
 				"are harmless: the store accepts writes of the newer one only.",
-			Targets: []grafana.Target{{Expr: sum(leader().ofBreaker(), by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: sum(leader().ofBreaker(), by...) + " > 0", Legend: name}},
 		},
 		{
 			Title: "Snapshot age by instance", Width: 8, Unit: "s", NoValue: "never read", Steps: thresholds(30, 60), View: grafana.Graph{Thresholds: true},
@@ -176,20 +207,30 @@ func fleetPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: highest(snapshotAge().ofBreaker(), by...), Legend: name}},
 		},
 		{
-			Title: "Failures per minute by kind", Width: 8, Unit: "short", NoValue: "no breaker", View: grafana.Graph{},
+			Title: "Failures per minute by kind", Width: 8, Unit: "short", NoValue: "no failures", Colors: byFailure(),
+			View: grafana.Graph{Short: true},
 			Description: "Failures of background work; no call fails because of them. store, poll and notify " +
 				"should be 0 and have an alert. conflict and fenced for moments are a change of the leader. " +
 				"loss means that the store lost data.",
-			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(breakerFailures().ofBreaker()), failure()), Legend: legend(failure())}},
+			Targets: []grafana.Target{{Expr: "60 * " + sum(rate(breakerFailures().ofBreaker()), failure()) + " > 0", Legend: legend(failure())}},
 		},
 	}
+}
+
+// stateWords are the states of circuits that are not closed, with their colors.
+func stateWords() []grafana.Mapping {
+	var words []grafana.Mapping
+	for _, c := range byState()[1:] {
+		words = append(words, grafana.Mapping{Value: c.Series, Text: c.Series, Color: c.Color})
+	}
+	return words
 }
 
 // circuitsTable returns the table of circuits that are not closed.
 func circuitsTable() grafana.Panel {
 	return grafana.Panel{
 		Title: "Circuits that are not closed", Width: 24, Unit: "short", NoValue: "none, or WithBreakerDetail is off",
-		View: grafana.Table{SortBy: "State", Ascending: true},
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "State", Ascending: true}}},
 		Description: "The circuits of each breaker that are not closed, disabled ones first. Only breakers with " +
 			"otelthrottle.WithBreakerDetail(limit) are here, up to that limit. The page /debug/throttle and " +
 			"Manager.List show all of them.",
@@ -197,9 +238,9 @@ func circuitsTable() grafana.Panel {
 			Expr: highest(circuit().ofBreaker(), "job", breakerName(), tenant(), key(), state()), Instant: true, Table: true,
 		}},
 		Columns: []grafana.Column{
-			{Field: state(), Title: "State", Width: 110},
-			{Field: tenant(), Title: "Tenant"},
-			{Field: key(), Title: "Key"},
+			{Field: state(), Title: "State", Width: 100, Words: stateWords()},
+			{Field: tenant(), Title: "Tenant", Width: 140},
+			{Field: key(), Title: "Key", Width: 560},
 			{Field: breakerName(), Title: "Breaker", Links: []grafana.Link{toBreaker("Only this breaker")}},
 			{Field: "job", Title: "Job"},
 			{Field: "Value", Title: "Value", Hidden: true},

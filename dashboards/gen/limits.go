@@ -1,130 +1,163 @@
 package main
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 	"github.com/spillway-go/spillway/otelthrottle"
 )
 
-// limits returns the dashboard of token buckets, their stores, and backoffs.
+// limits returns the dashboard of token buckets and their stores.
 func limits() grafana.Dashboard {
-	d := limitsBoard(limitsUID, "Limits", "Which token buckets deny requests, how fast tokens are spent, how "+
-		"many requests wait, whether the stores answer, and how far workers back off from services that "+
-		"throttle them.")
+	d := newBoard(limitsUID, "Limits", "Which token buckets deny requests, how much of their limits is used, how "+
+		"many requests wait, and whether the stores answer.")
+	d.Variables = limitsVariables()
+	d.Annotations = beginnings(bucketScope(), "Requests by result", "Store failures by policy")
 	d.Rows = []grafana.Row{
-		{Title: "Token buckets now", Height: 4, Panels: bucketSummary()},
-		{Title: "Token buckets, worst first", Height: 8, Panels: []grafana.Panel{bucketsTable()}},
-		{Title: "Requests for tokens", Height: 9, Panels: requestPanels()},
-		{Title: "Tokens", Height: 9, Panels: tokenPanels()},
-		{Title: "Stores of token buckets", Height: 9, Panels: storePanels()},
-		{Title: "Backoff", Height: 9, Panels: backoffPanels()},
-		{Title: "Token buckets, per instance", Height: 9, Collapsed: true, Panels: bucketInstancePanels()},
-		{Title: "Backoff, waiting and instances", Height: 9, Collapsed: true, Panels: backoffInstancePanels()},
+		{Height: 4, Panels: bucketSummary()},
+		{Title: "Token buckets and alerts, worst first", Height: 5, Panels: []grafana.Panel{bucketsTable()}},
+		{Height: 7, Panels: []grafana.Panel{alertsTable(bucketScope(), "Bucket")}},
+		{Title: "Requests and tokens", Height: 10, Panels: append(requestPanels(), tokenPanels()...)},
+		{Title: "Stores of token buckets", Height: 10, Panels: storePanels(), While: storesInUse()},
+		{Title: "Token buckets, per instance", Height: 10, Collapsed: true, Panels: bucketInstancePanels()},
 	}
 	return d
 }
+
+// storesInUse is a series of stores that are not in memory: of a classic histogram or a native one.
+func storesInUse() grafana.Use {
+	native := strings.TrimSuffix(string(storeRequests()), "_count")
+	selector := metric("").where(append([]matcher{matches("__name__", native+"(_count)?")}, selectedJob()...)...)
+	return grafana.Use{Name: "stores", Selector: selector, Label: bucketName()}
+}
+
+// byBucket are the labels of one limit, with all its keys.
+func byBucket() []string { return []string{"job", bucketName()} }
+
+// bucketLegend names a series by its limit.
+func bucketLegend() string { return "{{job}} " + legend(bucketName()) }
+
+// limitOf returns the rate of each limit. Processes with one store share it. Without a store in use,
+// each process has the whole limit.
+func limitOf() string {
+	by := strings.Join(byBucket(), ", ")
+	return "(" + highest(bucketLimit().ofBucket(), byBucket()...) + " and on (" + by + ") " + countOf(storeRequests().ofBucket(), byBucket()...) +
+		" or " + sum(bucketLimit().ofBucket(), byBucket()...) + ")"
+}
+
+// used returns the tokens granted, as a share of the limit of one key.
+func used() string { return sum(rate(bucketTokens().ofBucket()), byBucket()...) + " / " + limitOf() }
 
 // requestShare returns the share of requests for tokens that had one of the results.
 func requestShare(results []string, by ...string) string {
 	return share(sum(rate(bucketRequests().ofBucket(withResult(results...))), by...), sum(rate(bucketRequests().ofBucket()), by...))
 }
 
+// withoutStore returns the results of requests that a policy decided.
+func withoutStore() []string {
+	return []string{otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed, otelthrottle.ResultShareGranted, otelthrottle.ResultShareDenied}
+}
+
 // failedOpenShare returns the share of grants that no store has counted.
 func failedOpenShare(by ...string) string {
 	return share(sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultFailedOpen))), by...),
-		sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultGranted, otelthrottle.ResultFailedOpen))), by...))
+		sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultGranted, otelthrottle.ResultFailedOpen, otelthrottle.ResultShareGranted))), by...))
 }
 
 // answeredShare returns the share of requests to stores that were answered. The series of answers
 // begins with the first answer; until then the share is 0.
 func answeredShare(by ...string) string {
-	asked := sum(rate(storeRequests().ofBucket(notCanceled())), by...)
-	return share("("+sum(rate(storeRequests().ofBucket(withoutError())), by...)+" or 0 * "+asked+")", asked)
+	asked := countOf(storeRequests().ofBucket(notCanceled()), by...)
+	return share(orZero(countOf(storeRequests().ofBucket(withoutError()), by...), asked), asked)
 }
 
 // storeQuantile returns a quantile of how long stores took to answer or to fail, by labels.
 func storeQuantile(q float64, by ...string) string {
-	return fmt.Sprintf("histogram_quantile(%v, %s)", q, sum(rate(storeDuration().ofBucket(notCanceled())), append([]string{"le"}, by...)...))
+	return quantileOf(q, storeDuration().ofBucket(notCanceled()), by...)
 }
 
-// bucketSummary returns the panels with single numbers at the top.
+// bucketSummary returns the panels with single numbers at the top. Each is that of the worst bucket.
 func bucketSummary() []grafana.Panel {
-	stat := func(title, unit, noValue string, steps []grafana.Step, description string, target grafana.Target) grafana.Panel {
-		return grafana.Panel{
-			Title: title, Width: 4, Unit: unit, Ratio: unit == "percentunit", NoValue: noValue, Steps: steps, Description: description,
-			Targets: []grafana.Target{target}, View: grafana.Stat{Sparkline: !target.Instant},
-		}
+	stat := func(title string, width int, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
+		p := sharePanel(title, noValue, expr, steps, description)
+		p.Width, p.Targets[0].Legend = width, bucketLegend()
+		return p
 	}
-	now := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true} }
+	by := byBucket()
+	utilization := stat("Utilization", 4, "no requests", worst(used()), []grafana.Step{{Color: good}, {From: 0.8, Color: warn}},
+		"Tokens granted, as a share of the limit of one key, of the bucket with the most. At 100 % one key has used up its "+
+			"limit. Above it several keys are in use, and the table shows whether requests are denied.")
+	utilization.Ratio = false
 	return []grafana.Panel{
-		stat("Requests", "reqps", "no token bucket", nil, "Requests for tokens of all selected buckets, with "+
-			"any result. Requests in Wait count when they end. Much more than on a normal day may be callers "+
-			"that retry at once when they are denied.",
-			grafana.Target{Expr: sum(rate(bucketRequests().ofBucket()))}),
-		stat("Denied", "percentunit", "no requests", []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}, "The "+
-			"share of the requests that were denied for lack of tokens. Denying is normal for a bucket. Above "+
-			"50 % for an hour, the limit is too low for the demand.",
-			now(requestShare([]string{otelthrottle.ResultDenied}))),
-		stat("Waiting", "short", "no token bucket", nil, "Requests that wait for tokens, in Wait. If this only "+
-			"grows, the demand is above the limit, and requests wait until their deadlines.",
-			grafana.Target{Expr: sum(bucketWaiting().ofBucket())}),
-		stat("Stores answered", "percentunit", "no store requests", []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
-			"The share of the requests to stores that were answered in time. Buckets in memory send none. A "+
-				"store that failed three times in a row gets no requests for moments, so a few failures here "+
-				"affect many requests: see the two panels to the right.",
-			now(answeredShare())),
-		stat("Failed open", "percentunit", "nothing granted", thresholds(0.01, 0.5), "The share of grants that no "+
-			"store has counted, because the store did not answer. FailOpen grants all requests. LocalShare "+
-			"grants a share per process. Should be 0. Above 50 % an alert pages.",
-			now(failedOpenShare())),
-		stat("Failed closed", "percentunit", "no requests", thresholds(0.01, 0.25), "The share of requests "+
-			"that were refused because the store did not answer. FailClosed refuses all of them. LocalShare "+
-			"refuses those above the share of the process. Should be 0: callers fail although there may be "+
-			"tokens. Above 25 % an alert pages.",
-			now(requestShare([]string{otelthrottle.ResultFailedClosed}))),
+		alertsStat(bucketScope(), 4),
+		utilization,
+		stat("Denied", 3, "no requests", worst(requestShare([]string{otelthrottle.ResultDenied}, by...)), []grafana.Step{{Color: good}, {From: 0.5, Color: warn}},
+			"The share of the requests that were denied for lack of tokens, of the worst bucket. Denying is normal for a "+
+				"bucket. Above 50 % for an hour, the limit is too low for the demand."),
+		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
+			"The share of the requests to its store that were answered in time, of the worst bucket. Buckets in memory send "+
+				"none. A store that fails several times in a row gets no requests for moments, so a few failures here affect "+
+				"many requests: see the two panels to the right."),
+		stat("Failed open", 4, "no grants", worst(failedOpenShare(by...)), thresholds(0.01, 0.5),
+			"The share of grants that no store has counted, because the store did not answer, of the worst bucket. FailOpen "+
+				"grants all requests. Should be 0. Above 50 % an alert pages. Buckets with LocalShare are not counted here."),
+		stat("Failed closed", 4, "no requests", worst(requestShare([]string{otelthrottle.ResultFailedClosed}, by...)), thresholds(0.01, 0.25),
+			"The share of requests that were refused because the store did not answer, of the worst bucket. FailClosed "+
+				"refuses all of them. Should be 0: callers fail although there may be tokens. Above 25 % an alert pages. "+
+				"Buckets with LocalShare are not counted here."),
 	}
 }
+
+// Units of rates that are not requests.
+const (
+	tokenRate = "suffix: tokens/s"
+	stepRate  = "suffix: steps/s"
+)
 
 // bucketsTable returns the table of token buckets, most requests without a store first.
 func bucketsTable() grafana.Panel {
 	by := []string{"job", bucketName()}
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	return grafana.Panel{
-		Title: "Buckets", Width: 24, Unit: "short", NoValue: "no token bucket", View: grafana.Table{SortBy: "Without a store"},
+		Title: "Buckets", Width: 24, Unit: "short", NoValue: "no token bucket", View: grafana.Table{SortBy: []grafana.Sort{{Title: "No store"}, {Title: "Denied"}}},
 		Description: "Each limit of each job by name, with all its keys. Choose a name to select only that " +
-			"limit. A bucket in memory has no store duration. A name without requests has no shares.",
+			"limit. Limit and Burst are those of one key. A bucket in memory has no store duration. A name without requests " +
+			"has no shares.",
 		Targets: []grafana.Target{
 			query(sum(rate(bucketRequests().ofBucket()), by...)),
 			query(requestShare([]string{otelthrottle.ResultDenied}, by...)),
-			query(requestShare([]string{otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed}, by...)),
+			query(requestShare(withoutStore(), by...)),
 			query(sum(rate(bucketTokens().ofBucket()), by...)),
+			query(limitOf()),
+			query(used()),
+			query(highest(bucketBurst().ofBucket(), by...)),
 			query(sum(bucketWaiting().ofBucket(), by...)),
-			query(storeQuantile(0.99, by...) + " >= 0"),
+			query("(" + storeQuantile(0.99, by...) + ") >= 0"),
 		},
 		Columns: []grafana.Column{
 			{Field: bucketName(), Title: "Bucket", Links: []grafana.Link{toBucket("Only this bucket")}},
 			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Requests", Unit: "reqps"},
-			{Field: "Value #B", Title: "Denied", Unit: "percentunit", Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}},
-			{Field: "Value #C", Title: "Without a store", Unit: "percentunit", Steps: thresholds(0.01, 0.25)},
-			{Field: "Value #D", Title: "Tokens per second", Unit: "short"},
-			{Field: "Value #E", Title: "Waiting", Unit: "short"},
-			{Field: "Value #F", Title: "Store, p99", Unit: "s"},
+			{Field: "Value #A", Title: "Requests", Unit: "reqps", Width: 110},
+			{Field: "Value #B", Title: "Denied", Unit: "percentunit", Width: 90, Steps: []grafana.Step{{Color: good}, {From: 0.5, Color: warn}}},
+			{Field: "Value #C", Title: "No store", Unit: "percentunit", Width: 90, Steps: thresholds(0.01, 0.25)},
+			{Field: "Value #D", Title: "Tokens", Unit: tokenRate, Width: 120},
+			{Field: "Value #E", Title: "Limit", Unit: tokenRate, Width: 120},
+			{Field: "Value #F", Title: "Utilization", Unit: "percentunit", Width: 100, Steps: []grafana.Step{{Color: good}, {From: 0.8, Color: warn}}},
+			{Field: "Value #G", Title: "Burst", Unit: "short", Width: 80},
+			{Field: "Value #H", Title: "Waiting", Unit: "short", Width: 80},
+			{Field: "Value #I", Title: "Store, p99", Unit: "s", Width: 100},
 		},
 	}
 }
 
 // requestPanels returns the panels about granted and denied requests.
 func requestPanels() []grafana.Panel {
-	by := []string{"job", bucketName()}
-	name := "{{job}} " + legend(bucketName())
 	return []grafana.Panel{
 		{
-			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true},
-			Description: "granted and denied were decided with the store or in memory. failed_open and " +
-				"failed_closed were decided by the policy, because the store did not answer. Under load granted " +
-				"should stay at the limit, and denied be the rest.",
+			Title: "Requests by result", Width: 12, Unit: "reqps", NoValue: "no token bucket", Colors: byResult(), View: grafana.Graph{Stacked: true, Short: true},
+			Description: "granted and denied were decided with the store or in memory. Those with failed or share in " +
+				"their name were decided by the policy, because the store did not answer. Under load granted should " +
+				"stay at the limit, and denied be the rest.",
 			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket()), result()), Legend: legend(result())}},
 		},
 		{
@@ -133,19 +166,7 @@ func requestPanels() []grafana.Panel {
 			Description: "The share of requests that each bucket denied. If it is high all day, callers retry " +
 				"and do not wait for RetryAfter, or the limit is too low. The line is the threshold of the " +
 				"alert.",
-			Targets: []grafana.Target{{Expr: requestShare([]string{otelthrottle.ResultDenied}, by...), Legend: name}},
-		},
-		{
-			Title: "Granted by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
-			Description: "Requests that each bucket granted, including those that no store has counted. A flat " +
-				"top is a limit that is reached. A step above it is a store that does not answer, with FailOpen.",
-			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultGranted, otelthrottle.ResultFailedOpen))), by...), Legend: name}},
-		},
-		{
-			Title: "Denied by bucket", Width: 12, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{Stacked: true},
-			Description: "Requests that each bucket denied for lack of tokens. If this is much more than is " +
-				"granted, callers usually retry at once. The hook Denied gets the keys; they are in no metric.",
-			Targets: []grafana.Target{{Expr: sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultDenied))), by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: requestShare([]string{otelthrottle.ResultDenied}, byBucket()...), Legend: bucketLegend()}},
 		},
 	}
 }
@@ -156,10 +177,14 @@ func tokenPanels() []grafana.Panel {
 	name := "{{job}} " + legend(bucketName())
 	return []grafana.Panel{
 		{
-			Title: "Tokens per second by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
+			Title: "Tokens per second by bucket", Width: 12, Unit: tokenRate, NoValue: "no token bucket", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "/ limit$/", Color: neutral, Dashed: true}},
 			Description: "Tokens that were granted, by name, with all keys. For a single key this settles at " +
-				"the rate of the limit. Tokens that were given back are counted too.",
-			Targets: []grafana.Target{{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}},
+				"the rate of the limit, which is the dashed line. Above it, several keys are in use, or a store does not answer " +
+				"and FailOpen grants all. Tokens that were given back are counted too.",
+			Targets: []grafana.Target{
+				{Expr: sum(rate(bucketTokens().ofBucket()), by...), Legend: name}, {Expr: limitOf(), Legend: name + " limit"},
+			},
 		},
 		{
 			Title: "Waiting by bucket", Width: 12, Unit: "short", NoValue: "no token bucket", View: grafana.Graph{},
@@ -175,7 +200,7 @@ func storePanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
 			Title: "Store duration", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: warn}, {Series: "p99", Color: bad}},
+			Colors: byQuantile(),
 			Description: "Quantiles of the time that stores took to answer or to fail. Each request waits that " +
 				"long, but at most Config.StoreTimeout, 50 ms by default: quantiles at that value are failures. " +
 				"The dots are traces of requests that were sent to the store alone.",
@@ -186,19 +211,26 @@ func storePanels() []grafana.Panel {
 			},
 		},
 		{
-			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{},
+			Title: "Store failures by kind", Width: 8, Unit: "reqps", NoValue: "no failures", Colors: byFault(), View: grafana.Graph{Short: true},
 			Description: "Requests to stores without an answer. timeout: slower than Config.StoreTimeout. " +
 				"availability: the store reports to be unavailable, or cannot be reached. _OTHER is often a " +
 				"missing table or permission. canceled is a caller that gave up, and not a failure.",
-			Targets: []grafana.Target{{Expr: sum(rate(storeRequests().ofBucket(differs(errorType(), ""))), errorType()), Legend: legend(errorType())}},
+			Targets: []grafana.Target{{Expr: countOf(storeRequests().ofBucket(differs(errorType(), "")), errorType()), Legend: legend(errorType())}},
 		},
 		{
-			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no token bucket", View: grafana.Graph{},
+			Title: "Store failures by policy", Width: 8, Unit: "reqps", NoValue: "no failures", View: grafana.Graph{},
+			Colors: []grafana.Color{
+				{Series: "/ failed_open$/", Color: "purple"},
+				{Series: "/ failed_closed$/", Color: bad},
+				{Series: "/ share_granted$/", Color: "blue"},
+				{Series: "/ share_denied$/", Color: "orange"},
+			},
 			Description: "Requests that the policy decided because the store did not answer. failed_open were " +
-				"granted: all by FailOpen, a share per process by LocalShare. failed_closed were refused. " +
-				"Should be 0. For a few seconds it is a store that fails over.",
+				"granted by FailOpen, and failed_closed were refused by FailClosed. share_granted and " +
+				"share_denied are those of LocalShare, in each process. Should be 0. For a few seconds it is a store " +
+				"that fails over.",
 			Targets: []grafana.Target{{
-				Expr:   sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed))), "job", bucketName(), result()),
+				Expr:   sum(rate(bucketRequests().ofBucket(withResult(withoutStore()...))), "job", bucketName(), result()) + " > 0",
 				Legend: "{{job}} " + legend(bucketName()) + " " + legend(result()),
 			}},
 		},
@@ -220,7 +252,7 @@ func bucketInstancePanels() []grafana.Panel {
 			Title: "Without a store by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no requests", View: grafana.Graph{},
 			Description: "The share of requests that each process decided without its store. If all are alike, " +
 				"check the store. If one differs, check that process, its network and its connection pool.",
-			Targets: []grafana.Target{{Expr: requestShare([]string{otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed}, by...), Legend: name}},
+			Targets: []grafana.Target{{Expr: requestShare(withoutStore(), by...), Legend: name}},
 		},
 		{
 			Title: "Store p99 by instance", Width: 8, Unit: "s", NoValue: "in memory, or no requests", View: grafana.Graph{},

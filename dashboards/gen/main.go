@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
 )
@@ -21,7 +22,7 @@ func main() {
 	}
 }
 
-// write writes all generated files into a folder, which must have the rules.
+// write writes all generated files into a folder, which must have the rules and the runbooks.
 func write(folder string) error {
 	files, err := generate(os.DirFS(folder))
 	if err != nil {
@@ -39,23 +40,32 @@ func write(folder string) error {
 	return nil
 }
 
-// generate returns all generated files by their paths. It reads the rules from folder.
+// generate returns all generated files by their paths. It reads the rules and the runbooks
+// from folder.
 func generate(folder fs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var maps []configMap
 	for name, dashboard := range map[string]grafana.Dashboard{
 		"overview.json": overview(), "availability.json": availability(), "breakers.json": breakers(),
-		"limits.json": limits(),
+		"limits.json": limits(), "backoffs.json": backoffs(),
 	} {
 		text, err := dashboard.JSON()
 		if err != nil {
 			return nil, err
 		}
 		files[name] = text
+		// Not *.json: Grafana would provision it beside the classic file.
+		if files["v2beta1/"+strings.TrimSuffix(name, ".json")+".yaml"], err = dashboard.Resource(); err != nil {
+			return nil, err
+		}
 		maps = append(maps, configMap{name: dashboard.UID, file: name, text: text})
 	}
 	files["kubernetes/dashboards.yaml"] = configMaps(maps)
 	rules, err := prometheusRule(folder, "rules/recording.yml", "rules/alerts.yml")
+	if err != nil {
+		return nil, err
+	}
 	files["kubernetes/rules.yaml"] = rules
+	files["runbooks.md"], err = linkRunbooks(folder, files)
 	return files, err
 }

@@ -22,7 +22,7 @@ func TestNothingHasDrifted(t *testing.T) {
 			t.Errorf("%s is not what the generator makes: run go generate ./dashboards (error %v)", name, err)
 		}
 	}
-	for _, pattern := range []string{"*.json", "kubernetes/*"} {
+	for _, pattern := range []string{"*.json", "kubernetes/*", "v2beta1/*"} {
 		names, err := fs.Glob(folder, pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -41,11 +41,18 @@ func TestWritingTwiceGivesTheSame(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(folder, "rules"), os.DirFS("../rules")); err != nil {
 		t.Fatal(err)
 	}
+	text, err := os.ReadFile("../runbooks.md")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "runbooks.md"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if err := write(folder); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"overview.json", "availability.json", "breakers.json", "limits.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml"} {
+		for _, name := range []string{"overview.json", "availability.json", "breakers.json", "limits.json", "backoffs.json", "kubernetes/dashboards.yaml", "kubernetes/rules.yaml", "runbooks.md"} {
 			got, err := os.ReadFile(filepath.Join(folder, name))
 			want, _ := os.ReadFile(filepath.Join("..", name))
 			if err != nil || !bytes.Equal(got, want) {

@@ -7,101 +7,120 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// overview returns the dashboard to start with: which calls are shed, by priority and cause.
+// overview returns the dashboard to start with: which calls fail and why, by throttle, priority and cause.
 func overview() grafana.Dashboard {
-	d := throttleBoard(overviewUID, "Overview", "Which calls throttles send and shed, by priority and cause. Start here "+
-		"if calls are shed, and choose the throttle at the top of the table.")
+	d := throttleBoard(overviewUID, "Overview", "Which calls fail, and which ones throttles send and shed, by priority "+
+		"and cause. Start here if calls are shed, and choose the throttle at the top of the table.",
+		"Calls by outcome", "Failed share by priority")
 	d.Rows = []grafana.Row{
-		{Title: "Now", Height: 4, Panels: summaryPanels()},
-		{Title: "Throttles, worst first", Height: 8, Panels: []grafana.Panel{throttlesTable()}},
-		{Title: "Calls", Height: 9, Panels: callPanels()},
-		{Title: "Decisions", Height: 9, Panels: decisionPanels()},
-		{Title: "Window", Height: 9, Panels: windowPanels()},
-		{Title: "Admitted calls", Height: 10, Panels: latencyPanels()},
-		{Title: "Per instance", Height: 9, Collapsed: true, Panels: instancePanels()},
+		{Height: 4, Panels: summaryPanels()},
+		{Title: "Throttles and alerts, worst first", Height: 5, Panels: []grafana.Panel{throttlesTable()}},
+		{Height: 7, Panels: []grafana.Panel{alertsTable(throttleScope(), "Throttle")}},
+		{Title: "Calls", Height: 10, Panels: callPanels()},
+		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
+		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
+		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: reasonPanels()},
+		{Title: "Decisions and the window", Height: 10, Collapsed: true, Panels: decisionPanels()},
+		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
+		{Title: "Retries", Height: 10, Collapsed: true, Panels: retryPanels()},
+		{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()},
 		{Title: "Go runtime", Height: 8, Collapsed: true, Panels: runtimePanels()},
 	}
 	return d
 }
 
+// byThrottle are the labels of one throttle.
+func byThrottle() []string { return []string{"job", throttleName()} }
+
+// throttleLegend names a series by its throttle.
+func throttleLegend() string { return "{{job}} " + legend(throttleName()) }
+
+// sharePanel returns a stat of the worst share of any throttle, with its name.
+func sharePanel(title, noValue, expr string, steps []grafana.Step, description string) grafana.Panel {
+	return grafana.Panel{
+		Title: title, Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: noValue, Steps: steps, Description: description,
+		Targets: []grafana.Target{{Expr: expr, Legend: throttleLegend(), Instant: true}}, View: grafana.Stat{Named: true},
+	}
+}
+
+// shedShare returns the share of the offered calls that were shed.
+func shedShare(by ...string) string {
+	return share(sum(rate(calls().selected(isShed())), by...), sum(rate(calls().selected()), by...))
+}
+
+// acceptedShare returns the share of the answered calls that the backend accepted.
+func acceptedShare(by ...string) string {
+	answered := sum(rate(calls().selected(isAnswered())), by...)
+	return share(orZero(sum(rate(calls().selected(isAccepted())), by...), answered), answered)
+}
+
+// hurtShare returns the share of the offered calls that failed for lack of capacity: shed, rejected,
+// or timed out whatever the classifier says.
+func hurtShare(selected func(...matcher) string, by ...string) string {
+	offered := sum(rate(selected()), by...)
+	well := sum(rate(selected(isNotFailed(), differs(errorType(), throttle.FaultTimeout.String()))), by...)
+	return "clamp_min(1 - " + orZero(well, offered) + " / (" + offered + " > 0), 0)"
+}
+
+// highCalls selects the High calls, for all priorities selected.
+func highCalls(more ...matcher) string { return calls().of(append(conditions(isHigh()), more...)...) }
+
+// topFault returns the kind of faults with the largest share of the answers of any throttle.
+func topFault() string {
+	answered := sum(rate(calls().selected(isAnswered())), byThrottle()...)
+	faults := sum(rate(calls().selected(isRejected())), "job", throttleName(), errorType())
+	kinds := labelReplace(faults+" / on (job, "+throttleName()+") group_left () ("+answered+" > 0)", errorType(), "no kind", errorType(), "")
+	return worst(kinds+" > 0") + " or on () " + labelReplace("0 * "+sum(rate(calls().selected())), errorType(), "none", "", "")
+}
+
 // summaryPanels returns the panels with single numbers at the top.
 func summaryPanels() []grafana.Panel {
-	offered := sum(rate(calls().selected()))
+	fault := sharePanel("Top fault", "no throttle", topFault(), thresholds(0.05, 0.25), "The kind of fault that backends report "+
+		"most, as a share of the answers of one throttle. The alerts warn above 5 % and page above 25 %.")
+	fault.Targets[0].Legend = legend(errorType())
+	fault.Links = []grafana.Link{toAvailability()}
+	high := sharePanel("High failed", "no traffic", worst(hurtShare(highCalls, byThrottle()...)), thresholds(0.001, 0.01),
+		"The share of the High calls that were shed, rejected or timed out, of the throttle with the highest, for all "+
+			"priorities selected. Should be 0: other calls are shed to protect these.")
+	high.Decimals, high.Links = 2, []grafana.Link{toAvailability()}
 	return []grafana.Panel{
+		alertsStat(throttleScope(), 5, toAvailability()),
+		high,
+		fault,
+		sharePanel("Shed", "no traffic", worst(shedShare(byThrottle()...)), thresholds(0.05, 0.5), "The share of the offered "+
+			"calls that the worst throttle sheds. 0 is normal, and a few percent for some minutes are the normal work of "+
+			"a throttle. If it lasts, add capacity to the backend or reduce the load."),
+		sharePanel("Accepted", "no answers", lowest(acceptedShare(byThrottle()...)),
+			[]grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.9, Color: good}},
+			"The share of the answered calls that the backend accepted, of the throttle with the lowest. Near 100 % is "+
+				"healthy. In an overload it settles at 50 % with SRE and 90 % with Tiered."),
 		{
-			Title: "Offered", Width: 4, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{Sparkline: true},
+			Title: "Offered", Width: 3, Unit: "reqps", NoValue: "no throttle", View: grafana.Stat{},
 			Description: "Calls through the selected throttles that have ended or were shed. Compare with a " +
 				"normal day. Much more is an overload, or callers that retry. Much less may be calls that hang: " +
 				"those are only in flight.",
-			Targets: []grafana.Target{{Expr: offered}},
-		},
-		{
-			Title: "Shed", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no traffic", Steps: thresholds(0.05, 0.5),
-			Description: "The share of the offered calls that throttles shed. 0 is normal, and a few percent " +
-				"for some minutes are the normal work of a throttle. If it lasts, add capacity to the backend " +
-				"or reduce the load.",
-			Links:   []grafana.Link{toAvailability()},
-			Targets: []grafana.Target{{Expr: share(sum(rate(calls().selected(isShed()))), offered), Instant: true}},
-			View:    grafana.Stat{},
-		},
-		{
-			Title: "High shed", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 2, NoValue: "no traffic", Steps: thresholds(0.001, 0.01),
-			Description: "The share of the High calls that were shed, for all priorities selected. Should be 0, " +
-				"because other calls are shed to protect these. Above 1 % an alert pages.",
-			Links: []grafana.Link{toAvailability()},
-			Targets: []grafana.Target{{
-				Expr:    share(sum(rate(calls().of(isHigh(), isShed()))), sum(rate(calls().of(isHigh())))),
-				Instant: true,
-			}},
-			View: grafana.Stat{},
-		},
-		{
-			Title: "Worst probability", Width: 4, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Steps: thresholds(0.1, 0.9),
-			Description: "The highest probability of shedding the next call, of all selected throttles, " +
-				"priorities and instances. Near 1 for low priorities is an overload. Near 1 for High is a " +
-				"backend that is down.",
-			Targets: []grafana.Target{{Expr: highest(probability().selected()), Instant: true}},
-			View:    grafana.Stat{},
-		},
-		{
-			Title: "Accepted by the backend", Width: 4, Unit: "percentunit", Ratio: true, Decimals: 1, NoValue: "no answers",
-			Steps: []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.9, Color: good}},
-			Description: "The share of the answered calls that the backend accepted, without ignored calls. " +
-				"Near 100 % is healthy. In an overload it settles at 50 % with SRE and 90 % with Tiered.",
-			Links: []grafana.Link{toAvailability()},
-			Targets: []grafana.Target{{
-				Expr:    share(sum(rate(calls().selected(isAccepted()))), sum(rate(calls().selected(isAnswered())))),
-				Instant: true,
-			}},
-			View: grafana.Stat{},
-		},
-		{
-			Title: "In flight", Width: 4, Unit: "short", NoValue: "no throttle", View: grafana.Stat{Sparkline: true},
-			Description: "Admitted calls that have not ended. Grows with latency. A steady climb means calls " +
-				"that hang or are never ended: response bodies that are not closed, streams, calls of Admit " +
-				"without Done.",
-			Targets: []grafana.Target{{Expr: sum(active().selected())}},
+			Targets: []grafana.Target{{Expr: sum(rate(calls().selected())), Legend: "offered", Instant: true}},
 		},
 	}
 }
 
-// throttlesTable returns the table of throttles, highest share of shed calls first.
+// throttlesTable returns the table of throttles, highest share of failed High calls first.
 func throttlesTable() grafana.Panel {
-	by := []string{"job", throttleName()}
-	offered := sum(rate(calls().selected()), by...)
+	by := byThrottle()
+	sent := sum(rate(calls().selected(isSent())), by...)
 	query := func(expr string) grafana.Target { return grafana.Target{Expr: expr, Instant: true, Table: true} }
 	return grafana.Panel{
-		Title: "Throttles", Width: 24, Unit: "short", NoValue: "no throttle", View: grafana.Table{SortBy: "Shed"},
-		Description: "Each throttle of each job, by the share of calls that it sheds. Choose a name to select " +
+		Title: "Throttles", Width: 24, Unit: "short", NoValue: "no throttle",
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}}},
+		Description: "Each throttle of each job, by the share of High calls that fail. Choose a name to select " +
 			"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent " +
 			"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages.",
 		Targets: []grafana.Target{
-			query(offered),
-			query(share(sum(rate(calls().selected(isShed())), by...), offered)),
-			query(share(sum(rate(calls().of(isHigh(), isShed())), by...), sum(rate(calls().of(isHigh())), by...))),
-			query(highest(probability().selected(), by...)),
-			query(share(sum(rate(calls().selected(isAccepted())), by...), sum(rate(calls().selected(isAnswered())), by...))),
-			query(share(sum(rate(calls().selected(isCanceled())), by...), sum(rate(calls().selected(isSent())), by...))),
+			query(sum(rate(calls().selected()), by...)),
+			query(hurtShare(highCalls, by...)),
+			query(shedShare(by...)),
+			query(acceptedShare(by...)),
+			query(share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)),
 			query(sum(active().selected(), by...)),
 		},
 		Columns: []grafana.Column{
@@ -109,13 +128,12 @@ func throttlesTable() grafana.Panel {
 				toThrottle(overviewUID, "Only this throttle"), toThrottle(availabilityUID, "Its faults"),
 			}},
 			{Field: "job", Title: "Job"},
-			{Field: "Value #A", Title: "Offered", Unit: "reqps"},
-			{Field: "Value #B", Title: "Shed", Unit: "percentunit", Steps: thresholds(0.05, 0.5)},
-			{Field: "Value #C", Title: "High shed", Unit: "percentunit", Steps: thresholds(0.001, 0.01)},
-			{Field: "Value #D", Title: "Worst probability", Unit: "percentunit", Steps: thresholds(0.1, 0.9)},
-			{Field: "Value #E", Title: "Accepted by the backend", Unit: "percentunit"},
-			{Field: "Value #F", Title: "Canceled", Unit: "percentunit", Steps: thresholds(0.5, 0.9)},
-			{Field: "Value #G", Title: "In flight", Unit: "short"},
+			{Field: "Value #A", Title: "Offered", Unit: "reqps", Width: 110},
+			{Field: "Value #B", Title: "High failed", Unit: "percentunit", Width: 110, Steps: thresholds(0.001, 0.01)},
+			{Field: "Value #C", Title: "Shed", Unit: "percentunit", Width: 90, Steps: thresholds(0.05, 0.5)},
+			{Field: "Value #D", Title: "Accepted", Unit: "percentunit", Width: 100},
+			{Field: "Value #E", Title: "Canceled", Unit: "percentunit", Width: 100, Steps: thresholds(0.5, 0.9)},
+			{Field: "Value #F", Title: "In flight", Unit: "short", Width: 90},
 		},
 	}
 }
@@ -137,7 +155,8 @@ func callsByOutcome() string {
 func callPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(), View: grafana.Graph{Stacked: true},
+			Title: "Calls by outcome", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byOutcome(),
+			View: grafana.Graph{Stacked: true, Short: true},
 			Description: "Offered calls by outcome. accepted and rejected are answers of the backend. ignored " +
 				"calls say nothing about it. canceled calls have a line of their own, whether they are ignored or " +
 				"rejected: their callers gave up. If there are many, the backend may hang. shed calls were not " +
@@ -145,112 +164,81 @@ func callPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: callsByOutcome(), Legend: legend(outcome())}},
 		},
 		{
-			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
+			Title: "Admitted by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{InOrder: true},
 			Description: "Calls that were sent to the backend, including those that only Shadow let through. " +
 				"High should not change while the lower priorities give way.",
-			Targets: []grafana.Target{{Expr: sum(rate(calls().selected(isSent())), priority()), Legend: legend(priority())}},
+			Targets: []grafana.Target{{Expr: byRank(sum(rate(calls().selected(isSent())), priority())), Legend: legend(priority())}},
 		},
 		{
-			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(shadowSuffix), View: grafana.Graph{},
+			Title: "Shed by priority", Width: 8, Unit: "reqps", NoValue: "no throttle", Colors: byPriority(shadowSuffix),
+			View: grafana.Graph{InOrder: true, Short: true},
 			Description: "Calls that were shed, and so not sent. Low should be shed first and High last. Dashed " +
 				"lines are calls that a throttle in Shadow sent and Enforce would have shed.",
 			Targets: []grafana.Target{
-				{Expr: sum(rate(calls().selected(isShed())), priority()), Legend: legend(priority())},
-				{Expr: sum(rate(calls().selected(isShadow())), priority()), Legend: legend(priority()) + shadowSuffix},
+				{Expr: byRank(sum(rate(calls().selected(isShed())), priority())), Legend: legend(priority())},
+				{Expr: byRank(sum(rate(calls().selected(isShadow())), priority()) + " > 0"), Legend: legend(priority()) + shadowSuffix},
 			},
 		},
 	}
 }
 
-// decisionPanels returns the panels about the decisions of throttles.
-func decisionPanels() []grafana.Panel {
-	offered := sum(rate(calls().selected()), priority())
+// hurtPanels returns the panels about calls that failed, and why.
+func hurtPanels() []grafana.Panel {
 	return []grafana.Panel{
 		{
-			Title: "Shed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(), View: grafana.Graph{},
-			Description: "The share of each priority that was shed. The order should be low, medium, important, " +
-				"high. If high is above low, High calls fail for a reason of their own or carry the wrong " +
-				"priority.",
-			Targets: []grafana.Target{{Expr: share(sum(rate(calls().selected(isShed())), priority()), offered), Legend: legend(priority())}},
-		},
-		{
-			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
-			Description: "The probability of shedding the next call: the highest of all selected throttles and " +
-				"instances. It rises within seconds (Tiered) to a minute (SRE), and falls as the window moves " +
-				"on. In Shadow and Off it is the value that Enforce would use. If it stays up while the backend " +
-				"accepts all calls, see the runbook of ThrottleProbabilityStuck.",
-			Targets: []grafana.Target{{Expr: highest(probability().selected(), priority()), Legend: legend(priority())}},
+			Title: "Failed share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
+			View: grafana.Graph{InOrder: true},
+			Description: "The share of each priority that was shed, rejected or timed out. The order should be low, medium, " +
+				"important, high. If high is above low, High calls fail for a reason of their own or carry the wrong priority.",
+			Targets: []grafana.Target{{Expr: byRank(hurtShare(calls().selected, priority())), Legend: legend(priority())}},
 		},
 		{
 			Title: "Shed by cause", Width: 8, Unit: "reqps", NoValue: "no throttle", View: grafana.Graph{Stacked: true},
-			Colors: []grafana.Color{{Series: "own", Color: bad}, {Series: "above", Color: warn}},
+			Colors: []grafana.Color{
+				{Series: throttle.CauseOwn.String(), Color: bad},
+				{Series: throttle.CauseAbove.String(), Color: warn},
+				{Series: throttle.CauseLimit.String(), Color: "purple"},
+			},
 			Description: "own: the backend rejects calls of the same priority. above: it rejects calls of a " +
 				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
-				"Mostly own means that the backend rejects this traffic itself.",
+				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are open.",
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected(isShed())), cause()), Legend: legend(cause())}},
 		},
-	}
-}
-
-// windowPanels returns the panels about the windows of throttles.
-func windowPanels() []grafana.Panel {
-	return []grafana.Panel{
 		{
-			Title: "Window: requests and accepts", Width: 12, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
-			Description: "The window of the throttles: calls that asked to be sent, and calls that the backend " +
-				"accepted. SRE sheds if requests are more than K times the accepts (2 by default). Select one " +
-				"throttle: the sum of several can hide the one that sheds.",
-			Targets: []grafana.Target{
-				{Expr: sum(requests().selected()), Legend: "requests"}, {Expr: sum(accepts().selected()), Legend: "accepts"},
-			},
-		},
-		{
-			Title: "Window: accepted share by priority", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
-			View: grafana.Graph{},
-			Description: "The accepted share of the requests in the window, by priority. Near 100 % is healthy. " +
-				"A priority without calls has no line.",
-			Targets: []grafana.Target{{
-				Expr: share(sum(accepts().selected(), priority()), sum(requests().selected(), priority())), Legend: legend(priority()),
-			}},
-		},
-	}
-}
-
-// quantile returns a quantile of the durations of calls, by labels.
-func quantile(q float64, conditions []matcher, by ...string) string {
-	return fmt.Sprintf("histogram_quantile(%v, %s)", q, sum(rate(duration().selected(conditions...)), append([]string{"le"}, by...)...))
-}
-
-// latencyPanels returns the panels about admitted calls: durations, calls in flight and fallbacks.
-func latencyPanels() []grafana.Panel {
-	return []grafana.Panel{
-		{
-			Title: "Call duration", Width: 12, Unit: "s", NoValue: "no durations", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: warn}, {Series: "p99", Color: bad}},
+			Title: "Call duration", Width: 8, Unit: "s", NoValue: "no durations", View: grafana.Graph{}, Colors: byQuantile(),
 			Description: "Quantiles of the duration of all admitted calls. The dots are exemplars: choose one " +
 				"to open its trace. A backend becomes slow before it rejects calls, so look for the cause when " +
-				"p99 climbs.",
+				"p99 climbs. In an outage quick refusals lower p50.",
 			Targets: []grafana.Target{
 				{Expr: quantile(0.99, nil), Legend: "p99", Exemplars: true},
 				{Expr: quantile(0.95, nil), Legend: "p95"},
 				{Expr: quantile(0.5, nil), Legend: "p50"},
 			},
 		},
+	}
+}
+
+// admittedPanels returns the panels about admitted calls: durations by priority, calls in flight and
+// fallbacks.
+func admittedPanels() []grafana.Panel {
+	return []grafana.Panel{
 		{
-			Title: "p99 of accepted calls by priority", Width: 12, Unit: "s", NoValue: "no durations", Colors: byPriority(), View: grafana.Graph{},
+			Title: "p99 of accepted calls by priority", Width: 8, Unit: "s", NoValue: "no durations", Colors: byPriority(),
+			View: grafana.Graph{InOrder: true},
 			Description: "The p99 of the calls that the backend accepted. Priorities that differ call different " +
 				"parts of the backend, or the backend treats them differently.",
-			Targets: []grafana.Target{{Expr: quantile(0.99, []matcher{isAccepted()}, priority()), Legend: legend(priority())}},
+			Targets: []grafana.Target{{Expr: byRank(quantile(0.99, []matcher{isAccepted()}, priority())), Legend: legend(priority())}},
 		},
 		{
-			Title: "In flight by priority", Width: 12, Unit: "short", NoValue: "no throttle", Colors: byPriority(), View: grafana.Graph{},
-			Description: "Admitted calls that have not ended: the rate times the latency. A climb at a steady " +
-				"rate means that the backend becomes slower.",
-			Targets: []grafana.Target{{Expr: sum(active().selected(), priority()), Legend: legend(priority())}},
+			Title: "In flight by priority", Width: 8, Unit: "short", NoValue: "no throttle", Colors: byPriority(),
+			View: grafana.Graph{InOrder: true},
+			Description: "The most admitted calls that had not ended, in each interval: the rate times the latency. A " +
+				"climb at a steady rate means that the backend becomes slower, or calls that hang.",
+			Targets: []grafana.Target{{Expr: byRank(sum("max_over_time("+active().selected()+"[$__rate_interval])", priority())), Legend: legend(priority())}},
 		},
 		{
-			Title: "Fallbacks", Width: 12, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
+			Title: "Fallbacks", Width: 8, Unit: "reqps", NoValue: "no fallbacks", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "/, served$/", Color: good}, {Series: "/, failed with /", Color: bad}},
 			Description: "Fallbacks by the outcome of the call that they replaced. Most should replace shed " +
 				"calls. Fallbacks that failed have a line of their own with the error type: their callers got " +
 				"an error.",

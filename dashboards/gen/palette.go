@@ -48,6 +48,7 @@ func byFault() []grafana.Color {
 		{Series: throttle.FaultTimeout.String(), Color: warn},
 		{Series: throttle.FaultQuota.String(), Color: "purple"},
 		{Series: throttle.FaultCanceled.String(), Color: "dark-red"},
+		{Series: "_OTHER", Color: "dark-orange"},
 	}
 }
 
@@ -73,7 +74,24 @@ func byResult() []grafana.Color {
 		{Series: otelthrottle.ResultDenied, Color: warn},
 		{Series: otelthrottle.ResultFailedOpen, Color: "purple"},
 		{Series: otelthrottle.ResultFailedClosed, Color: bad},
+		{Series: otelthrottle.ResultShareGranted, Color: "blue"},
+		{Series: otelthrottle.ResultShareDenied, Color: "orange"},
 	}
+}
+
+// byQuantile returns the colors of quantiles. None is red: p99 is no failure, and exemplars are red.
+func byQuantile() []grafana.Color {
+	return []grafana.Color{{Series: "p50", Color: "blue"}, {Series: "p95", Color: warn}, {Series: "p99", Color: "purple"}}
+}
+
+// byFailure returns the colors of failures of breakers in the background.
+func byFailure() []grafana.Color {
+	colors := []string{"red", "orange", "dark-red", "dark-orange", "purple", "semi-dark-red", "semi-dark-orange"}
+	var all []grafana.Color
+	for f := range (breaker.ErrorCounts{}).All() {
+		all = append(all, grafana.Color{Series: f.String(), Color: colors[len(all)%len(colors)]})
+	}
+	return all
 }
 
 // thresholds returns the steps good, warn and bad.

@@ -30,6 +30,14 @@ func requests() metric    { return name(otelthrottle.MetricWindowRequests, "") }
 func accepts() metric     { return name(otelthrottle.MetricWindowAccepts, "") }
 func fallbacks() metric   { return name(otelthrottle.MetricFallbacks, "_total") }
 func clamped() metric     { return name(otelthrottle.MetricPriorityClamped, "_total") }
+func policyState() metric { return name(otelthrottle.MetricPolicyState, "") }
+func background() metric  { return name(otelthrottle.MetricPolicyBackground, "_ratio") }
+
+func slowCalls() metric     { return name(otelthrottle.MetricSlowCalls, "_total") }
+func slowLimit() metric     { return name(otelthrottle.MetricSlowLimit, "") }
+func slowOpen() metric      { return name(otelthrottle.MetricSlowOpen, "") }
+func slowThreshold() metric { return name(otelthrottle.MetricSlowThreshold, "_seconds") }
+func slowOldest() metric    { return name(otelthrottle.MetricSlowOldest, "_seconds") }
 
 func circuits() metric        { return name(otelthrottle.MetricBreakerCircuits, "") }
 func circuit() metric         { return name(otelthrottle.MetricBreakerCircuit, "") }
@@ -42,6 +50,8 @@ func breakerFailures() metric { return name(otelthrottle.MetricBreakerFailures, 
 func bucketRequests() metric { return name(otelthrottle.MetricBucketRequests, "_total") }
 func bucketTokens() metric   { return name(otelthrottle.MetricBucketTokens, "_total") }
 func bucketWaiting() metric  { return name(otelthrottle.MetricBucketWaiting, "") }
+func bucketLimit() metric    { return name(otelthrottle.MetricBucketLimit, "_per_second") }
+func bucketBurst() metric    { return name(otelthrottle.MetricBucketCapacity, "") }
 func storeDuration() metric  { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_bucket") }
 
 func backoffDelay() metric   { return name(otelthrottle.MetricBackoffDelay, "_seconds") }
@@ -58,6 +68,9 @@ func priority() string     { return label(otelthrottle.KeyPriority) }
 func decision() string     { return label(otelthrottle.KeyDecision) }
 func outcome() string      { return label(otelthrottle.KeyOutcome) }
 func cause() string        { return label(otelthrottle.KeyCause) }
+func alert() string        { return label(otelthrottle.KeyAlert) }
+func slowEvent() string    { return label(otelthrottle.KeySlowEvent) }
+func slowSource() string   { return label(otelthrottle.KeySlowSource) }
 func errorType() string    { return label(otelthrottle.KeyErrorType) }
 
 func breakerName() string { return label(otelthrottle.KeyBreakerName) }
@@ -82,10 +95,17 @@ func equals(label, value string) matcher  { return matcher(label + `="` + value 
 func differs(label, value string) matcher { return matcher(label + `!="` + value + `"`) }
 func matches(label, value string) matcher { return matcher(label + `=~"` + value + `"`) }
 
-// selectedJob returns the conditions for the selected jobs and instances.
-func selectedJob() []matcher {
-	return []matcher{matches("job", "$job"), matches("instance", "$instance")}
+// selectedPlace returns the conditions for the selected clusters and namespaces. By default they
+// match series without these labels too.
+func selectedPlace() []matcher {
+	return []matcher{matches("cluster", "$cluster"), matches("namespace", "$namespace")}
 }
+
+// inJob returns the conditions for the selected jobs.
+func inJob() []matcher { return append(selectedPlace(), matches("job", "$job")) }
+
+// selectedJob returns the conditions for the selected jobs and instances.
+func selectedJob() []matcher { return append(inJob(), matches("instance", "$instance")) }
 
 // selectedThrottle returns the condition for the selected throttles. Users choose the names, which
 // may have quotes in them. Grafana does not escape these, hence the format regex and the raw
@@ -135,15 +155,6 @@ func (m metric) ofBackoff(conditions ...matcher) string {
 	return m.where(append(append(selectedJob(), selectedBackoff()), conditions...)...)
 }
 
-// anyOf selects the series of several metrics.
-func anyOf(metrics []metric, conditions ...matcher) string {
-	names := make([]string, 0, len(metrics))
-	for _, m := range metrics {
-		names = append(names, string(m))
-	}
-	return metric("").where(append([]matcher{matches("__name__", strings.Join(names, "|"))}, conditions...)...)
-}
-
 // where selects the series that meet all conditions.
 func (m metric) where(conditions ...matcher) string {
 	texts := make([]string, 0, len(conditions))
@@ -170,6 +181,11 @@ func isAnswered() matcher {
 // isFailed selects calls that were shed here or rejected by the backend.
 func isFailed() matcher {
 	return matches(outcome(), throttle.Shed.String()+"|"+throttle.Rejected.String())
+}
+
+// isNotFailed selects the other calls.
+func isNotFailed() matcher {
+	return matcher(outcome() + `!~"` + throttle.Shed.String() + "|" + throttle.Rejected.String() + `"`)
 }
 
 // isCanceled selects calls that ended because their callers gave up: ignored or rejected ones. On
@@ -216,3 +232,37 @@ func aggregate(how, expr string, by []string) string {
 
 // share returns the ratio of part to whole. It is absent and not NaN if whole is 0.
 func share(part, whole string) string { return part + " / (" + whole + " > 0)" }
+
+// Durations are classic histograms, with a series for each bucket, or native ones, with one series
+// of all buckets. A query asks for the classic ones first, and falls through to the native ones.
+
+// quantileOf returns a quantile of the durations that a selector of buckets selects, by labels.
+func quantileOf(q float64, buckets string, by ...string) string {
+	native := strings.Replace(buckets, "_bucket{", "{", 1)
+	return fmt.Sprintf("histogram_quantile(%v, %s) or histogram_quantile(%[1]v, %[3]s)",
+		q, sum(rate(buckets), append([]string{"le"}, by...)...), sum(rate(native), by...))
+}
+
+// countOf returns how many durations a second a selector of counts selects, by labels.
+func countOf(counts string, by ...string) string {
+	native := strings.Replace(counts, "_count{", "{", 1)
+	return "(" + sum(rate(counts), by...) + " or " + sum("histogram_count("+rate(native)+")", by...) + ")"
+}
+
+// orZero returns part, or 0 where it is absent and whole is not: many series begin with their first
+// event.
+func orZero(part, whole string) string { return "(" + part + " or 0 * " + whole + ")" }
+
+// worst and lowest return the series with the highest or the lowest value. A mean would hide a
+// small one that fails.
+func worst(expr string) string  { return "topk(1, " + expr + ")" }
+func lowest(expr string) string { return "bottomk(1, " + expr + ")" }
+
+// labelReplace sets a label to a text where another label has a value.
+func labelReplace(expr, label, text, of, value string) string {
+	return fmt.Sprintf("label_replace(%s, %q, %q, %q, %q)", expr, label, text, of, value)
+}
+
+// byRank sorts series of priorities from high to low: Prometheus sorts them by their labels, and the
+// letters h, i, m and o, the second one of low, have that order.
+func byRank(expr string) string { return labelReplace(expr, "order", "$1", priority(), "l?(.).*") }

@@ -34,15 +34,16 @@ func (d Dashboard) JSON() ([]byte, error) {
 }
 
 func (d Dashboard) object() object {
+	panels, ids := layoutRows(d.Rows)
 	return object{
-		"annotations":          object{"list": annotations(d.Annotations)},
+		"annotations":          object{"list": annotations(d.Annotations, ids)},
 		"description":          d.Description,
 		"editable":             false,
 		"fiscalYearStartMonth": 0,
 		"graphTooltip":         1, // one crosshair for all panels
 		"links":                objects(d.Links, Link.object),
 		"liveNow":              false,
-		"panels":               layoutRows(d.Rows),
+		"panels":               panels,
 		"refresh":              "30s",
 		"schemaVersion":        schemaVersion,
 		"tags":                 d.Tags,
@@ -70,37 +71,41 @@ const columns = 24
 
 // Row is a heading and the panels below it.
 type Row struct {
-	Title     string
-	Collapsed bool // no queries until a user opens it
-	Height    int  // of each panel, in grid units
+	Title     string // "": the panels have no heading
+	Collapsed bool   // no queries until a user opens it
+	Height    int    // of each panel, in grid units
+	While     Use    // if set: the row vanishes while the system is not in use; only in a [Dashboard.Resource]
 	Panels    []Panel
 }
 
 // layout assigns ids and positions, from left to right and from top to bottom.
 type layout struct {
 	id, x, y int
+	ids      map[string]int // of panels by title
 }
 
-// layoutRows returns all rows and panels with their ids and positions.
-func layoutRows(rows []Row) []object {
-	var l layout
-	var placed []object
+// layoutRows returns all rows and panels with their ids and positions, and the ids by title.
+func layoutRows(rows []Row) (placed []object, ids map[string]int) {
+	l := layout{ids: map[string]int{}}
 	for _, row := range rows {
-		heading := l.heading(row)
+		var heading object
+		if row.Title != "" {
+			heading = l.heading(row)
+			placed = append(placed, heading)
+		}
 		var panels []object
 		for _, panel := range row.Panels {
 			panels = append(panels, l.panel(panel, row.Height))
 		}
 		if row.Collapsed {
 			heading["panels"] = panels
-			placed = append(placed, heading)
 			l.x, l.y = 0, heading["gridPos"].(object)["y"].(int)+1
 			continue
 		}
-		placed = append(append(placed, heading), panels...)
+		placed = append(placed, panels...)
 		l.newLine(row.Height)
 	}
-	return placed
+	return placed, l.ids
 }
 
 func (l *layout) heading(row Row) object {
@@ -118,6 +123,7 @@ func (l *layout) panel(panel Panel, height int) object {
 	}
 	o := panel.object()
 	o["id"] = l.next()
+	l.ids[panel.Title] = l.id
 	o["gridPos"] = object{"h": height, "w": panel.Width, "x": l.x, "y": l.y}
 	l.x += panel.Width
 	return o
@@ -135,27 +141,38 @@ func (l *layout) next() int {
 	return l.id
 }
 
-// Annotation marks on every graph when a query had a result.
+// Annotation marks moments in some graphs. The values of its query are the moments, in
+// milliseconds. A query for states would make Grafana fill the graphs while it has a result.
 type Annotation struct {
-	Name  string
-	Query string
-	Title string // of each mark; {{label}} is replaced
-	Text  string
-	Color string
+	Name   string
+	Query  string
+	Title  string // of each mark; {{label}} is replaced
+	Text   string
+	Color  string
+	Panels []string // titles of the graphs
 }
 
 // annotations returns the annotations, after the one that Grafana has on every dashboard.
-func annotations(of []Annotation) []object {
-	return append([]object{{
+func annotations(of []Annotation, ids map[string]int) []object {
+	all := []object{{
 		"builtIn": 1, "datasource": object{"type": "grafana", "uid": "-- Grafana --"}, "enable": true, "hide": true,
 		"iconColor": "rgba(0, 211, 255, 1)", "name": "Annotations & Alerts", "type": "dashboard",
-	}}, objects(of, Annotation.object)...)
+	}}
+	for _, a := range of {
+		all = append(all, a.object(ids))
+	}
+	return all
 }
 
-func (a Annotation) object() object {
+func (a Annotation) object(ids map[string]int) object {
+	panels := make([]int, 0, len(a.Panels))
+	for _, title := range a.Panels {
+		panels = append(panels, ids[title])
+	}
 	return object{
+		"filter":     object{"exclude": false, "ids": panels},
 		"datasource": prometheus(), "enable": true, "hide": false, "iconColor": a.Color, "name": a.Name,
-		"expr": a.Query, "step": "", "titleFormat": a.Title, "textFormat": a.Text, "tagKeys": "", "useValueForTime": false,
+		"expr": a.Query, "step": "", "titleFormat": a.Title, "textFormat": a.Text, "tagKeys": "", "useValueForTime": true,
 	}
 }
 
@@ -163,20 +180,19 @@ func (a Annotation) object() object {
 type Link struct {
 	Title  string
 	URL    string
-	Tag    string // if set: a menu of all dashboards with this tag, and no URL
-	NewTab bool   // opens in a new tab
+	NewTab bool // opens in a new tab
 }
 
 // object returns the link for the top of a dashboard.
 func (l Link) object() object {
-	o := object{
-		"title": l.Title, "tooltip": "", "targetBlank": l.NewTab, "includeVars": l.Tag != "", "keepTime": l.Tag != "",
-		"asDropdown": l.Tag != "", "tags": []string{}, "type": "link", "url": l.URL, "icon": "doc",
+	icon := "dashboard"
+	if l.NewTab {
+		icon = "doc"
 	}
-	if l.Tag != "" {
-		o["type"], o["tags"], o["icon"] = "dashboards", []string{l.Tag}, "external link"
+	return object{
+		"title": l.Title, "tooltip": "", "targetBlank": l.NewTab, "includeVars": false, "keepTime": !l.NewTab,
+		"asDropdown": false, "tags": []string{}, "type": "link", "url": l.URL, "icon": icon,
 	}
-	return o
 }
 
 // panelLink returns the link for a panel or a value.

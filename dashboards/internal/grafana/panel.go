@@ -1,5 +1,7 @@
 package grafana
 
+import "strings"
+
 // Panel is one panel: its queries and how it shows the results.
 type Panel struct {
 	Title       string
@@ -8,12 +10,13 @@ type Panel struct {
 	Unit        string
 	Decimals    int  // 0: as many as fit
 	Ratio       bool // from 0 to 1
-	Signed      bool // may be below 0
-	NoValue     string
+	Min         float64
+	NoValue     string // the text of an empty panel, and of a [Stat] without a number
+	Mappings    []Mapping
 	Steps       []Step // thresholds
 	Colors      []Color
 	Columns     []Column // of a [Table]
-	Links       []Link
+	Links       []Link   // of the panel; of a [Stat]: of its number
 	Targets     []Target
 	View        View
 }
@@ -39,7 +42,10 @@ func (p Panel) object() object {
 	o := object{
 		"type": p.View.kind(), "title": p.Title, "description": p.Description, "datasource": prometheus(),
 		"fieldConfig": object{"defaults": p.defaults(), "overrides": p.overrides()},
-		"links":       objects(p.Links, Link.panelLink), "options": p.View.options(), "targets": targets,
+		"options":     p.View.options(), "targets": targets,
+	}
+	if _, ok := p.View.(Stat); !ok {
+		o["links"] = objects(p.Links, Link.panelLink)
 	}
 	if transformations := p.transformations(); len(transformations) > 0 {
 		o["transformations"] = transformations
@@ -48,9 +54,8 @@ func (p Panel) object() object {
 }
 
 func (p Panel) defaults() object {
-	o := object{"unit": p.Unit, "color": object{"mode": p.colorMode()}, "mappings": []object{}, "thresholds": thresholds(p.Steps)}
-	if !p.Signed {
-		o["min"] = 0
+	o := object{
+		"unit": p.Unit, "color": object{"mode": p.colorMode()}, "mappings": p.mappings(), "thresholds": thresholds(p.Steps), "min": p.Min,
 	}
 	if p.Ratio {
 		o["max"] = 1
@@ -61,10 +66,59 @@ func (p Panel) defaults() object {
 	if p.NoValue != "" {
 		o["noValue"] = p.NoValue
 	}
+	if _, ok := p.View.(Stat); ok && len(p.Links) > 0 {
+		o["links"] = objects(p.Links, Link.panelLink)
+	}
 	if custom := p.View.custom(); custom != nil {
 		o["custom"] = custom
 	}
 	return o
+}
+
+// mappings returns the mappings of the panel and the one for missing numbers. Without it a missing
+// number has the color of the first threshold, which is often green.
+func (p Panel) mappings() []object {
+	switch p.View.(type) {
+	case Stat, Bars:
+		return mappings(append(p.Mappings, Mapping{Missing: true, Text: p.NoValue, Color: "text"}))
+	case Table:
+		return mappings(append(p.Mappings, emptyCell()))
+	}
+	return mappings(p.Mappings)
+}
+
+// Mapping replaces a value by a text and a color.
+type Mapping struct {
+	Value   string  // the value, or:
+	From    float64 // the least value, or:
+	To      float64 // the largest value, or:
+	Missing bool    // null and NaN
+	Text    string
+	Color   string
+}
+
+// emptyCell keeps cells without a value without text and color.
+func emptyCell() Mapping { return Mapping{Missing: true, Color: "transparent"} }
+
+func mappings(of []Mapping) []object {
+	all := make([]object, 0, len(of))
+	for i, m := range of {
+		all = append(all, m.object(i))
+	}
+	return all
+}
+
+func (m Mapping) object(index int) object {
+	result := object{"text": m.Text, "color": m.Color, "index": index}
+	switch {
+	case m.Missing:
+		return object{"type": "special", "options": object{"match": "null+nan", "result": result}}
+	case m.Value != "":
+		return object{"type": "value", "options": object{m.Value: result}}
+	case m.From > 0:
+		return object{"type": "range", "options": object{"from": m.From, "to": nil, "result": result}}
+	}
+	return object{"type": "range", "options": object{"from": nil, "to": m.To, "result": result}}
 }
 
 // colorMode is by series in graphs, and by value in all other views.
@@ -93,7 +147,7 @@ func thresholds(steps []Step) object {
 
 // Color is the color of a series. It means the same in all panels.
 type Color struct {
-	Series string // its name in the legend
+	Series string // its name in the legend, or a regular expression between slashes
 	Color  string
 	Dashed bool
 }
@@ -107,15 +161,29 @@ func (c Color) override() object {
 	return override(c.Series, properties...)
 }
 
-// override changes properties of one field.
+// override changes properties of one field, or of those that a regular expression between slashes
+// matches.
 func override(field string, properties ...object) object {
-	return object{"matcher": object{"id": "byName", "options": field}, "properties": properties}
+	id := "byName"
+	if strings.HasPrefix(field, "/") {
+		id = "byRegexp"
+	}
+	return object{"matcher": object{"id": id, "options": field}, "properties": properties}
 }
 
 func property(id string, value any) object { return object{"id": id, "value": value} }
 
 func (p Panel) overrides() []object {
-	return append(objects(p.Colors, Color.override), objects(p.Columns, Column.override)...)
+	all := objects(p.Colors, Color.override)
+	for _, c := range p.Columns {
+		if !c.Hidden {
+			all = append(all, c.override())
+		}
+	}
+	if _, ok := p.View.(Table); ok { // the text is for an empty table, and not for its empty cells
+		all = append(all, override("/.*/", property("noValue", "")))
+	}
+	return all
 }
 
 // Target is one query of a panel.

@@ -8,6 +8,7 @@ type Variable struct {
 	Name        string
 	Label       string
 	Description string
+	Hidden      bool
 	of          object // properties of its type
 }
 
@@ -32,6 +33,14 @@ func Query(name, label, description, selector, of string) Variable {
 	}}
 }
 
+// Optional returns a variable for a label that may be missing. It is hidden until its "hide" is
+// set to 0. A link may choose a value of it all the same.
+func Optional(name, label, description, selector string) Variable {
+	v := Query(name, label, description, selector, name)
+	v.Hidden, v.of["allValue"] = true, ".*"
+	return v
+}
+
 // Choice returns a variable with fixed values, of which users select one. The arguments are pairs
 // of text and value. The default is the first.
 func Choice(name, label, description string, texts ...string) Variable {
@@ -48,7 +57,11 @@ func Choice(name, label, description string, texts ...string) Variable {
 }
 
 func (v Variable) object() object {
-	o := object{"name": v.Name, "label": v.Label, "description": v.Description, "hide": 0, "skipUrlSync": false}
+	hide := 0
+	if v.Hidden {
+		hide = 2
+	}
+	o := object{"name": v.Name, "label": v.Label, "description": v.Description, "hide": hide, "skipUrlSync": false}
 	for key, value := range v.of {
 		o[key] = value
 	}

@@ -1,20 +1,20 @@
 package grafana
 
-// Stat shows one number.
+// Stat shows one number. It has no graph behind the number, which would be hard to read.
 type Stat struct {
-	Sparkline bool
+	Named bool // shows the legend of the series too
 }
 
 func (Stat) kind() string   { return "stat" }
 func (Stat) custom() object { return nil }
 
 func (s Stat) options() object {
-	graph := "none"
-	if s.Sparkline {
-		graph = "area"
+	text := "value"
+	if s.Named {
+		text = "value_and_name"
 	}
 	return object{
-		"colorMode": "value", "graphMode": graph, "justifyMode": "auto", "orientation": "auto", "textMode": "auto",
+		"colorMode": "value", "graphMode": "none", "justifyMode": "auto", "orientation": "auto", "textMode": text,
 		"wideLayout": true, "percentChangeColorMode": "standard", "showPercentChange": false, "reduceOptions": lastValue(),
 	}
 }
@@ -42,33 +42,46 @@ func (Bars) options() object {
 type Graph struct {
 	Stacked    bool
 	Thresholds bool // draws the steps as lines
+	Log        bool // the axis is logarithmic
+	InOrder    bool // the legend has the order of the result, and not the largest first
+	Short      bool // the legend is a list of names and last values: for more series than a table has room
 }
 
 func (Graph) kind() string { return "timeseries" }
 
-func (Graph) options() object {
+func (g Graph) options() object {
+	legend := object{
+		"showLegend": true, "displayMode": "table", "placement": "bottom", "calcs": []string{"mean", "max", "lastNotNull"},
+	}
+	switch {
+	case g.Short:
+		legend["displayMode"], legend["calcs"] = "list", []string{"lastNotNull"}
+	case !g.InOrder:
+		legend["sortBy"], legend["sortDesc"] = "Max", true
+	}
 	return object{
-		"legend": object{
-			"showLegend": true, "displayMode": "table", "placement": "bottom",
-			"calcs": []string{"mean", "max", "lastNotNull"}, "sortBy": "Max", "sortDesc": true,
-		},
+		"legend":  legend,
 		"tooltip": object{"mode": "multi", "sort": "desc"},
 	}
 }
 
 func (g Graph) custom() object {
-	fill, stacking, lines := 8, "none", "off"
+	fill, stacking, lines := 0, "none", "off" // several fills together are gray
 	if g.Stacked {
 		fill, stacking = 40, "normal"
 	}
 	if g.Thresholds {
 		lines = "line"
 	}
+	scale := object{"type": "linear"}
+	if g.Log {
+		scale = object{"type": "log", "log": 10}
+	}
 	return object{
 		"axisBorderShow": false, "axisCenteredZero": false, "axisColorMode": "text", "axisLabel": "", "axisPlacement": "auto",
 		"barAlignment": 0, "drawStyle": "line", "fillOpacity": fill, "gradientMode": "none", "insertNulls": false,
 		"hideFrom":          object{"legend": false, "tooltip": false, "viz": false},
-		"lineInterpolation": "linear", "lineWidth": 1, "pointSize": 5, "scaleDistribution": object{"type": "linear"},
+		"lineInterpolation": "linear", "lineWidth": 1, "pointSize": 5, "scaleDistribution": scale,
 		"showPoints": "never", "spanNulls": false, "stacking": object{"group": "A", "mode": stacking},
 		"thresholdsStyle": object{"mode": lines},
 	}
@@ -76,9 +89,16 @@ func (g Graph) custom() object {
 
 // Table shows a row for each set of labels, and a column for each label and each query.
 type Table struct {
-	SortBy    string // title of a column; largest first
-	Ascending bool   // smallest first
+	SortBy []Sort
 }
+
+// Sort is a column by which a table is sorted.
+type Sort struct {
+	Title     string
+	Ascending bool // smallest first
+}
+
+func (s Sort) object() object { return object{"displayName": s.Title, "desc": !s.Ascending} }
 
 // Column is a column of a table: a label or the value of a query. With several queries their fields
 // are "Value #A", "Value #B" and so on.
@@ -88,6 +108,7 @@ type Column struct {
 	Unit   string
 	Width  int    // in pixels; 0: the space that is left
 	Steps  []Step // background color of a cell
+	Words  []Mapping
 	Hidden bool
 	Links  []Link // of each cell
 }
@@ -96,7 +117,7 @@ func (Table) kind() string { return "table" }
 
 func (t Table) options() object {
 	return object{
-		"cellHeight": "sm", "showHeader": true, "sortBy": []object{{"displayName": t.SortBy, "desc": !t.Ascending}},
+		"cellHeight": "sm", "showHeader": true, "sortBy": objects(t.SortBy, Sort.object),
 		"footer": object{"show": false, "countRows": false, "fields": "", "reducer": []string{"sum"}},
 	}
 }
@@ -116,6 +137,12 @@ func (c Column) override() object {
 	if len(c.Steps) > 0 {
 		properties = append(properties, property("thresholds", thresholds(c.Steps)),
 			property("custom.cellOptions", object{"type": "color-background", "mode": "basic"}))
+	}
+	if len(c.Words) > 0 {
+		properties = append(properties, property("mappings", mappings(append(c.Words, emptyCell()))))
+	}
+	if len(c.Words) > 0 && len(c.Steps) == 0 {
+		properties = append(properties, property("custom.cellOptions", object{"type": "color-text"}))
 	}
 	if len(c.Links) > 0 {
 		properties = append(properties, property("links", objects(c.Links, Link.panelLink)))

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+)
+
+// scope is what the alerts of a board are about.
+type scope struct {
+	alerts   string    // pattern of their names
+	about    string    // label with the name of the thing
+	selected []matcher // conditions for the selected things
+	details  []string  // labels of which an alert has at most one
+	down     string    // the alert that covers all others
+	mutes    []mute
+	link     grafana.Link // to the thing
+}
+
+// mute is a rule of Alertmanager: an alert of the source mutes those of the target.
+type mute struct {
+	source, target []matcher
+	equal          []string
+}
+
+// inPlace adds the labels of the place, which series may lack: to PromQL a missing label is an empty one.
+func inPlace(labels ...string) []string { return append([]string{"cluster", "namespace"}, labels...) }
+
+// conditions is a list of matchers, for short.
+func conditions(of ...matcher) []matcher { return of }
+
+// throttleScope are alerts about throttles.
+func throttleScope() scope {
+	critical, equal := equals("severity", "critical"), inPlace("job", throttleName())
+	return scope{
+		alerts: "Throttle.+", about: throttleName(), selected: conditions(selectedThrottle()),
+		details: []string{errorType(), "window"}, down: "ThrottleBackendDown",
+		mutes: []mute{
+			{conditions(equals("alertname", "ThrottleBackendDown")), conditions(differs("alertname", "ThrottleBackendDown")), equal},
+			{conditions(critical), conditions(differs("severity", "critical")), append([]string{"alertname", errorType()}, equal...)},
+			{conditions(equals("alertname", "ThrottleSheddingSevere")), conditions(equals("alertname", "ThrottleSheddingSustained")), equal},
+			{
+				conditions(equals("alertname", "ThrottleAvailabilityFaults"), critical, isCanceled()),
+				conditions(equals("alertname", "ThrottleCallsCanceled")), equal,
+			},
+		},
+		link: toThrottle(availabilityUID, "Its faults"),
+	}
+}
+
+// jobScope are alerts about throttles and about their processes, which have no throttle_name.
+func jobScope() scope {
+	s := throttleScope()
+	s.selected = conditions(selectedOrNone(throttleName(), "throttle"), equals(breakerName(), ""), equals(bucketName(), ""), equals(backoffName(), ""))
+	s.link = toThrottle(overviewUID, "What it sheds and why")
+	return s
+}
+
+// breakerScope are alerts about breakers.
+func breakerScope() scope {
+	return scope{
+		alerts: "ThrottleBreaker.+", about: breakerName(), selected: conditions(selectedBreaker()), details: []string{failure()},
+		mutes: []mute{{
+			conditions(equals("alertname", "ThrottleBreakerStale")),
+			conditions(equals("alertname", "ThrottleBreakerFailing"), equals(failure(), "store")),
+			inPlace("job", breakerName()),
+		}},
+		link: toBreaker("Only this breaker"),
+	}
+}
+
+// bucketScope are alerts about token buckets.
+func bucketScope() scope {
+	equal := inPlace("job", bucketName())
+	return scope{
+		alerts: "ThrottleBucket.+", about: bucketName(), selected: conditions(selectedBucket()),
+		mutes: []mute{
+			{conditions(equals("severity", "critical")), conditions(differs("severity", "critical")), append([]string{"alertname"}, equal...)},
+			{conditions(equals("alertname", "ThrottleBucketStoreFailingOpen")), conditions(equals("alertname", "ThrottleBucketDenialRatio")), equal},
+		},
+		link: toBucket("Only this bucket"),
+	}
+}
+
+// backoffScope are alerts about backoffs.
+func backoffScope() scope {
+	return scope{
+		alerts: "ThrottleBackoff.+", about: backoffName(), selected: conditions(selectedBackoff()), link: toBackoff("Only this backoff"),
+	}
+}
+
+// of selects ALERTS or ALERTS_FOR_STATE. Alerts about a whole service have no label instance, and
+// many services no cluster and no namespace.
+func (s scope) of(series metric, more ...matcher) string {
+	all := conditions(
+		matches("alertname", s.alerts), selectedOrNone("cluster", "cluster"), selectedOrNone("namespace", "namespace"),
+		matches("job", "$job"), selectedOrNone("instance", "instance"),
+	)
+	return series.where(append(append(all, s.selected...), more...)...)
+}
+
+// unmuted selects the alerts that Alertmanager does not mute.
+func (s scope) unmuted(more ...matcher) string {
+	expr := s.of("ALERTS", more...)
+	for _, m := range s.mutes {
+		target := append(append(conditions(differs(s.about, "")), m.target...), more...)
+		source := append(conditions(firing(), differs(s.about, "")), m.source...)
+		expr += " unless (" + s.of("ALERTS", target...) + " and on (" + strings.Join(m.equal, ", ") + ") " + s.of("ALERTS", source...) + ")"
+	}
+	return expr
+}
+
+// firing is the condition for alerts that are not pending.
+func firing() matcher { return equals("alertstate", "firing") }
+
+// worst returns the alert to look at first, with a rank as its value.
+func (s scope) worst() string {
+	expr := "2 * " + s.of("ALERTS", firing(), equals("severity", "critical")) + " or " + s.of("ALERTS", firing())
+	if s.down != "" {
+		expr = "3 * " + s.of("ALERTS", firing(), equals("alertname", s.down)) + " or " + expr
+	}
+	return worst(highest(expr, "alertname"))
+}
+
+// alertsStat returns the number of alerts that fire, with the name of the worst.
+func alertsStat(s scope, width int, links ...grafana.Link) grafana.Panel {
+	return grafana.Panel{
+		Title: "Alerts firing", Width: width, Unit: "short", NoValue: "0", Steps: []grafana.Step{{Color: good}, {From: 1, Color: bad}},
+		Description: "The number of alerts that fire for what is selected, and the name of the worst one. Alerts " +
+			"that Alertmanager mutes do not count. Always 0 in a Prometheus without the rules.",
+		Links: links,
+		Targets: []grafana.Target{{
+			Expr: "0 * " + s.worst() + " + on () group_left () count(" + s.unmuted(firing()) + ")" +
+				` or on () label_replace(vector(0), "alertname", "none", "", "")`,
+			Legend: legend("alertname"), Instant: true,
+		}},
+		View: grafana.Stat{Named: true},
+	}
+}
+
+// ranks are the severities, the worst first.
+func ranks() []grafana.Mapping {
+	return []grafana.Mapping{
+		{Value: "1", Text: "critical", Color: bad}, {Value: "2", Text: "warning", Color: warn}, {Value: "3", Text: "info", Color: "blue"},
+	}
+}
+
+// ages returns how long the condition of each alert has been true. The label severity is a rank, so
+// that a table can sort by it, and detail is the label that says which part is affected.
+func (s scope) ages() string {
+	expr := "(time() - " + s.of("ALERTS_FOR_STATE") + ") * ignoring (alertstate) group_right () (" + s.unmuted() + ")"
+	for _, rank := range ranks() {
+		expr = labelReplace(expr, "severity", rank.Value, "severity", rank.Text)
+	}
+	if len(s.details) > 0 {
+		expr = `label_join(` + expr + `, "detail", "", "` + strings.Join(s.details, `", "`) + `")`
+	}
+	return highest(expr, s.labels()...)
+}
+
+// labels are the labels of the table of alerts.
+func (s scope) labels() []string {
+	all := []string{"alertname", "severity", "alertstate", s.about}
+	if len(s.details) > 0 {
+		all = append(all, "detail")
+	}
+	return append(append(all, inPlace("job")...), "instance")
+}
+
+// alertsTable returns the table of pending and firing alerts, with links to their runbooks.
+func alertsTable(s scope, title string) grafana.Panel {
+	runbook := grafana.Link{Title: "Runbook", URL: runbooks + "#${__data.fields.alertname}", NewTab: true}
+	columns := []grafana.Column{
+		{Field: "alertname", Title: "Alert", Width: 270, Links: []grafana.Link{runbook}},
+		{Field: "severity", Title: "Severity", Width: 90, Words: ranks()},
+		{Field: "alertstate", Title: "State", Width: 80},
+		{Field: "Value", Title: "Since", Unit: "s", Width: 100},
+		{Field: s.about, Title: title, Links: []grafana.Link{s.link}},
+	}
+	if len(s.details) > 0 {
+		columns = append(columns, grafana.Column{Field: "detail", Title: "Detail", Width: 110})
+	}
+	return grafana.Panel{
+		Title: "Alerts", Width: 24, Unit: "short", NoValue: "no alerts, or no rules loaded",
+		View: grafana.Table{SortBy: []grafana.Sort{{Title: "Severity", Ascending: true}, {Title: "Since"}}},
+		Description: "Alerts about what is selected, the worst first. Choose a name to open its runbook. Since: how " +
+			"long the condition has been true. Pending alerts fire if it lasts. Alerts that Alertmanager mutes " +
+			"because of a more severe one are left out.",
+		Targets: []grafana.Target{{Expr: s.ages(), Instant: true, Table: true}},
+		Columns: append(columns, grafana.Column{Field: "job", Title: "Job"}, grafana.Column{Field: "instance", Title: "Instance"},
+			grafana.Column{Field: "cluster", Title: "Cluster"}, grafana.Column{Field: "namespace", Title: "Namespace"}),
+	}
+}
+
+// beginnings marks when critical alerts began, in some graphs. It has one series per alert, and
+// only alerts that fire: others may end without a page.
+func beginnings(s scope, panels ...string) []grafana.Annotation {
+	critical := equals("severity", "critical")
+	return []grafana.Annotation{{
+		Name: "Critical alerts", Color: bad, Title: "{{alertname}}", Text: "The condition of this critical alert began.", Panels: panels,
+		Query: "min by (alertname) (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
+			s.of("ALERTS", critical, firing()) + ")",
+	}}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// reasonPanels returns the panels about the reasons for shedding that Tiered has.
+func reasonPanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Policy in alert", Width: 12, Unit: "short", NoValue: "no Tiered throttle", View: grafana.Graph{Stacked: true},
+			Colors: []grafana.Color{
+				{Series: throttle.RatioAlert.String(), Color: bad},
+				{Series: throttle.GrowthAlert.String(), Color: warn},
+				{Series: throttle.FormulaAlert.String(), Color: "purple"},
+			},
+			Description: "Throttles that take rejections for overload, by reason. ratio: more rejections than " +
+				"30 % of errors explain. growth: more rejections and more calls than before. formula: the " +
+				"documented formula sheds. Without an alert a throttle sheds like SRE. If growth lasts and the " +
+				"backend has capacity, set Tuning.Background.",
+			Targets: []grafana.Target{{
+				Expr:   sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()),
+				Legend: legend(alert()),
+			}},
+		},
+		{
+			Title: "Background forgiven", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no Tiered throttle", View: grafana.Graph{},
+			Description: "The share of the calls whose rejection counts as an error, not as overload: the " +
+				"highest of the selected throttles. Tiered measures it while it is quiet, and forgives it " +
+				"during an alert. Compare with the rejected calls on a good day.",
+			Targets: []grafana.Target{{Expr: highest(background().of(), throttleName()), Legend: legend(throttleName())}},
+		},
+	}
+}
+
+// decisionPanels returns the panels about the decisions of throttles and the windows behind them.
+func decisionPanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Rejection probability", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no throttle", Colors: byPriority(),
+			View: grafana.Graph{InOrder: true},
+			Description: "The probability of shedding the next call: the highest of all selected throttles and " +
+				"instances. It rises within seconds (Tiered) to a minute (SRE), and falls as the window moves " +
+				"on. In Shadow and Off it is the value that Enforce would use. If it stays up while the backend " +
+				"accepts all calls, see the runbook of ThrottleProbabilityStuck.",
+			Targets: []grafana.Target{{Expr: byRank(highest(probability().selected(), priority())), Legend: legend(priority())}},
+		},
+		{
+			Title: "Window: requests and accepts", Width: 8, Unit: "short", NoValue: "no throttle", View: grafana.Graph{},
+			Colors: []grafana.Color{{Series: "requests", Color: "blue"}, {Series: "accepts", Color: good}},
+			Description: "The window of the throttles: calls that asked to be sent, and calls that the backend " +
+				"accepted. SRE sheds if requests are more than K times the accepts (2 by default). Select one " +
+				"throttle: the sum of several can hide the one that sheds.",
+			Targets: []grafana.Target{
+				{Expr: sum(requests().selected()), Legend: "requests"}, {Expr: sum(accepts().selected()), Legend: "accepts"},
+			},
+		},
+		{
+			Title: "Window: accepted share by priority", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", Colors: byPriority(),
+			View: grafana.Graph{InOrder: true},
+			Description: "The accepted share of the requests in the window, by priority. Near 100 % is healthy. " +
+				"A priority without calls has no line.",
+			Targets: []grafana.Target{{
+				Expr: byRank(share(sum(accepts().selected(), priority()), sum(requests().selected(), priority()))), Legend: legend(priority()),
+			}},
+		},
+	}
+}

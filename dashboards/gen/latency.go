@@ -1,0 +1,99 @@
+package main
+
+import (
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// withoutSlow is the text of panels that are empty without Config.Slow.
+const withoutSlow = "no throttle with Slow"
+
+// quantile returns a quantile of the durations of calls, by labels.
+func quantile(q float64, conditions []matcher, by ...string) string {
+	return quantileOf(q, duration().selected(conditions...), by...)
+}
+
+// latencyPanels returns the panels about slow calls, and about what Config.Slow does with them.
+func latencyPanels() []grafana.Panel {
+	return append(slowPanels(), latePanels()...)
+}
+
+// slowPanels returns the panels that compare durations, late calls and open calls with their limits.
+func slowPanels() []grafana.Panel {
+	late := sum(rate(slowCalls().selected(equals(slowEvent(), otelthrottle.SlowLate))), byThrottle()...)
+	sent := sum(rate(calls().selected(isSent())), byThrottle()...)
+	return []grafana.Panel{
+		{
+			Title: "Duration and Slow", Width: 8, Unit: "s", NoValue: "no durations",
+			Colors: append(byQuantile(), grafana.Color{Series: "/^Slow of /", Color: bad, Dashed: true}), View: grafana.Graph{},
+			Description: "Quantiles of the time until admitted calls have an answer, and Config.Slow of each throttle, or the value that SlowAuto has " +
+				"learned. On a good day p99 is half of Slow or less. If p50 reaches Slow, the backend serves more calls at once than it can.",
+			Targets: []grafana.Target{
+				{Expr: quantile(0.99, nil), Legend: "p99"},
+				{Expr: quantile(0.5, nil), Legend: "p50"},
+				{Expr: highest(slowThreshold().of(), throttleName(), slowSource()), Legend: "Slow of " + legend(throttleName()) + ", " + legend(slowSource())},
+			},
+		},
+		{
+			Title: "Late share", Width: 8, Unit: "percentunit", NoValue: withoutSlow, Steps: thresholds(0.03, 0.1),
+			View: grafana.Graph{Thresholds: true},
+			Description: "The share of the sent calls that had no answer within Slow, by throttle. Near 0 is healthy. If it " +
+				"stays between the lines, 3 % and 10 %, and nothing else is wrong, Slow is too low. Above 10 % the throttle " +
+				"limits how many calls are open.",
+			Targets: []grafana.Target{{Expr: share(late, sent), Legend: throttleLegend()}},
+		},
+		{
+			Title: "Open calls and limit", Width: 8, Unit: "short", NoValue: "no throttle", Colors: limitColors(),
+			View: grafana.Graph{InOrder: true, Short: true},
+			Description: "open: the most calls without an answer in each interval, of all instances together. limit: at how " +
+				"many of them an instance refuses a call of the priority, the lowest of all instances, or 0 without a " +
+				"limit. Select one instance to compare both. If open climbs and no call ends, calls hang.",
+			Targets: []grafana.Target{
+				{Expr: sum("max_over_time(" + slowOpen().of() + "[$__rate_interval])"), Legend: "open"},
+				{Expr: byRank(lowestLimit()), Legend: "limit of " + legend(priority())},
+			},
+		},
+	}
+}
+
+// lowestLimit returns the lowest limit that an instance has, by priority, or 0 if none has one.
+func lowestLimit() string {
+	limit := slowLimit().selected()
+	return aggregate("min", limit+" > 0", []string{priority()}) + " or " + highest(limit, priority())
+}
+
+// limitColors are the colors of open calls and their limits.
+func limitColors() []grafana.Color {
+	all := []grafana.Color{{Series: "open", Color: neutral}}
+	for p := range throttle.Priority(throttle.StandardPriorities) {
+		of := byPriority()[p]
+		all = append(all, grafana.Color{Series: "limit of " + of.Series, Color: of.Color, Dashed: true})
+	}
+	return all
+}
+
+// latePanels returns the panels about late calls and the oldest one.
+func latePanels() []grafana.Panel {
+	return []grafana.Panel{
+		{
+			Title: "Late calls by event", Width: 12, Unit: "reqps", NoValue: withoutSlow, View: grafana.Graph{},
+			Colors: []grafana.Color{
+				{Series: otelthrottle.SlowLate, Color: warn},
+				{Series: otelthrottle.SlowBooked, Color: "purple"},
+				{Series: otelthrottle.SlowWrittenOff, Color: bad},
+				{Series: otelthrottle.SlowWouldRefuse, Color: "blue"},
+			},
+			Description: "late: calls without an answer for Slow. booked: those that count as rejected because of that, one in " +
+				"three. written_off: calls without an answer for 10 s, or 20 times Slow if that is more. would_refuse: calls " +
+				"that SlowGate in ModeShadow would refuse.",
+			Targets: []grafana.Target{{Expr: sum(rate(slowCalls().selected()), slowEvent()), Legend: legend(slowEvent())}},
+		},
+		{
+			Title: "Oldest call", Width: 12, Unit: "s", NoValue: withoutSlow, View: grafana.Graph{},
+			Description: "For how long the oldest call has had no answer, by throttle: the highest of all instances. A line that " +
+				"climbs without an end is a call that hangs or was never ended. Needs Slow.",
+			Targets: []grafana.Target{{Expr: highest(slowOldest().of(), byThrottle()...), Legend: throttleLegend()}},
+		},
+	}
+}

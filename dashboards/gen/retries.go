@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/spillway-go/spillway/dashboards/internal/grafana"
+	"github.com/spillway-go/spillway/otelthrottle"
+)
+
+func retries() metric     { return name(otelthrottle.MetricRetries, "_total") }
+func retryCalls() metric  { return name(otelthrottle.MetricRetryCalls, "_total") }
+func retryBudget() metric { return name(otelthrottle.MetricRetryBudget, "") }
+
+func retryName() string   { return label(otelthrottle.KeyRetryName) }
+func retryReason() string { return label(otelthrottle.KeyRetryReason) }
+
+// ofRetry selects the series of the retriers that have the names of the selected throttles.
+func (m metric) ofRetry(conditions ...matcher) string {
+	selected := matcher(retryName() + "=~`${throttle:regex}`")
+	return m.where(append(append(selectedJob(), selected), conditions...)...)
+}
+
+// isSentRetry selects retries that were sent, and isDenied failed calls that were not retried.
+func isSentRetry() matcher { return equals(label(otelthrottle.KeyRetryResult), otelthrottle.RetrySent) }
+
+func isDenied() matcher { return equals(label(otelthrottle.KeyRetryResult), otelthrottle.RetryDenied) }
+
+// wasSent selects calls of which at least one attempt was sent.
+func wasSent() matcher { return differs(label(otelthrottle.KeyRetryAttempts), "0") }
+
+// retryPanels returns the panels about retries.
+func retryPanels() []grafana.Panel {
+	by := []string{"job", retryName()}
+	name := "{{job}} " + legend(retryName())
+	return []grafana.Panel{
+		{
+			Title: "Attempts per call", Width: 8, Unit: "short", Decimals: 2, NoValue: "no retries", View: grafana.Graph{},
+			Description: "How much retries multiply the load: 1 is no retry. The default budget allows about 1.1. " +
+				"Above 1.2 for ten minutes an alert warns.",
+			Targets: []grafana.Target{{
+				Expr:   "1 + " + share(sum(rate(retries().ofRetry(isSentRetry())), by...), sum(rate(retryCalls().ofRetry(wasSent())), by...)),
+				Legend: name,
+			}},
+		},
+		{
+			Title: "Retries and denials", Width: 8, Unit: "reqps", NoValue: "no retries", View: grafana.Graph{},
+			Description: "Retries that were sent, and failed calls that were not retried, by reason. Those denied " +
+				"for budget are what the budget has saved the backend.",
+			Targets: []grafana.Target{
+				{Expr: sum(rate(retries().ofRetry(isSentRetry()))), Legend: "sent"},
+				{Expr: sum(rate(retries().ofRetry(isDenied())), retryReason()), Legend: "denied: " + legend(retryReason())},
+			},
+		},
+		{
+			Title: "Retries left in the budget", Width: 8, Unit: "short", NoValue: "no retries", View: grafana.Graph{},
+			Description: "Retries that the budgets of all hosts and processes have left. Near 0 while the backend " +
+				"accepts calls means that the budget is too small for the errors that it has.",
+			Targets: []grafana.Target{{Expr: sum(retryBudget().ofRetry(), by...), Legend: name}},
+		},
+	}
+}

@@ -1,0 +1,236 @@
+package dashboards_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The sizes of Grafana in pixels, measured in 12.3 on a screen of 1280 with the menu open. They are guesses on the safe side.
+const (
+	gridHeight    = 38   // a grid unit and the gap below it
+	gridWidth     = 39.5 // a column
+	titleLetter   = 7.6
+	titleIcon     = 24
+	legendRow     = 22.5 // of a table, and a line of a list
+	legendShare   = 0.35 // of the panel below its title that a legend may take
+	legendEntry   = 150  // of a list
+	maxBoardUnits = 52   // two screens of 1080, without the bar at the top
+)
+
+// fits returns how many series a legend shows without scrolling.
+func (p panel) fits() int {
+	rows := int(legendShare * (gridHeight*float64(p.GridPos.H) - 48) / legendRow)
+	if p.Options.Legend.DisplayMode == "list" {
+		return rows * int((gridWidth*float64(p.GridPos.W)-16)/legendEntry)
+	}
+	return rows - 1 // the head
+}
+
+// series returns how many series a graph has at least: those that have a color of their own.
+func (p panel) series() int {
+	named := 0
+	for _, o := range p.FieldConfig.Overrides {
+		if o.Matcher.ID == "byName" {
+			named++
+		}
+	}
+	return max(named, len(p.Targets))
+}
+
+func checkLegendHeights(b board) []string {
+	return b.every(func(p panel) []string {
+		if p.Type == "timeseries" && p.Options.Legend != nil && p.series() > p.fits() {
+			return []string{fmt.Sprintf("%d series, but a legend with room for %d: make it higher, or its legend a list", p.series(), p.fits())}
+		}
+		return nil
+	})
+}
+
+// checkOrder wants priorities from high to low, which no order by values or names is.
+func checkOrder(b board) []string {
+	return b.every(func(p panel) []string {
+		for _, t := range p.Targets {
+			if t.Legend == "{{throttle_priority}}" && (!strings.Contains(t.Expr, `, "order", "$1", "throttle_priority", "l?(.).*")`) || p.Options.Legend.SortBy != "") {
+				return []string{"priorities are not in the order high to low"}
+			}
+		}
+		return nil
+	})
+}
+
+func checkTitleWidths(b board) []string {
+	return b.every(func(p panel) []string {
+		room := gridWidth*float64(p.GridPos.W) - 24 - titleIcon
+		if len(p.Links) > 0 {
+			room -= titleIcon
+		}
+		if float64(len(p.Title))*titleLetter > room {
+			return []string{fmt.Sprintf("the title needs %.0f pixels and has %.0f", float64(len(p.Title))*titleLetter, room)}
+		}
+		return nil
+	})
+}
+
+func checkBoardHeight(b board) []string {
+	for _, p := range b.Panels {
+		if bottom := p.GridPos.Y + p.GridPos.H; bottom > maxBoardUnits {
+			return []string{fmt.Sprintf("%s ends at %d: want at most %d, and collapsed rows for the rest", p.Title, bottom, maxBoardUnits)}
+		}
+	}
+	return nil
+}
+
+// checkAnnotations wants marks at beginnings: a query for states fills each graph while an alert fires.
+func checkAnnotations(b board) []string {
+	var found []string
+	for _, a := range b.Annotations.List {
+		if a.BuiltIn == 1 {
+			continue
+		}
+		if !a.UseValueForTime || !strings.HasPrefix(a.Expr, "min by (alertname) (1000 * ALERTS_FOR_STATE{") {
+			found = append(found, a.Name+": want the time of its beginning for each alert, which fills nothing")
+		}
+		if !strings.Contains(a.Expr, `severity="critical"`) || !regexp.MustCompile("throttle_\\w*name=~`\\$\\{\\w+:regex\\}`").MatchString(a.Expr) {
+			found = append(found, a.Name+": want critical alerts about what the board is about")
+		}
+		for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(a.TitleFormat+a.TextFormat, -1) {
+			if m[1] != "alertname" {
+				found = append(found, a.Name+": Grafana writes the name of the label "+m[1]+", which the series does not have")
+			}
+		}
+		if n := len(a.Filter.IDs); n < 1 || n > 2 || slices.ContainsFunc(a.Filter.IDs, func(id int) bool { return !b.hasGraph(id) }) {
+			found = append(found, fmt.Sprintf("%s: on the panels %v want one or two graphs", a.Name, a.Filter.IDs))
+		}
+	}
+	return found
+}
+
+func (b board) hasGraph(id int) bool {
+	return slices.ContainsFunc(b.open(), func(p panel) bool { return p.ID == id && p.Type == "timeseries" })
+}
+
+// missing returns how a missing number looks among the mappings: found, its text and its color.
+func missing(mappings []mapping) (text, color string, found bool) {
+	for _, m := range mappings {
+		var of struct {
+			Match  string
+			Result struct{ Text, Color string }
+		}
+		if m.Type == "special" && json.Unmarshal(m.Options, &of) == nil && of.Match == "null+nan" {
+			return of.Result.Text, of.Result.Color, true
+		}
+	}
+	return "", "", false
+}
+
+// checkNullColors: without a mapping a missing number has the color of the first threshold, which is often green.
+func checkNullColors(b board) []string {
+	return b.every(func(p panel) []string {
+		if p.Type != "stat" && p.Type != "bargauge" {
+			return nil
+		}
+		if text, color, ok := missing(p.FieldConfig.Defaults.Mappings); !ok || text != p.FieldConfig.Defaults.NoValue || color != "text" {
+			return []string{fmt.Sprintf("a missing number is %q in %q, found %v: want its noValue in gray", text, color, ok)}
+		}
+		return nil
+	})
+}
+
+// checkEmptyCells: the noValue of a table is for each of its cells too, unless they have one of their own.
+func checkEmptyCells(b board) []string {
+	return b.every(func(p panel) []string {
+		if p.Type != "table" {
+			return nil
+		}
+		var found []string
+		lists := map[string][]mapping{"the table": p.FieldConfig.Defaults.Mappings}
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				var own []mapping
+				if property.ID == "mappings" && json.Unmarshal(property.Value, &own) == nil {
+					lists[o.Matcher.Options] = own
+				}
+			}
+		}
+		for of, list := range lists {
+			if text, color, ok := missing(list); !ok || text != "" || color != "transparent" {
+				found = append(found, fmt.Sprintf("an empty cell of %s is %q in %q, found %v: want nothing", of, text, color, ok))
+			}
+		}
+		if !p.emptyNoValue() {
+			found = append(found, "empty cells say "+p.FieldConfig.Defaults.NoValue)
+		}
+		return found
+	})
+}
+
+// emptyNoValue reports whether no cell says what an empty table says.
+func (p panel) emptyNoValue() bool {
+	for _, o := range p.FieldConfig.Overrides {
+		for _, property := range o.Properties {
+			if o.Matcher.ID == "byRegexp" && o.Matcher.Options == "/.*/" && property.ID == "noValue" && string(property.Value) == `""` {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkCellLinks: a text in an empty cell makes a link to nothing.
+func checkCellLinks(b board) []string {
+	return b.every(func(p panel) []string {
+		var found []string
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				if p.Type == "table" && property.ID == "links" && !p.emptyNoValue() {
+					found = append(found, "empty cells of "+o.Matcher.Options+" are links")
+				}
+			}
+		}
+		return found
+	})
+}
+
+// checkWorst wants the worst thing and its name: a mean hides a small one that fails.
+func checkWorst(b board) []string {
+	named := regexp.MustCompile(`^(?:topk|bottomk)\(1, |0 \* topk\(1, `)
+	return b.every(func(p panel) []string {
+		if p.Type != "stat" {
+			return nil
+		}
+		for _, t := range p.Targets {
+			counts := strings.HasPrefix(t.Expr, "sum(rate(")
+			if !counts && (!named.MatchString(t.Expr) || p.Options.TextMode != "value_and_name" || !strings.Contains(t.Legend, "{{")) {
+				return []string{"the number of several things: want that of the worst, and its name, in " + t.Expr}
+			}
+		}
+		return nil
+	})
+}
+
+// checkNoSparklines: the number stands upon its own line.
+func checkNoSparklines(b board) []string {
+	return b.every(func(p panel) []string {
+		if p.Type == "stat" && p.Options.GraphMode != "none" {
+			return []string{"a graph behind the number"}
+		}
+		return nil
+	})
+}
+
+// checkQuantileColors: exemplars are red, and p99 is no failure.
+func checkQuantileColors(b board) []string {
+	return b.every(func(p panel) []string {
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				if o.Matcher.Options == "p99" && property.ID == "color" && strings.Contains(string(property.Value), "red") {
+					return []string{"p99 is red"}
+				}
+			}
+		}
+		return nil
+	})
+}
