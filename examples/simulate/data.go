@@ -82,8 +82,10 @@ type settingsData struct {
 	RejectionCost *float64 `json:"rejection_cost"`
 	Ratio         *float64 `json:"ratio"`
 	MinimumRate   *float64 `json:"minimum_rate"`
+	SlowSeconds   *float64 `json:"slow_seconds"`
 	WindowSeconds *float64 `json:"window_seconds"`
 	Target        *float64 `json:"target"`
+	Background    *float64 `json:"background"`
 }
 
 type resultData struct {
@@ -126,8 +128,10 @@ func settingsOf(o overload.Options) settingsData {
 		RejectionCost: unlessZero(o.RejectionCost, max(0, o.RejectionCost)),
 		Ratio:         unlessZero(o.Settings.Ratio, o.Settings.Ratio),
 		MinimumRate:   unlessZero(o.Settings.MinimumRate, o.Settings.MinimumRate),
+		SlowSeconds:   unlessZero(o.Settings.Slow, o.Settings.Slow.Seconds()),
 		WindowSeconds: unlessZero(o.Settings.Window, o.Settings.Window.Seconds()),
 		Target:        unlessZero(o.Settings.TargetRejection, o.Settings.TargetRejection),
+		Background:    unlessZero(o.Settings.Background, o.Settings.Background),
 	}
 }
 

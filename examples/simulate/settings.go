@@ -25,7 +25,9 @@ What is played:
   -policy list         policies, separated by commas, or all (default sre,tiered)
   -seeds seeds         a count, such as 10 for the seeds 1 to 10 (default 1), a list such as 3,7, or a
                        range such as 11-20; at most 1000 seeds
-  -list                print all scenarios and policies, and play no run
+  -retry list          retry rules, separated by commas, or all; each is played with each policy (default
+                       that of the scenario: naive for over2-retries and over5-retries, none for others)
+  -list                print all scenarios, policies and retry rules, and play no run
 
 What is written:
   -format format       table (default), csv or json; to the standard output
@@ -42,6 +44,8 @@ Changes of Spillway's own policies; their documentation has the defaults:
   -minimum-rate x      calls per second and client that are always let through; more than 0, at most 1e9
   -window duration     how long outcomes count, from 1s to 1h
   -target x            share of rejections that tiered aims at, from 0.01 to 0.5
+  -slow duration       how long a call may be open before it is late, from 1ms to 1h (default off)
+  -background x        share of rejections that tiered forgives, at most 0.5
 
 Ctrl-C ends the runs and prints the results of the completed ones; a second one ends at once. The exit
 code is 0, 1 if a file or the output could not be written, 2 for a wrong flag, and 130 after Ctrl-C;
@@ -56,6 +60,9 @@ Examples:
 
   # How does a shorter window change the recovery?
   go run ./examples/simulate -scenario outage -policy sre -window 15s -seeds 10
+
+  # What do retries add to an outage?
+  go run ./examples/simulate -scenario outage -retry none,naive,budget
 
   # All scenarios and policies, for a program to read
   go run ./examples/simulate -scenario all -policy all -seeds 10 -format csv > all.csv
@@ -75,6 +82,11 @@ func list() string {
 		fmt.Fprintf(w, "%s\t%s\n", p.Name, p.Title)
 	}
 	w.Flush()
+	fmt.Fprintln(w, "\nretry rule\twhat a client calls again; three attempts in all")
+	for _, r := range overload.RetryRules() {
+		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Title)
+	}
+	w.Flush()
 	return text.String()
 }
 
@@ -82,7 +94,8 @@ func list() string {
 type settings struct {
 	list      bool
 	scenarios []overload.Scenario
-	policies  []overload.Policy
+	policies  []overload.Policy // after parse, each with each of the rules
+	rules     []overload.RetryRule
 	seeds     []uint64
 	format    string
 	plot      string
@@ -99,7 +112,23 @@ func parse(args []string) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("%q is not a flag: flags begin with a hyphen, and lists have no spaces", flags.Arg(0))
 	}
-	return s, errors.Join(s.checkPlot(), s.checkPolicies())
+	err := errors.Join(s.checkPlot(), s.checkPolicies())
+	s.policies = withRules(s.policies, s.rules)
+	return s, err
+}
+
+// withRules returns each policy with each rule, or the policies as they are if there are no rules.
+func withRules(policies []overload.Policy, rules []overload.RetryRule) []overload.Policy {
+	if len(rules) == 0 {
+		return policies
+	}
+	var all []overload.Policy
+	for _, p := range policies {
+		for _, r := range rules {
+			all = append(all, r.Policy(p))
+		}
+	}
+	return all
 }
 
 // newFlags sets the defaults of s, and returns flags that change s. The constant usage describes
@@ -113,6 +142,7 @@ func newFlags(s *settings) *flag.FlagSet {
 	flags.BoolVar(&s.list, "list", false, "")
 	flags.Func("scenario", "", listFlag(&s.scenarios, overload.FindScenarios))
 	flags.Func("policy", "", listFlag(&s.policies, overload.FindPolicies))
+	flags.Func("retry", "", listFlag(&s.rules, overload.FindRetryRules))
 	flags.Func("seeds", "", listFlag(&s.seeds, parseSeeds))
 	flags.Func("format", "", func(name string) error {
 		if formats()[name] == nil {
@@ -164,7 +194,14 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 	above := math.Nextafter
 	number("ratio", above(1, 2), 1e6, "more than 1, at most 1e6", func(x float64) { o.Settings.Ratio = x })
 	number("minimum-rate", above(0, 1), 1e9, "calls per second, more than 0 and at most 1e9", func(x float64) { o.Settings.MinimumRate = x })
+	number("background", math.Nextafter(0, 1), 0.5, "more than 0, at most 0.5", func(x float64) { o.Settings.Background = x })
 	number("target", 0.01, 0.5, "0.01 to 0.5", func(x float64) { o.Settings.TargetRejection = x })
+	flags.Func("slow", "", func(text string) (err error) {
+		if o.Settings.Slow, err = time.ParseDuration(text); err != nil || o.Settings.Slow < time.Millisecond || o.Settings.Slow > time.Hour {
+			return errors.New("want a duration such as 150ms or 2s, from 1ms to 1h")
+		}
+		return nil
+	})
 	flags.Func("window", "", func(text string) (err error) {
 		if o.Settings.Window, err = time.ParseDuration(text); err != nil || o.Settings.Window < time.Second || o.Settings.Window > time.Hour {
 			return errors.New("want a duration such as 10s or 2m, from 1s to 1h")
@@ -193,7 +230,7 @@ func (s *settings) checkPolicies() error {
 		}
 		env := overload.Env{Now: time.Now, Rand: func() float64 { return 0.5 }, Settings: s.options.Settings}
 		if _, err := p.New(env); err != nil {
-			return fmt.Errorf("policy %s with these values of -ratio, -minimum-rate, -window and -target: %w", p.Name, err)
+			return fmt.Errorf("policy %s with these values of -ratio, -minimum-rate, -window, -target and -background: %w", p.Name, err)
 		}
 	}
 	return nil
@@ -217,55 +254,12 @@ func changes(o overload.Options) string {
 	add(o.RejectionCost != 0, "rejections that cost %v of a served call", max(0, o.RejectionCost))
 	add(o.Settings.Ratio != 0, "ratio %v", o.Settings.Ratio)
 	add(o.Settings.MinimumRate != 0, "minimum rate %v/s", o.Settings.MinimumRate)
+	add(o.Settings.Slow != 0, "calls late after %v", o.Settings.Slow)
 	add(o.Settings.Window != 0, "window %v", o.Settings.Window)
 	add(o.Settings.TargetRejection != 0, "target %v", o.Settings.TargetRejection)
+	add(o.Settings.Background != 0, "background %v", o.Settings.Background)
 	if len(parts) == 0 {
 		return ""
 	}
 	return "With " + strings.Join(parts, ", ") + "."
-}
-
-// maxSeeds is the largest number of seeds.
-const maxSeeds = 1000
-
-// parseSeeds parses a count, such as "10" for the seeds 1 to 10, or a list of seeds and ranges,
-// such as "3,7" and "11-20".
-func parseSeeds(text string) ([]uint64, error) {
-	words := strings.Split(text, ",")
-	if count, err := parseSeed(text); err == nil {
-		words = []string{fmt.Sprintf("1-%d", count)}
-	}
-	var seeds []uint64
-	for _, word := range words {
-		first, last, isRange := strings.Cut(word, "-")
-		if !isRange {
-			last = first
-		}
-		low, err := parseSeed(first)
-		high, err2 := parseSeed(last)
-		switch {
-		case err != nil || err2 != nil:
-			return nil, fmt.Errorf("%q is not a seed: want a count such as 10, or whole numbers from 1 such as 3,7 or 11-20", word)
-		case high < low:
-			return nil, fmt.Errorf("%q ends before it begins: want the smaller number first", word)
-		case high-low >= maxSeeds || len(seeds)+int(high-low)+1 > maxSeeds:
-			return nil, fmt.Errorf("%q has too many seeds: want 1 to %d seeds", text, maxSeeds)
-		}
-		for n := range high - low + 1 {
-			seeds = append(seeds, low+n)
-		}
-	}
-	sorted := slices.Sorted(slices.Values(seeds))
-	if len(slices.Compact(sorted)) < len(seeds) {
-		return nil, fmt.Errorf("%q has a seed twice: want each seed once", text)
-	}
-	return seeds, nil
-}
-
-func parseSeed(text string) (uint64, error) {
-	seed, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-	if err == nil && seed == 0 {
-		err = errors.New("0 is not a seed")
-	}
-	return seed, err
 }

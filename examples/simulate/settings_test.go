@@ -36,7 +36,7 @@ func describe(s settings) string {
 func TestParse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
 	s, err := parse(strings.Fields("-scenario over2,aware -policy none,gobreaker -seeds 2-3 -format csv -clients 7 -capacity 50 " +
-		"-rejection-cost 0 -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -plot " + path))
+		"-rejection-cost 0 -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -background 0.1 -plot " + path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	if s.plot != path || s.list {
 		t.Errorf("got plot %q, list %v", s.plot, s.list)
 	}
-	if got, want := s.options.Settings, (overload.Settings{Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Window: 20 * time.Second}); got != want {
+	if got, want := s.options.Settings, (overload.Settings{Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Background: 0.1, Window: 20 * time.Second}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if o := s.options; o.Clients != 7 || o.Capacity != 50 || o.RejectionCost >= 0 {
@@ -60,6 +60,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParse_retry(t *testing.T) {
+	s, err := parse(strings.Fields("-retry none,budget -policy sre"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := describe(s), "[over5] [sre+none sre+budget] [1] table"; got != want || s.policies[1].Retry != "budget" {
+		t.Errorf("got %s, rule %q want %s", got, s.policies[1].Retry, want)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	folder := t.TempDir()
 	tests := []struct {
@@ -69,6 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-scenario", "over5,nope"}, []string{"-scenario", `"nope"`, "over10", "isolation"}},
 		{[]string{"-scenario", ""}, []string{"-scenario", "over10"}},
 		{[]string{"-policy", "nope"}, []string{"-policy", `"nope"`, "tiered", "gobreaker"}},
+		{[]string{"-retry", "nope"}, []string{"-retry", `"nope"`, "naive", "budget"}},
 		{[]string{"-seeds", "0"}, []string{"-seeds", "0", "want"}},
 		{[]string{"-seeds", "1001"}, []string{"-seeds", "1 to 1000"}},
 		{[]string{"-format", "xml"}, []string{"-format", `"xml"`, "table, csv or json"}},
@@ -92,6 +103,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-window", "61m"}, []string{"-window", "1s to 1h"}},
 		{[]string{"-window", "10"}, []string{"-window", "such as 10s"}},
 		{[]string{"-target", "0.6"}, []string{"-target", "0.01 to 0.5"}},
+		{[]string{"-background", "0.6"}, []string{"-background", "at most 0.5"}},
 		{[]string{"-nope"}, []string{"-nope"}},
 		{[]string{"over5"}, []string{`"over5" is not a flag`}},
 		{[]string{"-policy", "sre,", "tiered"}, []string{"-policy"}},
@@ -113,9 +125,9 @@ func TestParseRefuses(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Settings: overload.Settings{
-		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2,
+		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2, Background: 0.1,
 	}}
-	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2."
+	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
 	if got := changes(o); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -56,6 +56,11 @@ func TestListHasAll(t *testing.T) {
 			t.Errorf("got no line for policy %s, want one with its title", p.Name)
 		}
 	}
+	for _, r := range overload.RetryRules() {
+		if !regexp.MustCompile(`(?m)^` + r.Name + ` +` + regexp.QuoteMeta(r.Title) + `$`).MatchString(listed) {
+			t.Errorf("got no line for retry rule %s, want one with its title", r.Name)
+		}
+	}
 }
 
 func TestReadme(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/spillway-go/spillway/examples/simulate/overload"
 )
 
 // writeTable writes the report as a table for humans.
@@ -22,6 +24,10 @@ func writeTable(w io.Writer, r report) error {
 	beside := newGrid(r, isolationColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
 	beside.writeRows(&text, "How much of the worst healthy priority is admitted beside one that fails for its own reason\n",
 		func(of result) bool { return !math.IsNaN(of.Figures["steady"].Mean) })
+	open := newGrid(r, []column{{header: "most open", figure: "most_open", scale: 1}}, func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+	open.writeRows(&text, "The most calls that were open at the same time\n", func(of result) bool { return of.scenario.Backend == overload.Pool })
+	retries := newGrid(r, retryColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+	retries.writeRows(&text, "Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance\n", func(of result) bool { return of.policy.Retry != "" || of.scenario.Retry != "" })
 	text.WriteString(legend(r))
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -36,7 +42,7 @@ func legend(r report) string {
 	return seeds + ` never: not reached in at least one seed. -: does not apply.
 goodput: useful work of the backend in the disturbance, of the possible work. High to Low: calls that succeed in its second half.
 sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that was not useful. to shed: until a tenth is shed.
-recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without a disturbance. fairness: 1 if all clients succeed equally.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without need. fairness: 1 if all clients succeed equally.
 `
 }
 
@@ -149,6 +155,17 @@ func isolationColumns() []column {
 		{header: "steady worst %", figure: "steady_worst", scale: 100, digits: 2, worst: true},
 		{header: "whole run mean %", figure: "whole", scale: 100, digits: 2},
 		{header: "whole run worst %", figure: "whole_worst", scale: 100, digits: 2, worst: true},
+	}
+}
+
+// retryColumns returns the columns for runs with retries.
+func retryColumns() []column {
+	return []column{
+		{header: "attempts/calls", figure: "attempts", scale: 1, digits: 2},
+		{header: "succeed %", figure: "succeeded", scale: 100, digits: 2},
+		{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
+		{header: "High %", figure: "success_high", scale: 100, digits: 1},
+		{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
 	}
 }
 

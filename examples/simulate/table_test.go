@@ -27,7 +27,7 @@ second  useless   50.00 ±25.00            0.00       50.00 ±0.00              
 Mean ±standard deviation over 3 seeds. never: not reached in at least one seed. -: does not apply.
 goodput: useful work of the backend in the disturbance, of the possible work. High to Low: calls that succeed in its second half.
 sent/C: load that reaches the backend then, in multiples of its capacity. waste: its work that was not useful. to shed: until a tenth is shed.
-recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without a disturbance. fairness: 1 if all clients succeed equally.
+recover: after the disturbance, until 99 % are admitted and 97 % succeed. false shed: shed without need. fairness: 1 if all clients succeed equally.
 `
 
 const goldenOneSeed = `first: too many calls
@@ -96,6 +96,21 @@ func TestTableOfSomeSeeds(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant %q in it", got, want)
 		}
+	}
+}
+
+func TestTableOfRetries(t *testing.T) {
+	r := handmade(1)
+	r.results[0].policy.Retry = "budget"
+	r.results[0].Figures["attempts"] = overload.Figure{Mean: 1.054}
+	got := table(t, r)
+	want := "Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance\n                 attempts/calls  succeed %  goodput %  High %  recover s\n" +
+		"first   good               1.05          -      100.0    98.7        8.1\n\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant in it\n%s", got, want)
+	}
+	if got := table(t, handmade(1)); strings.Contains(got, "Retries:") {
+		t.Errorf("got\n%s\nwant no part about retries", got)
 	}
 }
 

@@ -31,6 +31,9 @@ func TestScenariosAreWhatTheUsageSays(t *testing.T) {
 		"brownout": {
 			{4 * second, 0.8, shop.Up}, {6 * second, 0.8, shop.Brownout}, {16 * second, 0.8, shop.Up}, {36 * second, 0.8, shop.Brownout},
 		},
+		"slow": {
+			{4 * second, 0.8, shop.Up}, {6 * second, 0.8, shop.Slow}, {19 * second, 0.8, shop.Slow}, {21 * second, 0.8, shop.Up}, {41 * second, 0.8, shop.Slow},
+		},
 		"tour": {
 			{2*minute - second, 0.8, shop.Up},
 			{2*minute + second, 4, shop.Up},

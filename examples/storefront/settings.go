@@ -36,6 +36,8 @@ The settings at the start; the page can change all of them:
                          outage     5 s of calm, 10 s with the backend down, 15 s of calm; repeated
                          brownout   the same with a backend that has lost three quarters of its
                                     capacity instead
+                         slow       5 s of calm, 15 s with a backend whose calls take ten times as
+                                    long, 15 s of calm; repeated
                          tour       makes alerts fire and resolve: 2 min of calm, 5 min of four times
                                     the capacity, 10 min of calm, 4 min of the same load with the
                                     backend down, 10 min of calm; repeated
@@ -145,18 +147,17 @@ func (s *settings) setPolicy(word string) (err error) {
 
 // parsePolicy returns the policy with a name.
 func parsePolicy(word string) (throttle.Policy, error) {
-	for p := throttle.SRE; p <= throttle.Tiered; p++ {
-		if p.String() == word {
-			return p, nil
-		}
+	var p throttle.Policy
+	if p.UnmarshalText([]byte(word)) != nil {
+		return p, errors.New("want tiered or sre")
 	}
-	return throttle.SRE, errors.New("want sre or tiered")
+	return p, nil
 }
 
 func (s *settings) setScenario(name string) error {
 	sc, ok := findScenario(name)
 	if !ok {
-		return errors.New("want overload, outage, brownout, tour or none")
+		return errors.New("want overload, outage, brownout, slow, tour or none")
 	}
 	s.scenario = sc
 	return nil

@@ -11,7 +11,8 @@
 // # Calls
 //
 // Calls arrive as a Poisson process, each from a random client. They do not depend on the policy.
-// Clients do not retry.
+// Clients retry by the rule that Policy.Retry or Scenario.Retry names: see [RetryRules]. Errors other
+// than overload are random for each attempt.
 //
 // # Backend
 //

@@ -2,6 +2,7 @@ package overload
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -41,8 +42,8 @@ type Figures struct {
 	// TimeToRecover is the time in seconds from the end of the disturbance to the start of five
 	// seconds in which at least 99 % of the calls were admitted and at least 97 % succeeded.
 	TimeToRecover float64
-	// FalseShed is the share of the calls that were shed before the disturbance, or in the whole
-	// run if there is no disturbance.
+	// FalseShed is the share of the calls that were shed in the counted phases. If there are none,
+	// it is the share before the disturbance, or in the whole run without a disturbance.
 	FalseShed float64
 	// Fairness is Jain's index of the clients' success rates during the disturbance. It is 1 if
 	// they are all equal.
@@ -51,13 +52,21 @@ type Figures struct {
 	// fails: in the second half of the last phase, and in the whole run. SteadyWorst and WholeWorst
 	// are those of the worst case.
 	Steady, SteadyWorst, Whole, WholeWorst float64
+	// MostOpen is the largest number of admitted calls that had no answer and had not timed out.
+	MostOpen float64
+	// Attempts is the number of attempts that were sent during the disturbance, per first attempt
+	// that was sent.
+	Attempts float64
+	// Succeeded is the share of the calls that succeeded during the disturbance, with their retries.
+	Succeeded float64
 }
 
 // FigureNames returns the names of the figures, in the order of [Figures.Values].
 func FigureNames() []string {
 	return []string{
 		"goodput", "success_high", "success_important", "success_medium", "success_low", "sent", "waste", "time_to_shed",
-		"time_to_recover", "false_shed", "fairness", "steady", "steady_worst", "whole", "whole_worst",
+		"time_to_recover", "false_shed", "fairness", "steady", "steady_worst", "whole", "whole_worst", "most_open",
+		"attempts", "succeeded",
 	}
 }
 
@@ -84,7 +93,8 @@ func figuresOf(values []float64) Figures {
 func (f *Figures) fields() []*float64 {
 	return []*float64{
 		&f.Goodput, &f.Success[0], &f.Success[1], &f.Success[2], &f.Success[3], &f.Sent, &f.Waste, &f.TimeToShed,
-		&f.TimeToRecover, &f.FalseShed, &f.Fairness, &f.Steady, &f.SteadyWorst, &f.Whole, &f.WholeWorst,
+		&f.TimeToRecover, &f.FalseShed, &f.Fairness, &f.Steady, &f.SteadyWorst, &f.Whole, &f.WholeWorst, &f.MostOpen,
+		&f.Attempts, &f.Succeeded,
 	}
 }
 
@@ -97,10 +107,12 @@ func measure(r *record, c *Case) Figures {
 	if during.servable == 0 {
 		f.Goodput = math.NaN()
 	}
-	f.Sent = later.admitted.sum() / later.capacity
+	f.Sent = (later.admitted.sum() + later.resent) / later.capacity
 	if later.capacity == 0 {
 		f.Sent = math.NaN()
 	}
+	f.Attempts = 1 + during.resent/during.admitted.sum()
+	f.Succeeded = during.succeeded.sum() / during.offered.sum()
 	f.Waste = during.wasted / (during.useful + during.wasted)
 	for p := range f.Success {
 		f.Success[p] = later.succeeded[p] / later.offered[p]
@@ -113,7 +125,7 @@ func measure(r *record, c *Case) Figures {
 	}
 	f.Fairness = fairness(r.clients)
 	f.Steady, f.Whole = isolation(r, &c.Phases[len(c.Phases)-1])
-	f.SteadyWorst, f.WholeWorst = f.Steady, f.Whole
+	f.SteadyWorst, f.WholeWorst, f.MostOpen = f.Steady, f.Whole, float64(r.mostOpen)
 	return f
 }
 
@@ -127,12 +139,16 @@ func overloads(phases []Phase) bool {
 	return false
 }
 
-// falseShed returns the share that was shed before the disturbance, or in the whole run if there is
-// no disturbance.
+// falseShed returns the share that was shed in the counted entries. If there are none, it returns
+// the share before the disturbance, or in the whole run if there is no disturbance.
 func falseShed(r *record) float64 {
 	calm := r.entries
 	if first, _ := r.disturbance(); !r.calm {
 		calm = calm[:first]
+	}
+	notCounted := func(e entry) bool { return !e.counted }
+	if counted := slices.DeleteFunc(slices.Clone(r.entries), notCounted); len(counted) > 0 {
+		calm = counted
 	}
 	sum := total(calm)
 	return 1 - sum.admitted.sum()/sum.offered.sum()

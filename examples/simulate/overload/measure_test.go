@@ -120,6 +120,7 @@ func TestMeasure(t *testing.T) {
 		Goodput: 120. / 400, Success: Tiers{0.2, nan, nan, nan}, Sent: 80. / 200, Waste: 24. / 144,
 		TimeToShed: 0.25, TimeToRecover: 0, FalseShed: 10. / 400, Fairness: nan,
 		Steady: nan, SteadyWorst: nan, Whole: nan, WholeWorst: nan,
+		Attempts: 1, Succeeded: 120. / 800,
 	}
 	for i, name := range FigureNames() {
 		if got, want := f.Values()[i], want.Values()[i]; !near(got, want) {
@@ -128,13 +129,29 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasure_counted takes the false sheds of the counted phases only.
+func TestMeasure_counted(t *testing.T) {
+	r, c := handmade()
+	for i := 4; i < 8; i++ {
+		r.entries[i].counted = true
+	}
+	r.entries[4].resent = 40
+	if f := measure(r, c); !near(f.FalseShed, 0.5) || !near(f.Sent, 80./200) {
+		t.Errorf("got false shed %v and sent %v want 0.5 and 0.4", f.FalseShed, f.Sent)
+	}
+	r.entries[11].resent = 40
+	if f := measure(r, c); !near(f.Sent, 120./200) || !near(f.Attempts, 1+80./280) {
+		t.Errorf("got sent %v, attempts %v want 0.6, 1.29", f.Sent, f.Attempts)
+	}
+}
+
 func TestMeasureWithoutADisturbance(t *testing.T) {
 	c := &Case{Phases: []Phase{{Length: time.Second, Load: Tiers{0.4}, Capacity: 1}}}
 	r := newRecord(c.Phases, 1, 1000)
 	for i := range r.entries {
 		now := time.Duration(i) * width
-		r.offer(offer{}, now).admitted[0]++
-		r.success(offer{}, now)
+		r.offer(offer{at: now}).admitted[0]++
+		r.success(offer{at: now})
 	}
 	r.entries[3].admitted[0] = 0
 	f := measure(r, c)

@@ -23,8 +23,8 @@ func peers() []Policy {
 	return []Policy{failsafePolicy(), failsafePriorityPolicy(), goZeroPolicy(), aegisPolicy(), goBreakerPolicy()}
 }
 
-// errRejected is the error of a rejected call, for peers that record errors.
-var errRejected = errors.New("rejected by the backend")
+// errRejected is the error of a rejected call, for retries, and for peers that record errors.
+var errRejected = throttle.MarkRejected(errors.New("rejected by the backend"))
 
 // randomDelay waits for a random time of up to a microsecond. Some peers use the time as the seed
 // of their random numbers. Without the delay all clients would have the same numbers in every run,

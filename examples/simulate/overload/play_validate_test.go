@@ -46,7 +46,7 @@ func TestPlayRefusesBadScenarios(t *testing.T) {
 	}{
 		{"clients", func(s *Scenario) { s.Clients = 0 }, "Clients is 0: want 1 to 100000"},
 		{"capacity", func(s *Scenario) { s.Capacity = math.NaN() }, "Capacity is NaN: want 1 to 1e+06"},
-		{"backend", func(s *Scenario) { s.Backend = 3 }, "Backend is 3"},
+		{"backend", func(s *Scenario) { s.Backend = 4 }, "Backend is 4"},
 		{"cases", func(s *Scenario) { s.Cases = nil }, "Cases is empty"},
 		{"case's clients", func(s *Scenario) { s.Cases[0].Clients = -1 }, "Clients is -1: want 0 to 100000"},
 		{"phases", func(s *Scenario) { s.Cases[0].Phases = nil }, "Phases is empty"},

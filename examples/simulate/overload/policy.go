@@ -3,6 +3,7 @@ package overload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -16,6 +17,8 @@ type Policy struct {
 	// RealClock means that the throttles read package time, so they need Options.Bubble.
 	RealClock bool
 	New       func(Env) (Client, error)
+	// Retry is the name of the rule by which its clients retry. Empty means that of the scenario.
+	Retry string
 }
 
 // Env is the environment of a client in the simulation.
@@ -28,8 +31,9 @@ type Env struct {
 // Settings change the settings of Spillway's policies. A zero field means the default of the
 // policy.
 type Settings struct {
-	Ratio, MinimumRate, TargetRejection float64
-	Window                              time.Duration
+	Ratio, MinimumRate, TargetRejection, Background float64
+	Window, Slow                                    time.Duration
+	SlowGate                                        throttle.Mode
 }
 
 // Client is the throttle of one client. The simulation calls it from one goroutine.
@@ -51,12 +55,15 @@ func (p *Policy) validate() error {
 	if p.New == nil {
 		return fmt.Errorf("overload: New of policy %q is nil: want a function", p.Name)
 	}
+	if _, err := ruleOf(p.Retry); err != nil {
+		return fmt.Errorf("overload: policy %q: %w", p.Name, err)
+	}
 	return nil
 }
 
 // Policies returns every policy: those of Spillway, then those of other libraries.
 func Policies() []Policy {
-	return append(ours(), peers()...)
+	return slices.Concat(ours(), limiters(), peers())
 }
 
 // FindPolicies returns the policies of a comma-separated list of names, or "all". It returns each
@@ -93,7 +100,8 @@ func spillway(policy throttle.Policy) func(Env) (Client, error) {
 		t, err := throttle.New(throttle.Config{
 			Name: "backend", Policy: policy, Now: e.Now, Rand: e.Rand,
 			Ratio: e.Settings.Ratio, MinimumRate: e.Settings.MinimumRate, Window: e.Settings.Window,
-			TargetRejection: e.Settings.TargetRejection,
+			TargetRejection: e.Settings.TargetRejection, Background: e.Settings.Background,
+			Slow: e.Settings.Slow, SlowGate: e.Settings.SlowGate,
 		})
 		if err != nil {
 			return nil, err

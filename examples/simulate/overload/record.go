@@ -12,17 +12,19 @@ const width = 250 * time.Millisecond
 // offered. Work is counted at the time at which it was done.
 type entry struct {
 	offered, admitted, succeeded Tiers
+	resent                       float64 // retries that reached the backend
 	useful, wasted               float64 // work
 	capacity                     float64 // calls that the backend has the capacity to serve
 	servable                     float64 // offered calls that do not fail for other reasons
-	disturbed                    bool
+	disturbed, counted           bool
 }
 
 // record has the counts of a case.
 type record struct {
-	entries []entry
-	clients []clientCounts
-	calm    bool // no phase is disturbed
+	entries        []entry
+	clients        []clientCounts
+	calm           bool // no phase is disturbed
+	open, mostOpen int  // admitted calls without an answer
 }
 
 // clientCounts counts the calls of one client during the disturbance, or in the whole run if there
@@ -57,7 +59,7 @@ func (r *record) addPhase(p *Phase, begin time.Duration, capacity float64) {
 		e := &r.entries[i]
 		e.capacity += p.Capacity * capacity * (min(end, (i+1)*width) - max(begin, i*width)).Seconds()
 		if begin <= i*width {
-			e.disturbed = p.Disturbed
+			e.disturbed, e.counted = p.Disturbed, p.Counted
 		}
 	}
 }
@@ -68,8 +70,8 @@ func (r *record) at(t time.Duration) *entry {
 }
 
 // offer counts an offered call.
-func (r *record) offer(o offer, at time.Duration) *entry {
-	e := r.at(at)
+func (r *record) offer(o offer) *entry {
+	e := r.at(o.at)
 	e.offered[o.priority]++
 	if !o.fails {
 		e.servable++
@@ -80,9 +82,9 @@ func (r *record) offer(o offer, at time.Duration) *entry {
 	return e
 }
 
-// success counts the success of a call that was offered at a time.
-func (r *record) success(o offer, at time.Duration) {
-	e := r.at(at)
+// success counts the success of a call.
+func (r *record) success(o offer) {
+	e := r.at(o.at)
 	e.succeeded[o.priority]++
 	if e.disturbed || r.calm {
 		r.clients[o.client].succeeded++
@@ -113,6 +115,7 @@ func total(entries []entry) entry {
 		sum.offered.add(&e.offered)
 		sum.admitted.add(&e.admitted)
 		sum.succeeded.add(&e.succeeded)
+		sum.resent += e.resent
 		sum.useful += e.useful
 		sum.wasted += e.wasted
 		sum.capacity += e.capacity

@@ -3,6 +3,7 @@ package overload
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -16,6 +17,7 @@ const (
 	Blind Backend = iota // serves calls while it has capacity, and rejects the others regardless of priority
 	Aware                // serves higher priorities first
 	Queue                // queues up to five seconds of work in order of arrival; callers time out after one second
+	Pool                 // serves some calls at a time, each for some time: see Service
 )
 
 // Tiers has one number per standard priority.
@@ -29,7 +31,11 @@ type Scenario struct {
 	Clients  int     // each has its own throttle
 	Capacity float64 // calls per second that the healthy backend serves
 	Backend  Backend
-	Cases    []Case // usually one; a run plays all of them
+	Service  Service // of a Pool
+	Retry    string  // name of the retry rule of the clients; empty for none
+	Unequal  bool    // the rates of the clients are from 1 to 100
+	Others   string  // name of the policy of every second client; empty for that of the run
+	Cases    []Case  // usually one; a run plays all of them
 }
 
 // Case is a sequence of phases.
@@ -46,7 +52,10 @@ type Phase struct {
 	Capacity  float64 // remaining share of the scenario's capacity
 	Errors    float64 // share of the calls that the backend rejects for a reason other than load
 	Failing   Tiers   // the same by priority, for a reason that concerns only this priority
+	Slower    float64 // multiple of Service.Time, for calls whose service begins; 0 for 1, +Inf for calls that never end
+	Active    float64 // share of the clients that make these calls; 0 for all
 	Disturbed bool    // the phase is part of the disturbance
+	Counted   bool    // Figures.FalseShed is of these phases
 }
 
 // Bounds of a scenario, so that each run ends.
@@ -65,7 +74,10 @@ func (s *Scenario) validate() error {
 	}
 	want(between(s.Clients, 1, maxClients), "Clients is %d: want 1 to %d", s.Clients, maxClients)
 	want(between(s.Capacity, 1, maxCapacity), "Capacity is %v: want 1 to %v", s.Capacity, maxCapacity)
-	want(s.Backend <= Queue, "Backend is %d: want Blind, Aware or Queue", s.Backend)
+	want(s.Backend <= Pool, "Backend is %d: want Blind, Aware, Queue or Pool", s.Backend)
+	want((s.Backend == Pool) == (s.Service.Time != nil), "Service.Time is set: %v: want it for a Pool, and for no other backend", s.Service.Time != nil)
+	_, err := ruleOf(s.Retry)
+	want(err == nil, "%w", err)
 	want(len(s.Cases) > 0, "Cases is empty: want at least one")
 	for i := range s.Cases {
 		c := &s.Cases[i]
@@ -87,6 +99,8 @@ func (p *Phase) validate(want func(good bool, format string, args ...any)) {
 	want(between(p.Capacity, 0, maxLoad), "Capacity is %v: want 0 to %d", p.Capacity, maxLoad)
 	want(between(p.Errors, 0, 1), "Errors is %v: want 0 to 1", p.Errors)
 	want(allBetween(p.Failing, 0, 1), "Failing is %v: want 0 to 1 each", p.Failing)
+	want(between(p.Slower, 0, math.Inf(1)), "Slower is %v: want 0 or more", p.Slower)
+	want(between(p.Active, 0, 1), "Active is %v: want 0 to 1", p.Active)
 }
 
 // between reports whether low <= x <= high. It is false for NaN.

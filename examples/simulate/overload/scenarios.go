@@ -36,7 +36,8 @@ func Scenarios() []Scenario {
 	for _, load := range []float64{2, 10} {
 		all = append(all, queued(load))
 	}
-	return append(append(all, lowTraffic()), isolated()...)
+	all = append(append(all, lowTraffic()), isolated()...)
+	return append(append(all, scripts()...), slow()...)
 }
 
 // FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It

@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -12,7 +13,10 @@ type simulation struct {
 	clients []Client
 	budget  *budget // the backend, unless it queues
 	queue   *queue  // the backend, if it queues
+	pool    *pool   // the backend, if it is a Pool
 	record  *record
+	retries retries
+	failing Tiers // of the phase: see traffic
 }
 
 // play plays one case.
@@ -25,10 +29,12 @@ func (r *runner) play(c *Case) (*record, error) {
 	for i := range c.Phases {
 		p := &c.Phases[i]
 		t := newTraffic(arrivals, len(sim.clients), p, r.scenario.Capacity)
+		t.unequal = r.scenario.Unequal
 		if err := sim.play(p, &t, r.scenario.Capacity, r.monitor); err != nil {
 			return nil, err
 		}
 	}
+	sim.runPool(sim.clock.at + r.scenario.Service.Patience)
 	if sim.queue != nil {
 		sim.runQueue(sim.clock.at + callerTimeout) // all callers have an answer then, or have timed out
 	}
@@ -43,9 +49,12 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
 	}
-	if r.scenario.Backend == Queue {
+	switch r.scenario.Backend {
+	case Queue:
 		sim.queue = newQueue(r.cost, capacity)
-	} else {
+	case Pool:
+		sim.pool = &pool{Service: &r.scenario.Service, random: newRand(r.seed, r.scenario.Name, c.Name, "service")}
+	default:
 		sim.budget = newBudget(r.scenario.Backend == Aware, r.cost, capacity*c.Phases[0].Capacity)
 	}
 	env := Env{
@@ -53,21 +62,45 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 		Rand:     newRand(r.seed, r.scenario.Name, c.Name, "clients").Float64,
 		Settings: r.settings,
 	}
+	policies, err := r.policies()
+	if err != nil {
+		return nil, err
+	}
+	rule, random := cmp.Or(r.policy.Retry, r.scenario.Retry), newRand(r.seed, r.scenario.Name, c.Name, "retries")
+	if sim.retries, err = newRetries(rule, c.Clients, env, random); err != nil {
+		return nil, err
+	}
 	for i := range sim.clients {
-		var err error
-		if sim.clients[i], err = r.policy.New(env); err != nil {
+		if sim.clients[i], err = policies[i%2].New(env); err != nil {
 			return nil, err
 		}
 	}
 	return sim, nil
 }
 
+// policies returns the policies of even and of odd clients.
+func (r *runner) policies() ([2]Policy, error) {
+	both := [2]Policy{*r.policy, *r.policy}
+	if r.scenario.Others != "" {
+		others, err := FindPolicies(r.scenario.Others)
+		if err != nil {
+			return both, err
+		}
+		both[1] = others[0]
+	}
+	return both, nil
+}
+
 // play plays one phase.
 func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) error {
 	begin, end := s.clock.at, s.clock.at+p.Length
-	if s.queue != nil {
+	s.failing = t.failing
+	switch {
+	case s.pool != nil:
+		s.pool.slower = cmp.Or(p.Slower, 1)
+	case s.queue != nil:
 		s.queue.setRate(begin, p.Capacity*capacity)
-	} else {
+	default:
 		s.budget.setRate(begin, p.Capacity*capacity)
 	}
 	for {
@@ -76,44 +109,74 @@ func (s *simulation) play(p *Phase, t *traffic, capacity float64, m *monitor) er
 			break
 		}
 		at := s.clock.at + wait
-		if s.queue != nil {
-			s.runQueue(at)
-		}
+		s.runUntil(at)
 		s.clock.advance(at)
 		s.offer(t.call())
 		if err := m.call(at - begin); err != nil {
 			return err
 		}
 	}
-	if s.queue != nil {
-		s.runQueue(end)
-	}
+	s.runUntil(end)
 	s.clock.advance(end)
 	return m.endPhase(p.Length)
 }
 
-// offer makes a call if the throttle of its client admits it.
+// runUntil retries the calls, and runs the queue, that are due until a time.
+func (s *simulation) runUntil(until time.Duration) {
+	for {
+		next, ok := s.retries.next(until)
+		if !ok {
+			break
+		}
+		s.runPool(next.at)
+		if s.queue != nil {
+			s.runQueue(next.at)
+		}
+		s.clock.advance(next.at)
+		next.offer.fails = s.retries.random.Float64() < s.failing[next.offer.priority]
+		s.offer(next.offer)
+	}
+	s.runPool(until)
+	if s.queue != nil {
+		s.runQueue(until)
+	}
+}
+
+// offer makes a call if the throttle of its client admits it. A retry is not another offered call.
 func (s *simulation) offer(o offer) {
 	now := s.clock.at
-	e := s.record.offer(o, now)
-	token, admitted := s.clients[o.client].Admit(o.priority)
+	e := s.record.at(now)
+	if o.attempt == 0 {
+		o.at = now
+		e = s.record.offer(o)
+	}
+	token, admitted := s.clients[o.client].Admit(o.sentAs())
 	if !admitted {
+		s.retries.ended(o, throttle.ErrShed, now)
 		return
 	}
-	e.admitted[o.priority]++
+	if o.attempt == 0 {
+		e.admitted[o.priority]++
+	} else {
+		e.resent++
+	}
+	s.record.open++
+	s.record.mostOpen = max(s.record.mostOpen, s.record.open)
 	switch {
+	case s.pool != nil:
+		s.pool.add(&pooledCall{token: token, offer: o, arrived: now})
 	case s.queue == nil:
-		s.end(s.answer(o, e), token, o, now)
+		s.end(s.answer(o, e), token, o)
 	case o.fails || !s.queue.add(queuedCall{token: token, offer: o, arrived: now}):
 		e.wasted += s.queue.reject(now)
-		s.end(false, token, o, now)
+		s.end(false, token, o)
 	}
 }
 
 // answer reports whether a backend without a queue serves a call, and records its work.
 func (s *simulation) answer(o offer, e *entry) bool {
 	now := s.clock.at
-	if o.fails || !s.budget.serve(now, o.priority) {
+	if o.fails || !s.budget.serve(now, o.sentAs()) {
 		e.wasted += s.budget.reject(now)
 		return false
 	}
@@ -121,14 +184,38 @@ func (s *simulation) answer(o offer, e *entry) bool {
 	return true
 }
 
-// end passes the outcome of a call, offered at a time, to its client.
-func (s *simulation) end(served bool, token Token, o offer, offered time.Duration) {
-	outcome := throttle.Rejected
+// end passes the outcome of an attempt to its client.
+func (s *simulation) end(served bool, token Token, o offer) {
+	outcome, err := throttle.Rejected, errRejected
+	s.record.open--
 	if served {
-		outcome = throttle.Accepted
-		s.record.success(o, offered)
+		outcome, err = throttle.Accepted, nil
+		s.record.success(o)
 	}
+	s.retries.ended(o, err, s.clock.at)
 	s.clients[o.client].End(token, outcome)
+}
+
+// runPool ends the calls of a pool that are served or time out until a time.
+func (s *simulation) runPool(until time.Duration) {
+	for s.pool != nil {
+		at, c, served := s.pool.next(until)
+		if c == nil {
+			return
+		}
+		s.clock.advance(at)
+		e := s.record.at(at)
+		switch {
+		case !served:
+			s.end(false, c.token, c.offer)
+		case c.over:
+			e.wasted++
+		default:
+			e.useful++
+			s.end(true, c.token, c.offer)
+		}
+		c.over = true
+	}
 }
 
 // runQueue serves and times out the queued calls that are due until a time.
@@ -141,13 +228,13 @@ func (s *simulation) runQueue(until time.Duration) {
 		s.clock.advance(at)
 		if !served {
 			c := s.queue.timeOut()
-			s.end(false, c.token, c.offer, c.arrived)
+			s.end(false, c.token, c.offer)
 			continue
 		}
 		c, useful := s.queue.serve(at)
 		if e := s.record.at(at); useful {
 			e.useful++
-			s.end(true, c.token, c.offer, c.arrived)
+			s.end(true, c.token, c.offer)
 		} else {
 			e.wasted++
 		}

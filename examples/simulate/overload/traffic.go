@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // traffic generates the calls that the clients offer during one phase. It also decides which calls
@@ -15,7 +17,8 @@ import (
 // the policy.
 type traffic struct {
 	random  *rand.Rand
-	clients int
+	clients int     // that make calls: the first ones
+	unequal bool    // their rates are from 1 to 100
 	gap     float64 // mean time between two calls in nanoseconds; 0 if there are no calls
 	upTo    Tiers   // share of the calls with this priority or a higher one
 	failing Tiers   // share of the calls that fail for reasons other than load
@@ -24,13 +27,23 @@ type traffic struct {
 
 // offer is a call that a client offers to its throttle.
 type offer struct {
+	at       time.Duration // of the first attempt
 	client   int
 	priority throttle.Priority
-	fails    bool // for a reason other than load
+	fails    bool              // for a reason other than load
+	attempt  int               // 0 for the first one
+	lower    throttle.Priority // of the attempt: so much lower than that of the call
+	run      *retry.Run        // of the rule budget, once the first attempt has ended
 }
+
+// sentAs returns the priority of the attempt.
+func (o *offer) sentAs() throttle.Priority { return min(o.priority+o.lower, throttle.Low) }
 
 // newTraffic returns the traffic of a phase. The load of a phase is in multiples of capacity.
 func newTraffic(random *rand.Rand, clients int, p *Phase, capacity float64) traffic {
+	if p.Active > 0 {
+		clients = max(1, int(p.Active*float64(clients)))
+	}
 	t := traffic{random: random, clients: clients, failing: failingShares(p), healthy: true}
 	total := 0.0
 	for i, load := range p.Load {
@@ -73,9 +86,20 @@ func (t *traffic) call() offer {
 	for mix := t.random.Float64(); o.priority < throttle.Low && mix >= t.upTo[o.priority]; {
 		o.priority++
 	}
-	o.client = t.random.IntN(t.clients)
+	o.client = t.client()
 	o.fails = !t.healthy && t.random.Float64() < t.failing[o.priority]
 	return o
+}
+
+// client returns a random client. If the rates are unequal, the client at share x of the list has a
+// rate of 100^x.
+func (t *traffic) client() int {
+	if !t.unequal {
+		return t.random.IntN(t.clients)
+	}
+	const ratio = 100
+	x := math.Log1p((ratio-1)*t.random.Float64()) / math.Log(ratio)
+	return min(int(x*float64(t.clients)), t.clients-1)
 }
 
 // newRand returns a generator of random numbers for one purpose in one case. Its seed does not

@@ -9,6 +9,7 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const presets = {
   "preset-overload": { load: 4, backend: "up" },
   "preset-outage": { load: 0.8, backend: "down" },
+  "preset-slow": { load: 0.8, backend: "slow" },
   "preset-calm": { load: 0.8, backend: "up" },
 };
 

@@ -34,6 +34,16 @@ const charts = [
     format: (v) => whole.format(v),
     band: off,
   }),
+  new Chart(byId("chart-latency"), {
+    lines: [
+      { label: "Slow", colour: "--capacity", width: 1, value: (s) => s.slow },
+      { label: "without", colour: "--without", dash: [6, 4], width: 2.25, value: (s) => s.twin.latency },
+      { label: "with", colour: "--with", fill: "--wash", width: 2.5, value: (s) => s.kinds[0].latency },
+    ],
+    top: (samples) => niceTop(1.08 * highest(samples, (s) => Math.max(s.slow, s.twin.latency ?? 0, s.kinds[0].latency ?? 0))),
+    format: (v) => whole.format(v),
+    band: off,
+  }),
   new Chart(byId("chart-success"), { lines: byPriority((k) => k.success), top: () => 1, format: percent, band: off }),
   new Chart(byId("chart-shed"), {
     lines: byPriority((k) => k.shed),
@@ -66,6 +76,8 @@ function show(sample) {
   putRate("served", sample.served);
   putRate("sent", sample.sent);
   putRate("shed-rate", sample.shed);
+  putRate("latency-high", sample.kinds[0].latency);
+  putRate("twin-latency", sample.twin.latency);
   sample.kinds.forEach((kind) => {
     putPercent(`success-${kind.priority}`, kind.success);
     putRate(`shed-${kind.priority}`, kind.shed);
@@ -88,6 +100,11 @@ function describe(sample) {
     return on
       ? "The backend is down. The throttle sends only a few calls, to notice when it is back."
       : "The backend is down. All calls are sent to it and fail.";
+  }
+  if (sample.settings.backend === "slow") {
+    if (!on) return "Calls take ten times as long. They wait in the queue of the backend until their callers give up.";
+    if (shedding && sample.goodput < 0.5) return "Calls take ten times as long. The throttle sheds calls until the queue of the backend is short.";
+    return "Calls take ten times as long. The throttle keeps the queue of the backend short, so that the most important calls are quick.";
   }
   if (sample.offered > 1.05 * sample.available) {
     if (!on) return "The throttle is off. The backend spends its time on rejections, and serves few calls.";

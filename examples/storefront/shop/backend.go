@@ -22,64 +22,108 @@ const (
 	reserve = 0.35
 )
 
-// backend serves calls as long as it has work left, and rejects the others. It treats all
-// priorities alike.
+// backend serves calls as long as it has work left, and rejects the others. While it is slow, it has a
+// queue and rejects none. It treats all priorities alike.
 type backend struct {
 	mu     sync.Mutex
 	work   work
-	served uint64
-	taken  uint64 // served or rejected
+	slow   bool
+	queue  queue
+	totals backendTotals
 }
 
-func newBackend(capacity float64) *backend {
-	return &backend{work: newWork(capacity, time.Now())}
+// backendTotals are counts of the calls of a backend.
+type backendTotals struct {
+	taken  uint64 // all calls
+	served uint64 // in time
+	waits
+}
+
+func newBackend(s Settings) *backend {
+	return &backend{work: newWork(s.Available(), time.Now()), slow: s.Backend == Slow}
 }
 
 // call makes a call to the backend. It returns nil if the backend has served it.
 func (b *backend) call(ctx context.Context) error {
-	served, strain := b.take()
-	if !served && rand.Float64() < unanswered {
-		<-ctx.Done() // ctx has a deadline
-		return ctx.Err()
-	}
-	if !served {
+	a := b.take()
+	if a.rejected {
 		return faults.Unavailable(0) // the throttle counts this error as a rejection
 	}
-	timer := time.NewTimer(minLatency + time.Duration((strain+rand.Float64()/4)*float64(maxSlowdown)))
+	timer := time.NewTimer(a.after)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-ctx.Done():
+	case <-ctx.Done(): // ctx has a deadline
 		return ctx.Err()
 	}
 }
 
-// take decides whether a call is served, without its latency. Calls to the backend without a
-// throttle only need the decision.
-func (b *backend) take() (served bool, strain float64) {
+// answer is what a call gets. It is served if its caller waits so long.
+type answer struct {
+	rejected bool
+	after    time.Duration
+}
+
+// take decides about a call. Calls to the backend without a throttle only need the decision.
+func (b *backend) take() answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken++
-	served = b.work.take(time.Now())
-	if served {
-		b.served++
+	a := b.answer(time.Now())
+	b.totals.taken++
+	if !a.rejected {
+		b.totals.add(min(a.after, callTimeout))
 	}
-	return served, b.work.strain()
+	if !a.rejected && a.after < callTimeout {
+		b.totals.served++
+	}
+	return a
 }
 
-// change sets the capacity.
-func (b *backend) change(capacity float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.work.change(capacity, time.Now())
+func (b *backend) answer(now time.Time) answer {
+	switch {
+	case b.slow:
+		return answer{after: b.queue.enter(now, b.work.rate)}
+	case b.work.take(now):
+		return answer{after: minLatency + time.Duration((b.work.strain()+rand.Float64()/4)*float64(maxSlowdown))}
+	case rand.Float64() < unanswered:
+		return answer{after: never}
+	}
+	return answer{rejected: true}
 }
 
-// totals returns the number of calls, and of served ones.
-func (b *backend) totals() (taken, served uint64) {
+// change sets the capacity, and whether the backend is slow.
+func (b *backend) change(s Settings) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.taken, b.served
+	b.work.change(s.Available(), time.Now())
+	if b.slow = s.Backend == Slow; !b.slow {
+		b.queue = queue{}
+	}
+}
+
+func (b *backend) counts() backendTotals {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.totals
+}
+
+// waits adds up how long callers have waited for an answer or for their timeout. Rejections are not
+// counted: they come at once.
+type waits struct {
+	calls  uint64
+	waited time.Duration
+}
+
+func (w *waits) add(d time.Duration) {
+	w.calls++
+	w.waited += d
+}
+
+// since returns the mean of the waits since earlier ones.
+func (w waits) since(before waits) Milliseconds {
+	calls, waited := w.calls-before.calls, w.waited-before.waited
+	return Milliseconds(waited.Seconds() * 1000 / float64(calls)) // NaN without calls
 }
 
 // work is what a backend can do at the moment, in served calls. It grows with time, and each call

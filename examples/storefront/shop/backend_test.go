@@ -53,6 +53,24 @@ func TestWorkOfABackendThatIsDown(t *testing.T) {
 	}
 }
 
+// TestQueue fills the queue of a slow backend, until calls are lost, and lets it drain.
+func TestQueue(t *testing.T) {
+	const rate, served = 40, slowdown * minLatency
+	now := time.Unix(0, 0)
+	var q queue
+	for i := range 41 { // each takes 25 ms
+		if got, want := q.enter(now, rate), served+time.Duration(i+1)*25*time.Millisecond; got != want {
+			t.Fatalf("call %d: got %v want %v", i, got, want)
+		}
+	}
+	if got := q.enter(now, rate); got != never {
+		t.Errorf("behind a queue of more than a second: got %v want no answer", got)
+	}
+	if got, want := q.enter(now.Add(10*time.Second), rate), served+25*time.Millisecond; got != want {
+		t.Errorf("after the queue: got %v want %v", got, want)
+	}
+}
+
 func TestPoissonHasTheRightMean(t *testing.T) {
 	for _, expected := range []float64{0, 0.5, 8, 29, 31, 500} {
 		const n = 20_000

@@ -13,7 +13,7 @@ type Totals struct {
 	At    time.Time
 	Kinds [throttle.StandardPriorities]KindTotals
 	Sent  uint64 // calls that reached the backend
-	Twin  uint64 // calls that the backend without a throttle has served
+	Twin  backendTotals
 }
 
 // KindTotals are the counts of one kind of call. A call in flight is counted as offered only.
@@ -23,6 +23,7 @@ type KindTotals struct {
 	Rejected uint64 // by the backend
 	Shed     uint64 // by the throttle
 	Cached   uint64 // rejected or shed, and answered from the cache
+	waits
 }
 
 // Totals returns the current counts.
@@ -32,11 +33,11 @@ func (s *Shop) Totals() Totals {
 		c := &s.counts[p]
 		t.Kinds[p] = KindTotals{
 			Served: c.served.Load(), Rejected: c.rejected.Load(), Shed: c.shed.Load(), Cached: c.cached.Load(),
+			waits:   waits{calls: uint64(c.waits.Load()), waited: time.Duration(c.waited.Load())},
 			Offered: c.offered.Load(), // last, so that it is not below the sum of the others
 		}
 	}
-	t.Sent, _ = s.backend.totals()
-	_, t.Twin = s.twin.totals()
+	t.Sent, t.Twin = s.backend.counts().taken, s.twin.counts()
 	return t
 }
 
@@ -95,13 +96,14 @@ func (s *Shop) sample(from, to *Totals) Sample {
 		Sent:    perSecond(from.Sent, to.Sent),
 		Served:  perSecond(before.Served, after.Served),
 		Shed:    perSecond(before.Shed, after.Shed),
-		Twin:    TwinSample{Served: perSecond(from.Twin, to.Twin)},
+		Twin:    TwinSample{Served: perSecond(from.Twin.served, to.Twin.served), Latency: to.Twin.since(from.Twin.waits)},
 	}
 	sample.Available = sample.Settings.Available()
 	possible := min(sample.Offered, sample.Available)
 	sample.Goodput = newRatio(sample.Served, possible)
 	sample.Twin.Goodput = newRatio(sample.Twin.Served, possible)
 	stats := s.Throttle().Stats()
+	sample.Slow = Milliseconds(stats.Slow.Slow.Seconds() * 1000)
 	for i, kind := range Kinds() {
 		a, b := from.Kinds[i], to.Kinds[i]
 		served, ended := b.Served-a.Served, b.Served+b.Rejected+b.Shed-a.Served-a.Rejected-a.Shed
@@ -110,6 +112,7 @@ func (s *Shop) sample(from, to *Totals) Sample {
 			Offered: perSecond(a.Offered, b.Offered), Served: perSecond(a.Served, b.Served),
 			Success: newRatio(float64(served), float64(ended)),
 			Shed:    perSecond(a.Shed, b.Shed), Cached: perSecond(a.Cached, b.Cached),
+			Latency:     b.since(a.waits),
 			Probability: stats.Priorities[i].Probability, InFlight: stats.Priorities[i].InFlight,
 		})
 	}
@@ -128,13 +131,15 @@ type Sample struct {
 	Goodput   Ratio   // Served, as a part of the smaller of Offered and Available
 	Twin      TwinSample
 	Kinds     []KindSample // by priority
+	Slow      Milliseconds // the Slow of the throttle
 	Settings  Settings
 }
 
 // TwinSample has the figures of the backend without a throttle.
 type TwinSample struct {
-	Served  float64 `json:"served"`
-	Goodput Ratio   `json:"goodput"`
+	Served  float64      `json:"served"`
+	Goodput Ratio        `json:"goodput"`
+	Latency Milliseconds `json:"latency"`
 }
 
 // KindSample has the figures of one kind of call.
@@ -148,6 +153,8 @@ type KindSample struct {
 	Cached      float64 `json:"cached"`
 	Probability float64 `json:"probability"` // of shedding the next call; computed also while the throttle is off
 	InFlight    int64   `json:"in_flight"`
+	// Latency is how long calls waited for an answer or for their timeout, on average.
+	Latency Milliseconds `json:"latency"`
 }
 
 // Ratio is a part of a whole, 0 to 1. It is NaN if the whole is 0, and null in JSON.
@@ -159,6 +166,17 @@ func newRatio(part, whole float64) Ratio {
 		return Ratio(math.NaN())
 	}
 	return Ratio(min(1, part/whole))
+}
+
+// Milliseconds is a duration in milliseconds. It is NaN if there was no call, and null in JSON.
+type Milliseconds float64
+
+// MarshalJSON writes the number with one digit, or null.
+func (m Milliseconds) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(m)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(rounded(float64(m), 10))
 }
 
 // Known reports whether the ratio is a number.
@@ -194,9 +212,10 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 		Goodput   Ratio        `json:"goodput"`
 		Twin      TwinSample   `json:"twin"`
 		Kinds     []KindSample `json:"kinds"`
+		Slow      Milliseconds `json:"slow"`
 		Settings  Settings     `json:"settings"`
 	}{
 		s.At.UnixMilli(), rounded(s.Offered, 10), rounded(s.Sent, 10), rounded(s.Served, 10), rounded(s.Shed, 10),
-		rounded(s.Available, 10), s.Goodput, twin, kinds, s.Settings,
+		rounded(s.Available, 10), s.Goodput, twin, kinds, s.Slow, s.Settings,
 	})
 }

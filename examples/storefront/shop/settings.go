@@ -16,17 +16,22 @@ const (
 	Up Health = iota
 	// Brownout is a backend that has lost three quarters of its capacity.
 	Brownout
+	// Slow is a backend whose calls take ten times as long, so that it can serve a tenth of them. It
+	// has a long queue and rejects no call.
+	Slow
 	// Down is a backend that rejects every call.
 	Down
 )
 
-// String returns "up", "brownout" or "down".
+// String returns "up", "brownout", "slow" or "down".
 func (h Health) String() string {
 	switch h {
 	case Up:
 		return "up"
 	case Brownout:
 		return "brownout"
+	case Slow:
+		return "slow"
 	case Down:
 		return "down"
 	}
@@ -41,7 +46,7 @@ func ParseHealth(word string) (Health, error) {
 			return h, nil
 		}
 	}
-	return Up, errors.New("want up, brownout or down")
+	return Up, errors.New("want up, brownout, slow or down")
 }
 
 // factor returns the remaining share of the capacity.
@@ -51,6 +56,8 @@ func (h Health) factor() float64 {
 		return 1
 	case Brownout:
 		return 0.25
+	case Slow:
+		return 1. / slowdown
 	}
 	return 0
 }
@@ -87,10 +94,10 @@ func (s Settings) Validate() error {
 		errs = append(errs, fmt.Errorf("capacity is %v: want %d to %d calls per second", s.Capacity, MinCapacity, MaxCapacity))
 	}
 	if s.Backend > Down {
-		errs = append(errs, fmt.Errorf("backend is %v: want up, brownout or down", s.Backend))
+		errs = append(errs, fmt.Errorf("backend is %v: want up, brownout, slow or down", s.Backend))
 	}
-	if s.Policy > throttle.Tiered {
-		errs = append(errs, fmt.Errorf("policy is %v: want sre or tiered", s.Policy))
+	if _, err := s.Policy.MarshalText(); err != nil {
+		errs = append(errs, fmt.Errorf("policy is %v: want tiered or sre", s.Policy))
 	}
 	return errors.Join(errs...)
 }

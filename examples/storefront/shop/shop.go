@@ -49,6 +49,8 @@ type Shop struct {
 // counts counts the calls of one kind.
 type counts struct {
 	offered, served, rejected, shed, cached atomic.Uint64
+	// The calls that waited for an answer or for their timeout, and for how long altogether.
+	waits, waited atomic.Int64
 }
 
 // New returns a shop without calls; [Shop.Run] makes them. Its error names each setting that is out
@@ -57,7 +59,7 @@ func New(c Config) (*Shop, error) {
 	if err := c.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Shop{hooks: c.Hooks, tracer: c.Tracer, backend: newBackend(c.Settings.Available()), twin: newBackend(c.Settings.Available())}
+	s := &Shop{hooks: c.Hooks, tracer: c.Tracer, backend: newBackend(c.Settings), twin: newBackend(c.Settings)}
 	if s.tracer == nil {
 		s.tracer = noop.NewTracerProvider().Tracer("")
 	}
@@ -88,11 +90,19 @@ func (s *Shop) newThrottle(now Settings) (*throttle.Throttle, error) {
 		// 2.5 % of the capacity. With the default of 1 it notices a recovery later.
 		MinimumRate: 10,
 
+		// A call takes 35 ms at most while the backend is well. With this, the throttle notices a
+		// backend that is slow but rejects nothing, long before callers give up.
+		Slow: slow,
+
 		Window: window(now.Policy),
 		Mode:   mode(now.Throttled),
 		Hooks:  s.hooks,
 	})
 }
+
+// slow is four times what a call of the healthy backend takes at most, and a third of callTimeout. The rest
+// is for pauses of the machine, which runs everything here.
+const slow = 150 * time.Millisecond
 
 // window returns a shorter window than the default, so that the page shows changes sooner. A short
 // window needs many calls, which this shop has.
@@ -130,10 +140,8 @@ func (s *Shop) Change(change func(*Settings)) (Settings, error) {
 	if err := s.changeThrottle(before, after); err != nil {
 		return before, err
 	}
-	if capacity := after.Available(); capacity != before.Available() {
-		s.backend.change(capacity)
-		s.twin.change(capacity)
-	}
+	s.backend.change(after)
+	s.twin.change(after)
 	s.settings.Store(&after)
 	return after, nil
 }

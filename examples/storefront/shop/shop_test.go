@@ -135,6 +135,26 @@ func TestAnOutageSparesTheBackend(t *testing.T) {
 	})
 }
 
+// TestASlowBackend: it rejects nothing. The twin has calls wait until they give up.
+func TestASlowBackend(t *testing.T) {
+	play(t, shop.Calm(), func(t *testing.T, s *shop.Shop) {
+		over(s, 5*time.Second)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Slow })
+		over(s, 5*time.Second)
+		slow := over(s, 30*time.Second)
+		atLeast(t, "goodput", float64(slow.Goodput), 0.6)
+		atLeast(t, "success of high", float64(slow.Kinds[throttle.High].Success), 0.75)
+		atMost(t, "latency of high", float64(slow.Kinds[throttle.High].Latency), 150)
+		atMost(t, "goodput of the twin", float64(slow.Twin.Goodput), 0.05)
+		atLeast(t, "latency of the twin", float64(slow.Twin.Latency), 490)
+		change(t, s, func(now *shop.Settings) { now.Backend = shop.Up })
+		over(s, 10*time.Second)
+		calm := over(s, 10*time.Second)
+		atLeast(t, "goodput afterwards", float64(calm.Goodput), 0.95)
+		atMost(t, "latency of the twin afterwards", float64(calm.Twin.Latency), 20)
+	})
+}
+
 // TestAnotherPolicyLosesNoCall changes the policy to and fro under load. One of the throttles must have called a hook for every call.
 func TestAnotherPolicyLosesNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -147,9 +167,9 @@ func TestAnotherPolicyLosesNoCall(t *testing.T) {
 		go func() {
 			for i := range 40 {
 				time.Sleep(150*time.Millisecond + 7*time.Microsecond)
-				change(t, s, func(now *shop.Settings) { now.Policy = throttle.Policy(i % 2) })
-				if got := s.Throttle().Stats(); got.Policy != throttle.Policy(i%2) || got.Name != shop.Name {
-					t.Errorf("throttle: got %s of %q want %v of %q", got.Policy, got.Name, throttle.Policy(i%2), shop.Name)
+				change(t, s, func(now *shop.Settings) { now.Policy = throttle.Policy((i + 1) % 2) })
+				if got := s.Throttle().Stats(); got.Policy != throttle.Policy((i+1)%2) || got.Name != shop.Name {
+					t.Errorf("throttle: got %s of %q want %v of %q", got.Policy, got.Name, throttle.Policy((i+1)%2), shop.Name)
 				}
 			}
 		}()

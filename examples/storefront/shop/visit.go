@@ -12,14 +12,15 @@ import (
 
 // callTimeout is the timeout of a call to the backend. The throttle counts a timeout as a
 // rejection.
-const callTimeout = 80 * time.Millisecond
+const callTimeout = 500 * time.Millisecond
 
 // visit is one request of a visitor, which makes one call to the backend.
 type visit struct {
 	shop   *Shop
 	kind   Kind
-	sent   bool // to the backend, so it was not shed
-	served bool // by the backend
+	sent   bool          // to the backend, so it was not shed
+	served bool          // by the backend
+	waited time.Duration // for an answer or the timeout; 0 for a rejection
 	page   []string
 	cached bool // the page is from the cache
 }
@@ -43,6 +44,10 @@ func (v *visit) serve(ctx context.Context) {
 	}
 	if v.cached {
 		counts.cached.Add(1)
+	}
+	if v.waited > 0 {
+		counts.waits.Add(1)
+		counts.waited.Add(int64(v.waited))
 	}
 }
 
@@ -95,7 +100,11 @@ func (v *visit) call(ctx context.Context) error {
 	v.sent = true
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	begun := time.Now()
 	err := v.shop.backend.call(ctx)
 	v.served = err == nil
+	if v.served || ctx.Err() != nil {
+		v.waited = time.Since(begun)
+	}
 	return err
 }

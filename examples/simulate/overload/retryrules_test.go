@@ -1,0 +1,200 @@
+package overload
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// newRetrier returns the retrier of a rule, with delays of half the longest.
+func newRetrier(t *testing.T, name string) retrier {
+	t.Helper()
+	rule, err := ruleOf(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rule.new(Env{Now: func() time.Time { return time.Unix(0, 0) }, Rand: func() float64 { return 0.5 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// granted makes calls that fail until one is not retried, and returns how many were.
+func granted(r retrier, most int) int {
+	for n := range most {
+		if _, ok := r.again(&offer{}, errRejected); !ok {
+			return n
+		}
+	}
+	return most
+}
+
+func TestRetryRules(t *testing.T) {
+	const many = 1000
+	for _, tt := range []struct {
+		rule   string
+		delays [2]time.Duration
+		shed   bool // is retried
+		first  int  // retries of a new client in an outage
+		later  int  // after a hundred calls that are served
+	}{
+		{"naive", [2]time.Duration{100 * ms, 100 * ms}, true, many, many},
+		{"a6", [2]time.Duration{25 * ms, 50 * ms}, false, 4, 4},
+		{"aws", [2]time.Duration{25 * ms, 50 * ms}, false, 35, 7},
+		{"budget", [2]time.Duration{25 * ms, 50 * ms}, false, 3, 10},
+	} {
+		r, o := newRetrier(t, tt.rule), offer{}
+		for n, want := range tt.delays {
+			if delay, ok := r.again(&o, errRejected); !ok || delay != want {
+				t.Errorf("%s: retry %d after %v, %v want %v", tt.rule, n+1, delay, ok, want)
+			}
+			o.attempt++
+		}
+		if _, ok := r.again(&o, errRejected); ok {
+			t.Errorf("%s: a fourth attempt", tt.rule)
+		}
+		if _, ok := newRetrier(t, tt.rule).again(&offer{}, throttle.ErrShed); ok != tt.shed {
+			t.Errorf("%s: shed calls are retried: %v", tt.rule, ok)
+		}
+		r = newRetrier(t, tt.rule)
+		first := granted(r, many)
+		for range 100 {
+			if _, ok := r.again(&offer{}, nil); ok {
+				t.Fatalf("%s: a call that was served is retried", tt.rule)
+			}
+		}
+		if later := granted(r, many); first != tt.first || later != tt.later {
+			t.Errorf("%s: %d retries, then %d, want %d, %d", tt.rule, first, later, tt.first, tt.later)
+		}
+	}
+}
+
+// TestQuotaIsGivenBack: a retry that succeeds costs nothing.
+func TestQuotaIsGivenBack(t *testing.T) {
+	r := newRetrier(t, "aws")
+	for range 100 {
+		if _, ok := r.again(&offer{}, errRejected); !ok {
+			t.Fatal("no retry")
+		}
+		r.again(&offer{attempt: 1}, nil)
+	}
+}
+
+// priorities is a client that rejects nothing and records the priorities.
+type priorities struct{ asked []throttle.Priority }
+
+func (c *priorities) Admit(p throttle.Priority) (Token, bool) {
+	c.asked = append(c.asked, p)
+	return Token{}, true
+}
+
+func (*priorities) End(Token, throttle.Outcome) {}
+
+func TestBudgetRetriesOnePriorityLower(t *testing.T) {
+	for first, want := range map[throttle.Priority]throttle.Priority{throttle.High: throttle.Important, throttle.Low: throttle.Low} {
+		c := &priorities{}
+		s := steady(4*time.Second, Tiers{})
+		s.Cases[0].Phases[0].Load[first], s.Cases[0].Phases[0].Capacity, s.Capacity, s.Clients = 1, 0, 1, 1
+		p := Policy{Name: "recorder", Retry: "budget", New: func(Env) (Client, error) { return c, nil }}
+		f := play(t, s, p, 1, Options{}).Figures
+		if len(c.asked) < 3 || c.asked[0] != first || c.asked[1] != want || c.asked[2] != want {
+			t.Errorf("%v: got %v", first, c.asked)
+		}
+		if f.Succeeded != 0 || f.Attempts <= 1 {
+			t.Errorf("%v: got %v attempts, %v succeeded", first, f.Attempts, f.Succeeded)
+		}
+	}
+}
+
+// TestRetriesMeetBounds holds each rule to what it is for.
+func TestRetriesMeetBounds(t *testing.T) {
+	o := Options{Clients: 40, Capacity: 400}
+	for _, tt := range []struct {
+		scenario, rule  string
+		low, high       float64 // attempts per call
+		atLeast, atMost float64 // share that succeeds
+	}{
+		{"outage", "none", 1, 1, 0, 0},
+		{"outage", "naive", 2.9, 3, 0, 0.02},
+		{"outage", "a6", 1, 1.05, 0, 0.02},
+		{"outage", "aws", 1, 1.1, 0, 0.02},
+		{"outage", "budget", 1, 1.1, 0, 0.02},
+		{"errors10", "none", 1, 1, 0.88, 0.92},
+		{"errors10", "naive", 1.09, 1.13, 0.995, 1},
+		{"errors10", "budget", 1.08, 1.13, 0.97, 1},
+		{"healthy", "budget", 1, 1.02, 0.999, 1},
+	} {
+		f := play(t, scenario(t, tt.scenario), RetryRule{Name: tt.rule}.Policy(policy(t, "none")), 1, o).Figures
+		if f.Attempts < tt.low || f.Attempts > tt.high || f.Succeeded < tt.atLeast || f.Succeeded > tt.atMost {
+			t.Errorf("%s, %s: got %.3f attempts, %.4f succeeded want %+v", tt.scenario, tt.rule, f.Attempts, f.Succeeded, tt)
+		}
+	}
+}
+
+// TestARuleOfThePolicyReplacesThatOfTheScenario, and the same calls are made.
+func TestARuleOfThePolicyReplacesThatOfTheScenario(t *testing.T) {
+	with, without := shortened(scenario(t, "over2-retries"), 30), shortened(scenario(t, "over2-retries"), 30)
+	without.Retry = ""
+	p := policy(t, "sre")
+	p.Retry = "none"
+	one, two := play(t, with, p, 1, fewer()), play(t, without, policy(t, "sre"), 1, fewer())
+	if bits(one) != bits(two) {
+		t.Errorf("got %+v want %+v", one.Figures, two.Figures)
+	}
+	p.Retry = "naive"
+	if naive, own := play(t, without, p, 1, fewer()), play(t, with, policy(t, "sre"), 1, fewer()); bits(naive) != bits(own) || bits(naive) == bits(one) {
+		t.Errorf("got %+v want %+v", naive.Figures, own.Figures)
+	}
+}
+
+func TestUnknownRetryRules(t *testing.T) {
+	s, p := steady(time.Second, mix(1)), policy(t, "none")
+	s.Retry = "all"
+	_, bad := Play(t.Context(), s, p, 1, Options{})
+	s.Retry, p.Retry = "", "twice"
+	_, bad2 := Play(t.Context(), s, p, 1, Options{})
+	for _, err := range []error{bad, bad2} {
+		if err == nil || !strings.Contains(err.Error(), "want one of none, naive, a6, aws, budget") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if found, err := FindRetryRules("budget, none,budget"); err != nil || len(found) != 2 || found[0].Name != "budget" {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if _, err := FindRetryRules("twice"); err == nil {
+		t.Error("an unknown rule was found")
+	}
+}
+
+func TestRetriesAreMadeInOrder(t *testing.T) {
+	r := retries{rules: []retrier{delays{}}}
+	for n, at := range []time.Duration{300 * ms, 100 * ms, 200 * ms, 100 * ms} {
+		r.ended(offer{lower: throttle.Priority(n)}, nil, at)
+	}
+	var times []time.Duration
+	for {
+		d, ok := r.next(250 * ms)
+		if !ok {
+			break
+		}
+		if times = append(times, d.at); d.offer.attempt != 1 {
+			t.Errorf("got attempt %d", d.offer.attempt)
+		}
+	}
+	if !slices.Equal(times, []time.Duration{100 * ms, 100 * ms, 200 * ms}) {
+		t.Errorf("got %v", times)
+	}
+	if _, ok := r.next(math.MaxInt64); !ok {
+		t.Error("the last one was lost")
+	}
+}
+
+// delays retries every call at once.
+type delays struct{}
+
+func (delays) again(*offer, error) (time.Duration, bool) { return 0, true }
