@@ -56,13 +56,21 @@ func limiterWays(t testing.TB, engine string, store store.Store) []*contender {
 // viaLimiter returns a contender that takes tokens through a limiter. The limiter grants none without
 // its store, and its timeout is longer than any pause of the machine.
 func viaLimiter(t testing.TB, name string, store store.Store, c bucket.Config) *contender {
-	counted := &countedStore{Store: store}
+	return viaLimiterKeys(t, name, store, c, func() string { return name })
+}
+
+// viaLimiterKeys is viaLimiter with a key for each take.
+func viaLimiterKeys(t testing.TB, name string, s store.Store, c bucket.Config, key func() string) *contender {
+	counted := &countedStore{Store: s}
 	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
+	if many, ok := s.(store.Many); ok {
+		c.Store = countedMany{counted, many}
+	}
 	c.Limit = bucket.Limit{Capacity: capacity, Refill: refill, Period: time.Second}
 	l := bucket.Must(bucket.New(c))
 	t.Cleanup(func() { l.Close() })
 	return &contender{name: name, calls: counted.calls.Load, take: func(ctx context.Context) error {
-		d, err := l.Decide(ctx, name)
+		d, err := l.Decide(ctx, key())
 		if err == nil && !d.Allowed {
 			err = errNotGranted
 		}
@@ -81,6 +89,25 @@ type countedStore struct {
 func (s *countedStore) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
 	s.calls.Add(1)
 	return s.Store.Take(ctx, r)
+}
+
+// Cancelable is that of the store.
+func (s *countedStore) Cancelable() bool {
+	c, ok := s.Store.(store.Cancelable)
+	return ok && c.Cancelable()
+}
+
+// countedMany is a countedStore of a store that takes many buckets in one call.
+type countedMany struct {
+	*countedStore
+
+	many store.Many
+}
+
+// TakeMany counts the call.
+func (s countedMany) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
+	s.calls.Add(1)
+	return s.many.TakeMany(ctx, rs)
 }
 
 // ask takes a token and reports whether it was granted.

@@ -11,7 +11,7 @@ type extraBound struct {
 	ns      float64
 }
 
-// extraBounds returns the bounds on the decisions of a breaker, a bucket and a backoff.
+// extraBounds returns the bounds on the decisions of a breaker, a bucket, a backoff and a Retrier.
 func extraBounds() []extraBound {
 	return []extraBound{
 		{"breaker lookup, 1,024 keys - bare call, ns", breakerLookup, floorBare, 50},
@@ -19,6 +19,8 @@ func extraBounds() []extraBound {
 		{"bucket memory take - bare call, ns", bucketGranted, floorBare, 60},
 		{"bucket memory take, denied - bare call, ns", bucketDenied, floorBare, 60},
 		{"backoff Wait and Done - bare call, ns", backoffFree, floorBare, 100},
+		{"retry around a throttle - allowed call, ns", retryAround, ourAllowed, 15},
+		{"retry alone - bare call, ns", retryAlone, floorBare, 15},
 	}
 }
 

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"database/sql"
+	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,6 +25,11 @@ const (
 	redisCoalesced = "Redis, " + coalesced
 	redisOneByOne  = "Redis, " + oneByOne
 	redisRate      = "Redis, redis_rate"
+
+	redisThousand            = "Redis, 1,000 keys, " + coalesced
+	redisRateThousand        = "Redis, 1,000 keys, redis_rate"
+	redisHundredThousand     = "Redis, 100,000 keys, " + coalesced
+	redisRateHundredThousand = "Redis, 100,000 keys, redis_rate"
 )
 
 // connections is the size of the pool of a database.
@@ -63,17 +70,30 @@ func startRedis(t testing.TB) []*contender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rates, limit := redis_rate.NewLimiter(client), redis_rate.Limit{Rate: refill, Burst: capacity, Period: time.Second}
-	return append(limiterWays(t, "Redis", store), viaLimiter(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
-		&contender{name: redisRate, take: func(ctx context.Context) error {
-			result, err := rates.Allow(ctx, "key", limit)
-			if err == nil && result.Allowed != 1 {
-				err = errNotGranted
-			}
-			return err
-		}},
+	all := append(limiterWays(t, "Redis", store), viaLimiter(t, "Redis, "+leased, store, bucket.Config{Lease: 1000}),
+		viaRedisRate(redisRate, client, func() string { return "key" }),
 		&contender{name: "Redis, bare PING", take: func(ctx context.Context) error { return client.Ping(ctx).Err() }},
 	)
+	for _, c := range []struct {
+		keys         int
+		ours, theirs string
+	}{{1000, redisThousand, redisRateThousand}, {100_000, redisHundredThousand, redisRateHundredThousand}} {
+		key := func() string { return strconv.Itoa(rand.IntN(c.keys)) }
+		all = append(all, viaLimiterKeys(t, c.ours, store, bucket.Config{}, key), viaRedisRate(c.theirs, client, key))
+	}
+	return all
+}
+
+// viaRedisRate returns a contender that takes tokens through redis_rate.
+func viaRedisRate(name string, client redis.UniversalClient, key func() string) *contender {
+	rates, limit := redis_rate.NewLimiter(client), redis_rate.Limit{Rate: refill, Burst: capacity, Period: time.Second}
+	return &contender{name: name, take: func(ctx context.Context) error {
+		result, err := rates.Allow(ctx, key(), limit)
+		if err == nil && result.Allowed != 1 {
+			err = errNotGranted
+		}
+		return err
+	}}
 }
 
 // openSQL returns a pool that keeps its connections open.

@@ -19,12 +19,14 @@ func storeBounds() []storeBound {
 		{"Redis, coalesced / one by one", redisCoalesced, redisOneByOne, 8},
 		{"Redis, coalesced / redis_rate", redisCoalesced, redisRate, 0},
 		{"Redis, one by one / redis_rate", redisOneByOne, redisRate, 0},
+		{"Redis, coalesced / redis_rate, 1,000 keys", redisThousand, redisRateThousand, 1.2},
+		{"Redis, coalesced / redis_rate, 100,000 keys", redisHundredThousand, redisRateHundredThousand, 1.2},
 	}
 }
 
 // storeTables returns the tables of measurements, verdicts and warnings.
 func storeTables(all []*contender) []table {
-	t := table{heading: "spillway, buckets in stores, 64 callers of one bucket", rows: [][]string{{
+	t := table{heading: "spillway, buckets in stores, 64 callers of one bucket, or of many", rows: [][]string{{
 		"one token", "takes/s p50", "p90", "store calls/s", "own CPU us/take", "alone p50 us", "p99", "granted",
 	}}}
 	named := map[string]*contender{}

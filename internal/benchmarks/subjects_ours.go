@@ -15,6 +15,7 @@ import (
 const (
 	ourAllowed      = "allowed"
 	ourLow          = "allowed, low priority"
+	ourSlow         = "allowed, Slow"
 	ourGeneric      = "allowed, generic form"
 	ourAdmit        = "allowed, Admit and Done"
 	ourPositive     = "allowed, P > 0"
@@ -50,6 +51,7 @@ func ours() []*subject {
 		{"spillway, breaker", breakers()},
 		{"spillway, bucket", buckets()},
 		{"spillway, backoff", backoffs()},
+		{"spillway, retry", retriers()},
 	}
 	var all []*subject
 	for _, g := range groups {
@@ -103,7 +105,7 @@ func healthy(name string, p throttle.Priority, c throttle.Config, op func(*throt
 }
 
 func allowed() []*subject {
-	var none throttle.Config
+	none := throttle.Config{Policy: throttle.SRE}
 	ctx := context.Background()
 	low := throttle.WithPriority(ctx, throttle.Low)
 	cancellable, cancel := context.WithCancel(ctx)
@@ -112,6 +114,7 @@ func allowed() []*subject {
 	return []*subject{
 		healthy(ourAllowed, throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		healthy(ourLow, throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.Low, noop) }),
+		healthy(ourSlow, throttle.High, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		healthy(ourGeneric, throttle.High, none, func(t *throttle.Throttle) error {
 			_, err := throttle.Do(ctx, t, throttle.High, noopValue)
 			return err
@@ -120,9 +123,9 @@ func allowed() []*subject {
 		healthy("allowed, priority from context", throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(low, throttle.High, noop) }),
 		healthy("allowed, cancellable context", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(cancellable, throttle.High, noop) }),
 		healthy("allowed, fallback given", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop, fallback) }),
-		healthy("allowed, Off", throttle.High, throttle.Config{Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		positive(ourPositive, throttle.Config{Rand: drawAdmit}, 1),
-		positive(ourPositiveDraw, throttle.Config{}, 0.999),
+		healthy("allowed, Off", throttle.High, throttle.Config{Policy: throttle.SRE, Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		positive(ourPositive, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
+		positive(ourPositiveDraw, throttle.Config{Policy: throttle.SRE}, 0.999),
 		mixed(ourMixed, none),
 		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
 	}
@@ -207,22 +210,22 @@ func hooked() []*subject {
 	only := throttle.Hooks{Shed: all.Shed}
 	three := throttle.JoinHooks(all, all, all)
 	return []*subject{
-		healthy(ourFinished, throttle.High, throttle.Config{Hooks: finished}, do),
-		healthy(ourBoth, throttle.High, throttle.Config{Hooks: both}, do),
-		healthy("allowed, three joined hooks", throttle.High, throttle.Config{Hooks: three}, do),
-		healthy("allowed, Shed hook", throttle.High, throttle.Config{Hooks: only}, do),
-		shedCall("shed, Shed hook", throttle.High, throttle.Config{Rand: drawShed, Hooks: only}, 1),
-		shedCall("shed, three joined hooks", throttle.High, throttle.Config{Rand: drawShed, Hooks: three}, 1),
+		healthy(ourFinished, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: finished}, do),
+		healthy(ourBoth, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: both}, do),
+		healthy("allowed, three joined hooks", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: three}, do),
+		healthy("allowed, Shed hook", throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: only}, do),
+		shedCall("shed, Shed hook", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed, Hooks: only}, 1),
+		shedCall("shed, three joined hooks", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed, Hooks: three}, 1),
 	}
 }
 
 func shedCalls() []*subject {
 	fallback := func(context.Context, error, bool) error { return nil }
 	return []*subject{
-		shedCall(ourShed, throttle.High, throttle.Config{Rand: drawShed}, 1),
-		shedCall(ourShedDraw, throttle.High, throttle.Config{}, 0.99),
-		shedCall(ourShedLow, throttle.Low, throttle.Config{Rand: drawShed}, 1),
-		shedCall("shed, fallback serves", throttle.High, throttle.Config{Rand: drawShed}, 1, fallback),
+		shedCall(ourShed, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall(ourShedDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.99),
+		shedCall(ourShedLow, throttle.Low, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1),
+		shedCall("shed, fallback serves", throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawShed}, 1, fallback),
 	}
 }
 
@@ -259,7 +262,7 @@ func failures() []*subject {
 // stays 0, but must look at every bucket for it.
 func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Ratio: 1e6, Window: shortWindow})
+	t := bench(throttle.Config{Policy: throttle.SRE, Ratio: 1e6, Window: shortWindow})
 	fn := returns(err)
 	tally := ended(t, throttle.High, o, f)
 	var prepared uint64
@@ -279,7 +282,7 @@ func failure(name string, err error, o throttle.Outcome, f throttle.Fault) *subj
 // rejectedPositive is a call that the backend rejects during an overload.
 func rejectedPositive() *subject {
 	ctx := context.Background()
-	t := bench(throttle.Config{Rand: drawAdmit})
+	t := bench(throttle.Config{Policy: throttle.SRE, Rand: drawAdmit})
 	busy := returns(context.DeadlineExceeded)
 	return &subject{
 		name: "rejected, P > 0", pair: true, op: func() error { return t.Do(ctx, throttle.High, busy) },

@@ -35,7 +35,7 @@ func peers() []*subject {
 		failsafeAllowed(), failsafeExecutor(), gobreakerAllowed(), goZeroAllowed(), aegisAllowed(), rateAllowed(),
 		failsafeShed(), gobreakerShed(), goZeroShed(), aegisShed(), rateShed(),
 	}
-	subjects = append(append(subjects, limiters()...), retries()...)
+	subjects = append(append(subjects, limiters()...), append(retries(), failsafeBudget())...)
 	for _, s := range subjects {
 		s.group = "peers"
 	}

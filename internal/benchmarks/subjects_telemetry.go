@@ -58,7 +58,7 @@ func telemetry() []*subject {
 	unsampled, _ := s.traces.Tracer("bench").Start(context.Background(), "unsampled")
 	sampled, _ := sdktrace.NewTracerProvider().Tracer("bench").Start(context.Background(), "sampled")
 	withMetrics := func(name string, ctx context.Context, hooks throttle.Hooks) *subject {
-		return healthy(name, throttle.High, throttle.Config{Hooks: hooks}, func(t *throttle.Throttle) error {
+		return healthy(name, throttle.High, throttle.Config{Policy: throttle.SRE, Hooks: hooks}, func(t *throttle.Throttle) error {
 			return t.Do(ctx, throttle.High, noop)
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var screenshots = flag.String("screenshots", "", "folder for the pictures that the README shows")
+var screenshots = flag.String("screenshots", "", "folder for the pictures that the README and docs show")
 
-// TestScreenshots takes the screenshots of the README, of a storefront at four times the load.
+// TestScreenshots takes the screenshots of the README and of docs/slow-backends.md, of a storefront at four times the load and with a slow backend.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("only on demand: make screenshots")
@@ -26,6 +26,13 @@ func TestScreenshots(t *testing.T) {
 	p.do("open the details", chromedp.Click(".card .more"))
 	p.take("statusz", 1280, 760)
 	p.take("statusz", 375, 760)
+
+	p.open(url)
+	p.do("calm", chromedp.Click("#preset-calm"))
+	p.eventually("there is half a minute to be seen", `performance.now() > 30_000`)
+	p.do("a slow backend", chromedp.Click("#preset-slow"))
+	p.eventually("there is a minute to be seen", `performance.now() > 60_000`)
+	p.take("storefront-slow", 1280, 1130)
 }
 
 // take takes screenshots of the page in light and in dark mode.

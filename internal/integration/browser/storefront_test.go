@@ -38,6 +38,22 @@ func TestStorefront_Collapse(t *testing.T) {
 	p.eventually("the throttle brings it back", value("goodput")+` > 90`)
 }
 
+func TestStorefront_Slow(t *testing.T) {
+	p, url := storefront(t)
+	p.do("a slow backend", chromedp.Click("#preset-slow"))
+	p.eventually("without the throttle calls wait until they give up", value("twin-latency")+` > 450 && `+value("twin-goodput")+` < 10`)
+	p.eventually("with it High is quick, and served", value("latency-high")+` < 200 && `+value("success-high")+` > 60`)
+	p.do("calm", chromedp.Click("#preset-calm"))
+	p.eventually("all is well again", value("goodput")+` > 90 && `+value("twin-latency")+` < 50`)
+
+	p.do("slow again", chromedp.Click("#preset-slow"))
+	p.eventually("the shop knows", `document.querySelector("#backend-slow").checked && `+value("twin-latency")+` > 450`)
+	p.open(url + "/debug/throttle")
+	p.eventually("the other page shows the limit", `/slow: limit/.test(document.querySelector(".card")?.textContent)`)
+	p.do("open the details", chromedp.Click(".card .more"))
+	p.eventually("and the calls", `/late.*booked as rejected.*open call/.test(document.querySelector(".details").textContent)`)
+}
+
 func TestStorefront_Policy(t *testing.T) {
 	p, url := storefront(t, "-scenario", "overload")
 	p.eventually("it sheds", value("shed-rate")+` > 0`)
@@ -50,7 +66,7 @@ func TestStorefront_Policy(t *testing.T) {
 
 func TestStorefront_Charts(t *testing.T) {
 	p, _ := storefront(t)
-	for _, id := range []string{"chart-goodput", "chart-success", "chart-shed", "chart-probability"} {
+	for _, id := range []string{"chart-goodput", "chart-latency", "chart-success", "chart-shed", "chart-probability"} {
 		before := evaluate[string](p, fmt.Sprintf(`window.before = document.querySelector("#%s").toDataURL()`, id))
 		if len(before) < 1000 {
 			t.Errorf("%s is empty", id)

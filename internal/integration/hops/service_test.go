@@ -1,17 +1,12 @@
 package hops
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
@@ -62,22 +57,7 @@ func runService(args []string) error {
 			return err
 		}
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	go func() {
-		<-ctx.Done()
-		_ = server.Close()
-	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	os.Exit(0)
-	return nil
+	return program.ListenAndServe(address, handler)
 }
 
 // down returns a backend that answers 503 to every request.

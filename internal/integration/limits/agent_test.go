@@ -20,6 +20,8 @@ type agent struct {
 
 	journal  *journal
 	limiters []*bucket.Limiter
+	change   sync.RWMutex // held by each request, so that none is asked with two limits
+	changed  bool
 }
 
 // runAgent runs an agent. It prints when it is ready and when its jobs are done, and ends when it is
@@ -48,6 +50,14 @@ func runAgent(orders string) error {
 	cancel()
 	ctx, cancel = until(interrupted, a.Stop)
 	defer cancel()
+	changing, cancel := until(ctx, a.Change)
+	defer cancel()
+	go func() {
+		if <-changing.Done(); ctx.Err() == nil {
+			a.setLimits()
+			fmt.Println("changed")
+		}
+	}()
 	if err := a.work(ctx); err != nil {
 		return err
 	}
@@ -91,7 +101,7 @@ func (a *agent) open() (func(), error) {
 func (a *agent) use(store store.Store) error {
 	for i, j := range a.Jobs {
 		l, err := bucket.New(bucket.Config{
-			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i)}, OnFailure: j.Policy, Replicas: processes, StoreTimeout: j.Timeout,
+			Name: a.Bucket, Limit: j.Limit, Store: recorded{store, a.journal, uint8(i), j}, OnFailure: j.Policy, Replicas: a.Replicas, StoreTimeout: j.Timeout,
 			OneByOne: j.OneByOne, Lease: j.Lease,
 		})
 		if err != nil {
@@ -102,17 +112,29 @@ func (a *agent) use(store store.Store) error {
 	return nil
 }
 
+// setLimits gives each job the limit that it has after its change.
+func (a *agent) setLimits() {
+	a.change.Lock()
+	defer a.change.Unlock()
+	for i, j := range a.Jobs {
+		if err := a.limiters[i].SetLimit(j.Then); err != nil {
+			panic(err)
+		}
+	}
+	a.changed = true
+}
+
 // work runs all jobs at once. It cancels no call, so that each is answered.
 func (a *agent) work(ctx context.Context) error {
 	var all sync.WaitGroup
-	errs := make(chan error, len(a.Jobs)*callers)
+	total := 0
+	for _, j := range a.Jobs {
+		total += j.callers()
+	}
+	errs := make(chan error, total)
 	for i, j := range a.Jobs {
 		do := map[mode]func(context.Context, int, int) error{takeMode: a.ask, waitMode: a.wait, retryMode: a.retry}[j.Mode]
-		n := callers
-		if j.Mode == retryMode {
-			n = 2
-		}
-		for who := range n {
+		for who := range j.callers() {
 			all.Go(func() { errs <- do(ctx, i, who) })
 		}
 	}
@@ -141,7 +163,9 @@ func (a *agent) printStats() error {
 
 // allow takes one token and records the answer.
 func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) {
-	end, err := a.journal.begin(decision{Level: l, Job: uint8(i), Who: uint8(who), Wanted: 1})
+	a.change.RLock()
+	defer a.change.RUnlock()
+	end, err := a.journal.begin(decision{Level: l, Job: uint8(i), Then: a.changed, Who: uint16(who), Wanted: 1})
 	if err != nil {
 		return bucket.Decision{}, err
 	}
@@ -152,13 +176,13 @@ func (a *agent) allow(i, who int, key string, l level) (bucket.Decision, error) 
 
 func (a *agent) ask(ctx context.Context, i, who int) error {
 	j := a.Jobs[i]
-	sleep(ctx, j.Pause*time.Duration(who)/callers) // so that they do not all start at once
+	sleep(ctx, j.Pause*time.Duration(who)/time.Duration(j.callers())) // so that they do not all start at once
 	for ctx.Err() == nil {
-		d, err := a.allow(i, who, j.Name, byCaller)
+		d, err := a.allow(i, who, j.key(who), byCaller)
 		if err != nil {
 			return err
 		}
-		if !d.Allowed || d.Source == bucket.SourcePolicy {
+		if j.Paced || !d.Allowed || d.Source == bucket.SourcePolicy {
 			sleep(ctx, j.Pause)
 		}
 	}
@@ -167,7 +191,7 @@ func (a *agent) ask(ctx context.Context, i, who int) error {
 
 func (a *agent) wait(_ context.Context, i, who int) error {
 	for range a.Jobs[i].Rounds {
-		end, err := a.journal.begin(decision{Job: uint8(i), Who: uint8(who), Wanted: 1})
+		end, err := a.journal.begin(decision{Job: uint8(i), Who: uint16(who), Wanted: 1})
 		if err != nil {
 			return err
 		}

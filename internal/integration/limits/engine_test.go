@@ -1,10 +1,12 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
@@ -23,7 +25,8 @@ const connections = 8
 // engine is the store of the buckets. Agents get it in their order.
 type engine struct {
 	Name    string // redis, postgres, mariadb or sqlite
-	Address string // or DSN, or file
+	Address string // or DSN, or file; or the nodes of a cluster, separated by commas
+	Primary string // what the sentinel at the address calls the primary, or ""
 	Tick    time.Duration
 	Slow    bool // makes fewer calls: SQLite in Go is slow under the race detector
 }
@@ -39,11 +42,11 @@ func dialects(name string) (sqlstore.Dialect, string) {
 	return sqlstore.SQLite, "sqlite"
 }
 
-// open returns a store whose calls have a timeout. SQLite ignores the context while it waits for a lock,
+// open returns a store whose calls have a timeout, or 0 for the defaults. SQLite ignores the context while it waits for a lock,
 // so it gets the timeout as a setting too.
 func (e engine) open(name string, timeout time.Duration) (store.Store, func(), error) {
 	if e.Name == "redis" {
-		client := e.redisClient()
+		client := e.redisClient(timeout)
 		store, err := redisstore.NewBucket(client, redisstore.BucketConfig{Name: name})
 		return store, func() { _ = client.Close() }, err
 	}
@@ -56,9 +59,13 @@ func (e engine) open(name string, timeout time.Duration) (store.Store, func(), e
 	return store, func() { _ = db.Close() }, err
 }
 
-// redisClient returns a client with longer timeouts than the context of a call.
-func (e engine) redisClient() redis.UniversalClient {
-	o := redisstore.Options(e.Address)
+// redisClient returns a client with longer timeouts than the context of a call, unless that is 0.
+func (e engine) redisClient(timeout time.Duration) redis.UniversalClient {
+	o := redisstore.Options(strings.Split(e.Address, ",")...)
+	o.MasterName = e.Primary
+	if timeout == 0 {
+		return redis.NewUniversalClient(o)
+	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = longTimeout, longTimeout, longTimeout, longTimeout
 	return redis.NewUniversalClient(o)
 }
@@ -67,7 +74,7 @@ func (e engine) openSQL(timeout time.Duration) (*sql.DB, error) {
 	dialect, driver := dialects(e.Name)
 	dsn := e.Address
 	if dialect == sqlstore.SQLite {
-		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", timeout.Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
+		pragmas := []string{fmt.Sprintf("busy_timeout(%d)", cmp.Or(timeout, defaultTimeout).Milliseconds()), "journal_mode(WAL)", "synchronous(OFF)"}
 		dsn = "file:" + e.Address + "?" + url.Values{"_pragma": pragmas}.Encode()
 	}
 	db, err := sql.Open(driver, dsn)
@@ -99,7 +106,7 @@ func (e engine) prepare(ctx context.Context) error {
 // flush deletes all buckets.
 func (e engine) flush(ctx context.Context) error {
 	if e.Name == "redis" {
-		client := e.redisClient()
+		client := e.redisClient(longTimeout)
 		defer client.Close()
 		return client.FlushAll(ctx).Err()
 	}

@@ -2,6 +2,8 @@ package limits
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
 
-// callers is the number of goroutines of a process that take tokens of one bucket.
+// callers is the number of goroutines of a process that do a job, unless the job has another number.
 const callers = 64
 
 // mode is the way in which a job takes tokens.
@@ -29,25 +31,55 @@ const (
 type job struct {
 	Name     string
 	Mode     mode
+	Callers  int
+	Keys     int // number of buckets, or anyKey; 0 is one bucket with the name of the job
 	Limit    bucket.Limit
+	Then     bucket.Limit // after a change
 	OneByOne bool
 	Policy   bucket.FailurePolicy
 	Timeout  time.Duration
 	Pause    time.Duration // after a denial
+	Paced    bool          // pauses after a grant too
 	Rounds   int           // of each caller that waits
 	Lease    int64
 }
 
+// anyKey means that each request has a new bucket.
+const anyKey = -1
+
+func (j job) callers() int {
+	if j.Callers > 0 {
+		return j.Callers
+	}
+	return callers
+}
+
+// key returns the bucket of a caller's next request.
+func (j job) key(who int) string {
+	switch {
+	case j.Keys == anyKey:
+		return fmt.Sprint(j.Name, rand.Uint64())
+	case j.Keys > 0:
+		return fmt.Sprint(j.Name, who%j.Keys)
+	}
+	return j.Name
+}
+
 // order has the settings of an agent.
 type order struct {
-	Agent  string
-	Engine engine
-	Bucket string // name of the store
-	Log    string // file with the answers that it got
-	Go     string // the agent begins when this file exists
-	Stop   string // the agent stops when this file exists
-	Jobs   []job
+	Agent    string
+	Engine   engine
+	Bucket   string // name of the store
+	Log      string // file with the answers that it got
+	Go       string // the agent begins when this file exists
+	Change   string // the agent changes its limits when this file exists
+	Stop     string // the agent stops when this file exists
+	Jobs     []job
+	Replicas int
 }
+
+// defaultTimeout is the default of bucket.Config.StoreTimeout.
+const defaultTimeout = 50 * time.Millisecond
 
 // longTimeout is the timeout of jobs whose store is healthy, for slow machines.
 const longTimeout = time.Minute
@@ -67,10 +99,16 @@ type fleet struct {
 // newFleet starts processes that share new buckets. They begin at the same time.
 func newFleet(t *testing.T, e engine, name string, jobs ...job) *fleet {
 	t.Helper()
-	f := &fleet{order: order{Engine: e, Bucket: name, Jobs: jobs}, dir: t.TempDir(), agents: map[string]*program.Process{}}
+	return newFleetOf(t, processes, e, name, jobs...)
+}
+
+// newFleetOf is newFleet with another number of processes.
+func newFleetOf(t *testing.T, n int, e engine, name string, jobs ...job) *fleet {
+	t.Helper()
+	f := &fleet{order: order{Engine: e, Bucket: name, Jobs: jobs, Replicas: n}, dir: t.TempDir(), agents: map[string]*program.Process{}}
 	f.Go, f.Stop = filepath.Join(f.dir, "go"), filepath.Join(f.dir, "stop")
-	for _, name := range []string{"a", "b", "c"} {
-		f.start(t, name)
+	for i := range n {
+		f.start(t, string(rune('a'+i)))
 	}
 	for _, name := range f.names() {
 		f.awaitLine(t, name, "ready")
@@ -89,7 +127,7 @@ func touch(t *testing.T, file string) {
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
 	order := f.order
-	order.Agent, order.Log = name, f.log(name)
+	order.Agent, order.Log, order.Change = name, f.log(name), f.change(name)
 	text, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +135,8 @@ func (f *fleet) start(t *testing.T, name string) {
 	f.agents[name] = program.Start(t, os.Args[0], asAgent, string(text))
 }
 
-func (f *fleet) log(name string) string { return filepath.Join(f.dir, name+".journal") }
+func (f *fleet) log(name string) string    { return filepath.Join(f.dir, name+".journal") }
+func (f *fleet) change(name string) string { return filepath.Join(f.dir, name+".change") }
 
 // kill kills an agent in the middle of its work.
 func (f *fleet) kill(t *testing.T, name string) {
@@ -142,6 +181,30 @@ func (f *fleet) stop(t *testing.T) map[string]map[string]bucket.Stats {
 	return f.sums(t)
 }
 
+// setLimits has an agent change its limits.
+func (f *fleet) setLimits(t *testing.T, name string) {
+	t.Helper()
+	touch(t, f.change(name))
+	f.awaitLine(t, name, "changed")
+}
+
+// run lets the agents work for some time.
+func (f *fleet) run(t *testing.T, d time.Duration) {
+	t.Helper()
+	sleep(t.Context(), d)
+	until := time.Now().UnixNano()
+	program.Eventually(t, "all are answered", func() string {
+		for _, name := range f.names() {
+			for _, j := range f.Jobs {
+				if len(f.answers(t, name, j.Name, byCaller).asked(until)) == 0 {
+					return name + ", " + j.Name
+				}
+			}
+		}
+		return ""
+	})
+}
+
 // sums waits until the agents have finished, and returns the stats of their limiters.
 func (f *fleet) sums(t *testing.T) map[string]map[string]bucket.Stats {
 	t.Helper()
@@ -178,7 +241,9 @@ func (f *fleet) all(t *testing.T, name string, l level) history {
 }
 
 // judge returns the judge of a job.
-func (f *fleet) judge(j job) judge { return judge{limit: j.Limit.WithDefaults(), tick: f.Engine.Tick} }
+func (f *fleet) judge(j job) judge {
+	return judge{limit: j.Limit.WithDefaults(), then: j.Then.WithDefaults(), tick: f.Engine.Tick}
+}
 
 // checkCounts compares the stats of limiters with the answers that they gave. Killed agents have no
 // stats.

@@ -44,7 +44,9 @@ type decision struct {
 	Outcome         outcome
 	Level           level
 	Source          bucket.Source
-	Job, Who        uint8
+	Job             uint8
+	Then            bool // asked with the limit that the job has after its change
+	Who             uint16
 	Wanted, Granted int32
 	Asked, Answered int64 // nanoseconds since 1970
 	RetryAfter      int64
@@ -53,7 +55,11 @@ type decision struct {
 const slotSize = 8 + 8 + 3*8
 
 func (d *decision) slot() []byte {
-	slot := append(make([]byte, 0, slotSize), byte(d.Outcome), byte(d.Level), byte(d.Source), d.Job, d.Who, 0, 0, 0)
+	slot := append(make([]byte, 0, slotSize), byte(d.Outcome), byte(d.Level), byte(d.Source), d.Job, 0, 0)
+	if d.Then {
+		slot[4] = 1
+	}
+	slot = binary.LittleEndian.AppendUint16(slot, d.Who)
 	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Wanted))
 	slot = binary.LittleEndian.AppendUint32(slot, uint32(d.Granted))
 	for _, n := range []int64{d.Asked, d.Answered, d.RetryAfter} {
@@ -65,7 +71,8 @@ func (d *decision) slot() []byte {
 func readSlot(slot []byte) decision {
 	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(slot[at:])) }
 	return decision{
-		Outcome: outcome(slot[0]), Level: level(slot[1]), Source: bucket.Source(slot[2]), Job: slot[3], Who: slot[4],
+		Outcome: outcome(slot[0]), Level: level(slot[1]), Source: bucket.Source(slot[2]), Job: slot[3], Then: slot[4] != 0,
+		Who:    binary.LittleEndian.Uint16(slot[6:]),
 		Wanted: int32(binary.LittleEndian.Uint32(slot[8:])), Granted: int32(binary.LittleEndian.Uint32(slot[12:])),
 		Asked: number(16), Answered: number(24), RetryAfter: number(32),
 	}
@@ -119,11 +126,17 @@ type recorded struct {
 	store.Store
 
 	journal *journal
-	job     uint8
+	at      uint8
+	job     job
+}
+
+// request returns the record of a request to the store.
+func (s recorded) request(at level, l bucket.Limit, n int64) decision {
+	return decision{Level: at, Job: s.at, Then: l.WithDefaults() == s.job.Then.WithDefaults(), Wanted: int32(n)}
 }
 
 func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, error) {
-	end, err := s.journal.begin(decision{Level: byStore, Job: s.job, Wanted: int32(r.Max)})
+	end, err := s.journal.begin(s.request(byStore, r.Limit, r.Max))
 	if err != nil {
 		return bucket.Decision{}, err
 	}
@@ -133,7 +146,7 @@ func (s recorded) Take(ctx context.Context, r store.Request) (bucket.Decision, e
 }
 
 func (s recorded) Return(ctx context.Context, key string, l bucket.Limit, n int64) error {
-	end, err := s.journal.begin(decision{Level: back, Job: s.job, Wanted: int32(n)})
+	end, err := s.journal.begin(s.request(back, l, n))
 	if err != nil {
 		return err
 	}

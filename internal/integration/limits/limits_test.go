@@ -13,39 +13,88 @@ import (
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server := program.Redis(t)
-	runScenarios(t, engine{"redis", server.Address, time.Microsecond, false}, server)
+	e := engine{Name: "redis", Address: server.Address, Tick: time.Microsecond}
+	durable := func(fsync string) func(t *testing.T) {
+		return func(t *testing.T) {
+			server := program.Redis(t, "--appendonly", "yes", "--appendfsync", fsync)
+			e := engine{Name: "redis", Address: server.Address, Tick: time.Microsecond}
+			killed(t, e, 0, func() { server.Kill(t); server.Restart(t) })
+		}
+	}
+	runScenarios(
+		t, e, server, 1,
+		scenario{"a file keeps the buckets", "redis", durable("always")},
+		scenario{"a file keeps the buckets, without an fsync for each", "", durable("no")},
+		scenario{"a replica whose clock is ahead is promoted", "redis", func(t *testing.T) { promotes(t, clockError) }},
+		scenario{"a node of a cluster is killed", "redis", func(t *testing.T) {
+			losesNode(t, func(r *program.RedisServer) { r.Kill(t) })
+		}},
+		scenario{"a node of a cluster is frozen", "", func(t *testing.T) {
+			losesNode(t, func(r *program.RedisServer) { r.Freeze(t) })
+		}},
+		scenario{"a replica whose clock is behind is promoted", "", func(t *testing.T) { promotes(t, -clockError) }},
+	)
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	server := program.Postgres(t)
-	runScenarios(t, engine{"postgres", server.DSN(""), time.Microsecond, false}, server)
+	e := engine{Name: "postgres", Address: server.DSN(""), Tick: time.Microsecond}
+	lock := &locked{engine: e, lock: []string{"BEGIN", "LOCK TABLE spillway_bucket IN ACCESS EXCLUSIVE MODE"}, unlock: []string{"ROLLBACK"}}
+	full := &crowd{
+		engine: e, id: "SELECT pg_backend_pid()", end: "SELECT pg_terminate_backend(%d)",
+		all: "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'",
+	}
+	runScenarios(t, e, server, 0, ofDatabase(t, e, server, server.DSN("statement_timeout=100"), lock, full)...)
 }
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	server := program.MariaDB(t)
-	runScenarios(t, engine{"mariadb", server.DSN("interpolateParams=true"), time.Microsecond, false}, server)
+	server := program.MariaDB(t, "--max-connections=40")
+	e := engine{Name: "mariadb", Address: server.DSN("interpolateParams=true"), Tick: time.Microsecond}
+	lock := &locked{engine: e, lock: []string{"LOCK TABLES spillway_bucket WRITE"}, unlock: []string{"UNLOCK TABLES"}}
+	full := &crowd{
+		engine: e, id: "SELECT CONNECTION_ID()", end: "KILL %d",
+		all: "SELECT id FROM information_schema.processlist WHERE user <> 'system user'",
+	}
+	runScenarios(t, e, server, 0, ofDatabase(t, e, server, server.DSN("interpolateParams=true&max_statement_time=0.1"), lock, full)...)
+}
+
+// ofDatabase returns the scenarios of database servers. Hasty is a DSN whose statements have a timeout.
+func ofDatabase(outer *testing.T, e engine, server clocked, hasty string, lock *locked, full *crowd) []scenario {
+	return []scenario{
+		{"statements have a timeout", e.Name, func(t *testing.T) {
+			e := e
+			e.Address = hasty
+			frozen(t, e, lock, longTimeout)
+		}},
+		{"all connections are taken", e.Name, func(t *testing.T) { frozen(t, e, full, longTimeout) }},
+		{"another clock, ahead", e.Name, restartsWithClock(outer, e, server, clockError)},
+		{"another clock, behind", e.Name, restartsWithClock(outer, e, server, 0)},
+	}
 }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	file := &file{engine: engine{"sqlite", filepath.Join(t.TempDir(), "buckets.db"), time.Millisecond, true}}
-	runScenarios(t, file.engine, file)
+	e := engine{Name: "sqlite", Address: filepath.Join(t.TempDir(), "buckets.db"), Tick: time.Millisecond, Slow: true}
+	runScenarios(t, e, &locked{engine: e, lock: []string{"BEGIN IMMEDIATE"}, unlock: []string{"ROLLBACK"}}, 0)
 }
 
-// runScenarios runs all scenarios on an engine. With -short it runs two: frozen and killed processes, and
-// one that differs by engine.
-func runScenarios(t *testing.T, e engine, server freezable) {
+// scenario is a test of an engine.
+type scenario struct {
+	name  string
+	short string // the engine that runs it with -short
+	run   func(t *testing.T)
+}
+
+// runScenarios runs all scenarios on an engine. With -short it runs some: frozen and killed processes, and
+// those that differ by engine. Lost is how often buckets are lost if the server is killed.
+func runScenarios(t *testing.T, e engine, server freezable, lost int64, own ...scenario) {
 	if err := e.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	outer := t // a restarted server must live until the end of the whole test
-	for _, scenario := range []struct {
-		name  string
-		short string // the engine that runs it with -short
-		run   func(t *testing.T)
-	}{
+	for _, scenario := range append([]scenario{
 		{"three processes", "", func(t *testing.T) { newFleet(t, e, "plain", contested(e)...).runAndCheck(t, nil) }},
 		{"one process is frozen, one is killed", e.Name, func(t *testing.T) {
 			f := newFleet(t, e, "frozenkilled", contested(e)...)
@@ -54,14 +103,19 @@ func runScenarios(t *testing.T, e engine, server freezable) {
 		{"all callers wait", "sqlite", func(t *testing.T) { servesAllWaiters(t, e) }},
 		{"leases", "redis", func(t *testing.T) { fetchesAhead(t, e) }},
 		{"retries", "sqlite", func(t *testing.T) { retriesAsReported(t, e) }},
-		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server) }},
+		{"the store is frozen", "postgres", func(t *testing.T) { frozen(t, e, server, policyTimeout) }},
 		{"the store is flushed", "redis", func(t *testing.T) { flushed(t, e) }},
 		{"the store is killed", "mariadb", func(t *testing.T) {
 			if server, ok := server.(restartable); ok {
-				killed(t, e, func() { server.Kill(outer); server.Restart(outer) })
+				killed(t, e, lost, func() { server.Kill(outer); server.Restart(outer) })
 			}
 		}},
-	} {
+		{"limits change", e.Name, func(t *testing.T) { changes(t, e, changing()) }},
+		{"limits change back", "", func(t *testing.T) { changes(t, e, reversed(changing())) }},
+		{"500 callers of random buckets", e.Name, func(t *testing.T) { flooded(t, e, 500) }},
+		{"2000 callers of random buckets", "redis", func(t *testing.T) { flooded(t, e, 2000) }},
+		{"processes start under load", e.Name, func(t *testing.T) { startsCold(t, e) }},
+	}, own...) {
 		if !testing.Short() || scenario.short == e.Name {
 			t.Run(scenario.name, scenario.run)
 		}
@@ -129,7 +183,7 @@ func (f *fleet) use(t *testing.T, j job) use {
 	t.Helper()
 	h := f.all(t, j.Name, byCaller)
 	if j.Limit.Algorithm == bucket.Fixed {
-		return f.judge(j).fixedUsed(h)
+		return f.judge(j).fixedUsed(h, 0)
 	}
 	return f.judge(j).used(h)
 }
@@ -162,13 +216,13 @@ func (f *fleet) checkFixed(t *testing.T, j job) {
 	if fault := judge.fixedTooMuch(h); fault != "" {
 		t.Errorf("%s: %s", j.Name, fault)
 	}
-	if fault := judge.fixedUsed(h).tooLittle(0.99); fault != "" {
+	if fault := judge.fixedUsed(h, 0).tooLittle(0.99); fault != "" {
 		t.Errorf("%s: got %s, want 99 %%", j.Name, fault)
 	}
 	for _, fault := range judge.fixedRetries(h) {
 		t.Errorf("%s: %s", j.Name, fault)
 	}
-	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h), len(h))
+	t.Logf("%s: %v; %d asked", j.Name, judge.fixedUsed(h, 0), len(h))
 }
 
 // checkUnfailing checks that no call of a healthy store failed, so that no policy decided. SQLite may

@@ -60,7 +60,7 @@ func starved(h history, waiters, rounds int) string {
 // retryJob is a job in which each caller has its own bucket.
 func retryJob() job {
 	return job{
-		Name: "own", Mode: retryMode, Policy: bucket.FailClosed, Timeout: longTimeout,
+		Name: "own", Mode: retryMode, Callers: 2, Policy: bucket.FailClosed, Timeout: longTimeout,
 		Limit: bucket.Limit{Capacity: 2, Refill: 2, Period: 400 * time.Millisecond},
 	}
 }

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -19,6 +20,11 @@ func TestMain(m *testing.M) {
 	}
 	// A process under the race detector lingers for a second at its end, by default.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
+	// The engines wait most of the time, so they all run at once on a machine with fewer cores.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

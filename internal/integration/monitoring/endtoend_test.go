@@ -14,7 +14,7 @@ import (
 // that fails, except for parts that only read.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := newStack(t, usual)
 	for _, part := range []struct {
 		name string
 		run  func(*stack, *testing.T)
@@ -162,6 +162,7 @@ func (s *stack) mistakes(t *testing.T) {
 	denied := alertOfFixture("ThrottleBucketDenialRatio", "throttle_bucket_name", hostileName)
 	s.awaitFiring(t,
 		alertOfFixture("ThrottleFallbackFailing", "throttle_name", hostileName),
+		alertOfFixture("ThrottleCallsHanging", "throttle_name", stuckName),
 		alertOfFixture("ThrottleAvailabilityFaults", "throttle_name", hostileName, "error_type", "availability"),
 		alertOfFixture("ThrottleMetricsAbsent", "instance", bareInstance),
 		alertOfFixture("ThrottleClampedPriorities", "throttle_name", dottedName, "severity", "info"),

@@ -90,6 +90,7 @@ const closedName = "partner (fails closed)"
 // limits are the token buckets of an instance. They have next to no tokens, so most of what is granted is granted without a store.
 type limits struct {
 	open, closed *bucket.Limiter
+	share        *bucket.Limiter
 	local        *bucket.Limiter // in memory
 }
 
@@ -106,6 +107,7 @@ func newLimits(t testing.TB, hooks bucket.Hooks) *limits {
 	return &limits{
 		open:   named(hostileName, &flaky{Store: bucket.NewMemoryStore()}, bucket.FailOpen),
 		closed: named(closedName, &flaky{Store: bucket.NewMemoryStore()}, bucket.FailClosed),
+		share:  named("share", &flaky{Store: bucket.NewMemoryStore()}, bucket.LocalShare),
 		local:  named(dottedName, nil, bucket.FailOpen),
 	}
 }
@@ -113,7 +115,7 @@ func newLimits(t testing.TB, hooks bucket.Hooks) *limits {
 // doEverything asks for tokens one by one and by twos. The latter ask alone, and so know whose trace they are of.
 func (s *limits) doEverything(t testing.TB, ctx context.Context) {
 	t.Helper()
-	for _, l := range []*bucket.Limiter{s.open, s.closed, s.local} {
+	for _, l := range []*bucket.Limiter{s.open, s.closed, s.share, s.local} {
 		for range 3 {
 			_, _ = l.Decide(ctx, `a "key"`)
 			_, _ = l.DecideN(ctx, `a "key"`, 2)

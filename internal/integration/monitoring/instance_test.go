@@ -21,12 +21,15 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // The names of throttles, breakers, token buckets and backoffs that a careful author of dashboards does not think of. Users do.
 const (
 	hostileName = `my "best" shop's back\end (50%)`
 	dottedName  = `eu-west.payments-v2`
+	stuckName   = "stuck"
 )
 
 // An instance is a process of a service with throttles, as far as Prometheus can see. It lives in the test.
@@ -39,10 +42,11 @@ type instance struct {
 	fleet    *fleet
 	limits   *limits
 	backoffs *backoffs
+	retrier  *retry.Retrier
 }
 
 // newInstance returns an instance that has done nothing yet.
-func newInstance(t testing.TB) *instance {
+func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -50,22 +54,43 @@ func newInstance(t testing.TB) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter))
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithView(views...))
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(meters), otelthrottle.WithTracerProvider(tracers), otelthrottle.WithBreakerDetail(4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := func(name string) *throttle.Throttle {
-		return throttle.Must(throttle.New(throttle.Config{Name: name, Classify: classify, Hooks: tel.Hooks()}))
+	named := func(name string, slow time.Duration) *throttle.Throttle {
+		return throttle.Must(throttle.New(throttle.Config{Name: name, Slow: slow, Classify: classify, Hooks: tel.Hooks()}))
 	}
-	i := &instance{registry: registry, tracer: tracers.Tracer("test"), hostile: named(hostileName), dotted: named(dottedName)}
+	i := &instance{registry: registry, tracer: tracers.Tracer("test"), hostile: named(hostileName, time.Minute), dotted: named(dottedName, 0)}
+	if _, err := named(stuckName, 0).Admit(t.Context(), throttle.High); err != nil { // and never ends
+		t.Fatal(err)
+	}
 	i.fleet = newFleet(t, tel.BreakerHooks())
 	i.limits = newLimits(t, tel.BucketHooks())
 	i.backoffs = newBackoffs(t, tel.BackoffHooks())
+	i.retrier = throttle.Must(retry.New(retry.Config{Name: hostileName, Delay: retry.Delay{Initial: time.Microsecond}, Hooks: tel.RetryHooks()}))
+	t.Cleanup(func() { _ = i.retrier.Close() })
+	tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: hostileName, Attempt: 2})
+	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
+	t.Cleanup(func() { _ = ctl.Close() })
+	if err := ctl.Watch(t.Context(), "testdata"); err != nil { // which is a folder: the file is refused
+		t.Fatal(err)
+	}
+	_ = throttle.Must(throttle.New(throttle.Config{Name: dottedName, Hooks: throttle.JoinHooks(tel.Hooks(), ctl.ThrottleHooks())}))
+	if _, err := ctl.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{dottedName: {Mode: new(throttle.ModeShadow)}}}); err != nil {
+		t.Fatal(err)
+	}
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i
+}
+
+// nativeHistograms is the view that makes every histogram of an instance a native one.
+func nativeHistograms() sdkmetric.View {
+	return sdkmetric.NewView(sdkmetric.Instrument{Kind: sdkmetric.InstrumentKindHistogram},
+		sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})
 }
 
 // exposed serves a registry with exemplars, without compression, which is slow under the race detector.
@@ -172,6 +197,10 @@ func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 	defer request.End()
 	i.limits.doEverything(t, ctx)
 	i.backoffs.doEverything(t, ctx)
+	for n := range 20 { // one in twenty is rejected, and retried within the budget
+		e := ending{rejected: n == 0, err: errStrange}
+		_ = i.retrier.Do(ctx, throttle.High, e.function())
+	}
 }
 
 // fallback returns one that serves, or fails with each of the kinds in turn.

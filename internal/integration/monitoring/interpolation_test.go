@@ -25,8 +25,8 @@ type choice struct {
 	several bool // more than one may be chosen, so that it is meant for a regular expression
 }
 
-// reference is how an expression names a variable.
-var reference = regexp.MustCompile(`\$(\w+)|\$\{(\w+)(?::(\w+))?\}`)
+// reference is how an expression names a variable. A digit is none: $1 is what label_replace has captured.
+var reference = regexp.MustCompile(`\$([a-zA-Z_]\w*)|\$\{(\w+)(?::(\w+))?\}`)
 
 // apply returns the expression with all variables replaced, or an error with the unknown variables.
 func (i interpolation) apply(text string) (string, error) {
@@ -149,6 +149,7 @@ func TestInterpolation(t *testing.T) {
 		{`x{n=~"$name"}`, false, `x{n=~"a "b" c's d\\\\e \\(50%\\)"}`},
 		{`x{n=~"$name"}`, true, `x{n=~"a \\\"b\\\" c\\'s d\\\\e \\(50%\\)"}`},
 		{`x{n="$one"}`, false, `x{n="c\\'s\\"}`},
+		{`label_replace(x, "a", "$1", "b", "(.)")`, false, `label_replace(x, "a", "$1", "b", "(.)")`},
 		{`rate(x[$__rate_interval]) + x[$__interval:$__range]`, false, `rate(x[20000ms]) + x[15000ms:3600000ms]`},
 	} {
 		i := inGrafana(chosen)
@@ -168,8 +169,12 @@ func TestInterpolation(t *testing.T) {
 func TestVariables_OfferAll(t *testing.T) {
 	for file, d := range readDashboards(t) {
 		for _, v := range d.Templating.List {
-			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != ".+") {
-				t.Errorf("%s, variable %s: got multi %v, includeAll %v, allValue %q want true, true and .+", file, v.Name, v.Multi, v.IncludeAll, v.AllValue)
+			all := ".+"
+			if v.Name == "cluster" || v.Name == "namespace" { // which many do not have
+				all = ".*"
+			}
+			if v.Type == "query" && (!v.Multi || !v.IncludeAll || v.AllValue != all) {
+				t.Errorf("%s, variable %s: got multi %v, includeAll %v, allValue %q want true, true and %s", file, v.Name, v.Multi, v.IncludeAll, v.AllValue, all)
 			}
 			if !slices.Contains([]string{"query", "custom", "datasource"}, v.Type) {
 				t.Errorf("%s, variable %s: got type %s, which these tests do not know", file, v.Name, v.Type)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
 // A datasourcesFile is what Grafana reads to know whom to ask.
@@ -66,6 +68,16 @@ func TestProvisionedDatasources(t *testing.T) {
 		}
 		if got, want := d.JSONData.TimeInterval, scrapeInterval(t); got != want {
 			t.Errorf("%s: got timeInterval %s want the scrape interval, %s", d.UID, got, want)
+		}
+	}
+}
+
+// TestProvisioningFolders checks that the folder has all folders that Grafana looks for: the mount hides those of the image.
+func TestProvisioningFolders(t *testing.T) {
+	for _, name := range []string{"alerting", "dashboards", "datasources", "plugins"} {
+		entries, err := os.ReadDir(program.File(t, "dashboards/provisioning/"+name))
+		if err != nil || len(entries) != 1 {
+			t.Errorf("%s: got %d files and error %v want one, which keeps the folder", name, len(entries), err)
 		}
 	}
 }

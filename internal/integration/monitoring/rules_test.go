@@ -275,7 +275,7 @@ func TestAlerts_Annotations(t *testing.T) {
 	for _, d := range readDashboards(t) {
 		uids[d.UID] = d
 	}
-	headings := runbookHeadings(t)
+	headings, v := runbookHeadings(t), libraryVocabulary(t)
 	_, alerts := readRules(t)
 	for _, a := range alerts {
 		if !closedWords()["severity"][a.Labels["severity"]] || a.Labels["component"] != "throttle" {
@@ -283,6 +283,11 @@ func TestAlerts_Annotations(t *testing.T) {
 		}
 		if a.Annotations["summary"] == "" || strings.Contains(a.Annotations["summary"], "{{") || a.Annotations["description"] == "" {
 			t.Errorf("%s: got annotations %v want a summary that is always the same, and a description", a.Alert, a.Annotations)
+		}
+		for _, place := range []string{"cluster", "namespace", "job"} {
+			if !v.labelsOf(a)[place] {
+				t.Errorf("%s: got an alert without the label %s, which its series may have", a.Alert, place)
+			}
 		}
 		want := "https://github.com/spillway-go/spillway/blob/main/dashboards/runbooks.md#" + strings.ToLower(a.Alert)
 		if got := a.Annotations["runbook_url"]; got != want || !headings[a.Alert] {
@@ -338,21 +343,30 @@ func checkLink(link string, uids map[string]dashboard) []string {
 
 // recorded is what the recording rules promise to users, who build dashboards and alerts of their own on it: names and labels.
 func recorded() map[string]string {
-	const throttle, priority = "job throttle_name", "job throttle_name throttle_priority"
-	const breaker, bucket = "job throttle_breaker_name", "job throttle_bucket_name"
+	const job = "cluster job namespace"
+	const throttle, priority = job + " throttle_name", job + " throttle_name throttle_priority"
+	const breaker, bucket = job + " throttle_breaker_name", job + " throttle_bucket_name"
 	promised := map[string]string{
 		"throttle:calls_offered:rate5m":          priority,
 		"throttle:calls_shed:rate5m":             priority,
 		"throttle:shed_ratio:rate5m":             priority,
+		"throttle:calls_offered:rate2m":          priority,
+		"throttle:calls_shed:rate2m":             priority,
+		"throttle:shed_ratio:rate1m":             priority,
+		"throttle:fault_ratio:rate2m":            "cluster error_type job namespace throttle_name",
+		"throttle:fault_ratio:rate1m":            "cluster error_type job namespace throttle_name",
+		"throttle:rejected_ratio:rate1m":         throttle,
+		"throttle:late_ratio:rate5m":             throttle,
+		"throttle:canceled_ratio:rate2m":         throttle,
 		"throttle:calls_answered:rate5m":         throttle,
-		"throttle:calls_rejected:rate5m":         "error_type " + throttle,
-		"throttle:fault_ratio:rate5m":            "error_type " + throttle,
+		"throttle:calls_rejected:rate5m":         "cluster error_type job namespace throttle_name",
+		"throttle:fault_ratio:rate5m":            "cluster error_type job namespace throttle_name",
 		"throttle:canceled_ratio:rate5m":         throttle,
 		"throttle:rejection_probability:highest": throttle,
 		"throttle:rejection_probability:lowest":  throttle,
 		"throttle:call_duration:p99_5m":          throttle,
 		"throttle:fallback_failure_ratio:rate5m": throttle,
-		"throttle:instances:count":               "job",
+		"throttle:instances:count":               job,
 		"throttle:error_budget:ratio":            "",
 		"throttle:latency_objective:seconds":     "",
 		"throttle:breaker_calls_offered:rate5m":  breaker,
@@ -363,12 +377,13 @@ func recorded() map[string]string {
 		"throttle:bucket_requests:rate5m":            bucket + " throttle_bucket_result",
 		"throttle:bucket_failed_open_ratio:rate5m":   bucket,
 		"throttle:bucket_failed_closed_ratio:rate5m": bucket,
+		"throttle:bucket_local_share_ratio:rate5m":   bucket,
 		"throttle:bucket_denied_ratio:rate5m":        bucket,
 		"throttle:bucket_denied_ratio:rate1h":        bucket,
 
-		"throttle:backoff_throttled_ratio:rate10m": "job throttle_backoff_name",
+		"throttle:backoff_throttled_ratio:rate10m": job + " throttle_backoff_name",
 	}
-	for _, window := range []string{"5m", "30m", "1h", "2h", "6h", "1d", "3d"} {
+	for _, window := range []string{"2m", "5m", "30m", "1h", "2h", "6h", "1d", "3d"} {
 		promised["throttle:sli_error:ratio_rate"+window] = throttle
 	}
 	return promised

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/spillway-go/spillway/internal/integration/program"
 )
 
@@ -22,11 +24,15 @@ const (
 	hostileInstance = `node-1.eu (a|b)`
 	otherInstance   = `node-2`
 	bareInstance    = `node-3, which has no hooks`
+
+	fixtureCluster, fixtureNamespace = `eu.(1)`, `shop`
 )
 
 // A stack is everything that the compose file runs to watch the storefront, and a second service with two instances that live in the
 // test, and one that has forgotten the hooks.
 type stack struct {
+	by           timescale
+	native       bool   // whether Prometheus asks for native histograms, and the second service has them
 	storefront   string // its address
 	instances    []*instance
 	receiver     *receiver
@@ -35,13 +41,13 @@ type stack struct {
 }
 
 // newStack starts everything, with copies of the real configuration.
-func newStack(t *testing.T) *stack {
+func newStack(t *testing.T, by timescale, views ...sdkmetric.View) *stack {
 	t.Helper()
 	program.Find(t, "prometheus", "prometheus")
 	program.Find(t, "prometheus-alertmanager", "prometheus-alertmanager", "alertmanager")
-	s := &stack{storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
+	s := &stack{by: by, native: len(views) > 0, storefront: program.Example(t, "storefront", "-listen", "127.0.0.1:0")}
 	for range 2 {
-		i := newInstance(t)
+		i := newInstance(t, views...)
 		i.work(t)
 		s.instances = append(s.instances, i)
 	}
@@ -66,7 +72,7 @@ func write(t testing.TB, text []byte, folder ...string) (name string) {
 
 func (s *stack) startAlertmanager(t *testing.T) *program.Server {
 	t.Helper()
-	c := replica{hosts: strings.NewReplacer("storefront:8080", s.receiver.server.Listener.Addr().String())}
+	c := replica{by: s.by, hosts: strings.NewReplacer("storefront:8080", s.receiver.server.Listener.Addr().String())}
 	config := write(t, c.of(t, "dashboards/alertmanager/alertmanager.yml"), t.TempDir(), "alertmanager.yml")
 	return program.Alertmanager(t, config)
 }
@@ -74,24 +80,28 @@ func (s *stack) startAlertmanager(t *testing.T) *program.Server {
 // startPrometheus starts a Prometheus whose files stand beside each other as they do in the repository.
 func (s *stack) startPrometheus(t *testing.T) *program.Server {
 	t.Helper()
-	folder, plain := t.TempDir(), replica{hosts: strings.NewReplacer()}
+	folder, plain := t.TempDir(), replica{by: s.by, hosts: strings.NewReplacer()}
 	for _, name := range []string{"recording.yml", "alerts.yml"} {
 		write(t, plain.of(t, "dashboards/rules/"+name), folder, "rules", name)
 	}
-	bare := newBareInstance(t)
 	flags := []string{"--rules.alert.resend-delay=1s", "--query.lookback-delta=5s"}
 	for _, flag := range compose(t).Services["prometheus"].Command {
 		if strings.HasPrefix(flag, "--enable-feature=") || strings.HasPrefix(flag, "--web.cors.origin=") {
 			flags = append(flags, flag)
 		}
 	}
+	if s.native {
+		flags = append(flags, "--enable-feature=native-histograms")
+	}
 	return program.Prometheus(t, func(address string) string {
-		c := replica{hosts: strings.NewReplacer(
+		c := replica{by: s.by, hosts: strings.NewReplacer(
 			"storefront:8080", strings.TrimPrefix(s.storefront, "http://"),
 			"alertmanager:9093", s.alertmanager.Address,
 			"localhost:9090", address,
 		), change: func(config map[string]any) {
-			config["scrape_configs"] = append(config["scrape_configs"].([]any), s.fixtureJob(bare))
+			if len(s.instances) > 0 {
+				config["scrape_configs"] = append(config["scrape_configs"].([]any), s.fixtureJob(newBareInstance(t)))
+			}
 		}}
 		return write(t, c.of(t, "dashboards/prometheus/prometheus.yml"), folder, "prometheus", "prometheus.yml")
 	}, flags...)
@@ -100,7 +110,7 @@ func (s *stack) startPrometheus(t *testing.T) *program.Server {
 // fixtureJob is the second service, as Prometheus has it in its configuration.
 func (s *stack) fixtureJob(bare string) map[string]any {
 	at := func(address, name string) map[string]any {
-		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name}}
+		return map[string]any{"targets": []any{address}, "labels": map[string]any{"instance": name, "cluster": fixtureCluster, "namespace": fixtureNamespace}}
 	}
 	return map[string]any{"job_name": hostileJob, "static_configs": []any{
 		at(s.instances[0].address(), hostileInstance), at(s.instances[1].address(), otherInstance), at(bare, bareInstance),

@@ -12,46 +12,48 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Time runs faster in these tests than in the files they read: a minute there is a second here. Nothing is scraped more often than a
-// machine with two cores can stand, and no window is shorter than Prometheus needs for a rate.
+// A timescale is how much faster time runs in a test than in the files it reads. Nothing is scraped more often than a machine with
+// two cores can stand, and no window is shorter than Prometheus needs for a rate.
+type timescale int
+
 const (
-	factor     = 60
-	minScrape  = 500 * time.Millisecond
-	minWindow  = 4 * minScrape
-	minWaiting = time.Millisecond
+	usual      timescale = 60 // a minute is a second
+	minScrape            = 500 * time.Millisecond
+	minWindow            = 4 * minScrape
+	minWaiting           = time.Millisecond
 )
 
 // faster returns how long something takes here that takes d there, but at least so long.
-func faster(d, least time.Duration) time.Duration {
-	return max(d/factor, least).Round(time.Millisecond)
+func (by timescale) faster(d, least time.Duration) time.Duration {
+	return max(d/time.Duration(by), least).Round(time.Millisecond)
 }
 
-// fasterText is the same for a duration as files have it. No time at all stays that.
-func fasterText(t testing.TB, text string, least time.Duration) string {
+// text is the same for a duration as files have it. No time at all stays that.
+func (by timescale) text(t testing.TB, text string, least time.Duration) string {
 	t.Helper()
 	d := mustDuration(t, text)
 	if d == 0 {
 		return text
 	}
-	return model.Duration(faster(d, least)).String()
+	return model.Duration(by.faster(d, least)).String()
 }
 
-// fasterExpr returns an expression with shorter windows, steps and offsets. Its numbers stay, so rates a second mean what they did.
-func fasterExpr(t testing.TB, text string) string {
+// expr returns an expression with shorter windows, steps and offsets. Its numbers stay, so rates a second mean what they did.
+func (by timescale) expr(t testing.TB, text string) string {
 	t.Helper()
 	expr := mustParse(t, text)
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
 		switch e := node.(type) {
 		case *parser.MatrixSelector:
-			e.Range = faster(e.Range, minWindow)
+			e.Range = by.faster(e.Range, minWindow)
 		case *parser.SubqueryExpr:
-			e.Range = faster(e.Range, minWindow)
+			e.Range = by.faster(e.Range, minWindow)
 			if e.Step > 0 {
-				e.Step = faster(e.Step, minScrape)
+				e.Step = by.faster(e.Step, minScrape)
 			}
-			e.OriginalOffset /= factor
+			e.OriginalOffset /= time.Duration(by)
 		case *parser.VectorSelector:
-			e.OriginalOffset /= factor
+			e.OriginalOffset /= time.Duration(by)
 		}
 		return nil
 	})
@@ -71,6 +73,7 @@ func durations() map[string]time.Duration {
 
 // A replica makes what a test runs of a file of the repository: faster, and with other names of hosts. Nothing else is changed.
 type replica struct {
+	by     timescale
 	hosts  *strings.Replacer
 	change func(map[string]any) // for what the file cannot know; nil changes nothing
 }
@@ -115,9 +118,9 @@ func (c replica) setting(t testing.TB, key string, value any) any {
 	least, lasts := durations()[key]
 	switch {
 	case ok && lasts:
-		return fasterText(t, text, least)
+		return c.by.text(t, text, least)
 	case ok && key == "expr":
-		return fasterExpr(t, text)
+		return c.by.expr(t, text)
 	}
 	return c.walk(t, value)
 }

@@ -90,7 +90,12 @@ func (v *vocabulary) inferBinary(e *parser.BinaryExpr) (set, []string) {
 		maps.Copy(left, right) // one of which has none
 		return left, wrong
 	}
+	either := maps.Clone(left)
+	maps.Copy(either, right)
 	for side, has := range map[parser.Expr]set{e.LHS: left, e.RHS: right} {
+		if !matching.On { // one side may lack what is ignored
+			has = either
+		}
 		wrong = append(wrong, texts(has, matching.MatchingLabels, side)...)
 	}
 	switch {
@@ -130,7 +135,7 @@ func (v *vocabulary) inferCall(e *parser.Call) (set, []string) {
 	}
 	switch e.Func.Name {
 	case "histogram_quantile":
-		if !has["le"] {
+		if !has["le"] && !v.native(e.Args[1]) {
 			wrong = append(wrong, fmt.Sprintf("no label le in %s", e.Args[1]))
 		}
 		delete(has, "le")
@@ -142,6 +147,12 @@ func (v *vocabulary) inferCall(e *parser.Call) (set, []string) {
 		return namedByAbsence(e.Args[0]), wrong
 	}
 	return has, wrong
+}
+
+// native reports whether the series of an expression are native histograms, whose buckets have no series.
+func (v *vocabulary) native(of parser.Expr) bool {
+	all := selectors(of)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s *parser.VectorSelector) bool { return v.labels[s.Name+"_bucket"] == nil })
 }
 
 // namedByAbsence returns the labels that absent knows: those that were asked for by their value.

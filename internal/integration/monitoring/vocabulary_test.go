@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // A vocabulary has the names of all metrics and their labels.
@@ -36,8 +37,8 @@ func libraryVocabulary(t testing.TB) *vocabulary {
 	}
 	v := &vocabulary{labels: map[string]set{"up": {}}, forms: map[string]set{}}
 	v.learn(t, i.registry)
-	for _, of := range v.labels { // a scrape adds these
-		of["job"], of["instance"] = true, true
+	for _, of := range v.labels { // a scrape adds these, the last two where there are some
+		of["job"], of["instance"], of["cluster"], of["namespace"] = true, true, true, true
 	}
 	recording, alerts := readRules(t)
 	v.learnRules(recording)
@@ -67,6 +68,7 @@ func (v *vocabulary) learn(t testing.TB, from prometheus.Gatherer) {
 func (v *vocabulary) learnSeries(f *dto.MetricFamily, names []string) {
 	switch f.GetType() {
 	case dto.MetricType_HISTOGRAM:
+		v.add(f.GetName(), names) // if it is a native one
 		v.add(f.GetName()+"_bucket", append(slices.Clone(names), "le"))
 		v.add(f.GetName()+"_sum", names)
 		v.add(f.GetName()+"_count", names)
@@ -92,7 +94,7 @@ func (v *vocabulary) add(metric string, names []string) {
 // form names a combination of labels. Those that say who made or scraped a series do not matter: they are everywhere.
 func form(names []string) string {
 	own := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return n == "job" || n == "instance" || strings.HasPrefix(n, "otel_scope_")
+		return n == "cluster" || n == "namespace" || n == "job" || n == "instance" || strings.HasPrefix(n, "otel_scope_")
 	})
 	slices.Sort(own)
 	return strings.Join(own, " ")
@@ -115,12 +117,14 @@ func (v *vocabulary) learnRules(rules []rule) {
 	}
 }
 
-// learnAlerts adds ALERTS, which has the labels of all alerts.
+// learnAlerts adds ALERTS and ALERTS_FOR_STATE, which have the labels of all alerts.
 func (v *vocabulary) learnAlerts(rules []rule) {
-	all := setOf("alertname", "alertstate")
+	all := setOf("alertname")
 	for _, r := range rules {
 		maps.Copy(all, v.labelsOf(r))
 	}
+	v.labels["ALERTS_FOR_STATE"] = maps.Clone(all)
+	all["alertstate"] = true
 	v.labels["ALERTS"] = all
 }
 
@@ -205,9 +209,16 @@ func closedWords() map[string]set {
 		"throttle_decision": setOf(otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed),
 		"throttle_priority": {}, "throttle_outcome": {}, "throttle_cause": {}, "error_type": {},
 		"throttle_breaker_state": {}, "throttle_breaker_failure": {},
-		"throttle_bucket_result":     setOf(otelthrottle.ResultGranted, otelthrottle.ResultDenied, otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed),
+		"throttle_bucket_result": setOf(otelthrottle.ResultGranted, otelthrottle.ResultDenied, otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed,
+			otelthrottle.ResultShareGranted, otelthrottle.ResultShareDenied),
 		"throttle_backoff_direction": setOf(otelthrottle.DirectionUp, otelthrottle.DirectionDown),
 		"throttle_backoff_outcome":   setOf(backoff.Success.String(), backoff.Throttled.String(), backoff.Ignored.String()),
+		"throttle_retry_result":      setOf(otelthrottle.RetrySent, otelthrottle.RetryDenied),
+		"throttle_retry_kind":        setOf(otelthrottle.RetryAgain, otelthrottle.RetryHedge),
+		"throttle_retry_attempts":    setOf("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"),
+		"throttle_retry_reason":      {},
+		"throttle_slow_event":        setOf(otelthrottle.SlowLate, otelthrottle.SlowBooked, otelthrottle.SlowWrittenOff, otelthrottle.SlowWouldRefuse, otelthrottle.SlowWouldBeLate),
+		"throttle_slow_source":       setOf(otelthrottle.SlowConfigured, otelthrottle.SlowLearned),
 		"alertstate":                 setOf("firing", "pending"),
 		"severity":                   setOf("critical", "warning", "info"),
 	}
@@ -216,6 +227,9 @@ func closedWords() map[string]set {
 	}
 	for o := range throttle.Outcome(throttle.NumOutcomes) {
 		words["throttle_outcome"][o.String()] = true
+	}
+	for r := range retry.Reason(retry.NumReasons) {
+		words["throttle_retry_reason"][r.String()] = true
 	}
 	for c := range throttle.Cause(throttle.NumCauses) {
 		words["throttle_cause"][c.String()] = true
@@ -270,16 +284,20 @@ func matchesAny(m *labels.Matcher, known set) bool {
 func TestVocabulary(t *testing.T) {
 	v := libraryVocabulary(t)
 	for expr, want := range map[string]string{
-		`rate(throttle_cals_total[5m])`:                                     `not exposed: "throttle_cals_total"`,
-		`throttle_call_active{throttle_decision="shed"}`:                    "throttle_call_active has no label throttle_decision",
-		`throttle_calls_total{throttle_decision=~"shed|admited"}`:           `throttle_decision is never "admited"`,
-		`sum by (job, throttle) (throttle_calls_total)`:                     "no label throttle in throttle_calls_total",
-		`throttle_call_active / on (pod) throttle_window_requests`:          "no label pod in throttle_call_active",
-		`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`:              "no label throttle_cause in throttle:shed_ratio:rate5m",
-		`histogram_quantile(0.9, sum by (job) (rate(up[5m])))`:              "no label le in sum by (job)",
-		`ALERTS{alertstate="resolved"}`:                                     `alertstate is never "resolved"`,
-		`count(ALERTS{alertname=~"Throttle.*"}) or vector(0)`:               "",
-		`up{job=~".+"} == 0 unless on (job, instance) throttle_calls_total`: "",
+		`rate(throttle_cals_total[5m])`:                                                           `not exposed: "throttle_cals_total"`,
+		`throttle_call_active{throttle_decision="shed"}`:                                          "throttle_call_active has no label throttle_decision",
+		`throttle_calls_total{throttle_decision=~"shed|admited"}`:                                 `throttle_decision is never "admited"`,
+		`sum by (job, throttle) (throttle_calls_total)`:                                           "no label throttle in throttle_calls_total",
+		`throttle_call_active / on (pod) throttle_window_requests`:                                "no label pod in throttle_call_active",
+		`sum by (throttle_cause) (throttle:shed_ratio:rate5m)`:                                    "no label throttle_cause in throttle:shed_ratio:rate5m",
+		`histogram_quantile(0.9, sum by (job) (rate(up[5m])))`:                                    "no label le in sum by (job)",
+		`histogram_quantile(0.9, sum by (job) (rate(throttle_call_duration_seconds_bucket[5m])))`: "no label le in sum by (job)",
+		`histogram_quantile(0.9, sum by (job) (rate(throttle_call_duration_seconds[5m])))`:        "",
+		`ALERTS{alertstate="resolved"}`:                                                           `alertstate is never "resolved"`,
+		`count(ALERTS{alertname=~"Throttle.*"}) or vector(0)`:                                     "",
+		`up{job=~".+"} == 0 unless on (job, instance) throttle_calls_total`:                       "",
+		`throttle_call_active * ignoring (pod) throttle_window_requests`:                          "no label pod in throttle_call_active",
+		`ALERTS * ignoring (alertstate) group_right () ALERTS_FOR_STATE`:                          "",
 	} {
 		if got := strings.Join(v.check(expr), "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: got %q want %q", expr, got, want)

@@ -15,6 +15,7 @@ import (
 // MariaDBServer is a MariaDB or MySQL server that does not flush each commit to disk.
 type MariaDBServer struct {
 	*Server
+	Clock
 
 	path, data string
 	flags      []string
@@ -59,7 +60,7 @@ func (m *MariaDBServer) start(t testing.TB, address string) bool {
 	}
 	flags := append(m.storage(), "--bind-address="+host, "--port="+port, "--skip-networking=0")
 	flags = append(flags, m.flags...)
-	m.Server = &Server{Process: Start(t, m.path, flags...), Address: address}
+	m.Server = &Server{Process: m.Clock.start(t, m.path, flags...), Address: address}
 	t.Cleanup(m.end(t))
 	return m.awaitDatabase(t, "mysql", m.DSN("timeout=2s&readTimeout=2s"), "SELECT @@datadir", m.data+"/")
 }

@@ -12,19 +12,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisServer is a Redis or Valkey server that writes nothing to disk.
+// RedisServer is a Redis or Valkey server. It writes nothing to disk, unless its flags say so.
 type RedisServer struct {
 	*Server
+	Clock
 
-	path  string
-	flags []string
-	bus   string // port of the cluster bus
+	path, data string
+	flags      []string
+	bus        string // port of the cluster bus
 }
 
 // Redis starts a Redis. The flags are added to those that set its address and folder.
 func Redis(t testing.TB, flags ...string) *RedisServer {
 	t.Helper()
-	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), flags: flags}
+	r := &RedisServer{path: Find(t, "redis-server", "redis-server", "valkey-server"), data: t.TempDir(), flags: flags}
 	for range attempts {
 		if r.start(t, freeAddress(t)) {
 			return r
@@ -42,8 +43,14 @@ func RedisReplica(t testing.TB, of *RedisServer, flags ...string) *RedisServer {
 		t.Fatal(err)
 	}
 	r := Redis(t, append([]string{"--replicaof", host + " " + port}, flags...)...)
-	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
+	r.AwaitReplicated(t)
 	return r
+}
+
+// AwaitReplicated waits until a replica has caught up.
+func (r *RedisServer) AwaitReplicated(t testing.TB) {
+	t.Helper()
+	r.awaitAnswer(t, "the replica has caught up", "master_link_status:up\r", "INFO", "replication")
 }
 
 // RedisCluster starts a Redis Cluster of nodes without replicas, each with an equal part of the slots.
@@ -68,7 +75,8 @@ func RedisCluster(t testing.TB, nodes int) []*RedisServer {
 	return cluster
 }
 
-// Restart starts the server again after Kill, at its old address. Its data are lost.
+// Restart starts the server again after Kill, at its old address. Its data are lost, unless its flags
+// keep them.
 func (r *RedisServer) Restart(t testing.TB) {
 	t.Helper()
 	restart(t, r.Address, r.start)
@@ -92,13 +100,16 @@ func (r *RedisServer) start(t testing.TB, address string) bool {
 		t.Fatal(err)
 	}
 	flags := append([]string{
-		"--bind", host, "--port", port, "--dir", t.TempDir(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
+		"--bind", host, "--port", port, "--dir", r.data, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
 	}, r.flags...)
+	if slices.Contains(flags, "--sentinel") { // its file comes first, and it keeps no data
+		flags = append(r.flags, "--bind", host, "--port", port, "--dir", r.data)
+	}
 	if slices.Contains(flags, "--cluster-enabled") { // its default may be above 65535
 		_, r.bus, _ = net.SplitHostPort(freeAddress(t))
 		flags = append(flags, "--cluster-port", r.bus)
 	}
-	r.Server = &Server{Process: Start(t, r.path, flags...), Address: address}
+	r.Server = &Server{Process: r.Clock.start(t, r.path, flags...), Address: address}
 	taken := false
 	Eventually(t, r.name+" is ready", func() string {
 		if r.hasEnded() {

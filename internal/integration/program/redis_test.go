@@ -1,6 +1,10 @@
 package program
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+	"time"
+)
 
 // TestRedis_FreezeKillRestart does to a Redis what the tests of stores do.
 func TestRedis_FreezeKillRestart(t *testing.T) {
@@ -23,4 +27,35 @@ func TestRedis_FreezeKillRestart(t *testing.T) {
 		t.Errorf("started again: got %v keys want 0", got)
 	}
 	r.Freeze(t) // the end of the test must thaw it
+}
+
+// TestRedisSentinel kills a primary whose replica has another clock.
+func TestRedisSentinel(t *testing.T) {
+	primary := Redis(t)
+	replica := RedisReplica(t, primary)
+	replica.Kill(t)
+	replica.SetClock(t, -time.Hour)
+	replica.Restart(t)
+	replica.AwaitReplicated(t)
+	RedisSentinel(t, "main", primary)
+	if late := seconds(t, primary) - seconds(t, replica); late < 3590 || late > 3610 {
+		t.Errorf("the replica's clock is %d s behind want 3600", late)
+	}
+	primary.Do(t, "SET", "key", "value")
+	primary.Do(t, "WAIT", 1, 0)
+	primary.Kill(t)
+	replica.awaitAnswer(t, "the replica is promoted", "role:master\r", "INFO", "replication")
+	if got := replica.Do(t, "GET", "key"); got != "value" {
+		t.Errorf("promoted: got %v want value", got)
+	}
+}
+
+func seconds(t *testing.T, r *RedisServer) int64 {
+	t.Helper()
+	text := r.Do(t, "TIME").([]any)[0].(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -19,7 +19,7 @@ import (
 func redisBucketScript(t testing.TB, clock, step string) *redis.Script {
 	t.Helper()
 	var all strings.Builder
-	for _, file := range []string{"bucket_clock.lua", "bucket_math.lua", step} {
+	for _, file := range []string{"bucket_clock.lua", step} {
 		text, err := os.ReadFile("../../../throttle/redisstore/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -99,11 +99,30 @@ func randomRedisCase(r *rand.Rand) redisBucketCase {
 	case 6:
 		c.v.At = c.now - upTo(r, 1, span)
 	}
-	if c.v.At = max(0, c.v.At); c.v.At > 0 {
-		c.v.Used = []int64{0, upTo(r, 1, c.l.Capacity), upTo(r, 1, c.l.Capacity), r.Int64()}[r.IntN(4)]
-		c.before = fmt.Sprint(c.v.At, " ", c.v.Used)
-	} else {
+	writer := c.l
+	switch r.IntN(6) {
+	case 0:
+		writer = randomRedisLimit(r)
+	case 1:
+		writer.Capacity = 1 + r.Int64N(writer.Capacity)
+	}
+	c.v.At, c.v.Capacity = max(0, c.v.At), writer.Capacity
+	if c.v.Interval = int64(writer.Interval()); writer.Algorithm == bucket.Fixed {
+		c.v.Interval, c.v.Period = 0, int64(writer.Period)
+		c.v.At -= c.v.At % c.v.Period * r.Int64N(2)
+		c.v.Used = []int64{0, upTo(r, 1, writer.Capacity), upTo(r, 1, writer.Capacity), r.Int64()}[r.IntN(4)]
+	}
+	if r.IntN(8) == 0 {
+		other := randomRedisLimit(r)
+		c.v.Other = store.Other{At: max(0, c.now+upTo(r, 1, 1e15)*(2*r.Int64N(2)-1)), Capacity: other.Capacity, Interval: int64(other.Interval())}
+		if other.Algorithm == bucket.Fixed {
+			c.v.Other.Interval, c.v.Other.Period, c.v.Other.Used = 0, int64(other.Period), upTo(r, 0, other.Capacity)
+		}
+	}
+	if r.IntN(8) == 0 {
 		c.v = store.Level{}
+	} else {
+		c.before = redisLevel(c.v)
 	}
 	c.least = upTo(r, 0, c.l.Capacity)
 	c.most = []int64{c.least, upTo(r, c.least, c.l.Capacity), upTo(r, c.least, math.MaxInt64)}[r.IntN(3)]
@@ -113,75 +132,105 @@ func randomRedisCase(r *rand.Rand) redisBucketCase {
 	return c
 }
 
-// arguments are those of the script, and behind them the time.
-func (c redisBucketCase) arguments(tokens ...int64) []any {
-	name, unit := "fixed", int64(1)
-	args := []any{name, int64(c.l.Period)}
-	if c.l.Algorithm == bucket.Continuous {
-		unit = int64(c.l.Interval())
-		args = []any{"continuous", unit}
+// redisLevel is a level as it is stored.
+func redisLevel(v store.Level) string {
+	text := redisEntry(store.Other{At: v.At, Used: v.Used, Interval: v.Interval, Period: v.Period, Capacity: v.Capacity})
+	if v.Other == (store.Other{}) {
+		return text + " 0"
 	}
-	for _, n := range tokens {
-		if c.l.Algorithm == bucket.Continuous { // which would be too much to count as time
-			n = min(n, c.l.Capacity)
-		}
-		args = append(args, n*unit)
+	return text + " " + redisEntry(v.Other) + " 1"
+}
+
+func redisEntry(e store.Other) string {
+	if e.Period > 0 {
+		return fmt.Sprintf("%019d f%d %d %d", e.At, e.Period, e.Capacity, e.Used)
+	}
+	return fmt.Sprintf("%019d c%d %d 0", e.At, e.Interval, e.Capacity)
+}
+
+// fits reports whether the script computes with the limit.
+func (c redisBucketCase) fits() bool {
+	if c.l.Algorithm == bucket.Fixed {
+		return c.l.Period < 1<<52 && c.l.Period%1000 == 0 && c.l.Capacity < 1<<52
+	}
+	return c.l.Capacity*int64(c.l.Interval()) < 1<<52
+}
+
+// own reports whether the script may grant tokens of the level.
+func (c redisBucketCase) own() bool {
+	v := c.v
+	if v == (store.Level{}) {
+		return true
+	}
+	if c.l.Algorithm == bucket.Fixed {
+		begin := c.now - c.now%int64(c.l.Period)
+		return v.Period == int64(c.l.Period) && v.Capacity == c.l.Capacity && v.Other == (store.Other{}) && v.At <= begin && v.At%1000 == 0 && v.Used <= c.l.Capacity
+	}
+	return v.Interval == int64(c.l.Interval()) && v.Capacity == c.l.Capacity && v.Other == (store.Other{})
+}
+
+// takeArguments are those of the script, and behind them the time.
+func (c redisBucketCase) takeArguments() []any {
+	most := min(c.most, c.l.Capacity)
+	args := []any{fmt.Sprintf("000 f%d %d ", int64(c.l.Period), c.l.Capacity), int64(c.l.Period) / 1000, c.l.Capacity, c.least, most}
+	if c.l.Algorithm == bucket.Continuous {
+		unit := int64(c.l.Interval())
+		args = []any{fmt.Sprintf(" c%d %d 0 0", unit, c.l.Capacity), unit, c.l.Capacity * unit, c.least * unit, most * unit}
 	}
 	return append(args, c.now/1e9, c.now%1e9/1000)
 }
 
-// ends returns the time in milliseconds at which the key of a level may expire.
-func (c redisBucketCase) ends(v store.Level) int64 {
-	full := uint64(v.At)
-	if c.l.Algorithm == bucket.Fixed {
-		full += uint64(c.l.Period)
-	}
-	return int64((full-1)/1e6 + 1)
-}
-
 // TestRedisBucket_Scripts compares the scripts with store.Level at random times. Apart from the clock, the
-// scripts are those that the store calls.
+// scripts are those that the store calls. A script may leave a step to the client, unless the level is of the same limit.
 func TestRedisBucket_Scripts(t *testing.T) {
 	const each = 500
-	batches := short(12, 60)
+	batches := short(24, 120)
 	_, client, backing := newRedisBucket(t)
-	takes := redisBucketScript(t, "local time = {ARGV[6], ARGV[7]}\n", "bucket_take.lua")
-	returns := redisBucketScript(t, "local time = {ARGV[4], ARGV[5]}\n", "bucket_return.lua")
-	for _, s := range []*redis.Script{takes, returns} {
+	clock := "local time = {ARGV[6], ARGV[7]}\n"
+	scripts := [2]*redis.Script{redisBucketScript(t, clock, "bucket_take.lua"), redisBucketScript(t, clock, "bucket_take_fixed.lua")}
+	returns := redisBucketScript(t, "local time = {ARGV[2], ARGV[3]}\n", "bucket_return.lua")
+	for _, s := range []*redis.Script{scripts[0], scripts[1], returns} {
 		if err := s.Load(t.Context(), client).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := rand.New(rand.NewPCG(9, 9))
-	granted, denied := 0, 0
+	granted, denied, gave, left := 0, 0, 0, 0
 	for range batches {
-		var cases [each]redisBucketCase
-		for i := range cases {
-			cases[i] = randomRedisCase(r)
+		cases := make([]redisBucketCase, 0, each)
+		for len(cases) < each {
+			if c := randomRedisCase(r); c.fits() {
+				cases = append(cases, c)
+			}
 		}
-		took := runRedisCases(t, client, takes, cases[:], func(c redisBucketCase) []any { return c.arguments(c.l.Capacity, c.least, c.most) })
+		took := runRedisCases(t, client, cases, func(pipe redis.Pipeliner, c redisBucketCase, key string) *redis.Cmd {
+			return scripts[c.l.Algorithm].EvalSha(t.Context(), pipe, []string{key}, c.takeArguments()...)
+		})
 		for i, c := range cases {
 			next, d := c.v.Take(c.l, c.now, c.least, c.most)
-			took[i].want(t, c, "take", next, d.Granted > 0 || next != c.v)
-			if d.Allowed {
+			took[i].want(t, c, "take", next, d.Granted > 0 && c.own())
+			if d.Granted > 0 {
 				granted++
 			} else {
 				denied++
 			}
 		}
-		gave := runRedisCases(t, client, returns, cases[:], func(c redisBucketCase) []any { return c.arguments(c.most) })
+		outcomes := runRedisCases(t, client, cases, func(pipe redis.Pipeliner, c redisBucketCase, key string) *redis.Cmd {
+			return returns.EvalSha(t.Context(), pipe, []string{key}, min(c.most, 1<<52), c.now/1e9, c.now%1e9/1000)
+		})
 		for i, c := range cases {
 			next := c.v.Return(c.l, c.now, c.most)
-			fixed := c.l.Algorithm == bucket.Fixed
-			over := fixed && c.v.At < c.now-c.now%int64(c.l.Period) // nothing is returned to a period that is
-			if next.At <= c.now && !over && (!fixed || next.Used == 0) {
-				next = store.Level{} // a full bucket has no key
+			outcomes[i].want(t, c, "return", next, next != c.v && outcomes[i].written)
+			if next != c.v && outcomes[i].written {
+				gave++
+			} else if next != c.v {
+				left++
 			}
-			gave[i].want(t, c, "return", next, c.before != "" && !over)
 		}
 	}
-	if granted < batches*each/4 || denied < batches*each/8 {
-		t.Errorf("got %d granted and %d denied want many of both", granted, denied)
+	t.Logf("%d granted, %d not, %d returned, %d left to the client", granted, denied, gave, left)
+	if least := batches * each / 8; granted < least || denied < least || gave < least/2 {
+		t.Errorf("got %d granted, %d denied and %d returned want many of each", granted, denied, gave)
 	}
 	redisBucketCalls(t, client, backing)
 }
@@ -210,12 +259,13 @@ func redisBucketCalls(t *testing.T, client redis.UniversalClient, store store.St
 // redisBucketOutcome is the answer of a script, and the key that it left.
 type redisBucketOutcome struct {
 	now, before, after string
+	written            bool
 	stored             string
 	expires            int64 // -1 is never, -2 is that there is nothing
 }
 
 func runRedisCases(
-	t *testing.T, client redis.UniversalClient, s *redis.Script, cases []redisBucketCase, args func(redisBucketCase) []any,
+	t *testing.T, client redis.UniversalClient, cases []redisBucketCase, run func(redis.Pipeliner, redisBucketCase, string) *redis.Cmd,
 ) []redisBucketOutcome {
 	t.Helper()
 	pipe := client.Pipeline()
@@ -226,33 +276,40 @@ func runRedisCases(
 		if c.before != "" {
 			pipe.Set(t.Context(), key, c.before, 0)
 		}
-		answers[i] = s.EvalSha(t.Context(), pipe, []string{key}, args(c)...)
+		answers[i] = run(pipe, c, key)
 		stored[i], expires[i] = pipe.Get(t.Context(), key), pipe.Do(t.Context(), "PEXPIRETIME", key) // which as a duration could overflow
 	}
 	_, _ = pipe.Exec(t.Context())
 	outcomes := make([]redisBucketOutcome, len(cases))
 	for i := range cases {
 		said, err := answers[i].StringSlice()
-		if err != nil || len(said) != 3 {
+		if err != nil || len(said) < 3 || len(said) > 4 {
 			t.Fatalf("%+v: got %q, error %v", cases[i], said, err)
 		}
 		ends, err := expires[i].Int64()
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcomes[i] = redisBucketOutcome{now: said[0], before: said[1], after: said[2], stored: stored[i].Val(), expires: ends}
+		outcomes[i] = redisBucketOutcome{now: said[0] + " " + said[1], before: said[2], written: len(said) == 4, stored: stored[i].Val(), expires: ends}
+		if outcomes[i].written {
+			outcomes[i].after = said[3]
+		}
 	}
 	return outcomes
 }
 
 func (o redisBucketOutcome) want(t *testing.T, c redisBucketCase, step string, next store.Level, written bool) {
 	t.Helper()
-	want := redisBucketOutcome{now: fmt.Sprint(c.now), before: c.before, after: c.before, stored: c.before, expires: -1}
-	if written && next != (store.Level{}) {
-		want.after = fmt.Sprint(next.At, " ", next.Used)
-		want.stored, want.expires = want.after, c.ends(next)
-	} else if next == (store.Level{}) {
-		want.after, want.stored, want.expires = "", "", -2
+	want := redisBucketOutcome{now: fmt.Sprint(c.now/1e9, " ", c.now%1e9/1000), before: c.before, written: written, stored: c.before, expires: -1}
+	if c.before == "" {
+		want.expires = -2
+	}
+	if written {
+		want.after, want.expires = redisLevel(next), next.FullAt()/1e6+1
+		if next.FullAt() <= c.now { // a full bucket has no key
+			want.after, want.expires = "", -2
+		}
+		want.stored = want.after
 	}
 	if o.expires == -2 && want.expires >= 0 && time.UnixMilli(want.expires).Before(time.Now()) { // it has expired in our time
 		want.stored, want.expires = "", -2

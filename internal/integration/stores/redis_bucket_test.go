@@ -236,10 +236,12 @@ func TestRedisBucket_Frozen(t *testing.T) {
 // type is an error.
 func TestRedisBucket_Corrupt(t *testing.T) {
 	server, client, store := newRedisBucket(t)
+	const c, f = " c32400000000000 3 0 0", " f32400000000000 3 1 0"
 	for _, level := range []string{
-		"", " ", "x", "1", "9000000000000000000", "9000000000000000000 ", "9000000000000000000 x", "9000000000000000000 1 2", "-1 1",
-		"09000000000000000000 1", "9223372036854775808 1", "9000000000000000000 9223372036854775808", "99999999999999999999 1", "1e18 1",
-		"9e18 0", "0x7fffffffffffffff 0", "nan nan", "9000000000000000000 1\n", "\x00", "\xff", strings.Repeat("9", 400) + " 1",
+		"", " ", "x", "1", "9000000000000000000", "9000000000000000000 ", "9000000000000000000 x", "9000000000000000000 3", "1" + c, "-1" + f,
+		"9000000000000000000 c3", "9000000000000000000 c0 3 0 0", "9000000000000000000 f3 0 1 0", "9000000000000000000 x3 3 1 0", "9000000000000000000" + c + " 0",
+		"9000000000000000000 c3 3 1 0", "9000000000000000000 c3 -3 0 0", "9000000000000000000 f3 3 99999999999999999999 0", "90000000000000000000" + c,
+		"nan nan", "9000000000000000000" + f + "\n", "\x00", "\xff", strings.Repeat("9", 400) + " 1",
 	} {
 		for _, algorithm := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
 			l := slowly(3)
@@ -251,7 +253,7 @@ func TestRedisBucket_Corrupt(t *testing.T) {
 			wantRedisTake(t, store, "k", l.WithDefaults(), 3, true)
 		}
 	}
-	server.Do(t, "SET", redisBucketKey, "9223372036854775807 9223372036854775807") // of a clock that was far ahead
+	server.Do(t, "SET", redisBucketKey, "9223372036854775807"+c) // of a clock that was far ahead
 	if d := wantRedisTake(t, store, "k", slowly(3), 1, false); d.RetryAfter != 9*time.Hour {
 		t.Errorf("got %+v want the RetryAfter of an empty bucket", d)
 	}

@@ -28,17 +28,31 @@ func someLimit(draw *rand.Rand) bucket.Limit {
 	return l.WithDefaults()
 }
 
-// someLevel is one that the bucket may have, or that it cannot have without a step of the clock.
+// someLevel is one that the bucket may have, or that it cannot have without a step of the clock. It is of a limit that may differ.
 func someLevel(draw *rand.Rand, l bucket.Limit, now int64) store.Level {
+	switch draw.IntN(4) {
+	case 0:
+		if other := someLimit(draw); other.Validate() == nil {
+			l = other
+		}
+	case 1:
+		l.Capacity = 1 + draw.Int64N(l.Capacity)
+	}
+	v := store.Level{Capacity: l.Capacity}
+	if draw.IntN(8) == 0 {
+		v.Other = store.Other{At: now + draw.Int64N(2e12) - 1e12, Interval: 1 + draw.Int64N(1e9), Capacity: 1 + draw.Int64N(100)}
+	}
 	if l.Algorithm == bucket.Fixed {
 		begins := now - now%int64(l.Period)
 		at := []int64{begins, begins, begins, begins - int64(l.Period), begins + int64(l.Period), now + 3*int64(l.Period), math.MaxInt64, 0}
-		used := []int64{0, draw.Int64N(l.Capacity), l.Capacity, l.Capacity - 1, math.MaxInt64}
-		return store.Level{At: at[draw.IntN(len(at))], Used: used[draw.IntN(len(used))]}
+		used := []int64{0, draw.Int64N(l.Capacity), l.Capacity, l.Capacity - 1, math.MaxInt64, 2*min(l.Capacity, 1e9) + 1}
+		v.At, v.Used, v.Period = at[draw.IntN(len(at))], used[draw.IntN(len(used))], int64(l.Period)
+		return v
 	}
 	burst := l.Capacity * int64(l.Interval())
 	at := []int64{now + draw.Int64N(burst), now + draw.Int64N(burst), now + burst, now + 2*burst, now - draw.Int64N(now), math.MaxInt64, 0, -1}
-	return store.Level{At: at[draw.IntN(len(at))]}
+	v.At, v.Interval = at[draw.IntN(len(at))], int64(l.Interval())
+	return v
 }
 
 // matchesLevel makes random requests, and compares answer and row with store.Level at a time between the
@@ -89,7 +103,7 @@ func (e *engine) neverNegative(t *testing.T) {
 		for _, capacity := range []int64{3, math.MaxInt64} {
 			key, l := fmt.Sprint(used, capacity), lasting(capacity, bucket.Fixed)
 			now := b.now(t)
-			b.put(t, key, store.Level{At: now - now%int64(l.Period), Used: used})
+			b.put(t, key, store.Level{At: now - now%int64(l.Period), Used: used, Period: int64(l.Period), Capacity: capacity})
 			if err := b.Return(t.Context(), key, l, 1); err != nil {
 				t.Errorf("%d used of %d: return: got %v want nil", used, capacity, err)
 			}
@@ -113,32 +127,23 @@ func (e *engine) step() time.Duration {
 }
 
 // explained reports whether there is a time, from before to after, at which the reference gives this answer and leaves this level. A RetryAfter
-// is of whole steps. Who is denied a bucket that is too far ahead has the level brought back at a later time than that of the answer.
+// is of whole steps. A level of another limit leaves no trace of the time, so that all of its steps are tried.
 func explained(step time.Duration, r store.Request, old, next store.Level, d bucket.Decision, before, after int64) bool {
 	period := int64(r.Limit.Period)
-	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter)}
-	// One that was far ahead leaves no trace of its own, but what is left of the period.
+	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter), old.At - int64(d.ResetAfter)}
 	left := (period - int64(d.ResetAfter)%period) % period
 	times = append(times, before-before%period+left, after-after%period+left)
-	if r.Limit.Algorithm != bucket.Fixed {
-		// A clamped value is reported as a whole burst.
-		times = append(times, before+(after-before)/2)
+	for now := before; now <= after && len(times) < 50_000; now += int64(step) {
+		times = append(times, now)
 	}
-	times = slices.DeleteFunc(times, func(now int64) bool { return now < before || now > after })
-	for _, now := range times {
-		want, answer := old.Take(r.Limit, now, r.Min, r.Max)
-		if answer.RetryAfter = (answer.RetryAfter + step - 1) / step * step; answer != d {
-			continue
+	return slices.ContainsFunc(times, func(now int64) bool {
+		if now < before || now > after {
+			return false
 		}
-		broughtBack := func(then int64) bool {
-			level, _ := old.Take(r.Limit, then, r.Min, r.Max)
-			return then >= now && level == next
-		}
-		if want == next || !d.Allowed && next != old && slices.ContainsFunc(times, broughtBack) {
-			return true
-		}
-	}
-	return false
+		level, want := old.Take(r.Limit, now, r.Min, r.Max)
+		want.RetryAfter = (want.RetryAfter + step - 1) / step * step
+		return want == d && level == next
+	})
 }
 
 func (b buckets) returnsAsLevel(t *testing.T, what, key string, l bucket.Limit, old store.Level, n int64) {
@@ -150,7 +155,7 @@ func (b buckets) returnsAsLevel(t *testing.T, what, key string, l bucket.Limit, 
 	next, after := b.level(t, key), b.now(t)
 	first, last := old.Return(l, before, n), old.Return(l, after, n)
 	good := next == first || next == last
-	if l.Algorithm != bucket.Fixed { // a full one is full, whenever it became so
+	if old.Period == 0 { // a full one is full, whenever it became so
 		good = good || next.At >= first.At && next.At <= last.At || next.At <= after && first.Full(l, after) && last.Full(l, after)
 	}
 	if !good {

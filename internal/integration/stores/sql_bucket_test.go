@@ -90,9 +90,22 @@ func (b buckets) now(t testing.TB) int64 {
 	return ns
 }
 
+const levelColumns = "at_ns, used, interval_ns, period_ns, capacity, until_ns, other"
+
 func (b buckets) level(t testing.TB, key string) (v store.Level) {
 	t.Helper()
-	err := b.db.QueryRow(b.query("SELECT at_ns, used FROM {bucket} WHERE name = ? AND id = ?"), []byte(b.name), []byte(key)).Scan(&v.At, &v.Used)
+	var until int64
+	var other string
+	err := b.db.QueryRow(b.query("SELECT "+levelColumns+" FROM {bucket} WHERE name = ? AND id = ?"), []byte(b.name), []byte(key)).
+		Scan(&v.At, &v.Used, &v.Interval, &v.Period, &v.Capacity, &until, &other)
+	if o := &v.Other; other != "" {
+		if _, err := fmt.Sscan(other, &o.At, &o.Used, &o.Interval, &o.Period, &o.Capacity); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := (store.Level{Other: v.Other}).FullAt(); until != want {
+		t.Errorf("%+v: got until_ns %d want %d", v, until, want)
+	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		t.Fatal(err)
 	}
@@ -105,12 +118,17 @@ func (b buckets) put(t testing.TB, key string, v store.Level) {
 	if err := b.Reset(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	columns, values := "name, id, at_ns, used, keep_ns", "?, ?, ?, ?, 0"
+	columns, values := "name, id, "+levelColumns, "?, ?, ?, ?, ?, ?, ?, ?, ?"
 	if b.e.dialect != sqlstore.MySQL {
 		columns, values = columns+", taken_ns, granted", values+", 0, 0"
 	}
 	q := b.query("INSERT INTO {bucket} (" + columns + ") VALUES (" + values + ")")
-	if _, err := b.db.Exec(q, []byte(b.name), []byte(key), v.At, v.Used); err != nil {
+	other := ""
+	if o := v.Other; o != (store.Other{}) {
+		other = fmt.Sprint(o.At, o.Used, o.Interval, o.Period, o.Capacity)
+	}
+	until := store.Level{Other: v.Other}.FullAt()
+	if _, err := b.db.Exec(q, []byte(b.name), []byte(key), v.At, v.Used, v.Interval, v.Period, v.Capacity, until, other); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -249,7 +267,7 @@ func (e *engine) losesBuckets(t *testing.T) {
 		case 0:
 			err = b.Reset(t.Context(), key)
 		case 1:
-			_, err = b.db.Exec(b.query("UPDATE {bucket} SET at_ns = 1, keep_ns = 0 WHERE name = ? AND id = ?"), []byte(b.name), []byte(key))
+			_, err = b.db.Exec(b.query("UPDATE {bucket} SET at_ns = 1, period_ns = 0, used = 0, until_ns = 0, other = '' WHERE name = ? AND id = ?"), []byte(b.name), []byte(key))
 		case 2:
 			_, err = b.Sweep(t.Context())
 		case 3:

@@ -1,0 +1,3 @@
+// Package retries tests clients that retry, over HTTP and gRPC, while the process of their backend is
+// killed and comes back. The package has only tests.
+package retries

@@ -1,0 +1,236 @@
+package retries
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+const ratePerSecond = 200
+
+// client makes calls that are retried, and counts what it sends.
+type client struct {
+	attempts, answers atomic.Uint64 // below the retries: sent, and answered by the backend
+	retriers          func() *retry.Group
+	run               func(length time.Duration) (calls, failed uint64)
+}
+
+// httpClient returns a client in which vegeta makes the calls.
+func httpClient(b *backend, c retry.Config) *client {
+	cl := &client{}
+	base := roundTrip(func(r *http.Request) (*http.Response, error) {
+		cl.attempts.Add(1)
+		response, err := http.DefaultTransport.RoundTrip(r)
+		if err == nil {
+			cl.answers.Add(1)
+		}
+		return response, err
+	})
+	transport := throttle.Must(httpthrottle.NewTransport(base, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backend", Mode: throttle.ModeOff}, Retry: &c,
+	}))
+	cl.retriers = transport.Retriers
+	target := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: "http://" + b.address})
+	cl.run = func(length time.Duration) (calls, failed uint64) {
+		attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: transport}))
+		for r := range attacker.Attack(target, vegeta.Rate{Freq: ratePerSecond, Per: time.Second}, length, "retries") {
+			calls++
+			if r.Code != http.StatusOK {
+				failed++
+			}
+		}
+		return calls, failed
+	}
+	return cl
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// grpcClient returns a client whose calls are repeatable.
+func grpcClient(t *testing.T, b *backend, c retry.Config) *client {
+	t.Helper()
+	cl := &client{}
+	throttles := throttle.Must(grpcthrottle.NewClient(grpcthrottle.ClientConfig{
+		Throttle: throttle.Config{Name: "backend", Mode: throttle.ModeOff}, Retry: &c,
+		Repeatable: func(context.Context, grpcthrottle.RPC) bool { return true },
+	}))
+	cl.retriers = throttles.Retriers
+	counting := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		cl.attempts.Add(1)
+		err := invoker(ctx, method, req, reply, cc, opts...)
+		if err == nil || strings.HasSuffix(err.Error(), "busy") {
+			cl.answers.Add(1)
+		}
+		return err
+	})
+	options := append(throttles.DialOptions(), counting, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+b.address, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	health := grpc_health_v1.NewHealthClient(conn)
+	cl.run = func(length time.Duration) (calls, failed uint64) {
+		var wg sync.WaitGroup
+		var failures atomic.Uint64
+		tick := time.NewTicker(time.Second / ratePerSecond)
+		defer tick.Stop()
+		for end := time.Now().Add(length); time.Now().Before(end); <-tick.C {
+			calls++
+			wg.Go(func() {
+				if _, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
+					failures.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return calls, failures.Load()
+	}
+	return cl
+}
+
+// TestBackendIsKilledAndComesBack compares the totals of client, metrics and server.
+func TestBackendIsKilledAndComesBack(t *testing.T) {
+	for _, protocol := range []string{"http", "grpc"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			reader := sdkmetric.NewManualReader()
+			tel, err := otelthrottle.New(otelthrottle.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, c := newBackend(t, protocol), retry.Config{Hooks: tel.RetryHooks()}
+			var cl *client
+			if protocol == "grpc" {
+				cl = grpcClient(t, b, c)
+			} else {
+				cl = httpClient(b, c)
+			}
+			w := &witness{client: cl, backend: b, reader: reader}
+
+			calls, failed := w.phase(t, 3*time.Second, true)
+			if failed*50 > calls {
+				t.Errorf("up: %d of %d calls failed, want at most 2 %%", failed, calls)
+			}
+			before := cl.attempts.Load()
+			down := time.AfterFunc(time.Second, func() { b.process.Kill(t) })
+			calls, failed = w.phase(t, 5*time.Second, false)
+			down.Stop()
+			if attempts := cl.attempts.Load() - before; failed == 0 || attempts*10 > calls*12 {
+				t.Errorf("killed: %d attempts of %d calls, %d failed, want at most 1.2 attempts per call", attempts, calls, failed)
+			}
+			b.start(t)
+			w.phase(t, 2*time.Second, false) // gRPC connects again after a while
+			calls, failed = w.phase(t, 12*time.Second, true)
+			if failed*20 > calls {
+				t.Errorf("back: %d of %d calls failed, want at most 5 %%", failed, calls)
+			}
+			t.Logf("%d attempts, %+v", cl.attempts.Load(), w.stats(t))
+		})
+	}
+}
+
+// witness compares the totals after each phase.
+type witness struct {
+	client        *client
+	backend       *backend
+	reader        sdkmetric.Reader
+	calls, failed uint64
+}
+
+// phase makes calls, and compares all totals. If the backend was up meanwhile, every attempt arrived.
+func (w *witness) phase(t *testing.T, length time.Duration, up bool) (calls, failed uint64) {
+	t.Helper()
+	requestsBefore, retriesBefore := w.backend.arrivals(t)
+	attemptsBefore, answersBefore, sentBefore := w.client.attempts.Load(), w.client.answers.Load(), uint64(0)
+	if w.calls > 0 {
+		sentBefore = w.stats(t).Sent
+	}
+	calls, failed = w.client.run(length)
+	w.calls += calls
+	w.failed += failed
+	s := w.stats(t)
+	ended, attempts := uint64(0), uint64(0)
+	for n, c := range s.Calls {
+		ended += c
+		attempts += uint64(n) * c
+	}
+	equal(t, "calls", ended, w.calls)
+	equal(t, "attempts", attempts, w.client.attempts.Load())
+	equal(t, "retries", s.Sent, attempts-ended)
+	equal(t, "denials and failed calls", s.Denied.Sum(), w.failed)
+	w.checkMetrics(t, &s)
+
+	requests, retries := w.backend.arrivals(t)
+	requests, retries = requests-requestsBefore, retries-retriesBefore
+	sent, answers := w.client.attempts.Load()-attemptsBefore, w.client.answers.Load()-answersBefore
+	if requests > sent || requests < answers || retries > s.Sent-sentBefore {
+		t.Errorf("the backend got %d requests, %d of them retries; the client sent %d, %d of them retries, and got %d answers",
+			requests, retries, sent, s.Sent-sentBefore, answers)
+	}
+	if up && answers == sent { // gRPC may still be connecting
+		equal(t, "arrivals", requests, sent)
+		equal(t, "arrivals of retries", retries, s.Sent-sentBefore)
+	}
+	return calls, failed
+}
+
+// stats returns the Stats of the only Retrier.
+func (w *witness) stats(t *testing.T) retry.Stats {
+	t.Helper()
+	all := slices.Collect(w.client.retriers().All())
+	if len(all) != 1 {
+		t.Fatalf("got %d Retriers, want 1", len(all))
+	}
+	return all[0].Stats()
+}
+
+// checkMetrics compares the metrics with the Stats.
+func (w *witness) checkMetrics(t *testing.T, s *retry.Stats) {
+	t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := w.reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	totals := map[string]uint64{}
+	for _, scope := range rm.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if data, ok := m.Data.(metricdata.Sum[int64]); ok {
+				for _, p := range data.DataPoints {
+					result, _ := p.Attributes.Value(otelthrottle.KeyRetryResult)
+					totals[m.Name+" "+result.AsString()] += uint64(p.Value)
+				}
+			}
+		}
+	}
+	equal(t, "metric of sent retries", totals[otelthrottle.MetricRetries+" "+otelthrottle.RetrySent], s.Sent)
+	equal(t, "metric of denials", totals[otelthrottle.MetricRetries+" "+otelthrottle.RetryDenied], s.Denied.Sum())
+	equal(t, "metric of calls", totals[otelthrottle.MetricRetryCalls+" "], w.calls)
+}
+
+func equal(t *testing.T, what string, got, want uint64) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %d, want %d", what, got, want)
+	}
+}

@@ -1,0 +1,86 @@
+package slow
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/internal/integration/program"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
+)
+
+const (
+	readyPath = "/ready"
+	// timePerOpen is the time of a call, for each call that the backend has open. So it serves
+	// capacity calls per second, and half of that if contended calls are open.
+	timePerOpen = 10 * time.Millisecond
+	capacity    = int(time.Second / timePerOpen)
+	contended   = 100
+	deadline    = time.Second // of a call to the backend
+)
+
+// run serves until it is interrupted. Its arguments are the address, and for a service the URL of the
+// backend and throttle.Config.Slow.
+func run(as string, args []string) error {
+	handler := backend()
+	if as == asService {
+		slow, err := time.ParseDuration(args[2])
+		if err != nil {
+			return err
+		}
+		if handler, err = service(args[1], slow); err != nil {
+			return err
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.HandleFunc(readyPath, func(http.ResponseWriter, *http.Request) {})
+	return program.ListenAndServe(args[0], mux)
+}
+
+// backend returns a handler that takes longer, the more calls it has open. It also serves callers that
+// have given up.
+func backend() http.Handler {
+	var open atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := time.Duration(open.Add(1))
+		time.Sleep(timePerOpen * n * (contended + n) / contended)
+		open.Add(-1)
+		fmt.Fprintln(w, "served")
+	})
+}
+
+// service returns a handler that asks the backend. The path of a request is its priority.
+func service(next string, slow time.Duration) (http.Handler, error) {
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backend", Slow: slow},
+	})
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: transport}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := throttle.ParsePriority(strings.TrimPrefix(r.URL.Path, "/"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		ctx, cancel := context.WithTimeout(throttle.WithPriority(r.Context(), p), deadline)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, next, nil)
+		if err != nil {
+			panic(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		defer response.Body.Close()
+		w.WriteHeader(response.StatusCode)
+	}), nil
+}
