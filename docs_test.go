@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spillway-go/spillway/throttle/control"
 )
 
 // A block is a fenced block of a page.
@@ -59,6 +61,8 @@ func TestBlocksFindsMistakes(t *testing.T) {
 		{"sh", "cd internal/benchmark && go test ./...\n", "no folder internal/benchmark"},
 		{"sh", "make test && make tests\n", "no make target tests"},
 		{"sh", "(cd internal/integration && go test -bench 'BenchmarkRedisBuckets$' ./stores)\n", "no test BenchmarkRedisBuckets"},
+		{"json", "{\"throttles\": {\"stock\": {\"mode\": \"off\"}}}\n", ""},
+		{"json", "{\"throttles\": {\"stock\": {\"mod\": \"off\"}}}\n", "unknown field"},
 		{"rust", "fn main() {}\n", "no check for"},
 	} {
 		got := checkBlock(checkers, block{page: "docs/page.md", language: tt.language, text: tt.text})
@@ -108,7 +112,13 @@ func newCheckers(t *testing.T) map[string]checker {
 		"yaml": func(b block) string {
 			return unlessIn(yaml, abridged, statements(withoutComments(b.text)), "got YAML that is in none of our files")
 		},
-		"sh":     checkCommands,
+		"sh": checkCommands,
+		"json": func(b block) string {
+			if _, err := control.ParseDocument([]byte(b.text)); err != nil {
+				return err.Error()
+			}
+			return ""
+		},
 		"promql": anything, "sql": anything, "": anything,
 	}
 }

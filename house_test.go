@@ -214,7 +214,7 @@ func mayImport(s source, imported string) bool {
 		return under(imported, module) || under(imported, otelPath+"/otel") && !sdk
 	case s.module != ".": // a nested module exists for its third party
 		return !under(imported, otelPath) && !under(imported, module+"/otelthrottle")
-	case dir == "throttle" || under(dir, "throttle/internal"):
+	case dir == "throttle" || under(dir, "throttle/internal") && dir != "throttle/internal/dependency":
 		return under(imported, module+"/throttle/internal")
 	case dir == "internal/byname":
 		return false // nothing but the standard library

@@ -49,6 +49,7 @@ func TestThrottleToPrometheus(t *testing.T) {
 	app.overload(th)
 	gauges := scrape{
 		gauge("call_active", "low"):                       1,
+		open():                                            1,
 		gauge("window_requests", "high"):                  4,
 		gauge("window_accepts", "high"):                   4,
 		gauge("window_requests", "important"):             67,
@@ -105,8 +106,9 @@ func TestThrottleToPrometheus_Types(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"throttle_calls_total": "counter", "throttle_fallbacks_total": "counter", "throttle_priority_clamped_total": "counter",
+		"throttle_calls_total": "counter", "throttle_fallbacks_total": "counter", "throttle_priority_clamped_total": "counter", "throttle_mode": "gauge",
 		"throttle_call_duration_seconds": "histogram", "throttle_call_active": "gauge",
+		"throttle_slow_open":                   "gauge",
 		"throttle_rejection_probability_ratio": "gauge", "throttle_window_requests": "gauge", "throttle_window_accepts": "gauge",
 	}
 	if !maps.Equal(got, want) {
@@ -189,7 +191,8 @@ func newApp(t *testing.T) *app {
 
 func (a *app) throttle() *throttle.Throttle {
 	return throttle.Must(throttle.New(throttle.Config{
-		Name: "recommendations", Hooks: a.tel.Hooks(),
+		Policy: throttle.SRE,
+		Name:   "recommendations", Hooks: a.tel.Hooks(),
 		Now: func() time.Time { return a.now },
 		Rand: func() float64 {
 			if a.sheds {
@@ -400,7 +403,15 @@ func gauge(metric, p string) string {
 	return sample("throttle_"+metric, "name", "recommendations", "priority", p)
 }
 
+// mode returns the name of the series of a throttle that enforces.
+func mode() string {
+	return sample("throttle_mode", "mode", "enforce", "mode_source", "code", "name", "recommendations")
+}
+
 func clamped() string { return sample("throttle_priority_clamped_total", "name", "recommendations") }
+
+// open are the calls without an answer.
+func open() string { return sample("throttle_slow_open", "name", "recommendations") }
 
 // addDurations adds the series of a histogram of n calls that all took the same time.
 func (s scrape) addDurations(p, outcome, errorType string, n int, took time.Duration) {
@@ -420,7 +431,7 @@ func (s scrape) addDurations(p, outcome, errorType string, n int, took time.Dura
 
 // atStart returns the series of a throttle without calls.
 func atStart() scrape {
-	want := scrape{clamped(): 0}
+	want := scrape{clamped(): 0, open(): 0, mode(): 1}
 	for _, p := range []string{"high", "important", "medium", "low"} {
 		want[calls(p, "admitted", "accepted", "", "")] = 0
 		want[calls(p, "shed", "shed", "shed", "own")] = 0
