@@ -155,6 +155,9 @@ func TestLintFindsPlanted(t *testing.T) {
 			return strings.ReplaceAll(text, "throttle_name=~`${throttle:regex}`", "throttle_name=~`(${throttle:regex})?`")
 		}},
 		{"annotation-marks", plant(`"titleFormat": "{{alertname}}"`, `"titleFormat": "{{alertname}} {{error_type}}"`)},
+		{"annotation-marks", plant(`(1000 * throttle_control_changed_seconds`, `(throttle_control_changed_seconds`)},
+		{"annotation-marks", plant("throttle_tuning_name=~`${throttle:regex}`", "throttle_tuning_name!=`${throttle:regex}`")},
+		{"annotation-marks", plant(`"titleFormat": "{{throttle_tuning_name}}`, `"titleFormat": "{{throttle_name}}`)},
 		{"annotation-marks", plant(`"ids": [`, `"ids": [1, `)},
 		{"null-color", plant(`"match": "null+nan"`, `"match": "nan"`)},
 		{"null-color", func(text string) string {

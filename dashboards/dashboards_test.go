@@ -71,7 +71,9 @@ func exposed(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Slow: time.Second, Hooks: tel.Hooks()}))
+	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
+	defer ctl.Close()
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Slow: time.Second, Hooks: throttle.JoinHooks(tel.Hooks(), ctl.ThrottleHooks())}))
 	defer th.Close()
 	failing := func(context.Context) (int, error) { return 0, faults.Unavailable(0) }
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
@@ -95,8 +97,10 @@ func exposed(t *testing.T) map[string]bool {
 	retrier := throttle.Must(retry.New(retry.Config{Name: "db", Hooks: tel.RetryHooks()}))
 	defer retrier.Close()
 	tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
-	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
-	defer ctl.Close()
+	ratio := 3.0
+	if _, err := ctl.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{"db": {Ratio: &ratio}}}); err != nil {
+		t.Fatal(err)
+	}
 	if err := ctl.Watch(t.Context(), "missing.json"); err != nil {
 		t.Fatal(err)
 	}

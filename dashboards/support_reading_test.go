@@ -83,21 +83,24 @@ func checkBoardHeight(b board) []string {
 	return nil
 }
 
-// checkAnnotations wants marks at beginnings: a query for states fills each graph while an alert fires.
+// checkAnnotations wants marks at moments: a query for states fills each graph while an alert fires.
 func checkAnnotations(b board) []string {
 	var found []string
 	for _, a := range b.Annotations.List {
 		if a.BuiltIn == 1 {
 			continue
 		}
-		if !a.UseValueForTime || !strings.HasPrefix(a.Expr, "min by (alertname) (1000 * ALERTS_FOR_STATE{") {
-			found = append(found, a.Name+": want the time of its beginning for each alert, which fills nothing")
+		alerts := strings.HasPrefix(a.Expr, "min by (alertname) (1000 * ALERTS_FOR_STATE{") && strings.Contains(a.Expr, `severity="critical"`)
+		changes := strings.HasPrefix(a.Expr, "max by (throttle_tuning_name, throttle_tuning_source) (1000 * throttle_control_changed_seconds{")
+		if !a.UseValueForTime || !alerts && !changes {
+			found = append(found, a.Name+": want the time at which a critical alert began, or settings were changed: that fills nothing")
 		}
-		if !strings.Contains(a.Expr, `severity="critical"`) || !regexp.MustCompile("throttle_\\w*name=~`\\$\\{\\w+:regex\\}`").MatchString(a.Expr) {
-			found = append(found, a.Name+": want critical alerts about what the board is about")
+		if !regexp.MustCompile("throttle_\\w*name=~`\\$\\{\\w+:regex\\}`").MatchString(a.Expr) {
+			found = append(found, a.Name+": want what the board is about")
 		}
+		labels := regexp.MustCompile(`by \(([^)]*)\)`).FindStringSubmatch(a.Expr)
 		for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(a.TitleFormat+a.TextFormat, -1) {
-			if m[1] != "alertname" {
+			if labels != nil && !slices.Contains(strings.Split(labels[1], ", "), m[1]) {
 				found = append(found, a.Name+": Grafana writes the name of the label "+m[1]+", which the series does not have")
 			}
 		}

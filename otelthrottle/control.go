@@ -61,6 +61,7 @@ type controlSum struct {
 	overrides [control.NumSources]int // of open ones
 	watching  int
 	broken    int
+	last      []control.LastChange
 }
 
 // add adds one Control. A closed one adds its counters only.
@@ -72,6 +73,9 @@ func (s controlSum) add(c *control.Stats, open bool) controlSum {
 		if open {
 			s.overrides[source] += c.Overrides[source]
 		}
+	}
+	if open {
+		s.last = append(s.last, c.Last...)
 	}
 	if open && c.Watching {
 		s.watching++
@@ -87,45 +91,52 @@ type controlInstruments struct {
 	tunings   metric.Int64ObservableCounter
 	overrides metric.Int64ObservableGauge
 	broken    metric.Int64ObservableGauge
+	changed   metric.Int64ObservableGauge
 }
 
 func newControlInstruments(meter metric.Meter) (controlInstruments, error) {
 	var i controlInstruments
-	errs := make([]error, 3)
+	errs := make([]error, 4)
 	i.tunings, errs[0] = meter.Int64ObservableCounter(MetricTunings, metric.WithUnit(unitChange),
 		metric.WithDescription("Changes of settings that were applied, ended or refused, by source."))
 	i.overrides, errs[1] = meter.Int64ObservableGauge(MetricControlOverrides, metric.WithUnit(unitOverride),
 		metric.WithDescription("Names whose settings are not those of the code, by source."))
 	i.broken, errs[2] = meter.Int64ObservableGauge(MetricControlBroken, metric.WithUnit(unitFile),
 		metric.WithDescription("Control files that are refused: 1 or 0."))
+	i.changed, errs[3] = meter.Int64ObservableGauge(MetricControlChanged, metric.WithUnit(unitSecond),
+		metric.WithDescription("When the settings of a name were last changed, in Unix time."))
 	return i, errors.Join(errs...)
 }
 
 // observed returns the instruments that the callback reports.
 func (i *controlInstruments) observed() []metric.Observable {
-	return []metric.Observable{i.tunings, i.overrides, i.broken}
+	return []metric.Observable{i.tunings, i.overrides, i.broken, i.changed}
 }
 
 // controlAttributes caches the attributes of the series of Controls.
 type controlAttributes struct {
+	common  []attribute.KeyValue
 	source  []metric.ObserveOption
 	sources [control.NumSources][]metric.ObserveOption
 	results [control.NumSources][control.NumResults][]metric.ObserveOption
 }
 
 func newControlAttributes(common []attribute.KeyValue) *controlAttributes {
-	set := func(own ...attribute.KeyValue) []metric.ObserveOption {
-		return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(common), own...)...))}
-	}
-	a := &controlAttributes{source: set()}
+	a := &controlAttributes{common: common}
+	a.source = a.set()
 	for s := range control.Source(control.NumSources) {
 		source := KeyTuningSource.String(s.String())
-		a.sources[s] = set(source)
+		a.sources[s] = a.set(source)
 		for r := range control.Result(control.NumResults) {
-			a.results[s][r] = set(source, KeyTuningResult.String(r.String()))
+			a.results[s][r] = a.set(source, KeyTuningResult.String(r.String()))
 		}
 	}
 	return a
+}
+
+// set returns the option of these attributes beside the common ones.
+func (a *controlAttributes) set(own ...attribute.KeyValue) []metric.ObserveOption {
+	return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(slices.Clone(a.common), own...)...))}
 }
 
 // controlReport reports all Controls.
@@ -148,6 +159,9 @@ func (r *controlReport) report(sum *controlSum) {
 				r.to.ObserveInt64(i.tunings, int64(n), a.results[source][result]...)
 			}
 		}
+	}
+	for _, c := range sum.last {
+		r.to.ObserveInt64(i.changed, c.At.Unix(), a.set(KeyTuningKind.String(c.Kind), KeyTuningName.String(validName(c.Name)), KeyTuningSource.String(c.Source.String()))...)
 	}
 	if sum.watching > 0 {
 		r.to.ObserveInt64(i.broken, int64(min(1, sum.broken)), a.source...)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
@@ -22,7 +23,13 @@ func newControl(t testing.TB, l *lab) *control.Control {
 // everyTuning makes a Control do everything that is reported.
 func everyTuning(t testing.TB, l *lab) {
 	t.Helper()
-	if err := newControl(t, l).Watch(t.Context(), filepath.Join(t.TempDir(), "missing.json")); err != nil {
+	c := newControl(t, l)
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: c.ThrottleHooks()}))
+	t.Cleanup(func() { _ = th.Close() })
+	if _, err := c.Apply(t.Context(), tuned(throttle.ModeOff)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Watch(t.Context(), filepath.Join(t.TempDir(), "missing.json")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,6 +105,26 @@ func TestControlIsReported(t *testing.T) {
 	_ = c.Close()
 	_, _ = th.Close(), shadow.Close()
 	l.read(t).want(t, snapshot{})
+}
+
+// TestControl_changed is when a name changed last, and from where. Names without a throttle have none.
+func TestControl_changed(t *testing.T) {
+	l := newLab(t, setup{})
+	c := newControl(t, l)
+	changed := series(otelthrottle.MetricControlChanged, "throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply")
+	apply := func(mode throttle.Mode) snapshot {
+		if _, err := c.Apply(t.Context(), tuned(mode)); err != nil {
+			t.Fatal(err)
+		}
+		return l.read(t).of(otelthrottle.MetricControlChanged)
+	}
+	apply(throttle.ModeShadow).want(t, snapshot{})
+	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: c.ThrottleHooks()}))
+	t.Cleanup(func() { _ = th.Close() })
+	before := time.Now().Unix()
+	if got := apply(throttle.ModeOff); len(got) != 1 || got[changed] < float64(before) || got[changed] > float64(time.Now().Unix()) {
+		t.Errorf("got %v want the time of the change", got)
+	}
 }
 
 // TestControl_brokenFile is 0 while the file is good.

@@ -227,12 +227,15 @@
 // # Metrics of Controls
 //
 // A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
-// apply, file and http. The gauge throttle.control.broken exists while a file is watched.
+// apply, file and http. The gauge throttle.control.broken exists while a file is watched. The
+// gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
+// that name on.
 //
 //	metric                      instrument  unit        further attributes
 //	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result
 //	throttle.control.overrides  gauge       {override}  throttle.tuning.source
 //	throttle.control.broken     gauge       {file}
+//	throttle.control.changed    gauge       s           throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source
 //
 //	throttle.tuning.source   apply, file, http; code: a setting could not be applied to a throttle that was made later
 //	throttle.tuning.result   applied, ended, refused
@@ -284,6 +287,7 @@
 //	throttle_tunings_total
 //	throttle_control_overrides
 //	throttle_control_broken
+//	throttle_control_changed_seconds
 //
 // The label otel_scope_version changes with releases of this package. Aggregate it away:
 //

@@ -59,6 +59,7 @@ const (
 	MetricTunings          = "throttle.tunings"
 	MetricControlOverrides = "throttle.control.overrides"
 	MetricControlBroken    = "throttle.control.broken"
+	MetricControlChanged   = "throttle.control.changed"
 )
 
 // The attributes of metrics, spans and events.

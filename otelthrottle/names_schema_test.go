@@ -117,6 +117,9 @@ func schema() map[string]definition {
 		"throttle.control.overrides": {
 			"gauge", "{override}", "Names whose settings are not those of the code, by source.", []string{"throttle.tuning.source"},
 		},
+		"throttle.control.changed": {
+			"gauge", "s", "When the settings of a name were last changed, in Unix time.", []string{"throttle.tuning.kind throttle.tuning.name throttle.tuning.source"},
+		},
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 	}

@@ -194,11 +194,11 @@ func alertsTable(s scope, title string) grafana.Panel {
 
 // beginnings marks when critical alerts began, in some graphs. It has one series per alert, and
 // only alerts that fire: others may end without a page.
-func beginnings(s scope, panels ...string) []grafana.Annotation {
+func beginnings(s scope, panels ...string) grafana.Annotation {
 	critical := equals("severity", "critical")
-	return []grafana.Annotation{{
+	return grafana.Annotation{
 		Name: "Critical alerts", Color: bad, Title: "{{alertname}}", Text: "The condition of this critical alert began.", Panels: panels,
 		Query: "min by (alertname) (1000 * " + s.of("ALERTS_FOR_STATE", critical) + " and ignoring (alertstate) " +
 			s.of("ALERTS", critical, firing()) + ")",
-	}}
+	}
 }

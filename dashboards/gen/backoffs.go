@@ -10,6 +10,7 @@ import (
 func backoffs() grafana.Dashboard {
 	d := newBoard(backoffsUID, "Backoffs", "How far workers back off from services that throttle them, and how many calls wait.")
 	d.Variables = backoffVariables()
+	d.Annotations = []grafana.Annotation{changesOf("backoff", "backoff", "Delay by backoff")}
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: backoffSummary()},
 		{Title: "Backoffs and alerts, worst first", Height: 5, Panels: []grafana.Panel{backoffsTable()}},

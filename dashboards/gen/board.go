@@ -21,7 +21,7 @@ const (
 func throttleBoard(uid, title, description string, marked ...string) grafana.Dashboard {
 	d := newBoard(uid, title, description)
 	d.Variables = variables()
-	d.Annotations = beginnings(throttleScope(), marked...)
+	d.Annotations = []grafana.Annotation{beginnings(throttleScope(), marked...), changesOf("throttle", "throttle", marked...)}
 	return d
 }
 

@@ -13,7 +13,8 @@ func breakers() grafana.Dashboard {
 	d := newBoard(breakersUID, "Breakers", "Which circuits are open, half-open and disabled, which calls "+
 		"they shed, and the state of the fleet that decides: its leader, its store and its polls.")
 	d.Variables = breakerVariables()
-	d.Annotations = beginnings(breakerScope(), "Shed share by breaker", "Circuits by state")
+	marked := []string{"Shed share by breaker", "Circuits by state"}
+	d.Annotations = []grafana.Annotation{beginnings(breakerScope(), marked...), changesOf("breaker", "breaker", marked...)}
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: breakerSummary()},
 		{Title: "Breakers and alerts, worst first", Height: 5, Panels: []grafana.Panel{breakersTable()}},

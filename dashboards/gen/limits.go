@@ -12,7 +12,9 @@ func limits() grafana.Dashboard {
 	d := newBoard(limitsUID, "Limits", "Which token buckets deny requests, how much of their limits is used, how "+
 		"many requests wait, and whether the stores answer.")
 	d.Variables = limitsVariables()
-	d.Annotations = beginnings(bucketScope(), "Requests by result", "Store failures by policy")
+	d.Annotations = []grafana.Annotation{
+		beginnings(bucketScope(), "Requests by result", "Store failures by policy"), changesOf("bucket", "bucket", "Requests by result"),
+	}
 	d.Rows = []grafana.Row{
 		{Height: 4, Panels: bucketSummary()},
 		{Title: "Token buckets and alerts, worst first", Height: 5, Panels: []grafana.Panel{bucketsTable()}},

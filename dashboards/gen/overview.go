@@ -23,6 +23,7 @@ func overview() grafana.Dashboard {
 		{Title: "Decisions and the window", Height: 10, Collapsed: true, Panels: decisionPanels()},
 		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
 		{Title: "Retries", Height: 10, Collapsed: true, Panels: retryPanels()},
+		{Title: "Settings", Height: 10, Collapsed: true, Panels: settingsPanels()},
 		{Title: "Per instance", Height: 10, Collapsed: true, Panels: instancePanels()},
 		{Title: "Go runtime", Height: 8, Collapsed: true, Panels: runtimePanels()},
 	}
@@ -114,7 +115,8 @@ func throttlesTable() grafana.Panel {
 		View: grafana.Table{SortBy: []grafana.Sort{{Title: "High failed"}, {Title: "Shed"}}},
 		Description: "Each throttle of each job, by the share of High calls that fail. Choose a name to select " +
 			"only that throttle. A throttle without traffic has no shares. Canceled is the share of the sent " +
-			"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages.",
+			"calls whose callers gave up: above 50 % an alert warns, above 90 % it pages. Not enforcing is how many " +
+			"throttles have the mode Shadow or Off: these shed nothing.",
 		Targets: []grafana.Target{
 			query(sum(rate(calls().selected()), by...)),
 			query(hurtShare(highCalls, by...)),
@@ -122,6 +124,7 @@ func throttlesTable() grafana.Panel {
 			query(acceptedShare(by...)),
 			query(share(orZero(sum(rate(calls().selected(isCanceled())), by...), sent), sent)),
 			query(sum(active().selected(), by...)),
+			query(sum(mode().of(isNotEnforcing()), by...)),
 		},
 		Columns: []grafana.Column{
 			{Field: throttleName(), Title: "Throttle", Links: []grafana.Link{
@@ -134,6 +137,7 @@ func throttlesTable() grafana.Panel {
 			{Field: "Value #D", Title: "Accepted", Unit: "percentunit", Width: 100},
 			{Field: "Value #E", Title: "Canceled", Unit: "percentunit", Width: 100, Steps: thresholds(0.5, 0.9)},
 			{Field: "Value #F", Title: "In flight", Unit: "short", Width: 90},
+			{Field: "Value #G", Title: "Not enforcing", Unit: "short", Width: 120, Steps: []grafana.Step{{Color: good}, {From: 1, Color: warn}}},
 		},
 	}
 }

@@ -50,11 +50,12 @@ type Control struct {
 	closed bool
 	timer  *time.Timer // of the next end of a line
 	file   FileStatus
+	last   map[[2]string]LastChange // by kind and name
 }
 
 // New returns a Control that changes nothing yet.
 func New(c Config) (*Control, error) {
-	ctl := &Control{hooks: defaultHooks.Or(c.Hooks), done: make(chan struct{})}
+	ctl := &Control{hooks: defaultHooks.Or(c.Hooks), done: make(chan struct{}), last: map[[2]string]LastChange{}}
 	ctl.now.Store(&state{})
 	ctl.makeKinds()
 	if h := ctl.hooks.Created; h != nil {

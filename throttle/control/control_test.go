@@ -167,6 +167,10 @@ func TestUntil(t *testing.T) {
 		if s := c.Stats(); s.Tunings[control.SourceApply] != [control.NumResults]uint64{2, 2, 0} || s.Overrides[control.SourceApply] != 0 {
 			t.Errorf("got %+v", s)
 		}
+		if s := c.Stats(); len(s.Last) != 2 || s.Last[0] != (control.LastChange{"breaker", "payments", control.SourceApply, s.Last[0].At}) ||
+			!s.Last[1].At.Equal(report.Changes[0].Until) || s.Last[1].Name != "stock" {
+			t.Errorf("got %+v want a breaker, and a throttle when its line ended", s.Last)
+		}
 	})
 }
 

@@ -73,6 +73,11 @@ func (c *Control) store(source Source, edit func(*state, time.Time) error) (repo
 			report.Changes = append(report.Changes, k.changes(before, &after, Source(i))...)
 		}
 	}
+	for _, changed := range report.Changes {
+		if changed.Instances > 0 { // else an optional name, and a sender could add names without end
+			c.last[[2]string{changed.Kind, changed.Name}] = LastChange{changed.Kind, changed.Name, changed.Source, now}
+		}
+	}
 	c.now.Store(&after)
 	c.setTimer(&after, now)
 	return report, nil

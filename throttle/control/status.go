@@ -1,6 +1,11 @@
 package control
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Status is what is in force, and why.
 type Status struct {
@@ -63,6 +68,14 @@ type Stats struct {
 	Watching   bool                           // a file is watched
 	Broken     bool                           // and it is refused
 	HookPanics uint64                         // panics of hooks
+	Last       []LastChange                   // of each name that exists, sorted by kind and name
+}
+
+// LastChange is when a line of a name last began, changed or ended, since this process started.
+type LastChange struct {
+	Kind, Name string
+	Source     Source // of that line
+	At         time.Time
 }
 
 // Stats returns the counters and the present state.
@@ -79,7 +92,15 @@ func (c *Control) Stats() (s Stats) {
 	for i := range now.layers {
 		s.Overrides[i] = now.layers[i].len()
 	}
-	s.HookPanics = c.panics.Load()
+	s.HookPanics, s.Last = c.panics.Load(), c.lastChanges()
 	s.Watching, s.Broken = file.Path != "", file.Error != ""
 	return s
+}
+
+func (c *Control) lastChanges() []LastChange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.last), func(a, b LastChange) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 }

@@ -21,6 +21,9 @@ import (
 
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
+	"github.com/spillway-go/spillway/throttle/breaker"
+	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
@@ -60,31 +63,42 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
+	t.Cleanup(func() { _ = ctl.Close() })
 	named := func(name string, slow time.Duration) *throttle.Throttle {
-		return throttle.Must(throttle.New(throttle.Config{Name: name, Slow: slow, Classify: classify, Hooks: tel.Hooks()}))
+		return throttle.Must(throttle.New(throttle.Config{Name: name, Slow: slow, Classify: classify, Hooks: throttle.JoinHooks(tel.Hooks(), ctl.ThrottleHooks())}))
 	}
 	i := &instance{registry: registry, tracer: tracers.Tracer("test"), hostile: named(hostileName, time.Minute), dotted: named(dottedName, 0)}
 	if _, err := named(stuckName, 0).Admit(t.Context(), throttle.High); err != nil { // and never ends
 		t.Fatal(err)
 	}
-	i.fleet = newFleet(t, tel.BreakerHooks())
-	i.limits = newLimits(t, tel.BucketHooks())
-	i.backoffs = newBackoffs(t, tel.BackoffHooks())
+	i.fleet = newFleet(t, breaker.JoinHooks(tel.BreakerHooks(), ctl.BreakerHooks()))
+	i.limits = newLimits(t, bucket.JoinHooks(tel.BucketHooks(), ctl.BucketHooks()))
+	i.backoffs = newBackoffs(t, backoff.JoinHooks(tel.BackoffHooks(), ctl.BackoffHooks()))
 	i.retrier = throttle.Must(retry.New(retry.Config{Name: hostileName, Delay: retry.Delay{Initial: time.Microsecond}, Hooks: tel.RetryHooks()}))
 	t.Cleanup(func() { _ = i.retrier.Close() })
 	tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: hostileName, Attempt: 2})
-	ctl := throttle.Must(control.New(control.Config{Hooks: tel.ControlHooks()}))
-	t.Cleanup(func() { _ = ctl.Close() })
-	if err := ctl.Watch(t.Context(), "testdata"); err != nil { // which is a folder: the file is refused
-		t.Fatal(err)
-	}
-	_ = throttle.Must(throttle.New(throttle.Config{Name: dottedName, Hooks: throttle.JoinHooks(tel.Hooks(), ctl.ThrottleHooks())}))
-	if _, err := ctl.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{dottedName: {Mode: new(throttle.ModeShadow)}}}); err != nil {
-		t.Fatal(err)
-	}
+	tune(t, ctl)
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i
+}
+
+// tune refuses a file, and changes each kind of thing: a throttle to shadow, and others to what they were.
+func tune(t testing.TB, ctl *control.Control) {
+	t.Helper()
+	if err := ctl.Watch(t.Context(), "testdata"); err != nil { // which is a folder
+		t.Fatal(err)
+	}
+	_, err := ctl.Apply(t.Context(), control.Document{
+		Throttles: map[string]*control.Throttle{dottedName: {Mode: new(throttle.ModeShadow)}, hostileName: {Ratio: new(2.0)}},
+		Breakers:  map[string]*control.Breaker{hostileName: {Mode: new(throttle.ModeEnforce), Terms: control.Terms{For: control.Duration(time.Millisecond)}}}, // else no tenant is in shadow
+		Buckets:   map[string]*control.Bucket{hostileName: {Capacity: new(int64(2))}},
+		Backoffs:  map[string]*control.Backoff{hostileName: {MaxInterval: new(control.Duration(time.Millisecond))}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // nativeHistograms is the view that makes every histogram of an instance a native one.
