@@ -28,6 +28,7 @@ func ratioBounds() []ratioBound {
 		{"allowed call, Finished hook / S2", ourFinished, floorS2, 1.5, 0, nil},
 		{"allowed call, Started and Finished hooks / S2", ourBoth, floorS2, 1.5, 0, nil},
 		{"allowed call / failsafe-go throttler, direct", ourAllowed, peerFailsafe, 0.6, 0, nil},
+		{"allowed call, settings overridden / those of the code", ourControlled, ourAllowed, 1.02, 0, nil},
 		{"generic form / method", ourGeneric, ourAllowed, 1.05, 0, nil},
 		{"Admit and Done / method", ourAdmit, ourAllowed, 1.3, 0, nil},
 		{"low priority / high priority", ourLow, ourAllowed, 1.05, 0, nil},

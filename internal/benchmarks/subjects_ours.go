@@ -9,6 +9,7 @@ import (
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/control"
 )
 
 // The names of Spillway subjects that have bounds.
@@ -16,6 +17,7 @@ const (
 	ourAllowed      = "allowed"
 	ourLow          = "allowed, low priority"
 	ourSlow         = "allowed, Slow"
+	ourControlled   = "allowed, settings overridden"
 	ourGeneric      = "allowed, generic form"
 	ourAdmit        = "allowed, Admit and Done"
 	ourPositive     = "allowed, P > 0"
@@ -115,6 +117,7 @@ func allowed() []*subject {
 		healthy(ourAllowed, throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
 		healthy(ourLow, throttle.Low, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.Low, noop) }),
 		healthy(ourSlow, throttle.High, throttle.Config{Policy: throttle.SRE, Slow: 100 * time.Millisecond}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
+		controlled(),
 		healthy(ourGeneric, throttle.High, none, func(t *throttle.Throttle) error {
 			_, err := throttle.Do(ctx, t, throttle.High, noopValue)
 			return err
@@ -124,11 +127,20 @@ func allowed() []*subject {
 		healthy("allowed, cancellable context", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(cancellable, throttle.High, noop) }),
 		healthy("allowed, fallback given", throttle.High, none, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop, fallback) }),
 		healthy("allowed, Off", throttle.High, throttle.Config{Policy: throttle.SRE, Mode: throttle.ModeOff}, func(t *throttle.Throttle) error { return t.Do(ctx, throttle.High, noop) }),
-		positive(ourPositive, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
-		positive(ourPositiveDraw, throttle.Config{Policy: throttle.SRE}, 0.999),
+		positive(ourPositive, throttle.High, throttle.Config{Policy: throttle.SRE, Rand: drawAdmit}, 1),
+		positive(ourPositiveDraw, throttle.High, throttle.Config{Policy: throttle.SRE}, 0.999),
 		mixed(ourMixed, none),
 		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
 	}
+}
+
+// controlled is an allowed call while an operator's settings are in force.
+func controlled() *subject {
+	ctl := throttle.Must(control.New(control.Config{}))
+	c := throttle.Config{Policy: throttle.SRE, Hooks: ctl.ThrottleHooks()}
+	s := healthy(ourControlled, throttle.High, c, func(t *throttle.Throttle) error { return t.Do(context.Background(), throttle.High, noop) })
+	_ = throttle.Must(ctl.Apply(context.Background(), control.Document{Throttles: map[string]*control.Throttle{"bench": {Ratio: new(3.0)}}}))
+	return s
 }
 
 func admitAndDone(t *throttle.Throttle) error {
@@ -142,24 +154,26 @@ func admitAndDone(t *throttle.Throttle) error {
 	return err
 }
 
-// positive is an allowed call while the probability of shedding is small, but not 0. The ratio is so low
-// that a few rejections among many accepted calls are enough. prepare repeats them when they have left
-// the window.
-func positive(name string, c throttle.Config, least float64) *subject {
+// positive is an allowed call of priority p while the probability of shedding is small, but not 0. The
+// ratio is so low that a few rejections among many accepted calls are enough. prepare repeats them when
+// they have left the window. A call of the highest priority comes with them, because Tiered treats the
+// highest that it sees like SRE.
+func positive(name string, p throttle.Priority, c throttle.Config, least float64) *subject {
 	ctx := context.Background()
 	c.Ratio = 1 + 1e-9
 	t := bench(c)
-	accept := func() error { return t.Do(ctx, throttle.High, noop) }
+	accept := func() error { return t.Do(ctx, p, noop) }
 	reject := returns(context.DeadlineExceeded)
 	times(200_000, func() { _ = accept() })
 	return &subject{
 		name: name, pair: true, least: least, op: accept,
 		prepare: func() {
-			for t.RejectionProbability(throttle.High) == 0 {
-				times(20, func() { _ = t.Do(ctx, throttle.High, reject) })
+			for t.RejectionProbability(p) == 0 {
+				_ = t.Do(ctx, throttle.High, noop)
+				times(20, func() { _ = t.Do(ctx, p, reject) })
 			}
 		},
-		good: func(err error) bool { return err == nil && t.RejectionProbability(throttle.High) > 0 },
+		good: func(err error) bool { return err == nil && t.RejectionProbability(p) > 0 },
 	}
 }
 

@@ -25,22 +25,9 @@ func tiered() []*subject {
 		healthy(tieredAllowed, throttle.Low, policy, func(t *throttle.Throttle) error {
 			return t.Do(context.Background(), throttle.Low, noop)
 		}),
-		besideRejected(tieredPositive),
+		positive(tieredPositive, throttle.Low, throttle.Config{Policy: throttle.Tiered, Background: -1, Rand: drawAdmit}, 1),
 		mixed(tieredMixed, policy),
 		bucketEnds(tieredBucketEnds, policy, 10*time.Second/120),
 		shedCall(tieredShed, throttle.Low, shedding, 1),
-	}
-}
-
-// besideRejected is an allowed call of the lowest priority, after the backend has rejected all calls of
-// the highest. So its probability of being shed is small, but not 0.
-func besideRejected(name string) *subject {
-	ctx := context.Background()
-	t := bench(throttle.Config{Policy: throttle.Tiered, Rand: drawAdmit})
-	busy := returns(context.DeadlineExceeded)
-	return &subject{
-		name: name, pair: true, op: func() error { return t.Do(ctx, throttle.Low, noop) },
-		prepare: func() { times(20, func() { _ = t.Do(ctx, throttle.High, busy) }) },
-		good:    func(err error) bool { return err == nil && t.RejectionProbability(throttle.Low) > 0 },
 	}
 }
