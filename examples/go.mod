@@ -12,6 +12,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/spillway-go/spillway v0.1.0
+	github.com/spillway-go/spillway/throttle/grpcthrottle v0.1.0
 	github.com/spillway-go/spillway/throttle/redisstore v0.1.0
 	github.com/zeromicro/go-zero v1.10.3
 	go.opentelemetry.io/otel v1.47.0
@@ -22,6 +23,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	golang.org/x/image v0.45.0
 	gonum.org/v1/plot v0.17.0
+	google.golang.org/grpc v1.85.0
 	modernc.org/sqlite v1.40.1
 )
 
@@ -65,13 +67,12 @@ require (
 	go.uber.org/automaxprocs v1.6.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 	golang.org/x/exp v0.0.0-20250620022241-b7579e27df2b // indirect
-	golang.org/x/net v0.59.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/libc v1.66.10 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
@@ -81,5 +82,6 @@ require (
 replace (
 	github.com/deixis/faults => ../internal/third_party/faults
 	github.com/spillway-go/spillway => ../
+	github.com/spillway-go/spillway/throttle/grpcthrottle => ../throttle/grpcthrottle
 	github.com/spillway-go/spillway/throttle/redisstore => ../throttle/redisstore
 )

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/statusz"
+	"github.com/spillway-go/spillway/throttle/statusz/sources"
+)
+
+// observer shows what the throttles do, and changes their settings.
+type observer struct {
+	mux     *http.ServeMux
+	page    *statusz.Page
+	control *control.Control
+}
+
+// observe reports all throttles and retriers that are made later: in metrics, in the log and on a page.
+func observe() (*observer, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		return nil, err
+	}
+	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(exporter))))
+	if err != nil {
+		return nil, err
+	}
+	o := &observer{mux: http.NewServeMux(), page: statusz.New()}
+	o.control, err = control.New(control.Config{Hooks: control.JoinHooks(tel.ControlHooks(), control.LogHooks(slog.Default()))})
+	if err != nil {
+		return nil, err
+	}
+	// This replaces the default hooks of throttles that Install has set, so they are joined here.
+	throttle.SetDefaultHooks(throttle.JoinHooks(tel.Hooks(), o.page.Hooks(), throttle.LogHooks(slog.Default())))
+	o.control.AddDefaultHooks()
+	handler, err := o.control.Handler(operator)
+	if err != nil {
+		return nil, err
+	}
+	o.page.Control(handler)
+	o.page.Add(sources.Control(o.control))
+	o.mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	o.mux.Handle("/debug/throttle", o.page)
+	return o, nil
+}
+
+func (o *observer) close() { _, _ = o.control.Close(), o.page.Close() }
+
+// operator returns who changes settings over HTTP. Here it refuses all other machines. A real service returns the name
+// that an authenticating proxy has put into the header.
+func operator(r *http.Request) (who string, err error) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if ip := net.ParseIP(host); err != nil || !ip.IsLoopback() {
+		return "", errors.New("settings are changed from this machine only")
+	}
+	return "local", nil
+}
