@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -37,7 +38,7 @@ func (l *shedLog) policyChanged(ctx context.Context, e PolicyEvent) {
 		return
 	}
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle is in alert", append(attrs, slog.String("reason", e.After.Alert.String()),
-		slog.Float64("background", e.After.Background))...)
+		slog.Float64("background", shortened(e.After.Background)))...)
 }
 
 // shedLog holds the log state of each throttle that has shed a call.
@@ -81,13 +82,19 @@ func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 	}
 	if begins {
 		l.logger.LogAttrs(ctx, slog.LevelWarn, message(e.Shadow, "throttle started to shed", "throttle would start to shed"),
-			s.attrs(e.Priority, slog.Float64("probability", e.Probability), slog.String("cause", e.Cause.String()))...)
+			s.attrs(e.Priority, slog.Float64("probability", shortened(e.Probability)), slog.String("cause", e.Cause.String()))...)
 	}
 }
 
 // attrs returns the attributes that identify the throttle and the priority, then more.
 func (s *logState) attrs(p Priority, more ...slog.Attr) []slog.Attr {
 	return append(append(nameAttrs(s.throttle), slog.String("priority", p.String())), more...)
+}
+
+// shortened returns a number with three digits: enough for a reader of a log.
+func shortened(n float64) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(n, 'g', 3, 64), 64) // it reads all that FormatFloat writes
+	return short
 }
 
 // nameAttrs returns the attributes that identify a throttle.
@@ -191,7 +198,7 @@ func (s *logState) endEpisodes(stopped func(Mode, *PriorityStats, *episode) bool
 func (s *logState) logEnd(p PriorityStats, ep episode) {
 	s.logger.LogAttrs(context.Background(), slog.LevelInfo, message(ep.shadow, "throttle stopped shedding", "throttle would stop shedding"),
 		s.attrs(p.Priority, slog.Duration("duration", time.Since(ep.began)), slog.Uint64("shed", ep.shed),
-			slog.Float64("peak_probability", ep.peak), faultsGroup(rejections(&p), ep.faults))...)
+			slog.Float64("peak_probability", shortened(ep.peak)), faultsGroup(rejections(&p), ep.faults))...)
 }
 
 // rejections returns the calls that the backend rejected, by fault, including those that ModeShadow

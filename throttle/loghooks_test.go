@@ -547,3 +547,19 @@ func TestLogHooksNameTheKeyOfAMember(t *testing.T) {
 		}
 	}
 }
+
+// TestLogHooks_digits are three: 0.6666666666666666 is hard to read.
+func TestLogHooks_digits(t *testing.T) {
+	var book logbook
+	hooks := throttle.LogHooks(slog.New(&book))
+	th := build(t, throttle.Config{Name: "db", Hooks: hooks})
+	hooks.Shed(t.Context(), throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Probability: 2.0 / 3})
+	for _, r := range book.read() {
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "probability" && a.Value.Float64() != 0.667 {
+				t.Errorf("got %v want 0.667", a)
+			}
+			return true
+		})
+	}
+}
