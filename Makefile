@@ -31,8 +31,12 @@ WITHOUT_RACE := $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test
 # More flags for go test, such as TESTFLAGS='-run Shed -count 10'.
 TESTFLAGS ?=
 
+# How often a failed test runs again. CI sets 1, and lists these tests: each is a bug of the test or of the code.
+RERUN ?= 0
+
 # gotestsum runs go test and prints a line for each package, and at the end the failures and the counts.
-GO_TEST := go run $(GOTESTSUM) --format pkgname --format-hide-empty-pkg --
+# $(call go_test,packages,flags) runs it.
+go_test = go run $(GOTESTSUM) --format pkgname --format-hide-empty-pkg $(if $(filter-out 0,$(RERUN)),--rerun-fails=$(RERUN)) --packages="$(1)" -- $(2) $(TESTFLAGS)
 
 # SQLite in Go is translated from C. The race detector makes it ten times slower, and finds nothing there.
 RACE := -race -gcflags=modernc.org/...=-race=false
@@ -53,7 +57,7 @@ test: gofmt alone staticcheck unit without-race ## before each push: format, vet
 test-services: export SPILLWAY_REQUIRE_SERVICES := 1
 test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root installs missing servers, other users get a list; 8 minutes
 	@.ci/install
-	cd internal/integration && $(GO_TEST) -short -p 8 -timeout 15m $(TESTFLAGS) ./...
+	cd internal/integration && $(call go_test,./...,-short -p 8 -timeout 15m)
 
 test-all: test test-services api-check lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour
 
@@ -67,14 +71,14 @@ staticcheck: # each module without the workspace: after alone, the build cache h
 	$(call each,$(MODULES),GOWORK=off go run $(STATICCHECK) ./...)
 
 unit: # without the vet of go test, because alone vets
-	CGO_ENABLED=1 $(GO_TEST) $(RACE) -short -vet=off -timeout 15m $(TESTFLAGS) $(call packages,$(UNIT))
+	CGO_ENABLED=1 $(call go_test,$(call packages,$(UNIT)),$(RACE) -short -vet=off -timeout 15m)
 
 without-race:
-	$(GO_TEST) -short -vet=off $(TESTFLAGS) -run '$(NAMES)' $(addprefix ./,$(WITHOUT_RACE))
+	$(call go_test,$(addprefix ./,$(WITHOUT_RACE)),-short -vet=off -run '$(NAMES)')
 
 long: export SPILLWAY_REQUIRE_SERVICES := 1
 long: # every test without -short: in the workspace with the race detector, and each module alone without it
-	CGO_ENABLED=1 $(GO_TEST) $(RACE) -timeout 60m $(TESTFLAGS) $(call packages,$(MODULES))
+	CGO_ENABLED=1 $(call go_test,$(call packages,$(MODULES)),$(RACE) -timeout 60m)
 	$(call each,$(ALL_MODULES),GOWORK=off go test -timeout 60m $(TESTFLAGS) ./...)
 
 fuzz: # each fuzz test for FUZZTIME
