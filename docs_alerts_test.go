@@ -1,6 +1,7 @@
 package spillway_test
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,5 +37,18 @@ func TestAlertsOfOperatingPage(t *testing.T) {
 	}
 	if len(want) != 3 {
 		t.Errorf("severities: got %d want 3: does this test still read the rules?", len(want))
+	}
+}
+
+// TestNumberOfAlerts checks the pages that say how many alerts there are.
+func TestNumberOfAlerts(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(readFile(t, "dashboards/rules/alerts.yml"), -1) {
+		names[m[1]] = true
+	}
+	for page, want := range map[string]string{"README.md": "%d alerts", "CHANGELOG.md": "%d alerts", "docs/numbers-and-peers.md": "| 5 / %d / %[1]d |"} {
+		if want := fmt.Sprintf(want, len(names)); !strings.Contains(readFile(t, page), want) {
+			t.Errorf("%s: want %q", page, want)
+		}
 	}
 }

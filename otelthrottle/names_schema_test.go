@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,6 +124,20 @@ func schema() map[string]definition {
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
 	}
+}
+
+// TestSchema_hasEveryMetric of names.go: else a new one could be missing in the comment and in the tests.
+func TestSchema_hasEveryMetric(t *testing.T) {
+	source, err := os.ReadFile("names.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`\tMetric\w+\s+= "([^"]+)"`).FindAllSubmatch(source, -1) {
+		names = append(names, string(m[1]))
+	}
+	slices.Sort(names)
+	equal(t, "metrics", fmt.Sprint(names), fmt.Sprint(slices.Sorted(maps.Keys(schema()))))
 }
 
 // define returns the definition that the data of a metric amount to. Sums and histograms must be cumulative.
