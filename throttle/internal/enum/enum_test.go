@@ -12,7 +12,9 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/control"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
+	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/sqlstore"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -38,6 +40,9 @@ func TestEnumerations(t *testing.T) {
 	check[bucket.FailurePolicy](t, "failure_policy", 0, "local_share", "fail_open", "fail_closed")
 	check[bucket.Source](t, "source", 0, "store", "policy", "lease")
 	check[backoff.Mode](t, "mode", 0, "pace", "sleep")
+	check[control.Source](t, "source", 0, "code", "apply", "file", "http")
+	check[control.Result](t, "result", 0, "applied", "ended", "refused")
+	check[retry.Reason](t, "reason", 0, "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once")
 	check[sqlstore.Dialect](t, "dialect", 1, "PostgreSQL", "MySQL", "SQLite")
 	check[sqlstore.TimeType](t, "time_type", 1, "Instant", "UTC", "UnixSeconds", "UnixMillis", "UnixMicros")
 	check[statusz.Level](t, "level", 0, "ok", "warn", "bad")
