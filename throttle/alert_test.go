@@ -100,10 +100,10 @@ func TestLogHooks_policyChanged(t *testing.T) {
 		l := &logged{}
 		l.Throttle = buildTiered(t, throttle.Config{Name: "orders", Rand: lucky, Hooks: throttle.LogHooks(slog.New(&l.logbook))})
 		alarm(l.Throttle)
-		l.wantLines(t, "INFO throttle is in alert throttle=orders reason=ratio background=0")
+		l.wantLines(t, "INFO throttle detected overload throttle=orders reason=ratio background=0")
 		time.Sleep(time.Minute)
 		times(1, l.Throttle, throttle.High, nil)
-		l.wantLines(t, "INFO throttle is quiet again throttle=orders reason=ratio duration=1m0.166666426s")
+		l.wantLines(t, "INFO throttle detects no more overload throttle=orders reason=ratio duration=1m0.166666426s")
 		_ = l.Close()
 	})
 }

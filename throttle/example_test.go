@@ -88,7 +88,7 @@ func Example_overload() {
 	// Output:
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.97 cause=above
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.72 cause=above
-	// level=INFO msg="throttle is in alert" throttle=recommendations reason=formula background=0.00
+	// level=INFO msg="throttle detected overload" throttle=recommendations reason=formula background=0.00
 	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.78 cause=above
 	// high      accepted 5742  rejected  258  shed    0  probability 0.00
 	// important accepted  244  rejected  293  shed 5463  probability 0.92

@@ -29,15 +29,16 @@ func LogHooks(logger *slog.Logger) Hooks {
 	return Hooks{Closed: l.closed, Shed: l.shed, PolicyChanged: l.policyChanged}
 }
 
-// policyChanged logs the begin or the end of an alert.
+// policyChanged logs the begin or the end of an alert of the policy. The lines do not have that word: to an operator it
+// means one of Prometheus.
 func (l *shedLog) policyChanged(ctx context.Context, e PolicyEvent) {
 	attrs := nameAttrs(e.Throttle)
 	if e.After.Alert == NoAlert {
-		l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle is quiet again", append(attrs, slog.String("reason", e.Before.Alert.String()),
+		l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle detects no more overload", append(attrs, slog.String("reason", e.Before.Alert.String()),
 			slog.Duration("duration", e.After.Since.Sub(e.Before.Since)))...)
 		return
 	}
-	l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle is in alert", append(attrs, slog.String("reason", e.After.Alert.String()),
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "throttle detected overload", append(attrs, slog.String("reason", e.After.Alert.String()),
 		slog.Float64("background", shortened(e.After.Background)))...)
 }
 
