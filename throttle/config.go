@@ -157,6 +157,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Announce calls Hooks.Announced with the Name. Call it if you make throttles of c later, such as with
+// the first call: then a Control accepts settings of that name before.
+func (c Config) Announce() {
+	if announced := defaultHooks.Or(c.Hooks).Announced; announced != nil {
+		announced(c.Name)
+	}
+}
+
 // Validate returns the error that [New] would return for c, and creates nothing.
 func (c Config) Validate() error {
 	c = c.withDefaults()

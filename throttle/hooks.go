@@ -17,6 +17,9 @@ import (
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
+	// Announced is called when something is made that will make throttles of this name later, such as
+	// a client that makes one per host at the first request. See [Config.Announce].
+	Announced func(name string)
 	// Created is called at the end of [New], before New returns the throttle.
 	Created func(*Throttle)
 	// Closed is called once, by [Throttle.Close].
@@ -171,6 +174,8 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
 		joined = Hooks{
+			Announced: hook.Join1(joined.Announced, h.Announced),
+
 			Created:  hook.Join1(joined.Created, h.Created),
 			Closed:   hook.Join1(joined.Closed, h.Closed),
 			Shed:     hook.Join2(joined.Shed, h.Shed),

@@ -87,21 +87,21 @@ func (b *backends) pay(ctx context.Context) (string, error) {
 	return answer.GetStatus().String(), err
 }
 
-// startBackends serves both backends in this process until the context ends.
-func startBackends(ctx context.Context) (stockURL, paymentsTarget string, err error) {
-	stock, err := serve(ctx, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// startBackends serves both backends in this process.
+func startBackends() (stockURL, paymentsTarget string, stop func(), err error) {
+	stock, err := serve("127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "apples, pears")
 	}))
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", "", err
+		stock.end()
+		return "", "", nil, err
 	}
 	server := grpc.NewServer()
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	go func() { _ = server.Serve(listener) }() // it ends with Stop
-	context.AfterFunc(ctx, server.Stop)
-	return "http://" + stock, listener.Addr().String(), nil
+	return "http://" + stock.address, listener.Addr().String(), func() { server.Stop(); stock.end() }, nil
 }

@@ -1,8 +1,10 @@
-// Service is a small shop that has all that a service needs of Spillway, as a start to copy from:
+// Service is a small shop with throttles on all sides, as a start to copy from:
 //
 //   - it serves HTTP, and sheds requests by priority (shop.go),
 //   - it calls one backend over HTTP and one over gRPC, each with a throttle and retries (backends.go),
 //   - on a second, private port it has metrics, the status page and settings (observe.go).
+//
+// For overloads to look at, run the storefront.
 package main
 
 import (
@@ -10,46 +12,38 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
-	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-const usage = `Service is a small shop with throttles, metrics, the status page and settings from a file.
-
-usage: go run ./examples/service [-listen ADDRESS] [-internal ADDRESS] [-settings FILE]
-
-  -listen ADDRESS    of the shop: /products and /checkout (default 127.0.0.1:8080)
-  -internal ADDRESS  of /metrics and /debug/throttle (default 127.0.0.1:9464)
-  -settings FILE     JSON that changes throttles while the program runs (default none)
-`
+// drain is how long requests may take to end when the program ends.
+const drain = 10 * time.Second
 
 // config are the flags.
 type config struct{ listen, internal, settings string }
 
 func main() {
-	os.Exit(command(program.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// command runs the program and returns its exit code.
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := config{listen: "127.0.0.1:8080", internal: "127.0.0.1:9464"}
-	flags := flag.NewFlagSet("service", flag.ContinueOnError)
-	flags.Func("listen", "", program.Address(&c.listen, c.listen))
-	flags.Func("internal", "", program.Address(&c.internal, c.internal))
-	flags.StringVar(&c.settings, "settings", "", "")
-	if err := program.Parse(flags, args); err != nil {
-		return program.Explain(stdout, stderr, "service", usage, err)
+	var c config
+	flag.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`address` of /products and /checkout")
+	flag.StringVar(&c.internal, "internal", "127.0.0.1:9464", "`address` of /metrics and /debug/throttle")
+	flag.StringVar(&c.settings, "settings", "", "JSON `file` that changes throttles while the program runs")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, c, func(shop, internal string) {
+		fmt.Printf("shop      http://%s/products\nthrottles http://%s/debug/throttle\nmetrics   http://%[2]s/metrics\n", shop, internal)
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1) //nolint:gocritic // stop has nothing left to do
 	}
-	return program.Conclude(stderr, "service", run(ctx, c, func(shop, internal string) {
-		fmt.Fprintf(stdout, "shop      http://%s/products\nthrottles http://%s/debug/throttle\nmetrics   http://%[2]s/metrics\n", shop, internal)
-	}))
 }
 
 // run serves until the context ends. It calls ready with the addresses of both servers.
@@ -59,10 +53,11 @@ func run(ctx context.Context, c config, ready func(shop, internal string)) error
 		return err
 	}
 	defer o.close()
-	stock, payments, err := startBackends(ctx) // yours are other programs
+	stock, payments, stop, err := startBackends() // yours are other programs
 	if err != nil {
 		return err
 	}
+	defer stop()
 	b, err := dial(stock, payments)
 	if err != nil {
 		return err
@@ -74,28 +69,41 @@ func run(ctx context.Context, c config, ready func(shop, internal string)) error
 	}
 	defer th.Close()
 	if c.settings != "" {
-		if err := o.control.Watch(ctx, c.settings); err != nil { // after the throttles: a name without one is an error
+		if err := o.control.Watch(ctx, c.settings); err != nil { // after throttles and clients: a wrong name is refused, and logged
 			return err
 		}
 	}
-	shop, err := serve(ctx, c.listen, shopHandler(th, b))
+	internal, err := serve(c.internal, o.mux)
 	if err != nil {
 		return err
 	}
-	internal, err := serve(ctx, c.internal, o.mux)
+	defer internal.Close() // a viewer of the status page would keep it open
+	shop, err := serve(c.listen, shopHandler(th, b))
 	if err != nil {
 		return err
 	}
-	ready(shop, internal)
+	defer o.flush() // before the throttles are closed
+	defer shop.end()
+	ready(shop.address, internal.address)
 	<-ctx.Done()
 	return nil
 }
 
-// serve serves until the context ends, and returns the address.
-func serve(ctx context.Context, address string, handler http.Handler) (string, error) {
+// running is a server that runs.
+type running struct {
+	*http.Server
+
+	address string
+}
+
+// end lets requests end before the program does.
+func (r *running) end() { warn(r.Shutdown) }
+
+// serve starts a server.
+func serve(address string, handler http.Handler) (*running, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() {
@@ -103,6 +111,5 @@ func serve(ctx context.Context, address string, handler http.Handler) (string, e
 			slog.Error("the server ended", "address", address, "error", err)
 		}
 	}()
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return listener.Addr().String(), nil
+	return &running{server, listener.Addr().String()}, nil
 }

@@ -4,20 +4,25 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/examples/internal/program"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/spillway-go/spillway/examples/internal/program/programtest"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
 // TestRun serves both routes, and shows the calls, the throttles and the settings of the file.
 func TestRun(t *testing.T) {
 	settings := filepath.Join(t.TempDir(), "settings.json")
-	if err := os.WriteFile(settings, []byte(`{"throttles": {"shop": {"mode": "shadow"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(settings, []byte(`{"throttles": {"shop": {"mode": "shadow"}, "stock": {"ratio": 3}, "payments": {"ratio": 3}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,11 +77,45 @@ func has(t *testing.T, method, url string, texts ...string) {
 	}
 }
 
-func TestCommand(t *testing.T) {
-	programtest.Explains(t, command, "-listen", "-internal", "-settings")
-	programtest.Refuses(t, command, map[string]string{"-listen 8080": "want host:port", "extra": "is not a flag"})
-	var out strings.Builder
-	if code := command(t.Context(), []string{"-listen", programtest.TakenAddress(t)}, io.Discard, &out); code != program.Failed || !strings.Contains(out.String(), "address already in use") {
-		t.Errorf("got code %d and %q want %d and that the address is in use", code, out.String(), program.Failed)
+// TestRun_takenAddress ends with an error, and leaves nothing behind.
+func TestRun_takenAddress(t *testing.T) {
+	taken := programtest.TakenAddress(t)
+	for _, c := range []config{{taken, "127.0.0.1:0", ""}, {"127.0.0.1:0", taken, ""}} {
+		if err := run(t.Context(), c, func(string, string) {}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+			t.Errorf("%v: got error %v want that the address is in use", c, err)
+		}
+	}
+}
+
+// TestAnswer_fullBackend is 503 for either kind of backend, and not held against the shop.
+func TestAnswer_fullBackend(t *testing.T) {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop"}))
+	defer th.Close()
+	for name, err := range map[string]error{
+		"HTTP": httpthrottle.StatusCodeError(http.StatusTooManyRequests), "gRPC": status.Error(codes.ResourceExhausted, "full"),
+	} {
+		handler := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(answer(func(context.Context) (string, error) { return "", err }))
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/products", http.NoBody))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %v want 503 and Retry-After", name, w.Code, w.Header())
+		}
+	}
+	if ended := th.Stats().Priorities[throttle.Medium].Ended; ended.Outcome(throttle.Ignored) != 2 {
+		t.Errorf("got %d ignored calls want 2", ended.Outcome(throttle.Ignored))
+	}
+}
+
+// TestFilesCanBeCopied checks that the program imports nothing that another module cannot import.
+func TestFilesCanBeCopied(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("got %v, error %v", files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil || !strings.HasSuffix(name, "_test.go") && strings.Contains(string(text), "/internal/") {
+			t.Errorf("%s: imports an internal package, error %v", name, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -23,6 +24,8 @@ import (
 type observer struct {
 	mux     *http.ServeMux
 	page    *statusz.Page
+	meters  *metric.MeterProvider
+	tel     *otelthrottle.Telemetry
 	control *control.Control
 }
 
@@ -34,11 +37,12 @@ func observe() (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(metric.NewMeterProvider(metric.WithReader(exporter))))
+	o := &observer{mux: http.NewServeMux(), page: statusz.New(), meters: metric.NewMeterProvider(metric.WithReader(exporter))}
+	tel, err := otelthrottle.Install(otelthrottle.WithMeterProvider(o.meters))
 	if err != nil {
 		return nil, err
 	}
-	o := &observer{mux: http.NewServeMux(), page: statusz.New()}
+	o.tel = tel
 	o.control, err = control.New(control.Config{Hooks: control.JoinHooks(tel.ControlHooks(), control.LogHooks(slog.Default()))})
 	if err != nil {
 		return nil, err
@@ -57,7 +61,23 @@ func observe() (*observer, error) {
 	return o, nil
 }
 
-func (o *observer) close() { _, _ = o.control.Close(), o.page.Close() }
+// flush sends what an exporter that pushes has not sent yet. After it throttles may be closed.
+func (o *observer) flush() { warn(o.tel.Shutdown) }
+
+// close ends the rest.
+func (o *observer) close() {
+	warn(o.meters.Shutdown)
+	_, _ = o.control.Close(), o.page.Close() // they return no error
+}
+
+// warn calls a function that may take a while, and logs its error.
+func warn(end func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	if err := end(ctx); err != nil {
+		slog.Warn("the end was not clean", "error", err)
+	}
+}
 
 // operator returns who changes settings over HTTP. Here it refuses all other machines. A real service returns the name
 // that an authenticating proxy has put into the header.

@@ -48,6 +48,9 @@ func newThrottles(
 	if groupErr != nil {
 		err = errors.Join(err, fmt.Errorf("connectthrottle: %s.Group: %w", owner, groupErr))
 	}
+	if err == nil {
+		c.Announce()
+	}
 	_, ownCode := codedOf(c.ShedErr)
 	return throttles{group: group, key: key, ownCode: ownCode}, err
 }

@@ -66,8 +66,8 @@ func (r *Result) UnmarshalText(text []byte) error { return enum.Unmarshal(r, tex
 type Report struct {
 	// Changes has each line that is new, different or gone.
 	Changes []Change `json:"changes"`
-	// Missing has the optional names that nothing in this process has yet, such as "throttle
-	// stock".
+	// Missing has the names that nothing in this process has yet, such as "throttle stock": optional
+	// ones, and those of clients before their first call.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -113,7 +113,7 @@ func (c Change) String() string {
 
 func orUnknown(value string) string {
 	if value == "" {
-		return "?"
+		return "(none yet)"
 	}
 	return value
 }

@@ -68,28 +68,28 @@ func New(c Config) (*Control, error) {
 // see them.
 func (c *Control) makeKinds() {
 	fail := func(err error) { c.fail(context.Background(), SourceCode, err) }
-	c.throttles = newKind(kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
+	c.throttles = newKind(&kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
 		word: "throttle", state: c.now.Load, failed: fail, full: throttleLine,
 		lines: func(d *Document) *map[string]*Throttle { return &d.Throttles },
 		example: func() (*throttle.Throttle, error) {
 			return throttle.New(throttle.Config{Name: "control", Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) {}}})
 		},
 	})
-	c.breakers = newKind(kind[*breaker.Manager, breaker.Tuning, *Breaker]{
+	c.breakers = newKind(&kind[*breaker.Manager, breaker.Tuning, *Breaker]{
 		word: "breaker", state: c.now.Load, failed: fail, full: breakerLine,
 		lines: func(d *Document) *map[string]*Breaker { return &d.Breakers },
 		example: func() (*breaker.Manager, error) {
 			return breaker.New(breaker.Config{Name: "control", Hooks: breaker.Hooks{Closed: func(*breaker.Manager) {}}})
 		},
 	})
-	c.buckets = newKind(kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
+	c.buckets = newKind(&kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
 		word: "bucket", state: c.now.Load, failed: fail, full: bucketLine,
 		lines: func(d *Document) *map[string]*Bucket { return &d.Buckets },
 		example: func() (*bucket.Limiter, error) {
 			return bucket.New(bucket.Config{Name: "control", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(*bucket.Limiter) {}}})
 		},
 	})
-	c.backoffs = newKind(kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
+	c.backoffs = newKind(&kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
 		word: "backoff", state: c.now.Load, failed: fail, full: backoffLine,
 		lines: func(d *Document) *map[string]*Backoff { return &d.Backoffs },
 		example: func() (*backoff.Responsive, error) {
@@ -103,13 +103,13 @@ func (c *Control) makeKinds() {
 func (c *Control) valid() bool { return c != nil && c.done != nil }
 
 // ThrottleHooks returns the hooks for a throttle's Config. Join them with others by
-// [throttle.JoinHooks], or make them the default with [throttle.SetDefaultHooks]. Only Created and
-// Closed are set, so calls cost the same.
+// [throttle.JoinHooks], or make them the default with [throttle.SetDefaultHooks]. No hook of calls is
+// set, so calls cost the same.
 func (c *Control) ThrottleHooks() throttle.Hooks {
 	if !c.valid() {
 		return throttle.Hooks{}
 	}
-	return throttle.Hooks{Created: c.throttles.join, Closed: c.throttles.leave}
+	return throttle.Hooks{Announced: c.throttles.announce, Created: c.throttles.join, Closed: c.throttles.leave}
 }
 
 // BreakerHooks returns the hooks for a breaker's Config, as ThrottleHooks does for a throttle.
@@ -138,7 +138,7 @@ func (c *Control) BackoffHooks() backoff.Hooks {
 
 // AddDefaultHooks joins the hooks of c with the default hooks of throttles, breakers, buckets and
 // backoffs, so that those made later without Hooks are controlled too. Call it at the start of
-// main, after otelthrottle.Install, which replaces the default hooks.
+// main, but after otelthrottle.Install and every SetDefaultHooks: both replace the default hooks.
 func (c *Control) AddDefaultHooks() {
 	throttle.SetDefaultHooks(throttle.JoinHooks(throttle.DefaultHooks(), c.ThrottleHooks()))
 	breaker.SetDefaultHooks(breaker.JoinHooks(breaker.DefaultHooks(), c.BreakerHooks()))

@@ -103,6 +103,29 @@ func TestApply_allOrNothing(t *testing.T) {
 	}
 }
 
+// TestApply_announced is about throttles that a client makes with its first call: their name is known before.
+func TestApply_announced(t *testing.T) {
+	var r recorder
+	c := newControl(t, r.hooks())
+	config := throttle.Config{Name: "stock", Hooks: c.ThrottleHooks()}
+	const document = `{"throttles": {"stock": {"mode": "off"}}}`
+	if _, err := c.Apply(t.Context(), parse(t, document)); err == nil {
+		t.Error("before: got no error want that the name is unknown")
+	}
+	config.Announce()
+	if report := apply(t, c, document); !slices.Equal(report.Missing, []string{"throttle stock"}) {
+		t.Errorf("got %+v", report)
+	}
+	if tuned, _ := r.take(); len(tuned) != 1 || tuned[0] != "throttle stock: applied, mode (none yet) -> off, source apply" {
+		t.Errorf("got %q", tuned)
+	}
+	th := throttle.Must(throttle.New(config))
+	defer th.Close()
+	if mode := th.Stats().Mode; mode != throttle.ModeOff {
+		t.Errorf("got %v want off", mode)
+	}
+}
+
 // TestApply_laterMembers get the lines of their name when they are made. A name that had a member is known.
 func TestApply_laterMembers(t *testing.T) {
 	var r recorder

@@ -4,7 +4,7 @@
 //
 //	ctl, err := control.New(control.Config{Hooks: control.LogHooks(logger)})
 //	...
-//	ctl.AddDefaultHooks()                             // before throttles are made
+//	ctl.AddDefaultHooks()                             // after SetDefaultHooks, before throttles are made
 //	...
 //	err = ctl.Watch(ctx, "/etc/spillway/control.json") // after they are made
 //
@@ -33,8 +33,10 @@
 // # Names
 //
 // A name stands for all throttles of that name. A document that has a name which this process has
-// never had is wrong: it may be a typing error. Mark a line as optional if the file is shared by
-// services that have different throttles, or if a throttle is made by the first call.
+// never had is wrong: it may be a typing error. The clients and servers for HTTP, gRPC and Connect
+// announce the names of throttles that they make with the first call. Mark a line as optional if the
+// file is shared by services that have different throttles, or if your code makes a throttle with the
+// first call and does not call throttle.Config.Announce.
 //
 // # Seeing it
 //

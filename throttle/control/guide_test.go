@@ -25,11 +25,11 @@ func guide(ctx context.Context, logger *slog.Logger, page *statusz.Page, path st
 	ctl := throttle.Must(control.New(control.Config{
 		Hooks: control.JoinHooks(control.DefaultHooks(), control.LogHooks(logger)), // DefaultHooks are those of otelthrottle.Install
 	}))
-	ctl.AddDefaultHooks() // before throttles are made
+	ctl.AddDefaultHooks() // after otelthrottle.Install and SetDefaultHooks, which replace them; before throttles are made
 
 	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Mode: throttle.ModeShadow}))
 
-	if err := ctl.Watch(ctx, path); err != nil { // after throttles are made
+	if err := ctl.Watch(ctx, path); err != nil { // after throttles and clients are made
 		return nil, err
 	}
 	handler, err := ctl.Handler(authorize)

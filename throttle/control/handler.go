@@ -24,9 +24,9 @@ var (
 )
 
 // Handler returns an HTTP handler for one process. GET returns [Status] as JSON. POST changes
-// lines: the body is a [Document], whose lines are added to those of earlier requests; null ends
-// one. Each line needs a reason and a time, at most 24 hours: a process that starts again has
-// forgotten it. The response is a [Report].
+// lines: the body is a [Document], whose lines replace those of earlier requests for the same name;
+// null ends one. Each line needs a reason and a time, at most 24 hours: a process that starts again
+// has forgotten it. The response is a [Report].
 //
 //	curl -H 'Content-Type: application/json' -d '{"throttles": {"stock": {"mode": "off", "for": "30m", "reason": "INC-7"}}}' \
 //		http://10.0.0.7:9464/debug/throttle/control

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/internal/byname"
@@ -39,6 +40,8 @@ type kind[M tunable[T], T any, L line[T]] struct {
 	example func() (M, error) // a member with defaults, to check a name that has none
 	state   func() *state     // the present one
 	failed  func(error)
+
+	announced sync.Map // names whose members are made later
 }
 
 // family is a [kind] without its types.
@@ -63,7 +66,7 @@ type family interface {
 	named(word string) bool
 }
 
-func newKind[M tunable[T], T any, L line[T]](k kind[M, T, L]) *kind[M, T, L] {
+func newKind[M tunable[T], T any, L line[T]](k *kind[M, T, L]) *kind[M, T, L] {
 	k.members = byname.New(byname.Kind[M, M, []M, struct{}]{
 		Name: M.Name,
 		Data: func(M) (none struct{}) { return none },
@@ -77,7 +80,7 @@ func newKind[M tunable[T], T any, L line[T]](k kind[M, T, L]) *kind[M, T, L] {
 		},
 		Clone: slices.Clone[[]M],
 	})
-	return &k
+	return k
 }
 
 func (k *kind[M, T, L]) named(word string) bool { return k.word == word }
@@ -90,6 +93,9 @@ func (k *kind[M, T, L]) join(m M) {
 		k.override(m)
 	}
 }
+
+// announce makes a name known before its first member.
+func (k *kind[M, T, L]) announce(name string) { k.announced.Store(name, nil) }
 
 func (k *kind[M, T, L]) leave(m M) { k.members.Leave(m) }
 
@@ -176,6 +182,9 @@ func (k *kind[M, T, L]) check(s *state, source Source) (missing []string, err er
 	var example []M // made for the first name without a member
 	for _, name := range slices.Sorted(maps.Keys(*k.lines(&s.layers[source]))) {
 		members, known := open[name]
+		if !known {
+			_, known = k.announced.Load(name)
+		}
 		l := (*k.lines(&s.layers[source]))[name]
 		if !known && !l.terms().Optional {
 			errs = append(errs, fmt.Errorf("control: %s %s: unknown name: want one that exists, or \"optional\": true", k.word, check.Shown(name)))

@@ -183,3 +183,14 @@ func TestInterceptorsBeforeAndAfter(t *testing.T) {
 		}
 	})
 }
+
+// TestNames_announced are those of the throttles that the first calls make.
+func TestNames_announced(t *testing.T) {
+	var names []string
+	c := throttle.Config{Name: "targets", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
+	_, clientErr := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: c})
+	_, serverErr := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})
+	if err := errors.Join(clientErr, serverErr); err != nil || len(names) != 2 || names[0] != "targets" {
+		t.Errorf("got %q, error %v want the name twice", names, err)
+	}
+}

@@ -68,6 +68,9 @@ func newThrottles(
 	if groupErr != nil {
 		err = errors.Join(err, fmt.Errorf("grpcthrottle: %s.Group: %w", owner, groupErr))
 	}
+	if err == nil {
+		c.Announce()
+	}
 	return throttles{group: group, key: key, ownStatus: hasStatus(c.ShedErr)}, err
 }
 

@@ -24,6 +24,8 @@ import (
 //   - By default a throttle counts err as Rejected ([throttle.DefaultClassify]). That includes
 //     timeouts, and a [StatusError] of 429, 502, 503 or 504. A delay of the backend becomes
 //     Retry-After.
+//   - A client of gRPC or Connect returned it, with the code Unavailable, ResourceExhausted or
+//     DeadlineExceeded.
 //   - The connection to a server was refused or broke: a *[net.OpError] or *[net.DNSError], or the
 //     end of the connection in a *[url.Error] of [http.Client].
 //
@@ -60,6 +62,9 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) bool {
 func lacksCapacity(err error) bool {
 	if err == nil {
 		return false
+	}
+	if fault, ok := remoteFault(err); ok && dependency.IsRejected(fault) {
+		return true
 	}
 	return dependency.IsRejected(err) || errors.Is(err, throttle.ErrShed) || throttle.FaultOf(err) == throttle.FaultOther && broken(err)
 }

@@ -94,6 +94,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
 	}
+	config.Announce()
 	t := &Transport{
 		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
 		retriers: retriers, mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,

@@ -43,6 +43,15 @@ func TestNewTransportMakesNoThrottle(t *testing.T) {
 	equal(t, "throttles after a request", made, 1)
 }
 
+func TestNewTransportAnnouncesItsName(t *testing.T) {
+	var names []string
+	c := throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
+	for _, group := range []throttle.GroupConfig{{}, {Max: -1}} { // the second is refused
+		_, _ = httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: c, Group: group})
+	}
+	equal(t, "names", fmt.Sprint(names), "[hosts]")
+}
+
 func TestShedRequestsAreNotSent(t *testing.T) {
 	transport := newTransport(t, unwanted(t), httpthrottle.TransportConfig{Throttle: throttle.Config{Rand: unlucky}})
 	th := throttleOf(t, transport, host)

@@ -24,7 +24,7 @@
 // The query selects what a link shows first: /debug/throttle?q=orders&sort=name.
 //
 // Keep the page off public listeners, as you do with pprof. It shows names of backends, keys of
-// Groups, the host name and the load to every client. It is read-only.
+// Groups, the host name and the load to every client. It only reads, unless a control is mounted: see below.
 //
 // # Controls
 //

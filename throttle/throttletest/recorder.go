@@ -73,7 +73,7 @@ func NewRecorder() *Recorder {
 	return &Recorder{}
 }
 
-// Hooks returns hooks that record every event. Join them with other hooks by throttle.JoinHooks.
+// Hooks returns hooks that record every event of a throttle. Join them with other hooks by throttle.JoinHooks.
 func (r *Recorder) Hooks() throttle.Hooks {
 	return throttle.Hooks{
 		Created: func(t *throttle.Throttle) { r.record(Event{Kind: KindCreated, Throttle: t}) },

@@ -62,7 +62,7 @@ func (w *witness) events() (all []string) {
 		for _, e := range s.Events {
 			text := e.Name
 			for _, a := range e.Attributes {
-				text += " " + a.Value.Emit()
+				text += " " + a.Value.String()
 			}
 			all = append(all, text)
 		}

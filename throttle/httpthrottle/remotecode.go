@@ -1,0 +1,60 @@
+package httpthrottle
+
+import "reflect"
+
+// remoteFault returns the fault for the code in an error of gRPC or Connect, anywhere in its tree. It
+// finds the code by the names of methods, GRPCStatus and Code, because this package imports neither
+// gRPC nor Connect.
+func remoteFault(err error) (fault error, ok bool) {
+	if !isSet(reflect.ValueOf(err)) {
+		return nil, false
+	}
+	if code, message := remoteCode(err); code > 0 {
+		return grpcFault(code, message), true
+	}
+	switch wrapped := err.(type) {
+	case interface{ Unwrap() error }:
+		return remoteFault(wrapped.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			if fault, ok := remoteFault(inner); ok {
+				return fault, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// remoteCode returns the code and the message of one error, or 0. The codes of Connect are those of
+// gRPC.
+func remoteCode(err error) (code int, message string) {
+	v := reflect.ValueOf(err)
+	if status, ok := result(v.MethodByName("GRPCStatus")); ok {
+		v = status
+	}
+	if !isSet(v) {
+		return 0, ""
+	}
+	c, ok := result(v.MethodByName("Code"))
+	if !ok || c.Type().PkgPath() != "google.golang.org/grpc/codes" && c.Type().PkgPath() != "connectrpc.com/connect" {
+		return 0, "" // another library may use the same numbers
+	}
+	code = int(c.Uint())
+	if m, ok := result(v.MethodByName("Message")); ok && m.Kind() == reflect.String {
+		message = m.String()
+	}
+	return code, message
+}
+
+// isSet reports whether v is a value, and no nil pointer.
+func isSet(v reflect.Value) bool {
+	return v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil())
+}
+
+// result calls a method without parameters, if it is one with a single result.
+func result(method reflect.Value) (v reflect.Value, ok bool) {
+	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
+		return v, false
+	}
+	return method.Call(nil)[0], true
+}
