@@ -55,8 +55,11 @@ func settingsPanels() []grafana.Panel {
 				"and the status page have who and why. A restart of a process forgets its changes.",
 			Targets: []grafana.Target{{Expr: ages, Instant: true, Table: true}},
 			Columns: []grafana.Column{
-				{Field: tuningName(), Title: "Name"}, {Field: tuningKind(), Title: "Kind", Width: 80}, {Field: tuningSource(), Title: "Source", Width: 70},
-				{Field: "job", Title: "Job", Width: 90}, {Field: "Value", Title: "Ago", Unit: "s", Width: 90},
+				{Field: tuningName(), Title: "Name"},
+				{Field: tuningKind(), Title: "Kind", Width: 80},
+				{Field: tuningSource(), Title: "Source", Width: 70},
+				{Field: "job", Title: "Job", Width: 90},
+				{Field: "Value", Title: "Ago", Unit: "s", Width: 90},
 			},
 		},
 	}

@@ -36,13 +36,13 @@ func main() {
 	flag.StringVar(&c.settings, "settings", "", "JSON `file` that changes throttles while the program runs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	err := run(ctx, c, func(shop, internal string) {
 		fmt.Printf("shop      http://%s/products\nthrottles http://%s/debug/throttle\nmetrics   http://%[2]s/metrics\n", shop, internal)
 	})
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
-		os.Exit(1) //nolint:gocritic // stop has nothing left to do
+		os.Exit(1)
 	}
 }
 

@@ -12,7 +12,7 @@ func remoteFault(err error) (fault error, ok bool) {
 	if code, message := remoteCode(err); code > 0 {
 		return grpcFault(code, message), true
 	}
-	switch wrapped := err.(type) {
+	switch wrapped := err.(type) { //nolint:errorlint // it walks the tree itself
 	case interface{ Unwrap() error }:
 		return remoteFault(wrapped.Unwrap())
 	case interface{ Unwrap() []error }:

@@ -54,14 +54,7 @@ func TestWriteError_remoteCodes(t *testing.T) {
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		if got := httpthrottle.WriteError(w, r, tt.err); got != tt.want || got && (w.Code != 503 || w.Header().Get("Retry-After") == "") {
-			t.Errorf("%T %v: got %v, status %d want %v", tt.err, errText(tt.err), got, w.Code, tt.want)
+			t.Errorf("%T %+[1]q: got %v, status %d want %v", tt.err, got, w.Code, tt.want)
 		}
 	}
-}
-
-func errText(err error) string {
-	if e, ok := err.(*connect.Error); ok && e == nil {
-		return "nil"
-	}
-	return err.Error()
 }
