@@ -179,8 +179,8 @@ func TestTheGateShedsLowerPrioritiesWhileCallsAreLate(t *testing.T) {
 		if !errors.As(err, &shed) || shed.Cause != throttle.CauseLimit || !strings.Contains(err.Error(), "too many are open") {
 			t.Errorf("got %v, want a ShedError with CauseLimit", err)
 		}
-		equal(t, "causes told", len(causes), 1)
-		equal(t, "cause told", causes[0], throttle.CauseLimit)
+		equal(t, "causes in the hook", len(causes), 1)
+		equal(t, "cause in the hook", causes[0], throttle.CauseLimit)
 		low := tier(th, throttle.Low)
 		equal(t, "shed", low.Shed, shedBy(throttle.CauseLimit, 1))
 		equal(t, "window: booked and refused calls are rejected", low.Window, throttle.WindowStats{Accepted: 10, Rejected: 7})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/deixis/faults"
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/control"
 )
 
 // The names of Spillway subjects that have bounds.
@@ -17,7 +16,6 @@ const (
 	ourAllowed      = "allowed"
 	ourLow          = "allowed, low priority"
 	ourSlow         = "allowed, Slow"
-	ourControlled   = "allowed, settings overridden"
 	ourGeneric      = "allowed, generic form"
 	ourAdmit        = "allowed, Admit and Done"
 	ourPositive     = "allowed, P > 0"
@@ -132,15 +130,6 @@ func allowed() []*subject {
 		mixed(ourMixed, none),
 		bucketEnds(ourBucketEnds, none, 500*time.Millisecond),
 	}
-}
-
-// controlled is an allowed call while an operator's settings are in force.
-func controlled() *subject {
-	ctl := throttle.Must(control.New(control.Config{}))
-	c := throttle.Config{Policy: throttle.SRE, Hooks: ctl.ThrottleHooks()}
-	s := healthy(ourControlled, throttle.High, c, func(t *throttle.Throttle) error { return t.Do(context.Background(), throttle.High, noop) })
-	_ = throttle.Must(ctl.Apply(context.Background(), control.Document{Throttles: map[string]*control.Throttle{"bench": {Ratio: new(3.0)}}}))
-	return s
 }
 
 func admitAndDone(t *throttle.Throttle) error {

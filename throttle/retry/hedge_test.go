@@ -21,8 +21,8 @@ type act struct {
 	err   error
 }
 
-// play returns a function whose attempts do what acts say, and return their numbers. Attempts are told
-// apart by the number in their context.
+// play returns a function whose attempts do what acts say, and return their numbers. Attempts differ
+// by the number in their context.
 func play(acts ...act) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		n := retry.FromContext(ctx).Number

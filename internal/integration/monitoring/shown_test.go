@@ -105,7 +105,7 @@ func (s *stack) lookAtAll(t *testing.T, p phase) (texts []string, wrong string) 
 	return texts, wrong
 }
 
-// TestShownField plants what the tool must tell apart.
+// TestShownField plants what the tool must show as different.
 func TestShownField(t *testing.T) {
 	const unmapped = `{"unit": "percentunit", "decimals": 1, "noValue": "no traffic", "thresholds": {"steps": [
 		{"color": "green", "value": null}, {"color": "red", "value": 0.5}]}`
