@@ -52,15 +52,17 @@ func TestPolicies(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // or each process would end a second later
 	var all sync.WaitGroup
 	defer all.Wait()
+	const onTheirWay = 2 * workers // calls that may have left the store when it is cut
 	for policy, check := range map[string]func(answered, gone, bucket int) bool{
 		"closed": func(answered, gone, bucket int) bool {
-			return answered > 0 && gone <= 2*workers && answered+gone <= bucket
+			return answered > 0 && gone <= onTheirWay && answered+gone <= bucket
 		},
 		// The shares grant as much as the bucket at most, however often a busy machine lets the
 		// store answer late.
 		"share": func(answered, gone, bucket int) bool { return answered > 0 && gone > 0 && answered+gone <= 2*bucket },
-		// The bucket grants 115 in a second.
-		"open": func(answered, gone, _ int) bool { return answered > 0 && gone > 25+90 },
+		// Until the processes have seen enough failures, each call waits for the store in vain. On a busy
+		// machine that takes the whole second.
+		"open": func(answered, gone, _ int) bool { return answered > 0 && gone > onTheirWay },
 	} {
 		all.Go(func() {
 			start := time.Now()

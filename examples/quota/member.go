@@ -100,8 +100,13 @@ func (s settings) work(stdin io.Reader, reports *json.Encoder) (err error) {
 		all.Go(func() { call(ctx, l, &granted) })
 	}
 	for lines := bufio.NewScanner(stdin); lines.Scan(); {
-		shared.cut.Store(lines.Text() == fmt.Sprint(true))
-		if err := reports.Encode(report{Granted: granted.Load(), URL: server.URL()}); err != nil {
+		cut := lines.Text() == fmt.Sprint(true)
+		if cut {
+			shared.cut.Store(true)
+		}
+		r := report{Granted: granted.Load(), URL: server.URL()} // after a cut and before its end
+		shared.cut.Store(cut)
+		if err := reports.Encode(r); err != nil {
 			return err
 		}
 	}
