@@ -100,10 +100,10 @@
 //
 // The metrics of slow calls exist for throttles with Config.Slow, except throttle.slow.open, which all
 // have: calls without an answer that were not written off. Calls and limit have
-// throttle.priority. The limit is 0 without a limit. An event counts calls of Config.Slow that are late,
-// that were booked as rejected because of that, that were written off, and that ModeEnforce of
+// throttle.priority. The limit is 0 without a limit. The events of Config.Slow are late;
+// booked, a late call that counts as rejected; written_off; and would_refuse, a call that ModeEnforce of
 // Config.SlowGate would refuse. With Config.SlowAuto, there are the learned threshold, after the first
-// 10 s, and the calls that took longer than it: would_be_late.
+// 10 s, and would_be_late, a call that took longer than it.
 //
 // The metrics of the policy exist for throttles with the policy Tiered. The state is the number of
 // throttles with each reason for an alert; those with none are quiet. The background is the share of

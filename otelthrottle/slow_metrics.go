@@ -56,7 +56,7 @@ func (s *slowSum) add(stats *throttle.SlowStats) {
 	}
 }
 
-// addSlow adds the counters. The limit is the lowest one.
+// addSlow adds the counters.
 func (s *prioritySum) addSlow(p *throttle.SlowTotals) {
 	s.slow.Late += p.Late
 	s.slow.Booked += p.Booked

@@ -192,13 +192,13 @@ func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 		a.duration = max(0, now-a.began)
 		if a.watch != nil { // then the call is timed
 			a.leave(now, a.duration, o == Accepted)
-			t.reportPolicy(a.ctx)
 		}
 	}
-	rolls := t.decisions.Due(now)
-	if rolls {
+	due := t.decisions.Due(now)
+	if due {
 		t.decisions.Roll(now)
 	}
+	rolls := due || a.watch != nil
 	switch {
 	case a.shadow:
 		t.counters[a.stripe].count(shadowsOwn+table(causeOf(a.decision)), t.priorities, a.priority, o, f)

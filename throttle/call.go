@@ -82,13 +82,13 @@ func (c Call) Context() context.Context {
 	return c.ctx
 }
 
-// Responding records that the first part of the response has arrived, of a call whose outcome is only known
-// at its end: such as a stream of results. The call is not late any more, see [Config.Slow]. It has no
-// other effect. If the outcome is known, use [Call.Answered].
+// Responding records that the response has begun to arrive. It is for calls whose outcome is known only at
+// their end, such as a stream of results. The call is not late any more, see [Config.Slow]. It has no other
+// effect. If the outcome is known, use [Call.Answered].
 func (c Call) Responding() {
 	if c.move(stepBegun, stepResponding) {
+		defer c.move(stepResponding, stepResponded) // also if Config.Now panics
 		c.pooled.attempt.respond()
-		c.move(stepResponding, stepResponded)
 	}
 }
 

@@ -105,9 +105,9 @@ type Config struct {
 	ShedErr error
 	// Hooks are called for the events of this throttle. Default [DefaultHooks].
 	Hooks Hooks
-	// Now returns the time, for simulations. It must be safe for concurrent use. With Now, calls of
-	// several processors share their counters and are slower. Default the monotonic clock, which
-	// testing/synctest controls.
+	// Now returns the time, for simulations. It must be safe for concurrent use. If it goes back, Slow
+	// finds no late calls until it has caught up. With Now, calls of several processors share their
+	// counters and are slower. Default the monotonic clock, which testing/synctest controls.
 	Now func() time.Time
 	// Rand returns a random number in [0, 1), for simulations. It must be safe for concurrent use.
 	// Default a generator of the throttle, seeded by math/rand/v2.

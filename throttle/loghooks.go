@@ -17,8 +17,8 @@ const logInterval = time.Second
 //   - an info line when it has stopped, with the duration, the number of shed calls, the highest
 //     probability, and the faults of the rejected calls since the last such line
 //
-// Shedding has stopped when the probability is 0, or when the mode changes. That is found at the
-// next shed call, or by a timer that runs only while the throttle sheds and until its Close.
+// Shedding has stopped when the probability is 0 and [Config.SlowGate] has refused no call for a
+// second, or when the mode changes. That is found at the next shed call, or by a timer that runs only while the throttle sheds and until its Close.
 // ModeEnforce and ModeShadow have lines of their own. Each begin and end of an alert of [Tiered] is
 // an info line too. A member of a [Group] adds its key. A nil logger means slog.Default().
 func LogHooks(logger *slog.Logger) Hooks {
@@ -60,12 +60,13 @@ type logState struct {
 
 // episode is a period in which a throttle sheds one priority.
 type episode struct {
-	open   bool
-	shadow bool
-	began  time.Time
-	shed   uint64
-	peak   float64
-	faults [NumFaults]uint64 // rejections at the end of the last episode
+	open    bool
+	shadow  bool
+	began   time.Time
+	shed    uint64
+	peak    float64
+	limited bool              // the gate has refused a call since the last check: the probability may be 0
+	faults  [NumFaults]uint64 // rejections at the end of the last episode
 }
 
 func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
@@ -126,6 +127,7 @@ func (s *logState) count(e *ShedEvent) (begins, outdated bool) {
 		}
 	}
 	ep.shed++
+	ep.limited = ep.limited || e.Cause == CauseLimit
 	ep.peak = max(ep.peak, e.Probability)
 	return begins, false
 }
@@ -135,7 +137,7 @@ func sheds(m Mode, shadow bool) bool { return m != ModeOff && (m == ModeShadow) 
 
 // hasStopped reports whether an episode is over.
 func hasStopped(m Mode, p *PriorityStats, ep *episode) bool {
-	return p.Probability == 0 || !sheds(m, ep.shadow)
+	return p.Probability == 0 && !ep.limited || !sheds(m, ep.shadow)
 }
 
 func (l *shedLog) stateOf(t *Throttle) *logState {
@@ -184,7 +186,7 @@ func (s *logState) endEpisodes(stopped func(Mode, *PriorityStats, *episode) bool
 		s.mu.Lock()
 		ep := &s.episodes[p.Priority]
 		ended := ep.open && stopped(stats.Mode, &p, ep)
-		ep.open = ep.open && !ended
+		ep.open, ep.limited = ep.open && !ended, false
 		logged := *ep
 		if ended {
 			ep.faults = rejections(&p)

@@ -328,6 +328,30 @@ func TestALateShedOfTheModeBeforeTellsNoStory(t *testing.T) {
 	}
 }
 
+// TestTheGateTellsOneStory: calls that take a little longer than Slow, so that the gate refuses some of them
+// all the time. The probability is 0 between two refusals.
+func TestTheGateTellsOneStory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &logged{}
+		l.Throttle = build(t, throttle.Config{
+			Name: "orders", Policy: throttle.Tiered, Slow: 100 * time.Millisecond, Hooks: throttle.LogHooks(slog.New(&l.logbook)),
+		})
+		for range 6000 { // a minute
+			time.Sleep(10 * time.Millisecond)
+			if call, err := l.Admit(t.Context(), throttle.High); err == nil {
+				time.AfterFunc(126*time.Millisecond, func() { call.Done(nil) })
+			}
+		}
+		time.Sleep(time.Minute)
+		lines := map[string]int{}
+		for _, r := range l.read() {
+			lines[r.Message]++
+		}
+		equal(t, "started", lines["throttle started to shed"], 1)
+		equal(t, "stopped", lines["throttle stopped shedding"], 1)
+	})
+}
+
 // TestTheTimerRunsOnlyWhileShedding counts how often the clock of a throttle that nobody calls is read, which LogHooks does
 // each time it looks whether the shedding has stopped.
 func TestTheTimerRunsOnlyWhileShedding(t *testing.T) {

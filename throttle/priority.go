@@ -76,7 +76,7 @@ func priorityOf(word string) (p Priority, ok bool) {
 	}
 	digits, found := strings.CutPrefix(word, "p")
 	n, err := strconv.ParseUint(digits, 10, 8)
-	if !found || err != nil || n < StandardPriorities || n >= MaxPriorities || digits[0] == '0' || digits[0] == '+' {
+	if !found || err != nil || n < StandardPriorities || n >= MaxPriorities || digits[0] == '0' {
 		return 0, false
 	}
 	return Priority(n), true

@@ -144,10 +144,10 @@ func (a *attempt) refuse(w *watch, now time.Duration) error {
 	}
 	a.row[turnedDown].Add(1)
 	t.decisions.NoteRejected(int(a.stripe))
-	t.reportPolicy(a.ctx)
 	if !a.shadow {
 		w.totals.refused[a.priority].Add(1)
 	}
+	t.reportPolicy(a.ctx)
 	return a.shed()
 }
 
@@ -160,7 +160,7 @@ func (a *attempt) leave(now, d time.Duration, accepted bool) {
 	if w.ring == nil {
 		return
 	}
-	if w.ring.Due(now) {
+	if w.ring.Due(now) && a.throttle.watch.Load() == w { // else Tune has replaced it
 		a.throttle.findLate(w, now)
 	}
 	a.booked = w.ring.End(a.began, int(a.stripe), int(a.priority))

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,6 +159,22 @@ func TestRespondingWhileTheCallEnds(t *testing.T) {
 	equal(t, "rejected", tier(th, throttle.Low).Ended.Outcome(throttle.Rejected), 1000)
 }
 
+func TestResponding_panic(t *testing.T) {
+	var broken atomic.Bool
+	th := build(t, throttle.Config{Slow: time.Hour, Now: func() time.Time {
+		if broken.Load() {
+			panic("clock")
+		}
+		return time.Now()
+	}})
+	call := admitMany(t, th, throttle.Low, 1)[0]
+	broken.Store(true)
+	equal(t, "panic", survive(call.Responding), any("clock"))
+	broken.Store(false)
+	call.Done(nil)
+	equal(t, "in flight", inFlight(th), 0)
+}
+
 // hangMany makes 20 calls of Low that become late, beside 10 that the backend accepts at once, and none of which is shed.
 func hangMany(t *testing.T, th *throttle.Throttle) []throttle.Call {
 	t.Helper()
@@ -274,6 +291,22 @@ func TestTuneSlow(t *testing.T) {
 			!strings.Contains(err.Error(), "Tuning.Slow is 1µs: want 1ms to 1h") || !strings.Contains(err.Error(), "Tuning.SlowGate") {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+// TestTuneSlow_off wants calls that would have become late to count as what they end with.
+func TestTuneSlow_off(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{Slow: 100 * time.Millisecond})
+		calls := admitMany(t, th, throttle.Low, 100)
+		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Slow = 0 }), nil)
+		time.Sleep(time.Second)
+		for _, call := range calls {
+			call.Done(nil)
+		}
+		low := tier(th, throttle.Low)
+		equal(t, "late", low.Slow, throttle.SlowTotals{})
+		equal(t, "window", low.Window, throttle.WindowStats{Accepted: 100})
 	})
 }
 

@@ -35,12 +35,12 @@ type Throttle struct {
 	canceledAfter   time.Duration // of Config; 0: off
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
-	hasCallHooks    bool               // a hook other than Created and Closed is set
+	hasCallHooks    bool               // Shed, Started, Finished or FellBack is set
 	shedErrs        [NumCauses][]error // by priority
 	window          *window.Window
 	counters        []outcomeCounters
 	tuning          tuned.Settings[Tuning]
-	watch           atomic.Pointer[watch] // nil if Tuning.Slow is 0
+	watch           atomic.Pointer[watch] // nil without Tuning.Slow and SlowAuto
 	watching        sync.Mutex            // held to replace watch
 	slowTotals      atomic.Pointer[slowCounters]
 	closed          atomic.Bool

@@ -138,7 +138,7 @@ func (s *Server) arrived(
 		return ctx, p
 	}
 	ctx = retry.WithAttempt(ctx, retry.Attempt{Number: number, Throttle: t})
-	if s.lower && !fixed && int(p) < t.Priorities()-1 {
+	if s.lower && !fixed && p >= 0 && int(p) < t.Priorities()-1 {
 		p++
 		ctx = throttle.WithPriority(ctx, p)
 	}

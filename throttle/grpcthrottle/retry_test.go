@@ -165,6 +165,23 @@ func TestRetry_BetweenClientAndServer(t *testing.T) {
 	}
 }
 
+// TestRetry_PriorityOutOfRange wants a retry of a call that counts as Low to count as Low too.
+func TestRetry_PriorityOutOfRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer(t, grpcthrottle.ServerConfig{
+			LowerRetries: true,
+			Priority:     func(context.Context, grpcthrottle.RPC) throttle.Priority { return -1 },
+		})
+		p := open(t, &shop{buy: func(context.Context, string) (string, error) { return "", nil }}, server.ServerOptions())
+		_ = p.buy(t.Context())
+		_ = p.buy(metadata.AppendToOutgoingContext(t.Context(), grpcthrottle.AttemptsKey, "1"))
+		tiers := member(t, server.Group(), buy).Stats().Priorities
+		if high, low := tiers[throttle.High].Admitted, tiers[throttle.Low].Admitted; high != 0 || low != 2 {
+			t.Errorf("got %d calls of High and %d of Low want 0 and 2", high, low)
+		}
+	})
+}
+
 // A retry of gRPC's own has the metadata too. With both layers, the numbers add up.
 func TestRetry_OfGRPCItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -130,7 +130,7 @@ func attemptOf(h http.Header) int {
 		return 1
 	}
 	n, err := strconv.ParseUint(words[0], 10, 8)
-	if err != nil || n < 1 || n > maxAttempt || words[0][0] == '0' || words[0][0] == '+' {
+	if err != nil || n < 1 || n > maxAttempt || words[0][0] == '0' {
 		return 1
 	}
 	return int(n)
@@ -139,7 +139,7 @@ func attemptOf(h http.Header) int {
 // arrived counts a retry that a sender has marked, and lowers its priority if the config allows it.
 func (m *middleware) arrived(t *throttle.Throttle, in incoming, number int) incoming {
 	in.ctx = retry.WithAttempt(in.ctx, retry.Attempt{Number: number, Throttle: t})
-	if m.LowerRetries && !in.fixed && int(in.priority) < t.Priorities()-1 {
+	if m.LowerRetries && !in.fixed && in.priority >= 0 && int(in.priority) < t.Priorities()-1 {
 		in.priority++
 		in.ctx = throttle.WithPriority(in.ctx, in.priority)
 	}

@@ -257,6 +257,7 @@ func TestRetry_Config(t *testing.T) {
 // Each server handles what a Transport sends: the number of the attempt, and the priority.
 func TestRetry_Middleware(t *testing.T) {
 	medium := func(*http.Request) throttle.Priority { return throttle.Medium }
+	negative := func(*http.Request) throttle.Priority { return -1 }
 	trusted := throttle.Trust{Peer: func(context.Context) bool { return true }}
 	for _, tt := range []struct {
 		name     string
@@ -271,6 +272,7 @@ func TestRetry_Middleware(t *testing.T) {
 		{"lowered", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2"}, "", 2, throttle.Low},
 		{"lowered from the function", httpthrottle.MiddlewareConfig{LowerRetries: true, Priority: medium}, []string{"99"}, "", 99, throttle.Low},
 		{"lowest", httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: throttle.Trust{Default: throttle.Low}}, []string{"2"}, "", 2, throttle.Low},
+		{"out of range", httpthrottle.MiddlewareConfig{LowerRetries: true, Priority: negative}, []string{"2"}, "", 2, throttle.Low},
 		{"trusted", httpthrottle.MiddlewareConfig{LowerRetries: true, Trust: trusted}, []string{"2"}, "high", 2, throttle.High},
 		{"not trusted", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"2"}, "high", 2, throttle.Low},
 		{"not valid", httpthrottle.MiddlewareConfig{LowerRetries: true}, []string{"+2"}, "", 1, throttle.Medium},
@@ -286,7 +288,8 @@ func TestRetry_Middleware(t *testing.T) {
 			r.Header.Set(httpthrottle.PriorityHeader, tt.priority)
 		}
 		served(th, tt.config, r, func(_ http.ResponseWriter, r *http.Request) {
-			a, p := retry.FromContext(r.Context()), throttle.PriorityFromContext(r.Context(), throttle.High)
+			a := retry.FromContext(r.Context())
+			p, _ := throttle.ClampPriority(throttle.PriorityFromContext(r.Context(), throttle.High), th.Priorities())
 			if a.Number != tt.number || p != tt.want || (a.Throttle == th) != (tt.number > 1) {
 				t.Errorf("%s: the handler has %+v, %v want attempt %d, %v", tt.name, a, p, tt.number, tt.want)
 			}

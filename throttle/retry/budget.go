@@ -94,6 +94,7 @@ func (l *ledger) roll(now time.Duration, accepted uint64) mark {
 // Between the last history and now, no retry was granted, and the times of accepted attempts are
 // not known: they are taken as even.
 func (h *history) until(slot int64, width time.Duration, now mark) *history {
+	now.accepted = max(now.accepted, h.last.accepted) // a concurrent call may have a newer total
 	next := &history{slot: slot, marks: h.marks, last: now}
 	for s := max(h.slot, slot-marksPerWindow) + 1; s <= slot; s++ {
 		at := time.Duration(s) * width

@@ -63,6 +63,32 @@ func TestBudget_NoReserve(t *testing.T) {
 	})
 }
 
+// TestBudget_WhileOthersCall: between two reads of Stats, other goroutines make calls and begin a slot.
+func TestBudget_WhileOthersCall(t *testing.T) {
+	now, others := time.Unix(0, 0), func() {}
+	r := newRetrier(t, retry.Config{Attempts: 2, Delay: retry.Delay{Initial: time.Microsecond}, Now: func() time.Time {
+		others()
+		return now
+	}})
+	accept(t, r, 1000)
+	now = now.Add(500 * time.Millisecond)
+	others = func() {
+		others = func() {}
+		accept(t, r, 1)
+		now = now.Add(time.Second)
+		_ = r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() })
+		now = now.Add(time.Second)
+	}
+	r.Stats()
+	for range 120 {
+		now = now.Add(100 * time.Millisecond)
+		accept(t, r, 100)
+		if limit := r.Stats().Limit; limit < 50 {
+			t.Fatalf("after %v: got a limit of %v want a tenth of the accepted calls", now.Sub(time.Unix(0, 0)), limit)
+		}
+	}
+}
+
 // TestBudget_HoldsInEveryWindow plays random traffic with outages, and compares the retries of each
 // window with the calls that were accepted in it.
 func TestBudget_HoldsInEveryWindow(t *testing.T) {

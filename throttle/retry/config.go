@@ -58,7 +58,7 @@ type Budget struct {
 	Share float64
 	// Reserve is the number of retries a second that need no accepted attempts, at most 1e6. Each
 	// process has its own, so keep it small if there are many. Default 0.3, which is three retries
-	// per Window; negative means none.
+	// in the default Window; negative means none.
 	Reserve float64
 	// Window is the time over which attempts are counted, 1s to 1h. Default 10s.
 	Window time.Duration

@@ -7,8 +7,9 @@ import (
 )
 
 // Do calls fn, and calls it again if the backend had no capacity and the budget allows it. Fn must be
-// safe to call several times. Each attempt passes the throttle of the Retrier with priority p, or
-// that of ctx, and each retry one priority lower. A nil ctx is context.Background().
+// safe to call several times. The first attempt passes the throttle of the Retrier with
+// priority p, or that of ctx. All retries pass it one priority lower. A nil ctx is
+// context.Background().
 //
 // Do returns the error of the last attempt that was made. If the throttle shed the first attempt,
 // errors.Is(err, [throttle.ErrShed]) is true and fn has not run.

@@ -84,6 +84,9 @@ func (h *pair) do(ctx context.Context) (slot int, err error) {
 		ended, sent = h.hedge, 2
 	case h.hedge.made:
 		sent = 2
+		if h.winner.Load() == 0 && DelayOf(h.hedge.err) > DelayOf(h.first.err) {
+			ended.err = h.hedge.err // the retry waits as long as both have asked for
+		}
 	case err == nil:
 		h.retrier.counters.accept()
 		return slot, nil

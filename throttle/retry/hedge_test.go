@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/deixis/faults"
+
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
@@ -66,6 +68,7 @@ func TestHedge(t *testing.T) {
 		"the hedge is rejected":      {[]act{{400 * ms, nil}, {90 * ms, rejected()}}, 1, nil, 400 * ms, []uint64{0, 0, 1, 0}, 1, 1, [3]uint64{1, 1, 0}},
 		"both are":                   {[]act{{120 * ms, rejected()}, {80 * ms, rejected()}, {5 * ms, nil}}, 3, nil, 245 * ms, []uint64{0, 0, 0, 1}, 1, 2, [3]uint64{1, 2, 0}},
 		"all are":                    {[]act{{120 * ms, rejected()}, {80 * ms, rejected()}, {0, rejected()}}, 3, errBusy, 240 * ms, []uint64{0, 0, 0, 1}, 1, 2, [3]uint64{0, 3, 0}},
+		"the hedge asks for a delay": {[]act{{120 * ms, rejected()}, {80 * ms, faults.Unavailable(time.Second)}, {5 * ms, nil}}, 3, nil, 1245 * ms, []uint64{0, 0, 0, 1}, 1, 2, [3]uint64{1, 2, 0}},
 		"rejected before its hedge":  {[]act{{10 * ms, rejected()}, {50 * ms, nil}}, 2, nil, 90 * ms, []uint64{0, 0, 1, 0}, 0, 1, [3]uint64{1, 1, 0}},
 		"neither before the timeout": {[]act{{slow, nil}, {slow, nil}}, -1, context.DeadlineExceeded, 2 * time.Second, []uint64{0, 0, 1, 0}, 1, 1, [3]uint64{0, 2, 0}},
 	} {

@@ -1,6 +1,8 @@
 package late
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,14 +35,14 @@ type Ring struct {
 	due   atomic.Int64 // time of the next sweep
 	gone  atomic.Int64 // open calls that were written off
 
-	mu        sync.Mutex
-	oldWidth  time.Duration    // of a slot of late calls
-	old       [][MaxRows]int64 // late calls by the time at which they began
-	oldSwept  int64            // slots of late calls up to this one were written off
-	late      int64            // open calls that are late and not written off
-	firstGone time.Duration    // begin of the oldest call that was written off, if there is one
-	began     [MaxRows]int64   // calls that became late
-	ended     [MaxRows]int64   // late calls that ended or were written off
+	mu       sync.Mutex
+	oldWidth time.Duration    // of a slot of late calls
+	old      [][MaxRows]int64 // late calls by the time at which they began
+	oldSwept int64            // slots of late calls up to this one were written off
+	late     int64            // open calls that are late and not written off
+	lost     map[int64]int64  // open calls that were written off, by the slot of late calls in which they began
+	began    [MaxRows]int64   // calls that became late
+	ended    [MaxRows]int64   // late calls that ended or were written off
 }
 
 // Found is what [Ring.Advance] has found, by row.
@@ -57,7 +59,7 @@ func New(t time.Duration, rows, stripes int) *Ring {
 		width: t / parts, rows: rows, stride: 8 + slots*rows,
 		oldWidth: max(leastWriteOff, writeOffRatio*t) / writeOffParts,
 		old:      make([][MaxRows]int64, writeOffParts+2),
-		oldSwept: -1,
+		oldSwept: -1, lost: map[int64]int64{},
 	}
 	r.words = make([]atomic.Uint64, stripes*r.stride)
 	r.setSwept(-1)
@@ -115,6 +117,9 @@ func (r *Ring) End(began time.Duration, stripe, row int) (booked bool) {
 	old := r.oldSlot(slot)
 	if old <= r.oldSwept {
 		r.gone.Add(-1)
+		if r.lost[old]--; r.lost[old] == 0 {
+			delete(r.lost, old)
+		}
 		return true
 	}
 	r.oldCount(old, row, -1)
@@ -181,17 +186,17 @@ func (r *Ring) addLate(slot int64, row int, n int64, f *Found) {
 	if old := r.oldSlot(slot); old > r.oldSwept {
 		r.oldCount(old, row, n)
 	} else {
-		r.lose(time.Duration(slot)*r.width, row, n, f)
+		r.lose(old, row, n, f)
 	}
 }
 
 // writeOff drops the late calls that began in a slot up to last.
 func (r *Ring) writeOff(last int64, f *Found) {
-	for old := max(r.oldSwept+1, last-int64(len(r.old))+1); old <= last; old++ {
+	for old := r.oldSwept + 1; old <= min(last, r.oldSwept+int64(len(r.old))); old++ {
 		for row := range r.rows {
 			if n := r.old[old%int64(len(r.old))][row]; n > 0 {
 				r.oldCount(old, row, -n)
-				r.lose(time.Duration(old)*r.oldWidth, row, n, f)
+				r.lose(old, row, n, f)
 			}
 		}
 	}
@@ -199,12 +204,11 @@ func (r *Ring) writeOff(last int64, f *Found) {
 }
 
 // lose writes off late calls.
-func (r *Ring) lose(began time.Duration, row int, n int64, f *Found) {
+func (r *Ring) lose(old int64, row int, n int64, f *Found) {
 	f.Lost[row] += n
 	f.Booked[row] += n - r.endLate(row, n)
-	if r.gone.Add(n) == n || began < r.firstGone {
-		r.firstGone = began
-	}
+	r.gone.Add(n)
+	r.lost[old] += n
 }
 
 // endLate returns how many of n calls that are not late any more were booked. Calls of a row are alike,
@@ -230,7 +234,7 @@ func (r *Ring) Oldest(now time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone.Load() > 0 {
-		return now - r.firstGone
+		return now - time.Duration(slices.Min(slices.Collect(maps.Keys(r.lost))))*r.oldWidth
 	}
 	for old := r.oldSwept + 1; r.late > 0 && old <= r.oldSwept+int64(len(r.old)); old++ {
 		for _, n := range r.old[old%int64(len(r.old))] {

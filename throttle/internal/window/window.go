@@ -171,9 +171,6 @@ func (w *Window) Ever(sums []Counts) {
 	}
 }
 
-// Buckets returns the number of closed buckets of the span.
-func (w *Window) Buckets() int { return len(w.ring) }
-
 // Width returns the length of a bucket.
 func (w *Window) Width() time.Duration { return w.width }
 
