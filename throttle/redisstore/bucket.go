@@ -39,7 +39,7 @@ type BucketConfig struct {
 // nodes.
 //
 // A full bucket has no key in Redis. The key of any other bucket expires when the bucket would be
-// full, at most a millisecond later. If a key is lost or invalid, its bucket is full.
+// full, at most a millisecond later. If a key is lost, its bucket is full.
 //
 // The client needs these permissions. A cluster client also needs +cluster|slots and +command.
 //
@@ -55,7 +55,7 @@ type BucketConfig struct {
 // # Durability
 //
 // A flush, an eviction, or a crash without appendonly fills the buckets. The fleet may then take up
-// to one capacity more than the limit, once. A failover gives back the tokens whose taking the
+// to one capacity more than the limit, for each such loss. A failover gives back the tokens whose taking the
 // replica had not received.
 //
 // A server without free memory (maxmemory with noeviction, which is the right policy here) cannot
@@ -94,8 +94,9 @@ func (b *Bucket) Take(ctx context.Context, r bucketstore.Request) (bucket.Decisi
 		return bucket.Decision{}, fmt.Errorf("redisstore: take: %w", err)
 	}
 	script, args := b.scripts.takeArgs(r)
-	reply, err := runBucket(ctx, b.client, script, b.key(r.Key), args)
-	return b.decision(ctx, r, reply, err)
+	t := taking{Request: r, key: b.key(r.Key)}
+	reply, err := runBucket(ctx, b.client, script, t.key, args)
+	return t.end(b.settle(ctx, t.key, reply, err, t.step))
 }
 
 // Return implements [bucketstore.Store]. It is one script call, and seldom a second one, as Take.

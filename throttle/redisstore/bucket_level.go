@@ -51,38 +51,48 @@ func (s *bucketScripts) takeArgs(r bucketstore.Request) (*redis.Script, []any) {
 // readArgs returns arguments of the script that swaps. No level is one blank, so it only reads.
 func readArgs() []any { return []any{" ", "", 0} }
 
-// maxSwaps is how often a step is repeated because other calls change the bucket at the same time.
-// Only steps of a limit other than the one of these calls are.
+// maxSwaps is how often a step is repeated because other calls change the bucket at the same time. This
+// only happens to a limit that differs from the limit of the other calls.
 const maxSwaps = 300
 
 var errLostRaces = errors.New("other calls change the bucket too often")
 
-// settle ends a step after the reply of its script, which has changed the level as the func does, or
-// leaves that to the client. It returns err, or an error if the script has written another level
-// than the func returns.
-func (b *Bucket) settle(
-	ctx context.Context, key string, reply bucketReply, err error, step func(v bucketstore.Level, now int64) bucketstore.Level,
-) error {
+// step computes the level of a bucket after a request.
+type step func(v bucketstore.Level, now int64) bucketstore.Level
+
+// swap returns the arguments of the script that swaps, or nil if the reply of a script needs no swap. It
+// returns an error if the script has written another level than the step computes.
+func (s step) swap(reply bucketReply) (args []any, err error) {
+	before := parseLevel(reply.before)
+	next := s(before, reply.now)
+	if next == before && !reply.changed {
+		return nil, nil
+	}
+	after := ""
+	if next.FullAt() > reply.now {
+		after = formatLevel(next)
+	}
+	switch {
+	case !reply.changed:
+		return []any{reply.before, after, next.FullAt()/1e6 + 1}, nil
+	case after != reply.after:
+		return nil, fmt.Errorf("%w: %.200q", errReply, reply.after)
+	}
+	return nil, nil
+}
+
+// settle ends a step after the reply of its script, which has changed the level as the step does, or
+// leaves that to the client. It returns err, or an error of the step.
+func (b *Bucket) settle(ctx context.Context, key string, reply bucketReply, err error, s step) error {
 	for range maxSwaps {
 		if err != nil {
 			return err
 		}
-		before := parseLevel(reply.before)
-		next := step(before, reply.now)
-		if next == before && !reply.changed {
-			return nil
+		args, err1 := s.swap(reply)
+		if err1 != nil || args == nil {
+			return err1
 		}
-		after := ""
-		if next.FullAt() > reply.now {
-			after = formatLevel(next)
-		}
-		if reply.changed {
-			if after != reply.after {
-				return fmt.Errorf("%w: %.200q", errReply, reply.after)
-			}
-			return nil
-		}
-		reply, err = runBucket(ctx, b.client, b.scripts.swap, key, []any{reply.before, after, next.FullAt()/1e6 + 1})
+		reply, err = runBucket(ctx, b.client, b.scripts.swap, key, args)
 		if err == nil && reply.changed {
 			return nil
 		}
@@ -90,21 +100,30 @@ func (b *Bucket) settle(
 	return errLostRaces
 }
 
-// decision returns the decision for the reply of a script that takes, or the error with the key.
-func (b *Bucket) decision(ctx context.Context, r bucketstore.Request, reply bucketReply, err error) (d bucket.Decision, _ error) {
-	key := b.key(r.Key)
-	err = b.settle(ctx, key, reply, err, func(v bucketstore.Level, now int64) (next bucketstore.Level) {
-		next, d = v.Take(r.Limit, now, r.Min, r.Max)
-		return next
-	})
+// taking is a request for tokens, and the decision of its last step.
+type taking struct {
+	bucketstore.Request
+
+	key      string // of Redis
+	decision bucket.Decision
+}
+
+// step computes the level after the tokens were taken, and the decision.
+func (t *taking) step(v bucketstore.Level, now int64) (next bucketstore.Level) {
+	next, t.decision = v.Take(t.Limit, now, t.Min, t.Max)
+	return next
+}
+
+// end returns the decision after the last step, or the error with the key.
+func (t *taking) end(err error) (bucket.Decision, error) {
 	switch {
 	case errors.Is(err, errLostRaces):
-		return denied(r, d), nil
+		return denied(t.Request, t.decision), nil
 	case err != nil:
-		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", key, err)
+		return bucket.Decision{}, fmt.Errorf("redisstore: take: %s: %w", t.key, err)
 	}
-	d.RetryAfter = roundUp(d.RetryAfter)
-	return d, nil
+	t.decision.RetryAfter = roundUp(t.decision.RetryAfter)
+	return t.decision, nil
 }
 
 // denied returns a decision that grants nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -23,7 +24,8 @@ var (
 	_ bucketstore.Warmer = (*Bucket)(nil)
 )
 
-// TakeMany implements [bucketstore.Many]. It is one pipeline of script calls.
+// TakeMany implements [bucketstore.Many]. It is one pipeline of script calls, and a second one for the
+// requests for which Take makes a second call.
 func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucketstore.Answer {
 	answers := make([]bucketstore.Answer, len(rs))
 	all := make([]int, len(rs))
@@ -57,27 +59,81 @@ func (b *Bucket) pipeline(ctx context.Context, rs []bucketstore.Request, answers
 	if notSent == nil && pipe.Len() > 0 {
 		_, _ = pipe.Exec(ctx) // each command has its error
 	}
+	var swaps []*swapping
 	for n, i := range some {
 		if sent[n] == nil {
 			continue
 		}
-		values, err := sent[n].Slice()
-		if notSent != nil {
-			err = notSent
-		}
+		reply, err := manyReply(ctx, sent[n], notSent)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			missing = append(missing, i)
 			continue
 		}
-		var reply bucketReply
-		if err != nil {
-			err = contextError(ctx, err)
-		} else {
-			reply, err = parseReply(values)
+		s := &swapping{taking: taking{Request: rs[i], key: b.key(rs[i].Key)}, answer: &answers[i]}
+		if s.goesOn(reply, err) {
+			swaps = append(swaps, s)
 		}
-		answers[i].Decision, answers[i].Err = b.decision(ctx, rs[i], reply, err)
 	}
+	b.swapMany(ctx, swaps)
 	return missing
+}
+
+// manyReply returns the reply of a script that was called in a pipeline, which may not have been sent.
+func manyReply(ctx context.Context, sent *redis.Cmd, notSent error) (r bucketReply, err error) {
+	if notSent != nil {
+		return r, notSent
+	}
+	values, err := sent.Slice()
+	if err != nil {
+		return r, contextError(ctx, err)
+	}
+	return parseReply(values)
+}
+
+// swapping is a request of TakeMany whose level the client computes.
+type swapping struct {
+	taking
+
+	args   []any // of the script that swaps
+	sent   *redis.Cmd
+	answer *bucketstore.Answer
+}
+
+// goesOn reports whether the request needs a swap after the reply of a script. Otherwise it sets the answer.
+func (s *swapping) goesOn(reply bucketReply, err error) bool {
+	if err == nil {
+		s.args, err = step(s.step).swap(reply)
+	}
+	if err == nil && s.args != nil {
+		return true
+	}
+	s.answer.Decision, s.answer.Err = s.end(err)
+	return false
+}
+
+// swapMany settles requests, one pipeline after the other until none has lost a race.
+func (b *Bucket) swapMany(ctx context.Context, open []*swapping) {
+	for n := 0; n < maxSwaps && len(open) > 0; n++ {
+		notSent := ctx.Err()
+		if notSent == nil {
+			pipe := b.client.Pipeline()
+			for _, s := range open {
+				s.sent = b.scripts.swap.Eval(ctx, pipe, []string{s.key}, s.args...) // the text, so no node lacks it
+			}
+			_, _ = pipe.Exec(ctx) // each command has its error
+		}
+		open = slices.DeleteFunc(open, func(s *swapping) bool {
+			reply, err := manyReply(ctx, s.sent, notSent)
+			if err == nil && reply.changed {
+				s.answer.Decision, s.answer.Err = s.end(nil)
+				return true
+			}
+			return !s.goesOn(reply, err)
+		})
+	}
+	for _, s := range open {
+		s.answer.Decision, s.answer.Err = s.end(errLostRaces)
+	}
 }
 
 // Part implements [bucketstore.Parted]. In a cluster it returns the address of the node that has

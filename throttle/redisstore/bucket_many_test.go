@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,39 @@ func TestTakeMany(t *testing.T) {
 		if !errors.Is(a.Err, context.Canceled) || len(s.asked) != before {
 			t.Errorf("a context that has ended: %+v, %d commands", a, len(s.asked)-before)
 		}
+	}
+}
+
+// TestTakeMany_AnotherLimit wants one more pipeline for all buckets whose level is of another limit, and
+// one more for each round of lost races.
+func TestTakeMany_AnotherLimit(t *testing.T) {
+	const level = "0000000000000000000 c300000000 5 0 0"
+	races := map[string]int{"b": 0, "c": 2, "d": maxSwaps}
+	s := &server{answer: func(cmd redis.Cmder) error {
+		args := cmd.Args()
+		key := args[3].(string)
+		key = key[strings.LastIndex(key, ":")+1:]
+		reply := []any{"1", "0", level}
+		if races[key]--; cmd.Name() == "eval" && races[key] < -1 {
+			reply = append(reply, args[5])
+		}
+		if key == "a" {
+			reply = []any{"1", "0", "", "0000000001200000000 c200000000 5 0 0"}
+		}
+		cmd.(*redis.Cmd).SetVal(reply)
+		return nil
+	}}
+	var rs []bucketstore.Request
+	for _, key := range []string{"a", "b", "c", "d"} {
+		rs = append(rs, bucketstore.Request{Key: key, Limit: bucket.PerSecond(5), Min: 1, Max: 1})
+	}
+	for i, a := range newBucket(t, s).TakeMany(t.Context(), rs) {
+		if a.Err != nil || a.Decision.Allowed != (i < 3) || a.Decision.Limit != 5 {
+			t.Errorf("%s: got %+v", rs[i].Key, a)
+		}
+	}
+	if want := append([]int{4, 3, 2, 2}, slices.Repeat([]int{1}, maxSwaps-3)...); !slices.Equal(s.pipes, want) {
+		t.Errorf("got pipelines of %v want 4, 3, 2, 2, and then 1", s.pipes)
 	}
 }
 

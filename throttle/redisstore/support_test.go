@@ -40,6 +40,7 @@ func newBreaker(t *testing.T, s *server) *Breaker {
 type server struct {
 	answer func(cmd redis.Cmder) error // sets the value of a command, or returns an error
 	asked  [][]any
+	pipes  []int // commands of each pipeline
 }
 
 func (s *server) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -50,6 +51,7 @@ func (s *server) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 
 func (s *server) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(_ context.Context, cmds []redis.Cmder) error {
+		s.pipes = append(s.pipes, len(cmds))
 		var first error
 		for _, cmd := range cmds {
 			if err := s.process(cmd); err != nil && first == nil {
