@@ -15,7 +15,7 @@ import (
 const recordFormat = 1
 
 // errNewerRecord means that a later version of this package wrote the record. Such a record counts
-// as absent and is not replaced.
+// as absent. It is not deleted, but replaced if the circuit opens.
 var errNewerRecord = errors.New("breaker: record was written by a later version")
 
 // record is the shared state of one circuit. A closed circuit without a past has no record.

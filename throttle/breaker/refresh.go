@@ -147,7 +147,7 @@ func (m *Manager) mergeShard(ctx context.Context, known, read *shard, corrupt []
 	}
 	lost := len(edits) > 0
 	for _, id := range corrupt {
-		if !contains(edits, id) {
+		if !slices.ContainsFunc(edits, func(e edit) bool { return e.id == id }) {
 			edits = append(edits, edit{id: id})
 		}
 	}
@@ -182,15 +182,6 @@ func (m *Manager) setShard(known, next *shard) bool {
 			return true
 		}
 	}
-}
-
-func contains(edits []edit, id store.RecordID) bool {
-	for i := range edits {
-		if edits[i].id == id {
-			return true
-		}
-	}
-	return false
 }
 
 // refreshLoop refreshes at intervals and after a hint of the store. It also detects that the store

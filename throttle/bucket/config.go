@@ -97,9 +97,9 @@ type Config struct {
 	// it.
 	//
 	// Default 0: for Lease that is 1. LocalShare then estimates it from the answers of the store:
-	// all tokens that were taken from the buckets in about the last 10 s, by those that this
-	// process took. If too few were taken, the estimate is 1, and each process may grant the whole
-	// limit.
+	// the tokens that all processes took from the buckets in about the last 10 s, divided by those
+	// that this process took. If too few were taken, the estimate is 1, and each process may grant
+	// the whole limit.
 	Replicas int
 	// StoreTimeout is the time to wait for the store, 1 ms to 1 min. Default 50 ms. It includes the
 	// time to wait for a connection. A request that shares a store call may wait twice as long: for
@@ -114,8 +114,8 @@ type Config struct {
 	// MaxCalls is the number of store calls in flight at the same time, of each part of the store:
 	// 1 to 1e6. Default 64. OnFailure decides further requests at once; that is no failure of the
 	// store. Up to 512 requests of a store that takes many of them in one call wait for the next
-	// call instead. A store answers in time if MaxCalls, by the calls that it answers per second,
-	// is less than StoreTimeout.
+	// call instead. A store answers in time if MaxCalls divided by its answers per second is less
+	// than StoreTimeout.
 	MaxCalls int
 	// OneByOne makes a store call for each request. By default, requests for one token of a key
 	// share a store call while another one is in flight. With a store that takes many buckets in

@@ -36,8 +36,8 @@
 // capacity and the highest rate * t. If a limit is Fixed, its capacity may come on top, once in each
 // of its periods.
 //
-// The change is complete once all processes have the new limit: it alone decides then. A limit that
-// comes anew owes the tokens that the old one owes, at most its own capacity.
+// The change is complete once all processes have the new limit: it alone decides then. A new
+// limit begins with as many tokens missing as the old one has, at most its own capacity.
 //
 // # Stores
 //

@@ -35,7 +35,7 @@ func (p *part) board(l *Limiter, q *storeRequest) (*question, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.flights < freeFlights:
+	case p.flights < min(freeFlights, l.config.MaxCalls):
 		p.flights++
 		return nil, nil
 	case len(p.waiting) >= maxWaiting:

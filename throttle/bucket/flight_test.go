@@ -32,27 +32,30 @@ func (m many) TakeMany(ctx context.Context, rs []store.Request) []store.Answer {
 // TestFlight_CarriesManyKeys checks that questions about several keys share store calls, and that
 // each caller gets the answer about its key.
 func TestFlight_CarriesManyKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, gate := newRemote(), make(chan struct{})
-		r.set(gate, nil)
-		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
-		var all sync.WaitGroup
-		for i := range 60 {
-			all.Go(func() {
-				d, err := l.DecideN(t.Context(), strconv.Itoa(i), int64(i+1))
-				if err != nil || d.Source != bucket.SourceStore || d.Remaining != int64(99-i) {
-					t.Errorf("key %d: %+v, %v, want %d left in the store", i, d, err, 99-i)
-				}
-			})
-			synctest.Wait()
-		}
-		time.Sleep(10 * time.Millisecond)
-		close(gate)
-		all.Wait()
-		if calls := r.calls.Load(); calls != 3 {
-			t.Errorf("%d calls, want one for each of the first two, and one for the others", calls)
-		}
-	})
+	// One call for each of the first two questions, if MaxCalls allows two, and one for the others.
+	for maxCalls, want := range map[int]int64{0: 3, 1: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			r, gate := newRemote(), make(chan struct{})
+			r.set(gate, nil)
+			l := limiter(t, bucket.Config{Store: many{r}, MaxCalls: maxCalls, Limit: bucket.Limit{Capacity: 100, Refill: 1, Period: time.Hour}})
+			var all sync.WaitGroup
+			for i := range 60 {
+				all.Go(func() {
+					d, err := l.DecideN(t.Context(), strconv.Itoa(i), int64(i+1))
+					if err != nil || d.Source != bucket.SourceStore || d.Remaining != int64(99-i) {
+						t.Errorf("MaxCalls %d, key %d: %+v, %v, want %d left in the store", maxCalls, i, d, err, 99-i)
+					}
+				})
+				synctest.Wait()
+			}
+			time.Sleep(10 * time.Millisecond)
+			close(gate)
+			all.Wait()
+			if calls := r.calls.Load(); calls != want {
+				t.Errorf("MaxCalls %d: %d calls, want %d", maxCalls, calls, want)
+			}
+		})
+	}
 }
 
 // TestFlight_CallersLeave checks that the tokens of callers that left are given back, and that a

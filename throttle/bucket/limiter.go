@@ -37,7 +37,7 @@ type Limiter struct {
 	asking  atomic.Int64
 	panics  atomic.Uint64 // that did not propagate to a caller
 
-	checkOnce sync.Once // of the settings of the store
+	checked atomic.Bool // the settings of the store
 
 	closed  chan struct{}
 	closing atomic.Bool

@@ -25,7 +25,8 @@ type part struct {
 }
 
 // newPart returns a part of the store. Its guard makes a pause only if no question was answered for
-// some time: if one of several servers behind one address fails, the others still answer.
+// some time. Failures alone do not show that the store is down: several servers may share an address,
+// and one of them fails.
 func (l *Limiter) newPart() *part {
 	return &part{guard: remote.NewGuard(remote.Rules{
 		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls,

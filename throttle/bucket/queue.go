@@ -161,7 +161,6 @@ func (l *Limiter) serve(key string, q *queue) {
 			q.sleep(pause)
 			continue
 		}
-		first := d.first
 		d.first, d.total = d.first-spare, d.total-spare
 		limit, err := l.recoverLimitOf(key)
 		var answer Decision
@@ -172,7 +171,7 @@ func (l *Limiter) serve(key string, q *queue) {
 		if err == nil {
 			available += answer.Granted
 		}
-		left := l.grant(key, q, limit, first, available, answer, err)
+		left := l.grant(key, q, limit, d.head, available, answer, err)
 		if answer.Source == SourcePolicy {
 			left = min(left, spare) // tokens of a policy are not given back
 		}
@@ -182,7 +181,8 @@ func (l *Limiter) serve(key string, q *queue) {
 
 // demand is the tokens that the waiters of a queue need.
 type demand struct {
-	first   int64 // of the first waiter
+	head    *waiter // the first waiter
+	first   int64   // tokens for it
 	total   int64
 	waiters int
 }
@@ -199,7 +199,7 @@ func (l *Limiter) demand(key string, q *queue) (d demand) {
 	if q.stale {
 		q.tokenAt, q.retryAt, q.stale = time.Time{}, time.Time{}, false
 	}
-	d.first, d.waiters = q.waiters[0].n, min(len(q.waiters), maxBatch)
+	d.head, d.first, d.waiters = q.waiters[0], q.waiters[0].n, min(len(q.waiters), maxBatch)
 	for _, w := range q.waiters[:d.waiters] {
 		d.total = addCapped(d.total, w.n)
 	}
@@ -243,25 +243,28 @@ func (q *queue) sleep(d time.Duration) {
 	}
 }
 
-// grant gives n tokens to the first waiters of a queue, and returns the tokens that are left. If
-// err is not nil, the first waiter gets the error. First is the demand of the first waiter at the
-// time of the store call; that waiter may have left since.
-func (l *Limiter) grant(key string, q *queue, limit *Limit, first, n int64, d Decision, err error) int64 {
+// grant gives n tokens to the first waiters of a queue, and returns the tokens that are left. First was
+// the first waiter at the time of the store call. If it has not left, it gets err.
+func (l *Limiter) grant(key string, q *queue, limit *Limit, first *waiter, n int64, d Decision, err error) int64 {
 	l.queues.mu.Lock()
 	defer l.queues.mu.Unlock()
 	q.tokenAt, q.retryAt = time.Time{}, time.Time{}
 	q.dropLeft()
-	for len(q.waiters) > 0 && (err != nil || q.waiters[0].n <= n) {
+	if err != nil {
+		if len(q.waiters) > 0 && q.waiters[0] == first {
+			q.waiters = q.waiters[1:]
+			first.result <- waitResult{d.Source, err}
+		}
+		return n
+	}
+	for len(q.waiters) > 0 && q.waiters[0].n <= n {
 		w := q.waiters[0]
 		q.waiters = q.waiters[1:]
-		w.result <- waitResult{d.Source, err}
-		if err != nil {
-			return n
-		}
+		w.result <- waitResult{d.Source, nil}
 		n -= w.n
 	}
-	if err == nil && d.RetryAfter > 0 {
-		q.enough = first
+	if d.RetryAfter > 0 {
+		q.enough = first.n
 		if d.Granted > 0 {
 			q.enough = n + 1
 		}

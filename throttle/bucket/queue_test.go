@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -158,6 +159,27 @@ func TestQueue_ForgetsWaitersThatLeft(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestQueue_ErrorOfAWaiterThatHasLeft: while the store hangs, a Wait that exceeds the local share leaves.
+// The next one gets its token from the share.
+func TestQueue_ErrorOfAWaiterThatHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRemote()
+		s.set(make(chan struct{}), nil)
+		l := limiter(t, bucket.Config{Store: s, Limit: bucket.PerSecond(100), Replicas: 10})
+		ctx, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer leave()
+		var both sync.WaitGroup
+		both.Go(func() { _ = l.Wait(ctx, "k", 50) })
+		time.Sleep(time.Millisecond)
+		both.Go(func() {
+			if err := l.Wait(t.Context(), "k", 1); err != nil {
+				t.Errorf("got %v want a token", err)
+			}
+		})
+		both.Wait()
+	})
 }
 
 // TestQueue_DoesNotReturnTokensOfAPolicy checks that no tokens of a policy are given back to the

@@ -84,15 +84,20 @@ func (s *localShare) count(r *store.Request, d *Decision, now time.Time) {
 	}
 	slot := &s.last[hash%shareSlots]
 	before := *slot
-	*slot = lastAnswer{hash, now.Add(d.ResetAfter), d.Remaining}
+	after := lastAnswer{hash, now.Add(d.ResetAfter), d.Remaining}
 	if before.hash != hash || before.fullAt.IsZero() {
+		*slot = after
 		return
+	}
+	taken := takenSince(&before, &after, &r.Limit, now)
+	if taken > 0 { // or an answer has come before an earlier one, or tokens were given back
+		*slot = after
 	}
 	if now.Sub(s.halved) > shareMemory {
 		s.mine, s.all, s.halved = s.mine/2, s.all/2, now
 	}
 	s.mine += float64(d.Granted)
-	s.all += max(float64(d.Granted), takenSince(&before, slot, &r.Limit, now))
+	s.all += max(0, taken)
 }
 
 // takenSince returns the tokens that were taken between two answers about a bucket. Tokens that
@@ -105,8 +110,11 @@ func takenSince(before, after *lastAnswer, l *Limit, now time.Time) float64 {
 		}
 		return float64(after.fullAt.Sub(from)) / float64(l.Interval())
 	}
-	if after.fullAt.Sub(before.fullAt) > l.Period/2 { // another period
+	switch later := after.fullAt.Sub(before.fullAt); {
+	case later > l.Period/2: // another period
 		return float64(l.Capacity - after.remaining)
+	case later < -l.Period/2: // an answer from the period before, which comes late
+		return 0
 	}
 	return float64(before.remaining - after.remaining)
 }
@@ -114,6 +122,9 @@ func takenSince(before, after *lastAnswer, l *Limit, now time.Time) float64 {
 // shareOf returns the limit of one of n processes that share it: at least one token of capacity,
 // and one token per longest period.
 func shareOf(l Limit, n float64) Limit {
+	if n == 1 { // a float64 cannot hold every capacity
+		return l
+	}
 	l.Capacity = max(1, min(l.Capacity, int64(float64(l.Capacity)/n)))
 	if l.Algorithm == Continuous {
 		interval := min(float64(l.Interval())*n, float64(refill.MaxPeriod))

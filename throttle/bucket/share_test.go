@@ -2,7 +2,10 @@ package bucket_test
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +61,53 @@ func TestLocalShare_LateAnswers(t *testing.T) {
 				t.Errorf("%s: the share granted %d tokens want 10", name, granted)
 			}
 		})
+	}
+}
+
+// slowStore answers after a random time, so that answers come in another order than the store decides.
+type slowStore struct{ store.Store }
+
+func (s slowStore) Take(ctx context.Context, q store.Request) (bucket.Decision, error) {
+	d, err := s.Store.Take(ctx, q)
+	time.Sleep(rand.N(10 * time.Millisecond))
+	return d, err
+}
+
+// TestLocalShare_AnswersOutOfOrder wants a process that is alone to have the whole limit.
+func TestLocalShare_AnswersOutOfOrder(t *testing.T) {
+	for _, a := range []bucket.Algorithm{bucket.Continuous, bucket.Fixed} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRemote()
+			l := limiter(t, bucket.Config{
+				Store: slowStore{s}, OneByOne: true, Limit: bucket.Limit{Capacity: 1000, Refill: 1000, Period: time.Second, Algorithm: a},
+			})
+			end := time.Now().Add(5500 * time.Millisecond)
+			var all sync.WaitGroup
+			for range 32 {
+				all.Go(func() {
+					for time.Now().Before(end) {
+						if !l.Allow(t.Context(), "k") {
+							time.Sleep(20 * time.Millisecond)
+						}
+					}
+				})
+			}
+			all.Wait()
+			s.set(nil, errDown)
+			if d, err := l.Peek(t.Context(), "k"); err != nil || d.Limit != 1000 {
+				t.Errorf("%v: got a share of %d, %v want 1000", a, d.Limit, err)
+			}
+		})
+	}
+}
+
+// TestLocalShare_LargestLimit: a limit that stands for "no limit".
+func TestLocalShare_LargestLimit(t *testing.T) {
+	l := limiter(t, bucket.Config{
+		Store: newFailing(), Limit: bucket.Limit{Capacity: math.MaxInt64, Period: time.Hour, Algorithm: bucket.Fixed},
+	})
+	if d, err := l.DecideN(t.Context(), "k", 100); err != nil || !d.Allowed {
+		t.Errorf("got %+v, %v want 100 tokens", d, err)
 	}
 }
 

@@ -31,7 +31,7 @@ func (l *Limiter) callStore(ctx context.Context, q storeRequest) (Decision, erro
 	if err := ctx.Err(); err != nil {
 		return Decision{Limit: r.Limit.Capacity}, err
 	}
-	l.checkOnce.Do(l.checkStore)
+	l.checkStore()
 	d, err := l.partOf(r.Key).ask(ctx, l, &q)
 	switch {
 	case err == nil:

@@ -100,7 +100,7 @@ func (l *Limiter) leaveQueue(key string, w *waiter) {
 	select {
 	case r := <-w.result:
 		if r.err == nil && r.source == SourceStore {
-			l.giveBack(context.Background(), key, w.n)
+			go l.giveBack(context.Background(), key, w.n)
 		}
 	default:
 	}

@@ -16,7 +16,7 @@ func (l *Limiter) Warm(ctx context.Context) error {
 	if err != nil || l.memory != nil {
 		return err
 	}
-	l.checkOnce.Do(l.checkStore)
+	l.checkStore()
 	_, err = remote.Await(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.warm(ctx) }, nil)
 	if err != nil && ctx.Err() == nil {
 		return &storeError{err}
@@ -35,6 +35,9 @@ func (l *Limiter) warm(ctx context.Context) error {
 // checkStore calls Hooks.Warned if the store reports a bad setting. It may run on a goroutine of
 // the limiter, so that a panic of the hook is only counted.
 func (l *Limiter) checkStore() {
+	if l.checked.Load() || l.checked.Swap(true) {
+		return
+	}
 	defer func() {
 		if recover() != nil {
 			l.panics.Add(1)

@@ -94,7 +94,7 @@
 // request reads the row as it was when the statement began. If other requests have emptied the
 // bucket since, the statement runs again.
 //
-// The only clock is that of the database, in UTC. A statement reads it once, before it waits for
+// The only clock is that of the database, in UTC. A Take reads it once, before it waits for
 // the row's lock. After a wait the time is old, which makes the bucket stricter. The clock counts
 // microseconds (SQLite: milliseconds), but intervals and levels are in nanoseconds, so no rate is
 // rounded. If the interval of tokens is shorter than a tick of the clock, the tokens of a tick come
