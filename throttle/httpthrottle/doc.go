@@ -28,7 +28,8 @@
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
 //
 // A call of gRPC or gRPC-Web has its code in the header or in the trailer. Without one in the header,
-// the outcome is recorded with the first byte of the body, or with the trailer if there is none. The
+// the outcome is recorded with the first byte of the body. If the body is empty, it is recorded with the
+// trailer. The
 // middleware does the same. The code of a stream of the Connect protocol is in the body, where only
 // package connectthrottle finds it. That package and grpcthrottle also see the deadline of a call.
 //

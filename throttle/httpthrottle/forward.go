@@ -37,6 +37,9 @@ func Forward(w http.ResponseWriter, res *http.Response) error {
 		w.Header().Add("Trailer", name)
 	}
 	w.WriteHeader(res.StatusCode)
+	if res.ContentLength < 0 {
+		_ = http.NewResponseController(w).Flush() // a stream may begin long before its first part
+	}
 	if err := copyBody(w, res); err != nil {
 		return err
 	}

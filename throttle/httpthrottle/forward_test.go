@@ -174,7 +174,7 @@ func TestForward_Header(t *testing.T) {
 	equal(t, "header of the response", len(res.Header), 12)
 }
 
-// A part of a stream is sent when it arrives.
+// The header of a stream is sent before its first part, and a part when it arrives.
 func TestForward_Streams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -182,9 +182,12 @@ func TestForward_Streams(t *testing.T) {
 		w := httptest.NewRecorder()
 		done := make(chan error)
 		go func() { done <- httpthrottle.Forward(w, res) }()
+		synctest.Wait()
+		equal(t, "header flushed", w.Flushed, true)
+		w.Flushed = false
 		_, _ = io.WriteString(out, "data: 1\n\n")
 		synctest.Wait()
-		equal(t, "flushed", w.Flushed, true)
+		equal(t, "part flushed", w.Flushed, true)
 		_ = out.Close()
 		equal(t, "error", <-done, nil)
 	})

@@ -119,7 +119,9 @@ func discard(response *http.Response) {
 	if response == nil || response.Body == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, maxDiscarded)
+	if n := response.ContentLength; n >= 0 && n <= maxDiscarded {
+		_, _ = io.Copy(io.Discard, response.Body)
+	}
 	_ = response.Body.Close()
 }
 

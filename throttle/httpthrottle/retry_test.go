@@ -254,6 +254,28 @@ func TestRetry_Config(t *testing.T) {
 	}
 }
 
+// TestRetry_DoesNotWaitForAStream: a rejected response whose end is not known is closed, not read.
+func TestRetry_DoesNotWaitForAStream(t *testing.T) {
+	calls := 0
+	transport := retrying(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		if calls++; calls > 1 {
+			return answers(200, "text")(r)
+		}
+		response, err := answers(503, "")(r)
+		response.ContentLength, response.Body = -1, io.NopCloser(unread{t})
+		return response, err
+	}), httpthrottle.TransportConfig{})
+	equal(t, "body", read(t, transport, get(t.Context())), "text")
+}
+
+// unread is a body that must not be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body of a rejected stream was read")
+	return 0, io.EOF
+}
+
 // Each server handles what a Transport sends: the number of the attempt, and the priority.
 func TestRetry_Middleware(t *testing.T) {
 	medium := func(*http.Request) throttle.Priority { return throttle.Medium }

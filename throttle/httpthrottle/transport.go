@@ -208,7 +208,7 @@ func (t *Transport) exchange(call throttle.Call, r *http.Request, header string)
 }
 
 // answered records the outcome of a response and wraps its body. A call of gRPC whose code is not in
-// the header has its outcome with the first byte of the body, or with the trailer if there is none.
+// the header has its outcome with the first byte of the body, or with the trailer if the body is empty.
 func (t *Transport) answered(call throttle.Call, r *http.Request, response *http.Response) error {
 	answer := t.judge(r, response)
 	if answer == nil && awaitsTrailer(response) {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -260,45 +259,22 @@ func (w *writer) push(target string, options *http.PushOptions) error {
 	return w.ResponseWriter.(http.Pusher).Push(target, options)
 }
 
-// readFrom copies from src with the server's own ReadFrom. The outcome is recorded with the first
-// bytes. A file or a connection is passed on as it is, because the kernel may do the copying. Then
-// the outcome is recorded afterwards. An empty source records nothing: the handler can still write
-// an error.
-func (w *writer) readFrom(src io.Reader) (int64, error) {
-	server := w.ResponseWriter.(io.ReaderFrom)
-	if w.sent.Load() {
-		return server.ReadFrom(src)
-	}
-	if !forKernel(src) {
-		return server.ReadFrom(&recordingReader{src, w})
-	}
-	n, err := server.ReadFrom(src)
-	if n > 0 {
-		w.wroteStatus(http.StatusOK)
-	}
-	return n, err
-}
+// sniffed is the number of bytes from which a server detects the type of a body.
+const sniffed = 512
 
-// forKernel reports whether the kernel may copy from src.
-func forKernel(src io.Reader) bool {
-	if limited, ok := src.(*io.LimitedReader); ok {
-		src = limited.R
+// readFrom copies from src with the server's own ReadFrom, so that the kernel may do the copying. It
+// writes the first bytes itself, so that the outcome is recorded when the body begins and not at its end.
+// An empty source records nothing: the handler can still write an error.
+func (w *writer) readFrom(src io.Reader) (copied int64, err error) {
+	if !w.sent.Load() {
+		copied, err = io.CopyN(struct{ io.Writer }{w}, src, sniffed)
+		switch {
+		case err == io.EOF:
+			return copied, nil
+		case err != nil:
+			return copied, err
+		}
 	}
-	_, ok := src.(syscall.Conn)
-	return ok
-}
-
-// recordingReader is the source of a body. Its first bytes record the outcome.
-type recordingReader struct {
-	io.Reader
-	w *writer
-}
-
-// Read reads from the source, and records the outcome if there are bytes to write.
-func (r *recordingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if n > 0 {
-		r.w.wroteStatus(http.StatusOK)
-	}
-	return n, err
+	n, err := w.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	return copied + n, err
 }

@@ -42,10 +42,13 @@ func TestErrorsOfTheServersWriter(t *testing.T) {
 type copies struct {
 	plain
 	given io.Reader
+	begin func() // if not nil, called first
 }
 
 func (c *copies) ReadFrom(src io.Reader) (int64, error) {
-	c.given = src
+	if c.given = src; c.begin != nil {
+		c.begin()
+	}
 	return io.Copy(c.plain, src)
 }
 
@@ -59,20 +62,22 @@ func TestReadFrom(t *testing.T) {
 		name   string
 		src    io.Reader
 		status int
-		whole  bool // shown to the server as it is
+		whole  bool // given to the server, all or the rest
 		want   string
 	}{
 		{"text", iotest.OneByteReader(strings.NewReader("text")), 0, false, "accepted/none"},
 		{"part of a text", io.LimitReader(strings.NewReader("text"), 2), 0, false, "accepted/none"},
-		{"part of a file", io.LimitReader(file, 2), 0, true, "accepted/none"},
+		{"part of a file", io.LimitReader(file, 2), 0, false, "accepted/none"},
 		{"file", file, 0, true, "accepted/none"},
-		{"file at its end", file, 0, true, ""},
+		{"file at its end", file, 0, false, ""},
 		{"nothing", strings.NewReader(""), 0, false, ""},
 		{"error", iotest.ErrReader(errPlain), 0, false, ""},
 		{"after the header", strings.NewReader("text"), 404, true, "accepted/missing"},
 	} {
 		th := newThrottle(t, throttle.Config{})
-		server := &copies{plain: plain{httptest.NewRecorder()}}
+		server := &copies{plain: plain{httptest.NewRecorder()}, begin: func() {
+			equal(t, c.name+": when the server copies", books(th), "1 medium "+c.want+", 1 medium in flight")
+		}}
 		serveOn(t, server, th, func(w http.ResponseWriter, _ *http.Request) {
 			if c.status != 0 {
 				w.WriteHeader(c.status)
@@ -88,7 +93,7 @@ func TestReadFrom(t *testing.T) {
 				w.WriteHeader(502)
 			}
 		})
-		equal(t, c.name+": shown as it is", server.given == c.src, c.whole)
+		equal(t, c.name+": given", server.given == c.src, c.whole)
 		if c.want == "" {
 			equal(t, c.name+": in the end", books(th), "1 medium rejected/availability")
 		}
