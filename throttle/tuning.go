@@ -23,7 +23,8 @@ type Tuning struct {
 // Tune changes settings at run time. It calls change with the settings of the code, validates the
 // result and applies all of them at once. If a value is out of range, it returns an error that
 // names the field and the range, and changes nothing. It may call change again if another Tune runs
-// at the same time. A setting that [Throttle.Override] has set changes when the override ends.
+// at the same time. While [Throttle.Override] holds a setting, Tune of that setting has effect only after the
+// override ends.
 func (t *Throttle) Tune(change func(*Tuning)) error {
 	if change == nil {
 		return errNoChange

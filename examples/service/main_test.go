@@ -19,6 +19,26 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
+// TestOperator lets only this machine change settings, and no page with a name that leads to it.
+func TestOperator(t *testing.T) {
+	for _, c := range []struct {
+		from, host string
+		allowed    bool
+	}{
+		{"127.0.0.1:5000", "127.0.0.1:9464", true},
+		{"[::1]:5000", "localhost:9464", true},
+		{"10.0.0.7:5000", "localhost:9464", false},
+		{"127.0.0.1:5000", "evil.example:9464", false},
+		{"127.0.0.1:5000", "localhost.evil.example:9464", false},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/", nil)
+		r.RemoteAddr = c.from
+		if who, err := operator(r); (err == nil) != c.allowed {
+			t.Errorf("from %s to %s: got %q, %v", c.from, c.host, who, err)
+		}
+	}
+}
+
 // TestRun serves both routes, and shows the calls, the throttles and the settings of the file.
 func TestRun(t *testing.T) {
 	settings := filepath.Join(t.TempDir(), "settings.json")

@@ -79,12 +79,18 @@ func warn(end func(context.Context) error) {
 	}
 }
 
-// operator returns who changes settings over HTTP. Here it refuses all other machines. A real service returns the name
-// that an authenticating proxy has put into the header.
+// operator returns who changes settings over HTTP. Here it refuses all other machines, and requests to another name
+// than this machine's: a web page may have a name that leads here. A real service returns the name that an
+// authenticating proxy has put into the header.
 func operator(r *http.Request) (who string, err error) {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if ip := net.ParseIP(host); err != nil || !ip.IsLoopback() {
+	if !isLocal(r.RemoteAddr) || !isLocal(r.Host) {
 		return "", errors.New("settings are changed from this machine only")
 	}
 	return "local", nil
+}
+
+// isLocal reports whether an address, with its port, is of this machine.
+func isLocal(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }

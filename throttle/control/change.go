@@ -100,7 +100,7 @@ func (c Change) String() string {
 	}
 	fmt.Fprintf(&b, ", source %s", c.Source)
 	if c.By != "" {
-		fmt.Fprintf(&b, ", by %s", c.By)
+		fmt.Fprintf(&b, ", by %q", c.By)
 	}
 	if c.Reason != "" {
 		fmt.Fprintf(&b, ", reason %q", c.Reason)

@@ -31,7 +31,7 @@ type Config struct {
 }
 
 // Control changes the settings of throttles, breakers, buckets and backoffs while they run. Make
-// one per process with [New], before them, and give them its hooks. All methods are safe for
+// one per process with [New], before you make throttles, and give them its hooks. All methods are safe for
 // concurrent use. Methods of a nil or zero Control return an error or the zero value.
 type Control struct {
 	hooks    Hooks

@@ -38,7 +38,7 @@ func TestApply_changesEachKind(t *testing.T) {
 		}
 	}
 	apply(t, c, four)
-	want("applied", `throttle stock: applied, mode enforce -> off, ratio 2 -> 3, slow 0s -> 200ms, source apply, by ana, reason "INC-7"
+	want("applied", `throttle stock: applied, mode enforce -> off, ratio 2 -> 3, slow 0s -> 200ms, source apply, by "ana", reason "INC-7"
 breaker payments: applied, mode enforce -> shadow, source apply
 bucket api: applied, capacity 10 -> 50, source apply
 backoff table: applied, max_interval 30s -> 5s, source apply`, throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)

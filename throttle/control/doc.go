@@ -26,17 +26,18 @@
 //
 // # Sources
 //
-// A setting may be set by the code, by [Control.Apply], by the file and over HTTP. The last of
-// these that sets it is in force, so that an operator has the last word. [Control.Status] returns
+// A setting may be set by the code, by [Control.Apply], by the file and over HTTP. If several set it,
+// HTTP wins over the file, the file over Apply, and Apply over the code. So an operator has the last
+// word. [Control.Status] returns
 // where each value comes from. What was set by Apply or over HTTP is lost when the process ends.
 //
 // # Names
 //
 // A name stands for all throttles of that name. A document that has a name which this process has
-// never had is wrong: it may be a typing error. The clients and servers for HTTP, gRPC and Connect
-// announce the names of throttles that they make with the first call. Mark a line as optional if the
-// file is shared by services that have different throttles, or if your code makes a throttle with the
-// first call and does not call throttle.Config.Announce.
+// never had is wrong: it may be a typing error. The clients for HTTP, and
+// the clients and servers for gRPC and Connect, announce the names of throttles that they make with
+// the first call. For a Group of your own, as that of an HTTP server, call throttle.Config.Announce.
+// Mark a line as optional if the file is shared by services that have different throttles.
 //
 // # Seeing it
 //

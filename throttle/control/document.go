@@ -96,7 +96,7 @@ func (l *Breaker) apply(u *breaker.Tuning) { set(&u.Mode, l.Mode) }
 
 func breakerLine(u breaker.Tuning) *Breaker { return &Breaker{Mode: &u.Mode} }
 
-// Bucket is the line of a bucket: the limit of keys for which LimitFor has no other. The fields
+// Bucket is the line of a bucket: the limit of the keys for which LimitFor returns no limit of its own. The fields
 // mean the same as in [bucket.Limit]; nil changes nothing.
 type Bucket struct {
 	Terms
@@ -134,9 +134,9 @@ func set[T any](setting, value *T) {
 	}
 }
 
-// ParseDocument reads a document from JSON. Unknown and repeated fields and names, and text after
-// the document, are errors with the number of the line. Part of a document is never a valid
-// document.
+// ParseDocument reads a document from JSON. Unknown and repeated fields and names, wrong values, and
+// text after the document are errors with the number of the line. Part of a document is never a
+// valid document.
 func ParseDocument(data []byte) (Document, error) {
 	var d Document
 	if len(data) > MaxDocument {
@@ -175,8 +175,50 @@ func lineOf(data []byte, err error, offset int64) int {
 		offset = wrong.Offset
 	case errors.As(err, &repeated):
 		offset = repeated.offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		offset = int64(len(data))
+	default:
+		offset = wrongLine(data, offset)
 	}
 	return 1 + bytes.Count(data[:min(offset, int64(len(data)))], []byte("\n"))
+}
+
+// wrongLine returns the position of the first line that cannot be decoded, for an error of encoding/json
+// that has none. If there is no such line, it returns end.
+func wrongLine(data []byte, end int64) int64 {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var path []string // the kind and the name
+	for depth := 0; ; {
+		token, err := decoder.Token()
+		switch {
+		case err != nil:
+			return end
+		case token == json.Delim('{'):
+			depth++
+			continue
+		case token == json.Delim('}'):
+			depth--
+			continue
+		case depth == 0: // text after the document
+			return end
+		}
+		path = append(path[:depth-1], fmt.Sprint(token))
+		if depth == 1 && isValid(path[0], map[string]any{}) {
+			continue
+		}
+		var l json.RawMessage
+		if depth == 1 || decoder.Decode(&l) != nil || !isValid(path[0], map[string]any{path[1]: l}) {
+			return decoder.InputOffset()
+		}
+	}
+}
+
+// isValid reports whether these lines of a kind can be decoded.
+func isValid(kind string, lines map[string]any) bool {
+	text, err := json.Marshal(map[string]any{kind: lines})
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return err == nil && decoder.Decode(&Document{}) == nil
 }
 
 type repeatedError struct {
@@ -214,7 +256,7 @@ func checkRepeated(data []byte) error {
 			if isKey {
 				folded := value
 				if len(open) != namesDepth {
-					folded = strings.ToLower(value)
+					folded = strings.ToLower(strings.ToUpper(value)) // as encoding/json: the long s is an s
 				}
 				if open[len(open)-1][folded] {
 					return &repeatedError{value, decoder.InputOffset()}

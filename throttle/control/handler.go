@@ -14,13 +14,12 @@ const maxBody = 64 << 10
 
 // Authorize returns who sends a request, or an error if they may not read what is in force (GET) or
 // change it (POST). The client gets 403 and no other detail of the error. It must check
-// credentials: the address of a client is not enough, because a web page may have the name of this
-// process's address.
+// credentials. The address of the client is not enough: a web page can make the browser of an
+// operator send the request (DNS rebinding).
 type Authorize func(*http.Request) (who string, err error)
 
 var (
 	errNoAuthorize = errors.New("control: Handler: Authorize is nil: want a function that returns who sends a request")
-	errNobody      = errors.New("control: Authorize returned no name: want the one of the operator")
 )
 
 // Handler returns an HTTP handler for one process. GET returns [Status] as JSON. POST changes
@@ -60,10 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who, err := h.authorize(r)
-	if err == nil && who == "" {
-		err = errNobody
-	}
-	if err != nil {
+	if err != nil || who == "" {
 		http.Error(w, "control: not authorized", http.StatusForbidden)
 		return
 	}

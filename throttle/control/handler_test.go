@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -58,7 +59,7 @@ func TestHandler_changes(t *testing.T) {
 			t.Fatalf("got %d %s", w.Code, w.Body)
 		}
 		if got := report.Changes[0].String(); th.Stats().Mode != throttle.ModeOff ||
-			got != `throttle stock: applied, mode enforce -> off, source http, by ana, reason "INC-7", until 2000-01-01T00:01:00Z` {
+			got != `throttle stock: applied, mode enforce -> off, source http, by "ana", reason "INC-7", until 2000-01-01T00:01:00Z` {
 			t.Errorf("got %v and %s", th.Stats().Mode, got)
 		}
 		var status control.Status
@@ -93,6 +94,42 @@ func TestHandler_isAboveTheFile(t *testing.T) {
 }
 
 // TestHandler_refuses attempts that must fail. None changes anything, and each POST of an operator is reported.
+// TestHandler_refusesWhatCannotStay: a line of the file is checked without the line of HTTP too, which ends
+// first. Capacity and period of the file fit only the refill of HTTP.
+func TestHandler_refusesWhatCannotStay(t *testing.T) {
+	c := newControl(t, control.Hooks{})
+	_ = bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.PerSecond(10), Hooks: c.BucketHooks()}))
+	h := newHandler(t, c, byHeader)
+	if w := send(h, http.MethodPost, `{"buckets": {"api": {"refill": 100000, "for": "1m", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	if _, err := c.Apply(t.Context(), parse(t, `{"buckets": {"api": {"capacity": 1000000, "period": "24h"}}}`)); err == nil {
+		t.Error("got no error")
+	}
+}
+
+// TestHandler_aLineThatBecameInvalid does not stop changes of other names.
+func TestHandler_aLineThatBecameInvalid(t *testing.T) {
+	c := newControl(t, control.Hooks{})
+	payments, h := newThrottle(t, c, "payments"), newHandler(t, c, byHeader)
+	build := func(window time.Duration, rate float64) {
+		th, err := throttle.New(throttle.Config{Name: "stock", Policy: throttle.SRE, Window: window, MinimumRate: rate, Hooks: c.ThrottleHooks()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = th.Close() })
+	}
+	build(time.Minute, 0)
+	if w := send(h, http.MethodPost, `{"throttles": {"stock": {"minimum_rate": 0.05, "for": "1h", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	build(10*time.Second, 1) // for which 0.05 is out of range
+	w := send(h, http.MethodPost, `{"throttles": {"payments": {"mode": "off", "for": "1h", "reason": "x"}}}`, nil)
+	if w.Code != http.StatusOK || payments.Stats().Mode != throttle.ModeOff {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
 func TestHandler_refuses(t *testing.T) {
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }

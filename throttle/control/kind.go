@@ -49,9 +49,9 @@ type family interface {
 	// prepare copies the lines of a document that a source has sent, and returns what is wrong with
 	// them.
 	prepare(d *Document, source Source, now time.Time) error
-	// check returns why the lines of a source cannot be applied, and its optional names without a
+	// check returns why the new lines of a source cannot be applied, and its optional names without a
 	// member.
-	check(s *state, source Source) (missing []string, err error)
+	check(before, s *state, source Source) (missing []string, err error)
 	// merge adds lines to a document. A nil line removes one.
 	merge(into, lines *Document)
 	// expire removes the lines whose time has ended.
@@ -85,8 +85,8 @@ func newKind[M tunable[T], T any, L line[T]](k *kind[M, T, L]) *kind[M, T, L] {
 
 func (k *kind[M, T, L]) named(word string) bool { return k.word == word }
 
-// join adds a new member, and applies the lines of its name. A document that is applied at the same
-// time finds the member, or is found here.
+// join adds a new member, and applies the lines of its name. If a document is applied at the same
+// time, either it sees the new member, or the new member sees the document.
 func (k *kind[M, T, L]) join(m M) {
 	k.members.Join(m)
 	if len(k.linesOf(k.state(), m.Name())) > 0 {
@@ -99,8 +99,8 @@ func (k *kind[M, T, L]) announce(name string) { k.announced.Store(name, nil) }
 
 func (k *kind[M, T, L]) leave(m M) { k.members.Leave(m) }
 
-// override applies the present state to a member. Its change reads the state each time that it is
-// called, so that the latest state wins, whatever the order of concurrent calls.
+// override applies the present state to a member. The function for Override reads the state when it
+// runs, so that the newest state wins, whatever the order of concurrent calls.
 func (k *kind[M, T, L]) override(m M) {
 	name := m.Name()
 	defer func() {
@@ -156,8 +156,8 @@ func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error
 	var errs []error
 	var none L
 	*lines = maps.Clone(*lines)
-	for name, l := range *lines {
-		err := checkName(name)
+	for _, name := range slices.Sorted(maps.Keys(*lines)) {
+		l, err := (*lines)[name], checkName(name)
 		switch {
 		case err != nil:
 		case l == none && source != SourceHTTP:
@@ -176,7 +176,7 @@ func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error
 	return errors.Join(errs...)
 }
 
-func (k *kind[M, T, L]) check(s *state, source Source) (missing []string, err error) {
+func (k *kind[M, T, L]) check(before, s *state, source Source) (missing []string, err error) {
 	open := k.open()
 	var errs []error
 	var example []M // made for the first name without a member
@@ -186,6 +186,9 @@ func (k *kind[M, T, L]) check(s *state, source Source) (missing []string, err er
 			_, known = k.announced.Load(name)
 		}
 		l := (*k.lines(&s.layers[source]))[name]
+		if l == (*k.lines(&before.layers[source]))[name] {
+			continue // from before
+		}
 		if !known && !l.terms().Optional {
 			errs = append(errs, fmt.Errorf("control: %s %s: unknown name: want one that exists, or \"optional\": true", k.word, check.Shown(name)))
 			continue
@@ -209,11 +212,22 @@ func (k *kind[M, T, L]) check(s *state, source Source) (missing []string, err er
 	return missing, errors.Join(errs...)
 }
 
-// checkRanges returns an error if a member would refuse the lines of a name.
+// checkRanges returns an error if a member would refuse the lines of a name, all or some of them: any may
+// end before the others.
 func (k *kind[M, T, L]) checkRanges(s *state, name string, members []M) error {
-	for _, m := range members {
-		if err := m.CheckOverride(func(u *T) { k.apply(s, name, u) }); err != nil {
-			return err
+	lines := k.linesOf(s, name)
+	for set := range 1 << len(lines) {
+		change := func(u *T) {
+			for i, l := range lines {
+				if set>>i&1 == 1 {
+					l.line.apply(u)
+				}
+			}
+		}
+		for _, m := range members {
+			if err := m.CheckOverride(change); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

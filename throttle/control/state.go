@@ -60,7 +60,7 @@ func (c *Control) store(source Source, edit func(*state, time.Time) error) (repo
 		for i := range after.layers {
 			k.expire(&after.layers[i], now)
 		}
-		missing, err := k.check(&after, source)
+		missing, err := k.check(before, &after, source)
 		report.Missing = append(report.Missing, missing...)
 		errs = append(errs, err)
 	}
@@ -100,14 +100,11 @@ func (c *Control) setTimer(s *state, now time.Time) {
 
 // nextEnd returns when the next line ends, or the zero time.
 func (s *state) nextEnd() (next time.Time) {
-	earlier := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
 	for i := range s.layers {
 		for t := range s.layers[i].terms {
-			earlier(t.Until)
+			if end := t.Until; !end.IsZero() && (next.IsZero() || end.Before(next)) {
+				next = end
+			}
 		}
 	}
 	return next

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Status is what is in force, and why.
+// Status is what is in force, and why. If Hooks.Failed reported that an instance refused a line, that
+// instance still has the settings from before.
 type Status struct {
 	File   FileStatus `json:"file"`
 	Things []Thing    `json:"things"`

@@ -3,6 +3,7 @@ package control
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,6 +101,9 @@ func (w *watcher) look(ctx context.Context) {
 	}
 	if err == nil && !unchanged {
 		err = w.apply(ctx, data)
+	}
+	if errors.Is(err, errClosed) {
+		return
 	}
 	f := FileStatus{Path: w.path, Since: time.Now().UTC().Truncate(time.Millisecond)}
 	if err != nil {

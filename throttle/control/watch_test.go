@@ -99,6 +99,53 @@ func TestWatch_refuses(t *testing.T) {
 	})
 }
 
+// TestWatch_reportsOnce: a file with several mistakes has one reason, whatever their order.
+func TestWatch_reportsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		c := newControl(t, r.hooks())
+		path := filepath.Join(t.TempDir(), "control.json")
+		write(t, path, `{"throttles": {"a": {"mode": "off", "for": "1h"}, "b": {"mode": "off", "for": "1h"}, "c": {"mode": "off", "for": "1h"}}}`)
+		if err := c.Watch(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, failed := r.take(); len(failed) != 1 {
+			t.Errorf("got %d reports want 1: %v", len(failed), failed)
+		}
+	})
+}
+
+// TestWatch_closed: a change that comes with Close is not a refused file.
+func TestWatch_closed(t *testing.T) {
+	for range 10 {
+		synctest.Test(t, func(t *testing.T) {
+			var r recorder
+			hooks := r.hooks()
+			tuned := hooks.Tuned
+			hooks.Tuned = func(ctx context.Context, e control.TunedEvent) {
+				tuned(ctx, e)
+				time.Sleep(3 * time.Second) // so that a tick and Close come together
+			}
+			c := newControl(t, hooks)
+			newThrottle(t, c, "stock")
+			path := filepath.Join(t.TempDir(), "control.json")
+			write(t, path, `{"throttles": {"stock": {"mode": "shadow"}}}`)
+			if err := c.Watch(t.Context(), path); err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, `{"throttles": {"stock": {"mode": "off"}}}`)
+			time.Sleep(1500 * time.Millisecond)
+			write(t, path, `{"throttles": {"stock": {"mode": "enforce"}}}`)
+			_ = c.Close()
+			time.Sleep(10 * time.Second)
+			if _, failed := r.take(); len(failed) > 0 {
+				t.Errorf("after Close: got %v want no report", failed)
+			}
+		})
+	}
+}
+
 // TestWatch_laterName applies a document when its name exists.
 func TestWatch_laterName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

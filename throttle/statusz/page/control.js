@@ -70,9 +70,12 @@ class ControlForm {
     this.end.addEventListener("click", () => this.send(null, "Ended."));
   }
 
-  // line returns the line of the document. Fields without a value stay as they are.
+  // line returns the line of the document, which replaces that of an earlier request. Fields without a value stay as they are.
   line() {
     const line = { for: this.time.value.trim(), reason: this.reason.value.trim() };
+    for (const { name, value, source } of this.control.settings.get(this.row.name) ?? []) {
+      if (source === "http") line[name] = Number.isNaN(Number(value)) ? value : Number(value);
+    }
     if (this.mode.value) line.mode = this.mode.value;
     for (const { name, value } of this.numbers) if (value !== "") line[name] = Number(value);
     if (this.slow.value.trim()) line.slow = this.slow.value.trim();
