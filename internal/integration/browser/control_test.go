@@ -139,7 +139,8 @@ func TestStatusz_Control(t *testing.T) {
 	}
 	checkLayout(t, p)
 	begun := time.Now() // before the change, so it holds until held later at least
-	p.do("make that shorter", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(".control [name=for]").value = %q`, held)), chromedp.Click(card+".control [type=submit]"))
+	p.do("make that shorter, with the mode as it is", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(".control [name=mode]").value = "";
+		document.querySelector(".control [name=for]").value = %q`, held)), chromedp.Click(card+".control [type=submit]"))
 	time.Sleep(held - time.Second) // it is the clock of a real page
 	if early := shed(); early && time.Since(begun) < held {
 		t.Error("off, before its end: got a shed call")
