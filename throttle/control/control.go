@@ -68,34 +68,34 @@ func New(c Config) (*Control, error) {
 // see them.
 func (c *Control) makeKinds() {
 	fail := func(err error) { c.fail(context.Background(), SourceCode, err) }
-	c.throttles = newKind(&kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
+	c.throttles = &kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
 		word: "throttle", state: c.now.Load, failed: fail, full: throttleLine,
 		lines: func(d *Document) *map[string]*Throttle { return &d.Throttles },
 		example: func() (*throttle.Throttle, error) {
 			return throttle.New(throttle.Config{Name: "control", Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) {}}})
 		},
-	})
-	c.breakers = newKind(&kind[*breaker.Manager, breaker.Tuning, *Breaker]{
+	}
+	c.breakers = &kind[*breaker.Manager, breaker.Tuning, *Breaker]{
 		word: "breaker", state: c.now.Load, failed: fail, full: breakerLine,
 		lines: func(d *Document) *map[string]*Breaker { return &d.Breakers },
 		example: func() (*breaker.Manager, error) {
 			return breaker.New(breaker.Config{Name: "control", Hooks: breaker.Hooks{Closed: func(*breaker.Manager) {}}})
 		},
-	})
-	c.buckets = newKind(&kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
+	}
+	c.buckets = &kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
 		word: "bucket", state: c.now.Load, failed: fail, full: bucketLine,
 		lines: func(d *Document) *map[string]*Bucket { return &d.Buckets },
 		example: func() (*bucket.Limiter, error) {
 			return bucket.New(bucket.Config{Name: "control", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(*bucket.Limiter) {}}})
 		},
-	})
-	c.backoffs = newKind(&kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
+	}
+	c.backoffs = &kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
 		word: "backoff", state: c.now.Load, failed: fail, full: backoffLine,
 		lines: func(d *Document) *map[string]*Backoff { return &d.Backoffs },
 		example: func() (*backoff.Responsive, error) {
 			return backoff.New(backoff.Config{Name: "control", Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) {}}})
 		},
-	})
+	}
 	c.families = []family{c.throttles, c.breakers, c.buckets, c.backoffs}
 }
 

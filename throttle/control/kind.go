@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spillway-go/spillway/internal/byname"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
@@ -34,14 +33,15 @@ type line[T any] interface {
 // kind is all throttles, or breakers, buckets or backoffs. It implements family.
 type kind[M tunable[T], T any, L line[T]] struct {
 	word    string
-	members *byname.Registry[M, M, []M, struct{}]
 	lines   func(*Document) *map[string]L
 	full    func(T) L         // a line with all settings
 	example func() (M, error) // a member with defaults, to check a name that has none
 	state   func() *state     // the present one
 	failed  func(error)
 
-	announced sync.Map // names whose members are made later
+	mu        sync.Mutex
+	members   map[string][]M // by name; a name that had members once stays
+	announced sync.Map       // names whose members are made later
 }
 
 // family is a [kind] without its types.
@@ -66,30 +66,21 @@ type family interface {
 	named(word string) bool
 }
 
-func newKind[M tunable[T], T any, L line[T]](k *kind[M, T, L]) *kind[M, T, L] {
-	k.members = byname.New(byname.Kind[M, M, []M, struct{}]{
-		Name: M.Name,
-		Data: func(M) (none struct{}) { return none },
-		Read: func(m M) M { return m },
-		Busy: func(*M) bool { return false },
-		Add: func(all []M, m *M, open bool) []M {
-			if open {
-				all = append(all, *m)
-			}
-			return all
-		},
-		Clone: slices.Clone[[]M],
-	})
-	return k
-}
-
 func (k *kind[M, T, L]) named(word string) bool { return k.word == word }
 
 // join adds a new member, and applies the lines of its name. If a document is applied at the same
 // time, either it sees the new member, or the new member sees the document.
 func (k *kind[M, T, L]) join(m M) {
-	k.members.Join(m)
-	if len(k.linesOf(k.state(), m.Name())) > 0 {
+	name := m.Name()
+	k.mu.Lock()
+	if k.members == nil {
+		k.members = map[string][]M{}
+	}
+	if !slices.Contains(k.members[name], m) { // or it has the hooks twice
+		k.members[name] = append(k.members[name], m)
+	}
+	k.mu.Unlock()
+	if len(k.linesOf(k.state(), name)) > 0 {
 		k.override(m)
 	}
 }
@@ -97,7 +88,14 @@ func (k *kind[M, T, L]) join(m M) {
 // announce makes a name known before its first member.
 func (k *kind[M, T, L]) announce(name string) { k.announced.Store(name, nil) }
 
-func (k *kind[M, T, L]) leave(m M) { k.members.Leave(m) }
+func (k *kind[M, T, L]) leave(m M) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := k.members[m.Name()]
+	if i := slices.Index(all, m); i >= 0 {
+		k.members[m.Name()] = slices.Delete(all, i, i+1)
+	}
+}
 
 // override applies the present state to a member. The function for Override reads the state when it
 // runs, so that the newest state wins, whatever the order of concurrent calls.
@@ -136,11 +134,13 @@ func (k *kind[M, T, L]) linesOf(s *state, name string) (lines []sourced[L]) {
 	return lines
 }
 
-// open returns the members by name. A name that had members once stays.
+// open returns a copy of the members by name.
 func (k *kind[M, T, L]) open() map[string][]M {
-	all := map[string][]M{}
-	for _, s := range k.members.Sources() {
-		all[s.Name], _, _ = s.Read() // there is no error: Read of the kind does nothing
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := make(map[string][]M, len(k.members))
+	for name, members := range k.members {
+		all[name] = slices.Clone(members)
 	}
 	return all
 }
