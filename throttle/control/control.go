@@ -70,6 +70,7 @@ func (c *Control) makeKinds() {
 	fail := func(err error) { c.fail(context.Background(), SourceCode, err) }
 	c.throttles = &kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
 		word: "throttle", state: c.now.Load, failed: fail, full: throttleLine,
+		mode:  func(l *Throttle, u *throttle.Tuning) { set(&u.Mode, l.Mode) },
 		lines: func(d *Document) *map[string]*Throttle { return &d.Throttles },
 		example: func() (*throttle.Throttle, error) {
 			return throttle.New(throttle.Config{Name: "control", Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) {}}})

@@ -108,22 +108,26 @@ func TestHandler_refusesWhatCannotStay(t *testing.T) {
 	}
 }
 
-// TestHandler_aLineThatBecameInvalid does not stop changes of other names.
+// TestHandler_aLineThatBecameInvalid switches a new throttle off all the same, and does not stop changes of
+// other names.
 func TestHandler_aLineThatBecameInvalid(t *testing.T) {
 	c := newControl(t, control.Hooks{})
 	payments, h := newThrottle(t, c, "payments"), newHandler(t, c, byHeader)
-	build := func(window time.Duration, rate float64) {
+	build := func(window time.Duration, rate float64) *throttle.Throttle {
 		th, err := throttle.New(throttle.Config{Name: "stock", Policy: throttle.SRE, Window: window, MinimumRate: rate, Hooks: c.ThrottleHooks()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = th.Close() })
+		return th
 	}
 	build(time.Minute, 0)
-	if w := send(h, http.MethodPost, `{"throttles": {"stock": {"minimum_rate": 0.05, "for": "1h", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
+	if w := send(h, http.MethodPost, `{"throttles": {"stock": {"mode": "off", "minimum_rate": 0.05, "for": "1h", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
-	build(10*time.Second, 1) // for which 0.05 is out of range
+	if s := build(10*time.Second, 1).Stats(); s.Mode != throttle.ModeOff || s.MinimumRate != 1 { // 0.05 is out of range for it
+		t.Errorf("got mode %v and a minimum rate of %v want off and 1", s.Mode, s.MinimumRate)
+	}
 	w := send(h, http.MethodPost, `{"throttles": {"payments": {"mode": "off", "for": "1h", "reason": "x"}}}`, nil)
 	if w.Code != http.StatusOK || payments.Stats().Mode != throttle.ModeOff {
 		t.Errorf("got %d %s", w.Code, w.Body)

@@ -36,6 +36,7 @@ type kind[M tunable[T], T any, L line[T]] struct {
 	lines   func(*Document) *map[string]L
 	full    func(T) L         // a line with all settings
 	example func() (M, error) // a member with defaults, to check a name that has none
+	mode    func(L, *T)       // applies the mode of a line, and nothing else; nil if there is no mode
 	state   func() *state     // the present one
 	failed  func(error)
 
@@ -106,8 +107,17 @@ func (k *kind[M, T, L]) override(m M) {
 			k.failed(fmt.Errorf("control: %s %s: panicked: %v", k.word, check.Shown(name), p))
 		}
 	}()
-	if err := m.Override(func(u *T) { k.apply(k.state(), name, u) }); err != nil {
-		k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
+	err := m.Override(func(u *T) { k.apply(k.state(), name, u) })
+	if err == nil {
+		return
+	}
+	k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
+	if k.mode != nil { // another setting of the line does not fit this member: a kill switch still works
+		_ = m.Override(func(u *T) {
+			for _, l := range k.linesOf(k.state(), name) {
+				k.mode(l.line, u)
+			}
+		})
 	}
 }
 

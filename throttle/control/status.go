@@ -8,7 +8,7 @@ import (
 )
 
 // Status is what is in force, and why. If Hooks.Failed reported that an instance refused a line, that
-// instance still has the settings from before.
+// instance has the mode of the line, and otherwise the settings of the code.
 type Status struct {
 	File   FileStatus `json:"file"`
 	Things []Thing    `json:"things"`
