@@ -18,9 +18,7 @@ const maxBody = 64 << 10
 // operator send the request (DNS rebinding).
 type Authorize func(*http.Request) (who string, err error)
 
-var (
-	errNoAuthorize = errors.New("control: Handler: Authorize is nil: want a function that returns who sends a request")
-)
+var errNoAuthorize = errors.New("control: Handler: Authorize is nil: want a function that returns who sends a request")
 
 // Handler returns an HTTP handler for one process. GET returns [Status] as JSON. POST changes
 // lines: the body is a [Document], whose lines replace those of earlier requests for the same name;

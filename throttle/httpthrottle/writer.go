@@ -269,7 +269,7 @@ func (w *writer) readFrom(src io.Reader) (copied int64, err error) {
 	if !w.sent.Load() {
 		copied, err = io.CopyN(struct{ io.Writer }{w}, src, sniffed)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return copied, nil
 		case err != nil:
 			return copied, err
