@@ -11,6 +11,8 @@ const (
 	slotsPerWindow = 10
 	// marksPerWindow is the number of totals to keep: a window is its slots and the open one.
 	marksPerWindow = slotsPerWindow + 1
+
+	rounding = 1e-9 // a reserve of one retry per window may be a little less
 )
 
 // mark is the totals of accepted first attempts and of retries at one time.
@@ -50,7 +52,7 @@ func (l *ledger) take(now time.Duration, accepted uint64) bool {
 	oldest := l.roll(now, accepted)
 	for {
 		retries := l.retries.Load()
-		if l.limit(oldest, accepted)-float64(retries-oldest.retries) < 1 {
+		if l.limit(oldest, accepted)-float64(retries-oldest.retries) < 1-rounding {
 			return false
 		}
 		if l.retries.CompareAndSwap(retries, retries+1) {

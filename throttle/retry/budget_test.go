@@ -63,6 +63,16 @@ func TestBudget_NoReserve(t *testing.T) {
 	})
 }
 
+// TestBudget_ShortWindow: the default of a reserve is at least one retry per window.
+func TestBudget_ShortWindow(t *testing.T) {
+	for _, window := range []time.Duration{time.Second, 1700 * time.Millisecond, 2900 * time.Millisecond, 3100 * time.Millisecond} {
+		r := newRetrier(t, retry.Config{Budget: retry.Budget{Window: window}, Delay: retry.Delay{Initial: time.Microsecond}})
+		if got := retriesOf(t, r); got != 1 {
+			t.Errorf("Window %v: got %d retries want 1", window, got)
+		}
+	}
+}
+
 // TestBudget_WhileOthersCall: between two reads of Stats, other goroutines make calls and begin a slot.
 func TestBudget_WhileOthersCall(t *testing.T) {
 	now, others := time.Unix(0, 0), func() {}

@@ -58,7 +58,7 @@ type Budget struct {
 	Share float64
 	// Reserve is the number of retries a second that need no accepted attempts, at most 1e6. Each
 	// process has its own, so keep it small if there are many. Default 0.3, which is three retries
-	// in the default Window; negative means none.
+	// in the default Window, and at least one retry per Window; negative means none.
 	Reserve float64
 	// Window is the time over which attempts are counted, 1s to 1h. Default 10s.
 	Window time.Duration
@@ -84,8 +84,8 @@ func (c Config) withDefaults() Config {
 	}
 	c.Attempts = check.Default(c.Attempts, 3)
 	c.Budget.Share = check.Default(c.Budget.Share, 0.1)
-	c.Budget.Reserve = check.Default(c.Budget.Reserve, 0.3)
 	c.Budget.Window = check.Default(c.Budget.Window, 10*time.Second)
+	c.Budget.Reserve = check.Default(c.Budget.Reserve, max(0.3, 1/c.Budget.Window.Seconds()))
 	c.Delay.Longest = check.Default(c.Delay.Longest, 10*time.Second)
 	c.Delay.Initial = check.Default(c.Delay.Initial, min(50*time.Millisecond, max(c.Delay.Longest, time.Microsecond)))
 	if c.Rand == nil {
