@@ -53,8 +53,9 @@
 // Deferred calls run in reverse order. A program that defers Close where it makes a throttle must
 // call Shutdown, or ForceFlush of the MeterProvider, before it returns.
 //
-// If only some throttles of a name are closed, such as members of a Group, nothing is lost: their
-// counters stay in the sums of the name.
+// If only some throttles of a name are closed, such as members of a Group, their counters
+// stay in the sums of the name. Nothing is lost but the calls that a retrier or a backoff has not ended
+// when it is closed.
 //
 // # Metrics of throttles
 //
@@ -298,8 +299,8 @@
 //   - Counters are summed up. They include those of closed throttles, so that they never decrease.
 //   - The probability, the background, and the threshold and the oldest call of slow calls are the
 //     highest ones. The limit is the lowest one. Window and active calls are sums.
-//   - When the last throttle is closed, the series end. Only those of the histogram remain, because
-//     the SDK keeps them until the MeterProvider is shut down.
+//   - When the last throttle is closed, the series end. Only those of the histograms and of
+//     throttle.retry.arrivals remain, because the SDK keeps them until the MeterProvider is shut down.
 //   - If the name returns, its counters resume. Calls that start after Close are not counted.
 //
 // The same holds for managers, limiters and backoffs of one name. Of the circuits by state, the age
@@ -347,7 +348,8 @@
 //
 // # Cost
 //
-// Counters and gauges are read when a reader collects, and cost nothing on a call:
+// Counters and gauges, except throttle.retry.arrivals, are read when a reader collects, and cost nothing on
+// a call:
 //
 //   - A call through a throttle costs one reading of the clock and one Record on the histogram. It
 //     allocates nothing. With [WithoutDuration] and [WithoutSpans], it costs nothing.

@@ -124,8 +124,8 @@ func WithoutSpans() Option {
 	return option(func(c *config) { c.withoutSpans = true })
 }
 
-// WithoutDuration leaves out the histograms: durations of calls, of store calls and of waits. They
-// are the only metrics that cost time on a call.
+// WithoutDuration leaves out the histograms: durations of calls, of store calls and of waits. No
+// other metric costs time on a call, except throttle.retry.arrivals of a retry that arrives.
 func WithoutDuration() Option {
 	return option(func(c *config) { c.withoutDuration = true })
 }

@@ -37,8 +37,8 @@ func (i *slowInstruments) observed() []metric.Observable {
 	return []metric.Observable{i.calls, i.limit, i.open, i.threshold, i.oldest}
 }
 
-// slowSum is the present state of the open throttles of one name with Config.Slow or SlowAuto. All have
-// open calls.
+// slowSum is the present state of the open throttles of one name with Config.Slow or SlowAuto. Its
+// open also counts the calls of throttles without them.
 type slowSum struct {
 	throttles, learners        int     // with Config.Slow, with SlowAuto
 	threshold, learned, oldest float64 // the highest

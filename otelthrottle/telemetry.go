@@ -75,11 +75,11 @@ func join[M comparable, S, R, A any](tel *Telemetry, r *byname.Registry[M, S, R,
 }
 
 // Shutdown flushes the MeterProvider, if it has a method ForceFlush like that of the SDK. Then it
-// ends the telemetry, also if the flush failed: later collections have no series, and all hooks do
-// nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the
+// ends the telemetry, also if the flush failed: later collections have only the histograms and
+// throttle.retry.arrivals, which the SDK keeps, and all hooks do nothing. Throttles, breakers, buckets and backoffs go on working. Ctx is the context of the
 // flush. Calls after the first do nothing and return nil.
 //
-// Close throttles, breakers, limiters and backoffs after Shutdown, because a name whose members are
+// Close everything that has the hooks after Shutdown, because a name whose members are
 // all closed has no series to flush. Shut down the providers last. Shutdown leaves them to the
 // caller.
 func (tel *Telemetry) Shutdown(ctx context.Context) error {
@@ -106,8 +106,8 @@ func (tel *Telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// instruments are all metrics. All but the histograms are observed: their values are read at
-// collection, so that they cost nothing on a call.
+// instruments are all metrics. All but the histograms and throttle.retry.arrivals are observed: their
+// values are read at collection, so that they cost nothing on a call.
 type instruments struct {
 	throttles throttleInstruments
 	breakers  breakerInstruments

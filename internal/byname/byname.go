@@ -1,5 +1,6 @@
 // Package byname keeps a registry of members by their name, and adds up the counters of all members
-// of one name. A sum never falls: it includes the counters of members that were closed.
+// of one name. A sum does not fall: it includes the counters of members that were closed, unless reading
+// one of them panics for ten minutes.
 package byname
 
 import (
@@ -56,6 +57,7 @@ type Source[M comparable, S, R, D any] struct {
 	retired  R           // the counters of closed members
 	readers  int         // calls of Read in progress
 	reads    uint64      // calls of Read that have begun, ever
+	busy     int         // members that were draining after the last retire
 }
 
 // closed is a closed member.
@@ -109,8 +111,11 @@ func (r *Registry[M, S, R, D]) Leave(m M) {
 	} else {
 		s.draining = append(s.draining, closed[M]{m, time.Now()})
 	}
+	due := len(s.draining) > 2*s.busy // so that many that are busy do not make each Leave slow
 	r.mu.Unlock()
-	s.retire()
+	if due {
+		s.retire()
+	}
 }
 
 // Of returns the source of a member, without a lock if the member is open. The source of any other
@@ -229,6 +234,9 @@ func (s *Source[M, S, R, D]) retire() {
 			s.retireOne(c, &snapshot, reads)
 		}
 	}
+	r.mu.Lock()
+	s.busy = len(s.draining)
+	r.mu.Unlock()
 }
 
 // retireOne moves one member from draining to retired, unless a Read has begun since reads were

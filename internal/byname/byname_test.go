@@ -258,3 +258,26 @@ func (s *Source[M, S, R, D]) mustRead() R {
 	sum, _, _ := s.Read()
 	return sum
 }
+
+// TestRegistry_leavesOfManyThatAreBusy: the time of a Leave does not grow with the members that drain.
+func TestRegistry_leavesOfManyThatAreBusy(t *testing.T) {
+	reads := 0
+	r := New(Kind[*counter, counts, sum, int]{
+		Name:  func(c *counter) string { return c.name },
+		Data:  func(*counter) int { return 0 },
+		Read:  func(*counter) counts { reads++; return counts{} },
+		Busy:  func(*counts) bool { return true },
+		Add:   func(to sum, _ *counts, _ bool) sum { return to },
+		Clone: slices.Clone[sum],
+	})
+	const members = 1000
+	r.Join(newCounter("x", 0, 0))
+	for range members {
+		c := newCounter("x", 0, 1)
+		r.Join(c)
+		r.Leave(c)
+	}
+	if reads > 4*members {
+		t.Errorf("got %d reads want at most 4 for each of %d members", reads, members)
+	}
+}

@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,4 +57,27 @@ func TestBackOffSuccessAfterIdleReset(t *testing.T) {
 			t.Errorf("after IdleReset and a success: got a delay of %v want none", got)
 		}
 	})
+}
+
+// TestNextBackOffIsNotNegative: some libraries take a negative delay for the end of all attempts. The first
+// waiter of the queue wakes late, because the processor is busy.
+func TestNextBackOffIsNotNegative(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
+	defer r.Close()
+	b := r.BackOff()
+	p, err := r.Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Done(backoff.Throttled)
+	go func() { _, _ = r.Wait(context.Background()) }()
+	for r.Stats().Waiting == 0 {
+		runtime.Gosched()
+	}
+	for begun := time.Now(); time.Since(begun) < 3*time.Millisecond; { // no other goroutine runs
+	}
+	if d := b.NextBackOff(); d < 0 {
+		t.Errorf("got %v want at least 0", d)
+	}
 }

@@ -14,7 +14,7 @@ const (
 type delay struct {
 	config     *Config
 	interval   time.Duration
-	generation uint64 // grows with each step up
+	generation uint64 // grows with each step up and each reset
 	steps      uint64 // up and down
 	successes  int    // in a row, of this generation, since the last step
 	served     bool   // a call of this generation succeeded

@@ -46,10 +46,11 @@ type episode struct {
 
 func (l *maximumLog) stepped(step StepEvent) {
 	longest := step.Responsive.longest()
-	if step.From < longest && step.To < longest {
+	l.mu.Lock()
+	if e := l.episodes[step.Responsive]; step.From < longest && step.To < longest && (e == nil || !e.open) {
+		l.mu.Unlock()
 		return
 	}
-	l.mu.Lock()
 	e := l.episodeOf(step.Responsive)
 	if e == nil || step.steps < e.steps {
 		l.mu.Unlock()

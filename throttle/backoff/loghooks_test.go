@@ -189,3 +189,40 @@ func TestLogHooksWithoutALogger(t *testing.T) {
 		t.Errorf("got %+v want Stepped and Closed only", h)
 	}
 }
+
+// TestLogHooks_Tune raises MaxInterval while the delay is at its maximum. The end of that is logged, and
+// the next time too.
+func TestLogHooks_Tune(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text lines
+		r := backoff.Must(backoff.New(backoff.Config{
+			Name: "x", InitialInterval: time.Second, MaxInterval: 2 * time.Second, UpMultiplier: 2, DownMultiplier: 0.5, DownMultiplierThreshold: 1,
+			RandomizationFactor: -1, Hooks: backoff.LogHooks(slog.New(slog.NewTextHandler(&text, nil))),
+		}))
+		defer r.Close()
+		do := func(outcomes ...backoff.Outcome) string {
+			text.text.Reset()
+			for _, o := range outcomes {
+				p, err := r.Wait(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Done(o)
+			}
+			return text.text.String()
+		}
+		if got := do(backoff.Throttled, backoff.Throttled); !strings.Contains(got, "at its maximum") {
+			t.Errorf("at 2 s: got %q want a warning", got)
+		}
+		if err := r.Tune(func(u *backoff.Tuning) { u.MaxInterval = 4 * time.Second }); err != nil {
+			t.Fatal(err)
+		}
+		if got := do(backoff.Success, backoff.Success, backoff.Success); strings.Count(got, "below its maximum") != 1 {
+			t.Errorf("at 0: got %q want one line", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := do(backoff.Throttled, backoff.Throttled, backoff.Throttled); !strings.Contains(got, "at its maximum") {
+			t.Errorf("at 4 s: got %q want a warning", got)
+		}
+	})
+}

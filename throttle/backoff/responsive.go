@@ -132,7 +132,7 @@ type Stats struct {
 	Canceled   uint64        // waits that ended with an error
 	SleepTime  time.Duration // time waited, Canceled included
 	Waiting    int           // calls that wait at present
-	Generation uint64        // number of the present delay; grows with each step up
+	Generation uint64        // number of the present delay; grows with each step up and each reset
 }
 
 // Stats returns the counters and the present state.

@@ -20,7 +20,8 @@ type Tuning struct {
 // result and applies it. If a value is out of range, it returns an error and changes nothing. It
 // may call change again if another Tune runs at the same time.
 //
-// With a lower MaxInterval a longer delay ends at once, also for waiting calls.
+// A lower MaxInterval cuts a longer delay, also for waiting calls. A call that sleeps waits at most the
+// new MaxInterval from then on.
 func (r *Responsive) Tune(change func(*Tuning)) error {
 	if change == nil {
 		return errNoChange

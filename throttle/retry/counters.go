@@ -20,8 +20,8 @@ type stripe struct {
 type counters struct {
 	stripes [stripes]stripe
 	ended   [maxAttempts + 1]atomic.Uint64 // other calls, by the number of attempts that were sent
-	sent    atomic.Uint64                  // retries
-	hedged  atomic.Uint64                  // those of them that are hedges
+	sent    atomic.Uint64                  // retries without hedges
+	hedged  atomic.Uint64
 	denied  [NumReasons]atomic.Uint64
 }
 

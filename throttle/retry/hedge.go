@@ -150,7 +150,6 @@ func (r *Retrier) mayHedge(ctx context.Context) bool {
 // begun records that the hedge is sent.
 func (h *pair) begun(ctx context.Context) {
 	r := h.retrier
-	r.counters.sent.Add(1)
 	r.counters.hedged.Add(1)
 	if retried := r.config.Hooks.Retried; retried != nil && !r.closed.Load() {
 		retried(ctx, SentEvent{Retrier: r, Attempt: 2, Delay: h.after, Hedge: true})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -216,4 +217,32 @@ func TestHedge_BadInput(t *testing.T) {
 	if value, err := retry.Hedge(none, r, throttle.High, time.Hour, fn); value != 1 || err != nil {
 		t.Errorf("nil context: got %d, %v", value, err)
 	}
+}
+
+// TestHedge_CountersNeverFall reads the number of retries without hedges, which is a counter of the metrics,
+// while hedges are made.
+func TestHedge_CountersNeverFall(t *testing.T) {
+	r := newRetrier(t, retry.Config{Budget: generous()})
+	var done atomic.Bool
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for !done.Load() {
+				_, _ = retry.Hedge(t.Context(), r, throttle.Medium, time.Nanosecond, func(ctx context.Context) (int, error) {
+					if retry.FromContext(ctx).Number < 2 {
+						time.Sleep(50 * time.Microsecond)
+					}
+					return 0, nil
+				})
+			}
+		})
+	}
+	for range 20_000 {
+		if s := r.Stats(); s.Sent != s.Hedged {
+			t.Errorf("got %d retries and %d hedges want the same", s.Sent, s.Hedged)
+			break
+		}
+	}
+	done.Store(true)
+	all.Wait()
 }

@@ -71,8 +71,8 @@ func (r *Retrier) Stats() Stats {
 		s.Calls[i] = c.ended[i].Load()
 	}
 	s.Calls[1] += accepted
-	s.Hedged = c.hedged.Load() // before Sent, so that it is never more
-	s.Sent = c.sent.Load()
+	s.Hedged = c.hedged.Load()
+	s.Sent = s.Hedged + c.sent.Load()
 	for i := range c.denied {
 		s.Denied.calls[i] = c.denied[i].Load()
 	}

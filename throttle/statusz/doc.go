@@ -60,7 +60,7 @@
 // Throttles with the same name, such as the members of a [throttle.Group], share one row:
 //
 //   - Counters are summed over all throttles of the name, closed ones included, so they never fall
-//     while the row exists.
+//     while the row exists, unless a Config.Now panics.
 //   - The probability is the highest of all open throttles, as are the durations of slow calls. The
 //     limit is the lowest.
 //   - Windows and calls in flight are summed over all open throttles.

@@ -63,7 +63,7 @@ func (s *priorityState) update(doc *priorityDocument, samples int, seconds float
 		}
 		s.history.push(doc, samples)
 	}
-	s.admitted, s.shed, s.wouldShed = doc.Admitted, shed, wouldShed
+	s.admitted, s.shed, s.wouldShed = max(s.admitted, doc.Admitted), max(s.shed, shed), max(s.wouldShed, wouldShed)
 }
 
 func (h *historyDocument) push(doc *priorityDocument, samples int) {

@@ -157,7 +157,7 @@ func (r *rowStats) addState(s throttle.PolicyState, first bool) {
 	switch {
 	case first,
 		quiet && s.Alert != throttle.NoAlert,
-		quiet == (s.Alert == throttle.NoAlert) && s.Since.Before(r.state.Since):
+		quiet == (s.Alert == throttle.NoAlert) && !s.Since.IsZero() && (r.state.Since.IsZero() || s.Since.Before(r.state.Since)):
 		r.state = s
 	}
 	r.state.Background = background

@@ -206,3 +206,19 @@ func TestRegistry_state(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistry_stateBesideSRE: a throttle of another policy with the same name has no state.
+func TestRegistry_stateBesideSRE(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer p.Close()
+		defer newThrottle(t, p, throttle.Config{Name: "x", Policy: throttle.Tiered}).Close()
+		show(t, p)
+		want := find(t, show(t, p), "x").StateSince
+		defer newThrottle(t, p, throttle.Config{Name: "x", Policy: throttle.SRE}).Close()
+		tick()
+		if got := find(t, show(t, p), "x").StateSince; got != want || want == "" {
+			t.Errorf("got %q want %q", got, want)
+		}
+	})
+}

@@ -3,13 +3,14 @@ package statusz
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
 
-// Source is anything besides a throttle that the page shows: a circuit breaker, a token bucket or a
-// backoff. Package statusz/sources has these three.
+// Source is anything besides a throttle that the page shows: a circuit breaker, a token bucket, a
+// backoff, a retrier or a Control. Package statusz/sources has these.
 type Source interface {
 	// Status returns the current status. The page calls it about once per second while the page is in
 	// use, with no lock held, and not again before it has returned. If Status panics or does not
@@ -101,6 +102,17 @@ type source struct {
 type poll struct {
 	started time.Time
 	result  chan sourceDocument
+	ended   atomic.Int64 // when the result was sent, Unix nanoseconds; 0 before
+}
+
+// dropOld drops the result of a poll that ended before the sampler before this one did.
+func (s *source) dropOld(now time.Time) {
+	if s.pending == nil {
+		return
+	}
+	if at := s.pending.ended.Load(); at != 0 && now.Sub(time.Unix(0, at)) > 2*sampleInterval {
+		s.receive(<-s.pending.result)
+	}
 }
 
 // add registers s and returns the function that removes it.
@@ -133,6 +145,7 @@ func (g *registry) poll(now time.Time) (wait func() []sourceDocument) {
 		return func() []sourceDocument { return nil }
 	}
 	for _, s := range sources {
+		s.dropOld(now)
 		if s.pending == nil {
 			s.pending = &poll{started: now, result: make(chan sourceDocument, 1)}
 			go s.pending.run(s.Source)
@@ -159,6 +172,7 @@ func (p *poll) run(s Source) {
 			doc = failedSource(s, truncate(fmt.Sprintf("panicked: %v", r), 500))
 		}
 		p.result <- doc
+		p.ended.Store(time.Now().UnixNano())
 	}()
 	doc = sourceDocumentOf(s.Status())
 }

@@ -247,3 +247,27 @@ func TestRegistry_clockBlocksOrPanics(t *testing.T) {
 		close(free)
 	})
 }
+
+// TestSource_slowAfterAPause: a source answered after the last viewer had left. The next one is shown its
+// present state, or that it is slow.
+func TestSource_slowAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New()
+		defer time.Sleep(time.Second)
+		defer p.Close()
+		var state atomic.Value
+		state.Store("closed")
+		p.Add(SourceFunc(func() Status {
+			s := state.Load().(string)
+			time.Sleep(300 * time.Millisecond)
+			return Status{Kind: "breaker", Name: "b", State: s}
+		}))
+		show(t, p)
+		tick()
+		time.Sleep(time.Hour)
+		state.Store("open")
+		if s := show(t, p).Sources[0]; s.State != "open" && s.Error == "" {
+			t.Errorf("got %q without an error want open", s.State)
+		}
+	})
+}

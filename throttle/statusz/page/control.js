@@ -39,7 +39,11 @@ class Control {
 
 // overrideTexts returns a text for each source of overrides: what it sets, until when, by whom and why.
 function overrideTexts(settings) {
-  const bySource = Map.groupBy(settings, (s) => JSON.stringify([s.source, s.by, s.until, s.reason]));
+  const bySource = new Map(); // Map.groupBy is missing in browsers from before 2024
+  for (const s of settings) {
+    const key = JSON.stringify([s.source, s.by, s.until, s.reason]);
+    bySource.set(key, [...(bySource.get(key) ?? []), s]);
+  }
   return [...bySource.values()].map((group) => {
     const { source, by, until, reason } = group[0];
     const values = group.map((s) => `${s.name.replace("_", " ")} ${s.value} (code: ${s.code})`).join(", ");

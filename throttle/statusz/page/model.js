@@ -173,7 +173,8 @@ class Model {
   }
 
   addSample(sample) {
-    const seconds = Math.max(0.001, (sample.time - this.time) / 1000);
+    const passed = (sample.time - this.time) / 1000;
+    const seconds = passed > 0 ? passed : 1; // or the clock was set back; there is a sample each second
     this.time = sample.time;
     this.times.push(sample.time);
     if (this.times.length > historyLength) this.times.shift();
