@@ -131,6 +131,7 @@ func (e *engine) step() time.Duration {
 func explained(step time.Duration, r store.Request, old, next store.Level, d bucket.Decision, before, after int64) bool {
 	period := int64(r.Limit.Period)
 	times := []int64{before, after, next.At - int64(d.ResetAfter), next.At + period - int64(d.ResetAfter), old.At - int64(d.ResetAfter)}
+	times = append(times, old.FullAt()-int64(d.ResetAfter), next.FullAt()-int64(d.ResetAfter)) // also of a debt of many periods
 	left := (period - int64(d.ResetAfter)%period) % period
 	times = append(times, before-before%period+left, after-after%period+left)
 	for now := before; now <= after && len(times) < 50_000; now += int64(step) {
