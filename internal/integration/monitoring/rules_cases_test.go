@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,9 @@ func TestAlerts_HaveCases(t *testing.T) {
 		}
 	}
 	for _, a := range alerts {
-		if !slices.ContainsFunc(awaitFiring[a.Alert], func(labels map[string]string) bool { return contains(labels, a.Labels) }) {
+		fixed := maps.Clone(a.Labels)
+		maps.DeleteFunc(fixed, func(_, value string) bool { return strings.Contains(value, "{{") })
+		if !slices.ContainsFunc(awaitFiring[a.Alert], func(labels map[string]string) bool { return contains(labels, fixed) }) {
 			t.Errorf("%s %v: got no case in which it fires", a.Alert, a.Labels)
 		}
 	}
