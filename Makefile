@@ -12,9 +12,9 @@ GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VALE          := github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 
-# Every module. go.work lists all except the benchmarks, whose peers would raise the versions of the others.
+# Every module. go.work lists all except two with benchmarks, whose peers would raise the versions of the others.
 ALL_MODULES := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
-MODULES     := $(filter-out ./internal/benchmarks,$(ALL_MODULES))
+MODULES     := $(filter-out ./internal/benchmarks ./internal/admission,$(ALL_MODULES))
 # The modules that users import.
 PUBLISHED   := . ./throttle/connectthrottle ./throttle/grpcthrottle ./throttle/redisstore
 # The modules whose tests need Go and a C compiler only.
@@ -46,7 +46,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
 .PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint prose vulncheck fmt api \
-	api-check bench soak demo screenshots check-upstream-faults release-check
+	api-check bench admission soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ api-check: api # api/next.txt is up to date
 
 bench: ## measure Spillway and its peers and print a table
 	cd internal/benchmarks && GOWORK=off go run .
+
+admission: ## overload real servers with and without Spillway and print a table; needs a quiet machine, 10 minutes
+	cd internal/admission && GOWORK=off go run .
 
 soak: ## disrupt three examples, ten minutes with the race detector and ten without, and check that nothing grows
 	cd internal/integration && go run ./soak && go run ./soak -race=false

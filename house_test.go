@@ -248,7 +248,7 @@ func checkNoState(s source) (found []string) {
 			vars := spec.(*ast.ValueSpec)
 			for i, name := range vars.Names {
 				isError := i < len(vars.Values) && isErrorValue(vars.Type, vars.Values[i])
-				if name.Name != "_" && name.Name != "defaultHooks" && !isError && !isEmbed(group.Doc) && !isEmbed(vars.Doc) {
+				if name.Name != "_" && !slices.Contains([]string{"defaultHooks", "sharedProcess"}, name.Name) && !isError && !isEmbed(group.Doc) && !isEmbed(vars.Doc) {
 					found = append(found, s.at(name, "package variable %s: use a const, a func or a field", name.Name))
 				}
 			}

@@ -59,7 +59,7 @@
 //
 // # Metrics of throttles
 //
-// All have the attribute throttle.name. All except throttle.priority.clamped and those of the policy,
+// All have the attribute throttle.name. All except throttle.priority.clamped, throttle.calls.exempt and those of the policy,
 // of the mode and of slow calls have throttle.priority. With [WithGroupDetail], those of a group's members have throttle.key.
 //
 //	metric                         instrument       unit        further attributes
@@ -79,6 +79,7 @@
 //	throttle.slow.threshold        gauge            s           throttle.slow.source
 //	throttle.slow.oldest           gauge            s
 //	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
+//	throttle.calls.exempt          counter          {call}
 //
 // The values of the attributes are closed sets, except for name and key:
 //
@@ -86,7 +87,8 @@
 //	throttle.decision   admitted, shed, shadow_shed (admitted in ModeShadow; ModeEnforce would shed it)
 //	throttle.outcome    accepted, rejected, ignored, shed
 //	throttle.cause      own, above: the priority whose rejections caused it; limit: calls are late, and
-//	                    too many are open; for shed and shadow_shed
+//	                    too many are open; processor: requests wait for a processor of this process;
+//	                    for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
 //	throttle.policy.alert  none, ratio, growth, formula: why the policy is in alert
@@ -112,8 +114,21 @@
 //
 // For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
 // The histogram has admitted calls only. The series of accepted and of shed calls, with the
-// causes own and above, start at 0 for every priority, so that a rate includes the first call. Other series start
-// with their first call.
+// causes own and above, start at 0 for every priority, so that a rate includes the first call. In servers, so do
+// those with the cause processor, and throttle.calls.exempt. Other series start with their first call.
+//
+// # Metrics of the process
+//
+// They exist once the process has served a call through a server of httpthrottle, grpcthrottle or
+// connectthrottle, [throttle.Throttle.AdmitLocal] or DoLocal. They have no throttle.name: all throttles
+// of the process share them. The probability has throttle.priority, for high to low. See [throttle.Processor].
+//
+//	metric                         instrument       unit         further attributes
+//	throttle.processor.wait        gauge            s
+//	throttle.processor.aim         gauge            s
+//	throttle.processor.runnable    gauge            {goroutine}
+//	throttle.processor.share       gauge            1
+//	throttle.processor.probability gauge            1
 //
 // # Metrics of breakers
 //
@@ -263,6 +278,12 @@
 //	throttle_slow_threshold_seconds
 //	throttle_slow_oldest_seconds
 //	throttle_mode
+//	throttle_calls_exempt_total
+//	throttle_processor_wait_seconds
+//	throttle_processor_aim_seconds
+//	throttle_processor_runnable
+//	throttle_processor_share_ratio
+//	throttle_processor_probability_ratio
 //	throttle_breaker_circuits
 //	throttle_breaker_circuit
 //	throttle_breaker_transitions_total

@@ -47,7 +47,7 @@ func TestSetUpOfTheCommentIsTheExample(t *testing.T) {
 // shows, every value of the closed sets, and no metric or series that there is not.
 func TestCommentHasTheSchema(t *testing.T) {
 	comment := packageComment(t)
-	l, e := newScrapedLab(t, setup{options: detailed()})
+	l, e := newScrapedLab(t, setup{options: everything()})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	told := map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\t(throttle\.\S+) +(counter|histogram|up-down counter|gauge) +(\S+) *(.*)$`).FindAllStringSubmatch(comment, -1) {
@@ -195,7 +195,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 	everyFallback(t, l)
 	most := ofImportant(l.read(t))
 
-	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses - 1, throttle.NumOutcomes - 1
+	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses - 2, throttle.NumOutcomes - 1
 	endings := outcomes * faults
 	equal(t, "durations", most[otelthrottle.MetricCallDuration], endings)
 	equal(t, "calls", most[otelthrottle.MetricCalls], endings+causes+causes*endings)

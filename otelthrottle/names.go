@@ -29,6 +29,13 @@ const (
 	MetricSlowThreshold        = "throttle.slow.threshold"
 	MetricSlowOldest           = "throttle.slow.oldest"
 	MetricMode                 = "throttle.mode"
+	MetricCallsExempt          = "throttle.calls.exempt"
+
+	MetricProcessorWait        = "throttle.processor.wait"
+	MetricProcessorAim         = "throttle.processor.aim"
+	MetricProcessorRunnable    = "throttle.processor.runnable"
+	MetricProcessorShare       = "throttle.processor.share"
+	MetricProcessorProbability = "throttle.processor.probability"
 
 	MetricBreakerCircuits    = "throttle.breaker.circuits"
 	MetricBreakerCircuit     = "throttle.breaker.circuit"
@@ -217,6 +224,7 @@ const (
 	unitChange     = "{change}"
 	unitOverride   = "{override}"
 	unitFile       = "{file}"
+	unitGoroutine  = "{goroutine}"
 	unitRatio      = "1"
 	unitLeader     = "1"
 	unitSecond     = "s"

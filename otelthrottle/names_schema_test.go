@@ -123,6 +123,19 @@ func schema() map[string]definition {
 		},
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
+		"throttle.calls.exempt":   {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
+
+		"throttle.processor.wait": {"gauge of float", "s", "How long a goroutine of this process waits for a processor.", []string{""}},
+		"throttle.processor.aim":  {"gauge of float", "s", "The wait above which calls to this process are shed.", []string{""}},
+		"throttle.processor.runnable": {
+			"gauge of float", "{goroutine}", "Goroutines that wait for a processor, per processor.", []string{""},
+		},
+		"throttle.processor.share": {
+			"gauge of float", "1", "Share of the calls to this process that is shed because they wait for a processor.", []string{""},
+		},
+		"throttle.processor.probability": {
+			"gauge of float", "1", "Probability that a call to this process is shed because calls wait for a processor.", []string{"throttle.priority"},
+		},
 	}
 }
 
@@ -193,6 +206,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	l.shed(t.Context(), t, th, throttle.Low, 2)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
+	th.Exempt()
 	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow }); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)
 	}
@@ -214,7 +228,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 }
 
 func TestEveryMetricIsAsDesigned(t *testing.T) {
-	l := newLab(t, setup{options: detailed()})
+	l := newLab(t, setup{options: everything()})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	want := schema()
 	for _, m := range collect(t, l.reader) {
@@ -278,7 +292,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 
 // TestWithoutDurationHasNoHistogram leaves one metric out and keeps the others.
 func TestWithoutDurationHasNoHistogram(t *testing.T) {
-	l := newLab(t, setup{options: append(detailed(), otelthrottle.WithoutDuration())})
+	l := newLab(t, setup{options: append(everything(), otelthrottle.WithoutDuration())})
 	everyKind(t, l, throttle.Config{Name: "db"})
 	var got []string
 	for _, m := range collect(t, l.reader) {

@@ -34,6 +34,7 @@ type config struct {
 	withoutDuration bool
 	breakerDetail   int
 	groupDetail     int
+	process         func() throttle.ProcessorStats
 }
 
 func newConfig(options []Option) config {
@@ -41,6 +42,7 @@ func newConfig(options []Option) config {
 		meterProvider:  otel.GetMeterProvider(),
 		tracerProvider: otel.GetTracerProvider(),
 		spanName:       func(name string, _ throttle.Priority) string { return "throttle " + name },
+		process:        throttle.Processor,
 	}
 	for _, o := range options {
 		if o != nil {

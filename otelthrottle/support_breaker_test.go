@@ -7,12 +7,27 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
-// detailed returns the options with which everything is reported.
+// everything returns the options with which everything is reported, of a process that is busy.
+func everything() []otelthrottle.Option {
+	return append(detailed(), otelthrottle.WithProcess(busy()))
+}
+
+// detailed returns the options with which all of throttles and breakers is reported.
 func detailed() []otelthrottle.Option {
 	return []otelthrottle.Option{otelthrottle.WithBreakerDetail(8)}
+}
+
+// busy is the state of a process whose requests wait for a processor.
+func busy() throttle.ProcessorStats {
+	s := throttle.ProcessorStats{
+		Wait: 50 * time.Millisecond, Aim: 20 * time.Millisecond, Runnable: 12, Processors: 4, Share: 0.25,
+	}
+	s.Probabilities[throttle.Medium], s.Probabilities[throttle.Low] = 0.125, 1
+	return s
 }
 
 // breaker returns a manager that the adapter watches. Nothing runs by itself: the test makes its rounds.

@@ -31,6 +31,7 @@ type Telemetry struct {
 	backoffs  *backoffRegistry
 	retries   *retryRegistry
 	controls  *controlRegistry
+	processor *processorOptions
 }
 
 // New returns a Telemetry. It returns an error if an option is out of range, if an attribute has no
@@ -50,6 +51,7 @@ func New(options ...Option) (*Telemetry, error) {
 		backoffs:  newBackoffRegistry(common),
 		retries:   newRetryRegistry(common),
 		controls:  newControlRegistry(common),
+		processor: newProcessorOptions(common),
 	}
 	meter := c.meterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(Version))
 	var err error
@@ -115,22 +117,24 @@ type instruments struct {
 	backoffs  backoffInstruments
 	retries   retryInstruments
 	controls  controlInstruments
+	processor processorInstruments
 }
 
 func newInstruments(meter metric.Meter, durations bool) (instruments, error) {
 	var i instruments
-	errs := make([]error, 6)
+	errs := make([]error, 7)
 	i.throttles, errs[0] = newThrottleInstruments(meter, durations)
 	i.breakers, errs[1] = newBreakerInstruments(meter)
 	i.buckets, errs[2] = newBucketInstruments(meter, durations)
 	i.backoffs, errs[3] = newBackoffInstruments(meter, durations)
 	i.retries, errs[4] = newRetryInstruments(meter)
 	i.controls, errs[5] = newControlInstruments(meter)
+	i.processor, errs[6] = newProcessorInstruments(meter)
 	return i, errors.Join(errs...)
 }
 
 // observed returns the instruments that the callback reports.
 func (i *instruments) observed() []metric.Observable {
 	return slices.Concat(i.throttles.observed(), i.breakers.observed(), i.buckets.observed(), i.backoffs.observed(),
-		i.retries.observed(), i.controls.observed())
+		i.retries.observed(), i.controls.observed(), i.processor.observed())
 }

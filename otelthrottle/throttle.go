@@ -102,6 +102,9 @@ type throttleSum struct {
 
 	slow slowSum
 
+	serving int    // open throttles that have had calls to this process
+	exempt  uint64 // calls, also of closed throttles
+
 	// Open throttles by mode, of the code and by an override.
 	modes, overridden [throttle.ModeOff + 1]uint64
 }
@@ -138,6 +141,10 @@ func addThrottle(sum throttleSum, stats *throttle.Stats, open bool) throttleSum 
 		if open {
 			sum.priorities[p].addState(&stats.Priorities[p])
 		}
+	}
+	sum.exempt += stats.Exempt
+	if open && stats.ProcessorWait > 0 {
+		sum.serving++
 	}
 	if open {
 		sum.slow.add(&stats.Slow)

@@ -20,6 +20,7 @@ type throttleInstruments struct {
 	state       metric.Int64ObservableGauge
 	background  metric.Float64ObservableGauge
 	mode        metric.Int64ObservableGauge
+	exempt      metric.Int64ObservableCounter
 
 	slow     slowInstruments
 	duration metric.Float64Histogram // nil without durations
@@ -33,7 +34,7 @@ func durationBounds() []float64 {
 
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
-	errs := make([]error, 12)
+	errs := make([]error, 13)
 	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
@@ -54,6 +55,8 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 		metric.WithDescription("Share of the calls whose rejection is not taken for overload."))
 	i.mode, errs[11] = meter.Int64ObservableGauge(MetricMode, metric.WithUnit(unitThrottle),
 		metric.WithDescription("Throttles by mode, and whether it is that of the code or of an override."))
+	i.exempt, errs[12] = meter.Int64ObservableCounter(MetricCallsExempt, metric.WithUnit(unitCall),
+		metric.WithDescription("Calls that were served without a decision, such as health checks."))
 	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
 		i.duration, errs[9] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit(unitSecond),
@@ -65,7 +68,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 
 // observed returns the instruments that the callback reports.
 func (i *throttleInstruments) observed() []metric.Observable {
-	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode}
+	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt}
 	return append(own, i.slow.observed()...)
 }
 
@@ -81,11 +84,14 @@ func (r *throttleReport) report(sum throttleSum) {
 	for i := range sum.priorities {
 		p, s := throttle.Priority(i), &sum.priorities[i]
 		r.reportState(p, s)
-		r.reportCalls(p, s, sum.slow.throttles > 0)
+		r.reportCalls(p, s, sum.slow.throttles > 0, sum.serving > 0)
 		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
 		clamped += s.clamped
 	}
 	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})
+	if sum.serving > 0 || sum.exempt > 0 {
+		r.observe(r.instruments.exempt, sum.exempt, seriesKey{kind: bySource})
+	}
 	if sum.tiered > 0 {
 		r.reportPolicy(&sum)
 	}
@@ -122,8 +128,9 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 }
 
 // reportCalls reports the calls that ended or were shed. The series of accepted and of shed calls
-// start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow.
-func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow bool) {
+// start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow, and
+// those of CauseProcessor in servers.
+func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow, serves bool) {
 	k := seriesKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
 		r.observe(r.instruments.calls, 0, k)
@@ -134,7 +141,7 @@ func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow b
 			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
 			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
 		}
-		if shed > 0 || slow || cause != throttle.CauseLimit {
+		if shed > 0 || cause < throttle.CauseLimit || cause == throttle.CauseLimit && slow || cause == throttle.CauseProcessor && serves {
 			r.observe(r.instruments.calls, shed, k)
 		}
 		k.decision = DecisionShadowShed

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/processor"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
 
@@ -25,11 +26,13 @@ type attempt struct {
 	throttle *Throttle
 	ctx      context.Context
 	row      *window.Row
-	watch    *watch          // of the open calls; nil if the call is not one of them
-	decision decision.Packed // that applied to the call; 0 if nothing had to be decided
+	watch    *watch            // of the open calls; nil if the call is not one of them
+	local    *processor.Demand // of the calls that this process serves; nil for a call to another one
+	decision decision.Packed   // that applied to the call; 0 if nothing had to be decided
 	began    time.Duration
 	duration time.Duration
 	priority Priority
+	open     processor.Call
 	stripe   uint8
 	outcome  Outcome
 	fault    Fault
@@ -41,9 +44,10 @@ type attempt struct {
 	booked   bool // counts as rejected already
 }
 
-// begin decides about a call. If it returns an error, the function must not run: stage is wasShed if
-// the throttle shed the call, else notMade.
-func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
+// begin decides about a call. Local counts the calls that this process serves; it is nil for a call to
+// another process. If begin returns an error, the function must not run: stage is wasShed if the
+// throttle shed the call, else notMade.
+func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *processor.Demand) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -57,7 +61,12 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	}
 	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, uint8(stripe)
 	a.row = t.window.Row(stripe, int(p))
-	if t.decisions.NeedsDecision() {
+	if local != nil {
+		if err := a.enterProcess(local); err != nil {
+			return err
+		}
+	}
+	if t.decisions.NeedsDecision() && !a.shadow {
 		if err := a.maybeShed(); err != nil {
 			return err
 		}
@@ -69,6 +78,9 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority) error {
 	}
 	a.stage = running
 	a.row[started].Add(1)
+	if local != nil {
+		a.local, a.open = local, local.Begin(stripe)
+	}
 	if t.canceledAfter > 0 {
 		a.began, a.timed = t.elapsed(), true
 	}
@@ -188,6 +200,9 @@ func (a *attempt) canceledLate(now time.Duration) bool {
 func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	t := a.throttle
 	a.stage, a.outcome, a.fault = recorded, o, f
+	if a.local != nil {
+		a.local.End(int(a.stripe), a.open)
+	}
 	if a.timed {
 		a.duration = max(0, now-a.began)
 		if a.watch != nil { // then the call is timed

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
+
+	"github.com/spillway-go/spillway/throttle/internal/processor"
 )
 
 // Call is an admitted call: the two-phase form of [Throttle.Do], for transports. Its owner ends it
@@ -48,8 +50,13 @@ func (t *Throttle) Admit(ctx context.Context, p Priority) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
+	return t.admit(ctx, p, nil)
+}
+
+// admit decides about a call. Local counts the calls that this process serves, or is nil.
+func (t *Throttle) admit(ctx context.Context, p Priority, local *processor.Demand) (Call, error) {
 	k := t.callPool.Get().(*pooledCall)
-	if err = k.attempt.begin(ctx, t, p); err != nil {
+	if err := k.attempt.begin(ctx, t, p, local); err != nil {
 		k.attempt = attempt{}
 		t.callPool.Put(k)
 		return Call{}, err

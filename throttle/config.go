@@ -86,6 +86,15 @@ type Config struct {
 	// not count. It costs one more reading of the clock and one counter per call, and is not needed
 	// once Slow is set. [Throttle.Tune] changes it at run time.
 	SlowAuto bool
+	// ProcessorWait is how long a request may wait for a processor of this process, 1 ms to 10 s.
+	// Default 20 ms. If more waits, calls that this process serves are shed, lowest priorities first:
+	// those of [Throttle.AdmitLocal] and [Throttle.DoLocal], which the servers of packages
+	// httpthrottle, grpcthrottle and connectthrottle call. The cause is [CauseProcessor]. Calls to other
+	// processes are not affected. A negative value turns it off.
+	//
+	// All throttles of the process shed together. If their settings differ, the smallest one that calls
+	// come with applies. [Throttle.Tune] changes it at run time. See docs/protect-a-server.md.
+	ProcessorWait time.Duration
 	// Classify classifies errors before [DefaultClassify] does. Nil means [DefaultClassify] alone.
 	Classify Classifier
 	// CanceledAfter makes calls that the caller gives up late count as rejected: calls that end with
@@ -106,7 +115,7 @@ type Config struct {
 	// Hooks are called for the events of this throttle. Default [DefaultHooks].
 	Hooks Hooks
 	// Now returns the time, for simulations. It must be safe for concurrent use. If it goes back, Slow
-	// finds no late calls until it has caught up. With Now, calls of several processors share their
+	// finds no late calls until it has caught up. The ProcessorWait is off. With Now, calls of several processors share their
 	// counters and are slower. Default the monotonic clock, which testing/synctest controls.
 	Now func() time.Time
 	// Rand returns a random number in [0, 1), for simulations. It must be safe for concurrent use.
@@ -188,7 +197,7 @@ func (c *Config) validate() error {
 func (c *Config) tuning() *Tuning {
 	return &Tuning{
 		Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode, Background: c.Background,
-		Slow: c.Slow, SlowGate: c.SlowGate, SlowAuto: c.SlowAuto,
+		Slow: c.Slow, SlowGate: c.SlowGate, SlowAuto: c.SlowAuto, ProcessorWait: c.ProcessorWait,
 	}
 }
 

@@ -24,11 +24,13 @@ const (
 type table uint8
 
 const (
-	failures     table = iota // admitted calls with an error or another outcome than Accepted
-	shadowsOwn                // calls that ModeShadow let through, by outcome; CauseOwn
-	shadowsAbove              // the same, CauseAbove
-	shadowsLimit              // the same, CauseLimit
-	fallbacks                 // fallbacks, by the call's outcome and the fallback's own fault
+	failures         table = iota // admitted calls with an error or another outcome than Accepted
+	shadowsOwn                    // calls that ModeShadow let through, by outcome; CauseOwn
+	shadowsAbove                  // the same, CauseAbove
+	shadowsLimit                  // the same, CauseLimit
+	shadowsProcessor              // the same, CauseProcessor
+	localSheds                    // calls shed, CauseProcessor; without an outcome, so all are in the first column
+	fallbacks                     // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
 )
 
@@ -99,4 +101,11 @@ func (c *outcomeCounters) addTo(totals *Totals, which table, p Priority) {
 			totals.calls[o][f] += (*byPriority)[p][o][f].Load()
 		}
 	}
+}
+
+// localSheds returns the number of shed calls with CauseProcessor.
+func (c *outcomeCounters) localSheds(p Priority) uint64 {
+	var sheds Totals
+	c.addTo(&sheds, localSheds, p)
+	return sheds.Count(Accepted, FaultNone)
 }

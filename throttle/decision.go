@@ -7,9 +7,10 @@ import (
 
 // The flags of a packed decision.
 const (
-	causedAbove = 1 << iota // CauseAbove
-	onlyShadow              // ModeShadow: call the hooks, and let the call through
-	causedLimit             // CauseLimit, of a call that the gate refuses
+	causedAbove     = 1 << iota // CauseAbove
+	onlyShadow                  // ModeShadow: call the hooks, and let the call through
+	causedLimit                 // CauseLimit, of a call that the gate refuses
+	causedProcessor             // CauseProcessor
 )
 
 // computeDecisions computes the packed decision of each priority.
@@ -62,6 +63,8 @@ func (t *Throttle) observe(r window.Reading, u *Tuning) {
 // causeOf returns the cause in a packed decision.
 func causeOf(d decision.Packed) Cause {
 	switch {
+	case d.Has(causedProcessor):
+		return CauseProcessor
 	case d.Has(causedLimit):
 		return CauseLimit
 	case d.Has(causedAbove):

@@ -1,6 +1,10 @@
 package throttle
 
-import "context"
+import (
+	"context"
+
+	"github.com/spillway-go/spillway/throttle/internal/processor"
+)
 
 // Fallback handles a call that was shed (local is true) or whose function returned an error (local
 // is false), ordinary errors included. Err is that error, without the mark of [MarkRejected]. The
@@ -35,8 +39,15 @@ func (t *Throttle) Do(ctx context.Context, p Priority, fn func(context.Context) 
 	if err != nil {
 		return err
 	}
+	return t.do(ctx, p, fn, fallback, nil)
+}
+
+// do calls fn, or sheds the call. Local counts the calls that this process serves, or is nil.
+func (t *Throttle) do(
+	ctx context.Context, p Priority, fn func(context.Context) error, fallback []Fallback, local *processor.Demand,
+) error {
 	var a attempt
-	err = a.begin(ctx, t, p)
+	err := a.begin(ctx, t, p, local)
 	defer a.endAbandoned()
 	if a.stage == running {
 		if t.hasCallHooks {
@@ -62,7 +73,7 @@ func Do[T any](
 		return value, err
 	}
 	var a attempt
-	err = a.begin(ctx, t, p)
+	err = a.begin(ctx, t, p, nil)
 	defer a.endAbandoned()
 	if a.stage == running {
 		if t.hasCallHooks {

@@ -14,6 +14,8 @@
 //		// the call was not sent
 //	}
 //
+// In a server the throttle also sheds requests while they wait for a processor, see below.
+//
 // [Do] is for functions that return a value. [Throttle.Admit] is for code that cannot be one
 // function. A [Fallback] replaces the result of calls that were shed or failed. A [Group] keeps one
 // throttle per host, method or tenant.
@@ -57,6 +59,16 @@
 //
 // A throttle without calls for a whole Window, or in [ModeOff], forgets its state: it begins again
 // like a new one.
+//
+// # Servers
+//
+// The calls of [Throttle.AdmitLocal] and [Throttle.DoLocal] are work that this process does itself:
+// requests that it serves, messages that it consumes. The servers of packages httpthrottle,
+// grpcthrottle and connectthrottle use them. While such calls wait too long for a processor, the
+// process sheds a share of them, lowest priorities first, with the cause [CauseProcessor]. All
+// throttles of the process shed together. [Config.ProcessorWait] is the wait that is held, 20 ms by
+// default, and [Processor] returns the state. Calls to other processes are not affected. The window
+// does not count these sheds. docs/protect-a-server.md has more.
 //
 // # Observability
 //

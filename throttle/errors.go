@@ -39,8 +39,11 @@ type ShedError struct {
 // Error names the throttle, its key if it is a member of a Group, and the priority of the call.
 func (e *ShedError) Error() string {
 	why := ""
-	if e.Cause == CauseLimit {
+	switch e.Cause {
+	case CauseLimit:
 		why = ": calls are late, and too many are open"
+	case CauseProcessor:
+		why = ": requests wait for a processor"
 	}
 	if e.Key != "" {
 		return fmt.Sprintf("throttle: %s for %q shed a call of %v priority%s", e.Throttle, e.Key, e.Priority, why)

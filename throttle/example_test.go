@@ -149,6 +149,37 @@ func ExampleThrottle_Admit() {
 	// [apples pears] accepted: 1
 }
 
+// message is what a broker delivers.
+type message struct {
+	text     string
+	priority throttle.Priority
+}
+
+func (m message) handle(context.Context) error {
+	fmt.Println("handled:", m.text)
+	return nil
+}
+
+func (m message) deliverLater() { fmt.Println("back to the broker:", m.text) }
+
+// A consumer of a queue is a server too: it sheds messages while its process has no processor for them.
+func ExampleThrottle_AdmitLocal() {
+	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
+	consume := func(m message) {
+		call, err := orders.AdmitLocal(ctx, m.priority)
+		if err != nil {
+			m.deliverLater() // errors.Is(err, throttle.ErrShed), or ctx has ended
+			return
+		}
+		call.Done(m.handle(call.Context()))
+	}
+	consume(message{"ann buys pears", throttle.High})
+	consume(message{"statistics of May", throttle.Low})
+	// Output:
+	// handled: ann buys pears
+	// handled: statistics of May
+}
+
 func ExampleGroup() {
 	hosts, err := throttle.NewGroup(func(host string) throttle.Config {
 		fmt.Println("first call to", host)
@@ -388,6 +419,15 @@ func ExampleConfig_slowAuto() {
 	}
 	fmt.Println("try Slow:", orders.Stats().Slow.Learned.Round(10*time.Millisecond))
 	// Output: try Slow: 150ms
+}
+
+// The requests of a server are shed while they wait for a processor, unless that is turned off.
+func ExampleConfig_processorWait() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "shop", ProcessorWait: 50 * time.Millisecond}))
+	err := th.Tune(func(t *throttle.Tuning) { t.ProcessorWait = -1 }) // 0 is the default again
+	now, _ := th.Tuning()
+	fmt.Println(now.ProcessorWait < 0, err)
+	// Output: true <nil>
 }
 
 func ExampleConfig_slow() {

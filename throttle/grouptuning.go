@@ -56,6 +56,7 @@ type overrides struct {
 	mode, slowGate                 *Mode
 	slow                           *time.Duration
 	slowAuto                       *bool
+	processorWait                  *time.Duration
 }
 
 // overridesOf returns what change sets. It compares the results for settings that differ in every
@@ -63,9 +64,9 @@ type overrides struct {
 // ranges.
 func overridesOf(change func(*Tuning)) (*overrides, error) {
 	before := [...]Tuning{
-		{above(1), above(0), ModeEnforce, -1, shortestSlow, ModeEnforce, false},
-		{maxRatio, maxMinimumRate, ModeShadow, maxBackground, longestSlow, ModeShadow, true},
-		{2, 1, ModeOff, 0, 0, ModeOff, false},
+		{above(1), above(0), ModeEnforce, -1, shortestSlow, ModeEnforce, false, shortestProcessorWait},
+		{maxRatio, maxMinimumRate, ModeShadow, maxBackground, longestSlow, ModeShadow, true, longestProcessorWait},
+		{2, 1, ModeOff, 0, 0, ModeOff, false, 0},
 	}
 	var after [len(before)]Tuning
 	for i, u := range before {
@@ -74,13 +75,14 @@ func overridesOf(change func(*Tuning)) (*overrides, error) {
 	}
 	e := check.Errors{Owner: "throttle: Tuning"}
 	o := &overrides{
-		ratio:       fixed(&e, "Ratio", before[:], after[:], func(u Tuning) float64 { return u.Ratio }),
-		minimumRate: fixed(&e, "MinimumRate", before[:], after[:], func(u Tuning) float64 { return u.MinimumRate }),
-		background:  fixed(&e, "Background", before[:], after[:], func(u Tuning) float64 { return u.Background }),
-		slow:        fixed(&e, "Slow", before[:], after[:], func(u Tuning) time.Duration { return u.Slow }),
-		slowGate:    fixed(&e, "SlowGate", before[:], after[:], func(u Tuning) Mode { return u.SlowGate }),
-		slowAuto:    fixed(&e, "SlowAuto", before[:], after[:], func(u Tuning) bool { return u.SlowAuto }),
-		mode:        fixed(&e, "Mode", before[:], after[:], func(u Tuning) Mode { return u.Mode }),
+		ratio:         fixed(&e, "Ratio", before[:], after[:], func(u Tuning) float64 { return u.Ratio }),
+		minimumRate:   fixed(&e, "MinimumRate", before[:], after[:], func(u Tuning) float64 { return u.MinimumRate }),
+		background:    fixed(&e, "Background", before[:], after[:], func(u Tuning) float64 { return u.Background }),
+		slow:          fixed(&e, "Slow", before[:], after[:], func(u Tuning) time.Duration { return u.Slow }),
+		slowGate:      fixed(&e, "SlowGate", before[:], after[:], func(u Tuning) Mode { return u.SlowGate }),
+		slowAuto:      fixed(&e, "SlowAuto", before[:], after[:], func(u Tuning) bool { return u.SlowAuto }),
+		processorWait: fixed(&e, "ProcessorWait", before[:], after[:], func(u Tuning) time.Duration { return u.ProcessorWait }),
+		mode:          fixed(&e, "Mode", before[:], after[:], func(u Tuning) Mode { return u.Mode }),
 	}
 	if err := e.Err(); err != nil {
 		return nil, err
@@ -115,13 +117,14 @@ func (o *overrides) then(later *overrides) *overrides {
 		return later
 	}
 	return &overrides{
-		ratio:       cmp.Or(later.ratio, o.ratio),
-		minimumRate: cmp.Or(later.minimumRate, o.minimumRate),
-		background:  cmp.Or(later.background, o.background),
-		mode:        cmp.Or(later.mode, o.mode),
-		slow:        cmp.Or(later.slow, o.slow),
-		slowGate:    cmp.Or(later.slowGate, o.slowGate),
-		slowAuto:    cmp.Or(later.slowAuto, o.slowAuto),
+		ratio:         cmp.Or(later.ratio, o.ratio),
+		minimumRate:   cmp.Or(later.minimumRate, o.minimumRate),
+		background:    cmp.Or(later.background, o.background),
+		mode:          cmp.Or(later.mode, o.mode),
+		slow:          cmp.Or(later.slow, o.slow),
+		slowGate:      cmp.Or(later.slowGate, o.slowGate),
+		slowAuto:      cmp.Or(later.slowAuto, o.slowAuto),
+		processorWait: cmp.Or(later.processorWait, o.processorWait),
 	}
 }
 
@@ -134,6 +137,7 @@ func (o *overrides) apply(u *Tuning) {
 	set(&u.Slow, o.slow)
 	set(&u.SlowGate, o.slowGate)
 	set(&u.SlowAuto, o.slowAuto)
+	set(&u.ProcessorWait, o.processorWait)
 }
 
 // set changes a setting to value, unless that is nil.

@@ -132,23 +132,26 @@ const (
 	// CauseLimit means that calls are late, and that as many are open as the backend accepts in
 	// Config.Slow.
 	CauseLimit
+	// CauseProcessor means that the requests of this process wait for a processor, see
+	// [Config.ProcessorWait].
+	CauseProcessor
 
 	// NumCauses is the number of causes.
 	NumCauses = iota
 )
 
-// String returns "own", "above" or "limit".
+// String returns "own", "above", "limit" or "processor".
 func (c Cause) String() string {
-	return enum.Name("cause", c, "own above limit")
+	return enum.Name("cause", c, "own above limit processor")
 }
 
 // MarshalText returns the word of the cause, or an error if the cause is not defined.
-func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseLimit) }
+func (c Cause) MarshalText() ([]byte, error) { return enum.Marshal(c, CauseOwn, CauseProcessor) }
 
 // UnmarshalText reads the word of a cause. For any other text it returns an error that lists the
 // words, and does not change c.
 func (c *Cause) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(c, text, CauseOwn, CauseLimit)
+	return enum.Unmarshal(c, text, CauseOwn, CauseProcessor)
 }
 
 // defaultHooks is the only package-level state of throttle.

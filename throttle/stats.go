@@ -14,6 +14,8 @@ type Stats struct {
 	Window          time.Duration
 	State           PolicyState // of Tiered
 	Slow            SlowStats
+	ProcessorWait   time.Duration   // Config.ProcessorWait in force; 0 if it is off, or for calls to other processes only
+	Exempt          uint64          // calls of Throttle.Exempt: served without a decision
 	Priorities      []PriorityStats // indexed by priority
 }
 
@@ -81,6 +83,10 @@ func (t *Throttle) Stats() Stats {
 		Name: t.name, Policy: t.policy, Mode: tuning.Mode, CodeMode: state.Code.Mode, Ratio: tuning.Ratio, MinimumRate: tuning.MinimumRate,
 		TargetRejection: t.target, Window: t.span, State: t.stateOf(stance), Priorities: make([]PriorityStats, t.priorities),
 	}
+	s.Exempt = t.exempt.Load()
+	if t.serves.Load() && tuning.Mode != ModeOff {
+		s.ProcessorWait = tuning.processorWait()
+	}
 	if w != nil {
 		s.Slow = w.state(now, tuning.SlowGate)
 	}
@@ -109,6 +115,8 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseOwn], shadowsOwn, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseLimit], shadowsLimit, p)
+		t.counters[i].addTo(&ps.ShadowShed.calls[CauseProcessor], shadowsProcessor, p)
+		ps.Shed.calls[CauseProcessor] += t.counters[i].localSheds(p)
 		t.counters[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
 	ps.Ended.calls[Accepted][FaultNone] = t.window.Total(int(p), served)

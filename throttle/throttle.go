@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/processor"
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
 	"github.com/spillway-go/spillway/throttle/internal/window"
 )
@@ -43,6 +44,9 @@ type Throttle struct {
 	watch           atomic.Pointer[watch] // nil without Tuning.Slow and SlowAuto
 	watching        sync.Mutex            // held to replace watch
 	slowTotals      atomic.Pointer[slowCounters]
+	local           atomic.Pointer[processor.Demand] // of the calls that this process serves; nil if the wait for a processor sheds none
+	serves          atomic.Bool                      // it has had calls that this process serves
+	exempt          atomic.Uint64                    // calls of Exempt
 	closed          atomic.Bool
 	callPool        sync.Pool
 	decisions       decision.Cache
@@ -103,7 +107,7 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 	if t.now != nil {
 		t.base = t.now()
 	}
-	t.watchSlow()
+	t.applyTuning()
 	if t.hooks.Created != nil {
 		t.hooks.Created(t)
 	}

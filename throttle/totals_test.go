@@ -63,10 +63,10 @@ func TestTotalsAsJSON(t *testing.T) {
 	for value, want := range map[any]string{
 		totals:                         `[{"Outcome":"rejected","Fault":"timeout","Calls":3}]`,
 		throttle.Totals{}:              `[]`,
-		shedBy(throttle.CauseAbove, 2): `{"above":2,"limit":0,"own":0}`,
-		throttle.ShadowTotals{}:        `{"above":[],"limit":[],"own":[]}`,
+		shedBy(throttle.CauseAbove, 2): `{"above":2,"limit":0,"own":0,"processor":0}`,
+		throttle.ShadowTotals{}:        `{"above":[],"limit":[],"own":[],"processor":[]}`,
 		throttle.Total{Calls: 1}:       `{"Outcome":"accepted","Fault":"none","Calls":1}`,
-		throttle.CauseTotals{}:         `{"above":0,"limit":0,"own":0}`,
+		throttle.CauseTotals{}:         `{"above":0,"limit":0,"own":0,"processor":0}`,
 	} {
 		text, err := json.Marshal(value)
 		equal(t, "error", err, nil)

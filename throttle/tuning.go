@@ -18,6 +18,8 @@ type Tuning struct {
 	Slow        time.Duration
 	SlowGate    Mode
 	SlowAuto    bool
+
+	ProcessorWait time.Duration
 }
 
 // Tune changes settings at run time. It calls change with the settings of the code, validates the
@@ -48,10 +50,16 @@ func (t *Throttle) retune(change func() error) error {
 	if err := change(); err != nil {
 		return err
 	}
-	t.watchSlow()
+	t.applyTuning()
 	t.decisions.Refresh(t.elapsed())
 	t.reportPolicy(context.Background())
 	return nil
+}
+
+// applyTuning applies the settings that are kept elsewhere too.
+func (t *Throttle) applyTuning() {
+	t.watchSlow()
+	t.countLocal()
 }
 
 // CheckOverride returns the error that [Throttle.Override] would return for change, and changes
@@ -94,6 +102,8 @@ func (u *Tuning) validate(e *check.Errors, policy Policy, window time.Duration) 
 	e.Want(u.Mode <= ModeOff, "Mode", u.Mode, "ModeEnforce, ModeShadow or ModeOff")
 	e.Want(u.Slow == 0 || check.Within(u.Slow, shortestSlow, longestSlow), "Slow", u.Slow, "1ms to 1h, or 0 for off")
 	e.Want(u.SlowGate <= ModeOff, "SlowGate", u.SlowGate, "ModeEnforce, ModeShadow or ModeOff")
+	e.Want(u.ProcessorWait <= 0 || check.Within(u.ProcessorWait, shortestProcessorWait, longestProcessorWait),
+		"ProcessorWait", u.ProcessorWait, "1ms to 10s, 0 for the default, or negative for off")
 }
 
 // padding returns the padding of the formula for a window: the calls that MinimumRate lets through

@@ -10,7 +10,8 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// shopHandler serves the shop. If it has no capacity it sheds browsing first, and checkouts last.
+// shopHandler serves the shop. While requests wait for a processor, or if deadlines pass, it sheds
+// browsing first, and checkouts last.
 func shopHandler(th *throttle.Throttle, b *backends) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /products", answer(b.products))

@@ -14,15 +14,20 @@
 //		// nothing was sent
 //	}
 //
-// A server sheds calls that it has no capacity for, before their handlers run. It learns from the
-// errors of the handlers: the codes Unavailable and ResourceExhausted, the faults of these kinds,
-// and an exceeded deadline.
+// A server sheds calls that it has no capacity for, before their handlers run. While calls wait for
+// a processor, it sheds the least important ones by itself: see Config.ProcessorWait. It also
+// learns from the errors of the handlers: the codes Unavailable and ResourceExhausted, the faults
+// of these kinds, and an exceeded deadline.
 //
 //	server, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
 //		Throttle: throttle.Config{Name: "shop"},
 //	})
 //	...
 //	mux.Handle(shopv1connect.NewShopHandler(shop, connect.WithInterceptors(server.Interceptor())))
+//
+// Calls of grpc.health.v1.Health are served whatever the throttle decides, because an orchestrator
+// that gets Unavailable from a busy process ends it, and the others get its load.
+// ServerConfig.Exempt changes that.
 //
 // A client has one throttle per host, and a server one per procedure, because procedures often
 // depend on different resources. The Key of the config changes that.

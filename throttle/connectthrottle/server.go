@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,11 @@ type ServerConfig struct {
 	// should depend on the same resource. Default: the procedure. For one throttle for the whole
 	// server, return "".
 	Key func(context.Context, RPC) string
+	// Exempt reports whether a call is served whatever its throttle decides. Stats.Exempt of the
+	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets
+	// Unavailable from a busy process ends the process, and the others get its load. Use it for health
+	// checks only: a call that needs much work makes an overload worse.
+	Exempt func(context.Context, RPC) bool
 	// Trust decides which priority a call gets from its [PriorityHeader]. Its Peer can find what an
 	// earlier interceptor or a middleware put into the context. The zero Trust trusts no sender:
 	// every call is Medium. If an earlier interceptor put a priority into the context, the call
@@ -48,6 +54,7 @@ type Server struct {
 	throttles
 	trust      throttle.Trust
 	priority   func(context.Context, RPC) throttle.Priority
+	exempt     func(context.Context, RPC) bool
 	retryAfter time.Duration
 }
 
@@ -56,6 +63,9 @@ type Server struct {
 func NewServer(c ServerConfig) (*Server, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Spec.Procedure }
+	}
+	if c.Exempt == nil {
+		c.Exempt = HealthCheck
 	}
 	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key)
 	if c.RetryAfter < 0 || c.RetryAfter > maxDelay {
@@ -68,7 +78,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.RetryAfter == 0 {
 		c.RetryAfter = defaultRetryAfter
 	}
-	return &Server{throttles: t, trust: c.Trust, priority: c.Priority, retryAfter: c.RetryAfter}, nil
+	return &Server{throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, retryAfter: c.RetryAfter}, nil
 }
 
 func checkPriority(field string, p throttle.Priority) error {
@@ -76,6 +86,24 @@ func checkPriority(field string, p throttle.Priority) error {
 		return fmt.Errorf("connectthrottle: ServerConfig.%s: %w", field, err)
 	}
 	return nil
+}
+
+// HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
+func HealthCheck(_ context.Context, rpc RPC) bool {
+	return strings.HasPrefix(rpc.Spec.Procedure, "/grpc.health.v1.Health/")
+}
+
+// exempts reports whether a call is served without a decision of t, which is nil after Close. It counts
+// the call.
+func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
+	if t == nil {
+		return true
+	}
+	exempt := s.exempt(ctx, rpc)
+	if exempt {
+		t.Exempt()
+	}
+	return exempt
 }
 
 // Group returns the throttles by key, for Stats and Tune.
@@ -110,12 +138,12 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		ctx, p := s.receive(ctx, rpc, req.Header())
 		t := s.of(ctx, rpc)
-		if t == nil {
+		if s.exempts(ctx, t, rpc) {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
 		}
 		handled, due := false, deadline.Of(ctx)
-		err := t.Do(ctx, p, func(ctx context.Context) error {
+		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
 			handled = true
 			call := &served{Context: dependency.Context{Context: ctx}, due: due}
 			res, own = next(call, req)
@@ -139,10 +167,10 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 		rpc := RPC{Spec: conn.Spec(), Peer: conn.Peer()}
 		ctx, p := s.receive(ctx, rpc, conn.RequestHeader())
 		t := s.of(ctx, rpc)
-		if t == nil {
+		if s.exempts(ctx, t, rpc) {
 			return s.answer(next(ctx, conn))
 		}
-		call, err := t.Admit(ctx, p)
+		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			return s.answer(s.notMade(err))
 		}

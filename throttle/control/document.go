@@ -68,6 +68,8 @@ type Throttle struct {
 	Background  *float64       `json:"background,omitempty"`
 	Slow        *Duration      `json:"slow,omitempty"`
 	SlowGate    *throttle.Mode `json:"slow_gate,omitempty"`
+
+	ProcessorWait *Duration `json:"processor_wait,omitempty"`
 }
 
 func (l *Throttle) apply(u *throttle.Tuning) {
@@ -77,12 +79,13 @@ func (l *Throttle) apply(u *throttle.Tuning) {
 	set(&u.Background, l.Background)
 	set(&u.Slow, (*time.Duration)(l.Slow))
 	set(&u.SlowGate, l.SlowGate)
+	set(&u.ProcessorWait, (*time.Duration)(l.ProcessorWait))
 }
 
 func throttleLine(u throttle.Tuning) *Throttle {
 	return &Throttle{
 		Mode: &u.Mode, Ratio: &u.Ratio, MinimumRate: &u.MinimumRate, Background: &u.Background,
-		Slow: (*Duration)(&u.Slow), SlowGate: &u.SlowGate,
+		Slow: (*Duration)(&u.Slow), SlowGate: &u.SlowGate, ProcessorWait: (*Duration)(&u.ProcessorWait),
 	}
 }
 

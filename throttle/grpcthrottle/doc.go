@@ -14,15 +14,20 @@
 //		// nothing was sent
 //	}
 //
-// A server sheds calls that it has no capacity for, before their handlers run. It learns from the
-// errors of the handlers: the codes Unavailable and ResourceExhausted, and the faults of these
-// kinds. It also learns from calls that end after the deadline of their caller.
+// A server sheds calls that it has no capacity for, before their handlers run. While calls wait for
+// a processor, it sheds the least important ones by itself: see Config.ProcessorWait. It also
+// learns from the errors of the handlers: the codes Unavailable and ResourceExhausted, and the
+// faults of these kinds. And it learns from calls that end after the deadline of their caller.
 //
 //	server, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
 //		Throttle: throttle.Config{Name: "shop"},
 //	})
 //	...
 //	s := grpc.NewServer(server.ServerOptions()...)
+//
+// Calls of grpc.health.v1.Health are served whatever the throttle decides, because an orchestrator
+// that gets Unavailable from a busy process ends it, and the others get its load.
+// ServerConfig.Exempt changes that.
 //
 // A client has one throttle per target, and a server one per method, because methods often depend
 // on different resources. (httpthrottle.Middleware has one for all requests: it usually runs before

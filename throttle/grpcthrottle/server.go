@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -33,6 +34,11 @@ type ServerConfig struct {
 	// should depend on the same resource. Default: the method. For one throttle for the whole
 	// server, return "".
 	Key func(context.Context, RPC) string
+	// Exempt reports whether a call is served whatever its throttle decides. Stats.Exempt of the
+	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets
+	// Unavailable from a busy process ends the process, and the others get its load. Use it for health
+	// checks only: a call that needs much work makes an overload worse.
+	Exempt func(context.Context, RPC) bool
 	// Trust decides which priority a call gets from its metadata [PriorityKey]. Its Peer can find
 	// the sender with peer.FromContext. The zero Trust trusts no sender: every call is Medium. If
 	// an earlier interceptor put a priority into the context, the call keeps that one.
@@ -64,6 +70,7 @@ type Server struct {
 	throttles
 	trust    throttle.Trust
 	priority func(context.Context, RPC) throttle.Priority
+	exempt   func(context.Context, RPC) bool
 	answer   *shedAnswer
 	lower    bool // retries
 	arrive   func(context.Context, retry.ArrivalEvent)
@@ -74,6 +81,9 @@ type Server struct {
 func NewServer(c ServerConfig) (*Server, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Method }
+	}
+	if c.Exempt == nil {
+		c.Exempt = HealthCheck
 	}
 	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key, nil)
 	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
@@ -88,7 +98,7 @@ func NewServer(c ServerConfig) (*Server, error) {
 		c.RetryHooks = retry.DefaultHooks()
 	}
 	return &Server{
-		throttles: t, trust: c.Trust, priority: c.Priority, answer: newShedAnswer(c.RetryAfter, c.Pushback),
+		throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, answer: newShedAnswer(c.RetryAfter, c.Pushback),
 		lower: c.LowerRetries, arrive: c.RetryHooks.Arrived,
 	}, nil
 }
@@ -123,6 +133,24 @@ func (s *Server) mustBeMade() {
 	}
 }
 
+// HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
+func HealthCheck(_ context.Context, rpc RPC) bool {
+	return strings.HasPrefix(rpc.Method, "/grpc.health.v1.Health/")
+}
+
+// exempts reports whether a call is served without a decision of t, which is nil after Close. It counts
+// the call.
+func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) bool {
+	if t == nil {
+		return true
+	}
+	exempt := s.exempt(ctx, rpc)
+	if exempt {
+		t.Exempt()
+	}
+	return exempt
+}
+
 // Group returns the throttles by key, for Stats and Tune.
 func (s *Server) Group() *throttle.Group { return s.group }
 
@@ -143,7 +171,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		t := s.of(ctx, rpc)
 		ctx, p = s.arrived(ctx, t, p, fixed)
 		setTrailer := func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) } // fails only outside of gRPC
-		if t == nil {
+		if s.exempts(ctx, t, rpc) {
 			resp, err := handler(ctx, req)
 			return resp, s.answer.to(err, setTrailer)
 		}
@@ -151,7 +179,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		var own error
 		due := deadline.Of(ctx)
 		handled := false
-		err := t.Do(ctx, p, func(ctx context.Context) error {
+		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
 			call := &served{Context: dependency.Context{Context: ctx}, due: due}
 			handled = true
 			resp, own = handler(call, req)
@@ -175,10 +203,10 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		t := s.of(ctx, rpc)
 		ctx, p = s.arrived(ctx, t, p, fixed)
 		stream := &serverStream{ServerStream: ss, ctx: ctx}
-		if t == nil {
+		if s.exempts(ctx, t, rpc) {
 			return s.answer.to(handler(srv, stream), ss.SetTrailer)
 		}
-		call, err := t.Admit(ctx, p)
+		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}

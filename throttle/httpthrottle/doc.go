@@ -43,17 +43,22 @@
 //	serve := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})
 //	http.ListenAndServe(address, serve(mux))
 //
-// A shed request gets 503 Service Unavailable with a Retry-After header. The throttle learns from
-// the statuses that the handler answers. If the server runs out of a resource, such as database
-// connections or queue slots, answer 503 or 504. The middleware then sheds the least important
-// requests.
+// A shed request gets 503 Service Unavailable with a Retry-After header. While requests wait for a
+// processor, the middleware sheds the least important ones by itself: see Config.ProcessorWait. For
+// other resources the throttle learns from the statuses that the handler answers. If the server
+// runs out of database connections or queue slots, answer 503 or 504, or set Config.Slow.
+//
+// Health checks are served whatever the throttle decides, because an orchestrator that gets 503
+// from a busy process ends it, and the others get its load. [HealthCheck] lists their paths, and
+// MiddlewareConfig.Exempt changes that.
 //
 // # Client, server, or both
 //
 // Throttle in the client if you can. Shedding there costs the server nothing and needs no changes
-// in it. Throttle in the server if it has many clients, or clients that you do not control. A
-// client that sends few requests has too little data to decide. With both, the server sheds for all
-// its clients. They count its answers as rejections, and send less.
+// in it. Throttle in each server of yours too: only there the wait for a processor is seen, and it
+// may have many clients, or clients that you do not control. A client that sends few requests has
+// too little data to decide. With both, the server sheds for all its clients. They count its
+// answers as rejections, and send less.
 //
 // One throttle should cover one resource that runs out as a whole:
 //

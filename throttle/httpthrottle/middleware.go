@@ -31,6 +31,11 @@ type MiddlewareConfig struct {
 	// requests share one key. Do not use values that untrusted callers choose freely, such as the
 	// path.
 	Key func(*http.Request) string
+	// Exempt reports whether a request is served whatever the throttle decides. Stats.Exempt of the
+	// throttle counts it, and nothing else does. Default [HealthCheck]. An orchestrator that gets 503
+	// from a busy process ends the process, and the others get its load. Use it for health checks only:
+	// a request that needs much work makes an overload worse.
+	Exempt func(*http.Request) bool
 	// Trust decides which priority a request gets from its [PriorityHeader]. Its Peer is called
 	// with the request's context; use [PeerFunc] if it needs the request. The zero Trust trusts no
 	// sender: every request is Medium. If an outer handler put a priority into the context, the
@@ -74,7 +79,8 @@ type MiddlewareConfig struct {
 
 // Middleware returns a middleware that serves the requests which t admits. A shed request gets 503
 // Service Unavailable, Retry-After and a small body of type application/problem+json. Neither names
-// the throttle or its key. All requests share the throttle t; for one per route or tenant use
+// the throttle or its key. It sheds while requests wait too long for a processor, see
+// [throttle.Config.ProcessorWait], and if the throttle does. All requests share the throttle t; for one per route or tenant use
 // MiddlewareConfig.Group.
 //
 // Middleware panics if t and MiddlewareConfig.Group are both nil, or both set. The returned
@@ -110,6 +116,9 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Key == nil {
 		c.Key = patternOf
 	}
+	if c.Exempt == nil {
+		c.Exempt = HealthCheck
+	}
 	c.CanceledAfter = min(check.Default(c.CanceledAfter, defaultCanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
 	if c.RetryHooks.Arrived == nil {
@@ -138,11 +147,16 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, r, err)
 		return
 	}
+	if m.Exempt(r) {
+		t.Exempt()
+		m.next.ServeHTTP(w, r)
+		return
+	}
 	in := m.receive(r)
 	if number := attemptOf(r.Header); number > 1 {
 		in = m.arrived(t, in, number)
 	}
-	call, err := t.Admit(in.ctx, in.priority)
+	call, err := t.AdmitLocal(in.ctx, in.priority)
 	if err != nil {
 		m.refuse(w, r, err)
 		return
@@ -205,6 +219,16 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	writeProblem(w, r, status)
+}
+
+// HealthCheck reports whether the path of a request is one of /healthz, /livez, /readyz, /health and
+// /ping.
+func HealthCheck(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/healthz", "/livez", "/readyz", "/health", "/ping":
+		return true
+	}
+	return false
 }
 
 // patternOf is the default Key.

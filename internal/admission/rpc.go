@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/connectthrottle"
+	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// The one method of the servers of gRPC and Connect.
+const (
+	rpcService = "spillway.Admission"
+	rpcMethod  = "Work"
+	procedure  = "/" + rpcService + "/" + rpcMethod
+)
+
+// serveGRPC returns the function that serves gRPC behind the subject.
+func serveGRPC(subject string, w *worker) (func(net.Listener) error, error) {
+	var options []grpc.ServerOption
+	if subject == subjectOurs {
+		guard, err := grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+			Throttle: throttle.Config{Name: "admission"},
+			Priority: func(ctx context.Context, _ grpcthrottle.RPC) throttle.Priority { return priorityOfGRPC(ctx) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		options = guard.ServerOptions()
+	}
+	s := grpc.NewServer(options...)
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: rpcService,
+		HandlerType: (*any)(nil),
+		Methods:     []grpc.MethodDesc{{MethodName: rpcMethod, Handler: handleGRPC}},
+	}, w)
+	return s.Serve, nil
+}
+
+// handleGRPC does by hand what generated code does for a unary method.
+func handleGRPC(server any, ctx context.Context, decode func(any) error, guard grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // the signature is that of gRPC
+	in := new(emptypb.Empty)
+	if err := decode(in); err != nil {
+		return nil, err
+	}
+	handler := func(ctx context.Context, _ any) (any, error) {
+		server.(*worker).do(priorityOfGRPC(ctx))
+		return new(emptypb.Empty), nil
+	}
+	if guard == nil {
+		return handler(ctx, in)
+	}
+	return guard(ctx, in, &grpc.UnaryServerInfo{Server: server, FullMethod: procedure}, handler)
+}
+
+// priorityOfGRPC returns the priority in the benchmark's metadata.
+func priorityOfGRPC(ctx context.Context) throttle.Priority {
+	words := metadata.ValueFromIncomingContext(ctx, priorityHeader)
+	if len(words) == 0 {
+		return throttle.Low
+	}
+	return parsePriority(words[0])
+}
+
+// serveConnect returns the function that serves Connect behind the subject.
+func serveConnect(subject string, w *worker) (func(net.Listener) error, error) {
+	var options []connect.HandlerOption
+	if subject == subjectOurs {
+		guard, err := connectthrottle.NewServer(connectthrottle.ServerConfig{
+			Throttle: throttle.Config{Name: "admission"},
+			Trust:    throttle.Trust{Peer: func(context.Context) bool { return true }}, // Priority does not see the header
+		})
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, connect.WithInterceptors(guard.Interceptor()))
+	}
+	mux := http.NewServeMux()
+	mux.Handle(procedure, connect.NewUnaryHandler(procedure,
+		func(_ context.Context, r *connect.Request[emptypb.Empty]) (*connect.Response[emptypb.Empty], error) {
+			w.do(parsePriority(r.Header().Get(connectthrottle.PriorityHeader)))
+			return connect.NewResponse(new(emptypb.Empty)), nil
+		}, options...))
+	return httpServer(mux).Serve, nil
+}

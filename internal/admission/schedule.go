@@ -1,0 +1,62 @@
+package main
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// priorities is the number of priorities in the mix.
+const priorities = 4
+
+// arrival is a request of the load.
+type arrival struct {
+	at       time.Duration // since the start of the load
+	priority throttle.Priority
+	burst    bool // it arrives together with others
+}
+
+// phase is a part of the load: a burst at its beginning, then independent arrivals at a mean rate.
+type phase struct {
+	length time.Duration
+	rate   float64 // requests per second
+	burst  int
+}
+
+// schedule returns the arrivals of the phases, one phase after the other. The gaps between independent
+// arrivals are exponential, so that each phase is a Poisson process. The same seed returns the same
+// arrivals.
+func schedule(seed uint64, phases []phase) []arrival {
+	random := rand.New(rand.NewPCG(seed, 37))
+	var arrivals []arrival
+	begin := time.Duration(0)
+	for _, p := range phases {
+		for range p.burst {
+			arrivals = append(arrivals, arrival{at: begin, priority: draw(random), burst: true})
+		}
+		for at := begin; p.rate > 0; {
+			at += time.Duration(random.ExpFloat64() / p.rate * float64(time.Second))
+			if at >= begin+p.length {
+				break
+			}
+			arrivals = append(arrivals, arrival{at: at, priority: draw(random)})
+		}
+		begin += p.length
+	}
+	return arrivals
+}
+
+// draw returns a priority: 10 % High, 20 % Important, 30 % Medium, 40 % Low.
+func draw(random *rand.Rand) throttle.Priority {
+	switch x := random.Float64(); {
+	case x < 0.1:
+		return throttle.High
+	case x < 0.3:
+		return throttle.Important
+	case x < 0.6:
+		return throttle.Medium
+	default:
+		return throttle.Low
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// The roles of child processes.
+const (
+	roleServer    = "server"
+	roleNeighbour = "neighbour"
+)
+
+// priorityHeader carries the priority of a request. It is not Spillway's own header, which a server
+// believes only from senders that it trusts.
+const priorityHeader = "Benchmark-Priority"
+
+// serverSpec describes the server process.
+type serverSpec struct {
+	Subject        string
+	Shape          shape
+	PerMillisecond float64 // see burner
+	Share          float64 // of the processors of the machine
+}
+
+// worker does the work of requests.
+type worker struct {
+	shape  shape
+	burner burner
+	heap   []*[64]*byte
+}
+
+// do does the work of one request.
+func (w *worker) do(p throttle.Priority) {
+	if w.shape.LowWaits > 0 && p == throttle.Low {
+		time.Sleep(w.shape.LowWaits)
+		return
+	}
+	var block []byte
+	if w.shape.Allocates > 0 {
+		block = make([]byte, w.shape.Allocates)
+	}
+	w.burner.burn(w.shape.Work)
+	runtime.KeepAlive(block)
+}
+
+// fill builds the heap that lives as long as the process. It has pointers, which the garbage collector
+// follows in each of its cycles.
+func (w *worker) fill() {
+	w.heap = make([]*[64]*byte, w.shape.Heap/512)
+	for i := range w.heap {
+		w.heap[i] = new([64]*byte)
+	}
+}
+
+// serve runs the server until the process ends.
+func serve(spec serverSpec) error {
+	runtime.GOMAXPROCS(spec.Shape.Procs)
+	w := &worker{shape: spec.Shape, burner: burner{perMillisecond: spec.PerMillisecond}}
+	w.fill()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	serveOn, err := service(spec, w)
+	if err != nil {
+		return err
+	}
+	for range spec.Shape.Background * spec.Shape.Procs {
+		go w.burner.burnForever()
+	}
+	fmt.Fprintln(os.Stdout, listener.Addr())
+	return serveOn(listener)
+}
+
+// service returns the function that serves the protocol of the shape behind the subject.
+func service(spec serverSpec, w *worker) (func(net.Listener) error, error) {
+	switch spec.Shape.Protocol {
+	case protocolHTTP, protocolHTTP2:
+		handler, err := guardHTTP(spec, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			w.do(priorityOf(r))
+			fmt.Fprintln(rw, "done")
+		}))
+		return httpServer(handler).Serve, err
+	case protocolGRPC:
+		return serveGRPC(spec.Subject, w)
+	case protocolConnect:
+		return serveConnect(spec.Subject, w)
+	}
+	return nil, fmt.Errorf("no protocol %q", spec.Shape.Protocol)
+}
+
+// httpServer speaks HTTP/1.1 and HTTP/2, both without TLS.
+func httpServer(handler http.Handler) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: time.Minute}
+}
+
+// priorityOf returns the priority in the benchmark's header.
+func priorityOf(r *http.Request) throttle.Priority {
+	return parsePriority(r.Header.Get(priorityHeader))
+}
+
+func parsePriority(word string) throttle.Priority {
+	p, err := throttle.ParsePriority(word)
+	if err != nil {
+		return throttle.Low
+	}
+	return p
+}

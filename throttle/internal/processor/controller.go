@@ -1,0 +1,165 @@
+package processor
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of the controller. The cases in its tests show what they are made for.
+const (
+	// A tick is what the gains refer to.
+	tick = 10 * time.Millisecond
+	// integralGain is how far the logarithm of the admitted share falls in a tick, if the wait is twice
+	// the aim. proportionalGain is how far it falls if the wait has grown by the aim.
+	integralGain     = 0.015
+	proportionalGain = 0.20
+	// worst bounds the error: a longer queue is gone as soon as enough is shed, because to shed is fast.
+	worst = 4.0
+	// leastAdmitted is the least share of the demand that is admitted.
+	leastAdmitted = 0.005
+	// leastQueue is the number of goroutines per processor that may wait, however long their turns are:
+	// with fewer, chance alone would make it shed.
+	leastQueue = 8
+	// A wait above the aim is an overload if it lasts this long, or a third of that if it is many times
+	// the aim and still grows.
+	patience = 0.2
+	manyAims = 5
+	// shortDrain is the time in which a queue may end by itself, without shedding. Many clients wait no
+	// longer.
+	shortDrain = 0.8
+	// longestTick is how much a tick counts at most, in seconds. A longer one says that the process has
+	// stood still, and little about the wait since.
+	longestTick = 0.05
+	// otherWaits is how often a goroutine may wait for those that are no requests: it meets them again
+	// if its work takes several turns.
+	otherWaits = 1.5
+	// calmTime is how long nothing must be shed before the overload has ended.
+	calmTime = 0.3
+	// hardlyAny is a share that comes of chance: if it is all that is shed for a second, the overload has
+	// ended too.
+	hardlyAny = 0.1
+)
+
+// Reading is what is known at a tick.
+type Reading struct {
+	Elapsed    time.Duration // since the tick before
+	Runnable   int           // goroutines that wait for a processor
+	Turns      float64       // goroutines that got a processor since the tick before; an estimate
+	Processors int
+	Aim        time.Duration         // the wait to hold
+	Demand     [MaxPriorities]uint64 // calls since the tick before, shed ones included
+	Open       int                   // calls that were admitted in the last seconds and have not ended
+	Shadow     bool                  // nothing is shed
+}
+
+// Controller computes which share of the demand to shed, so that a goroutine that becomes runnable
+// waits no longer than the aim. It sheds lowest priorities first. It only computes: equal readings
+// give equal results.
+//
+// It is a PI controller as in PIE (RFC 8033), on the logarithm of the share that is admitted. So a
+// step has the same effect on the queue whether a tenth or nine tenths are shed.
+type Controller struct {
+	pace       pace
+	trend      trend
+	background background
+	mix        mix
+
+	wait     float64 // for a processor, in seconds; smoothed
+	aim      float64 // in seconds
+	err      float64 // of the last tick: 0 if the wait is the aim
+	refusing float64 // minus the logarithm of the admitted share
+	overload bool
+	above    float64 // for how long the wait has been above the aim
+	calm     float64 // for how long nothing had to be shed
+	trial    trial
+}
+
+// Update computes the state after a tick.
+func (c *Controller) Update(r *Reading) {
+	dt := min(r.Elapsed.Seconds(), longestTick)
+	if dt <= 0 {
+		return
+	}
+	c.pace.add(r)
+	c.mix.add(&r.Demand, dt)
+	c.background.calls = c.mix.rate()
+	turn := c.pace.turn() / float64(r.Processors)
+	base := max(r.Aim.Seconds(), leastQueue*turn*math.Sqrt(float64(r.Processors)))
+	now := float64(r.Runnable) * turn
+	c.learn(r, dt, now, base)
+	c.trend.add(now, dt)
+	c.wait += (now - c.wait) / 2
+	c.aim = base + otherWaits*c.background.floor
+	c.steer(dt)
+	c.mix.spread(c.Share())
+}
+
+// Share returns the share of the demand that is shed.
+func (c *Controller) Share() float64 { return 1 - math.Exp(-c.refusing) }
+
+// learn finds out how long a goroutine waits for others than requests. If that explains the wait, the
+// overload has been none.
+func (c *Controller) learn(r *Reading, dt, now, base float64) {
+	switch {
+	case !c.overload:
+		c.background.watch(now, dt, r, base)
+	case c.trial.on:
+		if c.background.test(now, dt, r) {
+			c.trial = trial{}
+			c.overload, c.refusing, c.above, c.wait, c.err = false, 0, 0, 0, -1
+			c.trend = trend{}
+		}
+	default:
+		c.background.keep(dt)
+	}
+	c.background.limit(now, dt)
+}
+
+// steer moves the share that is shed.
+func (c *Controller) steer(dt float64) {
+	before := c.err
+	c.err = min(c.wait/c.aim-1, worst)
+	if !c.overload && !c.begins(dt) {
+		return
+	}
+	if c.trial.runs(c, dt) {
+		return
+	}
+	step := integralGain*c.err*dt/tick.Seconds() + proportionalGain*(c.err-before)
+	if c.err >= worst && c.trend.drains(c.wait, shortDrain) {
+		step = min(step, 0)
+	}
+	c.refusing = min(max(0, c.refusing+step), -math.Log(leastAdmitted))
+	if c.calms(dt) {
+		c.overload, c.above = false, 0
+	}
+}
+
+// calms reports whether the overload has ended: nothing had to be shed for a moment, or for longer hardly
+// anything, while the wait was mostly below the aim.
+func (c *Controller) calms(dt float64) bool {
+	switch {
+	case c.refusing == 0 && c.err <= 0:
+		c.calm += dt
+	case c.refusing < hardlyAny && c.trial.mean < 0:
+		c.calm += dt * calmTime
+	default:
+		c.calm = 0
+	}
+	return c.calm > calmTime
+}
+
+// begins reports whether an overload begins.
+func (c *Controller) begins(dt float64) bool {
+	if c.err <= 0 {
+		c.above = 0
+		return false
+	}
+	c.above += dt
+	grows := c.above >= patience/3 && c.wait > manyAims*c.aim && c.trend.slope > 0
+	if !grows && (c.above < patience || c.trend.drains(c.wait, shortDrain)) {
+		return false
+	}
+	c.overload, c.calm = true, 0
+	return true
+}

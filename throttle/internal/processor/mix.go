@@ -1,0 +1,53 @@
+package processor
+
+import "math"
+
+// MaxPriorities is the number of priorities.
+const MaxPriorities = 16
+
+// mixMemory is how long a call counts, in seconds.
+const mixMemory = 1.0
+
+// mix is the demand of about the last second by priority, and the probability of shedding each.
+type mix struct {
+	calls [MaxPriorities]float64 // older ones fade
+	time  float64                // for which they are the calls
+	drop  [MaxPriorities]float64
+}
+
+// add adds the calls of a tick.
+func (m *mix) add(calls *[MaxPriorities]uint64, dt float64) {
+	fade := math.Exp(-dt / mixMemory)
+	for p, n := range calls {
+		m.calls[p] = m.calls[p]*fade + float64(n)
+	}
+	m.time = m.time*fade + dt
+}
+
+// rate returns the calls per second.
+func (m *mix) rate() float64 {
+	if m.time == 0 {
+		return 0
+	}
+	return m.sum() / m.time
+}
+
+func (m *mix) sum() (sum float64) {
+	for _, n := range m.calls {
+		sum += n
+	}
+	return sum
+}
+
+// spread spreads a share of the demand to shed over the priorities, lowest first. A priority without
+// demand has the probability of the next lower one, so that its first call is no exception.
+func (m *mix) spread(share float64) {
+	left, before := share*m.sum(), min(1, share*1e9)
+	for p := MaxPriorities - 1; p >= 0; p-- {
+		if m.calls[p] > 0 {
+			before = min(1, left/m.calls[p])
+			left = max(0, left-m.calls[p])
+		}
+		m.drop[p] = before
+	}
+}

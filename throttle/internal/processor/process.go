@@ -1,0 +1,215 @@
+package processor
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// idleTime is how long no call may come before the timer stops.
+	idleTime = time.Second
+	// earliest is a time before the first use of this package: a clock that shows less is that of a
+	// bubble of testing/synctest. There nothing waits for a processor, and no timer may be left.
+	earliest = 1_700_000_000 // Unix time
+)
+
+// Process decides about the calls that this process serves. While calls come, a timer reads the
+// scheduler every 10 ms. All methods are safe for concurrent use.
+type Process struct {
+	drops   [MaxPriorities]atomic.Uint64 // probabilities, as bits
+	running atomic.Bool                  // the timer runs
+	last    atomic.Int64                 // time of the last tick
+	cohort  atomic.Uint32                // the number of the present cohort
+	_       [64]byte
+
+	base  atomic.Pointer[time.Time] // of last; set at the first call outside of a bubble
+	timer *time.Timer               // the goroutine that sets running uses it
+	read  func() (runnable, processors int, turns float64)
+
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	demands    []*source
+	controller Controller
+	reading    Reading
+	calledAt   time.Duration // when the last call came
+}
+
+// source is a Demand, and what was read of it.
+type source struct {
+	*Demand
+	calls    [MaxPriorities]uint32
+	fresh    [MaxPriorities]uint32 // since the last tick
+	calledAt time.Duration
+}
+
+// refresh reads the calls since the last tick, and reports whether there were any.
+func (s *source) refresh(at time.Duration) bool {
+	now := s.Demand.calls()
+	for p := range now {
+		s.fresh[p] = now[p] - s.calls[p]
+	}
+	if now == s.calls {
+		return false
+	}
+	s.calls, s.calledAt = now, at
+	return true
+}
+
+// used reports whether calls come.
+func (s *source) used(at time.Duration) bool { return at-s.calledAt <= idleTime }
+
+// State is the state of a Process.
+type State struct {
+	Wait       time.Duration // of a goroutine that becomes runnable, for a processor
+	Aim        time.Duration // the wait that is held
+	Floor      time.Duration // the part of Wait that is not due to calls
+	Runnable   int           // goroutines that wait for a processor
+	Processors int
+	Share      float64                // of the demand that is shed
+	Drops      [MaxPriorities]float64 // the same by priority
+}
+
+// New returns a process that read describes.
+func New(read func() (runnable, processors int, turns float64)) *Process {
+	return &Process{read: read}
+}
+
+// Demand returns the counters for calls with a setting.
+func (p *Process) Demand(aim time.Duration, shadow bool) *Demand {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.demands {
+		if s.aim == aim && s.shadow == shadow {
+			return s.Demand
+		}
+	}
+	d := &Demand{process: p, aim: aim, shadow: shadow}
+	p.demands = append(p.demands, &source{Demand: d, calledAt: math.MinInt64 / 2})
+	return d
+}
+
+// State returns the present state.
+func (p *Process) State() State {
+	if p.running.Load() {
+		p.wake()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := &p.controller
+	s := State{Aim: seconds(c.aim), Floor: seconds(c.background.floor), Runnable: p.reading.Runnable, Processors: p.reading.Processors}
+	if p.running.Load() {
+		s.Wait, s.Share, s.Drops = seconds(c.wait), c.Share(), c.mix.drop
+	}
+	return s
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (p *Process) dropOf(priority int) float64 {
+	if bits := p.drops[priority].Load(); bits != 0 {
+		return math.Float64frombits(bits)
+	}
+	return 0
+}
+
+// wake starts the timer if it does not run. If the timer is late, it does a tick in its place.
+func (p *Process) wake() {
+	now := time.Now()
+	if now.Unix() < earliest {
+		return
+	}
+	if p.running.CompareAndSwap(false, true) {
+		p.start(now)
+		return
+	}
+	if base := p.base.Load(); base != nil && now.Sub(*base)-time.Duration(p.last.Load()) > 2*tick {
+		p.tick(now.Sub(*base))
+	}
+}
+
+// start starts the timer.
+func (p *Process) start(now time.Time) {
+	if p.base.Load() == nil {
+		p.base.Store(&now)
+		p.timer = time.AfterFunc(math.MaxInt64, p.onTimer) // which uses p.timer
+	}
+	p.timer.Reset(tick)
+}
+
+// onTimer does a tick. The timer stops if no call has come for some time.
+func (p *Process) onTimer() {
+	if p.tick(time.Since(*p.base.Load())) {
+		p.timer.Reset(tick)
+		return
+	}
+	p.running.Store(false)
+}
+
+// tick reads the scheduler and the demand, and computes the probabilities. It reports whether calls
+// come.
+func (p *Process) tick(at time.Duration) bool {
+	if !p.mu.TryLock() {
+		return true // another goroutine does it
+	}
+	defer p.mu.Unlock()
+	elapsed := at - time.Duration(p.last.Load())
+	if elapsed < tick/2 {
+		return true
+	}
+	p.last.Store(int64(at))
+	r := &p.reading
+	r.Elapsed = elapsed
+	r.Runnable, r.Processors, r.Turns = p.read()
+	p.count(at)
+	p.advance(at)
+	p.controller.Update(r)
+	called := at-p.calledAt <= idleTime
+	if !called {
+		p.controller = Controller{}
+	}
+	for i, drop := range p.controller.mix.drop {
+		if bits := math.Float64bits(drop); bits != p.drops[i].Load() {
+			p.drops[i].Store(bits)
+		}
+	}
+	return called
+}
+
+// count adds up the calls since the last tick. Calls of ModeShadow count only if there are no others:
+// they are not shed, so they must change neither the mix nor the aim.
+func (p *Process) count(at time.Duration) {
+	r := &p.reading
+	r.Demand, r.Open, r.Aim, r.Shadow = [MaxPriorities]uint64{}, 0, 0, true
+	for _, s := range p.demands {
+		if s.refresh(at) {
+			p.calledAt = at
+		}
+		r.Shadow = r.Shadow && (s.shadow || !s.used(at))
+	}
+	for _, s := range p.demands {
+		if s.shadow != r.Shadow || !s.used(at) {
+			continue
+		}
+		if r.Aim == 0 || s.aim < r.Aim {
+			r.Aim = s.aim
+		}
+		r.Open += s.open()
+		for i, n := range s.fresh {
+			r.Demand[i] += uint64(n)
+		}
+	}
+}
+
+// advance begins new cohorts of calls if it is time to.
+func (p *Process) advance(at time.Duration) {
+	now := uint32(at / cohortLength)
+	for n := max(p.cohort.Load(), now-min(now, cohorts)); n < now; {
+		n++
+		for _, d := range p.demands {
+			d.reuse(n)
+		}
+		p.cohort.Store(n)
+	}
+}

@@ -1,0 +1,199 @@
+package processor
+
+import (
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// full is a scheduler with very many runnable goroutines.
+func full() (runnable, processors int, turns float64) { return 1000, 2, 8 }
+
+// idle is one with none.
+func idle() (runnable, processors int, turns float64) { return 0, 2, 8 }
+
+// newProcess returns a process whose ticks the test makes.
+func newProcess(read func() (runnable, processors int, turns float64)) *Process {
+	p := New(read)
+	p.running.Store(true)
+	return p
+}
+
+// play makes ticks until a time. Each has a call of every priority from High to Low.
+func play(p *Process, d *Demand, from, until time.Duration) {
+	for at := from; at <= until; at += tick {
+		for priority := range 4 {
+			d.Enter(int(at/tick), priority)
+		}
+		p.tick(at)
+	}
+}
+
+func TestProcess_shedsLowestFirst(t *testing.T) {
+	p := newProcess(full)
+	d := p.Demand(20*time.Millisecond, false)
+	if drop := d.Enter(0, 3); drop != 0 {
+		t.Errorf("before the first tick: got probability %v want 0", drop)
+	}
+	seen := 0.0
+	for at := tick; at < time.Second; at += tick {
+		play(p, d, at, at)
+		s := p.State()
+		for priority := range 3 {
+			if s.Drops[priority] > 0 && s.Drops[priority+1] < 1 {
+				t.Fatalf("after %v: got probabilities %v: want 1 for all below the highest that is shed", at, s.Drops[:4])
+			}
+		}
+		seen = max(seen, s.Drops[3])
+	}
+	if s := p.State(); seen != 1 || s.Share < 0.5 || s.Wait < 100*time.Millisecond || s.Processors != 2 || s.Runnable != 1000 {
+		t.Errorf("after 1 s: got %+v and a highest probability of %v of Low", s, seen)
+	}
+}
+
+// TestProcess_rests stops after a second without a call, and forgets what was.
+func TestProcess_rests(t *testing.T) {
+	p := newProcess(full)
+	d := p.Demand(20*time.Millisecond, false)
+	play(p, d, tick, time.Second)
+	if d.Enter(0, 3) == 0 {
+		t.Fatal("got probability 0 after a second want more")
+	}
+	for at := time.Second + tick; at <= 2*time.Second+5*tick; at += tick {
+		if called := p.tick(at); called != (at <= 2*time.Second+tick) {
+			t.Fatalf("tick at %v: got %v", at, called)
+		}
+	}
+	if drop := d.Enter(0, 3); drop != 0 {
+		t.Errorf("after a rest: got probability %v want 0", drop)
+	}
+}
+
+// TestProcess_shadow has calls of ModeShadow. They have probabilities, and change those of others in
+// nothing.
+func TestProcess_shadow(t *testing.T) {
+	alone, both := newProcess(full), newProcess(full)
+	a, b := alone.Demand(20*time.Millisecond, false), both.Demand(20*time.Millisecond, false)
+	shadow := both.Demand(time.Millisecond, true)
+	for at := tick; at < time.Second; at += tick {
+		for range 10 {
+			shadow.Enter(0, 3)
+		}
+		play(alone, a, at, at)
+		play(both, b, at, at)
+	}
+	if got, want := both.State(), alone.State(); got != want {
+		t.Errorf("with calls of ModeShadow: got %+v want %+v", got, want)
+	}
+	only := newProcess(full)
+	d := only.Demand(20*time.Millisecond, true)
+	play(only, d, tick, time.Second)
+	if drop := d.Enter(0, 3); drop == 0 || !d.Shadow() {
+		t.Errorf("only ModeShadow: got probability %v and Shadow %v want more than 0 and true", drop, d.Shadow())
+	}
+}
+
+// TestProcess_smallestAim has two settings. The smaller one that calls come with applies.
+func TestProcess_smallestAim(t *testing.T) {
+	p := newProcess(idle)
+	small, large := p.Demand(50*time.Millisecond, false), p.Demand(200*time.Millisecond, false)
+	if p.Demand(50*time.Millisecond, false) != small {
+		t.Error("got other counters for the same setting")
+	}
+	aim := func(at time.Duration, calls ...*Demand) time.Duration {
+		for _, d := range calls {
+			d.Enter(0, 0)
+		}
+		p.tick(at)
+		return p.State().Aim.Round(time.Millisecond)
+	}
+	if got := aim(tick, small, large); got != 50*time.Millisecond {
+		t.Errorf("both: got %v want 50ms", got)
+	}
+	if got := aim(3*time.Second, large); got != 200*time.Millisecond {
+		t.Errorf("the larger one alone: got %v want 200ms", got)
+	}
+}
+
+// TestProcess_bubble serves calls in a bubble of testing/synctest: no timer is left, and nothing is shed.
+func TestProcess_bubble(t *testing.T) {
+	p := New(full)
+	d := p.Demand(20*time.Millisecond, false)
+	synctest.Test(t, func(t *testing.T) {
+		for range 1000 {
+			if drop := d.Enter(0, 3); drop != 0 {
+				t.Fatalf("got probability %v want 0", drop)
+			}
+			time.Sleep(tick)
+		}
+	})
+	if p.running.Load() {
+		t.Error("the timer runs")
+	}
+}
+
+// TestDemand_open counts open calls until they end, or are old.
+func TestDemand_open(t *testing.T) {
+	p := newProcess(idle)
+	d := p.Demand(20*time.Millisecond, false)
+	var calls []Call
+	for range 3 {
+		calls = append(calls, d.Begin(1))
+	}
+	d.End(1, calls[0])
+	if got := d.open(); got != 2 {
+		t.Errorf("got %d open calls want 2", got)
+	}
+	p.advance(10 * time.Second)
+	d.Begin(1)
+	d.End(1, calls[1]) // too old to count
+	if got := d.open(); got != 1 {
+		t.Errorf("after 10 s: got %d open calls want 1", got)
+	}
+}
+
+// TestProcess_concurrent makes calls and ticks at the same time, and reads the state.
+func TestProcess_concurrent(t *testing.T) {
+	p := New(full)
+	d := p.Demand(20*time.Millisecond, false)
+	var wg sync.WaitGroup
+	for stripe := range 4 {
+		wg.Go(func() {
+			for range 20_000 {
+				if drop := d.Enter(stripe, 3); !(drop >= 0 && drop <= 1) {
+					t.Errorf("got probability %v", drop)
+				}
+				d.End(stripe, d.Begin(stripe))
+				p.Demand(time.Duration(stripe+1)*time.Millisecond, false)
+			}
+		})
+	}
+	wg.Wait()
+	if s := p.State(); math.IsNaN(s.Share) {
+		t.Errorf("got %+v", s)
+	}
+	if got := d.open(); got != 0 {
+		t.Errorf("got %d open calls want 0", got)
+	}
+}
+
+// TestShared reads the scheduler of this test.
+func TestShared(t *testing.T) {
+	if Shared() == nil || Shared() != Shared() {
+		t.Fatal("got no process, or two")
+	}
+	var s scheduler
+	if missing := s.open(); missing != "" {
+		t.Fatalf("got missing metric %s", missing)
+	}
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {})
+	}
+	wg.Wait()
+	if runnable, processors, turns := s.read(); runnable < 0 || processors < 1 || turns < 0 {
+		t.Errorf("got %d runnable goroutines, %d processors, %v turns", runnable, processors, turns)
+	}
+}

@@ -1,0 +1,85 @@
+package throttle
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/decision"
+	"github.com/spillway-go/spillway/throttle/internal/processor"
+)
+
+// Default and range of Config.ProcessorWait.
+const (
+	defaultProcessorWait  = 20 * time.Millisecond
+	shortestProcessorWait = time.Millisecond
+	longestProcessorWait  = 10 * time.Second
+)
+
+// AdmitLocal is [Throttle.Admit] for work that this process does itself: a request that it serves, a
+// message that it consumes. It also sheds calls while requests wait too long for a processor, see
+// [Config.ProcessorWait]. Call it before the work begins.
+func (t *Throttle) AdmitLocal(ctx context.Context, p Priority) (Call, error) {
+	ctx, err := checkArgs(ctx, t, true)
+	if err != nil {
+		return Call{}, err
+	}
+	return t.admit(ctx, p, t.local.Load())
+}
+
+// DoLocal is [Throttle.Do] for work that this process does itself, see [Throttle.AdmitLocal].
+func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Context) error, fallback ...Fallback) error {
+	ctx, err := checkArgs(ctx, t, fn != nil)
+	if err != nil {
+		return err
+	}
+	return t.do(ctx, p, fn, fallback, t.local.Load())
+}
+
+// Exempt counts a call that is served whatever the throttle decides, such as a health check. It has no
+// other effect. Stats.Exempt is the number of these calls.
+func (t *Throttle) Exempt() {
+	if t.valid() {
+		t.exempt.Add(1)
+	}
+}
+
+// countLocal selects where the calls that this process serves are counted, by the settings.
+func (t *Throttle) countLocal() {
+	u := t.tuning.Load()
+	aim := u.processorWait()
+	if aim == 0 || u.Mode == ModeOff || t.now != nil {
+		t.local.Store(nil)
+		return
+	}
+	if process := processor.Shared(); process != nil {
+		t.local.Store(process.Demand(aim, u.Mode == ModeShadow))
+	}
+}
+
+// processorWait returns the wait that is aimed at, or 0 if it is off.
+func (u *Tuning) processorWait() time.Duration {
+	if u.ProcessorWait == 0 {
+		return defaultProcessorWait
+	}
+	return max(0, u.ProcessorWait)
+}
+
+// enterProcess counts a call that this process is to serve. It returns the error of a call that is shed
+// because requests wait for a processor. The window does not count that: it says nothing about how
+// calls end.
+func (a *attempt) enterProcess(local *processor.Demand) error {
+	if !a.throttle.serves.Load() {
+		a.throttle.serves.Store(true)
+	}
+	drop := local.Enter(int(a.stripe), int(a.priority))
+	if drop == 0 || rand.Float64() >= drop {
+		return nil
+	}
+	a.decision = decision.Pack(min(drop, decision.Largest), causedProcessor)
+	a.shadow = local.Shadow()
+	if !a.shadow {
+		a.throttle.counters[a.stripe].count(localSheds, a.throttle.priorities, a.priority, Accepted, FaultNone)
+	}
+	return a.shed()
+}

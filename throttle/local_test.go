@@ -1,0 +1,151 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/processor"
+)
+
+var errNoProduct = errors.New("no such product")
+
+func nothing(context.Context) error { return nil }
+
+func wantSame[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v want %v", what, got, want)
+	}
+}
+
+// overloaded lets the throttle serve calls in a process whose goroutines wait for a processor for long.
+// It returns when calls of Low are shed.
+func overloaded(t testing.TB, th *Throttle, shadow bool) {
+	t.Helper()
+	p := processor.New(func() (runnable, processors int, turns float64) { return 1000, 1, 8 })
+	d := p.Demand(defaultProcessorWait, shadow)
+	th.local.Store(d)
+	for d.Enter(0, int(Low)) < 1 { // the process reads its scheduler every 10 ms of real time
+		d.Enter(0, int(High))
+		d.Enter(0, int(Important))
+		runtime.Gosched()
+	}
+}
+
+func TestDoLocal(t *testing.T) {
+	th := Must(New(Config{Name: "shop"}))
+	if err := th.DoLocal(context.Background(), High, func(context.Context) error { return errNoProduct }); !errors.Is(err, errNoProduct) {
+		t.Errorf("got error %v want %v", err, errNoProduct)
+	}
+	wantSame(t, "accepted", th.Stats().Priorities[High].Ended.Outcome(Accepted), uint64(1))
+	wantSame(t, "ProcessorWait", th.Stats().ProcessorWait, defaultProcessorWait)
+	if err := th.DoLocal(context.Background(), High, nil); !errors.Is(err, errNoFunction) {
+		t.Errorf("without a function: got error %v want %v", err, errNoFunction)
+	}
+	if err := (*Throttle)(nil).DoLocal(context.Background(), High, nothing); !errors.Is(err, errNil) {
+		t.Errorf("nil Throttle: got error %v want %v", err, errNil)
+	}
+	if _, err := (*Throttle)(nil).AdmitLocal(context.Background(), High); !errors.Is(err, errNil) {
+		t.Errorf("nil Throttle: got error %v want %v", err, errNil)
+	}
+	(*Throttle)(nil).Exempt()
+}
+
+// TestLocalShed sheds calls of Low, because goroutines wait for a processor. The window does not count
+// them, so that the policy sheds nothing.
+func TestLocalShed(t *testing.T) {
+	var events []ShedEvent
+	th := Must(New(Config{Name: "shop", Hooks: Hooks{Shed: func(_ context.Context, e ShedEvent) { events = append(events, e) }}}))
+	overloaded(t, th, false)
+	_, err := th.AdmitLocal(context.Background(), Low)
+	var shed *ShedError
+	if !errors.Is(err, ErrShed) || !errors.As(err, &shed) || shed.Cause != CauseProcessor || !strings.Contains(err.Error(), "wait for a processor") {
+		t.Fatalf("AdmitLocal: got error %v want one of CauseProcessor", err)
+	}
+	ran := false
+	if ctx := WithPriority(context.Background(), Low); th.DoLocal(ctx, High, nothing) == nil {
+		t.Error("DoLocal with Low in the context: got no error")
+	}
+	if err := th.DoLocal(context.Background(), Low, nothing, func(context.Context, error, bool) error { ran = true; return nil }); err != nil || !ran {
+		t.Errorf("with a fallback: got error %v, fallback ran: %v", err, ran)
+	}
+	if err := th.Do(context.Background(), Low, nothing); err != nil {
+		t.Errorf("Do, for a call to another process: got error %v want nil", err)
+	}
+	s := th.Stats().Priorities[Low]
+	wantSame(t, "shed", s.Shed.Count(CauseProcessor), uint64(3))
+	wantSame(t, "window", s.Window.Shed, uint64(0))
+	wantSame(t, "probability of the policy", s.Probability, 0.0)
+	if len(events) < 3 || events[0].Cause != CauseProcessor || events[0].Probability < 0.9 || events[0].Shadow {
+		t.Errorf("got events %v", events)
+	}
+}
+
+// TestLocalShadow counts what would be shed, with the real outcome.
+func TestLocalShadow(t *testing.T) {
+	th := Must(New(Config{Name: "shop", Mode: ModeShadow}))
+	overloaded(t, th, true)
+	for range 10 {
+		if err := th.DoLocal(context.Background(), Low, func(context.Context) error { return errNoProduct }); !errors.Is(err, errNoProduct) {
+			t.Errorf("got error %v want %v", err, errNoProduct)
+		}
+	}
+	s := th.Stats().Priorities[Low]
+	wantSame(t, "shed", s.Shed.Sum(), uint64(0))
+	wantSame(t, "shadow shed", s.ShadowShed.Cause(CauseProcessor).Outcome(Accepted), uint64(10))
+	wantSame(t, "in flight", s.InFlight, int64(0))
+	wantSame(t, "window", s.Window.Requests(), uint64(0))
+}
+
+// TestExempt counts calls that no decision is made for.
+func TestExempt(t *testing.T) {
+	th := Must(New(Config{Name: "shop"}))
+	th.Exempt()
+	th.Exempt()
+	wantSame(t, "exempt", th.Stats().Exempt, uint64(2))
+	wantSame(t, "admitted", th.Stats().Priorities[Medium].Admitted, uint64(0))
+}
+
+// TestProcessorWait sets it by Config, Tune, Override and Group.Tune.
+func TestProcessorWait(t *testing.T) {
+	counts := func(th *Throttle) bool { return th.local.Load() != nil }
+	for _, c := range []Config{
+		{Name: "off", ProcessorWait: -1}, {Name: "mode", Mode: ModeOff}, {Name: "simulated", Now: time.Now},
+	} {
+		if th := Must(New(c)); counts(th) || th.Stats().ProcessorWait != 0 {
+			t.Errorf("%s: the calls are counted", c.Name)
+		}
+	}
+	for _, wait := range []time.Duration{1, shortestProcessorWait - 1, longestProcessorWait + 1} {
+		err := Config{Name: "shop", ProcessorWait: wait}.Validate()
+		if err == nil || !strings.Contains(err.Error(), "ProcessorWait") || !strings.Contains(err.Error(), "1ms to 10s") {
+			t.Errorf("%v: got error %v want one with the field and the range", wait, err)
+		}
+	}
+	th := Must(New(Config{Name: "shop"}))
+	first := th.local.Load()
+	for _, step := range []struct {
+		change func(*Tuning)
+		counts bool
+	}{
+		{func(u *Tuning) { u.ProcessorWait = -time.Second }, false},
+		{func(u *Tuning) { u.ProcessorWait = time.Second }, true},
+		{func(u *Tuning) { u.Mode = ModeOff }, false},
+	} {
+		if err := th.Override(step.change); err != nil || counts(th) != step.counts {
+			t.Errorf("got error %v, counts: %v want %v", err, counts(th), step.counts)
+		}
+	}
+	if err := th.Override(nil); err != nil || th.local.Load() != first {
+		t.Errorf("after the override: got error %v and other counters", err)
+	}
+	group := Must(NewGroup(func(string) Config { return Config{Name: "shops"} }, GroupConfig{}))
+	err := group.Tune(func(u *Tuning) { u.ProcessorWait = -1 })
+	if err != nil || counts(Must(group.Get("a"))) {
+		t.Errorf("Group.Tune: got error %v, or a member counts", err)
+	}
+}
