@@ -87,7 +87,7 @@ type Config struct {
 	// once Slow is set. [Throttle.Tune] changes it at run time.
 	SlowAuto bool
 	// ProcessorWait is how long a request may wait for a processor of this process, 1 ms to 10 s.
-	// Default 20 ms. If more waits, calls that this process serves are shed, lowest priorities first:
+	// Default 30 ms. If more waits, calls that this process serves are shed, lowest priorities first:
 	// those of [Throttle.AdmitLocal] and [Throttle.DoLocal], which the servers of packages
 	// httpthrottle, grpcthrottle and connectthrottle call. The cause is [CauseProcessor]. Calls to other
 	// processes are not affected. A negative value turns it off.

@@ -66,7 +66,7 @@
 // requests that it serves, messages that it consumes. The servers of packages httpthrottle,
 // grpcthrottle and connectthrottle use them. While such calls wait too long for a processor, the
 // process sheds a share of them, lowest priorities first, with the cause [CauseProcessor]. All
-// throttles of the process shed together. [Config.ProcessorWait] is the wait that is held, 20 ms by
+// throttles of the process shed together. [Config.ProcessorWait] is the wait that is held, 30 ms by
 // default, and [Processor] returns the state. Calls to other processes are not affected. The window
 // does not count these sheds. docs/protect-a-server.md has more.
 //

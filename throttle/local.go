@@ -11,7 +11,7 @@ import (
 
 // Default and range of Config.ProcessorWait.
 const (
-	defaultProcessorWait  = 20 * time.Millisecond
+	defaultProcessorWait  = 30 * time.Millisecond
 	shortestProcessorWait = time.Millisecond
 	longestProcessorWait  = 10 * time.Second
 )

@@ -26,7 +26,7 @@ func wantSame[T comparable](t testing.TB, what string, got, want T) {
 // It returns when calls of Low are shed.
 func overloaded(t testing.TB, th *Throttle, shadow bool) {
 	t.Helper()
-	p := processor.New(func() (runnable, processors int, turns float64) { return 1000, 1, 8 })
+	p := processor.New(func(float64) (runnable, processors int, turns float64) { return 1000, 1, 8 })
 	d := p.Demand(defaultProcessorWait, shadow)
 	th.local.Store(d)
 	for d.Enter(0, int(Low)) < 1 { // the process reads its scheduler every 10 ms of real time

@@ -33,6 +33,8 @@ const (
 	// otherWaits is how often a goroutine may wait for those that are no requests: it meets them again
 	// if its work takes several turns.
 	otherWaits = 1.5
+	// shortPart is the part of the present wait from which a turn counts.
+	shortPart = 0.03
 	// calmTime is how long nothing must be shed before the overload has ended.
 	calmTime = 0.3
 	// hardlyAny is a share that comes of chance: if it is all that is shed for a second, the overload has
@@ -44,7 +46,7 @@ const (
 type Reading struct {
 	Elapsed    time.Duration // since the tick before
 	Runnable   int           // goroutines that wait for a processor
-	Turns      float64       // goroutines that got a processor since the tick before; an estimate
+	Turns      float64       // of goroutines that had waited, since the tick before; an estimate
 	Processors int
 	Aim        time.Duration         // the wait to hold
 	Demand     [MaxPriorities]uint64 // calls since the tick before, shed ones included
@@ -87,12 +89,16 @@ func (c *Controller) Update(r *Reading) {
 	base := max(r.Aim.Seconds(), leastQueue*turn*math.Sqrt(float64(r.Processors)))
 	now := float64(r.Runnable) * turn
 	c.learn(r, dt, now, base)
-	c.trend.add(now, dt)
+	c.trend.add(float64(r.Runnable), dt)
 	c.wait += (now - c.wait) / 2
 	c.aim = base + otherWaits*c.background.floor
 	c.steer(dt)
 	c.mix.spread(c.Share())
 }
+
+// shortWait returns the wait from which a turn counts. Go hands a processor on to a goroutine that the
+// one before has just woken, which has not waited like the others.
+func (c *Controller) shortWait() float64 { return c.wait * shortPart }
 
 // Share returns the share of the demand that is shed.
 func (c *Controller) Share() float64 { return 1 - math.Exp(-c.refusing) }
@@ -126,12 +132,12 @@ func (c *Controller) steer(dt float64) {
 		return
 	}
 	step := integralGain*c.err*dt/tick.Seconds() + proportionalGain*(c.err-before)
-	if c.err >= worst && c.trend.drains(c.wait, shortDrain) {
+	if c.err >= 1 && c.trend.drains(shortDrain) {
 		step = min(step, 0)
 	}
 	c.refusing = min(max(0, c.refusing+step), -math.Log(leastAdmitted))
 	if c.calms(dt) {
-		c.overload, c.above = false, 0
+		c.overload, c.above, c.refusing = false, 0, 0
 	}
 }
 
@@ -157,7 +163,7 @@ func (c *Controller) begins(dt float64) bool {
 	}
 	c.above += dt
 	grows := c.above >= patience/3 && c.wait > manyAims*c.aim && c.trend.slope > 0
-	if !grows && (c.above < patience || c.trend.drains(c.wait, shortDrain)) {
+	if !grows && (c.above < patience || c.trend.drains(shortDrain)) {
 		return false
 	}
 	c.overload, c.calm = true, 0

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -44,8 +45,14 @@ func (d *Demand) Enter(stripe, priority int) float64 {
 	return d.process.dropOf(priority)
 }
 
-// Begin counts an admitted call as open.
+// Begin counts an admitted call as open. While goroutines wait for a processor, it lets others go first:
+// those that read requests and write answers, and calls that are shed, need little time. Otherwise the
+// work of admitted calls would delay them. With one connection of HTTP/2, which a single goroutine serves,
+// few answers would be written in time.
 func (d *Demand) Begin(stripe int) Call {
+	if d.process.crowded.Load() {
+		runtime.Gosched()
+	}
 	c := Call(d.process.cohort.Load())
 	d.stripes[stripe%Stripes].open[c%cohorts].Add(1)
 	return c

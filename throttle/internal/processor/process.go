@@ -20,13 +20,14 @@ const (
 type Process struct {
 	drops   [MaxPriorities]atomic.Uint64 // probabilities, as bits
 	running atomic.Bool                  // the timer runs
+	crowded atomic.Bool                  // goroutines waited for a processor at the last tick
 	last    atomic.Int64                 // time of the last tick
 	cohort  atomic.Uint32                // the number of the present cohort
 	_       [64]byte
 
 	base  atomic.Pointer[time.Time] // of last; set at the first call outside of a bubble
 	timer *time.Timer               // the goroutine that sets running uses it
-	read  func() (runnable, processors int, turns float64)
+	read  func(waited float64) (runnable, processors int, turns float64)
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -72,7 +73,7 @@ type State struct {
 }
 
 // New returns a process that read describes.
-func New(read func() (runnable, processors int, turns float64)) *Process {
+func New(read func(waited float64) (runnable, processors int, turns float64)) *Process {
 	return &Process{read: read}
 }
 
@@ -161,7 +162,10 @@ func (p *Process) tick(at time.Duration) bool {
 	p.last.Store(int64(at))
 	r := &p.reading
 	r.Elapsed = elapsed
-	r.Runnable, r.Processors, r.Turns = p.read()
+	r.Runnable, r.Processors, r.Turns = p.read(p.controller.shortWait())
+	if crowded := r.Runnable >= r.Processors; crowded != p.crowded.Load() {
+		p.crowded.Store(crowded)
+	}
 	p.count(at)
 	p.advance(at)
 	p.controller.Update(r)

@@ -9,13 +9,13 @@ import (
 )
 
 // full is a scheduler with very many runnable goroutines.
-func full() (runnable, processors int, turns float64) { return 1000, 2, 8 }
+func full(float64) (runnable, processors int, turns float64) { return 1000, 2, 8 }
 
 // idle is one with none.
-func idle() (runnable, processors int, turns float64) { return 0, 2, 8 }
+func idle(float64) (runnable, processors int, turns float64) { return 0, 2, 8 }
 
 // newProcess returns a process whose ticks the test makes.
-func newProcess(read func() (runnable, processors int, turns float64)) *Process {
+func newProcess(read func(float64) (runnable, processors int, turns float64)) *Process {
 	p := New(read)
 	p.running.Store(true)
 	return p
@@ -181,7 +181,7 @@ func TestProcess_concurrent(t *testing.T) {
 
 // TestShared reads the scheduler of this test.
 func TestShared(t *testing.T) {
-	if Shared() == nil || Shared() != Shared() {
+	if first := Shared(); first == nil || first != Shared() {
 		t.Fatal("got no process, or two")
 	}
 	var s scheduler
@@ -193,7 +193,7 @@ func TestShared(t *testing.T) {
 		wg.Go(func() {})
 	}
 	wg.Wait()
-	if runnable, processors, turns := s.read(); runnable < 0 || processors < 1 || turns < 0 {
+	if runnable, processors, turns := s.read(0); runnable < 0 || processors < 1 || turns < 0 {
 		t.Errorf("got %d runnable goroutines, %d processors, %v turns", runnable, processors, turns)
 	}
 }

@@ -1,6 +1,9 @@
 package processor
 
-import "runtime/metrics"
+import (
+	"runtime/metrics"
+	"slices"
+)
 
 // The metrics of package runtime that are read. Since Go 1.26 it has the first one.
 const (
@@ -15,7 +18,7 @@ const (
 // scheduler reads the state of Go's scheduler.
 type scheduler struct {
 	samples [3]metrics.Sample
-	turns   uint64 // in the histogram at the last reading
+	counts  []uint64 // of the histogram at the last reading
 }
 
 // open prepares the reading. It returns the name of a metric that this version of Go does not have, or "".
@@ -29,23 +32,21 @@ func (s *scheduler) open() (missing string) {
 			return s.samples[i].Name
 		}
 	}
-	s.turns = s.seen()
+	s.counts = slices.Clone(s.samples[2].Value.Float64Histogram().Counts)
 	return ""
 }
 
 // read returns the goroutines that wait for a processor, the number of processors, and the turns since
-// the last call.
-func (s *scheduler) read() (runnable, processors int, turns float64) {
+// the last call, of goroutines that had waited for at least this time.
+func (s *scheduler) read(waited float64) (runnable, processors int, turns float64) {
 	metrics.Read(s.samples[:])
-	before := s.turns
-	s.turns = s.seen()
-	return int(s.samples[0].Value.Uint64()), max(1, int(s.samples[1].Value.Uint64())), float64(s.turns-before) * turnsPerSample
-}
-
-// seen returns the number of turns in the histogram.
-func (s *scheduler) seen() (sum uint64) {
-	for _, n := range s.samples[2].Value.Float64Histogram().Counts {
-		sum += n
+	h := s.samples[2].Value.Float64Histogram()
+	var sum uint64
+	for i, n := range h.Counts {
+		if h.Buckets[i+1] >= waited {
+			sum += n - s.counts[i]
+		}
 	}
-	return sum
+	copy(s.counts, h.Counts)
+	return int(s.samples[0].Value.Uint64()), max(1, int(s.samples[1].Value.Uint64())), float64(sum) * turnsPerSample
 }

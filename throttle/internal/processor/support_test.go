@@ -23,7 +23,7 @@ type rig struct {
 	now      float64
 	next     float64 // arrival
 	ticked   float64
-	turns    int
+	waits    []float64 // of the turns since the last tick
 	open     int
 	demand   [MaxPriorities]uint64
 	tallies  [len(mixOfRig)]tally
@@ -37,6 +37,7 @@ type tally struct{ offered, good, shed int }
 // job is a goroutine that is runnable.
 type job struct {
 	arrived, left float64
+	queued        float64
 	priority      int
 	admitted      bool
 	spins         bool
@@ -75,7 +76,7 @@ func (r *rig) run(until float64) (all [len(mixOfRig)]tally) {
 		}
 		j := r.queue[0]
 		r.queue = r.queue[1:]
-		r.turns++
+		r.waits = append(r.waits, r.now-j.queued)
 		r.take(j)
 	}
 	all, r.tallies = r.tallies, all
@@ -91,7 +92,7 @@ func (r *rig) take(j *job) {
 	if !j.spins && !j.admitted {
 		r.pass(r.refusal / speed)
 		r.demand[j.priority]++
-		r.turns++ // of another goroutine of the connection
+		r.waits = append(r.waits, 0) // of another goroutine of the connection, which it wakes
 		if !r.off && r.dice.Float64() < r.controller.mix.drop[j.priority] {
 			r.tallies[j.priority].shed++
 			return
@@ -105,6 +106,7 @@ func (r *rig) take(j *job) {
 	work := min(j.left, turnOfRig*speed)
 	r.pass(work / speed)
 	if j.left -= work; j.left > 1e-9 || j.spins {
+		j.queued = r.now
 		r.queue = append(r.queue, j)
 		return
 	}
@@ -123,7 +125,7 @@ func (r *rig) pass(d float64) {
 			p++
 		}
 		r.tallies[p].offered++
-		r.queue = append(r.queue, &job{arrived: r.next, priority: p, left: r.service})
+		r.queue = append(r.queue, &job{arrived: r.next, queued: r.next, priority: p, left: r.service})
 		r.next += r.pause(r.next)
 	}
 }
@@ -133,16 +135,16 @@ func (r *rig) pause(now float64) float64 { return r.dice.ExpFloat64() / max(r.ra
 // tick lets the controller decide. It sees one turn in eight, by chance.
 func (r *rig) tick() {
 	seen := 0
-	for range r.turns {
-		if r.dice.IntN(turnsPerSample) == 0 {
+	for _, wait := range r.waits {
+		if wait >= r.controller.shortWait() && r.dice.IntN(turnsPerSample) == 0 {
 			seen++
 		}
 	}
 	r.controller.Update(&Reading{
 		Elapsed: time.Duration((r.now - r.ticked) * float64(time.Second)), Runnable: len(r.queue), Turns: float64(seen * turnsPerSample),
-		Processors: 1, Aim: 20 * time.Millisecond, Demand: r.demand, Open: r.open,
+		Processors: 1, Aim: 30 * time.Millisecond, Demand: r.demand, Open: r.open,
 	})
-	r.ticked, r.turns, r.demand = r.now, 0, [MaxPriorities]uint64{}
+	r.ticked, r.waits, r.demand = r.now, r.waits[:0], [MaxPriorities]uint64{}
 	if r.onTick != nil {
 		r.onTick(r)
 	}

@@ -1,24 +1,34 @@
 package processor
 
-import "math"
+// trendTicks is the number of ticks over which a change counts.
+const trendTicks = 6
 
-// trendMemory is how long a change of the wait counts, in seconds.
-const trendMemory = 0.05
-
-// trend is how fast the wait changes.
+// trend is how fast the number of runnable goroutines changes.
 type trend struct {
-	last  float64
-	slope float64 // seconds per second
+	numbers [trendTicks]float64 // of the last ticks
+	times   [trendTicks]float64 // seconds of each tick
+	tick    int
+	slope   float64 // per second
 }
 
-// add adds the wait at a tick.
-func (t *trend) add(wait, dt float64) {
-	weight := 1 - math.Exp(-dt/trendMemory)
-	t.slope += weight * ((wait-t.last)/dt - t.slope)
-	t.last = wait
+// add adds the number at a tick. The slope is that to the oldest number: so a jump is over soon.
+func (t *trend) add(number, dt float64) {
+	at := t.tick % trendTicks
+	oldest := t.numbers[at]
+	t.numbers[at], t.times[at] = number, dt
+	t.tick++
+	span := 0.0
+	for _, d := range t.times {
+		span += d
+	}
+	t.slope = 0
+	if t.tick > trendTicks {
+		t.slope = (number - oldest) / span
+	}
 }
 
-// drains reports whether a queue of this wait is gone within some seconds, if it goes on like this.
-func (t *trend) drains(wait, within float64) bool {
-	return t.slope < 0 && wait < -t.slope*within
+// drains reports whether the queue will have ended within some seconds, if it goes on like this.
+func (t *trend) drains(within float64) bool {
+	last := t.numbers[(t.tick+trendTicks-1)%trendTicks]
+	return t.slope < 0 && last < -t.slope*within
 }
