@@ -19,11 +19,9 @@ const (
 	leastAdmitted = 0.005
 	// leastQueue is the number of goroutines per processor that may wait, however long their turns are:
 	// with fewer, chance alone would make it shed.
-	leastQueue = 8
-	// A wait above the aim is an overload if it lasts this long, or a third of that if it is many times
-	// the aim and still grows.
+	leastQueue = 10
+	// patience is how long the wait must be above the aim, in seconds, to be an overload.
 	patience = 0.2
-	manyAims = 5
 	// shortDrain is the time in which a queue may end by itself, without shedding. Many clients wait no
 	// longer.
 	shortDrain = 0.8
@@ -133,7 +131,7 @@ func (c *Controller) steer(dt float64) {
 	}
 	step := integralGain*c.err*dt/tick.Seconds() + proportionalGain*(c.err-before)
 	if c.err >= 1 && c.trend.drains(shortDrain) {
-		step = min(step, 0)
+		step = min(step, -integralGain*dt/tick.Seconds())
 	}
 	c.refusing = min(max(0, c.refusing+step), -math.Log(leastAdmitted))
 	if c.calms(dt) {
@@ -161,11 +159,10 @@ func (c *Controller) begins(dt float64) bool {
 		c.above = 0
 		return false
 	}
-	c.above += dt
-	grows := c.above >= patience/3 && c.wait > manyAims*c.aim && c.trend.slope > 0
-	if !grows && (c.above < patience || c.trend.drains(shortDrain)) {
+	if c.above += dt; c.above < patience || c.trend.drains(shortDrain) {
 		return false
 	}
+	c.trial.rest()
 	c.overload, c.calm = true, 0
 	return true
 }

@@ -50,7 +50,7 @@ func TestController_overload(t *testing.T) {
 	for _, s := range []scenario{
 		{name: "half", service: 0.005, times: 0.5, good: 0.48, high: 1, shed: 0, last: 64},
 		{name: "busy", service: 0.005, times: 0.8, good: 0.75, high: 1, shed: 0.015, last: 64},
-		{name: "busy, long requests", service: 0.05, times: 0.8, good: 0.7, high: 0.99, shed: 0.03, last: 64},
+		{name: "busy, long requests", service: 0.05, times: 0.8, good: 0.7, high: 0.98, shed: 0.03, last: 64},
 		{name: "a little too much", service: 0.005, times: 1.5, good: 0.95, high: 0.99, shed: 0.4},
 		{name: "3 times", service: 0.005, times: 3, good: 0.93, high: 0.99, shed: 0.72},
 		{name: "10 times", service: 0.005, times: 10, good: 0.85, high: 0.8, shed: 0.93},

@@ -37,22 +37,24 @@ type Call uint32
 
 // Enter counts a call of a priority, and returns the probability with which it is to be shed. A
 // goroutine should use the same stripe for Enter, Begin and End.
+//
+// While goroutines wait for a processor, it lets others go first. Those that read requests and write
+// answers need little time, and the work of calls would delay them. With one connection of HTTP/2, which a
+// single goroutine serves, few answers would be written in time. The decision comes after that, so that it
+// is new.
 func (d *Demand) Enter(stripe, priority int) float64 {
 	n := d.stripes[stripe%Stripes].calls[priority].Add(1)
 	if n%callsPerLook == 0 || !d.process.running.Load() {
 		d.process.wake()
 	}
-	return d.process.dropOf(priority)
-}
-
-// Begin counts an admitted call as open. While goroutines wait for a processor, it lets others go first:
-// those that read requests and write answers, and calls that are shed, need little time. Otherwise the
-// work of admitted calls would delay them. With one connection of HTTP/2, which a single goroutine serves,
-// few answers would be written in time.
-func (d *Demand) Begin(stripe int) Call {
 	if d.process.crowded.Load() {
 		runtime.Gosched()
 	}
+	return d.process.dropOf(priority)
+}
+
+// Begin counts an admitted call as open.
+func (d *Demand) Begin(stripe int) Call {
 	c := Call(d.process.cohort.Load())
 	d.stripes[stripe%Stripes].open[c%cohorts].Add(1)
 	return c

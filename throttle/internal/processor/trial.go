@@ -23,6 +23,9 @@ type trial struct {
 	wait     float64 // before
 }
 
+// rest forgets an overload that has ended.
+func (t *trial) rest() { t.mean, t.struggle = 0, 0 }
+
 // runs reports whether a trial runs. It begins and ends it.
 func (t *trial) runs(c *Controller, dt float64) bool {
 	t.left -= dt
@@ -34,7 +37,8 @@ func (t *trial) runs(c *Controller, dt float64) bool {
 	}
 	switch {
 	case t.on && (c.wait < t.wait/2 || t.left <= 0):
-		t.on, t.mean, t.struggle, c.refusing = false, 0, 0, t.before
+		t.rest()
+		t.on, c.refusing = false, t.before
 		t.pause = min(max(2*t.pause, firstPause), longestPause)
 		t.left = t.pause
 	case !t.on && t.struggle >= longestStruggle && t.left <= 0:
