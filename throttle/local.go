@@ -36,6 +36,17 @@ func (t *Throttle) DoLocal(ctx context.Context, p Priority, fn func(context.Cont
 	return t.do(ctx, p, fn, fallback, t.local.Load())
 }
 
+// YieldProcessor lets other goroutines go first while calls wait for a processor. A server calls it before
+// [Throttle.AdmitLocal] if its requests share a connection, as those of HTTP/2 do. The goroutines that
+// read requests and write answers need little time, but each turn of theirs would wait for the work of
+// all calls before. Then few answers are written in time. The servers of packages httpthrottle,
+// grpcthrottle and connectthrottle call it.
+func YieldProcessor() {
+	if p := processor.Shared(); p != nil {
+		p.Yield()
+	}
+}
+
 // Exempt counts a call that is served whatever the throttle decides, such as a health check. It has no
 // other effect. Stats.Exempt is the number of these calls.
 func (t *Throttle) Exempt() {

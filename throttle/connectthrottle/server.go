@@ -143,6 +143,7 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return res, s.answer(own)
 		}
 		handled, due := false, deadline.Of(ctx)
+		throttle.YieldProcessor()
 		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
 			handled = true
 			call := &served{Context: dependency.Context{Context: ctx}, due: due}
@@ -170,6 +171,7 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 		if s.exempts(ctx, t, rpc) {
 			return s.answer(next(ctx, conn))
 		}
+		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			return s.answer(s.notMade(err))

@@ -179,6 +179,7 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		var own error
 		due := deadline.Of(ctx)
 		handled := false
+		throttle.YieldProcessor()
 		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
 			call := &served{Context: dependency.Context{Context: ctx}, due: due}
 			handled = true
@@ -206,6 +207,7 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		if s.exempts(ctx, t, rpc) {
 			return s.answer.to(handler(srv, stream), ss.SetTrailer)
 		}
+		throttle.YieldProcessor()
 		call, err := t.AdmitLocal(ctx, p)
 		if err != nil {
 			return s.answer.to(s.notMade(err), ss.SetTrailer)

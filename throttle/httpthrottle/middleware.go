@@ -156,6 +156,9 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if number := attemptOf(r.Header); number > 1 {
 		in = m.arrived(t, in, number)
 	}
+	if r.ProtoMajor > 1 {
+		throttle.YieldProcessor()
+	}
 	call, err := t.AdmitLocal(in.ctx, in.priority)
 	if err != nil {
 		m.refuse(w, r, err)

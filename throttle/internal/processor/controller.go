@@ -13,6 +13,8 @@ const (
 	// the aim. proportionalGain is how far it falls if the wait has grown by the aim.
 	integralGain     = 0.015
 	proportionalGain = 0.20
+	// releaseFaster is how much faster the share falls if hardly anything waits.
+	releaseFaster = 3.0
 	// worst bounds the error: a longer queue is gone as soon as enough is shed, because to shed is fast.
 	worst = 4.0
 	// leastAdmitted is the least share of the demand that is admitted.
@@ -20,8 +22,11 @@ const (
 	// leastQueue is the number of goroutines per processor that may wait, however long their turns are:
 	// with fewer, chance alone would make it shed.
 	leastQueue = 10
-	// patience is how long the wait must be above the aim, in seconds, to be an overload.
-	patience = 0.2
+	// A wait above the aim is an overload if it is manyAims of it, and lasts this many seconds, or if it lasts
+	// for longestPatience. A garbage collection or an unlucky moment is over before.
+	patience        = 0.2
+	longestPatience = 1.0
+	manyAims        = 8
 	// shortDrain is the time in which a queue may end by itself, without shedding. Many clients wait no
 	// longer.
 	shortDrain = 0.8
@@ -71,6 +76,7 @@ type Controller struct {
 	overload bool
 	above    float64 // for how long the wait has been above the aim
 	calm     float64 // for how long nothing had to be shed
+	shadow   bool    // nothing is shed, so that a trial would show nothing
 	trial    trial
 }
 
@@ -80,6 +86,7 @@ func (c *Controller) Update(r *Reading) {
 	if dt <= 0 {
 		return
 	}
+	c.shadow = r.Shadow
 	c.pace.add(r)
 	c.mix.add(&r.Demand, dt)
 	c.background.calls = c.mix.rate()
@@ -92,6 +99,12 @@ func (c *Controller) Update(r *Reading) {
 	c.aim = base + otherWaits*c.background.floor
 	c.steer(dt)
 	c.mix.spread(c.Share())
+}
+
+// crowded reports whether calls wait for a processor. If others are the reason, a call would have to wait
+// for them once more after a pause.
+func (c *Controller) crowded(r *Reading) bool {
+	return r.Runnable >= r.Processors && (c.overload || c.wait > max(r.Aim.Seconds()/4, 2*c.background.floor))
 }
 
 // shortWait returns the wait from which a turn counts. Go hands a processor on to a goroutine that the
@@ -126,10 +139,14 @@ func (c *Controller) steer(dt float64) {
 	if !c.overload && !c.begins(dt) {
 		return
 	}
-	if c.trial.runs(c, dt) {
+	if !c.shadow && c.trial.runs(c, dt) {
 		return
 	}
-	step := integralGain*c.err*dt/tick.Seconds() + proportionalGain*(c.err-before)
+	gain := integralGain
+	if c.err < -0.5 {
+		gain *= releaseFaster
+	}
+	step := gain*c.err*dt/tick.Seconds() + proportionalGain*(c.err-before)
 	if c.err >= 1 && c.trend.drains(shortDrain) {
 		step = min(step, -integralGain*dt/tick.Seconds())
 	}
@@ -159,7 +176,9 @@ func (c *Controller) begins(dt float64) bool {
 		c.above = 0
 		return false
 	}
-	if c.above += dt; c.above < patience || c.trend.drains(shortDrain) {
+	c.above += dt
+	long := c.above >= longestPatience || c.above >= patience && c.wait > manyAims*c.aim
+	if !long || c.trend.drains(shortDrain) {
 		return false
 	}
 	c.trial.rest()

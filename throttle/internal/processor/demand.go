@@ -1,7 +1,6 @@
 package processor
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -37,18 +36,10 @@ type Call uint32
 
 // Enter counts a call of a priority, and returns the probability with which it is to be shed. A
 // goroutine should use the same stripe for Enter, Begin and End.
-//
-// While goroutines wait for a processor, it lets others go first. Those that read requests and write
-// answers need little time, and the work of calls would delay them. With one connection of HTTP/2, which a
-// single goroutine serves, few answers would be written in time. The decision comes after that, so that it
-// is new.
 func (d *Demand) Enter(stripe, priority int) float64 {
 	n := d.stripes[stripe%Stripes].calls[priority].Add(1)
 	if n%callsPerLook == 0 || !d.process.running.Load() {
 		d.process.wake()
-	}
-	if d.process.crowded.Load() {
-		runtime.Gosched()
 	}
 	return d.process.dropOf(priority)
 }

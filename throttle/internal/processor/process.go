@@ -2,6 +2,7 @@ package processor
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,7 @@ const (
 type Process struct {
 	drops   [MaxPriorities]atomic.Uint64 // probabilities, as bits
 	running atomic.Bool                  // the timer runs
-	crowded atomic.Bool                  // goroutines waited for a processor at the last tick
+	crowded atomic.Bool                  // at the last tick, calls waited for a processor
 	last    atomic.Int64                 // time of the last tick
 	cohort  atomic.Uint32                // the number of the present cohort
 	_       [64]byte
@@ -115,6 +116,13 @@ func (p *Process) dropOf(priority int) float64 {
 	return 0
 }
 
+// Yield lets others go first, if calls wait for a processor.
+func (p *Process) Yield() {
+	if p.crowded.Load() {
+		runtime.Gosched()
+	}
+}
+
 // wake starts the timer if it does not run. If the timer is late, it does a tick in its place.
 func (p *Process) wake() {
 	now := time.Now()
@@ -163,12 +171,12 @@ func (p *Process) tick(at time.Duration) bool {
 	r := &p.reading
 	r.Elapsed = elapsed
 	r.Runnable, r.Processors, r.Turns = p.read(p.controller.shortWait())
-	if crowded := r.Runnable >= r.Processors; crowded != p.crowded.Load() {
-		p.crowded.Store(crowded)
-	}
 	p.count(at)
 	p.advance(at)
 	p.controller.Update(r)
+	if crowded := p.controller.crowded(r); crowded != p.crowded.Load() {
+		p.crowded.Store(crowded)
+	}
 	called := at-p.calledAt <= idleTime
 	if !called {
 		p.controller = Controller{}
