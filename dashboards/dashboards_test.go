@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,12 @@ func exposed(t *testing.T) map[string]bool {
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
 		return 0, errors.New("nothing kept either")
 	})
+	if err := th.DoLocal(t.Context(), throttle.High, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for throttle.Processor().Processors == 0 { // until the scheduler was read
+		runtime.Gosched()
+	}
 	b := breaker.Must(breaker.New(breaker.Config{Name: "webhooks", Hooks: tel.BreakerHooks()}))
 	defer b.Close()
 	if err := b.Disable(t.Context(), breaker.Key{Tenant: "acme", ID: "a"}); err != nil {

@@ -39,6 +39,8 @@ func throttleScope() scope {
 			{conditions(equals("alertname", "ThrottleBackendDown")), conditions(differs("alertname", "ThrottleBackendDown")), equal},
 			{conditions(critical), conditions(differs("severity", "critical")), append([]string{"alertname", errorType()}, equal...)},
 			{conditions(equals("alertname", "ThrottleSheddingSevere")), conditions(equals("alertname", "ThrottleSheddingSustained")), equal},
+			{conditions(matches("alertname", "ThrottleProcessor.+")), conditions(matches("alertname", "ThrottleShedding.+")), equal},
+			{conditions(equals("alertname", "ThrottleProcessorWaitHigh")), conditions(equals("alertname", "ThrottleProcessorShedsHigh")), equal},
 			{
 				conditions(equals("alertname", "ThrottleAvailabilityFaults"), critical, isCanceled()),
 				conditions(equals("alertname", "ThrottleCallsCanceled")), equal,

@@ -17,7 +17,8 @@ func instancePanels() []grafana.Panel {
 		{
 			Title: "Shed by instance", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no traffic", View: grafana.Graph{},
 			Description: "The share of calls that each process sheds. If all are alike, the cause is the " +
-				"backend. If one differs, check that process, its network and its host.",
+				"backend, or the load if calls are shed with the cause processor. If one differs, check that process, its " +
+				"network and its host.",
 			Targets: []grafana.Target{{Expr: share(sum(rate(calls().selected(isShed())), by...), offered), Legend: name}},
 		},
 		{

@@ -19,6 +19,7 @@ func overview() grafana.Dashboard {
 		{Title: "Calls", Height: 10, Panels: callPanels()},
 		{Title: "Failed calls and causes", Height: 10, Panels: hurtPanels()},
 		{Title: "Latency", Height: 10, Collapsed: true, Panels: latencyPanels()},
+		{Title: "Wait for a processor", Height: 10, Collapsed: true, Panels: processorPanels()},
 		{Title: "Why does it shed", Height: 10, Collapsed: true, Panels: reasonPanels()},
 		{Title: "Decisions and the window", Height: 10, Collapsed: true, Panels: decisionPanels()},
 		{Title: "Admitted calls", Height: 10, Collapsed: true, Panels: admittedPanels()},
@@ -202,10 +203,12 @@ func hurtPanels() []grafana.Panel {
 				{Series: throttle.CauseOwn.String(), Color: bad},
 				{Series: throttle.CauseAbove.String(), Color: warn},
 				{Series: throttle.CauseLimit.String(), Color: "purple"},
+				{Series: throttle.CauseProcessor.String(), Color: "blue"},
 			},
 			Description: "own: the backend rejects calls of the same priority. above: it rejects calls of a " +
 				"higher priority, and this one gives way. Mostly above means that the throttle protects High. " +
-				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are open.",
+				"Mostly own means that the backend rejects this traffic itself. limit: calls are late, and too many are " +
+				"open. processor: requests wait for a processor of this service.",
 			Targets: []grafana.Target{{Expr: sum(rate(calls().selected(isShed())), cause()), Legend: legend(cause())}},
 		},
 		{

@@ -19,6 +19,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spillway-go/spillway/internal/integration/program"
 	"github.com/spillway-go/spillway/otelthrottle"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
@@ -72,6 +73,7 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	if _, err := named(stuckName, 0).Admit(t.Context(), throttle.High); err != nil { // and never ends
 		t.Fatal(err)
 	}
+	serve(t, i.hostile)
 	i.fleet = newFleet(t, breaker.JoinHooks(tel.BreakerHooks(), ctl.BreakerHooks()))
 	i.limits = newLimits(t, bucket.JoinHooks(tel.BucketHooks(), ctl.BucketHooks()))
 	i.backoffs = newBackoffs(t, backoff.JoinHooks(tel.BackoffHooks(), ctl.BackoffHooks()))
@@ -82,6 +84,18 @@ func newInstance(t testing.TB, views ...sdkmetric.View) *instance {
 	i.server = httptest.NewServer(exposed(registry))
 	t.Cleanup(i.server.Close)
 	return i
+}
+
+// serve lets a throttle serve a call, as that of a server does, and waits until the process has a wait for a processor.
+func serve(t testing.TB, th *throttle.Throttle) {
+	t.Helper()
+	_ = th.DoLocal(t.Context(), throttle.High, ending{}.function()) // or it is shed, if this test keeps the processors busy
+	program.Eventually(t, "the wait for a processor is known", func() string {
+		if throttle.Processor().Processors == 0 {
+			return "it is not"
+		}
+		return ""
+	})
 }
 
 // tune refuses a file, and changes each kind of thing: a throttle to shadow, and others to what they were.

@@ -353,6 +353,8 @@ func recorded() map[string]string {
 		"throttle:calls_offered:rate2m":          priority,
 		"throttle:calls_shed:rate2m":             priority,
 		"throttle:shed_ratio:rate1m":             priority,
+		"throttle:processor_shed_ratio:rate5m":   priority,
+		"throttle:processor_shed_ratio:rate1m":   priority,
 		"throttle:fault_ratio:rate2m":            "cluster error_type job namespace throttle_name",
 		"throttle:fault_ratio:rate1m":            "cluster error_type job namespace throttle_name",
 		"throttle:rejected_ratio:rate1m":         throttle,
