@@ -27,7 +27,7 @@ type attempt struct {
 	ctx      context.Context
 	row      *window.Row
 	watch    *watch            // of the open calls; nil if the call is not one of them
-	local    *processor.Demand // of the calls that this process serves; nil for a call to another one
+	local    *processor.Demand // that counts the call as open, or nil
 	decision decision.Packed   // that applied to the call; 0 if nothing had to be decided
 	began    time.Duration
 	duration time.Duration
@@ -61,7 +61,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	}
 	a.throttle, a.ctx, a.priority, a.stripe = t, ctx, p, uint8(stripe)
 	a.row = t.window.Row(stripe, int(p))
-	if local != nil {
+	if local != nil && !local.Calm() {
 		if err := a.enterProcess(local); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	}
 	a.stage = running
 	a.row[started].Add(1)
-	if local != nil {
+	if local != nil && !local.Calm() {
 		a.local, a.open = local, local.Begin(stripe)
 	}
 	if t.canceledAfter > 0 {

@@ -20,10 +20,13 @@ const (
 	ourTransport     = "HTTP client, Transport"
 	bareHandler      = "HTTP server, bare handler"
 	ourMiddleware    = "HTTP server, Middleware"
+	middlewareOff    = "HTTP server, Middleware, no ProcessorWait"
+	middlewareShed   = "HTTP server, Middleware, shed"
 	bareInvoker      = "gRPC client, bare invoker"
 	ourClient        = "gRPC client, unary interceptor"
 	bareUnary        = "gRPC server, bare handler"
 	ourServer        = "gRPC server, unary interceptor"
+	serverOff        = "gRPC server, unary interceptor, no ProcessorWait"
 	ourTransportShed = "HTTP client, Transport, shed"
 	ourClientShed    = "gRPC client, unary interceptor, shed"
 )
@@ -121,8 +124,22 @@ func httpServers() []*subject {
 			return nil
 		}
 	}
-	ours := httpthrottle.Middleware(bench(throttle.Config{}), httpthrottle.MiddlewareConfig{})(handler)
-	return []*subject{{name: bareHandler, op: serve(handler), pair: true}, {name: ourMiddleware, op: serve(ours), pair: true}}
+	behind := func(t *throttle.Throttle) func() error {
+		return serve(httpthrottle.Middleware(t, httpthrottle.MiddlewareConfig{})(handler))
+	}
+	shedding := must(throttle.New(sheddingConfig()))
+	startShedding(shedding)
+	refusing := httpthrottle.Middleware(shedding, httpthrottle.MiddlewareConfig{})(handler)
+	refuse := func() error { // which writes headers
+		refusing.ServeHTTP(discardWriter{header: http.Header{}}, request)
+		return nil
+	}
+	return []*subject{
+		{name: bareHandler, op: serve(handler), pair: true},
+		{name: ourMiddleware, op: behind(bench(throttle.Config{})), pair: true},
+		{name: middlewareOff, op: behind(bench(throttle.Config{ProcessorWait: -1})), pair: true},
+		{name: middlewareShed, op: refuse, pair: true},
+	}
 }
 
 func grpcClients() []*subject {
@@ -146,17 +163,19 @@ func grpcClients() []*subject {
 func grpcServers() []*subject {
 	ctx, info := context.Background(), &grpc.UnaryServerInfo{FullMethod: "/bench.Service/Method"}
 	handler := func(context.Context, any) (any, error) { return nil, nil }
-	ours := must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
-		Throttle: throttle.Config{Name: "bench"},
-	})).UnaryInterceptor()
+	behind := func(c throttle.Config) func() error {
+		interceptor := must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})).UnaryInterceptor()
+		return func() error {
+			_, err := interceptor(ctx, nil, info, handler)
+			return err
+		}
+	}
 	return []*subject{
 		{name: bareUnary, pair: true, op: func() error {
 			_, err := handler(ctx, nil)
 			return err
 		}},
-		{name: ourServer, pair: true, op: func() error {
-			_, err := ours(ctx, nil, info, handler)
-			return err
-		}},
+		{name: ourServer, pair: true, op: behind(throttle.Config{Name: "bench"})},
+		{name: serverOff, pair: true, op: behind(throttle.Config{Name: "bench", ProcessorWait: -1})},
 	}
 }

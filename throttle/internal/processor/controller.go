@@ -101,10 +101,14 @@ func (c *Controller) Update(r *Reading) {
 	c.mix.spread(c.Share())
 }
 
-// crowded reports whether calls wait for a processor. If others are the reason, a call would have to wait
-// for them once more after a pause.
-func (c *Controller) crowded(r *Reading) bool {
-	return r.Runnable >= r.Processors && (c.overload || c.wait > max(r.Aim.Seconds()/4, 2*c.background.floor))
+// state returns whether calls wait for a processor. It is calm if others are the reason, because a call
+// that yields would have to wait for them once more.
+func (c *Controller) state(r *Reading) uint32 {
+	waits := r.Runnable >= r.Processors && c.wait > max(r.Aim.Seconds()/4, 2*c.background.floor)
+	if c.overload || waits {
+		return crowded
+	}
+	return calm
 }
 
 // shortWait returns the wait from which a turn counts. Go hands a processor on to a goroutine that the

@@ -12,7 +12,7 @@ const (
 	cohorts      = 16
 	cohortLength = 250 * time.Millisecond
 	// callsPerLook is how many calls of a stripe and priority look at the clock once: a timer may be
-	// late in an overload.
+	// late while calls wait.
 	callsPerLook = 16
 )
 
@@ -21,7 +21,9 @@ const (
 type Demand struct {
 	process *Process
 	aim     time.Duration
-	shadow  bool // calls of ModeShadow: nothing is shed
+	shadow  bool        // calls of ModeShadow: nothing is shed
+	called  atomic.Bool // since the last tick
+	_       [100]byte
 	stripes [Stripes]stripe
 }
 
@@ -31,34 +33,45 @@ type stripe struct {
 	open  [cohorts]atomic.Int32
 }
 
-// Call is an admitted call: the number of its cohort.
+// Call is an admitted call: the number of its cohort, or 0 if it is not counted as open.
 type Call uint32
 
-// Enter counts a call of a priority, and returns the probability with which it is to be shed. A
-// goroutine should use the same stripe for Enter, Begin and End.
+// Calm reports whether a call need not Enter and Begin: no calls wait, and one has entered since the last
+// tick. It is inlined.
+func (d *Demand) Calm() bool { return d.process.state.Load() == calm && d.called.Load() }
+
+// Enter returns the probability with which a call of a priority is to be shed. While calls wait, it counts
+// the call. A goroutine should use the same stripe for Enter, Begin and End.
 func (d *Demand) Enter(stripe, priority int) float64 {
-	n := d.stripes[stripe%Stripes].calls[priority].Add(1)
-	if n%callsPerLook == 0 || !d.process.running.Load() {
-		d.process.wake()
+	if !d.called.Load() {
+		d.called.Store(true)
 	}
-	return d.process.dropOf(priority)
+	if d.process.state.Load() == calm {
+		return 0
+	}
+	n := d.stripes[stripe%Stripes].calls[priority].Add(1)
+	return d.process.look(n, priority)
 }
 
-// Begin counts an admitted call as open.
+// Begin counts an admitted call as open. A call that begins while no calls wait is not counted.
 func (d *Demand) Begin(stripe int) Call {
+	if d.process.state.Load() != crowded {
+		return 0
+	}
 	c := Call(d.process.cohort.Load())
 	d.stripes[stripe%Stripes].open[c%cohorts].Add(1)
 	return c
 }
 
-// End counts the end of a call. A call that was open for long is not counted any more.
+// End counts the end of a call that was counted as open. One that was open for long is not counted any
+// more.
 func (d *Demand) End(stripe int, c Call) {
-	if d.process.cohort.Load()-uint32(c) < cohorts-1 {
+	if c != 0 && d.process.cohort.Load()-uint32(c) < cohorts-1 {
 		d.stripes[stripe%Stripes].open[c%cohorts].Add(-1)
 	}
 }
 
-// calls returns the number of calls by priority. Each number wraps around.
+// calls returns the number of counted calls by priority. Each number wraps around.
 func (d *Demand) calls() (sum [MaxPriorities]uint32) {
 	for i := range d.stripes {
 		for p := range sum {

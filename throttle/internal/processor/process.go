@@ -16,18 +16,24 @@ const (
 	earliest = 1_700_000_000 // Unix time
 )
 
+// The states of a Process.
+const (
+	stopped uint32 = iota // no timer runs
+	calm                  // hardly any goroutine waits for a processor, and nothing is shed
+	crowded
+)
+
 // Process decides about the calls that this process serves. While calls come, a timer reads the
 // scheduler every 10 ms. All methods are safe for concurrent use.
 type Process struct {
-	drops   [MaxPriorities]atomic.Uint64 // probabilities, as bits
-	running atomic.Bool                  // the timer runs
-	crowded atomic.Bool                  // at the last tick, calls waited for a processor
-	last    atomic.Int64                 // time of the last tick
-	cohort  atomic.Uint32                // the number of the present cohort
-	_       [64]byte
+	drops  [MaxPriorities]atomic.Uint64 // probabilities, as bits
+	state  atomic.Uint32                // stopped, calm or crowded
+	last   atomic.Int64                 // time of the last tick
+	cohort atomic.Uint32                // the number of the present cohort
+	_      [64]byte
 
 	base  atomic.Pointer[time.Time] // of last; set at the first call outside of a bubble
-	timer *time.Timer               // the goroutine that sets running uses it
+	timer *time.Timer               // the goroutine that begins or ends stopped uses it
 	read  func(waited float64) (runnable, processors int, turns float64)
 
 	mu sync.Mutex
@@ -46,16 +52,18 @@ type source struct {
 	calledAt time.Duration
 }
 
-// refresh reads the calls since the last tick, and reports whether there were any.
+// refresh reads the calls since the last tick, and reports whether any came.
 func (s *source) refresh(at time.Duration) bool {
 	now := s.Demand.calls()
 	for p := range now {
 		s.fresh[p] = now[p] - s.calls[p]
 	}
-	if now == s.calls {
+	s.calls = now
+	if !s.called.Load() {
 		return false
 	}
-	s.calls, s.calledAt = now, at
+	s.called.Store(false)
+	s.calledAt = at
 	return true
 }
 
@@ -94,14 +102,14 @@ func (p *Process) Demand(aim time.Duration, shadow bool) *Demand {
 
 // State returns the present state.
 func (p *Process) State() State {
-	if p.running.Load() {
+	if p.state.Load() != stopped {
 		p.wake()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := &p.controller
 	s := State{Aim: seconds(c.aim), Floor: seconds(c.background.floor), Runnable: p.reading.Runnable, Processors: p.reading.Processors}
-	if p.running.Load() {
+	if p.state.Load() != stopped {
 		s.Wait, s.Share, s.Drops = seconds(c.wait), c.Share(), c.mix.drop
 	}
 	return s
@@ -109,18 +117,23 @@ func (p *Process) State() State {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func (p *Process) dropOf(priority int) float64 {
+// Yield lets others go first, if calls wait for a processor.
+func (p *Process) Yield() {
+	if p.state.Load() == crowded {
+		runtime.Gosched()
+	}
+}
+
+// look returns the probability with which a call is to be shed. N is its number. Some calls look at the
+// clock.
+func (p *Process) look(n uint32, priority int) float64 {
+	if state := p.state.Load(); state == stopped || n%callsPerLook == 0 {
+		p.wake()
+	}
 	if bits := p.drops[priority].Load(); bits != 0 {
 		return math.Float64frombits(bits)
 	}
 	return 0
-}
-
-// Yield lets others go first, if calls wait for a processor.
-func (p *Process) Yield() {
-	if p.crowded.Load() {
-		runtime.Gosched()
-	}
 }
 
 // wake starts the timer if it does not run. If the timer is late, it does a tick in its place.
@@ -129,7 +142,7 @@ func (p *Process) wake() {
 	if now.Unix() < earliest {
 		return
 	}
-	if p.running.CompareAndSwap(false, true) {
+	if p.state.CompareAndSwap(stopped, calm) {
 		p.start(now)
 		return
 	}
@@ -153,7 +166,7 @@ func (p *Process) onTimer() {
 		p.timer.Reset(tick)
 		return
 	}
-	p.running.Store(false)
+	p.state.Store(stopped)
 }
 
 // tick reads the scheduler and the demand, and computes the probabilities. It reports whether calls
@@ -174,12 +187,12 @@ func (p *Process) tick(at time.Duration) bool {
 	p.count(at)
 	p.advance(at)
 	p.controller.Update(r)
-	if crowded := p.controller.crowded(r); crowded != p.crowded.Load() {
-		p.crowded.Store(crowded)
-	}
 	called := at-p.calledAt <= idleTime
 	if !called {
 		p.controller = Controller{}
+	}
+	if before, state := p.state.Load(), p.controller.state(r); before != stopped && before != state {
+		p.state.CompareAndSwap(before, state)
 	}
 	for i, drop := range p.controller.mix.drop {
 		if bits := math.Float64bits(drop); bits != p.drops[i].Load() {
@@ -216,7 +229,7 @@ func (p *Process) count(at time.Duration) {
 
 // advance begins new cohorts of calls if it is time to.
 func (p *Process) advance(at time.Duration) {
-	now := uint32(at / cohortLength)
+	now := 1 + uint32(at/cohortLength) // 0 is no cohort
 	for n := max(p.cohort.Load(), now-min(now, cohorts)); n < now; {
 		n++
 		for _, d := range p.demands {

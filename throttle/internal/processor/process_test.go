@@ -17,7 +17,7 @@ func idle(float64) (runnable, processors int, turns float64) { return 0, 2, 8 }
 // newProcess returns a process whose ticks the test makes.
 func newProcess(read func(float64) (runnable, processors int, turns float64)) *Process {
 	p := New(read)
-	p.running.Store(true)
+	p.state.Store(calm)
 	return p
 }
 
@@ -129,7 +129,7 @@ func TestProcess_bubble(t *testing.T) {
 			time.Sleep(tick)
 		}
 	})
-	if p.running.Load() {
+	if p.state.Load() != stopped {
 		t.Error("the timer runs")
 	}
 }
@@ -138,6 +138,11 @@ func TestProcess_bubble(t *testing.T) {
 func TestDemand_open(t *testing.T) {
 	p := newProcess(idle)
 	d := p.Demand(20*time.Millisecond, false)
+	if c := d.Begin(1); c != 0 || d.open() != 0 {
+		t.Errorf("calm: got call %d and %d open want 0", c, d.open())
+	}
+	p.state.Store(crowded)
+	p.advance(0)
 	var calls []Call
 	for range 3 {
 		calls = append(calls, d.Begin(1))
