@@ -21,11 +21,15 @@ const logInterval = time.Second
 // second, or when the mode changes. That is found at the next shed call, or by a timer that runs only while the throttle sheds and until its Close.
 // ModeEnforce and ModeShadow have lines of their own. Each begin and end of an alert of [Tiered] is
 // an info line too. A member of a [Group] adds its key. A nil logger means slog.Default().
+//
+// Calls shed with [CauseProcessor] have two lines for all throttles and priorities together: a warning
+// with the wait and the share, 0.3 s after the first one, and an info line once none was shed for 5 s.
+// So use one LogHooks for all throttles.
 func LogHooks(logger *slog.Logger) Hooks {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	l := &shedLog{logger: logger}
+	l := newShedLog(logger, Processor)
 	return Hooks{Closed: l.closed, Shed: l.shed, PolicyChanged: l.policyChanged}
 }
 
@@ -46,6 +50,16 @@ func (l *shedLog) policyChanged(ctx context.Context, e PolicyEvent) {
 type shedLog struct {
 	logger *slog.Logger
 	states sync.Map // *Throttle to *logState
+
+	processor, shadowProcessor processorLog // calls of CauseProcessor, of all throttles
+}
+
+func newShedLog(logger *slog.Logger, stats func() ProcessorStats) *shedLog {
+	return &shedLog{
+		logger:          logger,
+		processor:       processorLog{logger: logger, stats: stats},
+		shadowProcessor: processorLog{logger: logger, stats: stats, shadow: true},
+	}
 }
 
 // logState is the log state of one throttle.
@@ -71,6 +85,14 @@ type episode struct {
 
 func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
 	if e.Throttle.closed.Load() {
+		return
+	}
+	if e.Cause == CauseProcessor {
+		if e.Shadow {
+			l.shadowProcessor.count(e.Priority)
+		} else {
+			l.processor.count(e.Priority)
+		}
 		return
 	}
 	s := l.stateOf(e.Throttle)
