@@ -26,6 +26,8 @@ type process struct {
 	PID     int    `json:"pid"`
 	Go      string `json:"go"`
 	Started string `json:"started"` // when New was called
+
+	Processor *processorDocument `json:"processor,omitempty"` // once it has served calls
 }
 
 type throttleDocument struct {
@@ -42,6 +44,8 @@ type throttleDocument struct {
 	Alert           string             `json:"alert"`
 	Background      float64            `json:"background"`
 	StateSince      string             `json:"state_since"`
+	ProcessorWait   float64            `json:"processor_wait_seconds"`
+	Exempt          uint64             `json:"exempt"`
 	Slow            *slowDocument      `json:"slow,omitempty"`
 	Priorities      []priorityDocument `json:"priorities"`
 	Members         []memberDocument   `json:"members"`         // of a Group, worst first
@@ -67,12 +71,21 @@ type priorityDocument struct {
 }
 
 type causeDocument struct {
-	Own   uint64 `json:"own"`
-	Above uint64 `json:"above"`
-	Limit uint64 `json:"limit,omitempty"` // of Config.Slow
+	Own       uint64 `json:"own"`
+	Above     uint64 `json:"above"`
+	Limit     uint64 `json:"limit,omitempty"`     // of Config.Slow
+	Processor uint64 `json:"processor,omitempty"` // of Config.ProcessorWait
 }
 
-func (c causeDocument) sum() uint64 { return c.Own + c.Above + c.Limit }
+// causesOf returns what count counts of each cause.
+func causesOf(count func(throttle.Cause) uint64) causeDocument {
+	return causeDocument{
+		Own: count(throttle.CauseOwn), Above: count(throttle.CauseAbove), Limit: count(throttle.CauseLimit),
+		Processor: count(throttle.CauseProcessor),
+	}
+}
+
+func (c causeDocument) sum() uint64 { return c.Own + c.Above + c.Limit + c.Processor }
 
 type windowDocument struct {
 	Accepted uint64 `json:"accepted"`
@@ -134,6 +147,7 @@ func documentOf(r *rowStats) throttleDocument {
 		Ratio: finite(r.settings.ratio), MinimumRate: finite(r.settings.minimum),
 		TargetRejection: finite(r.settings.rejection), WindowSeconds: r.settings.window,
 		Alert: r.state.Alert.String(), Background: math.Round(1000*r.state.Background) / 1000, StateSince: timestamp(r.state.Since),
+		ProcessorWait: r.processor.Seconds(), Exempt: r.exempt,
 		Priorities: make([]priorityDocument, len(r.priorities)),
 	}
 	for p := range r.priorities {
@@ -156,8 +170,8 @@ func (s *prioritySums) document() priorityDocument {
 		Cause:       s.Cause.String(),
 		InFlight:    s.InFlight,
 		Admitted:    s.Admitted,
-		Shed:        causeDocument{Own: s.Shed.Count(throttle.CauseOwn), Above: s.Shed.Count(throttle.CauseAbove), Limit: s.Shed.Count(throttle.CauseLimit)},
-		WouldShed:   causeDocument{Own: s.ShadowShed.Cause(throttle.CauseOwn).Sum(), Above: s.ShadowShed.Cause(throttle.CauseAbove).Sum(), Limit: s.ShadowShed.Cause(throttle.CauseLimit).Sum()},
+		Shed:        causesOf(s.Shed.Count),
+		WouldShed:   causesOf(func(c throttle.Cause) uint64 { would := s.ShadowShed.Cause(c); return would.Sum() }),
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
 		Ended:       countsOf(&ended),
 		Fallbacks:   countsOf(&s.Fallbacks),

@@ -21,6 +21,7 @@ func TestDocument_golden(t *testing.T) {
 		p := New()
 		defer p.Close()
 		p.process = process{Command: "shop", Host: "web-7", PID: 4711, Go: "go1.26.0", Started: timestamp(time.Now())}
+		p.stats = overloadedProcess
 		dice := func() float64 { return 0.5 }
 		lucky := func() float64 { return math.Nextafter(1, 0) }
 		orders := newThrottle(t, p, throttle.Config{Name: "orders", Policy: throttle.SRE, Rand: dice, Priorities: 2})
@@ -31,6 +32,7 @@ func TestDocument_golden(t *testing.T) {
 		for i := range maxMembers + 2 {
 			call(throttle.Must(hosts.Get(fmt.Sprintf("host-%02d", i))), throttle.High, 5*i, nil)
 		}
+		web := newThrottle(t, p, throttle.Config{Name: "web", Policy: throttle.SRE, Priorities: 3})
 		slow := newThrottle(t, p, throttle.Config{Name: "slow", Priorities: 2, Slow: 100 * time.Millisecond, SlowAuto: true, Rand: lucky})
 		p.Add(status(Status{
 			Kind: "breaker", Name: "payments", State: "open", Level: Bad,
@@ -53,6 +55,8 @@ func TestDocument_golden(t *testing.T) {
 		time.Sleep(sampleInterval) // and a new look at the window
 		call(orders, 7, 5, nil)
 		call(shadow, throttle.High, 10, nil)
+		_ = web.DoLocal(t.Context(), throttle.High, func(context.Context) error { return nil })
+		web.Exempt()
 		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return down() },
 			func(context.Context, error, bool) error { return nil })
 		tick()

@@ -133,6 +133,7 @@ type delta struct {
 	figures     []byte // [id, priority, figures...]
 	members     []byte // of Groups, {"id", "members", "members_omitted"}
 	slow        []byte // {"id", "slow"}
+	processor   []byte // one element
 	gone        []byte // ids of removed rows
 	sources     []byte
 	goneSources []byte // ids
@@ -149,6 +150,7 @@ func (d *delta) encode(at time.Time) []byte {
 		{"figures", d.figures},
 		{"members", d.members},
 		{"slow", d.slow},
+		{"processor", d.processor},
 		{"gone", d.gone},
 		{"sources", d.sources},
 		{"gone_sources", d.goneSources},
@@ -230,10 +232,13 @@ func encodeHead(doc *throttleDocument) []byte {
 		Alert      string   `json:"alert"`
 		Background float64  `json:"background"`
 		Since      string   `json:"state_since"`
+		Wait       float64  `json:"processor_wait_seconds"`
+		Exempt     uint64   `json:"exempt"`
 		Priorities []string `json:"priorities"`
 	}{
 		doc.id, doc.Name, doc.Policy, doc.Mode, doc.Instances, doc.Mixed, doc.Ratio, doc.MinimumRate,
-		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince, names,
+		doc.TargetRejection, doc.WindowSeconds, doc.Alert, doc.Background, doc.StateSince,
+		doc.ProcessorWait, doc.Exempt, names,
 	})
 	if err != nil { // unreachable, as in encode
 		return nil
@@ -244,7 +249,8 @@ func encodeHead(doc *throttleDocument) []byte {
 // appendFigures appends the figures of a priority without names and brackets. page/model.js reads
 // them in this order.
 func appendFigures(b []byte, doc *priorityDocument) []byte {
-	for _, n := range []uint64{doc.Admitted, doc.Shed.Own, doc.Shed.Above, doc.Shed.Limit, doc.WouldShed.Own, doc.WouldShed.Above, doc.WouldShed.Limit} {
+	shed, would := &doc.Shed, &doc.WouldShed
+	for _, n := range []uint64{doc.Admitted, shed.Own, shed.Above, shed.Limit, shed.Processor, would.Own, would.Above, would.Limit, would.Processor} {
 		b = append(strconv.AppendUint(b, n, 10), ',')
 	}
 	b = append(appendNumber(b, doc.Probability), ',')

@@ -105,7 +105,7 @@ func TestMembers_largeGroup(t *testing.T) {
 	p := New()
 	defer p.Close()
 	g := newGroup(t, p, throttle.Config{Name: "tenants"})
-	s := newSampler(&p.registry, p.process)
+	s := p.newSampler()
 	s.sample()
 	for i := range size {
 		call(throttle.Must(g.Get(fmt.Sprintf("%04d%s", i, strings.Repeat(".example", 100)))), throttle.Low, i%50, down())

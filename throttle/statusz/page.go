@@ -31,6 +31,7 @@ type Page struct {
 	controls    atomic.Pointer[controls] // nil without Control
 	csp         string                   // Content-Security-Policy
 	process     process
+	stats       func() throttle.ProcessorStats // throttle.Processor, except in tests
 	registry    registry
 	subscribers subscribers
 	done        chan struct{} // closed by Close; nil in a zero Page
@@ -39,7 +40,7 @@ type Page struct {
 
 // New returns a page without throttles and sources.
 func New() *Page {
-	p := &Page{process: currentProcess(), done: make(chan struct{})}
+	p := &Page{process: currentProcess(), stats: throttle.Processor, done: make(chan struct{})}
 	p.html, p.csp = buildPage()
 	p.registry.setUp()
 	return p

@@ -95,6 +95,8 @@ type rowStats struct {
 	mixed      bool                 // members differ in their settings
 	state      throttle.PolicyState // of the member that has been in alert the longest, or quiet
 	slow       throttle.SlowStats   // of all open members; without Gate, which is in settings
+	processor  time.Duration        // lowest ProcessorWait of the open members that serve calls, or 0
+	exempt     uint64               // calls
 	priorities []prioritySums
 	members    worstMembers // throttles with a key; empty if there is no Group
 }
@@ -129,11 +131,13 @@ func (r rowStats) with(m *memberStats, open bool) rowStats {
 	if open {
 		r.addState(m.stats.State, r.settings == settings{})
 		r.addSlow(&m.stats.Slow)
+		r.addProcessorWait(m.stats.ProcessorWait)
 		r.addSettings(settingsOf(&m.stats), r.settings == settings{})
 		if m.key != "" {
 			r.members.add(m.key, &m.stats)
 		}
 	}
+	r.exempt += m.stats.Exempt
 	r.priorities = addStats(r.priorities, &m.stats, open)
 	return r
 }

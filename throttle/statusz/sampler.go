@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 const (
@@ -18,11 +20,13 @@ const (
 type sampler struct {
 	registry *registry
 	process  process
-	since    time.Time // when it started
-	last     time.Time // when it took the latest sample
-	times    []int64   // of the samples in the history, Unix milliseconds
+	stats    func() throttle.ProcessorStats // of the process
+	since    time.Time                      // when it started
+	last     time.Time                      // when it took the latest sample
+	times    []int64                        // of the samples in the history, Unix milliseconds
 	rows     map[uint64]*rowState
 	sources  map[uint64][]byte // by id, as the stream encodes them
+	state    []byte            // of the process, as the stream encodes it
 
 	latest atomic.Pointer[sample]
 }
@@ -85,6 +89,9 @@ func (s *sampler) sample() {
 	now := time.Now()
 	wait := s.registry.poll(now)
 	stats := s.registry.read()
+	processor := s.stats()
+	current := s.process
+	current.Processor = processorDocumentOf(&processor)
 	seconds := 0.0
 	if !s.last.IsZero() {
 		seconds = now.Sub(s.last).Seconds()
@@ -92,11 +99,12 @@ func (s *sampler) sample() {
 	}
 	s.last = now
 	snap := &snapshot{at: now, times: s.times, document: document{
-		Time: timestamp(now), Process: s.process, SampledSince: timestamp(s.since),
+		Time: timestamp(now), Process: current, SampledSince: timestamp(s.since),
 		Throttles: make([]throttleDocument, len(stats)),
 	}}
 	var d delta
-	snap.rows = s.updateRows(stats, snap.document.Throttles, seconds, &d)
+	s.state = d.updateProcessor(current.Processor, s.state)
+	snap.rows = s.updateRows(stats, &processor, snap.document.Throttles, seconds, &d)
 	snap.document.Sources = append([]sourceDocument{}, wait()...)
 	s.sources = d.updateSources(snap.document.Sources, s.sources)
 	before := s.latest.Load().event
@@ -112,10 +120,13 @@ func (s *sampler) sample() {
 
 // updateRows fills docs, adds the sample to the history of every row, drops the history of removed
 // rows, and returns a copy of all.
-func (s *sampler) updateRows(stats []rowStats, docs []throttleDocument, seconds float64, d *delta) []rowState {
+func (s *sampler) updateRows(
+	stats []rowStats, processor *throttle.ProcessorStats, docs []throttleDocument, seconds float64, d *delta,
+) []rowState {
 	rows := make([]rowState, len(stats))
 	for i := range stats {
 		docs[i] = documentOf(&stats[i])
+		docs[i].addProcessor(processor)
 		r, ok := s.rows[docs[i].id]
 		if !ok {
 			r = &rowState{id: docs[i].id}

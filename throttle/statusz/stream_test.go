@@ -32,7 +32,7 @@ func TestStream_changes(t *testing.T) {
 		rows := data["throttles"].([]any)
 		first := rows[0].(map[string]any)
 		if len(rows) != 2 || first["name"] != "busy" || fmt.Sprint(first["figures"]) !=
-			"[[0 0 0 0 0 0 0 0 0 0 0 0 0 0 []] [9 0 0 0 0 0 0 0 0 9 0 0 0 0 [0 0 9]]]" {
+			"[[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 []] [9 0 0 0 0 0 0 0 0 0 0 9 0 0 0 0 [0 0 9]]]" {
 			t.Errorf("snapshot: got %d rows, the first %v", len(rows), first)
 		}
 		expect := func(moment string, want map[string]string) {
@@ -53,10 +53,10 @@ func TestStream_changes(t *testing.T) {
 		}
 		expect("nothing new", nil)
 		call(busy, throttle.High, 1, nil)
-		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 1 0 0 0 0 [0 0 1]]]"})
+		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 [0 0 1]]]"})
 		_ = busy.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff })
-		expect("a setting", map[string]string{"rows": "[map[alert:none background:0 id:1 instances:1 minimum_rate:1 mixed:false mode:off name:busy " +
-			"policy:sre priorities:[high important] ratio:2 state_since: target_rejection:0 window_seconds:60]]"})
+		expect("a setting", map[string]string{"rows": "[map[alert:none background:0 exempt:0 id:1 instances:1 minimum_rate:1 mixed:false mode:off name:busy " +
+			"policy:sre priorities:[high important] processor_wait_seconds:0 ratio:2 state_since: target_rejection:0 window_seconds:60]]"})
 		_ = busy.Close()
 		remove := p.Add(SourceFunc(func() Status { return Status{Kind: "breaker", Name: "b", State: "open"} }))
 		expect("a source, and a throttle less", map[string]string{"gone": "[1]", "sources": "[map[figures:[] id:3 kind:breaker " +
@@ -255,7 +255,7 @@ func TestStream_eventSize(t *testing.T) {
 	}
 	p := New()
 	defer p.Close()
-	s := newSampler(&p.registry, p.process)
+	s := p.newSampler()
 	throttles := make([]*throttle.Throttle, count)
 	for i := range throttles {
 		throttles[i] = newThrottle(t, p, throttle.Config{Name: fmt.Sprintf("tenant-%04d.example.com", i)})

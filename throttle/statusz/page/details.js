@@ -45,6 +45,7 @@ class Details {
     }
     if (row.slow?.threshold_seconds > 0) settings.push(["slow", durationText(row.slow.threshold_seconds)], ["slow gate", row.slow.gate]);
     if (row.slow?.auto) settings.push(["slow, learned", row.slow.learned_seconds > 0 ? durationText(row.slow.learned_seconds) : "not yet"]);
+    if (row.processor_wait_seconds > 0) settings.push(["processor wait", durationText(row.processor_wait_seconds)]);
     settings.push(["instances", grouped.format(row.instances)]);
     this.settings.replaceChildren(...settings.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     if (row.mixed) this.settings.append(element("p", { class: "aside" }, "The settings of the instances differ. These are the settings of the oldest."));
@@ -53,12 +54,14 @@ class Details {
   drawCounts(row) {
     const all = [
       ["admitted", (t) => t.admitted], ["shed, cause own", (t) => t.shedOwn], ["shed, cause above", (t) => t.shedAbove],
-      ["shed, cause limit", (t) => t.shedLimit, true], ["would be shed, own", (t) => t.wouldOwn, true],
-      ["would be shed, above", (t) => t.wouldAbove, true], ["would be shed, limit", (t) => t.wouldLimit, true],
+      ["shed, cause limit", (t) => t.shedLimit, true], ["shed, cause processor", (t) => t.shedProcessor, true],
+      ["would be shed, own", (t) => t.wouldOwn, true], ["would be shed, above", (t) => t.wouldAbove, true],
+      ["would be shed, limit", (t) => t.wouldLimit, true], ["would be shed, processor", (t) => t.wouldProcessor, true],
       ["priority out of range", (t) => t.clamped, true],
     ];
     const lines = all.filter(([, of, rare]) => !rare || row.priorities.some((l) => of(l.total) > 0));
     this.counts.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], row.priorities.map((l) => of(l.total))])));
+    if (row.exempt > 0) this.counts.append(element("p", { class: "aside" }, plural(row.exempt, "exempt call") + ", such as health checks, in no other count"));
   }
 
   // drawSlow draws what Config.Slow and SlowAuto do.

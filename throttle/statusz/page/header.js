@@ -1,4 +1,4 @@
-// The top of the page: the connection, and the totals of all throttles.
+// The top of the page: the connection, the totals of all throttles, and the processors of the process.
 
 class Header {
   constructor(page) {
@@ -29,7 +29,26 @@ class Header {
     this.overall.draw(model.times, model.time, all);
     const top = model.times.length === 0 ? 0 : Math.max(...all.admitted.map((v, i) => v + (all.shed?.[i] ?? 0)));
     setText(byId("peak"), top > 0 ? "peak " + rateText(top) + " /s" : "");
+    this.drawProcessor(p.processor, [...model.rows.values()].filter((r) => r.processor_wait_seconds > 0));
     this.summarise(model);
+  }
+
+  // drawProcessor shows how long requests wait for a processor, and what is shed for it. Of is absent
+  // before the process has served calls. Servers are the rows that serve them.
+  drawProcessor(of, servers) {
+    byId("processor").hidden = !of;
+    if (!of) return;
+    const other = of.floor_seconds >= 0.001 ? ", " + durationText(of.floor_seconds) + " for other work" : "";
+    const shadow = servers.length > 0 && servers.every((r) => r.mode === "shadow");
+    setAttribute(byId("processor"), "data-level", of.share > 0 ? "shed" : "ok");
+    setText(byId("processor-verb"), shadow ? "would be shed for it" : "shed for it");
+    setText(byId("processor-wait"), durationText(of.wait_seconds));
+    setText(byId("processor-aim"), of.aim_seconds > 0 ? "aim " + durationText(of.aim_seconds) + other : "");
+    setText(byId("processor-runnable"), grouped.format(of.runnable));
+    setText(byId("processor-count"), "on " + plural(of.processors, "processor"));
+    setText(byId("processor-share"), percentText(of.share));
+    const byPriority = Object.entries(of.probabilities).map(([name, v]) => name + " " + percentText(v));
+    setText(byId("processor-priorities"), of.share > 0 ? byPriority.join(", ") : "");
   }
 
   // summarise names the throttles that shed. Screen readers read each change aloud. So the text has

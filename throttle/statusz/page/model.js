@@ -30,15 +30,16 @@ class Priority {
     this.name = name;
     this.samples = 0;
     this.admitted = this.shed = this.wouldShed = this.probabilities = null;
-    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
+    this.setFigures([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, []]);
   }
 
   // setFigures sets the current figures. appendFigures in encode.go writes them in this order.
   setFigures(figures) {
-    const [admitted, shedOwn, shedAbove, shedLimit, wouldOwn, wouldAbove, wouldLimit, probability, cause, accepted, rejected, shed,
-      inFlight, clamped, ended, fallbacks = []] = figures;
-    const sheds = shedOwn + shedAbove + shedLimit, would = wouldOwn + wouldAbove + wouldLimit;
-    this.total = { admitted, sheds, shedOwn, shedAbove, shedLimit, would, wouldOwn, wouldAbove, wouldLimit, clamped, ended, fallbacks };
+    const [admitted, shedOwn, shedAbove, shedLimit, shedProcessor, wouldOwn, wouldAbove, wouldLimit, wouldProcessor, probability, cause,
+      accepted, rejected, shed, inFlight, clamped, ended, fallbacks = []] = figures;
+    const sheds = shedOwn + shedAbove + shedLimit + shedProcessor, would = wouldOwn + wouldAbove + wouldLimit + wouldProcessor;
+    this.total = { admitted, sheds, shedOwn, shedAbove, shedLimit, shedProcessor, would, wouldOwn, wouldAbove, wouldLimit, wouldProcessor,
+      clamped, ended, fallbacks };
     this.window = { accepted, rejected, shed };
     Object.assign(this, { probability, cause, inFlight });
   }
@@ -185,6 +186,7 @@ class Model {
       else this.rows.set(head.id, new Row(head));
     }
     for (const { id, ...members } of sample.members ?? []) this.rows.get(id)?.setMembers(members);
+    if (sample.processor) this.process.processor = sample.processor[0];
     for (const { id, slow } of sample.slow ?? []) this.rows.get(id)?.setSlow(slow);
     const changed = new Map();
     for (const [id, p, ...figures] of sample.figures ?? []) changed.set(id + "/" + p, figures);
