@@ -41,7 +41,11 @@ func newGuarded(t *testing.T) *guarded {
 		return throttle.Config{Name: name, Hooks: hooks, Rand: func() float64 { return 0 }} // sheds every call whose probability is above 0
 	}
 	stats := []otelgrpc.Option{otelgrpc.WithTracerProvider(g.tracers), otelgrpc.WithPropagators(propagation.TraceContext{})}
-	guard := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: config("shop"), Trust: throttle.Trust{Default: throttle.Low}}))
+	guard := throttle.Must(grpcthrottle.NewServer(grpcthrottle.ServerConfig{
+		Throttle: config("shop"),
+		Trust:    throttle.Trust{Default: throttle.Low},
+		Exempt:   func(context.Context, grpcthrottle.RPC) bool { return false }, // the test calls the health service
+	}))
 	server := grpc.NewServer(append(guard.ServerOptions(), grpc.StatsHandler(otelgrpc.NewServerHandler(stats...)))...)
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
 	listener := bufconn.Listen(1 << 16)
