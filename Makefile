@@ -115,9 +115,9 @@ soak: ## disrupt three examples, ten minutes with the race detector and ten with
 demo: ## the storefront: a backend collapses without a throttle and keeps serving with one
 	go run ./examples/storefront -open
 
-screenshots: ## take new screenshots of the pages with Chromium; three minutes
+screenshots: ## take new screenshots of the pages with Chromium, on a quiet machine; four minutes
 	@.ci/install chromium
-	cd internal/integration && go test ./browser -count=1 -run TestScreenshots -screenshots $(CURDIR)/examples/storefront/screenshots
+	cd internal/integration && go test ./browser -count=1 -run TestScreenshots -screenshots $(CURDIR)/examples
 
 check-upstream-faults: ## the tests with the published github.com/deixis/faults instead of the stand-in
 	@.ci/upstream-faults $(ALL_MODULES)

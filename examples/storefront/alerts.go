@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
+
+	"github.com/spillway-go/spillway/examples/internal/page"
 )
 
 const (
@@ -49,7 +51,7 @@ func (a *alerts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]int{"alerts": len(n.Alerts)})
+	page.WriteJSON(w, http.StatusOK, map[string]int{"alerts": len(n.Alerts)})
 }
 
 func readNotification(r *http.Request) (notification, error) {

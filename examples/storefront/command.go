@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/page"
 )
 
 // The longest times that the end of the program takes: for responses in flight, and for spans if no
@@ -50,7 +52,7 @@ func (c command) serve(ctx context.Context) error {
 		_ = listener.Close() // it has accepted no connection yet
 		return err
 	}
-	server := newServer(f.handler(c.settings.listen))
+	server := page.NewServer(f.handler(c.settings.listen))
 	server.RegisterOnShutdown(f.closeStreams)
 	ctx, stop := c.withDuration(ctx)
 	defer stop()
@@ -59,7 +61,7 @@ func (c command) serve(ctx context.Context) error {
 		defer stop()
 		served <- server.Serve(listener)
 	}()
-	c.printAddresses(address(listener.Addr()))
+	c.printAddresses(page.URL(listener.Addr()))
 	r := newReport(c.stdout, c.settings)
 	f.run(ctx, r)
 	r.summarize(f.shop.Settings())
@@ -107,13 +109,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-// address returns the URL for a browser on this machine.
-func address(a net.Addr) string {
-	tcp, ok := a.(*net.TCPAddr)
-	if ok && tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("http://localhost:%d", tcp.Port)
-	}
-	return "http://" + a.String()
 }

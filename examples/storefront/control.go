@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/spillway-go/spillway/examples/internal/page"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
@@ -44,7 +45,7 @@ func (c *control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, now)
+	page.WriteJSON(w, http.StatusOK, now)
 }
 
 // readChange reads JSON or a form. An unknown field is an error, because it is probably misspelt.

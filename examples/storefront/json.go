@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+
+	"github.com/spillway-go/spillway/examples/internal/page"
 )
 
 // Errors of requests that have a status code of their own. Every other error is a 400.
@@ -32,16 +34,9 @@ func readJSON(from *json.Decoder, to any) error {
 	return nil
 }
 
-// writeJSON answers with a value in JSON.
-func writeJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // fails if the client has disconnected
-}
-
 // writeError answers with the text of err and the status code that belongs to it.
 func writeError(w http.ResponseWriter, err error) {
-	writeJSON(w, statusOf(err), map[string]string{"error": err.Error()})
+	page.WriteJSON(w, statusOf(err), map[string]string{"error": err.Error()})
 }
 
 func statusOf(err error) int {

@@ -5,16 +5,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
-	"runtime"
-	"syscall"
+
+	"github.com/spillway-go/spillway/examples/internal/program"
 )
 
 // Exit codes.
@@ -36,32 +33,6 @@ func main() {
 		fmt.Fprintf(os.Stderr, "storefront: %v\nstorefront -h lists all flags\n", err)
 		os.Exit(exitUsage)
 	}
-	c := command{settings: s, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, browse: browse}
-	os.Exit(c.run(interruptible()))
-}
-
-// interruptible returns a context that ends with Ctrl-C or SIGTERM. A second signal ends the
-// program at once.
-func interruptible() context.Context {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx
-}
-
-// browse opens the address in the user's browser.
-func browse(url string) error {
-	var cmd *exec.Cmd
-	switch runtime.GOOS {
-	case "darwin":
-		cmd = exec.Command("open", url)
-	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
-	default:
-		cmd = exec.Command("xdg-open", url)
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }() // this may be the browser itself, which runs for a long time
-	return nil
+	c := command{settings: s, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, browse: program.Browse}
+	os.Exit(c.run(program.Interruptible()))
 }

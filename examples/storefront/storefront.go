@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/spillway-go/spillway/examples/internal/page"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/statusz"
@@ -17,7 +18,7 @@ type storefront struct {
 	scenario  *scenarioPlayer
 	telemetry *telemetry
 	status    *statusz.Page
-	stream    *stream
+	stream    *page.Stream
 	alerts    *alerts
 }
 
@@ -27,12 +28,12 @@ func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(s
 	if err != nil {
 		return nil, err
 	}
-	page := statusz.New()
+	status := statusz.New()
 	sh, err := shop.New(shop.Config{
 		Settings: s.shop,
 		// A program with one Telemetry can use otelthrottle.Install, and leave out Hooks. Tests
 		// here make several storefronts in a process, so each has its own.
-		Hooks:  throttle.JoinHooks(tel.throttles.Hooks(), page.Hooks()),
+		Hooks:  throttle.JoinHooks(tel.throttles.Hooks(), status.Hooks()),
 		Tracer: tel.tracers.Tracer("storefront"),
 	})
 	if err != nil {
@@ -40,7 +41,7 @@ func newStorefront(ctx context.Context, s settings, out io.Writer, getenv func(s
 	}
 	return &storefront{
 		shop: sh, scenario: newScenarioPlayer(sh, s.scenario), telemetry: tel,
-		status: page, stream: newStream(), alerts: &alerts{out: out},
+		status: status, stream: page.NewStream(), alerts: &alerts{out: out},
 	}, nil
 }
 
@@ -50,14 +51,14 @@ func (f *storefront) run(ctx context.Context, r *report) {
 	var wg sync.WaitGroup
 	wg.Go(func() { f.shop.Run(ctx) })
 	wg.Go(func() { f.scenario.run(ctx) })
-	wg.Go(func() { f.stream.run(ctx, samples) })
+	wg.Go(func() { publish(ctx, f.stream, samples) })
 	r.follow(ctx, lines, f.scenario)
 	wg.Wait()
 }
 
 // closeStreams ends the streams of the page and of /debug/throttle.
 func (f *storefront) closeStreams() {
-	f.stream.close()
+	f.stream.Close()
 	_ = f.status.Close() // it always returns nil
 }
 

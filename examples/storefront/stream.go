@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"net/http"
-	"sync"
 	"time"
 
+	"github.com/spillway-go/spillway/examples/internal/page"
+	"github.com/spillway-go/spillway/examples/internal/program"
 	"github.com/spillway-go/spillway/examples/storefront/shop"
 )
 
@@ -17,145 +14,12 @@ const (
 	samplePeriod = 250 * time.Millisecond
 	// smoothing is the span of a sample. With a shorter span the rates would jump.
 	smoothing = time.Second
-	// maxHistory is the number of samples that a new viewer gets first: two minutes.
-	maxHistory = 480
-	// maxViewers is the largest number of open streams.
-	maxViewers = 256
-	// maxLag is how many samples are queued for a viewer.
-	maxLag = 20
-	// writeTimeout is the longest time of one write to a viewer.
-	writeTimeout = 5 * time.Second
 )
 
-// stream sends the samples of the shop to all open pages, as server-sent events. It encodes each
-// sample once.
-type stream struct {
-	mu      sync.Mutex
-	closed  bool
-	history [][]byte // encoded samples, oldest first
-	viewers map[chan []byte]struct{}
-}
-
-func newStream() *stream { return &stream{viewers: map[chan []byte]struct{}{}} }
-
-// run publishes a sample per period until ctx ends.
-func (st *stream) run(ctx context.Context, m *shop.Meter) {
-	ticker := time.NewTicker(samplePeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if data, err := json.Marshal(m.Read()); err == nil {
-				st.publish(data)
-			}
-		}
-	}
-}
-
-// publish queues a sample for all viewers. It disconnects viewers whose queue is full; their pages
-// connect again and get the history.
-func (st *stream) publish(data []byte) {
-	event := event("sample", data)
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.closed {
-		return
-	}
-	st.history = append(st.history, data)
-	if excess := len(st.history) - maxHistory; excess > 0 {
-		st.history = st.history[excess:]
-	}
-	for v := range st.viewers {
-		select {
-		case v <- event:
-		default:
-			st.drop(v)
-		}
-	}
-}
-
-// drop disconnects a viewer. The caller holds the lock.
-func (st *stream) drop(v chan []byte) {
-	if _, ok := st.viewers[v]; ok {
-		delete(st.viewers, v)
-		close(v)
-	}
-}
-
-// event formats data as a server-sent event.
-func event(name string, data []byte) []byte {
-	return []byte("event: " + name + "\ndata: " + string(data) + "\n\n")
-}
-
-// subscribe adds a viewer, and returns its queue and the event with the history. It returns nil if
-// the stream is closed or has maxViewers viewers.
-func (st *stream) subscribe() (v chan []byte, history []byte) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.closed || len(st.viewers) >= maxViewers {
-		return nil, nil
-	}
-	v = make(chan []byte, maxLag)
-	st.viewers[v] = struct{}{}
-	return v, event("history", append(append([]byte("["), bytes.Join(st.history, []byte(","))...), ']'))
-}
-
-func (st *stream) unsubscribe(v chan []byte) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.drop(v)
-}
-
-// close disconnects all viewers, and accepts no more.
-func (st *stream) close() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.closed = true
-	for v := range st.viewers {
-		st.drop(v)
-	}
-}
-
-// ServeHTTP streams until the request ends, the stream is closed, or the viewer is too slow.
-func (st *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	if r.Method == http.MethodHead {
-		return
-	}
-	v, history := st.subscribe()
-	if v == nil {
-		w.Header().Set("Retry-After", "10")
-		http.Error(w, "storefront: too many open streams, or the storefront is stopping: try again later", http.StatusServiceUnavailable)
-		return
-	}
-	defer st.unsubscribe(v)
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
-	if st.send(w, append([]byte("retry: 1000\n"), history...)) != nil {
-		return
-	}
-	for {
-		select {
-		case <-r.Context().Done():
-			return
-		case event, ok := <-v:
-			if !ok || st.send(w, event) != nil {
-				return
-			}
-		}
-	}
-}
-
-// send writes an event. It returns an error if the viewer does not accept it in time.
-func (st *stream) send(w http.ResponseWriter, event []byte) error {
-	control := http.NewResponseController(w)
-	deadline := control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	if deadline != nil && !errors.Is(deadline, http.ErrNotSupported) {
-		return deadline
-	}
-	if _, err := w.Write(event); err != nil {
-		return err
-	}
-	return control.Flush()
+// publish sends a sample per period to the page, until ctx ends.
+func publish(ctx context.Context, st *page.Stream, m *shop.Meter) {
+	_ = program.Every(ctx, samplePeriod, 0, func(time.Duration) error { // the error is always nil
+		st.Publish(m.Read())
+		return nil
+	})
 }

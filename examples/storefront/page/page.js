@@ -1,18 +1,12 @@
 // The page shows the samples of the stream, four per second.
 
-import { Chart, niceTop } from "./chart.js";
+import { Chart, niceTop, priorities } from "./chart.js";
 import { Controls } from "./controls.js";
+import { listen } from "./stream.js";
 
 const maxSamples = 480;
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-
-const priorities = [
-  { name: "high", label: "High", dash: [] },
-  { name: "important", label: "Important", dash: [9, 4] },
-  { name: "medium", label: "Medium", dash: [3, 3] },
-  { name: "low", label: "Low", dash: [9, 3, 2, 3] },
-];
 
 const byId = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -134,25 +128,9 @@ function take(sample) {
   redraw();
 }
 
-function connect(state, text) {
-  byId("connection").dataset.state = state;
-  byId("connection").textContent = text;
-}
-
-function listen() {
-  const source = new EventSource("stream");
-  source.addEventListener("history", (event) => {
-    connect("live", "live");
-    samples = JSON.parse(event.data);
-    if (samples.length > 0) show(samples[samples.length - 1]);
-    redraw();
-  });
-  source.addEventListener("sample", (event) => take(JSON.parse(event.data)));
-  source.addEventListener("error", () => {
-    connect("lost", "connection lost");
-    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000); // the browser does not reconnect after an error status
-  });
-}
-
 dark.addEventListener("change", redraw);
-listen();
+listen((history) => {
+  samples = history;
+  if (samples.length > 0) show(samples[samples.length - 1]);
+  redraw();
+}, take);

@@ -1,5 +1,13 @@
 // A chart of the last 90 seconds: lines over time, each with its label at the end.
 
+// Each priority has the same colour and dash in all charts.
+export const priorities = [
+  { name: "high", label: "High", dash: [] },
+  { name: "important", label: "Important", dash: [9, 4] },
+  { name: "medium", label: "Medium", dash: [3, 3] },
+  { name: "low", label: "Low", dash: [9, 3, 2, 3] },
+];
+
 const spans = [30, 45, 60, 75, 90]; // seconds; a new chart shows fewer
 const gutter = { left: 44, right: 78, top: 8, bottom: 22 };
 

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 )
 
 // watch opens a stream, and returns what it has sent once it has ended.
-func watch(t *testing.T, st *stream) (ended func() *httptest.ResponseRecorder) {
+func watch(t *testing.T, st *Stream) (ended func() *httptest.ResponseRecorder) {
 	recorder, done := httptest.NewRecorder(), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -26,13 +26,13 @@ func watch(t *testing.T, st *stream) (ended func() *httptest.ResponseRecorder) {
 
 func TestStreamSendsTheHistoryFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStream()
+		st := NewStream()
 		st.publish([]byte(`{"at":1}`))
 		st.publish([]byte(`{"at":2}`))
 		ended := watch(t, st)
 		st.publish([]byte(`{"at":3}`))
 		synctest.Wait()
-		st.close()
+		st.Close()
 		got := ended()
 		const want = "retry: 1000\nevent: history\ndata: [{\"at\":1},{\"at\":2}]\n\nevent: sample\ndata: {\"at\":3}\n\n"
 		if got.Body.String() != want || got.Header().Get("Content-Type") != "text/event-stream" || !got.Flushed {
@@ -42,7 +42,7 @@ func TestStreamSendsTheHistoryFirst(t *testing.T) {
 }
 
 func TestStreamDropsOldSamples(t *testing.T) {
-	st := newStream()
+	st := NewStream()
 	for i := range maxHistory + 10 {
 		st.publish([]byte(strconv.Itoa(i)))
 	}
@@ -55,7 +55,7 @@ func TestStreamDropsOldSamples(t *testing.T) {
 }
 
 func TestStreamDropsSlowViewers(t *testing.T) {
-	st := newStream()
+	st := NewStream()
 	slow, _ := st.subscribe()
 	quick, _ := st.subscribe()
 	for range maxLag + 1 {
@@ -81,7 +81,7 @@ func TestStreamDropsSlowViewers(t *testing.T) {
 }
 
 func TestStreamLimitsItsViewers(t *testing.T) {
-	st := newStream()
+	st := NewStream()
 	var first chan []byte
 	for i := range maxViewers {
 		v, _ := st.subscribe()
@@ -103,7 +103,7 @@ func TestStreamLimitsItsViewers(t *testing.T) {
 	if v, _ := st.subscribe(); v == nil {
 		t.Error("after one has left: got refused want let in")
 	}
-	st.close()
+	st.Close()
 	if len(st.viewers) != 0 {
 		t.Errorf("viewers after the end: got %d want none", len(st.viewers))
 	}
@@ -112,7 +112,7 @@ func TestStreamLimitsItsViewers(t *testing.T) {
 
 func TestStreamAnswersHeadAtOnce(t *testing.T) {
 	recorder := httptest.NewRecorder()
-	newStream().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/stream", nil))
+	NewStream().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/stream", nil))
 	if recorder.Code != http.StatusOK || recorder.Body.Len() > 0 {
 		t.Errorf("HEAD: got status %d and %q want 200 and nothing", recorder.Code, recorder.Body)
 	}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestAServerEndsWithItsParent closes the standard input of a server, as the end of its parent does.
+func TestAServerEndsWithItsParent(t *testing.T) {
+	c, err := startServer(true, 1, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	if err := c.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.ended
+}
+
+// TestAServerThatEnds ends one of the servers.
+func TestAServerThatEnds(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	protected, bare, err := startBoth(settings{handler: time.Millisecond}, t.Output(), stop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer protected.stop()
+	bare.stop()
+	<-ctx.Done()
+	if got := context.Cause(ctx).Error(); got != "a server has ended" {
+		t.Errorf("got the cause %q want the end of the server", got)
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// answer is a server inside the test.
+type answer func(r *http.Request) (*http.Response, error)
+
+func (a answer) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// with answers with a status after a delay, unless the client has left.
+func with(status int, delay time.Duration) answer {
+	return func(r *http.Request) (*http.Response, error) {
+		select {
+		case <-time.After(delay):
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader("done\n"))}, nil
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+func meterOf(a answer) *meter {
+	m := newMeter("http://server")
+	m.client = &http.Client{Transport: a}
+	return m
+}
+
+func TestTheMix(t *testing.T) {
+	const n = 1000
+	var drawn [4]int
+	for i := range n {
+		drawn[draw((float64(i)+0.5)/n)]++
+	}
+	if want := [4]int{100, 200, 300, 400}; drawn != want {
+		t.Errorf("got %v of %d requests by kind want %v", drawn, n, want)
+	}
+	if got := draw(math.Nextafter(1, 0)); got != 3 {
+		t.Errorf("the last one: got kind %d want 3", got)
+	}
+	for i, k := range kinds() {
+		if k.priority != throttle.High+throttle.Priority(i) {
+			t.Errorf("kind %d: got priority %v want the highest first", i, k.priority)
+		}
+	}
+}
+
+// TestTheLoad sends requests for ten seconds of virtual time: by chance, to both servers, whatever becomes of them.
+func TestTheLoad(t *testing.T) {
+	for _, tt := range []struct {
+		capacity, factor float64
+		burst            int64
+		delay            time.Duration
+	}{
+		{200, 3, 0, time.Millisecond},
+		{200, 3, 0, time.Hour},
+		{20, 0.1, 0, time.Millisecond}, // gaps are longer than a step
+		{200, 0, 0, time.Millisecond},
+		{200, 0, 400, time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent [2]atomic.Int64
+			l := &load{capacity: tt.capacity}
+			for i := range sent {
+				slow := with(http.StatusOK, tt.delay)
+				l.servers = append(l.servers, meterOf(func(r *http.Request) (*http.Response, error) {
+					sent[i].Add(1)
+					return slow(r)
+				}))
+			}
+			l.set(tt.factor)
+			l.burst.Add(tt.burst)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			l.run(ctx)
+			want := 10*tt.factor*tt.capacity + float64(tt.burst)
+			if got := float64(sent[0].Load()); math.Abs(got-want) > 6*math.Sqrt(want-float64(tt.burst)) || got != float64(sent[1].Load()) {
+				t.Errorf("%+v: got %v and %v requests want about %v to both", tt, got, sent[1].Load(), want)
+			}
+		})
+	}
+}
+
+func TestTheLoadChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &load{capacity: 1000, servers: []*meter{meterOf(with(http.StatusOK, 0))}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run(ctx)
+		}()
+		for _, factor := range []float64{0, 5, 0} {
+			l.set(factor)
+			time.Sleep(time.Second)
+			got := 0
+			for range rateSpan {
+				got = int(l.servers[0].read().Good)
+			}
+			if want := 1000 * factor; math.Abs(float64(got)-want) > 200*factor+10 {
+				t.Errorf("load %v: got %d good answers per second want about %v", factor, got, want)
+			}
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, tt := range []struct {
+		answer answer
+		want   outcome
+	}{
+		{with(http.StatusOK, patience-1), good},
+		{with(http.StatusOK, patience+1), late},
+		{with(http.StatusServiceUnavailable, 0), shed},
+		{with(http.StatusInternalServerError, 0), failed},
+		{func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, failed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := fetch(t.Context(), &http.Client{Transport: tt.answer}, "http://server/cart"); got != tt.want {
+				t.Errorf("got outcome %v want %v", got, tt.want)
+			}
+		})
+	}
+	if got := fetch(t.Context(), http.DefaultClient, "http://[/"); got != failed {
+		t.Errorf("a URL that is wrong: got outcome %v want %v", got, failed)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/examples/internal/page/pagetest"
+)
+
+// still returns a busy that sends nothing.
+func still() *busy {
+	return newBusy(settings{handler: 5 * time.Millisecond, load: 3}, 200, "http://protected", "http://bare")
+}
+
+func TestThePageHasWhatItNeeds(t *testing.T) {
+	ids := strings.Fields("load preset-calm preset-overload preset-most burst story connection chart-good chart-wait chart-shed")
+	for _, id := range strings.Fields("good high important medium low wait p99 shed late") {
+		ids = append(ids, "with-"+id, "without-"+id)
+	}
+	pagetest.Check(t, still().handler(""), ids...)
+}
+
+func post(t *testing.T, b *busy, host, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+host+"/control", strings.NewReader(body))
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	b.handler("127.0.0.1:8080").ServeHTTP(recorder, r)
+	return recorder
+}
+
+func TestControl(t *testing.T) {
+	for _, tt := range []struct {
+		body  string
+		code  int
+		load  float64
+		burst int64
+	}{
+		{`{"load":10}`, 200, 10, 0},
+		{`{"load":0}`, 200, 0, 0},
+		{`{"burst":true}`, 200, 3, 400},
+		{`{"load":0.5,"burst":true}`, 200, 0.5, 400},
+		{`{}`, 200, 3, 0},
+		{`{"load":10.5}`, 400, 3, 0},
+		{`{"load":-1,"burst":true}`, 400, 3, 0},
+		{`{"lode":1}`, 400, 3, 0},
+		{`load=1`, 400, 3, 0},
+		{`{"load":` + strings.Repeat(" ", 2000) + `1}`, 400, 3, 0},
+	} {
+		b := still()
+		got := post(t, b, "127.0.0.1:8080", tt.body)
+		if got.Code != tt.code || b.load.get() != tt.load || b.load.burst.Load() != tt.burst {
+			t.Errorf("%.30s: got status %d, load %v and a burst of %d want %d, %v and %d",
+				tt.body, got.Code, b.load.get(), b.load.burst.Load(), tt.code, tt.load, tt.burst)
+		}
+		var answer struct{ Error string }
+		if err := json.Unmarshal(got.Body.Bytes(), &answer); err != nil || (answer.Error == "") != (tt.code == 200) {
+			t.Errorf("%.30s: got %s want an error exactly if it is refused", tt.body, got.Body)
+		}
+	}
+}
+
+func TestControlRefusesOtherSites(t *testing.T) {
+	b := still()
+	for host, headers := range map[string][]string{
+		"127.0.0.1:8080":    {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
+		"evil.example:8080": nil,
+	} {
+		if got := post(t, b, host, `{"load":10}`, headers...); got.Code != http.StatusForbidden || b.load.get() != 3 {
+			t.Errorf("%s: got status %d and load %v want 403 and 3", host, got.Code, b.load.get())
+		}
+	}
+}
+
+func TestSamples(t *testing.T) {
+	b := still()
+	b.protected.record(0, good, 40*time.Millisecond, 0)
+	b.bare.record(0, late, time.Second, 3*time.Millisecond)
+	data, err := json.Marshal(b.read())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Handler, Capacity, Load, Lag float64
+		Processors                   int
+		Protected, Bare              struct {
+			Good, Late float64
+			Success    [4]*float64
+			P99        *float64
+		}
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Handler != 5 || got.Capacity != 200 || got.Load != 3 || got.Lag != 3 || got.Processors < 1 {
+		t.Errorf("got %s want the settings and a lag of 3 ms", data)
+	}
+	if p := got.Protected; p.Good != 4 || *p.P99 != 40 || *p.Success[0] != 1 || p.Success[1] != nil {
+		t.Errorf("protected: got %s want a good answer within 40 ms", data)
+	}
+	if b := got.Bare; b.Late != 4 || b.P99 != nil || *b.Success[0] != 0 {
+		t.Errorf("bare: got %s want one client that has left", data)
+	}
+}
+
+func TestTheTerminal(t *testing.T) {
+	b := still()
+	b.protected.record(0, good, 40*time.Millisecond, 0)
+	b.protected.record(3, shed, 0, 0)
+	b.bare.record(1, late, time.Second, 0)
+	got := b.read().line(12 * time.Second)
+	const want = "  12 s  3.0x     4   100    -    -    0    40     0      4     0     -    0    -    -     -     0      4\n"
+	if got != want {
+		t.Errorf("got\n%q want\n%q", got, want)
+	}
+}
