@@ -99,7 +99,7 @@ func TestProcessorLog(t *testing.T) {
 		l.want(t, "")
 		l.set(shedStats)
 		l.sheds(3, search, Medium, false)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		l.want(t, shedLine)
 		for range 60 {
 			time.Sleep(time.Second)
