@@ -35,12 +35,14 @@ func kinds() [4]kind {
 
 // draw returns the index of a kind, for x from 0 to 1.
 func draw(x float64) int {
-	for i, k := range kinds() {
-		if x -= k.share; x < 0 {
+	all := kinds()
+	last := len(all) - 1
+	for i := range last {
+		if x -= all[i].share; x < 0 {
 			return i
 		}
 	}
-	return len(kinds()) - 1
+	return last
 }
 
 // burstSeconds is for how long a burst of requests keeps a server busy.
