@@ -18,7 +18,7 @@ const (
 	specVariable = "SPILLWAY_ADMISSION_SPEC"
 )
 
-// childLife is the longest life of a child, if nobody ends it.
+// childLife is the longest life of a child, if it is not ended before.
 const childLife = 10 * time.Minute
 
 // child is a process that runs this program in another role. It ends when its stdin does, so it does

@@ -24,7 +24,7 @@ type shape struct {
 	Allocates   int           // bytes that a request allocates
 	Heap        int           // bytes that live as long as the process
 	Background  int           // goroutines that never rest, per processor
-	Neighbour   bool          // another process wants the whole of the server's processor
+	Neighbour   bool          // another process keeps the server's processor busy
 }
 
 // plain is the shape of most rows.

@@ -17,7 +17,7 @@ import (
 	"github.com/zeromicro/go-zero/core/stat"
 )
 
-// The subjects: what stands before the handler.
+// The subjects: what is before the handler.
 const (
 	subjectNone     = "none"
 	subjectOurs     = "ours"

@@ -40,7 +40,7 @@ const (
 	shortPart = 0.03
 	// calmTime is how long nothing must be shed before the overload has ended.
 	calmTime = 0.3
-	// hardlyAny is a share that comes of chance: if it is all that is shed for a second, the overload has
+	// hardlyAny is a share that comes of chance: if no more is shed for a second, the overload has
 	// ended too.
 	hardlyAny = 0.1
 )

@@ -1,3 +1,7 @@
+// Package processor decides which share of the calls that this process serves is shed, because
+// goroutines wait too long for a processor.
+//
+// A [Process] reads Go's scheduler and counts the calls ([Demand]). Its [Controller] computes the share.
 package processor
 
 import (

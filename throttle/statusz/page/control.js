@@ -37,7 +37,7 @@ class Control {
   }
 }
 
-// overrideTexts returns a text for each source of overrides: what it sets, until when, by whom and why.
+// overrideTexts returns a text for each source of overrides: what it sets, until when, the operator, and why.
 function overrideTexts(settings) {
   const bySource = new Map(); // Map.groupBy is missing in browsers from before 2024
   for (const s of settings) {

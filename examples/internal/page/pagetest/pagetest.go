@@ -56,7 +56,7 @@ func load(t *testing.T, handler http.Handler, path string) string {
 	}
 	policy := got.Header().Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
-		t.Errorf("%s: got the policy %q want none but our own", path, policy)
+		t.Errorf("%s: got the policy %q want our own only", path, policy)
 	}
 	if got.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%s: got headers %v want nosniff", path, got.Header())
