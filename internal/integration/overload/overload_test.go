@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,28 +14,30 @@ import (
 // seconds, the server with Spillway must answer most requests of High, where the other answers next to
 // none. Other programs on the machine may spoil an attempt, so there are three.
 func TestAServerProtectsItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the processors for itself: make test-services runs it alone")
+	}
 	busy := program.Build(t, "busy")
-	overloaded := false
-	for range 3 {
+	const attempts = 3
+	failed := 0
+	for range attempts {
 		protected, bare := highAtThreeTimes(t, busy)
 		t.Logf("High is answered in time: %.0f %% with Spillway, %.0f %% without", protected, bare)
-		if bare >= 20 {
-			continue // no overload: the capacity was measured while the machine had other work
-		}
-		if protected >= 80 {
+		switch {
+		case bare < 20 && protected >= 80:
 			return
+		case bare < 20:
+			failed++
 		}
-		overloaded = true
 	}
-	if overloaded {
-		t.Error("got less than 80 % of High in every overload")
-	} else {
-		t.Skip("this machine is too busy for an overload")
+	if failed < attempts {
+		t.Skip("this machine has too much other work for an overload")
 	}
+	t.Error("got less than 80 % of High in every overload")
 }
 
-// highAtThreeTimes returns the success of High in percent with Spillway and without, from the last
-// line of the program.
+// highAtThreeTimes returns the success of High with Spillway and without in percent, from the last line
+// of the program. It is NaN if no request of High has ended.
 func highAtThreeTimes(t *testing.T, busy string) (protected, bare float64) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), busy, "-addr", "127.0.0.1:0", "-load", "3", "-seconds", "10").CombinedOutput()
@@ -51,9 +54,12 @@ func highAtThreeTimes(t *testing.T, busy string) (protected, bare float64) {
 
 func percent(t *testing.T, column string) float64 {
 	t.Helper()
+	if column == "-" {
+		return math.NaN()
+	}
 	n, err := strconv.ParseFloat(column, 64)
 	if err != nil {
-		t.Fatalf("success of High: %v", err)
+		t.Fatal(err)
 	}
 	return n
 }
