@@ -27,7 +27,7 @@ type attempt struct {
 	ctx      context.Context
 	row      *window.Row
 	watch    *watch            // of the open calls; nil if the call is not one of them
-	local    *processor.Demand // that counts the call as open, or nil
+	local    *processor.Demand // of a call that this process serves, or nil
 	decision decision.Packed   // that applied to the call; 0 if nothing had to be decided
 	began    time.Duration
 	duration time.Duration
@@ -78,8 +78,8 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	}
 	a.stage = running
 	a.row[started].Add(1)
-	if local != nil && !local.Calm() {
-		a.local, a.open = local, local.Begin(stripe)
+	if a.local = local; local != nil && !local.Calm() {
+		a.open = local.Begin(stripe)
 	}
 	if t.canceledAfter > 0 {
 		a.began, a.timed = t.elapsed(), true
@@ -171,6 +171,9 @@ func (a *attempt) recordReturn(err error) error {
 		return nil
 	}
 	outcome, fault := a.classify(err, now)
+	if outcome == Rejected && a.waitedForProcessor(fault) {
+		outcome = Ignored
+	}
 	a.record(outcome, fault, now)
 	return unmark(err)
 }
@@ -200,7 +203,7 @@ func (a *attempt) canceledLate(now time.Duration) bool {
 func (a *attempt) record(o Outcome, f Fault, now time.Duration) {
 	t := a.throttle
 	a.stage, a.outcome, a.fault = recorded, o, f
-	if a.local != nil {
+	if a.open != 0 {
 		a.local.End(int(a.stripe), a.open)
 	}
 	if a.timed {

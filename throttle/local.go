@@ -94,3 +94,10 @@ func (a *attempt) enterProcess(local *processor.Demand) error {
 	}
 	return a.shed()
 }
+
+// waitedForProcessor reports whether a call took too long for its caller while calls wait for a processor.
+// Calls are shed for that wait already. If the policy took such a call for a rejection, it would shed for
+// it a second time, and for long.
+func (a *attempt) waitedForProcessor(f Fault) bool {
+	return (f == FaultTimeout || f == FaultCanceled) && a.local != nil && !a.local.Shadow() && a.local.Overloaded()
+}

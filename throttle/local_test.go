@@ -149,3 +149,42 @@ func TestProcessorWait(t *testing.T) {
 		t.Errorf("Group.Tune: got error %v, or a member counts", err)
 	}
 }
+
+// TestLocal_tooLate ends calls too late for their caller. While calls wait for a processor, the policy does
+// not take them for rejections.
+func TestLocal_tooLate(t *testing.T) {
+	refused := MarkRejected(errNoProduct)
+	ended := func(th *Throttle, err error) Outcome {
+		t.Helper()
+		var outcome Outcome
+		call, admitErr := th.AdmitLocal(context.Background(), High)
+		if admitErr != nil {
+			t.Fatal(admitErr)
+		}
+		before := th.Stats().Priorities[High].Ended
+		call.Done(err)
+		after := th.Stats().Priorities[High].Ended
+		for _, o := range []Outcome{Accepted, Rejected, Ignored} {
+			if after.Outcome(o) > before.Outcome(o) {
+				outcome = o
+			}
+		}
+		return outcome
+	}
+	for _, tt := range []struct {
+		name             string
+		crowded, shadow  bool
+		timeout, refusal Outcome
+	}{
+		{name: "calm", timeout: Rejected, refusal: Rejected},
+		{name: "overloaded", crowded: true, timeout: Ignored, refusal: Rejected},
+		{name: "nothing is shed", crowded: true, shadow: true, timeout: Rejected, refusal: Rejected},
+	} {
+		th := Must(New(Config{Name: "shop"}))
+		if tt.crowded {
+			overloaded(t, th, tt.shadow)
+		}
+		wantSame(t, tt.name+": a deadline", ended(th, context.DeadlineExceeded), tt.timeout)
+		wantSame(t, tt.name+": a refusal", ended(th, refused), tt.refusal)
+	}
+}

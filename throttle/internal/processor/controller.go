@@ -101,11 +101,14 @@ func (c *Controller) Update(r *Reading) {
 	c.mix.spread(c.Share())
 }
 
-// state returns whether calls wait for a processor. It is calm if others are the reason, because a call
-// that yields would have to wait for them once more.
+// state returns whether calls wait for a processor, and too long. It is calm if others are the reason,
+// because a call that yields would have to wait for them once more.
 func (c *Controller) state(r *Reading) uint32 {
 	waits := r.Runnable >= r.Processors && c.wait > max(r.Aim.Seconds()/4, 2*c.background.floor)
-	if c.overload || waits {
+	switch {
+	case c.overload || c.err > 0:
+		return overloaded
+	case waits:
 		return crowded
 	}
 	return calm

@@ -55,7 +55,7 @@ func (d *Demand) Enter(stripe, priority int) float64 {
 
 // Begin counts an admitted call as open. A call that begins while no calls wait is not counted.
 func (d *Demand) Begin(stripe int) Call {
-	if d.process.state.Load() != crowded {
+	if d.process.state.Load() < crowded {
 		return 0
 	}
 	c := Call(d.process.cohort.Load())
@@ -97,6 +97,9 @@ func (d *Demand) reuse(cohort uint32) {
 		d.stripes[i].open[cohort%cohorts].Store(0)
 	}
 }
+
+// Overloaded reports whether calls wait for longer than the aim, or are shed for it.
+func (d *Demand) Overloaded() bool { return d.process.state.Load() == overloaded }
 
 // Shadow reports whether the calls are those of ModeShadow.
 func (d *Demand) Shadow() bool { return d.shadow }

@@ -20,14 +20,15 @@ const (
 const (
 	stopped uint32 = iota // no timer runs
 	calm                  // hardly any goroutine waits for a processor, and nothing is shed
-	crowded
+	crowded              // goroutines wait for a processor
+	overloaded           // they wait for longer than the aim, or calls are shed for it
 )
 
 // Process decides about the calls that this process serves. While calls come, a timer reads the
 // scheduler every 10 ms. All methods are safe for concurrent use.
 type Process struct {
 	drops  [MaxPriorities]atomic.Uint64 // probabilities, as bits
-	state  atomic.Uint32                // stopped, calm or crowded
+	state  atomic.Uint32                // stopped, calm, crowded or overloaded
 	last   atomic.Int64                 // time of the last tick
 	cohort atomic.Uint32                // the number of the present cohort
 	_      [64]byte
@@ -119,7 +120,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // Yield lets others go first, if calls wait for a processor.
 func (p *Process) Yield() {
-	if p.state.Load() == crowded {
+	if p.state.Load() >= crowded {
 		runtime.Gosched()
 	}
 }
