@@ -254,7 +254,7 @@ func (a *app) overload(th *throttle.Throttle) {
 
 func (a *app) tune(th *throttle.Throttle, mode throttle.Mode) {
 	a.t.Helper()
-	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+	if err := th.Tune(throttle.Patch{Mode: &mode}); err != nil {
 		a.t.Fatalf("Tune: got error %v want nil", err)
 	}
 }

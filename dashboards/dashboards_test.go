@@ -105,7 +105,7 @@ func exposed(t *testing.T) map[string]bool {
 	defer retrier.Close()
 	tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
 	ratio := 3.0
-	if _, err := ctl.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{"db": {Ratio: &ratio}}}); err != nil {
+	if _, err := ctl.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{"db": {Patch: throttle.Patch{Ratio: &ratio}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ctl.Watch(t.Context(), "missing.json"); err != nil {

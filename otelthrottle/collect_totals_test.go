@@ -149,7 +149,7 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 			if i%20 == 0 { // by the callers, so that every mode has calls on a busy machine too
 				mode := throttle.Mode(changes.Add(1) % int64(throttle.ModeOff+1))
 				for _, th := range throttles {
-					if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+					if err := th.Tune(throttle.Patch{Mode: &mode}); err != nil {
 						t.Errorf("Tune: got error %v want nil", err)
 					}
 				}
@@ -301,7 +301,7 @@ func (c *crowd) step(dice *rand.Rand, late bool) {
 		_ = slot.Swap(throttle.Must(throttle.New(config))).Close()
 	case k < 66:
 		mode := throttle.Mode(dice.IntN(3))
-		if err := slot.Load().Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+		if err := slot.Load().Tune(throttle.Patch{Mode: &mode}); err != nil {
 			c.t.Errorf("Tune: got error %v want nil", err)
 		}
 	case k < 74:

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -57,8 +58,8 @@ func newControlRegistry(common []attribute.KeyValue) *controlRegistry {
 
 // controlSum is the sum of all Controls.
 type controlSum struct {
-	tunings   [control.NumSources][control.NumResults]uint64
-	overrides [control.NumSources]int // of open ones
+	tunings   [throttle.NumSources][control.NumResults]uint64
+	overrides [throttle.NumSources]int // of open ones
 	watching  int
 	broken    int
 	last      []control.LastChange
@@ -117,14 +118,14 @@ func (i *controlInstruments) observed() []metric.Observable {
 type controlAttributes struct {
 	common  []attribute.KeyValue
 	source  []metric.ObserveOption
-	sources [control.NumSources][]metric.ObserveOption
-	results [control.NumSources][control.NumResults][]metric.ObserveOption
+	sources [throttle.NumSources][]metric.ObserveOption
+	results [throttle.NumSources][control.NumResults][]metric.ObserveOption
 }
 
 func newControlAttributes(common []attribute.KeyValue) *controlAttributes {
 	a := &controlAttributes{common: common}
 	a.source = a.set()
-	for s := range control.Source(control.NumSources) {
+	for s := range throttle.Source(throttle.NumSources) {
 		source := KeyTuningSource.String(s.String())
 		a.sources[s] = a.set(source)
 		for r := range control.Result(control.NumResults) {
@@ -151,11 +152,11 @@ type controlReport struct {
 func (r *controlReport) report(sum *controlSum) {
 	i, a := r.instruments, r.attributes
 	for source := range sum.tunings {
-		if source := control.Source(source); source != control.SourceCode {
+		if source := throttle.Source(source); source != throttle.SourceCode {
 			r.to.ObserveInt64(i.overrides, int64(sum.overrides[source]), a.sources[source]...)
 		}
 		for result, n := range sum.tunings[source] {
-			if n > 0 || control.Source(source) != control.SourceCode {
+			if n > 0 || throttle.Source(source) != throttle.SourceCode {
 				r.to.ObserveInt64(i.tunings, int64(n), a.results[source][result]...)
 			}
 		}

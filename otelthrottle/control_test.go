@@ -54,7 +54,7 @@ func mode(name, mode, source string) string {
 // tuned is a document that sets the mode of the throttle db.
 func tuned(mode throttle.Mode) control.Document {
 	return control.Document{Throttles: map[string]*control.Throttle{
-		"db": {Mode: &mode, Terms: control.Terms{By: "ana", Reason: "INC-7", Optional: true}},
+		"db": {Patch: throttle.Patch{Mode: &mode}, Terms: control.Terms{By: "ana", Reason: "INC-7", Optional: true}},
 	}}
 }
 

@@ -207,7 +207,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
 	th.Exempt()
-	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow }); err != nil {
+	if err := th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)
 	}
 	l.sheds.Store(true)

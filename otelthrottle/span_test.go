@@ -275,7 +275,7 @@ func TestShedEventOnTheCallersSpan(t *testing.T) {
 			l := newLab(t, setup{options: append(tt.options, otelthrottle.WithoutDuration()), sampler: tt.sampler})
 			th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db", Mode: throttle.ModeOff})
 			l.reject(t, th, throttle.Low, 60)
-			if err := th.Tune(func(u *throttle.Tuning) { u.Mode = tt.mode }); err != nil {
+			if err := th.Tune(throttle.Patch{Mode: new(tt.mode)}); err != nil {
 				t.Fatalf("Tune: got error %v want nil", err)
 			}
 			l.spans.Reset()
@@ -320,7 +320,7 @@ func TestShedCallWithoutASpan(t *testing.T) {
 	l := newLab(t, setup{options: []otelthrottle.Option{otelthrottle.WithRootSpans()}})
 	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	l.reject(t, th, throttle.Low, 60)
-	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeEnforce })
+	_ = th.Tune(throttle.Patch{Mode: new(throttle.ModeEnforce)})
 	l.spans.Reset()
 	l.shed(t.Context(), t, th, throttle.Low, 1)
 	l.wantSpans(t)

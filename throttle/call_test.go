@@ -145,7 +145,7 @@ func TestAnEndedCallDoesNothingToTheNextOne(t *testing.T) {
 
 func TestACallInheritsNothingFromTheOneBeforeIt(t *testing.T) {
 	th := shedding(t, throttle.Config{})
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
+	tune(t, th, throttle.Patch{Mode: new(throttle.ModeShadow)})
 	for range 20 { // the memory is not used again every time
 		admit(t, th, throttle.High).Done(nil) // in Shadow: it would have been shed
 		admit(t, th, throttle.Low).Done(nil)
@@ -285,7 +285,7 @@ func TestAnswersAreKnownToTheNextDecision(t *testing.T) {
 
 func TestAnsweredInShadow(t *testing.T) {
 	th := shedding(t, throttle.Config{})
-	tune(t, th, func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
+	tune(t, th, throttle.Patch{Mode: new(throttle.ModeShadow)})
 	call := admit(t, th, throttle.High)
 	call.Answered(nil)
 	equal(t, "calls that would have been shed", tier(th, throttle.High).ShadowShed.Cause(throttle.CauseOwn).Outcome(throttle.Accepted), 1)

@@ -39,8 +39,7 @@ type Config struct {
 	Ratio float64
 	// MinimumRate is the approximate number of calls per second, of the whole throttle, that are
 	// always let through, to notice when the backend recovers. More than 0, at most 1e9. Default 1.
-	// With SRE, MinimumRate times Window must be at least one call. Tiered treats less than one as
-	// one.
+	// Less than one call per Window counts as one.
 	MinimumRate float64
 	// Window is how long outcomes count, 1 s to 1 h. Default 10 s, with SRE 1 minute. With a
 	// shorter window the throttle reacts and recovers faster, and needs more calls per second to
@@ -189,13 +188,14 @@ func (c *Config) validate() error {
 	e.Want(c.Policy <= SRE, "Policy", c.Policy, "Tiered or SRE")
 	e.Want(check.Within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
 	e.Want(c.CanceledAfter <= longestCanceledAfter, "CanceledAfter", c.CanceledAfter, "at most 1h")
-	c.tuning().validate(&e, c.Policy, c.Window)
+	u := c.tuning()
+	u.validate(&e)
 	return e.Err()
 }
 
 // tuning returns the settings that Tune changes.
-func (c *Config) tuning() *Tuning {
-	return &Tuning{
+func (c *Config) tuning() Tuning {
+	return Tuning{
 		Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode, Background: c.Background,
 		Slow: c.Slow, SlowGate: c.SlowGate, SlowAuto: c.SlowAuto, ProcessorWait: c.ProcessorWait,
 	}

@@ -149,7 +149,7 @@ func TestANilOrZeroThrottleReturnsErrors(t *testing.T) {
 			_, admit := th.Admit(t.Context(), throttle.High)
 			for form, err := range map[string]error{
 				"Do":    th.Do(t.Context(), throttle.High, unwanted(t), unwantedFallback(t)),
-				"Do[T]": generic, "Admit": admit, "Tune": th.Tune(func(*throttle.Tuning) {}),
+				"Do[T]": generic, "Admit": admit, "Tune": th.Tune(throttle.Patch{}),
 			} {
 				if err == nil || err.Error() != "throttle: nil or zero Throttle: make one with New" || errors.Is(err, throttle.ErrShed) {
 					t.Errorf("%s: got error %v want one that names New, and no shed", form, err)

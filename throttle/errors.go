@@ -20,9 +20,6 @@ var ErrClosed = errors.New("throttle: group is closed")
 // errNil is the error of calls on a nil or zero Throttle.
 var errNil = errors.New("throttle: nil or zero Throttle: make one with New")
 
-// errNoChange is the error of Tune with a nil function.
-var errNoChange = errors.New("throttle: Tune needs a function")
-
 // errNoFunction is the error of calls with a nil function.
 var errNoFunction = errors.New("throttle: nil function")
 

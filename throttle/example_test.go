@@ -294,7 +294,7 @@ func ExampleMode() {
 	th := struggling(throttle.Config{Mode: throttle.ModeShadow})
 	fmt.Println("in shadow the backend rejects it:", faults.IsUnavailable(th.Do(ctx, throttle.Low, down)))
 
-	err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeEnforce })
+	err := th.Tune(throttle.Patch{Mode: new(throttle.ModeEnforce)})
 	fmt.Println("tuned:", err)
 	fmt.Println("enforced:", th.Do(ctx, throttle.Low, down))
 	// Output:
@@ -381,7 +381,7 @@ func ExampleStats_state() {
 	fmt.Println(th.Stats().State)
 	calls(100, context.DeadlineExceeded)
 	fmt.Println(th.Stats().State)
-	_ = th.Tune(func(u *throttle.Tuning) { u.Background = 0.5 })
+	_ = th.Tune(throttle.Patch{Background: new(0.5)})
 	fmt.Println(th.Stats().State)
 	// Output:
 	// quiet background=0
@@ -424,7 +424,7 @@ func ExampleConfig_slowAuto() {
 // The requests of a server are shed while they wait for a processor, unless that is turned off.
 func ExampleConfig_processorWait() {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "shop", ProcessorWait: 50 * time.Millisecond}))
-	err := th.Tune(func(t *throttle.Tuning) { t.ProcessorWait = -1 }) // 0 is the default again
+	err := th.Tune(throttle.Patch{ProcessorWait: new(throttle.Duration(-1))}) // 0 is the default again
 	now, _ := th.Tuning()
 	fmt.Println(now.ProcessorWait < 0, err)
 	// Output: true <nil>

@@ -51,8 +51,8 @@ type Group struct {
 	config  func(key string) Config
 	members *lru.Map[*Throttle] // changed with the lock mu
 
-	tuning    sync.Mutex                // held by Tune: all members get all changes in the same order
-	overrides atomic.Pointer[overrides] // of Tune, stored with the lock; nil before the first
+	tuning sync.Mutex            // held by Tune: all members get all changes in the same order
+	patch  atomic.Pointer[Patch] // all changes of Tune, stored with the lock mu; nil before the first
 
 	mu     sync.Mutex
 	name   string
@@ -107,14 +107,11 @@ func (g *Group) create(key string) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
 	}
-	var tuned *overrides
+	var tuned *Patch
 	for {
-		if o := g.overrides.Load(); o != tuned {
-			if err := fresh.Tune(o.apply); err != nil {
-				_ = fresh.Close() // never fails
-				return nil, fmt.Errorf("throttle: group member %q: %w", key, err)
-			}
-			tuned = o
+		if p := g.patch.Load(); p != tuned {
+			_ = fresh.Tune(*p) // Group.Tune has checked it
+			tuned = p
 		}
 		t, surplus, err := g.insert(key, fresh, tuned)
 		closeAll(surplus)
@@ -125,14 +122,14 @@ func (g *Group) create(key string) (*Throttle, error) {
 }
 
 // insert stores fresh under key, unless another goroutine was first. It returns the throttle to use
-// and those to close. It returns nil if tuned are not the newest overrides.
-func (g *Group) insert(key string, fresh *Throttle, tuned *overrides) (t *Throttle, surplus []*Throttle, err error) {
+// and those to close. It returns nil if tuned is not the newest patch.
+func (g *Group) insert(key string, fresh *Throttle, tuned *Patch) (t *Throttle, surplus []*Throttle, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, []*Throttle{fresh}, ErrClosed
 	}
-	if tuned != g.overrides.Load() {
+	if tuned != g.patch.Load() {
 		return nil, nil, nil
 	}
 	if g.name == "" {
@@ -146,6 +143,37 @@ func (g *Group) insert(key string, fresh *Throttle, tuned *overrides) (t *Thrott
 		return t, []*Throttle{fresh}, nil
 	}
 	return fresh, g.members.Put(key, fresh), nil
+}
+
+// Tune changes the settings of all throttles of the group, as [Throttle.Tune] does, and of those
+// that it creates later. Use it as a kill switch for every host, method or tenant. If a value is out
+// of range, it changes none and returns the error of [Patch.Validate].
+func (g *Group) Tune(p Patch) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	g.tuning.Lock()
+	defer g.tuning.Unlock()
+	members, err := g.record(p)
+	for _, t := range members {
+		err = errors.Join(err, t.Tune(p))
+	}
+	return err
+}
+
+// record keeps a patch for later throttles, and returns the existing members.
+func (g *Group) record(p Patch) ([]*Throttle, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, ErrClosed
+	}
+	var before Patch
+	if all := g.patch.Load(); all != nil {
+		before = *all
+	}
+	g.patch.Store(new(before.then(p)))
+	return g.members.Values(), nil
 }
 
 // Lookup returns the throttle of key, if the group has one. Unlike [Group.Get] it creates none and

@@ -360,7 +360,7 @@ func TestALoopOverAllMayCallTheGroup(t *testing.T) {
 			member(t, g, "c")
 			_, ok := g.Lookup("a")
 			equal(t, "a is found", ok, true)
-			equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff }), nil)
+			equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeOff)}), nil)
 			_ = g.Close()
 		}
 	}

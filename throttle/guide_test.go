@@ -27,30 +27,30 @@ func switchTo(th *throttle.Throttle, word string) error {
 	if err := mode.UnmarshalText([]byte(word)); err != nil { // enforce, shadow or off
 		return err
 	}
-	return th.Tune(func(t *throttle.Tuning) { t.Mode = mode })
+	return th.Tune(throttle.Patch{Mode: &mode})
 }
 
 // turned are the lines of the runbooks that turn a throttle.
 func turned(th *throttle.Throttle) []func() error {
 	return []func() error{
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeOff }) // the kill switch: sends all calls and still counts
+			err := th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)}) // the kill switch: sends all calls and still counts
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Mode = throttle.ModeShadow }) // sends all calls and reports those it would have shed
+			err := th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}) // sends all calls and reports those it would have shed
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Ratio, t.MinimumRate = 3, 10 }) // sheds later; lets more probes through
+			err := th.Tune(throttle.Patch{Ratio: new(3.0), MinimumRate: new(10.0)}) // sheds later; lets more probes through
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.Slow = 300 * time.Millisecond }) // calls are late after that time
+			err := th.Tune(throttle.Patch{Slow: new(throttle.Duration(300 * time.Millisecond))}) // calls are late after that time
 			return err
 		},
 		func() error {
-			err := th.Tune(func(t *throttle.Tuning) { t.SlowGate = throttle.ModeOff }) // sheds no calls because others are late
+			err := th.Tune(throttle.Patch{SlowGate: new(throttle.ModeOff)}) // sheds no calls because others are late
 			return err
 		},
 	}
@@ -87,7 +87,7 @@ func sorted() *throttle.Throttle {
 
 // forgive sets the share of the calls that fail for other reasons than load.
 func forgive(th *throttle.Throttle) error {
-	err := th.Tune(func(t *throttle.Tuning) { t.Background = 0.2 })
+	err := th.Tune(throttle.Patch{Background: new(0.2)})
 	return err
 }
 

@@ -23,7 +23,7 @@ func useElsewhere(t *testing.T, who string, th *throttle.Throttle) {
 			call.Done(errPlain)
 		}
 		_, _, _ = th.Name(), th.Stats(), th.RejectionProbability(throttle.Low)
-		if err := th.Tune(func(u *throttle.Tuning) { u.Ratio += 0.001 }); err != nil {
+		if err := th.Tune(throttle.Patch{Ratio: new(2.001)}); err != nil {
 			t.Errorf("%s: Tune: got error %v want nil", who, err)
 		}
 		_ = th.Close()
@@ -68,11 +68,10 @@ func TestNoLockIsHeldWhileForeignCodeRuns(t *testing.T) {
 			_ = th.Do(ctx, 99, returns(errBusy), func(context.Context, error, bool) error { return nil })
 		}
 		_, _ = th.Stats(), th.RejectionProbability(throttle.High)
-		_ = th.Tune(func(*throttle.Tuning) { use("Tune's function", th) })
 		_ = th.Close()
 	}
 	for _, moment := range []string{
-		"Created", "Closed", "Shed", "Started", "Finished", "FellBack", "Classify", "InvalidPriority", "Now", "Rand", "Tune's function",
+		"Created", "Closed", "Shed", "Started", "Finished", "FellBack", "Classify", "InvalidPriority", "Now", "Rand",
 	} {
 		t.Run(moment, func(t *testing.T) {
 			th = nil
@@ -107,7 +106,7 @@ func TestNowIsNeverReadUnderALock(t *testing.T) {
 		_ = th.Do(t.Context(), throttle.High, returns(errBusy))
 	}
 	_, _ = th.Stats(), th.RejectionProbability(throttle.High)
-	_ = th.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow })
+	_ = th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)})
 	if readings < 20 {
 		t.Errorf("readings of the clock: got %d, want at least one per call", readings)
 	}

@@ -129,22 +129,22 @@ func TestProcessorWait(t *testing.T) {
 	th := Must(New(Config{Name: "shop"}))
 	first := th.local.Load()
 	for _, step := range []struct {
-		change func(*Tuning)
+		change Patch
 		counts bool
 	}{
-		{func(u *Tuning) { u.ProcessorWait = -time.Second }, false},
-		{func(u *Tuning) { u.ProcessorWait = time.Second }, true},
-		{func(u *Tuning) { u.Mode = ModeOff }, false},
+		{Patch{ProcessorWait: new(Duration(-time.Second))}, false},
+		{Patch{ProcessorWait: new(Duration(time.Second))}, true},
+		{Patch{Mode: new(ModeOff)}, false},
 	} {
-		if err := th.Override(step.change); err != nil || counts(th) != step.counts {
+		if err := th.Override(SourceFile, step.change); err != nil || counts(th) != step.counts {
 			t.Errorf("got error %v, counts: %v want %v", err, counts(th), step.counts)
 		}
 	}
-	if err := th.Override(nil); err != nil || th.local.Load() != first {
+	if err := th.Override(SourceFile, Patch{}); err != nil || th.local.Load() != first {
 		t.Errorf("after the override: got error %v and other counters", err)
 	}
 	group := Must(NewGroup(func(string) Config { return Config{Name: "shops"} }, GroupConfig{}))
-	err := group.Tune(func(u *Tuning) { u.ProcessorWait = -1 })
+	err := group.Tune(Patch{ProcessorWait: new(Duration(-1))})
 	if err != nil || counts(Must(group.Get("a"))) {
 		t.Errorf("Group.Tune: got error %v, or a member counts", err)
 	}

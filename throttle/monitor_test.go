@@ -94,7 +94,7 @@ func TestMonitor_background(t *testing.T) {
 			t.Errorf("before any call: got %v want %v", got, c.configured)
 		}
 		w.play(time.Minute, 100, 0.2)
-		if err := w.Tune(func(u *Tuning) { u.Background = c.tuned }); err != nil {
+		if err := w.Tune(Patch{Background: new(c.tuned)}); err != nil {
 			t.Fatal(err)
 		}
 		w.play(20*time.Second, 300, 0.6)
@@ -162,7 +162,7 @@ func TestMonitor_modeOff(t *testing.T) {
 	w := newWatched(t, Config{})
 	w.play(time.Minute, 100, 0.1)
 	w.play(5*time.Second, 100, 0.9)
-	if err := w.Tune(func(u *Tuning) { u.Mode = ModeOff }); err != nil {
+	if err := w.Tune(Patch{Mode: new(ModeOff)}); err != nil {
 		t.Fatal(err)
 	}
 	w.want(t, "ratio none", 0)

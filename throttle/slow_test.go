@@ -272,7 +272,7 @@ func TestTuneSlow(t *testing.T) {
 		before := admitMany(t, th, throttle.High, 3)
 		tune := func(slow time.Duration) {
 			t.Helper()
-			equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Slow = slow }), nil)
+			equal(t, "Tune", th.Tune(throttle.Patch{Slow: new(throttle.Duration(slow))}), nil)
 		}
 		tune(100 * time.Millisecond)
 		during := admitMany(t, th, throttle.High, 3)
@@ -287,8 +287,8 @@ func TestTuneSlow(t *testing.T) {
 		}
 		equal(t, "open", th.Stats().Slow.Open, 0)
 		wantUsable(t, th)
-		if err := th.Tune(func(u *throttle.Tuning) { u.Slow, u.SlowGate = time.Microsecond, 7 }); err == nil ||
-			!strings.Contains(err.Error(), "Tuning.Slow is 1µs: want 1ms to 1h") || !strings.Contains(err.Error(), "Tuning.SlowGate") {
+		if err := th.Tune(throttle.Patch{Slow: new(throttle.Duration(time.Microsecond)), SlowGate: new(throttle.Mode(7))}); err == nil ||
+			!strings.Contains(err.Error(), "Patch.Slow is 1µs: want 1ms to 1h") || !strings.Contains(err.Error(), "Patch.SlowGate") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -299,7 +299,7 @@ func TestTuneSlow_off(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := build(t, throttle.Config{Slow: 100 * time.Millisecond})
 		calls := admitMany(t, th, throttle.Low, 100)
-		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Slow = 0 }), nil)
+		equal(t, "Tune", th.Tune(throttle.Patch{Slow: new(throttle.Duration(0))}), nil)
 		time.Sleep(time.Second)
 		for _, call := range calls {
 			call.Done(nil)
@@ -313,7 +313,7 @@ func TestTuneSlow_off(t *testing.T) {
 func TestGroupTunesSlow(t *testing.T) {
 	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "hosts"} }, throttle.GroupConfig{}))
 	first := throttle.Must(g.Get("a"))
-	equal(t, "Tune", g.Tune(func(u *throttle.Tuning) { u.Slow, u.SlowGate = time.Second, throttle.ModeShadow }), nil)
+	equal(t, "Tune", g.Tune(throttle.Patch{Slow: new(throttle.Duration(time.Second)), SlowGate: new(throttle.ModeShadow)}), nil)
 	for _, th := range []*throttle.Throttle{first, throttle.Must(g.Get("b"))} {
 		s := th.Stats().Slow
 		equal(t, "Slow", s.Slow, time.Second)

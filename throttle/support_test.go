@@ -213,7 +213,7 @@ func admit(t *testing.T, th *throttle.Throttle, p throttle.Priority) throttle.Ca
 }
 
 // tune changes a throttle, which must succeed.
-func tune(t *testing.T, th *throttle.Throttle, change func(*throttle.Tuning)) {
+func tune(t *testing.T, th *throttle.Throttle, change throttle.Patch) {
 	t.Helper()
 	if err := th.Tune(change); err != nil {
 		t.Errorf("Tune: got error %v want nil", err)
@@ -223,7 +223,7 @@ func tune(t *testing.T, th *throttle.Throttle, change func(*throttle.Tuning)) {
 // setMode changes the mode of a running throttle.
 func setMode(t testing.TB, th *throttle.Throttle, mode throttle.Mode) {
 	t.Helper()
-	if err := th.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+	if err := th.Tune(throttle.Patch{Mode: &mode}); err != nil {
 		t.Fatalf("Tune to %v: %v", mode, err)
 	}
 }

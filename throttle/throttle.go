@@ -40,7 +40,7 @@ type Throttle struct {
 	shedErrs        [NumCauses][]error // by priority
 	window          *window.Window
 	counters        []outcomeCounters
-	tuning          tuned.Settings[Tuning]
+	tuning          tuned.Settings[Tuning, Patch]
 	watch           atomic.Pointer[watch] // nil without Tuning.Slow and SlowAuto
 	watching        sync.Mutex            // held to replace watch
 	slowTotals      atomic.Pointer[slowCounters]
@@ -102,7 +102,7 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		Window: w, Rows: c.Priorities, Recent: c.Policy == Tiered, MinEvents: minEventsPerRefresh,
 		Compute: t.computeDecisions, Rand: c.Rand,
 	})
-	t.tuning.Init(*c.tuning(), t.check)
+	t.tuning.Init(c.tuning())
 	t.base = time.Now()
 	if t.now != nil {
 		t.base = t.now()

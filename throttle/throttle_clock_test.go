@@ -170,7 +170,7 @@ func TestAThrottleFromOutsideABubble(t *testing.T) {
 			wg.Go(func() { times(10, th, throttle.Important, nil) })
 		}
 		wg.Wait()
-		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
+		equal(t, "Tune", th.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
 	})
 	times(10, th, throttle.High, errBusy)
 	equal(t, "window, back outside", tier(th, throttle.High).Window, throttle.WindowStats{Rejected: 10})

@@ -20,7 +20,7 @@ func TestCreatedIsToldOnceAtTheEndOfNew(t *testing.T) {
 		equal(t, "priorities", len(th.Stats().Priorities), throttle.StandardPriorities)
 		equal(t, "RejectionProbability", th.RejectionProbability(throttle.Low), 0)
 		equal(t, "Do", th.Do(t.Context(), throttle.High, returns(errPlain)), errPlain)
-		equal(t, "Tune", th.Tune(func(u *throttle.Tuning) { u.Ratio = 3 }), nil)
+		equal(t, "Tune", th.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
 	}}})
 	if !slices.Equal(told, []*throttle.Throttle{th}) {
 		t.Errorf("throttles told of: got %v want [%p]", told, th)

@@ -98,7 +98,6 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"-ratio", "Inf"}, []string{"-ratio", "more than 1, at most 1e6"}},
 		{[]string{"-ratio", "two"}, []string{"-ratio", `"two"`}},
 		{[]string{"-minimum-rate", "0"}, []string{"-minimum-rate", "more than 0 and at most 1e9"}},
-		{[]string{"-minimum-rate", "0.001"}, []string{"-minimum-rate", "0.001", "policy sre", "one call per window"}},
 		{[]string{"-window", "0s"}, []string{"-window", "1s to 1h"}},
 		{[]string{"-window", "61m"}, []string{"-window", "1s to 1h"}},
 		{[]string{"-window", "10"}, []string{"-window", "such as 10s"}},

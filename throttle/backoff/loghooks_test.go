@@ -13,6 +13,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -214,7 +215,7 @@ func TestLogHooks_Tune(t *testing.T) {
 		if got := do(backoff.Throttled, backoff.Throttled); !strings.Contains(got, "at its maximum") {
 			t.Errorf("at 2 s: got %q want a warning", got)
 		}
-		if err := r.Tune(func(u *backoff.Tuning) { u.MaxInterval = 4 * time.Second }); err != nil {
+		if err := r.Tune(backoff.Patch{MaxInterval: new(throttle.Duration(4 * time.Second))}); err != nil {
 			t.Fatal(err)
 		}
 		if got := do(backoff.Success, backoff.Success, backoff.Success); strings.Count(got, "below its maximum") != 1 {

@@ -16,7 +16,7 @@ import (
 type Responsive struct {
 	config  Config // MaxInterval and Up change with the lock held
 	givenUp Step   // Config.Up
-	tuning  tuned.Settings[Tuning]
+	tuning  tuned.Settings[Tuning, Patch]
 	permits sync.Pool // of *permitState
 	closed  chan struct{}
 	closing atomic.Bool
@@ -41,7 +41,7 @@ func New(c Config) (*Responsive, error) {
 	}
 	r := &Responsive{config: c, givenUp: c.Up, closed: make(chan struct{})}
 	r.config.Up = c.growth()
-	r.tuning.Init(Tuning{c.MaxInterval}, r.checkTuning)
+	r.tuning.Init(Tuning{MaxInterval: c.MaxInterval, shortest: c.InitialInterval})
 	r.permits.New = func() any { return &permitState{} }
 	r.delay.config = &r.config
 	if h := c.Hooks.Created; h != nil {

@@ -1,49 +1,60 @@
 package backoff
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
-var errNoChange = errors.New("backoff: Responsive.Tune: change is nil: want a function that sets fields of the Tuning")
-
-// Tuning holds the settings that [Responsive.Tune] changes. The fields mean the same as in
-// [Config].
+// Tuning holds the settings that a [Patch] changes. The fields mean the same as in [Config].
 type Tuning struct {
 	MaxInterval time.Duration
+
+	shortest time.Duration // Config.InitialInterval
 }
 
-// Tune changes settings at run time. It calls change with the settings of the code, validates the
-// result and applies it. If a value is out of range, it returns an error and changes nothing. It
-// may call change again if another Tune runs at the same time.
+// Patch is a change of settings at run time: nil changes nothing. The fields mean the same as in
+// [Config].
+type Patch struct {
+	MaxInterval *throttle.Duration `json:"max_interval,omitempty"`
+}
+
+// Validate returns an error if a field is out of range for every Responsive. A Responsive also refuses
+// a MaxInterval that is shorter than its InitialInterval.
+func (p Patch) Validate() error {
+	_, err := Tuning{MaxInterval: minInterval, shortest: minInterval}.With(p)
+	return err
+}
+
+// With returns the settings after p, or an error that names the field and its range.
+func (u Tuning) With(p Patch) (Tuning, error) {
+	after := u
+	tuned.Set(&after.MaxInterval, (*time.Duration)(p.MaxInterval))
+	e := check.Errors{Owner: "backoff: Patch"}
+	e.Want(check.Within(after.MaxInterval, u.shortest, maxInterval), "MaxInterval", after.MaxInterval,
+		fmt.Sprintf("at least InitialInterval (%v), at most 24h", u.shortest))
+	if err := e.Err(); err != nil {
+		return u, err
+	}
+	return after, nil
+}
+
+// Tune changes settings of the code at run time. If a value is out of range, it returns an error and
+// changes nothing.
 //
 // A lower MaxInterval cuts a longer delay, also for waiting calls. A call that sleeps waits at most the
 // new MaxInterval from then on.
-func (r *Responsive) Tune(change func(*Tuning)) error {
-	if change == nil {
-		return errNoChange
-	}
-	return r.retune(func() error { return r.tuning.Tune(change) })
+func (r *Responsive) Tune(p Patch) error {
+	return r.retune(func() error { return r.tuning.Tune(p) })
 }
 
-// Override sets settings in place of those of the code, such as those of an operator during an
-// incident. Change is applied to the settings of the code now and after each Tune, so that it must
-// set fields to fixed values. Nil ends the override. A later Override replaces an earlier one.
-// Package control calls it; most callers should use that.
-func (r *Responsive) Override(change func(*Tuning)) error {
-	return r.retune(func() error { return r.tuning.Override(change) })
-}
-
-// CheckOverride returns the error that [Responsive.Override] would return for change, and changes
-// nothing.
-func (r *Responsive) CheckOverride(change func(*Tuning)) error {
-	if !r.valid() {
-		return errNil
-	}
-	return r.tuning.Check(nil, change)
+// Override sets settings in place of those of the code, as [throttle.Throttle.Override] does. An empty
+// Patch ends what the source has set. Package control calls it; most callers should use that.
+func (r *Responsive) Override(source throttle.Source, p Patch) error {
+	return r.retune(func() error { return r.tuning.Override(int(source), p) })
 }
 
 // Tuning returns the settings in force, and those of the code. They differ if an
@@ -88,13 +99,4 @@ func (r *Responsive) longest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.config.longest()
-}
-
-// checkTuning returns the errors of settings.
-func (r *Responsive) checkTuning(u *Tuning) error {
-	e := check.Errors{Owner: "backoff: Tuning"}
-	shortest := r.config.InitialInterval
-	e.Want(check.Within(u.MaxInterval, shortest, maxInterval), "MaxInterval", u.MaxInterval,
-		fmt.Sprintf("at least InitialInterval (%v), at most 24h", shortest))
-	return e.Err()
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // TestTune_endsALongDelay for calls that wait already, in each mode.
@@ -27,7 +29,7 @@ func TestTune_endsALongDelay(t *testing.T) {
 			p.Done(ThrottledFor(time.Hour))
 			begin := time.Now()
 			time.AfterFunc(time.Second, func() {
-				if err := r.Override(func(u *Tuning) { u.MaxInterval = 2 * time.Minute }); err != nil {
+				if err := r.Override(throttle.SourceFile, Patch{MaxInterval: new(throttle.Duration(2 * time.Minute))}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -39,7 +41,7 @@ func TestTune_endsALongDelay(t *testing.T) {
 			if r.Delay() != 2*time.Minute {
 				t.Errorf("%v: got a delay of %v want 2m", mode, r.Delay())
 			}
-			if err := r.Override(nil); err != nil {
+			if err := r.Override(throttle.SourceFile, Patch{}); err != nil {
 				t.Error(err)
 			}
 			p, _ = r.Wait(t.Context())
@@ -52,19 +54,19 @@ func TestTune_endsALongDelay(t *testing.T) {
 
 func TestTune_values(t *testing.T) {
 	r, none := Must(New(Config{Name: "table", InitialInterval: time.Second})), (*Responsive)(nil)
-	wrong := func(u *Tuning) { u.MaxInterval = time.Millisecond }
-	for _, err := range []error{r.Tune(wrong), r.Override(wrong), r.CheckOverride(wrong)} {
-		if err == nil || !strings.Contains(err.Error(), "backoff: Tuning.MaxInterval is 1ms: want at least InitialInterval (1s), at most 24h") {
+	wrong := Patch{MaxInterval: new(throttle.Duration(time.Millisecond))}
+	for _, err := range []error{r.Tune(wrong), r.Override(throttle.SourceFile, wrong)} {
+		if err == nil || !strings.Contains(err.Error(), "backoff: Patch.MaxInterval is 1ms: want at least InitialInterval (1s), at most 24h") {
 			t.Errorf("got %v", err)
 		}
 	}
 	now, code := none.Tuning()
-	for _, err := range []error{r.Tune(nil), none.Tune(wrong), none.Override(nil), none.CheckOverride(nil)} {
+	for _, err := range []error{Patch{MaxInterval: new(throttle.Duration(1))}.Validate(), none.Tune(Patch{}), none.Override(throttle.SourceFile, Patch{})} {
 		if err == nil || now != code {
 			t.Error("got no error")
 		}
 	}
-	if err := r.Tune(func(u *Tuning) { u.MaxInterval = time.Minute }); err != nil {
+	if err := r.Tune(Patch{MaxInterval: new(throttle.Duration(time.Minute))}); err != nil {
 		t.Error(err)
 	}
 	if now, code := r.Tuning(); now.MaxInterval != time.Minute || code != now {

@@ -25,7 +25,7 @@ type Manager struct {
 	tenantBase Config // passed to ForTenant: config without the durations that depend on others
 	owner      string // name in leases
 	store      *guardedStore
-	tuning     tuned.Settings[Tuning]
+	tuning     tuned.Settings[Tuning, Patch]
 	tally      *window.Window // counts calls, one row per state
 	counters   counters
 
@@ -71,7 +71,7 @@ func New(c Config) (*Manager, error) {
 		refreshWake: make(chan struct{}, 1),
 		closed:      make(chan struct{}),
 	}
-	m.tuning.Init(Tuning{c.Mode}, checkTuning)
+	m.tuning.Init(Tuning{c.Mode})
 	m.store = newGuardedStore(m, c.Store)
 	m.memory, _ = c.Store.(*MemoryStore)
 	m.created = time.Now()

@@ -1,46 +1,54 @@
 package breaker
 
 import (
-	"errors"
-
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
-var errNoChange = errors.New("breaker: Manager.Tune: change is nil: want a function that sets fields of the Tuning")
-
-// Tuning holds the settings that [Manager.Tune] changes. The fields mean the same as in [Config].
+// Tuning holds the settings that a [Patch] changes. The fields mean the same as in [Config].
 type Tuning struct {
 	Mode throttle.Mode
 }
 
-// Tune changes settings at run time. It calls change with the settings of the code, validates the
-// result and applies it. If a value is out of range, it returns an error and changes nothing. It
-// may call change again if another Tune runs at the same time.
+// Patch is a change of settings at run time: nil changes nothing. The fields mean the same as in
+// [Config].
+type Patch struct {
+	Mode *throttle.Mode `json:"mode,omitempty"`
+}
+
+// Validate returns an error if a field is out of range. A Patch without error can be applied to every
+// Manager.
+func (p Patch) Validate() error {
+	_, err := Tuning{}.With(p)
+	return err
+}
+
+// With returns the settings after p, or the error of [Patch.Validate].
+func (u Tuning) With(p Patch) (Tuning, error) {
+	after := u
+	tuned.Set(&after.Mode, p.Mode)
+	e := check.Errors{Owner: "breaker: Patch"}
+	e.Want(after.Mode <= throttle.ModeOff, "Mode", uint8(after.Mode), "ModeEnforce, ModeShadow or ModeOff")
+	if err := e.Err(); err != nil {
+		return u, err
+	}
+	return after, nil
+}
+
+// Tune changes settings of the code at run time. If a value is out of range, it returns the error of
+// [Patch.Validate] and changes nothing.
 //
 // ForTenant may return another Mode for a tenant. It receives the Mode of Tune.
-func (m *Manager) Tune(change func(*Tuning)) error {
-	if change == nil {
-		return errNoChange
-	}
-	return m.retune(func() error { return m.tuning.Tune(change) })
+func (m *Manager) Tune(p Patch) error {
+	return m.retune(func() error { return m.tuning.Tune(p) })
 }
 
-// Override sets settings in place of those of the code, such as those of an operator during an
-// incident. Its Mode also replaces that of each tenant. Change is applied to the settings of the
-// code now and after each Tune, so that it must set fields to fixed values. Nil ends the override.
-// A later Override replaces an earlier one. Package control calls it; most callers should use that.
-func (m *Manager) Override(change func(*Tuning)) error {
-	return m.retune(func() error { return m.tuning.Override(change) })
-}
-
-// CheckOverride returns the error that [Manager.Override] would return for change, and changes
-// nothing.
-func (m *Manager) CheckOverride(change func(*Tuning)) error {
-	if !m.valid() {
-		return errNil
-	}
-	return m.tuning.Check(nil, change)
+// Override sets settings in place of those of the code, as [throttle.Throttle.Override] does. Its Mode
+// also replaces that of each tenant. An empty Patch ends what the source has set. Package control
+// calls it; most callers should use that.
+func (m *Manager) Override(source throttle.Source, p Patch) error {
+	return m.retune(func() error { return m.tuning.Override(int(source), p) })
 }
 
 // Tuning returns the settings in force, and those of the code. They differ if an [Manager.Override]
@@ -66,12 +74,6 @@ func (m *Manager) retune(change func() error) error {
 	return nil
 }
 
-func checkTuning(u *Tuning) error {
-	e := check.Errors{Owner: "breaker: Tuning"}
-	e.Want(u.Mode <= throttle.ModeOff, "Mode", uint8(u.Mode), "ModeEnforce, ModeShadow or ModeOff")
-	return e.Err()
-}
-
 // mode returns the Mode in force for circuits whose tenant has no other.
 func (m *Manager) mode() throttle.Mode { return m.tuning.Load().Mode }
 
@@ -88,7 +90,6 @@ func (m *Manager) settings() *Config {
 
 // tenantMode returns the Mode of a tenant for which ForTenant has returned own.
 func (m *Manager) tenantMode(own throttle.Mode) throttle.Mode {
-	u := Tuning{own}
-	m.tuning.State().Apply(&u)
+	u, _ := m.tuning.State().With(Tuning{own}) // own is checked before
 	return u.Mode
 }

@@ -39,11 +39,11 @@ func TestTune_modes(t *testing.T) {
 			if err := m.ForceOpen(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Tune(func(u *breaker.Tuning) { u.Mode = tt.code }); err != nil {
+			if err := m.Tune(breaker.Patch{Mode: &tt.code}); err != nil {
 				t.Fatal(err)
 			}
 			if tt.overridden {
-				if err := m.Override(func(u *breaker.Tuning) { u.Mode = tt.over }); err != nil {
+				if err := m.Override(throttle.SourceHTTP, breaker.Patch{Mode: &tt.over}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -54,7 +54,7 @@ func TestTune_modes(t *testing.T) {
 			if code.Mode != tt.code || tt.overridden && now.Mode != tt.over || m.Stats().Mode != now.Mode {
 				t.Errorf("%s: got %v in force and %v of the code", tt.name, now, code)
 			}
-			if err := m.Override(nil); err != nil {
+			if err := m.Override(throttle.SourceHTTP, breaker.Patch{}); err != nil {
 				t.Fatal(err)
 			}
 			if now, code := m.Tuning(); now != code {
@@ -69,7 +69,7 @@ func TestTune_startsRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := agent(t, breaker.Config{Mode: throttle.ModeOff}), breaker.Key{ID: "k"}
 		defer m.Close()
-		if err := m.Tune(func(u *breaker.Tuning) { u.Mode = throttle.ModeEnforce }); err != nil {
+		if err := m.Tune(breaker.Patch{Mode: new(throttle.ModeEnforce)}); err != nil {
 			t.Fatal(err)
 		}
 		fails(t, m, k, 10)
@@ -83,14 +83,14 @@ func TestTune_startsRounds(t *testing.T) {
 func TestTune_refusesInvalid(t *testing.T) {
 	m, none := agent(t, breaker.Config{}), (*breaker.Manager)(nil)
 	defer m.Close()
-	wrong := func(u *breaker.Tuning) { u.Mode = 7 }
-	for _, err := range []error{m.Tune(wrong), m.Override(wrong), m.CheckOverride(wrong)} {
-		if err == nil || !strings.Contains(err.Error(), "breaker: Tuning.Mode is 7: want ModeEnforce, ModeShadow or ModeOff") {
+	wrong := breaker.Patch{Mode: new(throttle.Mode(7))}
+	for _, err := range []error{m.Tune(wrong), m.Override(throttle.SourceFile, wrong), wrong.Validate()} {
+		if err == nil || !strings.Contains(err.Error(), "breaker: Patch.Mode is 7: want ModeEnforce, ModeShadow or ModeOff") {
 			t.Errorf("got %v", err)
 		}
 	}
 	now, code := none.Tuning()
-	for _, err := range []error{m.Tune(nil), none.Tune(wrong), none.Override(nil), none.CheckOverride(nil)} {
+	for _, err := range []error{m.Override(throttle.SourceCode, breaker.Patch{}), none.Tune(breaker.Patch{}), none.Override(throttle.SourceFile, breaker.Patch{})} {
 		if err == nil || now != code {
 			t.Error("got no error")
 		}

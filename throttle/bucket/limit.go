@@ -59,3 +59,12 @@ func rated(l Limit) ratedLimit {
 	l = l.WithDefaults()
 	return ratedLimit{l, refill.New(l.Capacity, int64(l.Interval()), int64(l.Period), l.Algorithm == Fixed)}
 }
+
+// With returns the limit after p and its rate, or the error of [Tuning.With].
+func (r ratedLimit) With(p Patch) (ratedLimit, error) {
+	u, err := Tuning{r.Limit}.With(p)
+	if err != nil {
+		return r, err
+	}
+	return rated(u.Limit), nil
+}

@@ -23,14 +23,14 @@ import (
 // or zero Limiter return an error or a zero value.
 type Limiter struct {
 	config  Config
-	memory  *MemoryStore               // the store, if it is in memory: it needs no timeout and no batches
-	many    store.Many                 // the store, if it is one, and not OneByOne
-	parted  store.Parted               // the store, if it is one
-	whole   *part                      // of a store that is not Parted
-	parts   sync.Map                   // of a store that is, by name
-	limit   tuned.Settings[ratedLimit] // of keys without a limit of their own
-	share   *localShare                // for LocalShare
-	totals  *window.Window             // counters only: no time passes in it
+	memory  *MemoryStore                      // the store, if it is in memory: it needs no timeout and no batches
+	many    store.Many                        // the store, if it is one, and not OneByOne
+	parted  store.Parted                      // the store, if it is one
+	whole   *part                             // of a store that is not Parted
+	parts   sync.Map                          // of a store that is, by name
+	limit   tuned.Settings[ratedLimit, Patch] // of keys without a limit of their own
+	share   *localShare                       // for LocalShare
+	totals  *window.Window                    // counters only: no time passes in it
 	batcher batcher
 	queues  queues
 	waiting atomic.Int64
@@ -65,7 +65,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l.parted, _ = c.Store.(store.Parted)
 	l.whole = l.newPart()
-	l.limit.Init(rated(c.Limit), complete)
+	l.limit.Init(rated(c.Limit))
 	if h := c.Hooks.Created; h != nil {
 		h(l)
 	}
@@ -115,13 +115,10 @@ func (l *Limiter) Name() string {
 // A bucket whose algorithm changes starts full. One that changes from Continuous to a Fixed limit
 // may start empty, if it would have been full after more than one period.
 func (l *Limiter) SetLimit(limit Limit) error {
-	if !l.valid() {
-		return errNil
-	}
 	if err := limit.Validate(); err != nil {
 		return err
 	}
-	return l.retune(func() error { return l.limit.Tune(func(r *ratedLimit) { r.Limit = limit.WithDefaults() }) })
+	return l.retune(func() error { return l.limit.Set(rated(limit)) })
 }
 
 // limitOf returns the limit of a key. Callers must not change it.

@@ -5,37 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
-
-// Source is where a value comes from. If several sources set it, the highest one is in force.
-type Source uint8
-
-const (
-	// SourceCode is the Config, or Tune.
-	SourceCode Source = iota
-	// SourceApply is [Control.Apply], such as for a provider of feature flags.
-	SourceApply
-	// SourceFile is the file of [Control.Watch].
-	SourceFile
-	// SourceHTTP is the handler of [Control.Handler].
-	SourceHTTP
-
-	// NumSources is the number of sources.
-	NumSources = iota
-)
-
-// String returns "code", "apply", "file" or "http".
-func (s Source) String() string { return enum.Name("source", s, "code apply file http") }
-
-// MarshalText returns the word of the source, or an error if the source is not defined.
-func (s Source) MarshalText() ([]byte, error) { return enum.Marshal(s, SourceCode, SourceHTTP) }
-
-// UnmarshalText reads the word of a source. For any other text it returns an error that lists the
-// words, and does not change s.
-func (s *Source) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(s, text, SourceCode, SourceHTTP)
-}
 
 // Result is what became of a change.
 type Result uint8
@@ -73,15 +45,15 @@ type Report struct {
 
 // Change is a line of a document that began, changed or ended.
 type Change struct {
-	Kind      string    `json:"kind"` // throttle, breaker, bucket or backoff
-	Name      string    `json:"name"`
-	Instances int       `json:"instances"` // throttles of that name now
-	Source    Source    `json:"source"`
-	Result    Result    `json:"result"`
-	Values    []Delta   `json:"values"` // that are different in force now
-	By        string    `json:"by,omitempty"`
-	Reason    string    `json:"reason,omitempty"`
-	Until     time.Time `json:"until,omitzero"`
+	Kind      string          `json:"kind"` // throttle, breaker, bucket or backoff
+	Name      string          `json:"name"`
+	Instances int             `json:"instances"` // throttles of that name now
+	Source    throttle.Source `json:"source"`
+	Result    Result          `json:"result"`
+	Values    []Delta         `json:"values"` // that are different in force now
+	By        string          `json:"by,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Until     time.Time       `json:"until,omitzero"`
 }
 
 // Delta is a value before and after a change. A value is empty if nothing of that name exists yet.

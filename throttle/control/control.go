@@ -38,13 +38,13 @@ type Control struct {
 	done     chan struct{} // closed by Close; nil in a zero Control
 	now      atomic.Pointer[state]
 	families []family
-	tunings  [NumSources][NumResults]atomic.Uint64
+	tunings  [throttle.NumSources][NumResults]atomic.Uint64
 	panics   atomic.Uint64 // of hooks
 
-	throttles *kind[*throttle.Throttle, throttle.Tuning, *Throttle]
-	breakers  *kind[*breaker.Manager, breaker.Tuning, *Breaker]
-	buckets   *kind[*bucket.Limiter, bucket.Tuning, *Bucket]
-	backoffs  *kind[*backoff.Responsive, backoff.Tuning, *Backoff]
+	throttles kind[*throttle.Throttle, throttle.Tuning, throttle.Patch, *Throttle]
+	breakers  kind[*breaker.Manager, breaker.Tuning, breaker.Patch, *Breaker]
+	buckets   kind[*bucket.Limiter, bucket.Tuning, bucket.Patch, *Bucket]
+	backoffs  kind[*backoff.Responsive, backoff.Tuning, backoff.Patch, *Backoff]
 
 	mu     sync.Mutex // held to replace the state; no hook is called with it
 	closed bool
@@ -64,40 +64,14 @@ func New(c Config) (*Control, error) {
 	return ctl, nil
 }
 
-// makeKinds sets up the four kinds. Their examples have a hook, so that the default hooks do not
-// see them.
+// makeKinds sets up the kinds.
 func (c *Control) makeKinds() {
-	fail := func(err error) { c.fail(context.Background(), SourceCode, err) }
-	c.throttles = &kind[*throttle.Throttle, throttle.Tuning, *Throttle]{
-		word: "throttle", state: c.now.Load, failed: fail, full: throttleLine,
-		mode:  func(l *Throttle, u *throttle.Tuning) { set(&u.Mode, l.Mode) },
-		lines: func(d *Document) *map[string]*Throttle { return &d.Throttles },
-		example: func() (*throttle.Throttle, error) {
-			return throttle.New(throttle.Config{Name: "control", Hooks: throttle.Hooks{Closed: func(*throttle.Throttle) {}}})
-		},
-	}
-	c.breakers = &kind[*breaker.Manager, breaker.Tuning, *Breaker]{
-		word: "breaker", state: c.now.Load, failed: fail, full: breakerLine,
-		lines: func(d *Document) *map[string]*Breaker { return &d.Breakers },
-		example: func() (*breaker.Manager, error) {
-			return breaker.New(breaker.Config{Name: "control", Hooks: breaker.Hooks{Closed: func(*breaker.Manager) {}}})
-		},
-	}
-	c.buckets = &kind[*bucket.Limiter, bucket.Tuning, *Bucket]{
-		word: "bucket", state: c.now.Load, failed: fail, full: bucketLine,
-		lines: func(d *Document) *map[string]*Bucket { return &d.Buckets },
-		example: func() (*bucket.Limiter, error) {
-			return bucket.New(bucket.Config{Name: "control", Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{Closed: func(*bucket.Limiter) {}}})
-		},
-	}
-	c.backoffs = &kind[*backoff.Responsive, backoff.Tuning, *Backoff]{
-		word: "backoff", state: c.now.Load, failed: fail, full: backoffLine,
-		lines: func(d *Document) *map[string]*Backoff { return &d.Backoffs },
-		example: func() (*backoff.Responsive, error) {
-			return backoff.New(backoff.Config{Name: "control", Hooks: backoff.Hooks{Closed: func(*backoff.Responsive) {}}})
-		},
-	}
-	c.families = []family{c.throttles, c.breakers, c.buckets, c.backoffs}
+	fail := func(err error) { c.fail(context.Background(), throttle.SourceCode, err) }
+	c.throttles.init("throttle", c.now.Load, fail, func(d *Document) *map[string]*Throttle { return &d.Throttles })
+	c.breakers.init("breaker", c.now.Load, fail, func(d *Document) *map[string]*Breaker { return &d.Breakers })
+	c.buckets.init("bucket", c.now.Load, fail, func(d *Document) *map[string]*Bucket { return &d.Buckets })
+	c.backoffs.init("backoff", c.now.Load, fail, func(d *Document) *map[string]*Backoff { return &d.Backoffs })
+	c.families = []family{&c.throttles, &c.breakers, &c.buckets, &c.backoffs}
 }
 
 // valid reports whether c came from New.
@@ -151,15 +125,15 @@ func (c *Control) AddDefaultHooks() {
 // Then the error names each line that is wrong. If a file or HTTP sets the same setting, that stays
 // in force. The context is that of the hooks.
 func (c *Control) Apply(ctx context.Context, d Document) (Report, error) {
-	report, err := c.replace(ctx, SourceApply, d)
+	report, err := c.replace(ctx, throttle.SourceApply, d)
 	if err != nil && c.valid() {
-		c.tunings[SourceApply][Refused].Add(1)
+		c.tunings[throttle.SourceApply][Refused].Add(1)
 	}
 	return report, err
 }
 
 // replace sets the document of a source.
-func (c *Control) replace(ctx context.Context, source Source, d Document) (Report, error) {
+func (c *Control) replace(ctx context.Context, source throttle.Source, d Document) (Report, error) {
 	return c.change(ctx, source, func(s *state, now time.Time) error {
 		err := c.prepare(&d, source, now)
 		s.layers[source] = d
@@ -168,7 +142,7 @@ func (c *Control) replace(ctx context.Context, source Source, d Document) (Repor
 }
 
 // merge adds lines to the document of a source, and removes those that are nil.
-func (c *Control) merge(ctx context.Context, source Source, lines Document) (Report, error) {
+func (c *Control) merge(ctx context.Context, source throttle.Source, lines Document) (Report, error) {
 	return c.change(ctx, source, func(s *state, now time.Time) error {
 		err := c.prepare(&lines, source, now)
 		for _, k := range c.families {
@@ -181,7 +155,7 @@ func (c *Control) merge(ctx context.Context, source Source, lines Document) (Rep
 	})
 }
 
-func (c *Control) prepare(d *Document, source Source, now time.Time) error {
+func (c *Control) prepare(d *Document, source throttle.Source, now time.Time) error {
 	var errs []error
 	for _, k := range c.families {
 		errs = append(errs, k.prepare(d, source, now))
@@ -217,7 +191,7 @@ func (c *Control) end() bool {
 }
 
 // fail counts a change that was refused, and calls the hook.
-func (c *Control) fail(ctx context.Context, source Source, err error) {
+func (c *Control) fail(ctx context.Context, source throttle.Source, err error) {
 	c.tunings[source][Refused].Add(1)
 	if h := c.hooks.Failed; h != nil {
 		c.call(func() { h(ctx, FailedEvent{Control: c, Source: source, Err: err}) })

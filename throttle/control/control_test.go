@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -44,7 +45,7 @@ bucket api: applied, capacity 10 -> 50, source apply
 backoff table: applied, max_interval 30s -> 5s, source apply`, throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
 	apply(t, c, four)
 	want("applied again", "", throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
-	if err := x.throttle.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeShadow }); err != nil {
+	if err := x.throttle.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatal(err)
 	}
 	want("tuned by code", "", throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
@@ -67,12 +68,12 @@ func TestApply_allOrNothing(t *testing.T) {
 	r.take()
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown name", `{"throttles": {"stock": {"mode": "off"}, "stcok": {"mode": "off"}}}`, `control: throttle "stcok": unknown name: want one that exists, or "optional": true`},
-		{"range", `{"breakers": {"payments": {"mode": "off"}}, "throttles": {"stock": {"ratio": 0.5}}}`, `control: throttle "stock": throttle: Tuning.Ratio is 0.5: want more than 1`},
-		{"range of an optional name", `{"throttles": {"later": {"ratio": 0.5, "optional": true}}}`, `control: throttle "later": throttle: Tuning.Ratio is 0.5`},
+		{"range", `{"breakers": {"payments": {"mode": "off"}}, "throttles": {"stock": {"ratio": 0.5}}}`, `control: throttle "stock": throttle: Patch.Ratio is 0.5: want more than 1`},
+		{"range of an optional name", `{"throttles": {"later": {"ratio": 0.5, "optional": true}}}`, `control: throttle "later": throttle: Patch.Ratio is 0.5`},
 		{"range of a bucket", `{"buckets": {"api": {"capacity": -1}}, "throttles": {"stock": {"mode": "off"}}}`, `control: bucket "api": `},
 		{"range of an optional bucket", `{"buckets": {"later": {"period": "1ns", "optional": true}}}`, `control: bucket "later": `},
-		{"range of a backoff", `{"backoffs": {"table": {"max_interval": "1ns"}}}`, `control: backoff "table": backoff: Tuning.MaxInterval is 1ns`},
-		{"range of an optional backoff", `{"backoffs": {"later": {"max_interval": "1ns", "optional": true}}}`, `control: backoff "later": backoff: Tuning.MaxInterval is 1ns`},
+		{"range of a backoff", `{"backoffs": {"table": {"max_interval": "1ns"}}}`, `control: backoff "table": backoff: Patch.MaxInterval is 1ns`},
+		{"range of an optional backoff", `{"backoffs": {"later": {"max_interval": "1ns", "optional": true}}}`, `control: backoff "later": backoff: Patch.MaxInterval is 1ns`},
 		{"unknown breaker", `{"breakers": {"stock": {"mode": "off"}}}`, `control: breaker "stock": unknown name`},
 		{"null", `{"throttles": {"stock": null}}`, `control: throttle "stock": line is null: remove it, or set something`},
 		{"nothing", `{"throttles": {"stock": {"reason": "because"}}}`, `control: throttle "stock": line sets nothing`},
@@ -98,7 +99,7 @@ func TestApply_allOrNothing(t *testing.T) {
 			}
 		})
 	}
-	if s := c.Stats(); s.Tunings[control.SourceApply] != [control.NumResults]uint64{1, 0, 17} || s.Overrides[control.SourceApply] != 1 {
+	if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{1, 0, 17} || s.Overrides[throttle.SourceApply] != 1 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -150,10 +151,11 @@ func TestApply_laterMembers(t *testing.T) {
 		t.Errorf("a closed name: got %+v", report)
 	}
 	r.take()
-	// SRE needs one call per window, which a throttle with Tiered does not.
-	apply(t, c, `{"throttles": {"slow": {"minimum_rate": 0.001, "optional": true}}}`)
-	th := throttle.Must(throttle.New(throttle.Config{Name: "slow", Policy: throttle.SRE, Hooks: c.ThrottleHooks()}))
-	if _, failed := r.take(); len(failed) != 1 || !strings.Contains(failed[0].Error(), `control: throttle "slow": throttle: Tuning.MinimumRate is 0.001`) || th.Stats().MinimumRate != 1 {
+	// A backoff whose delays begin with a minute cannot end them after a second.
+	apply(t, c, `{"backoffs": {"slow": {"max_interval": "1s", "optional": true}}}`)
+	b := backoff.Must(backoff.New(backoff.Config{Name: "slow", InitialInterval: time.Minute, MaxInterval: time.Hour, Hooks: c.BackoffHooks()}))
+	now, _ := b.Tuning()
+	if _, failed := r.take(); len(failed) != 1 || !strings.Contains(failed[0].Error(), `control: backoff "slow": backoff: Patch.MaxInterval is 1s`) || now.MaxInterval != time.Hour {
 		t.Errorf("got %v", failed)
 	}
 }
@@ -187,10 +189,10 @@ func TestUntil(t *testing.T) {
 		if len(tuned) != 4 || tuned[2] != "throttle stock: ended, mode off -> enforce, source apply, until 2000-01-01T00:01:30Z" {
 			t.Errorf("got %q", tuned)
 		}
-		if s := c.Stats(); s.Tunings[control.SourceApply] != [control.NumResults]uint64{2, 2, 0} || s.Overrides[control.SourceApply] != 0 {
+		if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{2, 2, 0} || s.Overrides[throttle.SourceApply] != 0 {
 			t.Errorf("got %+v", s)
 		}
-		if s := c.Stats(); len(s.Last) != 2 || s.Last[0] != (control.LastChange{"breaker", "payments", control.SourceApply, s.Last[0].At}) ||
+		if s := c.Stats(); len(s.Last) != 2 || s.Last[0] != (control.LastChange{"breaker", "payments", throttle.SourceApply, s.Last[0].At}) ||
 			!s.Last[1].At.Equal(report.Changes[0].Until) || s.Last[1].Name != "stock" {
 			t.Errorf("got %+v want a breaker, and a throttle when its line ended", s.Last)
 		}
@@ -214,7 +216,7 @@ func TestStatus(t *testing.T) {
 		"throttle later 0", "ratio=3 code= apply  ",
 		"throttle stock 2", "mode=off code=enforce apply ana INC-7", "ratio=2 code=2 code  ", "minimum_rate=1 code=1 code  ",
 		"background=0 code=0 code  ", "slow=0s code=0s code  ", "slow_gate=enforce code=enforce code  ",
-		"processor_wait=0s code=0s code  ",
+		"slow_auto=false code=false code  ", "processor_wait=0s code=0s code  ",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -243,7 +245,7 @@ func TestControl_concurrent(t *testing.T) {
 		group.Go(func() {
 			for i := range 50 {
 				ratio := 2 + float64(i)
-				if _, err := c.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{"stock": {Terms: control.Terms{Optional: true}, Ratio: &ratio}}}); err != nil {
+				if _, err := c.Apply(t.Context(), control.Document{Throttles: map[string]*control.Throttle{"stock": {Terms: control.Terms{Optional: true}, Patch: throttle.Patch{Ratio: &ratio}}}}); err != nil {
 					t.Error(err)
 				}
 				c.Status()
@@ -309,7 +311,7 @@ func TestApply_copies(t *testing.T) {
 	if _, err := c.Apply(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Throttles["stock"].For != control.Duration(time.Hour) {
+	if d.Throttles["stock"].For != throttle.Duration(time.Hour) {
 		t.Error("Apply changed the document")
 	}
 	d.Throttles["stock"].Reason, d.Throttles["other"] = "changed", nil

@@ -46,7 +46,7 @@ type Terms struct {
 	Until time.Time `json:"until,omitzero"`
 	// For is how long the line holds, from now on, in place of Until. A file cannot have it,
 	// because it would start again with each process.
-	For Duration `json:"for,omitempty"`
+	For throttle.Duration `json:"for,omitempty"`
 	// By is the name of the operator. Over HTTP it is the result of Authorize.
 	By string `json:"by,omitempty"`
 	// Reason is shown wherever the change is shown. Required over HTTP.
@@ -58,84 +58,37 @@ type Terms struct {
 
 func (t *Terms) terms() *Terms { return t }
 
-// Throttle is the line of a throttle. The fields mean the same as in [throttle.Config]; nil changes
-// nothing.
+// Throttle is the line of a throttle.
 type Throttle struct {
 	Terms
-	Mode        *throttle.Mode `json:"mode,omitempty"`
-	Ratio       *float64       `json:"ratio,omitempty"`
-	MinimumRate *float64       `json:"minimum_rate,omitempty"`
-	Background  *float64       `json:"background,omitempty"`
-	Slow        *Duration      `json:"slow,omitempty"`
-	SlowGate    *throttle.Mode `json:"slow_gate,omitempty"`
-
-	ProcessorWait *Duration `json:"processor_wait,omitempty"`
+	throttle.Patch
 }
 
-func (l *Throttle) apply(u *throttle.Tuning) {
-	set(&u.Mode, l.Mode)
-	set(&u.Ratio, l.Ratio)
-	set(&u.MinimumRate, l.MinimumRate)
-	set(&u.Background, l.Background)
-	set(&u.Slow, (*time.Duration)(l.Slow))
-	set(&u.SlowGate, l.SlowGate)
-	set(&u.ProcessorWait, (*time.Duration)(l.ProcessorWait))
-}
-
-func throttleLine(u throttle.Tuning) *Throttle {
-	return &Throttle{
-		Mode: &u.Mode, Ratio: &u.Ratio, MinimumRate: &u.MinimumRate, Background: &u.Background,
-		Slow: (*Duration)(&u.Slow), SlowGate: &u.SlowGate, ProcessorWait: (*Duration)(&u.ProcessorWait),
-	}
-}
+func (l *Throttle) patch() throttle.Patch { return l.Patch }
 
 // Breaker is the line of a breaker. Its mode also replaces that of each tenant.
 type Breaker struct {
 	Terms
-	Mode *throttle.Mode `json:"mode,omitempty"`
+	breaker.Patch
 }
 
-func (l *Breaker) apply(u *breaker.Tuning) { set(&u.Mode, l.Mode) }
+func (l *Breaker) patch() breaker.Patch { return l.Patch }
 
-func breakerLine(u breaker.Tuning) *Breaker { return &Breaker{Mode: &u.Mode} }
-
-// Bucket is the line of a bucket: the limit of the keys for which LimitFor returns no limit of its own. The fields
-// mean the same as in [bucket.Limit]; nil changes nothing.
+// Bucket is the line of a bucket: the limit of the keys for which LimitFor returns no limit of its own.
 type Bucket struct {
 	Terms
-	Capacity *int64    `json:"capacity,omitempty"`
-	Refill   *int64    `json:"refill,omitempty"`
-	Period   *Duration `json:"period,omitempty"`
+	bucket.Patch
 }
 
-func (l *Bucket) apply(u *bucket.Tuning) {
-	set(&u.Limit.Capacity, l.Capacity)
-	set(&u.Limit.Refill, l.Refill)
-	set(&u.Limit.Period, (*time.Duration)(l.Period))
-}
+func (l *Bucket) patch() bucket.Patch { return l.Patch }
 
-func bucketLine(u bucket.Tuning) *Bucket {
-	return &Bucket{Capacity: &u.Limit.Capacity, Refill: &u.Limit.Refill, Period: (*Duration)(&u.Limit.Period)}
-}
-
-// Backoff is the line of a backoff. The field means the same as in [backoff.Config].
+// Backoff is the line of a backoff.
 type Backoff struct {
 	Terms
-	MaxInterval *Duration `json:"max_interval,omitempty"`
+	backoff.Patch
 }
 
-func (l *Backoff) apply(u *backoff.Tuning) { set(&u.MaxInterval, (*time.Duration)(l.MaxInterval)) }
-
-func backoffLine(u backoff.Tuning) *Backoff {
-	return &Backoff{MaxInterval: (*Duration)(&u.MaxInterval)}
-}
-
-// set changes a setting to value, unless that is nil.
-func set[T any](setting, value *T) {
-	if value != nil {
-		*setting = *value
-	}
-}
+func (l *Backoff) patch() backoff.Patch { return l.Patch }
 
 // ParseDocument reads a document from JSON. Unknown and repeated fields and names, wrong values, and
 // text after the document are errors with the number of the line. Part of a document is never a

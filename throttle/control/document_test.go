@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 )
 
@@ -71,7 +72,7 @@ func TestDocument_comment(t *testing.T) {
 	_, rest, _ := strings.Cut(string(source), "As JSON:\n//\n")
 	text, _, _ := strings.Cut(rest, "\n//\n")
 	d := parse(t, strings.ReplaceAll(text, "//", ""))
-	if d.Throttles["stock"].By != "ana" || !d.Throttles["search"].Optional || *d.Buckets["api"].Period != control.Duration(time.Second) {
+	if d.Throttles["stock"].By != "ana" || !d.Throttles["search"].Optional || *d.Buckets["api"].Period != throttle.Duration(time.Second) {
 		t.Errorf("got %+v", d)
 	}
 }

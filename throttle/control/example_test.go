@@ -21,7 +21,7 @@ func Example() {
 	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: ctl.ThrottleHooks()}))
 
 	report, err := ctl.Apply(context.Background(), control.Document{
-		Throttles: map[string]*control.Throttle{"stock": {Mode: new(throttle.ModeOff), Terms: control.Terms{Reason: "INC-7"}}},
+		Throttles: map[string]*control.Throttle{"stock": {Patch: throttle.Patch{Mode: new(throttle.ModeOff)}, Terms: control.Terms{Reason: "INC-7"}}},
 	})
 	fmt.Println(report.Changes, err)
 	fmt.Println(stock.Stats().Mode)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // maxBody is the longest body of a POST, in bytes.
@@ -76,7 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) post(w http.ResponseWriter, r *http.Request, who string) {
 	report, status, err := h.apply(w, r, who)
 	if err != nil {
-		h.control.fail(r.Context(), SourceHTTP, fmt.Errorf("%w (by %.80q)", err, who))
+		h.control.fail(r.Context(), throttle.SourceHTTP, fmt.Errorf("%w (by %.80q)", err, who))
 		http.Error(w, err.Error(), status)
 		return
 	}
@@ -105,7 +107,7 @@ func (h *handler) apply(w http.ResponseWriter, r *http.Request, who string) (rep
 		}
 		t.By = who
 	}
-	report, err = h.control.merge(r.Context(), SourceHTTP, d)
+	report, err = h.control.merge(r.Context(), throttle.SourceHTTP, d)
 	return report, http.StatusUnprocessableEntity, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
 )
@@ -108,25 +109,22 @@ func TestHandler_refusesWhatCannotStay(t *testing.T) {
 	}
 }
 
-// TestHandler_aLineThatBecameInvalid switches a new throttle off all the same, and does not stop changes of
-// other names.
-func TestHandler_aLineThatBecameInvalid(t *testing.T) {
+// TestHandler_aLineThatDoesNotFit a new backoff does not stop changes of other names.
+func TestHandler_aLineThatDoesNotFit(t *testing.T) {
 	c := newControl(t, control.Hooks{})
 	payments, h := newThrottle(t, c, "payments"), newHandler(t, c, byHeader)
-	build := func(window time.Duration, rate float64) *throttle.Throttle {
-		th, err := throttle.New(throttle.Config{Name: "stock", Policy: throttle.SRE, Window: window, MinimumRate: rate, Hooks: c.ThrottleHooks()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = th.Close() })
-		return th
+	build := func(initial time.Duration) backoff.Tuning {
+		now, _ := backoff.Must(backoff.New(backoff.Config{Name: "table", InitialInterval: initial, MaxInterval: time.Hour, Hooks: c.BackoffHooks()})).Tuning()
+		return now
 	}
-	build(time.Minute, 0)
-	if w := send(h, http.MethodPost, `{"throttles": {"stock": {"mode": "off", "minimum_rate": 0.05, "for": "1h", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
+	build(time.Millisecond)
+	if w := send(h, http.MethodPost, `{"backoffs": {"table": {"max_interval": "1s", "for": "1h", "reason": "x"}}}`, nil); w.Code != http.StatusOK {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
-	if s := build(10*time.Second, 1).Stats(); s.Mode != throttle.ModeOff || s.MinimumRate != 1 { // 0.05 is out of range for it
-		t.Errorf("got mode %v and a minimum rate of %v want off and 1", s.Mode, s.MinimumRate)
+	for initial, want := range map[time.Duration]time.Duration{time.Millisecond: time.Second, time.Minute: time.Hour} {
+		if now := build(initial); now.MaxInterval != want {
+			t.Errorf("%v: got %v want %v", initial, now.MaxInterval, want)
+		}
 	}
 	w := send(h, http.MethodPost, `{"throttles": {"payments": {"mode": "off", "for": "1h", "reason": "x"}}}`, nil)
 	if w.Code != http.StatusOK || payments.Stats().Mode != throttle.ModeOff {
@@ -167,7 +165,7 @@ func TestHandler_refuses(t *testing.T) {
 		{"long time", "POST", body(`{"mode": "off", "reason": "x", "for": "25h"}`), nil, 422, "at most 24h", 1},
 		{"past", "POST", body(`{"mode": "off", "reason": "x", "until": "2001-01-01T00:00:00Z"}`), nil, 422, "want a time in the future", 1},
 		{"by", "POST", body(`{"mode": "off", "reason": "x", "for": "1m", "by": "root"}`), nil, 400, "by is set: it is the result of Authorize", 1},
-		{"range", "POST", body(`{"ratio": 1, "reason": "x", "for": "1m"}`), nil, 422, "Tuning.Ratio is 1: want more than 1", 1},
+		{"range", "POST", body(`{"ratio": 1, "reason": "x", "for": "1m"}`), nil, 422, "Patch.Ratio is 1: want more than 1", 1},
 		{"half", "POST", off[:40], nil, 400, "unexpected EOF", 1},
 		{"two documents", "POST", off + off, nil, 400, "text after the end", 1},
 	} {
@@ -240,7 +238,7 @@ func TestHandler_bounded(t *testing.T) {
 			refused = true
 		}
 	}
-	if n := c.Stats().Overrides[control.SourceHTTP]; !refused || n != 1000 {
+	if n := c.Stats().Overrides[throttle.SourceHTTP]; !refused || n != 1000 {
 		t.Errorf("got %d lines want 1000", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/hook"
 )
 
@@ -35,7 +36,7 @@ type TunedEvent struct {
 // FailedEvent describes a change that was refused. What was in force before stays in force.
 type FailedEvent struct {
 	Control *Control
-	Source  Source
+	Source  throttle.Source
 	Err     error
 }
 

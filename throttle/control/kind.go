@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,56 +10,62 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
-// tunable is a throttle, breaker, limiter or backoff, whose settings are T.
-type tunable[T any] interface {
+// tunable is a throttle, breaker, limiter or backoff, whose settings are T, and which P changes.
+type tunable[T, P any] interface {
 	comparable
 	Name() string
-	Override(change func(*T)) error
-	CheckOverride(change func(*T)) error
+	Override(throttle.Source, P) error
 	Tuning() (inForce, code T)
-	Close() error
 }
 
-// line is a line of a document about settings T: a pointer to a struct whose first field is Terms,
-// and whose other fields are pointers.
-type line[T any] interface {
+// patch is a change of settings.
+type patch interface {
+	comparable
+	Validate() error
+}
+
+// line is a line of a document that changes settings by P: a pointer to a struct of Terms and P.
+type line[P any] interface {
 	comparable
 	terms() *Terms
-	apply(u *T)
+	patch() P
 }
 
 // kind is all throttles, or breakers, buckets or backoffs. It implements family.
-type kind[M tunable[T], T any, L line[T]] struct {
-	word    string
-	lines   func(*Document) *map[string]L
-	full    func(T) L         // a line with all settings
-	example func() (M, error) // a member with defaults, to check a name that has none
-	mode    func(L, *T)       // applies the mode of a line, and nothing else; nil if there is no mode
-	state   func() *state     // the present one
-	failed  func(error)
+type kind[M tunable[T, P], T tuned.Tuning[T, P], P patch, L line[P]] struct {
+	word   string
+	lines  func(*Document) *map[string]L
+	state  func() *state // the present one
+	failed func(error)
 
 	mu        sync.Mutex
 	members   map[string][]M // by name; a name that had members once stays
 	announced sync.Map       // names whose members are made later
 }
 
+func (k *kind[M, T, P, L]) init(word string, state func() *state, failed func(error), lines func(*Document) *map[string]L) {
+	k.word, k.state, k.failed, k.lines, k.members = word, state, failed, lines, map[string][]M{}
+}
+
 // family is a [kind] without its types.
 type family interface {
 	// prepare copies the lines of a document that a source has sent, and returns what is wrong with
 	// them.
-	prepare(d *Document, source Source, now time.Time) error
+	prepare(d *Document, source throttle.Source, now time.Time) error
 	// check returns why the new lines of a source cannot be applied, and its optional names without a
 	// member.
-	check(before, s *state, source Source) (missing []string, err error)
+	check(before, s *state, source throttle.Source) (missing []string, err error)
 	// merge adds lines to a document. A nil line removes one.
 	merge(into, lines *Document)
 	// expire removes the lines whose time has ended.
 	expire(d *Document, now time.Time)
 	// changes returns the lines of a source that differ.
-	changes(before, after *state, source Source) []Change
+	changes(before, after *state, source throttle.Source) []Change
 	// refresh applies the present state to all members of a name.
 	refresh(name string)
 	// things returns what can be tuned and what is in force.
@@ -67,16 +74,13 @@ type family interface {
 	named(word string) bool
 }
 
-func (k *kind[M, T, L]) named(word string) bool { return k.word == word }
+func (k *kind[M, T, P, L]) named(word string) bool { return k.word == word }
 
 // join adds a new member, and applies the lines of its name. If a document is applied at the same
 // time, either it sees the new member, or the new member sees the document.
-func (k *kind[M, T, L]) join(m M) {
+func (k *kind[M, T, P, L]) join(m M) {
 	name := m.Name()
 	k.mu.Lock()
-	if k.members == nil {
-		k.members = map[string][]M{}
-	}
 	if !slices.Contains(k.members[name], m) { // or it has the hooks twice
 		k.members[name] = append(k.members[name], m)
 	}
@@ -87,9 +91,9 @@ func (k *kind[M, T, L]) join(m M) {
 }
 
 // announce makes a name known before its first member.
-func (k *kind[M, T, L]) announce(name string) { k.announced.Store(name, nil) }
+func (k *kind[M, T, P, L]) announce(name string) { k.announced.Store(name, nil) }
 
-func (k *kind[M, T, L]) leave(m M) {
+func (k *kind[M, T, P, L]) leave(m M) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := k.members[m.Name()]
@@ -98,54 +102,54 @@ func (k *kind[M, T, L]) leave(m M) {
 	}
 }
 
-// override applies the present state to a member. The function for Override reads the state when it
-// runs, so that the newest state wins, whatever the order of concurrent calls.
-func (k *kind[M, T, L]) override(m M) {
+// override applies the present state to a member. If there is a newer one after that, it applies that
+// too, so that the newest state wins, whatever the order of concurrent calls.
+func (k *kind[M, T, P, L]) override(m M) {
 	name := m.Name()
 	defer func() {
 		if p := recover(); p != nil { // of a hook of the member, or of its clock
 			k.failed(fmt.Errorf("control: %s %s: panicked: %v", k.word, check.Shown(name), p))
 		}
 	}()
-	err := m.Override(func(u *T) { k.apply(k.state(), name, u) })
-	if err == nil {
-		return
-	}
-	k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
-	if k.mode != nil { // another setting of the line does not fit this member: a kill switch still works
-		_ = m.Override(func(u *T) {
-			for _, l := range k.linesOf(k.state(), name) {
-				k.mode(l.line, u)
+	var none P
+	var err error
+	for s := (*state)(nil); s != k.state(); {
+		s, err = k.state(), nil
+		var patches [throttle.NumSources]P
+		for _, l := range k.linesOf(s, name) {
+			patches[l.source] = l.line.patch()
+		}
+		for _, ends := range []bool{true, false} { // what begins need not fit to what ends
+			for source := throttle.SourceApply; source < throttle.NumSources; source++ {
+				if (patches[source] == none) == ends {
+					err = errors.Join(err, m.Override(source, patches[source]))
+				}
 			}
-		})
+		}
 	}
-}
-
-// apply changes settings by the lines of a name, those of the highest source last.
-func (k *kind[M, T, L]) apply(s *state, name string, u *T) {
-	for _, l := range k.linesOf(s, name) {
-		l.line.apply(u)
+	if err != nil {
+		k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
 	}
 }
 
 // sourced is a line and where it comes from.
 type sourced[L any] struct {
-	source Source
+	source throttle.Source
 	line   L
 }
 
 // linesOf returns the lines of a name, that of the highest source last.
-func (k *kind[M, T, L]) linesOf(s *state, name string) (lines []sourced[L]) {
+func (k *kind[M, T, P, L]) linesOf(s *state, name string) (lines []sourced[L]) {
 	for i := range s.layers {
 		if l, ok := (*k.lines(&s.layers[i]))[name]; ok {
-			lines = append(lines, sourced[L]{Source(i), l})
+			lines = append(lines, sourced[L]{throttle.Source(i), l})
 		}
 	}
 	return lines
 }
 
 // open returns a copy of the members by name.
-func (k *kind[M, T, L]) open() map[string][]M {
+func (k *kind[M, T, P, L]) open() map[string][]M {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := make(map[string][]M, len(k.members))
@@ -155,13 +159,13 @@ func (k *kind[M, T, L]) open() map[string][]M {
 	return all
 }
 
-func (k *kind[M, T, L]) refresh(name string) {
+func (k *kind[M, T, P, L]) refresh(name string) {
 	for _, m := range k.open()[name] {
 		k.override(m)
 	}
 }
 
-func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error {
+func (k *kind[M, T, P, L]) prepare(d *Document, source throttle.Source, now time.Time) error {
 	lines := k.lines(d)
 	var errs []error
 	var none L
@@ -170,14 +174,12 @@ func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error
 		l, err := (*lines)[name], checkName(name)
 		switch {
 		case err != nil:
-		case l == none && source != SourceHTTP:
+		case l == none && source != throttle.SourceHTTP:
 			err = errors.New("line is null: remove it, or set something")
 		case l != none:
 			l = clone(l)
 			(*lines)[name] = l
-			if err = l.terms().resolve(source, now); err == nil && len(values(l)) == 0 {
-				err = errors.New("line sets nothing")
-			}
+			err = resolve(l, source, now)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
@@ -186,10 +188,19 @@ func (k *kind[M, T, L]) prepare(d *Document, source Source, now time.Time) error
 	return errors.Join(errs...)
 }
 
-func (k *kind[M, T, L]) check(before, s *state, source Source) (missing []string, err error) {
+// resolve completes the terms of a line that a source has sent, and returns what is wrong with it.
+func resolve[P patch, L line[P]](l L, source throttle.Source, now time.Time) error {
+	var none P
+	p, err := l.patch(), l.terms().resolve(source, now)
+	if err == nil && p == none {
+		err = errors.New("line sets nothing")
+	}
+	return cmp.Or(err, p.Validate())
+}
+
+func (k *kind[M, T, P, L]) check(before, s *state, source throttle.Source) (missing []string, err error) {
 	open := k.open()
 	var errs []error
-	var example []M // made for the first name without a member
 	for _, name := range slices.Sorted(maps.Keys(*k.lines(&s.layers[source]))) {
 		members, known := open[name]
 		if !known {
@@ -205,15 +216,6 @@ func (k *kind[M, T, L]) check(before, s *state, source Source) (missing []string
 		}
 		if len(members) == 0 {
 			missing = append(missing, k.word+" "+name)
-			if example == nil {
-				m, err := k.example()
-				if err != nil {
-					return nil, err
-				}
-				defer m.Close()
-				example = []M{m}
-			}
-			members = example
 		}
 		if err := k.checkRanges(s, name, members); err != nil {
 			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
@@ -224,26 +226,26 @@ func (k *kind[M, T, L]) check(before, s *state, source Source) (missing []string
 
 // checkRanges returns an error if a member would refuse the lines of a name, all or some of them: any may
 // end before the others.
-func (k *kind[M, T, L]) checkRanges(s *state, name string, members []M) error {
+func (k *kind[M, T, P, L]) checkRanges(s *state, name string, members []M) (err error) {
 	lines := k.linesOf(s, name)
-	for set := range 1 << len(lines) {
-		change := func(u *T) {
+	for _, m := range members {
+		_, code := m.Tuning()
+		for set := range 1 << len(lines) {
+			u := code
 			for i, l := range lines {
-				if set>>i&1 == 1 {
-					l.line.apply(u)
+				if set>>i&1 == 0 {
+					continue
 				}
-			}
-		}
-		for _, m := range members {
-			if err := m.CheckOverride(change); err != nil {
-				return err
+				if u, err = u.With(l.line.patch()); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (k *kind[M, T, L]) merge(into, lines *Document) {
+func (k *kind[M, T, P, L]) merge(into, lines *Document) {
 	all := maps.Clone(*k.lines(into))
 	if all == nil {
 		all = map[string]L{}
@@ -254,13 +256,13 @@ func (k *kind[M, T, L]) merge(into, lines *Document) {
 	*k.lines(into) = all
 }
 
-func (k *kind[M, T, L]) expire(d *Document, now time.Time) {
+func (k *kind[M, T, P, L]) expire(d *Document, now time.Time) {
 	lines := k.lines(d)
 	*lines = maps.Clone(*lines)
 	maps.DeleteFunc(*lines, func(_ string, l L) bool { return l.terms().hasEnded(now) })
 }
 
-func (k *kind[M, T, L]) changes(before, after *state, source Source) (changes []Change) {
+func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source) (changes []Change) {
 	from, to := *k.lines(&before.layers[source]), *k.lines(&after.layers[source])
 	names := maps.Clone(from)
 	if names == nil {
@@ -286,15 +288,15 @@ func (k *kind[M, T, L]) changes(before, after *state, source Source) (changes []
 }
 
 // settings returns the settings of a name and where each comes from.
-func (k *kind[M, T, L]) settings(s *state, name string, members []M) (all []Setting) {
+func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []Setting) {
 	if len(members) > 0 {
 		_, code := members[0].Tuning()
-		for _, v := range values(k.full(code)) {
+		for _, v := range valuesOf[P](code) {
 			all = append(all, Setting{Name: v.name, Value: v.text, Code: v.text})
 		}
 	}
 	for _, l := range k.linesOf(s, name) {
-		for _, v := range values(l.line) {
+		for _, v := range values(l.line.patch()) {
 			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.name })
 			if i < 0 {
 				i, all = len(all), append(all, Setting{Name: v.name})
@@ -306,7 +308,7 @@ func (k *kind[M, T, L]) settings(s *state, name string, members []M) (all []Sett
 	return all
 }
 
-func (k *kind[M, T, L]) things(s *state) (things []Thing) {
+func (k *kind[M, T, P, L]) things(s *state) (things []Thing) {
 	open := k.open()
 	for i := range s.layers {
 		for name := range *k.lines(&s.layers[i]) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // longestTimer is the longest time until the ends of lines are checked again: the system's clock
@@ -12,11 +14,11 @@ const longestTimer = time.Minute
 
 // state is the lines of all sources. A stored state never changes.
 type state struct {
-	layers [NumSources]Document // that of SourceCode is empty
+	layers [throttle.NumSources]Document // that of throttle.SourceCode is empty
 }
 
 // change replaces the state, applies it and calls the hooks.
-func (c *Control) change(ctx context.Context, source Source, edit func(*state, time.Time) error) (Report, error) {
+func (c *Control) change(ctx context.Context, source throttle.Source, edit func(*state, time.Time) error) (Report, error) {
 	if !c.valid() {
 		return Report{}, errNil
 	}
@@ -44,7 +46,7 @@ func (c *Control) change(ctx context.Context, source Source, edit func(*state, t
 }
 
 // store replaces the state if the lines of source are valid.
-func (c *Control) store(source Source, edit func(*state, time.Time) error) (report Report, err error) {
+func (c *Control) store(source throttle.Source, edit func(*state, time.Time) error) (report Report, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -70,7 +72,7 @@ func (c *Control) store(source Source, edit func(*state, time.Time) error) (repo
 	report.Changes = []Change{}
 	for _, k := range c.families {
 		for i := range after.layers {
-			report.Changes = append(report.Changes, k.changes(before, &after, Source(i))...)
+			report.Changes = append(report.Changes, k.changes(before, &after, throttle.Source(i))...)
 		}
 	}
 	for _, changed := range report.Changes {
@@ -94,7 +96,7 @@ func (c *Control) setTimer(s *state, now time.Time) {
 		return
 	}
 	c.timer = time.AfterFunc(min(next.Sub(now), longestTimer), func() {
-		_, _ = c.change(context.Background(), SourceCode, func(*state, time.Time) error { return nil }) // it has no lines that can be wrong
+		_, _ = c.change(context.Background(), throttle.SourceCode, func(*state, time.Time) error { return nil }) // it has no lines that can be wrong
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // Status is what is in force, and why. If Hooks.Failed reported that an instance refused a line, that
@@ -34,13 +36,13 @@ type Thing struct {
 // Setting is one setting of a thing. If instances differ, the values of the code are those of the
 // first.
 type Setting struct {
-	Name   string    `json:"name"`
-	Value  string    `json:"value"`          // in force
-	Code   string    `json:"code,omitempty"` // without any document
-	Source Source    `json:"source"`         // of the value in force
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-	Until  time.Time `json:"until,omitzero"`
+	Name   string          `json:"name"`
+	Value  string          `json:"value"`          // in force
+	Code   string          `json:"code,omitempty"` // without any document
+	Source throttle.Source `json:"source"`         // of the value in force
+	By     string          `json:"by,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Until  time.Time       `json:"until,omitzero"`
 }
 
 // Status returns what is in force, and where each value comes from.
@@ -64,18 +66,18 @@ func (c *Control) fileStatus() FileStatus {
 
 // Stats are the counters of a [Control], and its present state.
 type Stats struct {
-	Tunings    [NumSources][NumResults]uint64 // lines that were applied and ended, and documents that were refused
-	Overrides  [NumSources]int                // lines in force
-	Watching   bool                           // a file is watched
-	Broken     bool                           // and it is refused
-	HookPanics uint64                         // panics of hooks
-	Last       []LastChange                   // of each name that exists, sorted by kind and name
+	Tunings    [throttle.NumSources][NumResults]uint64 // lines that were applied and ended, and documents that were refused
+	Overrides  [throttle.NumSources]int                // lines in force
+	Watching   bool                                    // a file is watched
+	Broken     bool                                    // and it is refused
+	HookPanics uint64                                  // panics of hooks
+	Last       []LastChange                            // of each name that exists, sorted by kind and name
 }
 
 // LastChange is when a line of a name last began, changed or ended, since this process started.
 type LastChange struct {
 	Kind, Name string
-	Source     Source // of that line
+	Source     throttle.Source // of that line
 	At         time.Time
 }
 

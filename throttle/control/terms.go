@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // resolve sets Until from For, and returns an error for terms that a source cannot have.
-func (t *Terms) resolve(source Source, now time.Time) error {
+func (t *Terms) resolve(source throttle.Source, now time.Time) error {
 	switch {
 	case len(t.By) > maxText:
 		return fmt.Errorf("by has %d bytes: want at most %d", len(t.By), maxText)
@@ -30,12 +31,12 @@ func (t *Terms) resolve(source Source, now time.Time) error {
 		return fmt.Errorf("for is %v: want more than 0", t.For)
 	case t.For > 0 && !t.Until.IsZero():
 		return errors.New("for and until are both set: want one")
-	case t.For > 0 && source == SourceFile:
+	case t.For > 0 && source == throttle.SourceFile:
 		return errors.New("for is set in a file: want until, because each process would count from its own start")
 	case t.For > 0:
 		t.Until, t.For = now.Add(time.Duration(t.For)).UTC().Truncate(time.Millisecond), 0
 	}
-	if source == SourceHTTP {
+	if source == throttle.SourceHTTP {
 		return t.checkHTTP(now)
 	}
 	return nil

@@ -10,16 +10,29 @@ import (
 // value is a setting of a line, as text.
 type value struct{ name, text string }
 
-// values returns the settings of a line that are set.
-func values(l any) (all []value) {
-	v := reflect.ValueOf(l).Elem()
-	for i := 1; i < v.NumField(); i++ { // field 0 is Terms
+// values returns the settings that a patch sets.
+func values(p any) (all []value) {
+	v := reflect.ValueOf(p)
+	for i := range v.NumField() {
 		if f := v.Field(i); !f.IsNil() {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			all = append(all, value{name, fmt.Sprint(f.Elem().Interface())})
+			all = append(all, value{nameOf(v.Type().Field(i)), fmt.Sprint(f.Elem().Interface())})
 		}
 	}
 	return all
+}
+
+// valuesOf returns the settings that a patch P can set: the fields of u that have the same names.
+func valuesOf[P any](u any) (all []value) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[P]()) {
+		all = append(all, value{nameOf(f), fmt.Sprint(reflect.ValueOf(u).FieldByName(f.Name).Interface())})
+	}
+	return all
+}
+
+// nameOf returns the name of a field in a document.
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // deltas returns the settings whose values differ.

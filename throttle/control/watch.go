@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // pollInterval is the time between two readings of the file.
@@ -110,14 +112,14 @@ func (w *watcher) look(ctx context.Context) {
 		f.Error = err.Error()
 	}
 	if w.control.setFile(f) {
-		w.control.fail(ctx, SourceFile, err)
+		w.control.fail(ctx, throttle.SourceFile, err)
 	}
 }
 
 func (w *watcher) apply(ctx context.Context, data []byte) error {
 	d, err := ParseDocument(data)
 	if err == nil {
-		_, err = w.control.replace(ctx, SourceFile, d)
+		_, err = w.control.replace(ctx, throttle.SourceFile, d)
 	}
 	if err != nil {
 		return fmt.Errorf("control: file %s: %w", w.path, err)

@@ -53,7 +53,7 @@ func TestWatch_refuses(t *testing.T) {
 		if err := c.Watch(t.Context(), path); err != nil {
 			t.Fatal(err)
 		}
-		if s := c.Stats(); !s.Watching || !s.Broken || s.Tunings[control.SourceFile][control.Refused] != 1 {
+		if s := c.Stats(); !s.Watching || !s.Broken || s.Tunings[throttle.SourceFile][control.Refused] != 1 {
 			t.Errorf("missing at the start: got %+v", s)
 		}
 		for i, tt := range []struct{ name, text, want string }{

@@ -217,10 +217,10 @@ func ExampleTransport_Group() {
 		fmt.Println(err)
 		return
 	}
-	err = th.Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.ModeOff })
+	err = th.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 	fmt.Println("shed when switched off:", errors.Is(get(), throttle.ErrShed), err)
 
-	err = transport.Group().Tune(func(tuning *throttle.Tuning) { tuning.Mode = throttle.ModeOff })
+	err = transport.Group().Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 	fmt.Println("all are off, later ones too:", err == nil)
 	// Output:
 	// shed: true

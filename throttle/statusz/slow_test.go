@@ -69,7 +69,7 @@ func TestSlow_stream(t *testing.T) {
 		th.Stats()
 		c.Done(nil)
 		expect("a late call", "[map[id:1 slow:"+fmt.Sprintf(state, 1)+"]]")
-		_ = th.Tune(func(u *throttle.Tuning) { u.Slow = 0 })
+		_ = th.Tune(throttle.Patch{Slow: new(throttle.Duration(0))})
 		expect("off", "[map[id:1 slow:<nil>]]")
 		expect("nothing new", "<nil>")
 	})

@@ -54,7 +54,7 @@ func TestStream_changes(t *testing.T) {
 		expect("nothing new", nil)
 		call(busy, throttle.High, 1, nil)
 		expect("a call", map[string]string{"figures": "[[1 0 1 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 [0 0 1]]]"})
-		_ = busy.Tune(func(u *throttle.Tuning) { u.Mode = throttle.ModeOff })
+		_ = busy.Tune(throttle.Patch{Mode: new(throttle.ModeOff)})
 		expect("a setting", map[string]string{"rows": "[map[alert:none background:0 exempt:0 id:1 instances:1 minimum_rate:1 mixed:false mode:off name:busy " +
 			"policy:sre priorities:[high important] processor_wait_seconds:0 ratio:2 state_since: target_rejection:0 window_seconds:60]]"})
 		_ = busy.Close()

@@ -158,7 +158,7 @@ func (s *Shop) changeThrottle(before, after Settings) error {
 		return s.throttle.Swap(th).Close()
 	}
 	if after.Throttled != before.Throttled {
-		return s.Throttle().Tune(func(t *throttle.Tuning) { t.Mode = mode(after.Throttled) })
+		return s.Throttle().Tune(throttle.Patch{Mode: new(mode(after.Throttled))})
 	}
 	return nil
 }

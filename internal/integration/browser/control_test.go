@@ -126,7 +126,7 @@ func TestStatusz_Control(t *testing.T) {
 	p.do("open its details", chromedp.Click(card+".more"))
 	p.eventually("the details have controls", `document.querySelector(".card:not([hidden]) .control:not([hidden])") !== null`)
 	p.do("send a wrong ratio", chromedp.SendKeys(card+"[name=ratio]", "0.5"), chromedp.SendKeys(card+"[name=reason]", hostile), chromedp.Click(card+".control [type=submit]"))
-	p.eventually("the error names the field and the range", `document.querySelector(".control .result").textContent.includes("Tuning.Ratio is 0.5: want more than 1")`)
+	p.eventually("the error names the field and the range", `document.querySelector(".control .result").textContent.includes("Patch.Ratio is 0.5: want more than 1")`)
 	p.clearProblems() // the console has the status 422, as expected
 
 	p.do("switch it off", chromedp.Evaluate[chromedp.Void](`document.querySelector(".control [name=ratio]").value = "";

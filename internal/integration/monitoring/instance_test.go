@@ -105,10 +105,10 @@ func tune(t testing.TB, ctl *control.Control) {
 		t.Fatal(err)
 	}
 	_, err := ctl.Apply(t.Context(), control.Document{
-		Throttles: map[string]*control.Throttle{dottedName: {Mode: new(throttle.ModeShadow)}, hostileName: {Ratio: new(2.0)}},
-		Breakers:  map[string]*control.Breaker{hostileName: {Mode: new(throttle.ModeEnforce), Terms: control.Terms{For: control.Duration(time.Millisecond)}}}, // else no tenant is in shadow
-		Buckets:   map[string]*control.Bucket{hostileName: {Capacity: new(int64(2))}},
-		Backoffs:  map[string]*control.Backoff{hostileName: {MaxInterval: new(control.Duration(time.Millisecond))}},
+		Throttles: map[string]*control.Throttle{dottedName: {Patch: throttle.Patch{Mode: new(throttle.ModeShadow)}}, hostileName: {Patch: throttle.Patch{Ratio: new(2.0)}}},
+		Breakers:  map[string]*control.Breaker{hostileName: {Patch: breaker.Patch{Mode: new(throttle.ModeEnforce)}, Terms: control.Terms{For: throttle.Duration(time.Millisecond)}}}, // else no tenant is in shadow
+		Buckets:   map[string]*control.Bucket{hostileName: {Patch: bucket.Patch{Capacity: new(int64(2))}}},
+		Backoffs:  map[string]*control.Backoff{hostileName: {Patch: backoff.Patch{MaxInterval: new(throttle.Duration(time.Millisecond))}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func (e ending) function() func(context.Context) error {
 func (i *instance) doEverything(t testing.TB, ctx context.Context) {
 	t.Helper()
 	for _, mode := range []throttle.Mode{throttle.ModeEnforce, throttle.ModeShadow} {
-		if err := i.hostile.Tune(func(u *throttle.Tuning) { u.Mode = mode }); err != nil {
+		if err := i.hostile.Tune(throttle.Patch{Mode: &mode}); err != nil {
 			t.Errorf("Tune: got error %v want none", err)
 		}
 		for n, e := range endings() {

@@ -40,7 +40,7 @@ func TestEnumerations(t *testing.T) {
 	check[bucket.FailurePolicy](t, "failure_policy", 0, "local_share", "fail_open", "fail_closed")
 	check[bucket.Source](t, "source", 0, "store", "policy", "lease")
 	check[backoff.Mode](t, "mode", 0, "pace", "sleep")
-	check[control.Source](t, "source", 0, "code", "apply", "file", "http")
+	check[throttle.Source](t, "source", 0, "code", "apply", "file", "http")
 	check[control.Result](t, "result", 0, "applied", "ended", "refused")
 	check[retry.Reason](t, "reason", 0, "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once")
 	check[sqlstore.Dialect](t, "dialect", 1, "PostgreSQL", "MySQL", "SQLite")

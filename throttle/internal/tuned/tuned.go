@@ -2,95 +2,102 @@
 package tuned
 
 import (
-	"errors"
+	"fmt"
 	"sync/atomic"
 )
 
-// Settings are the settings of one throttle, breaker, limiter or backoff. Load takes no lock and is
-// as fast as an atomic pointer. Call Init before all other methods.
-type Settings[T any] struct {
-	check func(*T) error
-	state atomic.Pointer[State[T]]
+// NumSources is the number of sources of settings: the code is 0, and each is above those before it.
+const NumSources = 4
+
+// Tuning are settings T that a patch P changes. With returns them after a patch, or an error if the
+// result is invalid.
+type Tuning[T, P any] interface{ With(P) (T, error) }
+
+// Settings are the settings of one throttle, breaker, limiter, backoff or retrier. Load takes no lock
+// and is as fast as an atomic pointer. Call Init before all other methods.
+type Settings[T Tuning[T, P], P comparable] struct {
+	state atomic.Pointer[State[T, P]]
 }
 
 // State is the settings at one instant. It never changes.
-type State[T any] struct {
+type State[T Tuning[T, P], P comparable] struct {
 	Now  T // in force
-	Code T // without the override
-	over func(*T)
+	Code T // without the other sources
+	over [NumSources]P
 }
 
-// Apply applies the override to u.
-func (s *State[T]) Apply(u *T) {
-	if s.over != nil {
-		s.over(u)
+// With returns u with what the other sources set.
+func (s *State[T, P]) With(u T) (T, error) {
+	var none P
+	for _, p := range s.over {
+		if p == none {
+			continue
+		}
+		var err error
+		if u, err = u.With(p); err != nil {
+			return u, err
+		}
 	}
+	return u, nil
 }
 
-// Init stores the settings that New was called with. Check returns an error for invalid settings.
-// It may complete valid ones.
-func (s *Settings[T]) Init(code T, check func(*T) error) {
-	s.check = check
-	s.state.Store(&State[T]{Now: code, Code: code})
-}
+// Init stores the settings that New was called with.
+func (s *Settings[T, P]) Init(code T) { s.state.Store(&State[T, P]{Now: code, Code: code}) }
 
 // Load returns the settings in force. The caller must not change them.
-func (s *Settings[T]) Load() *T { return &s.state.Load().Now }
+func (s *Settings[T, P]) Load() *T { return &s.state.Load().Now }
 
 // State returns the settings in force and those of the code.
-func (s *Settings[T]) State() *State[T] { return s.state.Load() }
+func (s *Settings[T, P]) State() *State[T, P] { return s.state.Load() }
 
-// Tune changes the settings of the code. It may call change more than once.
-func (s *Settings[T]) Tune(change func(*T)) error {
-	return s.replace(func(before *State[T]) (*State[T], error) { return s.next(before.Code, change, before.over) })
+// Tune changes the settings of the code.
+func (s *Settings[T, P]) Tune(p P) error {
+	return s.replace(func(next *State[T, P]) (err error) {
+		next.Code, err = next.Code.With(p)
+		return err
+	})
 }
 
-// Override replaces the override. Over is applied to the settings of the code now and after each
-// Tune; nil ends the override. Over may read what it applies from a variable: if the variable is
-// stored before each Override, the last value wins, whatever the order of concurrent calls.
-func (s *Settings[T]) Override(over func(*T)) error {
-	return s.replace(func(before *State[T]) (*State[T], error) { return s.next(before.Code, nil, over) })
+// Set replaces the settings of the code with valid ones.
+func (s *Settings[T, P]) Set(code T) error {
+	return s.replace(func(next *State[T, P]) error {
+		next.Code = code
+		return nil
+	})
 }
 
-// Check returns the error of Tune for change and of Override for over, and changes nothing.
-func (s *Settings[T]) Check(change, over func(*T)) error {
-	_, err := s.next(s.state.Load().Code, change, over)
-	return err
+// Override replaces what a source sets. An empty patch ends it.
+func (s *Settings[T, P]) Override(source int, p P) error {
+	if source < 1 || source >= NumSources {
+		return fmt.Errorf("throttle: Override: source is %d: want SourceApply, SourceFile or SourceHTTP", source)
+	}
+	return s.replace(func(next *State[T, P]) error {
+		next.over[source] = p
+		return nil
+	})
 }
 
-// replace computes the next state from the one before, until no other goroutine was faster.
-func (s *Settings[T]) replace(next func(before *State[T]) (*State[T], error)) error {
+// replace changes a copy of the state and stores it, until no other goroutine was faster.
+func (s *Settings[T, P]) replace(change func(next *State[T, P]) error) error {
 	for {
 		before := s.state.Load()
-		after, err := next(before)
+		next := *before
+		err := change(&next)
+		if err == nil {
+			next.Now, err = next.With(next.Code)
+		}
 		if err != nil {
 			return err
 		}
-		if s.state.CompareAndSwap(before, after) {
+		if s.state.CompareAndSwap(before, &next) {
 			return nil
 		}
 	}
 }
 
-// next returns the state after a change of the code's settings.
-func (s *Settings[T]) next(code T, change, over func(*T)) (*State[T], error) {
-	code, err := s.changed(code, change)
-	now, overErr := s.changed(code, over)
-	if err = errors.Join(err, overErr); err != nil {
-		return nil, err
+// Set changes a setting to value, unless that is nil.
+func Set[V any](setting, value *V) {
+	if value != nil {
+		*setting = *value
 	}
-	return &State[T]{Now: now, Code: code, over: over}, nil
-}
-
-// changed returns valid settings after change. A change that keeps the pointer cannot change them
-// later.
-func (s *Settings[T]) changed(u T, change func(*T)) (T, error) {
-	if change == nil {
-		return u, nil
-	}
-	proposed := u
-	change(&proposed)
-	after := proposed
-	err := s.check(&after)
-	return after, err
 }

@@ -3,36 +3,40 @@ package tuned
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
 type pair struct{ a, b int }
 
+type patch struct{ a, b *int }
+
 var errNegative = errors.New("negative")
 
-func newPair(a, b int) *Settings[pair] {
-	s := &Settings[pair]{}
-	s.Init(pair{a, b}, func(p *pair) error {
-		if p.a < 0 || p.b < 0 {
-			return errNegative
-		}
-		return nil
-	})
+func (p pair) With(c patch) (pair, error) {
+	Set(&p.a, c.a)
+	Set(&p.b, c.b)
+	if p.a < 0 || p.b < 0 {
+		return p, errNegative
+	}
+	return p, nil
+}
+
+func newPair(a, b int) *Settings[pair, patch] {
+	s := &Settings[pair, patch]{}
+	s.Init(pair{a, b})
 	return s
 }
 
-func want(t *testing.T, when string, s *Settings[pair], now, code pair) {
+func want(t *testing.T, when string, s *Settings[pair, patch], now, code pair) {
 	t.Helper()
 	if got := s.State(); got.Now != now || got.Code != code || *s.Load() != now {
 		t.Errorf("%s: got %v in force and %v of the code, want %v and %v", when, got.Now, got.Code, now, code)
 	}
 }
 
-// TestSettings_override is in force until it ends, and the code's changes are not lost meanwhile.
-func TestSettings_override(t *testing.T) {
+// TestSettings_sources are in force in their order until they end, and the code's changes are not lost meanwhile.
+func TestSettings_sources(t *testing.T) {
 	s := newPair(1, 2)
-	var kept *pair
 	check := func(when string, err error, now, code pair) {
 		t.Helper()
 		if err != nil {
@@ -40,54 +44,51 @@ func TestSettings_override(t *testing.T) {
 		}
 		want(t, when, s, now, code)
 	}
-	check("tuned", s.Tune(func(p *pair) { p.a = 3; kept = p }), pair{3, 2}, pair{3, 2})
-	kept.a = -9
-	check("overridden", s.Override(func(p *pair) { p.a = 7 }), pair{7, 2}, pair{3, 2})
-	check("tuned below", s.Tune(func(p *pair) { p.a, p.b = p.a+1, 5 }), pair{7, 5}, pair{4, 5})
-	check("another override", s.Override(func(p *pair) { p.b = 8 }), pair{4, 8}, pair{4, 5})
-	u := pair{0, 0}
-	if s.State().Apply(&u); u != (pair{0, 8}) {
-		t.Errorf("Apply: got %v", u)
+	check("tuned", s.Tune(patch{a: new(3)}), pair{3, 2}, pair{3, 2})
+	check("the second source", s.Override(2, patch{a: new(7)}), pair{7, 2}, pair{3, 2})
+	check("tuned below", s.Tune(patch{a: new(4), b: new(5)}), pair{7, 5}, pair{4, 5})
+	check("the first source", s.Override(1, patch{a: new(6), b: new(6)}), pair{7, 6}, pair{4, 5})
+	check("the third source", s.Override(3, patch{b: new(0)}), pair{7, 0}, pair{4, 5})
+	check("set below", s.Set(pair{8, 9}), pair{7, 0}, pair{8, 9})
+	if u, err := s.State().With(pair{1, 1}); err != nil || u != (pair{7, 0}) {
+		t.Errorf("With: got %v, %v", u, err)
 	}
-	check("ended", s.Override(nil), pair{4, 5}, pair{4, 5})
+	check("the second ended", s.Override(2, patch{}), pair{6, 0}, pair{8, 9})
+	check("the third ended", s.Override(3, patch{}), pair{6, 6}, pair{8, 9})
+	check("all ended", s.Override(1, patch{}), pair{8, 9}, pair{8, 9})
 }
 
-// TestSettings_refusesInvalid values, and changes nothing.
+// TestSettings_refusesInvalid values and sources, and changes nothing.
 func TestSettings_refusesInvalid(t *testing.T) {
-	negative := func(p *pair) { p.b = -1 }
-	s := newPair(1, 2)
-	for name, err := range map[string]error{
-		"Tune": s.Tune(negative), "Override": s.Override(negative), "Check of Tune": s.Check(negative, nil), "Check of Override": s.Check(nil, negative),
-	} {
+	s, negative := newPair(1, 2), patch{b: new(-1)}
+	for name, err := range map[string]error{"Tune": s.Tune(negative), "Override": s.Override(1, negative)} {
 		if !errors.Is(err, errNegative) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if err := s.Check(nil, func(p *pair) { p.a = 9 }); err != nil {
-		t.Errorf("Check of a valid override: %v", err)
+	for _, source := range []int{-1, 0, NumSources} {
+		if err := s.Override(source, patch{}); err == nil {
+			t.Errorf("source %d: got no error", source)
+		}
 	}
 	want(t, "after", s, pair{1, 2}, pair{1, 2})
 }
 
-// TestSettings_lastValueWins whatever the order in which concurrent calls of Override end.
-func TestSettings_lastValueWins(t *testing.T) {
+// TestSettings_concurrent changes of different settings and sources are all kept.
+func TestSettings_concurrent(t *testing.T) {
 	for range 200 {
 		s := newPair(0, 0)
-		var value atomic.Int64
-		over := func(p *pair) { p.a = int(value.Load()) }
 		var all sync.WaitGroup
-		for range 8 {
+		for source := 1; source < NumSources; source++ {
 			all.Go(func() {
-				value.Add(1)
-				if err := s.Override(over); err != nil {
-					t.Error(err)
-				}
-				if err := s.Tune(func(p *pair) { p.b++ }); err != nil {
+				if err := s.Override(source, patch{a: &source}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
+		all.Go(func() { _ = s.Tune(patch{a: new(8)}) })
+		all.Go(func() { _ = s.Tune(patch{b: new(9)}) })
 		all.Wait()
-		want(t, "after 8 changes", s, pair{8, 8}, pair{0, 8})
+		want(t, "after all", s, pair{NumSources - 1, 9}, pair{8, 9})
 	}
 }

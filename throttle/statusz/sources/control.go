@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -20,7 +21,7 @@ func Control(c *control.Control) statusz.Source {
 		}
 		all := 0
 		for source, n := range stats.Overrides {
-			if source := control.Source(source); source != control.SourceCode {
+			if source := throttle.Source(source); source != throttle.SourceCode {
 				all += n
 				s.Figures = append(s.Figures, statusz.Figure{Name: "by " + source.String(), Value: float64(n)})
 			}
@@ -45,7 +46,7 @@ func overridden(things []control.Thing) string {
 	var all []string
 	for _, thing := range things {
 		for _, s := range thing.Settings {
-			if s.Source != control.SourceCode {
+			if s.Source != throttle.SourceCode {
 				all = append(all, fmt.Sprintf("%s: %s %s (%s, %s)", thing.Name, s.Name, s.Value, cmp.Or(s.By, s.Source.String()), cmp.Or(s.Reason, "no reason")))
 			}
 		}

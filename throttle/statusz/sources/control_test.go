@@ -16,7 +16,7 @@ func TestControl_states(t *testing.T) {
 	defer c.Close()
 	source := Control(c)
 	want(t, source.Status(), "control without a file", "settings of the code", statusz.OK, map[string]float64{"by apply": 0, "by file": 0, "by http": 0})
-	off := control.Document{Throttles: map[string]*control.Throttle{"stock": {Terms: control.Terms{Optional: true, Reason: "INC-7"}, Mode: new(throttle.ModeOff)}}}
+	off := control.Document{Throttles: map[string]*control.Throttle{"stock": {Terms: control.Terms{Optional: true, Reason: "INC-7"}, Patch: throttle.Patch{Mode: new(throttle.ModeOff)}}}}
 	if _, err := c.Apply(t.Context(), off); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,194 @@
+package throttle_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+func TestAGroupIsTunedAsAWhole(t *testing.T) {
+	var r register
+	g := newGroup(t, r.config, throttle.GroupConfig{})
+	a := member(t, g, "a")
+	off := throttle.Patch{Mode: new(throttle.ModeOff)}
+	equal(t, "Tune", g.Tune(off), nil)
+	equal(t, "Tune again", g.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
+	for name, th := range map[string]*throttle.Throttle{"one that was there": a, "one that comes later": member(t, g, "b")} {
+		equal(t, name+": mode", th.Stats().Mode, throttle.ModeOff)
+		equal(t, name+": ratio", th.Stats().Ratio, 3.0)
+	}
+	err := g.Tune(throttle.Patch{Ratio: new(0.5), Mode: new(throttle.ModeEnforce)})
+	if err == nil || !strings.Contains(err.Error(), "Patch.Ratio is 0.5") {
+		t.Errorf("out of range: got error %v want one that names the field", err)
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		equal(t, key+": mode after a change that was refused", member(t, g, key).Stats().Mode, throttle.ModeOff)
+	}
+	g.Close()
+	if err := g.Tune(off); err == nil {
+		t.Error("Tune after Close: got no error")
+	}
+}
+
+// A change that comes while a throttle is being made, before it can be found, is not lost.
+func TestAGroupIsTunedWhileAThrottleIsMade(t *testing.T) {
+	var g *throttle.Group
+	tuned := false
+	g = newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Created: func(*throttle.Throttle) {
+			if !tuned {
+				tuned = true
+				equal(t, "Tune", g.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}), nil)
+			}
+		}}}
+	}, throttle.GroupConfig{})
+	equal(t, "mode", member(t, g, "a").Stats().Mode, throttle.ModeShadow)
+}
+
+// TestAnEmptyGroup_laterMember can be made after each change that the group accepts, whatever its window and its policy.
+func TestAnEmptyGroup_laterMember(t *testing.T) {
+	for _, window := range []time.Duration{time.Second, time.Hour} {
+		for _, policy := range []throttle.Policy{throttle.Tiered, throttle.SRE} {
+			g := newGroup(t, func(string) throttle.Config {
+				return throttle.Config{Name: "hosts", Policy: policy, Window: window}
+			}, throttle.GroupConfig{})
+			equal(t, "Tune", g.Tune(throttle.Patch{MinimumRate: new(0.001)}), nil)
+			equal(t, "MinimumRate", member(t, g, "a").Stats().MinimumRate, 0.001)
+		}
+	}
+}
+
+// A change that comes after a new throttle has seen the others, and before it can be found, is not lost either.
+func TestAGroupIsTunedWhileAThrottleIsTuned(t *testing.T) {
+	var g *throttle.Group
+	r := register{}
+	armed := false
+	g = newGroup(t, func(key string) throttle.Config {
+		c := r.config(key)
+		c.Now = func() time.Time {
+			if armed && len(r.created) == 1 {
+				armed = false
+				equal(t, "Tune within", g.Tune(throttle.Patch{Mode: new(throttle.ModeOff)}), nil)
+			}
+			return time.Now()
+		}
+		return c
+	}, throttle.GroupConfig{})
+	equal(t, "Tune", g.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
+	armed = true
+	stats := member(t, g, "a").Stats()
+	equal(t, "armed", armed, false)
+	equal(t, "ratio", stats.Ratio, 3.0)
+	equal(t, "mode", stats.Mode, throttle.ModeOff)
+	equal(t, "made", len(r.created), 1)
+}
+
+// TestAllThrottlesGetChangesInOneOrder has a change that begins while another is between two throttles.
+func TestAllThrottlesGetChangesInOneOrder(t *testing.T) {
+	var g *throttle.Group
+	var second sync.WaitGroup
+	var armed atomic.Bool
+	g = newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Now: func() time.Time {
+			if armed.Swap(false) {
+				second.Go(func() {
+					equal(t, "second Tune", g.Tune(throttle.Patch{Ratio: new(4.0)}), nil)
+				})
+				time.Sleep(10 * time.Millisecond) // time for it to do harm
+			}
+			return time.Now()
+		}}
+	}, throttle.GroupConfig{})
+	for _, key := range []string{"a", "b", "c"} {
+		member(t, g, key)
+	}
+	armed.Store(true)
+	equal(t, "Tune", g.Tune(throttle.Patch{Ratio: new(3.0)}), nil)
+	second.Wait()
+	for _, key := range []string{"a", "b", "c", "later"} {
+		equal(t, "Ratio of "+key, member(t, g, key).Stats().Ratio, 4)
+	}
+}
+
+// TestAGroupKeepsTheLastValueOfEachField for later throttles. It copies it.
+func TestAGroupKeepsTheLastValueOfEachField(t *testing.T) {
+	g := newGroup(t, func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Ratio: 9, MinimumRate: 9, Mode: throttle.ModeOff}
+	}, throttle.GroupConfig{})
+	member(t, g, "a")
+	ratio, mode := 0.0, throttle.ModeEnforce
+	for i := range 100 {
+		ratio, mode = 2+float64(i), throttle.Mode(i%2)
+		equal(t, "Tune Ratio", g.Tune(throttle.Patch{Ratio: &ratio}), nil)
+		equal(t, "Tune Mode", g.Tune(throttle.Patch{Mode: &mode}), nil)
+	}
+	equal(t, "Tune nothing", g.Tune(throttle.Patch{}), nil)
+	ratio, mode = 0, throttle.ModeOff
+	for _, key := range []string{"a", "b"} {
+		now, _ := member(t, g, key).Tuning()
+		equal(t, "settings of "+key, now, throttle.Tuning{Ratio: 101, MinimumRate: 9, Mode: throttle.ModeShadow})
+	}
+}
+
+// TestAnEmptyGroupRefusesNonsense: otherwise no throttle could be made after it.
+func TestAnEmptyGroupRefusesNonsense(t *testing.T) {
+	for want, change := range map[string]throttle.Patch{
+		"Patch.Ratio is 1: want more than 1":     throttle.Patch{Ratio: new(1.0)},
+		"Patch.Ratio is NaN: want more than 1":   throttle.Patch{Ratio: new(float64(math.NaN()))},
+		"Patch.MinimumRate is 0: want more":      throttle.Patch{MinimumRate: new(0.0)},
+		"Patch.Mode is mode(7): want ModeEnforc": throttle.Patch{Mode: new(throttle.Mode(7))},
+	} {
+		g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
+		if err := g.Tune(change); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Tune: got error %v want %q", err, want)
+		}
+		member(t, g, "a")
+	}
+}
+
+// TestAGroupKeepsEachField for later throttles.
+func TestAGroupKeepsEachField(t *testing.T) {
+	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
+	want := throttle.Tuning{
+		Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow, Background: 0.25, Slow: time.Second, SlowGate: throttle.ModeOff,
+		SlowAuto: true, ProcessorWait: time.Minute / 10,
+	}
+	value := reflect.ValueOf(want)
+	for i := range value.NumField() {
+		var p throttle.Patch
+		field := reflect.ValueOf(&p).Elem().FieldByName(value.Type().Field(i).Name)
+		field.Set(reflect.New(field.Type().Elem()))
+		field.Elem().Set(value.Field(i).Convert(field.Type().Elem()))
+		equal(t, "Tune "+value.Type().Field(i).Name, g.Tune(p), nil)
+	}
+	now, _ := member(t, g, "a").Tuning()
+	equal(t, "settings", now, want)
+}
+
+// TestManyTuneAGroupWhileItGrows: in the end all throttles have the same settings.
+func TestManyTuneAGroupWhileItGrows(t *testing.T) {
+	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range sized(30, 10) {
+				ratio := float64(2 + 100*i + n)
+				equal(t, "Tune", g.Tune(throttle.Patch{Ratio: new(ratio), MinimumRate: new(ratio)}), nil)
+				member(t, g, fmt.Sprint(i, n%4))
+			}
+		})
+	}
+	wg.Wait()
+	want := member(t, g, "later").Stats().Ratio
+	for key, th := range g.All() {
+		equal(t, "Ratio of "+key, th.Stats().Ratio, want)
+		equal(t, "MinimumRate of "+key, th.Stats().MinimumRate, want)
+	}
+}

@@ -1,0 +1,71 @@
+package throttle
+
+import (
+	"time"
+
+	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
+)
+
+// Patch is a change of settings at run time: nil changes nothing. The fields mean the same as in
+// [Config], but 0 is not replaced by a default.
+//
+//	err := th.Tune(throttle.Patch{Mode: new(throttle.ModeOff), Ratio: new(3.0)})
+type Patch struct {
+	Mode          *Mode     `json:"mode,omitempty"`
+	Ratio         *float64  `json:"ratio,omitempty"`
+	MinimumRate   *float64  `json:"minimum_rate,omitempty"`
+	Background    *float64  `json:"background,omitempty"`
+	Slow          *Duration `json:"slow,omitempty"`
+	SlowGate      *Mode     `json:"slow_gate,omitempty"`
+	SlowAuto      *bool     `json:"slow_auto,omitempty"`
+	ProcessorWait *Duration `json:"processor_wait,omitempty"`
+}
+
+// Validate returns an error that names each field that is out of range, its value and its range. A
+// Patch without error can be applied to every throttle.
+func (p Patch) Validate() error {
+	_, err := Tuning{Ratio: defaultRatio, MinimumRate: defaultMinimumRate}.With(p)
+	return err
+}
+
+// With returns the settings after p, or the error of [Patch.Validate].
+func (u Tuning) With(p Patch) (Tuning, error) {
+	after := u
+	tuned.Set(&after.Mode, p.Mode)
+	tuned.Set(&after.Ratio, p.Ratio)
+	tuned.Set(&after.MinimumRate, p.MinimumRate)
+	tuned.Set(&after.Background, p.Background)
+	tuned.Set(&after.Slow, (*time.Duration)(p.Slow))
+	tuned.Set(&after.SlowGate, p.SlowGate)
+	tuned.Set(&after.SlowAuto, p.SlowAuto)
+	tuned.Set(&after.ProcessorWait, (*time.Duration)(p.ProcessorWait))
+	e := check.Errors{Owner: "throttle: Patch"}
+	after.validate(&e)
+	if err := e.Err(); err != nil {
+		return u, err
+	}
+	return after, nil
+}
+
+// then returns p with the fields that later sets. It copies them, so that their owner can change them.
+func (p Patch) then(later Patch) Patch {
+	return Patch{
+		Mode:          latest(p.Mode, later.Mode),
+		Ratio:         latest(p.Ratio, later.Ratio),
+		MinimumRate:   latest(p.MinimumRate, later.MinimumRate),
+		Background:    latest(p.Background, later.Background),
+		Slow:          latest(p.Slow, later.Slow),
+		SlowGate:      latest(p.SlowGate, later.SlowGate),
+		SlowAuto:      latest(p.SlowAuto, later.SlowAuto),
+		ProcessorWait: latest(p.ProcessorWait, later.ProcessorWait),
+	}
+}
+
+// latest returns a copy of later, or before if later is nil.
+func latest[V any](before, later *V) *V {
+	if later == nil {
+		return before
+	}
+	return new(*later)
+}
