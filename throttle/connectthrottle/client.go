@@ -55,8 +55,8 @@ func NewClient(c ClientConfig) (*Client, error) {
 func (c *Client) Group() *throttle.Group { return c.group }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
-// counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
-// and always returns nil.
+// counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
+// counted to their end. Close is idempotent, and always returns nil.
 func (c *Client) Close() error { return c.group.Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. A shed call is not sent. Its

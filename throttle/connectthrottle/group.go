@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -26,9 +28,12 @@ type RPC struct {
 
 // throttles are the throttles of a client or a server, one per key.
 type throttles struct {
+	name    string
 	group   *throttle.Group
 	key     func(context.Context, RPC) string
 	ownCode bool // Config.ShedErr has a code
+
+	unthrottled *sync.Once // logged that calls pass no throttle
 }
 
 // newThrottles returns the throttles for the fields of a config, or an error that names every field
@@ -52,12 +57,17 @@ func newThrottles(
 		c.Announce()
 	}
 	_, ownCode := codedOf(c.ShedErr)
-	return throttles{group: group, key: key, ownCode: ownCode}, err
+	return throttles{name: c.Name, group: group, key: key, ownCode: ownCode, unthrottled: new(sync.Once)}, err
 }
 
-// of returns the throttle for a call, or nil if the group is closed. A program may still make calls
-// while it shuts down.
+// of returns the throttle for a call, or nil if the group is closed: a program may still make calls
+// while it shuts down. It logs the first of them.
 func (t throttles) of(ctx context.Context, rpc RPC) *throttle.Throttle {
-	th, _ := t.group.Get(t.key(ctx, rpc)) // newThrottles has checked everything else
+	th, err := t.group.Get(t.key(ctx, rpc))
+	if err != nil { // ErrClosed: newThrottles has checked everything else
+		t.unthrottled.Do(func() {
+			slog.WarnContext(ctx, "connectthrottle: calls pass no throttle", slog.String("throttle", t.name), slog.Any("error", err))
+		})
+	}
 	return th
 }

@@ -87,8 +87,8 @@ func (c *Client) mustBeMade() {
 func (c *Client) Group() *throttle.Group { return c.group }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
-// counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
-// and always returns nil.
+// counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
+// counted to their end. Close is idempotent, and always returns nil.
 func (c *Client) Close() error { return c.group.Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. A shed call is not sent. Its error has

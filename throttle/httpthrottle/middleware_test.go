@@ -158,6 +158,16 @@ func TestMiddleware_Disconnects(t *testing.T) {
 	equal(t, "deadline, answered too late", books(th), "1 medium rejected/timeout")
 }
 
+// TestMiddleware_tunedGroup serves, whatever the settings of the group that were accepted before its first request.
+func TestMiddleware_tunedGroup(t *testing.T) {
+	g := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "shop", Policy: throttle.SRE}
+	}, throttle.GroupConfig{}))
+	equal(t, "Tune", g.Tune(throttle.Patch{MinimumRate: new(0.001)}), nil)
+	recorder := served(nil, httpthrottle.MiddlewareConfig{Group: g}, incoming(t.Context()), func(http.ResponseWriter, *http.Request) {})
+	equal(t, "status", recorder.Code, http.StatusOK)
+}
+
 func TestGroups(t *testing.T) {
 	group, err := throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "routes"} }, throttle.GroupConfig{})
 	if err != nil {

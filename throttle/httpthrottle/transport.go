@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -63,8 +65,11 @@ type Transport struct {
 	send      func(*http.Request) bool
 	retriers  *retry.Group // nil without retries
 	mayRepeat func(*http.Request) bool
-	tiers     int  // number of priorities
+	tiers     int // number of priorities
+	name      string
 	hooked    bool // the Config has a Started hook, which may replace the context
+
+	unthrottled sync.Once // logged that requests pass no throttle
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -98,6 +103,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	t := &Transport{
 		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
 		retriers: retriers, mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
+		name: config.Name,
 	}
 	if t.mayRepeat == nil {
 		t.mayRepeat = isIdempotent
@@ -121,8 +127,8 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 func (t *Transport) Group() *throttle.Group { return t.group }
 
 // Close closes the throttles. Later requests go to the base without a throttle: they are not shed
-// and not counted, and no hook is called. Requests in flight are counted to their end. Close does
-// not touch the base, is idempotent, and always returns nil.
+// and not counted, and no hook is called. The first one is a warning of slog.Default. Requests in flight
+// are counted to their end. Close does not touch the base, is idempotent, and always returns nil.
 func (t *Transport) Close() error { return t.group.Close() }
 
 // CloseIdleConnections closes the idle connections of the base, as
@@ -144,7 +150,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, set := t.priorityOf(ctx, r)
 	header := t.headerFor(r, p, set)
 	th, err := t.group.Get(t.key(r))
-	if err != nil { // the group is closed; a program may still send requests while it shuts down
+	if err != nil { // ErrClosed: NewTransport has checked everything else
+		t.unthrottled.Do(func() {
+			slog.WarnContext(ctx, "httpthrottle: requests are sent without a throttle", slog.String("throttle", t.name), slog.Any("error", err))
+		})
 		if !hasHeader(r.Header, header) {
 			r = withHeader(r.WithContext(ctx), header)
 		}

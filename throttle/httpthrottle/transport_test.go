@@ -1,10 +1,12 @@
 package httpthrottle_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -111,6 +113,22 @@ func TestAfterClose(t *testing.T) {
 	equal(t, "text after Close", string(text), "text")
 	equal(t, "the untrusted header after Close", len(response.Request.Header), 0)
 	equal(t, "the caller's own header", len(r.Header), 1)
+}
+
+// TestAfterClose_log warns once that requests pass no throttle.
+func TestAfterClose_log(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	transport := newTransport(t, answers(200, ""), httpthrottle.TransportConfig{})
+	ask(t, transport, get(t.Context()))
+	equal(t, "log before Close", log.String(), "")
+	equal(t, "Close", transport.Close(), nil)
+	for range 3 {
+		ask(t, transport, get(t.Context()))
+	}
+	equal(t, "warnings", strings.Count(log.String(), `level=WARN msg="httpthrottle: requests are sent without a throttle"`), 1)
 }
 
 func TestTheKeyIsHostAndPort(t *testing.T) {
