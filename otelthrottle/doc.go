@@ -233,7 +233,7 @@
 //
 //	throttle.retry.result    sent, denied
 //	throttle.retry.kind      retry, hedge: of a sent one
-//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once: why a failed call was not retried, or not again
+//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once, off: why a failed call was not retried, or not again
 //	throttle.retry.attempts  0 to 10: how many attempts of a call were sent; 0 if its first attempt was shed
 //
 // The amplification is 1 + sent retries / calls with at least one attempt. The budget is that of all
@@ -403,7 +403,7 @@
 // A limiter has 8 series for any number of keys. If its store is not in memory, it has one more of
 // throttle.bucket.store.duration, and one for each kind of error. There are 14 kinds, of which
 // stores have few. Each is 18 series in Prometheus. A Responsive has 7 series, and after the first
-// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus. A Retrier has 14 series with
+// wait one of throttle.backoff.sleep.duration, which is 18 in Prometheus. A Retrier has 15 series with
 // three attempts.
 //
 // # Views

@@ -45,7 +45,7 @@ type Report struct {
 
 // Change is a line of a document that began, changed or ended.
 type Change struct {
-	Kind      string          `json:"kind"` // throttle, breaker, bucket or backoff
+	Kind      string          `json:"kind"` // throttle, breaker, bucket, backoff or retry
 	Name      string          `json:"name"`
 	Instances int             `json:"instances"` // throttles of that name now
 	Source    throttle.Source `json:"source"`

@@ -12,6 +12,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 var (
@@ -30,7 +31,7 @@ type Config struct {
 	Hooks Hooks
 }
 
-// Control changes the settings of throttles, breakers, buckets and backoffs while they run. Make
+// Control changes the settings of throttles, breakers, buckets, backoffs and retriers while they run. Make
 // one per process with [New], before you make throttles, and give them its hooks. All methods are safe for
 // concurrent use. Methods of a nil or zero Control return an error or the zero value.
 type Control struct {
@@ -45,6 +46,7 @@ type Control struct {
 	breakers  kind[*breaker.Manager, breaker.Tuning, breaker.Patch, *Breaker]
 	buckets   kind[*bucket.Limiter, bucket.Tuning, bucket.Patch, *Bucket]
 	backoffs  kind[*backoff.Responsive, backoff.Tuning, backoff.Patch, *Backoff]
+	retries   kind[*retry.Retrier, retry.Tuning, retry.Patch, *Retry]
 
 	mu     sync.Mutex // held to replace the state; no hook is called with it
 	closed bool
@@ -71,7 +73,8 @@ func (c *Control) makeKinds() {
 	c.breakers.init("breaker", c.now.Load, fail, func(d *Document) *map[string]*Breaker { return &d.Breakers })
 	c.buckets.init("bucket", c.now.Load, fail, func(d *Document) *map[string]*Bucket { return &d.Buckets })
 	c.backoffs.init("backoff", c.now.Load, fail, func(d *Document) *map[string]*Backoff { return &d.Backoffs })
-	c.families = []family{&c.throttles, &c.breakers, &c.buckets, &c.backoffs}
+	c.retries.init("retry", c.now.Load, fail, func(d *Document) *map[string]*Retry { return &d.Retries })
+	c.families = []family{&c.throttles, &c.breakers, &c.buckets, &c.backoffs, &c.retries}
 }
 
 // valid reports whether c came from New.
@@ -111,14 +114,23 @@ func (c *Control) BackoffHooks() backoff.Hooks {
 	return backoff.Hooks{Created: c.backoffs.join, Closed: c.backoffs.leave}
 }
 
-// AddDefaultHooks joins the hooks of c with the default hooks of throttles, breakers, buckets and
-// backoffs, so that those made later without Hooks are controlled too. Call it at the start of
+// RetryHooks returns the hooks for a Retrier's Config, as ThrottleHooks does for a throttle.
+func (c *Control) RetryHooks() retry.Hooks {
+	if !c.valid() {
+		return retry.Hooks{}
+	}
+	return retry.Hooks{Announced: c.retries.announce, Created: c.retries.join, Closed: c.retries.leave}
+}
+
+// AddDefaultHooks joins the hooks of c with the default hooks of throttles, breakers, buckets,
+// backoffs and retriers, so that those made later without Hooks are controlled too. Call it at the start of
 // main, but after otelthrottle.Install and every SetDefaultHooks: both replace the default hooks.
 func (c *Control) AddDefaultHooks() {
 	throttle.SetDefaultHooks(throttle.JoinHooks(throttle.DefaultHooks(), c.ThrottleHooks()))
 	breaker.SetDefaultHooks(breaker.JoinHooks(breaker.DefaultHooks(), c.BreakerHooks()))
 	bucket.SetDefaultHooks(bucket.JoinHooks(bucket.DefaultHooks(), c.BucketHooks()))
 	backoff.SetDefaultHooks(backoff.JoinHooks(backoff.DefaultHooks(), c.BackoffHooks()))
+	retry.SetDefaultHooks(retry.JoinHooks(retry.DefaultHooks(), c.RetryHooks()))
 }
 
 // Apply replaces the document of earlier calls with d: all of it, or nothing if any of it is wrong.

@@ -14,13 +14,15 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-const four = `{
+const five = `{
 	"throttles": {"stock": {"mode": "off", "ratio": 3, "slow": "200ms", "by": "ana", "reason": "INC-7"}},
 	"breakers": {"payments": {"mode": "shadow"}},
 	"buckets": {"api": {"capacity": 50}},
-	"backoffs": {"table": {"max_interval": "5s"}}
+	"backoffs": {"table": {"max_interval": "5s"}},
+	"retries": {"orders": {"mode": "off", "attempts": 2}}
 }`
 
 // TestApply_changesEachKind and returns to the settings of the code when the lines are gone.
@@ -38,12 +40,13 @@ func TestApply_changesEachKind(t *testing.T) {
 			t.Errorf("%s: got %s\nwant %s", when, strings.Join(got, "\n"), tuned)
 		}
 	}
-	apply(t, c, four)
+	apply(t, c, five)
 	want("applied", `throttle stock: applied, mode enforce -> off, ratio 2 -> 3, slow 0s -> 200ms, source apply, by "ana", reason "INC-7"
 breaker payments: applied, mode enforce -> shadow, source apply
 bucket api: applied, capacity 10 -> 50, source apply
-backoff table: applied, max_interval 30s -> 5s, source apply`, throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
-	apply(t, c, four)
+backoff table: applied, max_interval 30s -> 5s, source apply
+retry orders: applied, mode enforce -> off, attempts 3 -> 2, source apply`, throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
+	apply(t, c, five)
 	want("applied again", "", throttle.ModeOff, throttle.ModeShadow, 50, 5*time.Second)
 	if err := x.throttle.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatal(err)
@@ -53,7 +56,8 @@ backoff table: applied, max_interval 30s -> 5s, source apply`, throttle.ModeOff,
 	want("changed", `throttle stock: applied, mode off -> shadow, slow 200ms -> 0s, source apply
 breaker payments: ended, mode shadow -> enforce, source apply
 bucket api: applied, capacity 50 -> 60, source apply
-backoff table: ended, max_interval 5s -> 30s, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 60, 30*time.Second)
+backoff table: ended, max_interval 5s -> 30s, source apply
+retry orders: ended, mode off -> enforce, attempts 2 -> 3, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 60, 30*time.Second)
 	apply(t, c, `{}`)
 	want("ended", `throttle stock: ended, ratio 3 -> 2, source apply
 bucket api: ended, capacity 60 -> 10, source apply`, throttle.ModeShadow, throttle.ModeEnforce, 10, 30*time.Second)
@@ -73,6 +77,7 @@ func TestApply_allOrNothing(t *testing.T) {
 		{"range of a bucket", `{"buckets": {"api": {"capacity": -1}}, "throttles": {"stock": {"mode": "off"}}}`, `control: bucket "api": `},
 		{"range of an optional bucket", `{"buckets": {"later": {"period": "1ns", "optional": true}}}`, `control: bucket "later": `},
 		{"range of a backoff", `{"backoffs": {"table": {"max_interval": "1ns"}}}`, `control: backoff "table": backoff: Patch.MaxInterval is 1ns`},
+		{"range of retries", `{"retries": {"orders": {"mode": "shadow"}}}`, `control: retry "orders": retry: Patch.Mode is shadow: want ModeEnforce, or ModeOff for no retries`},
 		{"range of an optional backoff", `{"backoffs": {"later": {"max_interval": "1ns", "optional": true}}}`, `control: backoff "later": backoff: Patch.MaxInterval is 1ns`},
 		{"unknown breaker", `{"breakers": {"stock": {"mode": "off"}}}`, `control: breaker "stock": unknown name`},
 		{"null", `{"throttles": {"stock": null}}`, `control: throttle "stock": line is null: remove it, or set something`},
@@ -99,7 +104,7 @@ func TestApply_allOrNothing(t *testing.T) {
 			}
 		})
 	}
-	if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{1, 0, 17} || s.Overrides[throttle.SourceApply] != 1 {
+	if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{1, 0, 18} || s.Overrides[throttle.SourceApply] != 1 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -124,6 +129,31 @@ func TestApply_announced(t *testing.T) {
 	defer th.Close()
 	if mode := th.Stats().Mode; mode != throttle.ModeOff {
 		t.Errorf("got %v want off", mode)
+	}
+}
+
+// TestApply_stopsRetries of a client before its first call, and of one that retries. Each call is still made once.
+func TestApply_stopsRetries(t *testing.T) {
+	c := newControl(t, control.Hooks{})
+	group := throttle.Must(retry.NewGroup(retry.Config{Name: "orders", Hooks: c.RetryHooks(), Delay: retry.Delay{Initial: time.Microsecond}}))
+	throttles := throttle.Must(throttle.NewGroup(func(string) throttle.Config {
+		return throttle.Config{Name: "hosts", Hooks: group.Hooks(throttle.Hooks{})}
+	}, throttle.GroupConfig{}))
+	defer throttles.Close()
+	attempts := func(key string) (n int) {
+		_ = group.Of(throttle.Must(throttles.Get(key))).Do(t.Context(), throttle.High, func(context.Context) error {
+			n++
+			return throttle.MarkRejected(errors.New("busy"))
+		})
+		return n
+	}
+	apply(t, c, `{"retries": {"orders": {"attempts": 2}}}`)
+	if n := attempts("a"); n != 2 {
+		t.Errorf("got %d attempts want 2", n)
+	}
+	apply(t, c, `{"retries": {"orders": {"mode": "off"}}}`)
+	if a, b := attempts("a"), attempts("b"); a != 1 || b != 1 {
+		t.Errorf("off: got %d and %d attempts want 1", a, b)
 	}
 }
 
@@ -283,8 +313,8 @@ func TestControl_misuse(t *testing.T) {
 func TestHooks_panic(t *testing.T) {
 	c := newControl(t, control.Hooks{Tuned: func(context.Context, control.TunedEvent) { panic(errors.New("broken")) }})
 	x := newThings(t, c)
-	apply(t, c, four)
-	if m, b, n, _ := x.state(); m != throttle.ModeOff || b != throttle.ModeShadow || n != 50 || c.Stats().HookPanics != 4 {
+	apply(t, c, five)
+	if m, b, n, _ := x.state(); m != throttle.ModeOff || b != throttle.ModeShadow || n != 50 || c.Stats().HookPanics != 5 {
 		t.Errorf("got %v %v %v, %d panics", m, b, n, c.Stats().HookPanics)
 	}
 }

@@ -1,5 +1,5 @@
-// Package control changes the settings of throttles, circuit breakers, token buckets and backoffs
-// while they run: from a file, over HTTP, or by code such as a client of feature flags. Nothing has
+// Package control changes the settings of throttles, circuit breakers, token buckets, backoffs and
+// retriers while they run: from a file, over HTTP, or by code such as a client of feature flags. Nothing has
 // to be released to switch a throttle off, or to move a fleet from Shadow to Enforce.
 //
 //	ctl, err := control.New(control.Config{Hooks: control.LogHooks(logger)})

@@ -13,6 +13,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // MaxDocument is the longest document that [ParseDocument] accepts, in bytes.
@@ -28,7 +29,8 @@ const MaxDocument = 1 << 20
 //	  },
 //	  "breakers": {"payments": {"mode": "shadow"}},
 //	  "buckets":  {"api": {"capacity": 50, "refill": 100, "period": "1s"}},
-//	  "backoffs": {"table": {"max_interval": "5s"}}
+//	  "backoffs": {"table": {"max_interval": "5s"}},
+//	  "retries":  {"orders": {"mode": "off"}}
 //	}
 //
 // A name stands for all of its throttles, also for the members of a [throttle.Group], for those
@@ -38,6 +40,7 @@ type Document struct {
 	Breakers  map[string]*Breaker  `json:"breakers,omitempty"`
 	Buckets   map[string]*Bucket   `json:"buckets,omitempty"`
 	Backoffs  map[string]*Backoff  `json:"backoffs,omitempty"`
+	Retries   map[string]*Retry    `json:"retries,omitempty"`
 }
 
 // Terms are the fields that every line of a [Document] has.
@@ -89,6 +92,14 @@ type Backoff struct {
 }
 
 func (l *Backoff) patch() backoff.Patch { return l.Patch }
+
+// Retry is the line of a retrier. Its mode is "enforce", or "off" for no retries.
+type Retry struct {
+	Terms
+	retry.Patch
+}
+
+func (l *Retry) patch() retry.Patch { return l.Patch }
 
 // ParseDocument reads a document from JSON. Unknown and repeated fields and names, wrong values, and
 // text after the document are errors with the number of the line. Part of a document is never a

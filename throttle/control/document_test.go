@@ -48,8 +48,8 @@ func TestParseDocument_refuses(t *testing.T) {
 
 // TestParseDocument_partIsNeverValid: each part of a document is refused.
 func TestParseDocument_partIsNeverValid(t *testing.T) {
-	for end := range len(four) {
-		if _, err := control.ParseDocument([]byte(four[:end])); err == nil {
+	for end := range len(five) {
+		if _, err := control.ParseDocument([]byte(five[:end])); err == nil {
 			t.Errorf("the first %d bytes are valid", end)
 		}
 	}
@@ -81,12 +81,13 @@ func TestDocument_comment(t *testing.T) {
 // nothing.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range []string{
-		"", "{}", "null", four, four[:len(four)/2], off,
+		"", "{}", "null", five, five[:len(five)/2], off,
 		`{"throttles": {"stock": {"ratio": 1e308, "minimum_rate": -0, "background": 0.5, "slow": "1h", "slow_gate": "off"}}}`,
 		`{"throttles": {"stock": null, "": {}, "../x": {"mode": "off", "optional": true}}}`,
 		`{"buckets": {"api": {"capacity": 9223372036854775807, "refill": 1, "period": "1ns"}}}`,
 		`{"buckets": {"api": {"capacity": 0, "refill": -1, "period": "-1s", "optional": true}}}`,
 		`{"backoffs": {"table": {"max_interval": "2562047h47m16.854775807s", "for": "2562047h47m"}}}`,
+		`{"retries": {"orders": {"mode": "off", "attempts": 0, "share": 1e-9, "reserve": -1}}}`,
 		`{"breakers": {"payments": {"mode": "off", "until": "0000-01-01T00:00:00Z"}}}`,
 		`{"throttles": {"stock": {"mode": "off", "until": "9999-12-31T23:59:59.999999999+23:59"}}}`,
 		"{\"throttles\": {\"\xff\": {\"mode\": \"off\", \"optional\": true}}}", `{"a":{"a":{"a":{"a":[{}]}}}}`,
@@ -129,6 +130,9 @@ func withoutTimes(d control.Document) string {
 		l.Until = time.Time{}
 	}
 	for _, l := range d.Backoffs {
+		l.Until = time.Time{}
+	}
+	for _, l := range d.Retries {
 		l.Until = time.Time{}
 	}
 	text, _ := json.Marshal(d)

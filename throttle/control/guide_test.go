@@ -16,6 +16,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/statusz"
 	"github.com/spillway-go/spillway/throttle/statusz/sources"
 )
@@ -59,6 +60,7 @@ func TestGuide(t *testing.T) {
 		breaker.SetDefaultHooks(breaker.Hooks{})
 		bucket.SetDefaultHooks(bucket.Hooks{})
 		backoff.SetDefaultHooks(backoff.Hooks{})
+		retry.SetDefaultHooks(retry.Hooks{})
 	})
 	var stock *throttle.Throttle
 	throttle.SetDefaultHooks(throttle.Hooks{Created: func(th *throttle.Throttle) { stock = th }})

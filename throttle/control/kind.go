@@ -15,7 +15,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
-// tunable is a throttle, breaker, limiter or backoff, whose settings are T, and which P changes.
+// tunable is a throttle, breaker, limiter, backoff or retrier, whose settings are T, and which P changes.
 type tunable[T, P any] interface {
 	comparable
 	Name() string
@@ -36,7 +36,7 @@ type line[P any] interface {
 	patch() P
 }
 
-// kind is all throttles, or breakers, buckets or backoffs. It implements family.
+// kind is all throttles, or breakers, buckets, backoffs or retriers. It implements family.
 type kind[M tunable[T, P], T tuned.Tuning[T, P], P patch, L line[P]] struct {
 	word   string
 	lines  func(*Document) *map[string]L

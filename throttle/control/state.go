@@ -114,12 +114,13 @@ func (s *state) nextEnd() (next time.Time) {
 
 // len returns the number of lines.
 func (d *Document) len() int {
-	return len(d.Throttles) + len(d.Breakers) + len(d.Buckets) + len(d.Backoffs)
+	return len(d.Throttles) + len(d.Breakers) + len(d.Buckets) + len(d.Backoffs) + len(d.Retries)
 }
 
 // terms yields the terms of all lines.
 func (d *Document) terms(yield func(*Terms) bool) {
-	_ = eachTerms(d.Throttles, yield) && eachTerms(d.Breakers, yield) && eachTerms(d.Buckets, yield) && eachTerms(d.Backoffs, yield)
+	_ = eachTerms(d.Throttles, yield) && eachTerms(d.Breakers, yield) && eachTerms(d.Buckets, yield) &&
+		eachTerms(d.Backoffs, yield) && eachTerms(d.Retries, yield)
 }
 
 func eachTerms[L interface {

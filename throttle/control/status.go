@@ -25,7 +25,7 @@ type FileStatus struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Thing is a throttle, breaker, bucket or backoff, or all those of one name.
+// Thing is a throttle, breaker, bucket, backoff or retrier, or all those of one name.
 type Thing struct {
 	Kind      string    `json:"kind"`
 	Name      string    `json:"name"`

@@ -11,6 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/control"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // recorder records what the hooks are called with.
@@ -63,6 +64,7 @@ type things struct {
 	breaker  *breaker.Manager
 	bucket   *bucket.Limiter
 	backoff  *backoff.Responsive
+	retries  *retry.Retrier
 }
 
 func newThings(t testing.TB, c *control.Control) things {
@@ -72,8 +74,9 @@ func newThings(t testing.TB, c *control.Control) things {
 		breaker:  breaker.Must(breaker.New(breaker.Config{Name: "payments", Hooks: c.BreakerHooks()})),
 		bucket:   bucket.Must(bucket.New(bucket.Config{Name: "api", Limit: bucket.PerSecond(10), Hooks: c.BucketHooks()})),
 		backoff:  backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: c.BackoffHooks()})),
+		retries:  throttle.Must(retry.New(retry.Config{Name: "orders", Hooks: c.RetryHooks()})),
 	}
-	t.Cleanup(func() { _, _, _ = x.breaker.Close(), x.bucket.Close(), x.backoff.Close() })
+	t.Cleanup(func() { _, _, _, _ = x.breaker.Close(), x.bucket.Close(), x.backoff.Close(), x.retries.Close() })
 	return x
 }
 

@@ -59,7 +59,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Repeatable == nil {
 		c.Repeatable = func(context.Context, RPC) bool { return false }
 	}
-	retriers, retryErr := newRetriers(c.Retry)
+	retriers, retryErr := newRetriers(c.Retry, c.Throttle.Name)
 	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key, retriers)
 	if err = errors.Join(err, retryErr); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
@@ -198,9 +199,10 @@ func TestInterceptorsBeforeAndAfter(t *testing.T) {
 func TestNames_announced(t *testing.T) {
 	var names []string
 	c := throttle.Config{Name: "targets", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
-	_, clientErr := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: c})
+	retries := &retry.Config{Hooks: retry.Hooks{Announced: func(name string) { names = append(names, "retries of "+name) }}}
+	_, clientErr := grpcthrottle.NewClient(grpcthrottle.ClientConfig{Throttle: c, Retry: retries})
 	_, serverErr := grpcthrottle.NewServer(grpcthrottle.ServerConfig{Throttle: c})
-	if err := errors.Join(clientErr, serverErr); err != nil || len(names) != 2 || names[0] != "targets" {
-		t.Errorf("got %q, error %v want the name twice", names, err)
+	if err := errors.Join(clientErr, serverErr); err != nil || !slices.Equal(names, []string{"retries of targets", "targets", "targets"}) {
+		t.Errorf("got %q, error %v want the names of client and server", names, err)
 	}
 }

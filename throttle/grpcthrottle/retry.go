@@ -23,15 +23,19 @@ const AttemptsKey = "grpc-previous-rpc-attempts"
 // maxAttempts is the highest number of earlier attempts that a server reads. More is not valid.
 const maxAttempts = 98
 
-// newRetriers returns the Retriers for ClientConfig.Retry, or nil if it is nil.
-func newRetriers(c *retry.Config) (*retry.Group, error) {
+// newRetriers returns the Retriers for ClientConfig.Retry, or nil if it is nil. Name is that of the throttles.
+func newRetriers(c *retry.Config, name string) (*retry.Group, error) {
 	if c == nil {
 		return nil, nil
 	}
 	if c.Throttle != nil {
 		return nil, errors.New("grpcthrottle: ClientConfig.Retry.Throttle is set: want nil, because each key has its own")
 	}
-	g, err := retry.NewGroup(*c)
+	own := *c
+	if own.Name == "" {
+		own.Name = name
+	}
+	g, err := retry.NewGroup(own)
 	if err != nil {
 		return nil, fmt.Errorf("grpcthrottle: ClientConfig.Retry: %w", err)
 	}

@@ -23,15 +23,19 @@ const (
 	maxDiscarded = 4 << 10
 )
 
-// newRetriers returns the Retriers for TransportConfig.Retry, or nil if it is nil.
-func newRetriers(c *retry.Config) (*retry.Group, error) {
+// newRetriers returns the Retriers for TransportConfig.Retry, or nil if it is nil. Name is that of the throttles.
+func newRetriers(c *retry.Config, name string) (*retry.Group, error) {
 	if c == nil {
 		return nil, nil
 	}
 	if c.Throttle != nil {
 		return nil, errors.New("httpthrottle: TransportConfig.Retry.Throttle is set: want nil, because each host has its own")
 	}
-	g, err := retry.NewGroup(*c)
+	own := *c
+	if own.Name == "" {
+		own.Name = name
+	}
+	g, err := retry.NewGroup(own)
 	if err != nil {
 		return nil, fmt.Errorf("httpthrottle: TransportConfig.Retry: %w", err)
 	}

@@ -85,7 +85,7 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 	}
 	config.CanceledAfter = check.Default(config.CanceledAfter, defaultCanceledAfter)
 	config.Classify = throttle.First(ignorePanic, dependency.ReportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
-	retriers, err := newRetriers(c.Retry)
+	retriers, err := newRetriers(c.Retry, config.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/throttletest"
 )
 
@@ -48,10 +49,12 @@ func TestNewTransportMakesNoThrottle(t *testing.T) {
 func TestNewTransportAnnouncesItsName(t *testing.T) {
 	var names []string
 	c := throttle.Config{Name: "hosts", Hooks: throttle.Hooks{Announced: func(name string) { names = append(names, name) }}}
+	retries := &retry.Config{Hooks: retry.Hooks{Announced: func(name string) { names = append(names, "retries of "+name) }}}
 	for _, group := range []throttle.GroupConfig{{}, {Max: -1}} { // the second is refused
 		_, _ = httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: c, Group: group})
 	}
-	equal(t, "names", fmt.Sprint(names), "[hosts]")
+	_, _ = httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{Throttle: c, Retry: retries})
+	equal(t, "names", fmt.Sprint(names), "[hosts retries of hosts hosts]")
 }
 
 func TestShedRequestsAreNotSent(t *testing.T) {

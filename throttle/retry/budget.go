@@ -31,28 +31,25 @@ type history struct {
 // ledger decides whether a retry fits into the budget. It takes no lock. Accepted attempts are
 // counted elsewhere, because they are far more frequent than retries.
 type ledger struct {
-	share   float64
-	reserve float64 // retries per window
+	seconds float64 // of a window
 	width   time.Duration
 	past    atomic.Pointer[history]
 	retries atomic.Uint64 // granted since the beginning
 }
 
-func newLedger(b Budget) *ledger {
-	l := &ledger{
-		share: b.Share, reserve: max(0, b.Reserve) * b.Window.Seconds(), width: b.Window / slotsPerWindow,
-	}
+func newLedger(window time.Duration) *ledger {
+	l := &ledger{seconds: window.Seconds(), width: window / slotsPerWindow}
 	l.past.Store(&history{})
 	return l
 }
 
 // take takes a retry from the budget if there is one. Accepted is the number of first attempts that
 // were accepted since the beginning.
-func (l *ledger) take(now time.Duration, accepted uint64) bool {
+func (l *ledger) take(now time.Duration, accepted uint64, u *Tuning) bool {
 	oldest := l.roll(now, accepted)
 	for {
 		retries := l.retries.Load()
-		if l.limit(oldest, accepted)-float64(retries-oldest.retries) < 1-rounding {
+		if l.limit(oldest, accepted, u)-float64(retries-oldest.retries) < 1-rounding {
 			return false
 		}
 		if l.retries.CompareAndSwap(retries, retries+1) {
@@ -62,18 +59,19 @@ func (l *ledger) take(now time.Duration, accepted uint64) bool {
 }
 
 // level returns how many retries are left, and how many the window has.
-func (l *ledger) level(now time.Duration, accepted uint64) (left, limit float64) {
+func (l *ledger) level(now time.Duration, accepted uint64, u *Tuning) (left, limit float64) {
 	oldest := l.roll(now, accepted)
-	limit = l.limit(oldest, accepted)
+	limit = l.limit(oldest, accepted, u)
 	return max(0, limit-float64(l.retries.Load()-oldest.retries)), limit
 }
 
 // limit returns how many retries the window has that began at oldest.
-func (l *ledger) limit(oldest mark, accepted uint64) float64 {
+func (l *ledger) limit(oldest mark, accepted uint64, u *Tuning) float64 {
+	reserve := max(0, u.Reserve) * l.seconds
 	if accepted < oldest.accepted { // a concurrent call has a newer total
-		return l.reserve
+		return reserve
 	}
-	return l.share*float64(accepted-oldest.accepted) + l.reserve
+	return u.Share*float64(accepted-oldest.accepted) + reserve
 }
 
 // roll begins the slot of now, if it is not open yet, and returns the totals at the beginning of the

@@ -27,10 +27,14 @@ type Config struct {
 	// Throttle is what every attempt passes. It also decides which errors are rejections. Default
 	// nil: none, and [throttle.DefaultClassify] decides.
 	Throttle *throttle.Throttle
+	// Mode is ModeEnforce, or ModeOff: no call is retried or hedged. [Retrier.Tune] changes it at run
+	// time. Default ModeEnforce.
+	Mode throttle.Mode
 	// Attempts is the highest number of attempts of a call, the first one included, 1 to 10.
-	// Default 3.
+	// Default 3. [Retrier.Tune] changes it at run time.
 	Attempts int
-	// Budget limits the retries of all calls together.
+	// Budget limits the retries of all calls together. [Retrier.Tune] changes its Share and Reserve at
+	// run time.
 	Budget Budget
 	// Delay is the delay before a retry.
 	Delay Delay
@@ -109,12 +113,16 @@ func (c Config) Validate() error {
 func (c *Config) validate() error {
 	e := check.Errors{Owner: "retry: Config"}
 	e.Name("Name", c.Name)
-	e.Want(check.Within(c.Attempts, 1, maxAttempts), "Attempts", c.Attempts, "1 to 10")
-	e.Want(c.Budget.Share > 0 && c.Budget.Share <= 1, "Budget.Share", c.Budget.Share, "more than 0, at most 1")
-	e.Want(c.Budget.Reserve <= maxReserve, "Budget.Reserve", c.Budget.Reserve, "at most 1e6, or negative for none")
+	u := c.tuning()
+	u.validate(&e, "Budget.")
 	e.Span("Budget.Window", c.Budget.Window, minWindow, maxWindow)
 	e.Span("Delay.Longest", c.Delay.Longest, time.Microsecond, maxDelay)
 	e.Want(check.Within(c.Delay.Initial, time.Microsecond, c.Delay.Longest), "Delay.Initial", c.Delay.Initial, "1µs to Delay.Longest")
 	e.Span("Delay.Attempt", c.Delay.Attempt, 0, maxDelay)
 	return e.Err()
+}
+
+// tuning returns the settings that Tune changes.
+func (c *Config) tuning() Tuning {
+	return Tuning{Mode: c.Mode, Attempts: c.Attempts, Share: c.Budget.Share, Reserve: c.Budget.Reserve}
 }

@@ -24,14 +24,20 @@ type Group struct {
 }
 
 // NewGroup returns a Group whose Retriers have the settings of c. Each has the throttle that it is
-// made for, and its name unless c has one. If fields of c are out of range, NewGroup returns an error
+// made for, and its name unless c has one. If it has, a Control accepts settings of that name before. If fields of c are out of range, NewGroup returns an error
 // that names each of them, its value and its range.
 func NewGroup(c Config) (*Group, error) {
 	checked := c
 	if checked.Name == "" {
 		checked.Name = "group" // each Retrier has the name of its throttle
 	}
-	return &Group{config: c}, checked.Validate()
+	if err := checked.Validate(); err != nil {
+		return nil, err
+	}
+	if announced := defaultHooks.Or(c.Hooks).Announced; announced != nil && c.Name != "" {
+		announced(c.Name)
+	}
+	return &Group{config: c}, nil
 }
 
 // Hooks returns hooks for the throttles, by which a Retrier begins and ends with its throttle. They

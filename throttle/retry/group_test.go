@@ -40,3 +40,16 @@ func TestGroup_ARetrierLivesAsLongAsItsThrottle(t *testing.T) {
 		t.Error("99 attempts: want an error")
 	}
 }
+
+// TestNewGroup_announces its name, if it has one and is valid.
+func TestNewGroup_announces(t *testing.T) {
+	var names []string
+	hooks := retry.Hooks{Announced: func(name string) { names = append(names, name) }}
+	for _, c := range []retry.Config{{Name: "orders"}, {}, {Name: "wrong", Attempts: 99}} {
+		c.Hooks = hooks
+		_, _ = retry.NewGroup(c)
+	}
+	if !slices.Equal(names, []string{"orders"}) {
+		t.Errorf("got %q want orders", names)
+	}
+}

@@ -138,13 +138,14 @@ func (h *pair) runHedge() {
 // mayHedge reports whether a call may be hedged now, and takes the hedge from the budget. While the
 // throttle sheds anything, it may not: a hedge adds load to a backend that may be slow because of load.
 func (r *Retrier) mayHedge(ctx context.Context) bool {
+	u := r.tuning.Load()
 	switch {
-	case r.config.Attempts < 2 || mustBeOnce(ctx):
+	case u.Mode == throttle.ModeOff || u.Attempts < 2 || mustBeOnce(ctx):
 		return false
 	case ctx.Err() != nil || !r.config.Delay.fits(ctx, 0):
 		return false
 	}
-	return r.config.Throttle.RejectionProbability(r.lowest) == 0 && r.ledger.take(r.elapsed(), r.counters.accepted())
+	return r.config.Throttle.RejectionProbability(r.lowest) == 0 && r.ledger.take(r.elapsed(), r.counters.accepted(), u)
 }
 
 // begun records that the hedge is sent.

@@ -18,6 +18,9 @@ import (
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
+	// Announced is called by [NewGroup] with the Name of its Config, if it has one: Retriers of that
+	// name are made later.
+	Announced func(name string)
 	// Created is called at the end of [New], before New returns.
 	Created func(*Retrier)
 	// Closed is called once, by [Retrier.Close].
@@ -94,11 +97,12 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
 		joined = Hooks{
-			Created: hook.Join1(joined.Created, h.Created),
-			Closed:  hook.Join1(joined.Closed, h.Closed),
-			Retried: hook.Join2(joined.Retried, h.Retried),
-			Denied:  hook.Join2(joined.Denied, h.Denied),
-			Arrived: hook.Join2(joined.Arrived, h.Arrived),
+			Announced: hook.Join1(joined.Announced, h.Announced),
+			Created:   hook.Join1(joined.Created, h.Created),
+			Closed:    hook.Join1(joined.Closed, h.Closed),
+			Retried:   hook.Join2(joined.Retried, h.Retried),
+			Denied:    hook.Join2(joined.Denied, h.Denied),
+			Arrived:   hook.Join2(joined.Arrived, h.Arrived),
 		}
 	}
 	return joined

@@ -15,8 +15,9 @@ import (
 func recordInto(events *[]string) retry.Hooks {
 	add := func(text string) { *events = append(*events, text) }
 	return retry.Hooks{
-		Created: func(r *retry.Retrier) { add("created " + r.Name()) },
-		Closed:  func(r *retry.Retrier) { add("closed " + r.Name()) },
+		Announced: func(name string) { add("announced " + name) },
+		Created:   func(r *retry.Retrier) { add("created " + r.Name()) },
+		Closed:    func(r *retry.Retrier) { add("closed " + r.Name()) },
 		Retried: func(ctx context.Context, e retry.SentEvent) {
 			add(e.String())
 			if !errors.Is(e.Err, errBusy) || retry.FromContext(ctx).Number != e.Attempt {
@@ -63,10 +64,11 @@ func TestJoinHooks(t *testing.T) {
 		_ = r.Do(t.Context(), throttle.Medium, func(context.Context) error { return rejected() })
 		_ = r.Close()
 		joined.Arrived(t.Context(), retry.ArrivalEvent{})
-		if len(first) != 6 || !slices.Equal(first, second) {
-			t.Errorf("got %q and %q want both the same six", first, second)
+		joined.Announced("orders")
+		if len(first) != 7 || !slices.Equal(first, second) {
+			t.Errorf("got %q and %q want both the same seven", first, second)
 		}
-		if none := retry.JoinHooks(retry.Hooks{}, retry.Hooks{}); none.Created != nil || none.Closed != nil || none.Retried != nil || none.Denied != nil || none.Arrived != nil {
+		if none := retry.JoinHooks(retry.Hooks{}, retry.Hooks{}); none.Announced != nil || none.Created != nil || none.Closed != nil || none.Retried != nil || none.Denied != nil || none.Arrived != nil {
 			t.Error("joined nil hooks are not nil")
 		}
 	})

@@ -22,21 +22,23 @@ const (
 	// ReasonOnce means that the call must not be made twice: its method, its body, or its context
 	// does not allow it.
 	ReasonOnce
+	// ReasonOff means that the Mode is [throttle.ModeOff].
+	ReasonOff
 
 	// NumReasons is the number of reasons.
 	NumReasons = iota
 )
 
-// String returns "budget", "shed", "pushback", "deadline", "attempts", "canceled" or "once".
+// String returns "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once" or "off".
 func (r Reason) String() string {
-	return enum.Name("reason", r, "budget shed pushback deadline attempts canceled once")
+	return enum.Name("reason", r, "budget shed pushback deadline attempts canceled once off")
 }
 
 // MarshalText returns the word of the reason, or an error if the reason is not defined.
-func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, ReasonBudget, ReasonOnce) }
+func (r Reason) MarshalText() ([]byte, error) { return enum.Marshal(r, ReasonBudget, ReasonOff) }
 
 // UnmarshalText reads the word of a reason. For any other text it returns an error that lists the
 // words, and does not change r.
 func (r *Reason) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(r, text, ReasonBudget, ReasonOnce)
+	return enum.Unmarshal(r, text, ReasonBudget, ReasonOff)
 }

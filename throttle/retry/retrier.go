@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/tuned"
 )
 
 // A Retrier retries calls to one backend, within one budget. Create one per backend with [New]. All
@@ -13,6 +14,7 @@ type Retrier struct {
 	config   Config
 	base     time.Time
 	lowest   throttle.Priority
+	tuning   tuned.Settings[Tuning, Patch]
 	ledger   *ledger
 	closed   atomic.Bool
 	counters counters
@@ -25,7 +27,8 @@ func New(c Config) (*Retrier, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	r := &Retrier{config: c, base: c.Now(), lowest: throttle.MaxPriorities - 1, ledger: newLedger(c.Budget)}
+	r := &Retrier{config: c, base: c.Now(), lowest: throttle.MaxPriorities - 1, ledger: newLedger(c.Budget.Window)}
+	r.tuning.Init(c.tuning())
 	if n := c.Throttle.Priorities(); n > 0 {
 		r.lowest = throttle.Priority(n - 1)
 	}

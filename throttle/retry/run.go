@@ -115,8 +115,12 @@ func (u *Run) refused(err error) {
 // call.
 func (u *Run) Again(res Result) bool {
 	delay, ok := u.Decide(res)
-	if ok && !wait(u.ctx, delay) {
+	switch {
+	case ok && !wait(u.ctx, delay):
 		u.deny(reasonOf(u.ctx))
+		return false
+	case ok && u.retrier.isOff(): // since the delay began
+		u.deny(ReasonOff)
 		return false
 	}
 	return ok
@@ -168,13 +172,15 @@ func (r *Retrier) isWanted(ctx context.Context, o throttle.Outcome, err error) b
 // takes the retry from the budget last, so that no other reason uses up the budget.
 func (u *Run) judge(res Result) (delay time.Duration, reason Reason, ok bool) {
 	r := u.retrier
-	c := &r.config
+	c, t := &r.config, r.tuning.Load()
 	asked := max(res.Delay, DelayOf(res.Err))
 	delay = c.Delay.before(u.number, asked, c.Rand())
 	switch {
 	case errors.Is(res.Err, throttle.ErrShed):
 		return 0, ReasonShed, false
-	case u.number >= c.Attempts:
+	case t.Mode == throttle.ModeOff:
+		return 0, ReasonOff, false
+	case u.number >= t.Attempts:
 		return 0, ReasonAttempts, false
 	case res.Once || mustBeOnce(u.ctx):
 		return 0, ReasonOnce, false
@@ -182,7 +188,7 @@ func (u *Run) judge(res Result) (delay time.Duration, reason Reason, ok bool) {
 		return 0, ReasonPushback, false
 	case u.ctx.Err() != nil || !c.Delay.fits(u.ctx, delay):
 		return 0, ReasonDeadline, false
-	case !r.ledger.take(r.elapsed(), r.counters.accepted()):
+	case !r.ledger.take(r.elapsed(), r.counters.accepted(), t):
 		return 0, ReasonBudget, false
 	}
 	return delay, 0, true

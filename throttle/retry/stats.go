@@ -1,11 +1,16 @@
 package retry
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/spillway-go/spillway/throttle"
+)
 
 // Stats is the state of a Retrier at one instant. Totals count since [New] and never decrease.
 type Stats struct {
 	Name string
 	Key  string // of the throttle in its Group; empty outside one
+	Mode throttle.Mode
 	// Calls is the number of calls that ended, by the number of attempts that were sent. Calls[0]
 	// are those whose first attempt was shed.
 	Calls  []uint64
@@ -64,12 +69,19 @@ func (r *Retrier) Stats() Stats {
 		return Stats{}
 	}
 	c := &r.counters
-	s := Stats{Name: r.config.Name, Key: r.config.Throttle.Key(), Calls: make([]uint64, r.config.Attempts+1)}
+	state := r.tuning.State()
+	s := Stats{Name: r.config.Name, Key: r.config.Throttle.Key(), Mode: state.Now.Mode}
 	accepted := c.accepted()
-	s.Left, s.Limit = r.ledger.level(r.elapsed(), accepted)
+	s.Left, s.Limit = r.ledger.level(r.elapsed(), accepted, &state.Now)
+	s.Calls = make([]uint64, maxAttempts+1)
+	longest := max(state.Now.Attempts, state.Code.Attempts)
 	for i := range s.Calls {
 		s.Calls[i] = c.ended[i].Load()
+		if s.Calls[i] > 0 {
+			longest = max(longest, i) // with other settings
+		}
 	}
+	s.Calls = s.Calls[:longest+1]
 	s.Calls[1] += accepted
 	s.Hedged = c.hedged.Load()
 	s.Sent = s.Hedged + c.sent.Load()

@@ -42,7 +42,7 @@ func TestEnumerations(t *testing.T) {
 	check[backoff.Mode](t, "mode", 0, "pace", "sleep")
 	check[throttle.Source](t, "source", 0, "code", "apply", "file", "http")
 	check[control.Result](t, "result", 0, "applied", "ended", "refused")
-	check[retry.Reason](t, "reason", 0, "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once")
+	check[retry.Reason](t, "reason", 0, "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once", "off")
 	check[sqlstore.Dialect](t, "dialect", 1, "PostgreSQL", "MySQL", "SQLite")
 	check[sqlstore.TimeType](t, "time_type", 1, "Instant", "UTC", "UnixSeconds", "UnixMillis", "UnixMicros")
 	check[statusz.Level](t, "level", 0, "ok", "warn", "bad")

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/statusz"
 )
@@ -39,10 +40,12 @@ func (v *retryView) compare(before, now *retry.Stats, over time.Duration) {
 	v.exhausted = now.Denied.Count(retry.ReasonBudget) - before.Denied.Count(retry.ReasonBudget)
 }
 
-// state returns the state of a Retrier. An empty budget is a warning: the backend rejects more than
+// state returns the state of a Retrier. ModeOff is a warning, as shadow is for [Breaker]. An empty budget is a warning: the backend rejects more than
 // retries can repair.
 func (v *retryView) state() (state string, level statusz.Level) {
 	switch {
+	case v.now.Mode == throttle.ModeOff:
+		return "off", statusz.Warn
 	case v.exhausted > 0:
 		return "budget empty", statusz.Warn
 	case v.sent > 0:

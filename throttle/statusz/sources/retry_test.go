@@ -41,5 +41,9 @@ func TestRetry_states(t *testing.T) {
 		_ = source.Status()
 		time.Sleep(time.Second)
 		want("idle", statusz.OK)
+		if err := r.Tune(retry.Patch{Mode: new(throttle.ModeOff)}); err != nil {
+			t.Fatal(err)
+		}
+		want("off", statusz.Warn)
 	})
 }
