@@ -245,7 +245,7 @@
 // A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
 // apply, file and http. The gauge throttle.control.broken exists while a file is watched. The
 // gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
-// that name on.
+// that name on. After a restart it is what the line says in the field changed, or else when its file was written.
 //
 //	metric                      instrument  unit        further attributes
 //	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result

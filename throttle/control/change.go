@@ -54,6 +54,9 @@ type Change struct {
 	By        string          `json:"by,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Until     time.Time       `json:"until,omitzero"`
+
+	changed time.Time // as the line says
+	known   bool      // the name had a member, or was announced
 }
 
 // Delta is a value before and after a change. A value is empty if nothing of that name exists yet.

@@ -137,16 +137,16 @@ func (c *Control) AddDefaultHooks() {
 // Then the error names each line that is wrong. If a file or HTTP sets the same setting, that stays
 // in force. The context is that of the hooks.
 func (c *Control) Apply(ctx context.Context, d Document) (Report, error) {
-	report, err := c.replace(ctx, throttle.SourceApply, d)
+	report, err := c.replace(ctx, throttle.SourceApply, d, time.Time{})
 	if err != nil && c.valid() {
 		c.tunings[throttle.SourceApply][Refused].Add(1)
 	}
 	return report, err
 }
 
-// replace sets the document of a source.
-func (c *Control) replace(ctx context.Context, source throttle.Source, d Document) (Report, error) {
-	return c.change(ctx, source, func(s *state, now time.Time) error {
+// replace sets the document of a source, which was written at a time, or now if that is zero.
+func (c *Control) replace(ctx context.Context, source throttle.Source, d Document, written time.Time) (Report, error) {
+	return c.change(ctx, source, written, func(s *state, now time.Time) error {
 		err := c.prepare(&d, source, now)
 		s.layers[source] = d
 		return err
@@ -155,7 +155,7 @@ func (c *Control) replace(ctx context.Context, source throttle.Source, d Documen
 
 // merge adds lines to the document of a source, and removes those that are nil.
 func (c *Control) merge(ctx context.Context, source throttle.Source, lines Document) (Report, error) {
-	return c.change(ctx, source, func(s *state, now time.Time) error {
+	return c.change(ctx, source, time.Time{}, func(s *state, now time.Time) error {
 		err := c.prepare(&lines, source, now)
 		for _, k := range c.families {
 			k.merge(&s.layers[source], &lines)

@@ -50,6 +50,9 @@ type Terms struct {
 	// For is how long the line holds, from now on, in place of Until. A file cannot have it,
 	// because it would start again with each process.
 	For throttle.Duration `json:"for,omitempty"`
+	// Changed is when the line was last changed, for [LastChange]. Default: when the file was written, if
+	// the line is in it from the start of the process, and else when the line came.
+	Changed time.Time `json:"changed,omitzero"`
 	// By is the name of the operator. Over HTTP it is the result of Authorize.
 	By string `json:"by,omitempty"`
 	// Reason is shown wherever the change is shown. Required over HTTP.

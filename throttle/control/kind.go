@@ -1,11 +1,8 @@
 package control
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -93,6 +90,13 @@ func (k *kind[M, T, P, L]) join(m M) {
 // announce makes a name known before its first member.
 func (k *kind[M, T, P, L]) announce(name string) { k.announced.Store(name, nil) }
 
+// isKnown reports whether a name had a member, or was announced.
+func (k *kind[M, T, P, L]) isKnown(name string, members map[string][]M) bool {
+	_, had := members[name]
+	_, announced := k.announced.Load(name)
+	return had || announced
+}
+
 func (k *kind[M, T, P, L]) leave(m M) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,164 +167,4 @@ func (k *kind[M, T, P, L]) refresh(name string) {
 	for _, m := range k.open()[name] {
 		k.override(m)
 	}
-}
-
-func (k *kind[M, T, P, L]) prepare(d *Document, source throttle.Source, now time.Time) error {
-	lines := k.lines(d)
-	var errs []error
-	var none L
-	*lines = maps.Clone(*lines)
-	for _, name := range slices.Sorted(maps.Keys(*lines)) {
-		l, err := (*lines)[name], checkName(name)
-		switch {
-		case err != nil:
-		case l == none && source != throttle.SourceHTTP:
-			err = errors.New("line is null: remove it, or set something")
-		case l != none:
-			l = clone(l)
-			(*lines)[name] = l
-			err = resolve(l, source, now)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// resolve completes the terms of a line that a source has sent, and returns what is wrong with it.
-func resolve[P patch, L line[P]](l L, source throttle.Source, now time.Time) error {
-	var none P
-	p, err := l.patch(), l.terms().resolve(source, now)
-	if err == nil && p == none {
-		err = errors.New("line sets nothing")
-	}
-	return cmp.Or(err, p.Validate())
-}
-
-func (k *kind[M, T, P, L]) check(before, s *state, source throttle.Source) (missing []string, err error) {
-	open := k.open()
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(*k.lines(&s.layers[source]))) {
-		members, known := open[name]
-		if !known {
-			_, known = k.announced.Load(name)
-		}
-		l := (*k.lines(&s.layers[source]))[name]
-		if l == (*k.lines(&before.layers[source]))[name] {
-			continue // from before
-		}
-		if !known && !l.terms().Optional {
-			errs = append(errs, fmt.Errorf("control: %s %s: unknown name: want one that exists, or \"optional\": true", k.word, check.Shown(name)))
-			continue
-		}
-		if len(members) == 0 {
-			missing = append(missing, k.word+" "+name)
-		}
-		if err := k.checkRanges(s, name, members); err != nil {
-			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
-		}
-	}
-	return missing, errors.Join(errs...)
-}
-
-// checkRanges returns an error if a member would refuse the lines of a name, all or some of them: any may
-// end before the others.
-func (k *kind[M, T, P, L]) checkRanges(s *state, name string, members []M) (err error) {
-	lines := k.linesOf(s, name)
-	for _, m := range members {
-		_, code := m.Tuning()
-		for set := range 1 << len(lines) {
-			u := code
-			for i, l := range lines {
-				if set>>i&1 == 0 {
-					continue
-				}
-				if u, err = u.With(l.line.patch()); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (k *kind[M, T, P, L]) merge(into, lines *Document) {
-	all := maps.Clone(*k.lines(into))
-	if all == nil {
-		all = map[string]L{}
-	}
-	var none L
-	maps.Copy(all, *k.lines(lines))
-	maps.DeleteFunc(all, func(_ string, l L) bool { return l == none })
-	*k.lines(into) = all
-}
-
-func (k *kind[M, T, P, L]) expire(d *Document, now time.Time) {
-	lines := k.lines(d)
-	*lines = maps.Clone(*lines)
-	maps.DeleteFunc(*lines, func(_ string, l L) bool { return l.terms().hasEnded(now) })
-}
-
-func (k *kind[M, T, P, L]) changes(before, after *state, source throttle.Source) (changes []Change) {
-	from, to := *k.lines(&before.layers[source]), *k.lines(&after.layers[source])
-	names := maps.Clone(from)
-	if names == nil {
-		names = map[string]L{}
-	}
-	maps.Copy(names, to)
-	open := k.open()
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, had := from[name]
-		is, has := to[name]
-		if had && has && reflect.DeepEqual(was, is) {
-			continue
-		}
-		c := Change{Kind: k.word, Name: name, Source: source, Instances: len(open[name]), Result: Applied}
-		if !has {
-			is, c.Result = was, Ended
-		}
-		c.By, c.Reason, c.Until = is.terms().By, is.terms().Reason, is.terms().Until
-		c.Values = deltas(k.settings(before, name, open[name]), k.settings(after, name, open[name]))
-		changes = append(changes, c)
-	}
-	return changes
-}
-
-// settings returns the settings of a name and where each comes from.
-func (k *kind[M, T, P, L]) settings(s *state, name string, members []M) (all []Setting) {
-	if len(members) > 0 {
-		_, code := members[0].Tuning()
-		for _, v := range valuesOf[P](code) {
-			all = append(all, Setting{Name: v.name, Value: v.text, Code: v.text})
-		}
-	}
-	for _, l := range k.linesOf(s, name) {
-		for _, v := range values(l.line.patch()) {
-			i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == v.name })
-			if i < 0 {
-				i, all = len(all), append(all, Setting{Name: v.name})
-			}
-			t := l.line.terms()
-			all[i].Value, all[i].Source, all[i].By, all[i].Reason, all[i].Until = v.text, l.source, t.By, t.Reason, t.Until
-		}
-	}
-	return all
-}
-
-func (k *kind[M, T, P, L]) things(s *state) (things []Thing) {
-	open := k.open()
-	for i := range s.layers {
-		for name := range *k.lines(&s.layers[i]) {
-			if _, ok := open[name]; !ok { // an optional name that had no member yet
-				open[name] = nil
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(open)) {
-		if members := open[name]; len(members) > 0 || len(k.linesOf(s, name)) > 0 {
-			things = append(things, Thing{Kind: k.word, Name: name, Instances: len(members), Settings: k.settings(s, name, members)})
-		}
-	}
-	return things
 }

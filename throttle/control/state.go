@@ -18,14 +18,14 @@ type state struct {
 }
 
 // change replaces the state, applies it and calls the hooks.
-func (c *Control) change(ctx context.Context, source throttle.Source, edit func(*state, time.Time) error) (Report, error) {
+func (c *Control) change(ctx context.Context, source throttle.Source, written time.Time, edit func(*state, time.Time) error) (Report, error) {
 	if !c.valid() {
 		return Report{}, errNil
 	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	report, err := c.store(source, edit)
+	report, err := c.store(source, written, edit)
 	if err != nil {
 		return Report{}, err
 	}
@@ -46,7 +46,7 @@ func (c *Control) change(ctx context.Context, source throttle.Source, edit func(
 }
 
 // store replaces the state if the lines of source are valid.
-func (c *Control) store(source throttle.Source, edit func(*state, time.Time) error) (report Report, err error) {
+func (c *Control) store(source throttle.Source, written time.Time, edit func(*state, time.Time) error) (report Report, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -76,9 +76,17 @@ func (c *Control) store(source throttle.Source, edit func(*state, time.Time) err
 		}
 	}
 	for _, changed := range report.Changes {
-		if changed.Instances > 0 { // else an optional name, and a sender could add names without end
-			c.last[[2]string{changed.Kind, changed.Name}] = LastChange{changed.Kind, changed.Name, changed.Source, now}
+		if !changed.known { // an optional name: a sender could add names without end
+			continue
 		}
+		at := changed.changed
+		if at.IsZero() && changed.Source == source {
+			at = written
+		}
+		if at.IsZero() || at.After(now) {
+			at = now
+		}
+		c.last[[2]string{changed.Kind, changed.Name}] = LastChange{changed.Kind, changed.Name, changed.Source, at}
 	}
 	c.now.Store(&after)
 	c.setTimer(&after, now)
@@ -96,7 +104,7 @@ func (c *Control) setTimer(s *state, now time.Time) {
 		return
 	}
 	c.timer = time.AfterFunc(min(next.Sub(now), longestTimer), func() {
-		_, _ = c.change(context.Background(), throttle.SourceCode, func(*state, time.Time) error { return nil }) // it has no lines that can be wrong
+		_, _ = c.change(context.Background(), throttle.SourceCode, time.Time{}, func(*state, time.Time) error { return nil }) // it has no lines that can be wrong
 	})
 }
 

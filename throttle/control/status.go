@@ -71,10 +71,10 @@ type Stats struct {
 	Watching   bool                                    // a file is watched
 	Broken     bool                                    // and it is refused
 	HookPanics uint64                                  // panics of hooks
-	Last       []LastChange                            // of each name that exists, sorted by kind and name
+	Last       []LastChange                            // of each name that is known, sorted by kind and name
 }
 
-// LastChange is when a line of a name last began, changed or ended, since this process started.
+// LastChange is when a line of a name last began, changed or ended: see [Terms].Changed.
 type LastChange struct {
 	Kind, Name string
 	Source     throttle.Source // of that line

@@ -96,13 +96,13 @@ func (w *watcher) run(ctx context.Context) {
 
 // look reads the file, and applies it if it has changed or was refused.
 func (w *watcher) look(ctx context.Context) {
-	data, err := readFile(w.path)
+	data, written, err := readFile(w.path)
 	unchanged := err == nil && w.applied != nil && bytes.Equal(data, w.applied)
 	if unchanged && w.control.fileStatus().Error == "" {
 		return
 	}
 	if err == nil && !unchanged {
-		err = w.apply(ctx, data)
+		err = w.apply(ctx, data, written)
 	}
 	if errors.Is(err, errClosed) {
 		return
@@ -116,10 +116,15 @@ func (w *watcher) look(ctx context.Context) {
 	}
 }
 
-func (w *watcher) apply(ctx context.Context, data []byte) error {
+// apply applies a document. If the process has applied one before, this one is a change of now: another
+// file may have replaced the last.
+func (w *watcher) apply(ctx context.Context, data []byte, written time.Time) error {
+	if w.applied != nil {
+		written = time.Time{}
+	}
 	d, err := ParseDocument(data)
 	if err == nil {
-		_, err = w.control.replace(ctx, throttle.SourceFile, d)
+		_, err = w.control.replace(ctx, throttle.SourceFile, d, written)
 	}
 	if err != nil {
 		return fmt.Errorf("control: file %s: %w", w.path, err)
@@ -128,27 +133,27 @@ func (w *watcher) apply(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// readFile returns the content of a file. It does not open other things, such as pipes, which may
-// block.
-func readFile(path string) ([]byte, error) {
+// readFile returns the content of a file, and when it was written. It does not open other things, such
+// as pipes, which may block.
+func readFile(path string) (data []byte, written time.Time, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return nil, written, fmt.Errorf("control: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("control: %s is not a regular file", path)
+		return nil, written, fmt.Errorf("control: %s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return nil, written, fmt.Errorf("control: %w", err)
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, MaxDocument+1))
+	data, err = io.ReadAll(io.LimitReader(file, MaxDocument+1))
 	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return nil, written, fmt.Errorf("control: %w", err)
 	}
 	if len(data) > MaxDocument {
-		return nil, fmt.Errorf("control: %s has more than %d bytes", path, MaxDocument)
+		return nil, written, fmt.Errorf("control: %s has more than %d bytes", path, MaxDocument)
 	}
-	return data, nil
+	return data, info.ModTime(), nil
 }

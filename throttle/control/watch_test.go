@@ -99,6 +99,62 @@ func TestWatch_refuses(t *testing.T) {
 	})
 }
 
+// TestWatch_changedAt is when the file was written if a process starts with it, or what the line says, and now for later
+// changes.
+func TestWatch_changedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, path := time.Now(), filepath.Join(t.TempDir(), "control.json")
+		written := begin.Add(-48 * time.Hour)
+		chtimes := func(at time.Time) {
+			t.Helper()
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := func() (c *control.Control, stop context.CancelFunc) {
+			c = newControl(t, control.Hooks{})
+			for _, name := range []string{"a", "b", "c"} {
+				newThrottle(t, c, name)
+			}
+			throttle.Config{Name: "later", Hooks: c.ThrottleHooks()}.Announce()
+			ctx, stop := context.WithCancel(t.Context())
+			if err := c.Watch(ctx, path); err != nil {
+				t.Fatal(err)
+			}
+			return c, stop
+		}
+		want := func(when string, c *control.Control, times map[string]time.Time) {
+			t.Helper()
+			last := c.Stats().Last
+			for _, l := range last {
+				if !l.At.Equal(times[l.Name]) || l.Source != throttle.SourceFile {
+					t.Errorf("%s: got %+v want %v", when, l, times[l.Name])
+				}
+			}
+			if len(last) != len(times) {
+				t.Errorf("%s: got %+v want %d", when, last, len(times))
+			}
+		}
+		stated := time.Date(1999, 11, 23, 18, 0, 0, 0, time.UTC)
+		const lines = `"a": {"ratio": 3}, "b": {"ratio": 3, "changed": "1999-11-23T18:00:00Z"}, "later": {"ratio": 3}`
+		write(t, path, `{"throttles": {`+lines+`}}`)
+		chtimes(written)
+		c, stop := start()
+		want("at the start", c, map[string]time.Time{"a": written, "b": stated, "later": written})
+		time.Sleep(500 * time.Millisecond) // the file is read each full second
+		replace(t, path, `{"throttles": {`+lines+`, "c": {"ratio": 4, "changed": "2099-11-23T18:00:00Z"}}}`)
+		chtimes(written) // such as a copy of an older file
+		time.Sleep(time.Second)
+		now := begin.Add(time.Second)
+		want("after a change", c, map[string]time.Time{"a": written, "b": stated, "later": written, "c": now})
+		replace(t, path, `{}`)
+		time.Sleep(time.Second)
+		now = begin.Add(2 * time.Second)
+		want("after the end", c, map[string]time.Time{"a": now, "b": now, "later": now, "c": now})
+		stop()
+	})
+}
+
 // TestWatch_reportsOnce: a file with several mistakes has one reason, whatever their order.
 func TestWatch_reportsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
