@@ -113,7 +113,7 @@ func TestWatch_changedAt(t *testing.T) {
 		}
 		start := func() (c *control.Control, stop context.CancelFunc) {
 			c = newControl(t, control.Hooks{})
-			for _, name := range []string{"a", "b", "c"} {
+			for _, name := range []string{"a", "b", "c", "d"} {
 				newThrottle(t, c, name)
 			}
 			throttle.Config{Name: "later", Hooks: c.ThrottleHooks()}.Announce()
@@ -142,15 +142,15 @@ func TestWatch_changedAt(t *testing.T) {
 		c, stop := start()
 		want("at the start", c, map[string]time.Time{"a": written, "b": stated, "later": written})
 		time.Sleep(500 * time.Millisecond) // the file is read each full second
-		replace(t, path, `{"throttles": {`+lines+`, "c": {"ratio": 4, "changed": "2099-11-23T18:00:00Z"}}}`)
+		replace(t, path, `{"throttles": {`+lines+`, "c": {"ratio": 4, "changed": "2099-11-23T18:00:00Z"}, "d": {"ratio": 4}}}`)
 		chtimes(written) // such as a copy of an older file
 		time.Sleep(time.Second)
 		now := begin.Add(time.Second)
-		want("after a change", c, map[string]time.Time{"a": written, "b": stated, "later": written, "c": now})
+		want("after a change", c, map[string]time.Time{"a": written, "b": stated, "later": written, "c": now, "d": now})
 		replace(t, path, `{}`)
 		time.Sleep(time.Second)
 		now = begin.Add(2 * time.Second)
-		want("after the end", c, map[string]time.Time{"a": now, "b": now, "later": now, "c": now})
+		want("after the end", c, map[string]time.Time{"a": now, "b": now, "later": now, "c": now, "d": now})
 		stop()
 	})
 }
