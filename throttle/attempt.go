@@ -81,7 +81,7 @@ func (a *attempt) begin(ctx context.Context, t *Throttle, p Priority, local *pro
 	if a.local = local; local != nil && !local.Calm() {
 		a.open = local.Begin(stripe)
 	}
-	if t.canceledAfter > 0 {
+	if t.canceledAfter.Load() > 0 {
 		a.began, a.timed = t.elapsed(), true
 	}
 	return nil
@@ -195,8 +195,8 @@ func (a *attempt) classify(err error, now time.Duration) (Outcome, Fault) {
 
 // canceledLate reports whether the caller cancelled the call, after Config.CanceledAfter or later.
 func (a *attempt) canceledLate(now time.Duration) bool {
-	limit := a.throttle.canceledAfter
-	return limit > 0 && now-a.began >= limit && a.ctx.Err() != nil
+	limit := time.Duration(a.throttle.canceledAfter.Load())
+	return limit > 0 && a.timed && now-a.began >= limit && a.ctx.Err() != nil
 }
 
 // record counts the outcome of a function that returned at now.

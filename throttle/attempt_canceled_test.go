@@ -92,3 +92,27 @@ func TestCanceledAfter_hangs(t *testing.T) {
 		equal(t, "probability after the hang", th.RejectionProbability(throttle.High), 0)
 	})
 }
+
+// TestTuneCanceledAfter applies to calls that begin later.
+func TestTuneCanceledAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := build(t, throttle.Config{})
+		hang := func(change throttle.Patch, ignored, rejected uint64) {
+			t.Helper()
+			ctx, cancel := context.WithCancel(t.Context())
+			_ = th.Do(ctx, throttle.High, func(context.Context) error {
+				tune(t, th, change)
+				time.Sleep(time.Minute)
+				cancel()
+				return ctx.Err()
+			})
+			ended := tier(th, throttle.High).Ended
+			equal(t, "ignored", ended.Count(throttle.Ignored, throttle.FaultCanceled), ignored)
+			equal(t, "rejected", ended.Count(throttle.Rejected, throttle.FaultCanceled), rejected)
+		}
+		second := throttle.Patch{CanceledAfter: new(throttle.Duration(time.Second))}
+		hang(second, 1, 0)
+		hang(second, 1, 1)
+		hang(throttle.Patch{CanceledAfter: new(throttle.Duration(-1))}, 2, 1)
+	})
+}

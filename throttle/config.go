@@ -103,7 +103,8 @@ type Config struct {
 	//
 	// Set it if callers may give up before a call has a timeout of its own. A backend that hangs
 	// would not be noticed otherwise. Choose a time that the backend never needs if it is healthy.
-	// It costs one more reading of the clock per call.
+	// It costs one more reading of the clock per call. [Throttle.Tune] changes it at run time, for calls
+	// that begin later.
 	CanceledAfter time.Duration
 	// InvalidPriority converts a priority that is out of range to one of the n valid ones, or
 	// returns an error. Its result is clamped. Default [ClampPriority].
@@ -187,7 +188,6 @@ func (c *Config) validate() error {
 	e.Want(check.Within(c.Window, shortestWindow, longestWindow), "Window", c.Window, "1s to 1h")
 	e.Want(c.Policy <= SRE, "Policy", c.Policy, "Tiered or SRE")
 	e.Want(check.Within(c.TargetRejection, 0.01, 0.5), "TargetRejection", c.TargetRejection, "0.01 to 0.5")
-	e.Want(c.CanceledAfter <= longestCanceledAfter, "CanceledAfter", c.CanceledAfter, "at most 1h")
 	u := c.tuning()
 	u.validate(&e)
 	return e.Err()
@@ -198,6 +198,7 @@ func (c *Config) tuning() Tuning {
 	return Tuning{
 		Ratio: c.Ratio, MinimumRate: c.MinimumRate, Mode: c.Mode, Background: c.Background,
 		Slow: c.Slow, SlowGate: c.SlowGate, SlowAuto: c.SlowAuto, ProcessorWait: c.ProcessorWait,
+		CanceledAfter: c.CanceledAfter,
 	}
 }
 

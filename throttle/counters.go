@@ -12,7 +12,7 @@ import (
 const (
 	served     = window.Accepted     // accepted by the backend, nil error
 	failed     = window.Accepted + 1 // accepted by the backend, with an error
-	turnedDown = window.Rejected     // rejected by the backend
+	turnedDown = window.Rejected     // rejected by the backend, booked as late, or refused by the gate
 	shedOwn    = window.Shed         // shed, CauseOwn
 	shedAbove  = window.Shed + 1     // shed, CauseAbove
 	shadowed   = window.Shed + 2     // let through in ModeShadow

@@ -158,7 +158,7 @@ func TestAGroupKeepsEachField(t *testing.T) {
 	g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
 	want := throttle.Tuning{
 		Ratio: 3, MinimumRate: 4, Mode: throttle.ModeShadow, Background: 0.25, Slow: time.Second, SlowGate: throttle.ModeOff,
-		SlowAuto: true, ProcessorWait: time.Minute / 10,
+		SlowAuto: true, ProcessorWait: time.Minute / 10, CanceledAfter: time.Minute,
 	}
 	value := reflect.ValueOf(want)
 	for i := range value.NumField() {

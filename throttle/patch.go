@@ -20,6 +20,7 @@ type Patch struct {
 	SlowGate      *Mode     `json:"slow_gate,omitempty"`
 	SlowAuto      *bool     `json:"slow_auto,omitempty"`
 	ProcessorWait *Duration `json:"processor_wait,omitempty"`
+	CanceledAfter *Duration `json:"canceled_after,omitempty"`
 }
 
 // Validate returns an error that names each field that is out of range, its value and its range. A
@@ -40,6 +41,7 @@ func (u Tuning) With(p Patch) (Tuning, error) {
 	tuned.Set(&after.SlowGate, p.SlowGate)
 	tuned.Set(&after.SlowAuto, p.SlowAuto)
 	tuned.Set(&after.ProcessorWait, (*time.Duration)(p.ProcessorWait))
+	tuned.Set(&after.CanceledAfter, (*time.Duration)(p.CanceledAfter))
 	e := check.Errors{Owner: "throttle: Patch"}
 	after.validate(&e)
 	if err := e.Err(); err != nil {
@@ -59,6 +61,7 @@ func (p Patch) then(later Patch) Patch {
 		SlowGate:      latest(p.SlowGate, later.SlowGate),
 		SlowAuto:      latest(p.SlowAuto, later.SlowAuto),
 		ProcessorWait: latest(p.ProcessorWait, later.ProcessorWait),
+		CanceledAfter: latest(p.CanceledAfter, later.CanceledAfter),
 	}
 }
 

@@ -28,11 +28,13 @@ type slowCounters struct {
 	late, booked, lost, refused, wouldRefuse, wouldBeLate [MaxPriorities]atomic.Uint64
 }
 
-// watchSlow replaces or changes the watch if Tuning.Slow or SlowAuto has changed.
+// watchSlow replaces or changes the watch if Tuning.Slow or SlowAuto has changed. It also stores
+// CanceledAfter.
 func (t *Throttle) watchSlow() {
 	t.watching.Lock()
 	defer t.watching.Unlock()
 	u, old := t.tuning.Load(), t.watch.Load()
+	t.canceledAfter.Store(int64(max(0, u.CanceledAfter)))
 	if u.Slow == 0 && !u.SlowAuto {
 		t.watch.Store(nil)
 		return

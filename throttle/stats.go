@@ -21,12 +21,19 @@ type Stats struct {
 
 // WindowStats is what the window holds for one priority.
 type WindowStats struct {
-	Accepted uint64 // by the backend
-	Rejected uint64 // by the backend
-	Shed     uint64 // by the throttle; in ModeShadow, calls that it would have shed
+	// Accepted is the number of calls that the backend has accepted.
+	Accepted uint64
+	// Rejected is the number of calls that count as rejected: those that the backend has rejected, late
+	// calls ([SlowTotals].Booked), and calls that Config.SlowGate has refused, which
+	// [PriorityStats].Shed has with CauseLimit.
+	Rejected uint64
+	// Shed is the number of calls that the policy has shed: with CauseOwn or CauseAbove. In ModeShadow, it
+	// is the number of calls that the policy would have shed.
+	Shed uint64
 }
 
-// Requests returns the number of calls in the window: those that ended and those that were shed.
+// Requests returns the number of calls from which the policy computes the probability: the sum of all
+// fields.
 func (w WindowStats) Requests() uint64 { return w.Accepted + w.Rejected + w.Shed }
 
 // PriorityStats is the state of one priority. Totals count since [New] and never decrease.
@@ -38,7 +45,7 @@ type PriorityStats struct {
 	Admitted    uint64       // calls admitted, including those in flight
 	InFlight    int64        // admitted calls that have not ended
 	Ended       Totals       // admitted calls with a recorded outcome, without those in ShadowShed
-	Shed        CauseTotals  // calls shed
+	Shed        CauseTotals  // calls shed; with CauseLimit those that Config.SlowGate has refused
 	ShadowShed  ShadowTotals // calls that ModeEnforce would have shed
 	Fallbacks   Totals       // by outcome of the call and fault of the fallback
 	Slow        SlowTotals   // calls that were late

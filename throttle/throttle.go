@@ -33,7 +33,7 @@ type Throttle struct {
 	base            time.Time
 	now             func() time.Time
 	classifier      Classifier
-	canceledAfter   time.Duration // of Config; 0: off
+	canceledAfter   atomic.Int64 // a time.Duration of the settings in force; 0: off
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
 	hasCallHooks    bool               // Shed, Started, Finished or FellBack is set
@@ -85,7 +85,6 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 		span:            c.Window,
 		now:             c.Now,
 		classifier:      c.Classify,
-		canceledAfter:   max(0, c.CanceledAfter),
 		invalidPriority: c.InvalidPriority,
 		hooks:           c.Hooks,
 		hasCallHooks:    c.Hooks.Shed != nil || c.Hooks.Started != nil || c.Hooks.Finished != nil || c.Hooks.FellBack != nil,

@@ -19,6 +19,7 @@ type Tuning struct {
 	SlowAuto    bool
 
 	ProcessorWait time.Duration
+	CanceledAfter time.Duration
 }
 
 // Tune changes settings of the code at run time, all of them at once. If a value is out of range, it
@@ -77,6 +78,7 @@ func (u *Tuning) validate(e *check.Errors) {
 	e.Want(u.SlowGate <= ModeOff, "SlowGate", u.SlowGate, "ModeEnforce, ModeShadow or ModeOff")
 	e.Want(u.ProcessorWait <= 0 || check.Within(u.ProcessorWait, shortestProcessorWait, longestProcessorWait),
 		"ProcessorWait", u.ProcessorWait, "1ms to 10s, 0 for the default, or negative for off")
+	e.Want(u.CanceledAfter <= longestCanceledAfter, "CanceledAfter", u.CanceledAfter, "at most 1h")
 }
 
 // padding returns the padding of the formula for a window: the calls that MinimumRate lets through

@@ -246,7 +246,7 @@ func TestStatus(t *testing.T) {
 		"throttle later 0", "ratio=3 code= apply  ",
 		"throttle stock 2", "mode=off code=enforce apply ana INC-7", "ratio=2 code=2 code  ", "minimum_rate=1 code=1 code  ",
 		"background=0 code=0 code  ", "slow=0s code=0s code  ", "slow_gate=enforce code=enforce code  ",
-		"slow_auto=false code=false code  ", "processor_wait=0s code=0s code  ",
+		"slow_auto=false code=false code  ", "processor_wait=0s code=0s code  ", "canceled_after=0s code=0s code  ",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
