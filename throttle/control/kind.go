@@ -110,11 +110,6 @@ func (k *kind[M, T, P, L]) leave(m M) {
 // too, so that the newest state wins, whatever the order of concurrent calls.
 func (k *kind[M, T, P, L]) override(m M) {
 	name := m.Name()
-	defer func() {
-		if p := recover(); p != nil { // of a hook of the member, or of its clock
-			k.failed(fmt.Errorf("control: %s %s: panicked: %v", k.word, check.Shown(name), p))
-		}
-	}()
 	var none P
 	var err error
 	for s := (*state)(nil); s != k.state(); {
@@ -126,7 +121,7 @@ func (k *kind[M, T, P, L]) override(m M) {
 		for _, ends := range []bool{true, false} { // what begins need not fit to what ends
 			for source := throttle.SourceApply; source < throttle.NumSources; source++ {
 				if (patches[source] == none) == ends {
-					err = errors.Join(err, m.Override(source, patches[source]))
+					err = errors.Join(err, set(m, source, patches[source]))
 				}
 			}
 		}
@@ -134,6 +129,17 @@ func (k *kind[M, T, P, L]) override(m M) {
 	if err != nil {
 		k.failed(fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
 	}
+}
+
+// set applies what a source sets to a member. The other sources are applied even if a hook of the member
+// or its clock panics.
+func set[T, P any, M tunable[T, P]](m M, source throttle.Source, p P) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panicked: %v", value)
+		}
+	}()
+	return m.Override(source, p)
 }
 
 // sourced is a line and where it comes from.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,4 +279,27 @@ func TestWatch_configMap(t *testing.T) {
 			eventually(t, mode.String(), func() bool { return th.Stats().Mode == mode })
 		}
 	})
+}
+
+// TestWatch_panic of a throttle's clock is reported, and its settings are in force.
+func TestWatch_panic(t *testing.T) {
+	var r recorder
+	var broken atomic.Bool
+	c := newControl(t, r.hooks())
+	th := throttle.Must(throttle.New(throttle.Config{Name: "stock", Hooks: c.ThrottleHooks(), Now: func() time.Time {
+		if broken.Load() {
+			panic("clock")
+		}
+		return time.Now()
+	}}))
+	path := filepath.Join(t.TempDir(), "control.json")
+	write(t, path, `{"throttles": {"stock": {"mode": "off"}}}`)
+	broken.Store(true)
+	err := c.Watch(t.Context(), path)
+	if now, _ := th.Tuning(); err != nil || now.Mode != throttle.ModeOff {
+		t.Errorf("got mode %v, error %v", now.Mode, err)
+	}
+	if _, failed := r.take(); len(failed) != 1 || !strings.Contains(failed[0].Error(), `control: throttle "stock": panicked: clock`) {
+		t.Errorf("got %v", failed)
+	}
 }
