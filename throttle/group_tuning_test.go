@@ -140,10 +140,10 @@ func TestAGroupKeepsTheLastValueOfEachField(t *testing.T) {
 // TestAnEmptyGroupRefusesNonsense: otherwise no throttle could be made after it.
 func TestAnEmptyGroupRefusesNonsense(t *testing.T) {
 	for want, change := range map[string]throttle.Patch{
-		"Patch.Ratio is 1: want more than 1":     throttle.Patch{Ratio: new(1.0)},
-		"Patch.Ratio is NaN: want more than 1":   throttle.Patch{Ratio: new(float64(math.NaN()))},
-		"Patch.MinimumRate is 0: want more":      throttle.Patch{MinimumRate: new(0.0)},
-		"Patch.Mode is mode(7): want ModeEnforc": throttle.Patch{Mode: new(throttle.Mode(7))},
+		"Patch.Ratio is 1: want more than 1":     {Ratio: new(1.0)},
+		"Patch.Ratio is NaN: want more than 1":   {Ratio: new(float64(math.NaN()))},
+		"Patch.MinimumRate is 0: want more":      {MinimumRate: new(0.0)},
+		"Patch.Mode is mode(7): want ModeEnforc": {Mode: new(throttle.Mode(7))},
 	} {
 		g := newGroup(t, (&register{}).config, throttle.GroupConfig{})
 		if err := g.Tune(change); err == nil || !strings.Contains(err.Error(), want) {

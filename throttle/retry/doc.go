@@ -50,6 +50,11 @@
 // [Hedge] makes a call a second time if its first attempt takes long, and takes the result that comes
 // first. Hedges take from the same budget, and are made only while the throttle sheds nothing.
 //
+// # Stop retries
+//
+// [Retrier.Tune] changes the mode, the attempts and the budget at run time. [throttle.ModeOff] stops all
+// retries and hedges. Package control does it from a file: {"retries": {"orders": {"mode": "off"}}}.
+//
 // # Two layers
 //
 // Two layers with three attempts each make nine. Retry in one of them: in the one nearest to the
