@@ -73,6 +73,7 @@ func TestApply_allOrNothing(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown name", `{"throttles": {"stock": {"mode": "off"}, "stcok": {"mode": "off"}}}`, `control: throttle "stcok": unknown name: want one that exists, or "optional": true`},
 		{"range", `{"breakers": {"payments": {"mode": "off"}}, "throttles": {"stock": {"ratio": 0.5}}}`, `control: throttle "stock": throttle: Patch.Ratio is 0.5: want more than 1`},
+		{"two lines", `{"throttles": {"stcok": {"mode": "off"}}, "breakers": {"payments": {"mode": "off"}}, "retries": {"orders": {"attempts": 0}}}`, `"stcok": unknown name: want one that exists, or "optional": true` + "\n" + `control: retry "orders": retry: Patch.Attempts is 0`},
 		{"range of an optional name", `{"throttles": {"later": {"ratio": 0.5, "optional": true}}}`, `control: throttle "later": throttle: Patch.Ratio is 0.5`},
 		{"range of a bucket", `{"buckets": {"api": {"capacity": -1}}, "throttles": {"stock": {"mode": "off"}}}`, `control: bucket "api": `},
 		{"range of an optional bucket", `{"buckets": {"later": {"period": "1ns", "optional": true}}}`, `control: bucket "later": `},
@@ -104,7 +105,7 @@ func TestApply_allOrNothing(t *testing.T) {
 			}
 		})
 	}
-	if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{1, 0, 18} || s.Overrides[throttle.SourceApply] != 1 {
+	if s := c.Stats(); s.Tunings[throttle.SourceApply] != [control.NumResults]uint64{1, 0, 19} || s.Overrides[throttle.SourceApply] != 1 {
 		t.Errorf("got %+v", s)
 	}
 }

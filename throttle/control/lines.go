@@ -39,11 +39,11 @@ func (k *kind[M, T, P, L]) prepare(d *Document, source throttle.Source, now time
 // resolve completes the terms of a line that a source has sent, and returns what is wrong with it.
 func resolve[P patch, L line[P]](l L, source throttle.Source, now time.Time) error {
 	var none P
-	p, err := l.patch(), l.terms().resolve(source, now)
-	if err == nil && p == none {
+	err := l.terms().resolve(source, now)
+	if err == nil && l.patch() == none {
 		err = errors.New("line sets nothing")
 	}
-	return cmp.Or(err, p.Validate())
+	return err
 }
 
 func (k *kind[M, T, P, L]) check(before, s *state, source throttle.Source) (missing []string, err error) {
@@ -62,7 +62,7 @@ func (k *kind[M, T, P, L]) check(before, s *state, source throttle.Source) (miss
 		if len(members) == 0 {
 			missing = append(missing, k.word+" "+name)
 		}
-		if err := k.checkRanges(s, name, members); err != nil {
+		if err := cmp.Or(l.patch().Validate(), k.checkRanges(s, name, members)); err != nil {
 			errs = append(errs, fmt.Errorf("control: %s %s: %w", k.word, check.Shown(name), err))
 		}
 	}
