@@ -38,7 +38,7 @@ func eachErrorCounts() *throttle.Throttle {
 func likeGoZero(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "answers",
-		Ratio: 1.5, Window: 10 * time.Second, // go-zero's; the defaults are 2 and 1 minute
+		Ratio: 1.5, Window: 10 * time.Second, // go-zero's; the defaults are 2 and 10 s
 		Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errFull) }),
 	}))
 	answer, err := throttle.Do(ctx, th, throttle.Medium, ask)
@@ -52,7 +52,7 @@ func likeGoZero(ctx context.Context, ask func(context.Context) (string, error)) 
 func likeAegis(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "answers",
-		Ratio: 1 / 0.6, Window: 3 * time.Second, // aegis's; the defaults are 2 and 1 minute
+		Ratio: 1 / 0.6, Window: 3 * time.Second, // aegis's; the defaults are 2 and 10 s
 	}))
 	call, err := th.Admit(ctx, throttle.Medium)
 	if err != nil {

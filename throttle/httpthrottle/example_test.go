@@ -191,6 +191,35 @@ func Example_retries() {
 	// outage: 100 calls 102 requests
 }
 
+// With retries on, a POST is still sent once, because a second one may do harm. An Idempotency-Key allows retries.
+func ExampleTransportConfig_retry() {
+	requests := 0
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer backend.Close()
+
+	transport, err := httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{
+		Throttle: throttle.Config{Name: "backends"},
+		Retry:    &retry.Config{}, // three attempts, 10 % of the accepted requests
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := &http.Client{Transport: transport}
+	response, err := client.Post(backend.URL, "text/plain", strings.NewReader("an order"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = response.Body.Close()
+	fmt.Println(response.Status, "after", requests, "request")
+	// Output:
+	// 503 Service Unavailable after 1 request
+}
+
 // A throttle can be switched off at run time. It still counts.
 func ExampleTransport_Group() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -64,7 +64,7 @@ func ExampleHedge() {
 		}
 		return "a book", nil
 	}
-	r := throttle.Must(retry.New(retry.Config{Name: "orders"}))
+	r := throttle.Must(retry.New(retry.Config{Name: "orders"})) // with Throttle: th, each attempt passes your throttle
 	ctx := context.Background()
 	order, err := retry.Hedge(ctx, r, throttle.Medium, 50*time.Millisecond, find)
 	fmt.Println(order, err, r.Stats().Hedged)
