@@ -86,13 +86,7 @@ func TestReadmeTenLines(t *testing.T) {
 
 // newCheckers returns a checker for each language.
 func newCheckers(t *testing.T) map[string]checker {
-	code, outputs := functions(t, walk(t, func(name string) bool {
-		return slices.Contains([]string{"example_test.go", "recipes_test.go", "guide_test.go"}, path.Base(name)) ||
-			path.Dir(name) == "internal/recipes" && strings.HasSuffix(name, "_test.go") ||
-			slices.Contains([]string{
-				"internal/integration/telemetry/otelhttp_test.go", "examples/quota/store.go",
-			}, name)
-	}))
+	code, outputs := functions(t, exampleFiles(t))
 	var yaml [][]string
 	for _, name := range walk(t, func(name string) bool { return path.Ext(name) == ".yml" || path.Ext(name) == ".yaml" }) {
 		yaml = append(yaml, statements(withoutComments(readFile(t, name))))
