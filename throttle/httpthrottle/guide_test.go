@@ -1,6 +1,7 @@
 package httpthrottle_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +11,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
-// The code of README.md, and the tests that run it.
+// The code of README.md and docs/beside-a-mesh.md, and the tests that run it.
 
 // readmeClient returns the README's client.
 func readmeClient() (*http.Client, error) {
@@ -40,6 +41,19 @@ func readmeServer(mux http.Handler) (*http.Server, error) {
 	})
 	server := &http.Server{Addr: ":8080", Handler: shed(mux)}
 	return server, nil
+}
+
+// behindEnvoy is a middleware whose answers Envoy does not retry.
+func behindEnvoy(th *throttle.Throttle) func(http.Handler) http.Handler {
+	shed := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{
+		Problem: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if errors.Is(err, throttle.ErrShed) {
+				w.Header().Set("X-Envoy-Ratelimited", "true") // Envoy does not retry it
+			}
+			http.Error(w, "The server has no capacity for this request.", http.StatusServiceUnavailable)
+		},
+	})
+	return shed
 }
 
 func TestReadmeClient(t *testing.T) {
@@ -84,4 +98,28 @@ func TestReadmeServer(t *testing.T) {
 	if shed["/checkout"] == 0 || shed["/products"] <= shed["/checkout"] {
 		t.Errorf("shed: got %v want some of both, and fewer checkouts", shed)
 	}
+}
+
+func TestBehindEnvoy(t *testing.T) {
+	th := shedding(t, throttle.Config{})
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		want string
+	}{
+		"shed":      {t.Context(), "true"},
+		"ended too": {over(t), ""},
+	} {
+		w := httptest.NewRecorder()
+		behindEnvoy(th)(http.HandlerFunc(never(t))).ServeHTTP(w, incoming(c.ctx))
+		if got := w.Header().Get("X-Envoy-Ratelimited"); got != c.want || w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: got %d with the header %q want 503 with %q", name, w.Code, got, c.want)
+		}
+	}
+}
+
+func over(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
