@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
@@ -46,9 +47,9 @@ func (tel *Telemetry) slept(ctx context.Context, e backoff.SleepEvent) {
 	if !span.IsRecording() {
 		return
 	}
-	kv := append(errorAttributes(throttle.FaultOf(e.Err)), KeyBackoffName.String(validName(e.Responsive.Name())),
-		KeyBackoffDuration.Float64(e.Duration.Seconds()))
-	addEvent(span, EventBackoffSlept, kv...)
+	kv := append(errorAttributes(throttle.FaultOf(e.Err)), semconv.KeyBackoffName.String(validName(e.Responsive.Name())),
+		keyBackoffDuration.Float64(e.Duration.Seconds()))
+	addEvent(span, eventBackoffSlept, kv...)
 }
 
 // backoffRegistry holds the backoffs by name.
@@ -114,16 +115,16 @@ func sleepBounds() []float64 {
 func newBackoffInstruments(meter metric.Meter, durations bool) (backoffInstruments, error) {
 	var i backoffInstruments
 	errs := make([]error, 5)
-	i.delay, errs[0] = meter.Float64ObservableGauge(MetricBackoffDelay, metric.WithUnit(unitSecond),
+	i.delay, errs[0] = meter.Float64ObservableGauge(semconv.MetricBackoffDelay, metric.WithUnit(unitSecond),
 		metric.WithDescription("The present delay, without jitter."))
-	i.steps, errs[1] = meter.Int64ObservableCounter(MetricBackoffSteps, metric.WithUnit(unitStep),
+	i.steps, errs[1] = meter.Int64ObservableCounter(semconv.MetricBackoffSteps, metric.WithUnit(unitStep),
 		metric.WithDescription("Steps of the delay, by direction."))
-	i.calls, errs[2] = meter.Int64ObservableCounter(MetricBackoffCalls, metric.WithUnit(unitCall),
+	i.calls, errs[2] = meter.Int64ObservableCounter(semconv.MetricBackoffCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended, by outcome."))
-	i.waiting, errs[3] = meter.Int64ObservableUpDownCounter(MetricBackoffWaiting, metric.WithUnit(unitCall),
+	i.waiting, errs[3] = meter.Int64ObservableUpDownCounter(semconv.MetricBackoffWaiting, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that wait for their turn."))
 	if durations {
-		i.slept, errs[4] = meter.Float64Histogram(MetricBackoffSleepDuration, metric.WithUnit(unitSecond),
+		i.slept, errs[4] = meter.Float64Histogram(semconv.MetricBackoffSleepDuration, metric.WithUnit(unitSecond),
 			metric.WithDescription("Duration of waits. Calls that did not wait are not included."),
 			metric.WithExplicitBucketBoundaries(sleepBounds()...))
 	}
@@ -146,15 +147,17 @@ type backoffAttributes struct {
 
 func newBackoffAttributes(name string, common []attribute.KeyValue) *backoffAttributes {
 	set := func(own ...attribute.KeyValue) metric.MeasurementOption {
-		kv := append(slices.Clone(common), KeyBackoffName.String(name))
+		kv := append(slices.Clone(common), semconv.KeyBackoffName.String(name))
 		return metric.WithAttributeSet(attribute.NewSet(append(kv, own...)...))
 	}
 	observe := func(own ...attribute.KeyValue) []metric.ObserveOption { return []metric.ObserveOption{set(own...)} }
-	outcome := func(o backoff.Outcome) []metric.ObserveOption { return observe(KeyBackoffOutcome.String(o.String())) }
+	outcome := func(o backoff.Outcome) []metric.ObserveOption {
+		return observe(semconv.KeyBackoffOutcome.String(o.String()))
+	}
 	return &backoffAttributes{
 		source:    observe(),
-		up:        observe(KeyBackoffDirection.String(DirectionUp)),
-		down:      observe(KeyBackoffDirection.String(DirectionDown)),
+		up:        observe(semconv.KeyBackoffDirection.String(semconv.DirectionUp)),
+		down:      observe(semconv.KeyBackoffDirection.String(semconv.DirectionDown)),
 		success:   outcome(backoff.Success),
 		throttled: outcome(backoff.Throttled),
 		ignored:   outcome(backoff.Ignored),

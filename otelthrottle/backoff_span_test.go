@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -47,8 +48,8 @@ func TestBackoffsTellTheirCallers(t *testing.T) {
 					request.End()
 					for _, e := range l.spanNamed(t, name).Events() {
 						set := attribute.NewSet(e.Attributes...)
-						d, _ := set.Value(otelthrottle.KeyBackoffDuration)
-						kind, _ := set.Value(otelthrottle.KeyErrorType)
+						d, _ := set.Value("throttle.backoff.duration")
+						kind, _ := set.Value(semconv.KeyErrorType)
 						duration, errorType = duration+d.AsFloat64(), errorType+kind.AsString()
 					}
 					return duration, errorType

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -90,7 +90,7 @@ func TestThoseInLine(t *testing.T) {
 
 				_ = r.Close() // ends all waits
 				want[inLine], want[delay] = 0, 0
-				l.read(t).of(otelthrottle.MetricBackoffWaiting, otelthrottle.MetricBackoffDelay).want(t, snapshot{inLine: 0, delay: 0})
+				l.read(t).of(semconv.MetricBackoffWaiting, semconv.MetricBackoffDelay).want(t, snapshot{inLine: 0, delay: 0})
 				line.Wait()
 				want[sleeps] = 4
 				l.read(t).want(t, want)

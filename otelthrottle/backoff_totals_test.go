@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -17,21 +17,21 @@ type backoffAudit struct{ audit }
 func (a *backoffAudit) hooks() backoff.Hooks {
 	return backoff.Hooks{
 		Stepped: func(e backoff.StepEvent) {
-			direction := otelthrottle.DirectionDown
+			direction := semconv.DirectionDown
 			if e.Up() {
-				direction = otelthrottle.DirectionUp
+				direction = semconv.DirectionUp
 			}
-			a.count(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", e.Responsive.Name(), "throttle.backoff.direction", direction)
+			a.count(semconv.MetricBackoffSteps, "throttle.backoff.name", e.Responsive.Name(), "throttle.backoff.direction", direction)
 		},
 		Slept: func(_ context.Context, e backoff.SleepEvent) {
-			a.count(otelthrottle.MetricBackoffSleepDuration, "throttle.backoff.name", e.Responsive.Name())
+			a.count(semconv.MetricBackoffSleepDuration, "throttle.backoff.name", e.Responsive.Name())
 		},
 	}
 }
 
 // ended counts a call.
 func (a *backoffAudit) ended(r *backoff.Responsive, o backoff.Outcome) {
-	a.count(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", r.Name(), "throttle.backoff.outcome", o.String())
+	a.count(semconv.MetricBackoffCalls, "throttle.backoff.name", r.Name(), "throttle.backoff.outcome", o.String())
 }
 
 // randomCall makes a call that ends in some way, or none because its context ends first. It also
@@ -65,7 +65,7 @@ func (a *backoffAudit) randomCall(r *backoff.Responsive, dice *rand.Rand) {
 
 // settled leaves out what is not counted in whole calls, steps and sleeps.
 func (s snapshot) settled() snapshot {
-	return s.of(otelthrottle.MetricBackoffSteps, otelthrottle.MetricBackoffCalls, otelthrottle.MetricBackoffSleepDuration).positive()
+	return s.of(semconv.MetricBackoffSteps, semconv.MetricBackoffCalls, semconv.MetricBackoffSleepDuration).positive()
 }
 
 // TestPulledTotalsOfBackoffsAreTheCalls makes calls through backoffs of two names and both modes, while collections run, and then compares every
@@ -87,7 +87,7 @@ func TestPulledTotalsOfBackoffsAreTheCalls(t *testing.T) {
 			l.read(t)
 		})
 		l.read(t).settled().want(t, a.series)
-		equal(t, "waiting", l.read(t).with(otelthrottle.MetricBackoffWaiting), 0)
+		equal(t, "waiting", l.read(t).with(semconv.MetricBackoffWaiting), 0)
 		a.series.wantSome(t,
 			"direction=up,throttle.backoff.name=a", "direction=down,throttle.backoff.name=a", "direction=up,throttle.backoff.name=b",
 			"name=a,throttle.backoff.outcome=success", "name=b,throttle.backoff.outcome=throttled", "name=b,throttle.backoff.outcome=ignored",

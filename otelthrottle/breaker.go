@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -36,12 +37,12 @@ func (tel *Telemetry) shedByBreaker(ctx context.Context, e breaker.ShedEvent) {
 		return
 	}
 	kv := []attribute.KeyValue{
-		KeyBreakerName.String(validName(e.Manager.Name())), KeyBreakerState.String(e.State.String()),
+		semconv.KeyBreakerName.String(validName(e.Manager.Name())), semconv.KeyBreakerState.String(e.State.String()),
 	}
 	if tel.breakerDetail > 0 {
 		kv = append(kv, circuitAttributes(e.Key)...)
 	}
-	addEvent(span, EventBreakerShed, kv...)
+	addEvent(span, eventBreakerShed, kv...)
 }
 
 // breakerRegistry holds the managers by name.

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
 
@@ -25,19 +26,19 @@ type breakerInstruments struct {
 func newBreakerInstruments(meter metric.Meter) (breakerInstruments, error) {
 	var i breakerInstruments
 	errs := make([]error, 7)
-	i.circuits, errs[0] = meter.Int64ObservableUpDownCounter(MetricBreakerCircuits, metric.WithUnit(unitCircuit),
+	i.circuits, errs[0] = meter.Int64ObservableUpDownCounter(semconv.MetricBreakerCircuits, metric.WithUnit(unitCircuit),
 		metric.WithDescription("Circuits of the fleet by state, as this process sees them. Closed ones count only if they have a record."))
-	i.circuit, errs[1] = meter.Int64ObservableGauge(MetricBreakerCircuit, metric.WithUnit(unitCircuit),
+	i.circuit, errs[1] = meter.Int64ObservableGauge(semconv.MetricBreakerCircuit, metric.WithUnit(unitCircuit),
 		metric.WithDescription("The worst circuits that are not closed: one series with the value 1 for each."))
-	i.transitions, errs[2] = meter.Int64ObservableCounter(MetricBreakerTransitions, metric.WithUnit(unitTransition),
+	i.transitions, errs[2] = meter.Int64ObservableCounter(semconv.MetricBreakerTransitions, metric.WithUnit(unitTransition),
 		metric.WithDescription("Transitions of circuits that this process made, by new state."))
-	i.calls, errs[3] = meter.Int64ObservableCounter(MetricBreakerCalls, metric.WithUnit(unitCall),
+	i.calls, errs[3] = meter.Int64ObservableCounter(semconv.MetricBreakerCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls through breakers, by decision and state of the circuit."))
-	i.age, errs[4] = meter.Float64ObservableGauge(MetricBreakerSnapshotAge, metric.WithUnit(unitSecond),
+	i.age, errs[4] = meter.Float64ObservableGauge(semconv.MetricBreakerSnapshotAge, metric.WithUnit(unitSecond),
 		metric.WithDescription("Time since the store was last read."))
-	i.leader, errs[5] = meter.Int64ObservableUpDownCounter(MetricBreakerLeader, metric.WithUnit(unitLeader),
+	i.leader, errs[5] = meter.Int64ObservableUpDownCounter(semconv.MetricBreakerLeader, metric.WithUnit(unitLeader),
 		metric.WithDescription("Whether this process leads the fleet: 1 or 0."))
-	i.failures, errs[6] = meter.Int64ObservableCounter(MetricBreakerFailures, metric.WithUnit(unitFailure),
+	i.failures, errs[6] = meter.Int64ObservableCounter(semconv.MetricBreakerFailures, metric.WithUnit(unitFailure),
 		metric.WithDescription("Failures of background tasks, such as polls and store writes, by kind."))
 	return i, errors.Join(errs...)
 }
@@ -65,21 +66,21 @@ func newBreakerAttributes(name string, common []attribute.KeyValue) *breakerAttr
 	a := &breakerAttributes{name: name, common: common}
 	a.source = a.observeOptions()
 	for i := range a.states {
-		state := KeyBreakerState.String(breaker.State(i).String())
+		state := semconv.KeyBreakerState.String(breaker.State(i).String())
 		a.states[i] = a.observeOptions(state)
-		a.admitted[i] = a.observeOptions(state, KeyDecision.String(DecisionAdmitted))
-		a.shed[i] = a.observeOptions(state, KeyDecision.String(DecisionShed))
-		a.shadow[i] = a.observeOptions(state, KeyDecision.String(DecisionShadowShed))
+		a.admitted[i] = a.observeOptions(state, semconv.KeyDecision.String(semconv.DecisionAdmitted))
+		a.shed[i] = a.observeOptions(state, semconv.KeyDecision.String(semconv.DecisionShed))
+		a.shadow[i] = a.observeOptions(state, semconv.KeyDecision.String(semconv.DecisionShadowShed))
 	}
 	for f := range (breaker.ErrorCounts{}).All() {
-		a.failures = append(a.failures, a.observeOptions(KeyBreakerFailure.String(f.String())))
+		a.failures = append(a.failures, a.observeOptions(semconv.KeyBreakerFailure.String(f.String())))
 	}
 	return a
 }
 
 // observeOptions returns the options to observe a series with the common attributes and these.
 func (a *breakerAttributes) observeOptions(own ...attribute.KeyValue) []metric.ObserveOption {
-	kv := append(slices.Clone(a.common), KeyBreakerName.String(a.name))
+	kv := append(slices.Clone(a.common), semconv.KeyBreakerName.String(a.name))
 	return []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(append(kv, own...)...))}
 }
 
@@ -125,7 +126,7 @@ func (r *breakerReport) reportCircuits(sum *breakerSum, limit int) {
 		return
 	}
 	for _, s := range worstCircuits(sum.circuitLists, limit) {
-		own := append(circuitAttributes(s.Key), KeyBreakerState.String(s.State.String()))
+		own := append(circuitAttributes(s.Key), semconv.KeyBreakerState.String(s.State.String()))
 		r.to.ObserveInt64(r.instruments.circuit, 1, r.attributes.observeOptions(own...)...)
 	}
 }
@@ -136,5 +137,5 @@ func circuitAttributes(k breaker.Key) []attribute.KeyValue {
 		id := k.RecordID()
 		return hex.EncodeToString(id[:4])
 	}
-	return []attribute.KeyValue{KeyBreakerTenant.String(validKey(k.Tenant, hash)), KeyBreakerKey.String(validKey(k.ID, hash))}
+	return []attribute.KeyValue{semconv.KeyBreakerTenant.String(validKey(k.Tenant, hash)), semconv.KeyBreakerKey.String(validKey(k.ID, hash))}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -68,7 +69,7 @@ func TestStrangeKeysOfCircuits(t *testing.T) {
 			}
 		}
 	}
-	equal(t, "series of circuits", len(l.read(t).of(otelthrottle.MetricBreakerCircuit)), 2*len(keys))
+	equal(t, "series of circuits", len(l.read(t).of(semconv.MetricBreakerCircuit)), 2*len(keys))
 	e.scrape(t, openMetrics)
 	wantSeries(t, e.scrape(t, ""), "throttle_breaker_circuit", 2*len(keys))
 }

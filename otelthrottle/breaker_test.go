@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 	"github.com/spillway-go/spillway/throttle/breaker/store"
@@ -155,7 +155,7 @@ func TestTheNewestViewOfACircuitCounts(t *testing.T) {
 				t.Fatalf("ForceClose: got error %v want nil", err)
 			}
 			disable(t, ahead, died)
-			l.read(t).of(otelthrottle.MetricBreakerCircuit).want(t, snapshot{circuit(breaker.Disabled, "died"): 1})
+			l.read(t).of(semconv.MetricBreakerCircuit).want(t, snapshot{circuit(breaker.Disabled, "died"): 1})
 		})
 	}
 }
@@ -190,14 +190,14 @@ func (a *breakerAudit) hooks() breaker.Hooks {
 			if e.Shadow {
 				decision = "shadow_shed"
 			}
-			a.count(otelthrottle.MetricBreakerCalls, "throttle.breaker.name", e.Manager.Name(),
+			a.count(semconv.MetricBreakerCalls, "throttle.breaker.name", e.Manager.Name(),
 				"throttle.breaker.state", e.State.String(), "throttle.decision", decision)
 		},
 		Changed: func(e breaker.Event) {
-			a.count(otelthrottle.MetricBreakerTransitions, "throttle.breaker.name", e.Breaker, "throttle.breaker.state", e.To.String())
+			a.count(semconv.MetricBreakerTransitions, "throttle.breaker.name", e.Breaker, "throttle.breaker.state", e.To.String())
 		},
 		Failed: func(e breaker.FailureEvent) {
-			a.count(otelthrottle.MetricBreakerFailures, "throttle.breaker.name", e.Manager.Name(), "throttle.breaker.failure", e.Failure.String())
+			a.count(semconv.MetricBreakerFailures, "throttle.breaker.name", e.Manager.Name(), "throttle.breaker.failure", e.Failure.String())
 		},
 	}
 }
@@ -223,7 +223,7 @@ func TestPulledTotalsOfBreakersAreThePushedEvents(t *testing.T) {
 		}
 		l.read(t)
 	})
-	got := l.read(t).of(otelthrottle.MetricBreakerCalls, otelthrottle.MetricBreakerTransitions, otelthrottle.MetricBreakerFailures).positive()
+	got := l.read(t).of(semconv.MetricBreakerCalls, semconv.MetricBreakerTransitions, semconv.MetricBreakerFailures).positive()
 	got.want(t, a.series)
 	got.wantSome(t,
 		"state=open,throttle.decision=shed", "state=disabled,throttle.decision=shed", "decision=shadow_shed", "decision=admitted",
@@ -256,7 +256,7 @@ func (a *breakerAudit) randomStep(m *breaker.Manager, dice *rand.Rand) {
 	default:
 		told := false
 		if err := m.CanExecute(context.WithValue(ctx, fateKey{}, &told), k); err == nil && !told {
-			a.count(otelthrottle.MetricBreakerCalls, "throttle.breaker.name", m.Name(),
+			a.count(semconv.MetricBreakerCalls, "throttle.breaker.name", m.Name(),
 				"throttle.breaker.state", "closed", "throttle.decision", "admitted")
 		}
 	}

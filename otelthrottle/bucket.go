@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 )
@@ -51,12 +52,12 @@ func (tel *Telemetry) denied(ctx context.Context, e bucket.DenialEvent) {
 	if !span.IsRecording() || tel.ended.Load() {
 		return
 	}
-	kv := append(errorAttributes(bucketFault(e.Err)), KeyBucketName.String(validName(e.Limiter.Name())),
-		KeyBucketTokens.Int64(e.Tokens), KeyBucketSource.String(e.Source.String()))
+	kv := append(errorAttributes(bucketFault(e.Err)), semconv.KeyBucketName.String(validName(e.Limiter.Name())),
+		semconv.KeyBucketTokens.Int64(e.Tokens), keyBucketSource.String(e.Source.String()))
 	if e.Err == nil {
-		kv = append(kv, KeyBucketRetryAfter.Float64(e.RetryAfter.Seconds()))
+		kv = append(kv, keyBucketRetryAfter.Float64(e.RetryAfter.Seconds()))
 	}
-	addEvent(span, EventBucketDenied, kv...)
+	addEvent(span, eventBucketDenied, kv...)
 }
 
 // waited adds an event to the caller's span, if it is recording.
@@ -65,9 +66,9 @@ func (tel *Telemetry) waited(ctx context.Context, e bucket.WaitEvent) {
 	if !span.IsRecording() || tel.ended.Load() {
 		return
 	}
-	kv := append(errorAttributes(bucketFault(e.Err)), KeyBucketName.String(validName(e.Limiter.Name())),
-		KeyBucketTokens.Int64(e.Tokens), KeyBucketDuration.Float64(e.Duration.Seconds()))
-	addEvent(span, EventBucketWaited, kv...)
+	kv := append(errorAttributes(bucketFault(e.Err)), semconv.KeyBucketName.String(validName(e.Limiter.Name())),
+		semconv.KeyBucketTokens.Int64(e.Tokens), keyBucketDuration.Float64(e.Duration.Seconds()))
+	addEvent(span, eventBucketWaited, kv...)
 }
 
 // bucketFault returns the fault of a limiter's error. If the store failed, it is that of the
@@ -159,18 +160,18 @@ func storeBounds() []float64 {
 func newBucketInstruments(meter metric.Meter, durations bool) (bucketInstruments, error) {
 	var i bucketInstruments
 	errs := make([]error, 6)
-	i.requests, errs[0] = meter.Int64ObservableCounter(MetricBucketRequests, metric.WithUnit(unitRequest),
+	i.requests, errs[0] = meter.Int64ObservableCounter(semconv.MetricBucketRequests, metric.WithUnit(unitRequest),
 		metric.WithDescription("Requests for tokens, by result."))
-	i.tokens, errs[1] = meter.Int64ObservableCounter(MetricBucketTokens, metric.WithUnit(unitToken),
+	i.tokens, errs[1] = meter.Int64ObservableCounter(semconv.MetricBucketTokens, metric.WithUnit(unitToken),
 		metric.WithDescription("Tokens granted."))
-	i.waiting, errs[2] = meter.Int64ObservableUpDownCounter(MetricBucketWaiting, metric.WithUnit(unitRequest),
+	i.waiting, errs[2] = meter.Int64ObservableUpDownCounter(semconv.MetricBucketWaiting, metric.WithUnit(unitRequest),
 		metric.WithDescription("Requests that wait for tokens."))
-	i.limit, errs[3] = meter.Float64ObservableGauge(MetricBucketLimit, metric.WithUnit(unitTokenRate),
+	i.limit, errs[3] = meter.Float64ObservableGauge(semconv.MetricBucketLimit, metric.WithUnit(unitTokenRate),
 		metric.WithDescription("Tokens that each key gets per second."))
-	i.capacity, errs[4] = meter.Int64ObservableGauge(MetricBucketCapacity, metric.WithUnit(unitToken),
+	i.capacity, errs[4] = meter.Int64ObservableGauge(semconv.MetricBucketCapacity, metric.WithUnit(unitToken),
 		metric.WithDescription("Tokens that a full bucket holds: the burst of each key."))
 	if durations {
-		i.duration, errs[5] = meter.Float64Histogram(MetricBucketStoreDuration, metric.WithUnit(unitSecond),
+		i.duration, errs[5] = meter.Float64Histogram(semconv.MetricBucketStoreDuration, metric.WithUnit(unitSecond),
 			metric.WithDescription("Duration of store calls, failed ones included."),
 			metric.WithExplicitBucketBoundaries(storeBounds()...))
 	}
@@ -201,18 +202,18 @@ func newBucketAttributes(name string, common []attribute.KeyValue) *bucketAttrib
 		return []metric.ObserveOption{metric.WithAttributeSet(a.set(own...))}
 	}
 	a.source = observe()
-	a.granted = observe(KeyBucketResult.String(ResultGranted))
-	a.denied = observe(KeyBucketResult.String(ResultDenied))
-	a.failedOpen = observe(KeyBucketResult.String(ResultFailedOpen))
-	a.failedClosed = observe(KeyBucketResult.String(ResultFailedClosed))
-	a.shareGranted = observe(KeyBucketResult.String(ResultShareGranted))
-	a.shareDenied = observe(KeyBucketResult.String(ResultShareDenied))
+	a.granted = observe(semconv.KeyBucketResult.String(semconv.ResultGranted))
+	a.denied = observe(semconv.KeyBucketResult.String(semconv.ResultDenied))
+	a.failedOpen = observe(semconv.KeyBucketResult.String(semconv.ResultFailedOpen))
+	a.failedClosed = observe(semconv.KeyBucketResult.String(semconv.ResultFailedClosed))
+	a.shareGranted = observe(semconv.KeyBucketResult.String(semconv.ResultShareGranted))
+	a.shareDenied = observe(semconv.KeyBucketResult.String(semconv.ResultShareDenied))
 	return a
 }
 
 // set returns the common attributes and these.
 func (a *bucketAttributes) set(own ...attribute.KeyValue) attribute.Set {
-	kv := append(slices.Clone(a.common), KeyBucketName.String(a.name))
+	kv := append(slices.Clone(a.common), semconv.KeyBucketName.String(a.name))
 	return attribute.NewSet(append(kv, own...)...)
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
@@ -21,7 +21,7 @@ type bucketAudit struct{ audit }
 
 func (a *bucketAudit) hooks() bucket.Hooks {
 	return bucket.Hooks{Asked: func(_ context.Context, e bucket.StoreEvent) {
-		a.count(otelthrottle.MetricBucketStoreDuration, withError([]string{"throttle.bucket.name", e.Limiter.Name()}, throttle.FaultOf(e.Err))...)
+		a.count(semconv.MetricBucketStoreDuration, withError([]string{"throttle.bucket.name", e.Limiter.Name()}, throttle.FaultOf(e.Err))...)
 	}}
 }
 
@@ -43,10 +43,10 @@ func (a *bucketAudit) decided(l *bucket.Limiter, d bucket.Decision, err error) {
 	if l.Stats().OnFailure == bucket.LocalShare {
 		result = strings.NewReplacer("failed_open", "share_granted", "failed_closed", "share_denied").Replace(result)
 	}
-	a.count(otelthrottle.MetricBucketRequests, "throttle.bucket.name", l.Name(), "throttle.bucket.result", result)
+	a.count(semconv.MetricBucketRequests, "throttle.bucket.name", l.Name(), "throttle.bucket.result", result)
 	if d.Allowed {
 		a.mu.Lock()
-		a.series[series(otelthrottle.MetricBucketTokens, "throttle.bucket.name", l.Name())] += float64(d.Granted)
+		a.series[series(semconv.MetricBucketTokens, "throttle.bucket.name", l.Name())] += float64(d.Granted)
 		a.mu.Unlock()
 	}
 }
@@ -120,8 +120,8 @@ func TestPulledTotalsOfBucketsAreTheDecisions(t *testing.T) {
 		})
 		synctest.Wait() // for what is counted after the answer
 		for name, of := range map[string][2]float64{"a": {4, 10}, "b": {1.0 / 60, 1}} {
-			a.series[series(otelthrottle.MetricBucketLimit, "throttle.bucket.name", name)] = of[0]
-			a.series[series(otelthrottle.MetricBucketCapacity, "throttle.bucket.name", name)] = of[1]
+			a.series[series(semconv.MetricBucketLimit, "throttle.bucket.name", name)] = of[0]
+			a.series[series(semconv.MetricBucketCapacity, "throttle.bucket.name", name)] = of[1]
 		}
 		l.read(t).positive().want(t, a.series)
 		a.series.wantSome(t,

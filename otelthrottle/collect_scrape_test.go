@@ -17,6 +17,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/bucket"
@@ -156,15 +157,15 @@ func TestDroppedAttributesCrowdExemplars(t *testing.T) {
 		want    int // exemplars
 	}{
 		{"nothing", nil, 1},
-		{"error.type", []attribute.Key{otelthrottle.KeyErrorType}, 1},
-		{"error.type and priority", []attribute.Key{otelthrottle.KeyErrorType, otelthrottle.KeyPriority}, 1},
-		{"all but the name", []attribute.Key{otelthrottle.KeyErrorType, otelthrottle.KeyPriority, otelthrottle.KeyOutcome}, 0},
+		{"error.type", []attribute.Key{semconv.KeyErrorType}, 1},
+		{"error.type and priority", []attribute.Key{semconv.KeyErrorType, semconv.KeyPriority}, 1},
+		{"all but the name", []attribute.Key{semconv.KeyErrorType, semconv.KeyPriority, semconv.KeyOutcome}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			errs := newErrorLog(t)
 			l, e := newScrapedLab(t, setup{meters: []sdkmetric.Option{sdkmetric.WithView(sdkmetric.NewView(
-				sdkmetric.Instrument{Name: otelthrottle.MetricCallDuration},
+				sdkmetric.Instrument{Name: semconv.MetricCallDuration},
 				sdkmetric.Stream{AttributeFilter: attribute.NewDenyKeysFilter(tt.dropped...)},
 			))}})
 			th := l.throttle(t, throttle.Config{Name: "db"})

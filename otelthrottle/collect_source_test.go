@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // accepted, rejected and shedOwn name series of throttle.calls of the throttle db.
 func accepted(p throttle.Priority) string {
-	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
 		"throttle.decision", "admitted", "throttle.outcome", "accepted")
 }
 
 func rejected(p throttle.Priority) string {
-	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
 		"throttle.decision", "admitted", "throttle.outcome", "rejected", "error.type", "availability")
 }
 
 func shedOwn(p throttle.Priority) string {
-	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
+	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", p.String(),
 		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", "own")
 }
 
@@ -31,7 +32,7 @@ func present(metric string, p throttle.Priority) string {
 	return series(metric, "throttle.name", "db", "throttle.priority", p.String())
 }
 
-const clampedSeries = otelthrottle.MetricPriorityClamped + "{throttle.name=db}"
+const clampedSeries = semconv.MetricPriorityClamped + "{throttle.name=db}"
 
 // TestThrottlesOfOneNameAreOneSource adds up what can be added, and takes the highest probability.
 func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
@@ -56,20 +57,20 @@ func TestThrottlesOfOneNameAreOneSource(t *testing.T) {
 	got := l.read(t)
 	want := snapshot{
 		accepted(throttle.Low): 31, rejected(throttle.Low): 80, shedOwn(throttle.Low): 3, clampedSeries: 1,
-		present(otelthrottle.MetricCallActive, throttle.Low):           3,
-		present(otelthrottle.MetricWindowRequests, throttle.Low):       114,
-		present(otelthrottle.MetricWindowAccepts, throttle.Low):        31,
-		present(otelthrottle.MetricRejectionProbability, throttle.Low): 63.0 / 123,
+		present(semconv.MetricCallActive, throttle.Low):           3,
+		present(semconv.MetricWindowRequests, throttle.Low):       114,
+		present(semconv.MetricWindowAccepts, throttle.Low):        31,
+		present(semconv.MetricRejectionProbability, throttle.Low): 63.0 / 123,
 	}
 	for key, value := range want {
 		equal(t, key, got[key], value)
 	}
-	equal(t, "the other name's calls", got[series(otelthrottle.MetricCalls, "throttle.name", "other",
+	equal(t, "the other name's calls", got[series(semconv.MetricCalls, "throttle.name", "other",
 		"throttle.priority", "low", "throttle.decision", "admitted", "throttle.outcome", "accepted")], 2)
 
 	_ = worst.Close()
-	want[present(otelthrottle.MetricWindowRequests, throttle.Low)] = 51
-	want[present(otelthrottle.MetricRejectionProbability, throttle.Low)] = (21 - 2.0*1) / (21 + 60)
+	want[present(semconv.MetricWindowRequests, throttle.Low)] = 51
+	want[present(semconv.MetricRejectionProbability, throttle.Low)] = (21 - 2.0*1) / (21 + 60)
 	for key, value := range want {
 		equal(t, "after the worst has closed, "+key, l.read(t)[key], value)
 	}
@@ -100,7 +101,7 @@ func TestNumbersOfPrioritiesMayDiffer(t *testing.T) {
 			_ = open[n].Close()
 		}
 		t.Run(fmt.Sprintf("after closing the one of %d", n), func(t *testing.T) {
-			l.read(t).of(otelthrottle.MetricCalls).positive().want(t, want)
+			l.read(t).of(semconv.MetricCalls).positive().want(t, want)
 		})
 	}
 }
@@ -124,15 +125,15 @@ func TestCallInFlightAtCloseCounts(t *testing.T) {
 			equal(t, "accepted before the end", before[accepted(throttle.High)], 0)
 			call.Done(nil)
 			if last {
-				l.read(t).of(otelthrottle.MetricCalls).want(t, snapshot{})
+				l.read(t).of(semconv.MetricCalls).want(t, snapshot{})
 				keeper = throttle.Must(throttle.New(hooks))
 			} else {
-				equal(t, "active is of open throttles", before[present(otelthrottle.MetricCallActive, throttle.High)], 0)
+				equal(t, "active is of open throttles", before[present(semconv.MetricCallActive, throttle.High)], 0)
 			}
 			for range 2 {
 				got := l.read(t)
 				equal(t, "accepted after the end", got[accepted(throttle.High)], 1)
-				equal(t, "durations", got[series(otelthrottle.MetricCallDuration,
+				equal(t, "durations", got[series(semconv.MetricCallDuration,
 					"throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted")], 1)
 			}
 			_ = keeper.Close()
@@ -152,7 +153,7 @@ func TestTwoAdaptersSeeTheSame(t *testing.T) {
 		t.Fatalf("Shutdown: got error %v want nil", err)
 	}
 	equal(t, "accepted, by the one left", l.read(t)[accepted(throttle.High)], 2)
-	other.read(t).of(otelthrottle.MetricCalls).want(t, snapshot{})
+	other.read(t).of(semconv.MetricCalls).want(t, snapshot{})
 }
 
 // TestProbabilityIsThatOfTheScrape has no calls while the window moves on.
@@ -160,12 +161,12 @@ func TestProbabilityIsThatOfTheScrape(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Policy: throttle.SRE, Name: "db"})
 	l.reject(t, th, throttle.Low, 60)
-	probability := present(otelthrottle.MetricRejectionProbability, throttle.Low)
+	probability := present(semconv.MetricRejectionProbability, throttle.Low)
 	equal(t, "probability", l.read(t)[probability], 0.5)
 	l.advance(2 * time.Minute)
 	got := l.read(t)
 	equal(t, "probability when the window has passed", got[probability], 0)
-	equal(t, "requests in the window", got[present(otelthrottle.MetricWindowRequests, throttle.Low)], 0)
+	equal(t, "requests in the window", got[present(semconv.MetricWindowRequests, throttle.Low)], 0)
 	equal(t, "rejected calls", got[rejected(throttle.Low)], 60)
 }
 

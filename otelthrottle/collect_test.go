@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -40,12 +40,12 @@ func TestAClockThatPanicsLeavesOneNameOut(t *testing.T) {
 
 	clock.broken = true
 	without := l.read(t)
-	for key, value := range whole.of(otelthrottle.MetricCalls).positive() {
+	for key, value := range whole.of(semconv.MetricCalls).positive() {
 		if key != accepted(throttle.High) {
 			equal(t, key, without[key], value)
 		}
 	}
-	for _, key := range []string{decided("admitted", breaker.Closed), requests(otelthrottle.ResultGranted), ended("success")} {
+	for _, key := range []string{decided("admitted", breaker.Closed), requests(semconv.ResultGranted), ended("success")} {
 		equal(t, key, without[key], 1)
 	}
 	if _, told := without[accepted(throttle.High)]; told {

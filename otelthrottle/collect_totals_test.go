@@ -13,7 +13,7 @@ import (
 
 	"github.com/deixis/faults"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -60,7 +60,7 @@ func (a *audit) shed(ctx context.Context, e throttle.ShedEvent) {
 		fateOf(ctx).cause = e.Cause
 		return
 	}
-	a.count(otelthrottle.MetricCalls, "throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(),
+	a.count(semconv.MetricCalls, "throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(),
 		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", e.Cause.String())
 }
 
@@ -73,17 +73,17 @@ func (a *audit) finished(ctx context.Context, e throttle.FinishEvent) {
 	pairs := withError([]string{
 		"throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(), "throttle.outcome", e.Outcome.String(),
 	}, e.Fault)
-	a.count(otelthrottle.MetricCallDuration, pairs...)
+	a.count(semconv.MetricCallDuration, pairs...)
 	if f := fateOf(ctx); f.shadow {
 		pairs = append(pairs, "throttle.decision", "shadow_shed", "throttle.cause", f.cause.String())
 	} else {
 		pairs = append(pairs, "throttle.decision", "admitted")
 	}
-	a.count(otelthrottle.MetricCalls, pairs...)
+	a.count(semconv.MetricCalls, pairs...)
 }
 
 func (a *audit) fellBack(_ context.Context, e throttle.FallbackEvent) {
-	a.count(otelthrottle.MetricFallbacks, withError([]string{
+	a.count(semconv.MetricFallbacks, withError([]string{
 		"throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String(), "throttle.outcome", e.Outcome.String(),
 	}, throttle.FaultOf(e.Err))...)
 }
@@ -160,24 +160,24 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 	over.Store(true)
 	aside.Wait()
 
-	compared := []string{otelthrottle.MetricCalls, otelthrottle.MetricFallbacks, otelthrottle.MetricCallDuration}
+	compared := []string{semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricCallDuration}
 	got := l.read(t).of(compared...).positive()
 	got.want(t, a.series)
 	got.wantSome(t, "throttle.decision=admitted", "throttle.decision=shed", "throttle.decision=shadow_shed", "throttle.cause=own",
-		"throttle.cause=above", "error.type=panic", "error.type=_OTHER", "throttle.outcome=ignored", otelthrottle.MetricFallbacks+"{")
+		"throttle.cause=above", "error.type=panic", "error.type=_OTHER", "throttle.outcome=ignored", semconv.MetricFallbacks+"{")
 	for _, th := range throttles[1:] {
 		_ = th.Close()
 	}
 	want := a.series // but what is pulled from the throttle called search, which was the only one of its name
 	maps.DeleteFunc(want, func(key string, _ float64) bool {
-		return strings.Contains(key, "throttle.name=search") && !strings.HasPrefix(key, otelthrottle.MetricCallDuration)
+		return strings.Contains(key, "throttle.name=search") && !strings.HasPrefix(key, semconv.MetricCallDuration)
 	})
 	l.read(t).of(compared...).positive().want(t, want)
 }
 
 // counters are the metrics that must never fall.
 func (s snapshot) counters() snapshot {
-	return s.of(otelthrottle.MetricCalls, otelthrottle.MetricFallbacks, otelthrottle.MetricPriorityClamped, otelthrottle.MetricCallDuration)
+	return s.of(semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricPriorityClamped, semconv.MetricCallDuration)
 }
 
 // TestNothingEverFalls collects, at two readers' pace, while throttles of one name come and go with calls under way.
@@ -250,7 +250,7 @@ func TestGroupIsOneSource(t *testing.T) {
 			if err != nil {
 				t.Fatalf("NewGroup: got error %v want nil", err)
 			}
-			total := series(otelthrottle.MetricCalls, "throttle.name", name, "throttle.priority", "medium",
+			total := series(semconv.MetricCalls, "throttle.name", name, "throttle.priority", "medium",
 				"throttle.decision", "admitted", "throttle.outcome", "accepted")
 			before := snapshot{}
 			for i := range calls {
@@ -268,7 +268,7 @@ func TestGroupIsOneSource(t *testing.T) {
 			}
 			equal(t, "calls of all members", l.read(t)[total], calls)
 			_ = group.Close()
-			for key := range l.read(t).of(otelthrottle.MetricCalls) {
+			for key := range l.read(t).of(semconv.MetricCalls) {
 				t.Errorf("after the Group's Close: got %s want no series", key)
 			}
 		})
@@ -342,7 +342,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	c.shutDown()
 	equal(t, "spans that never ended", len(c.spans.Started())-len(c.spans.Ended()), 0)
 	got := c.read(t)
-	equal(t, "series but those of durations", len(got)-len(got.of(otelthrottle.MetricCallDuration)), 0)
+	equal(t, "series but those of durations", len(got)-len(got.of(semconv.MetricCallDuration)), 0)
 	if c.succeeded.Load() == 0 {
 		t.Error("got no call that succeeded")
 	}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -25,7 +26,7 @@ func dropKeys(metric string, keys ...attribute.Key) sdkmetric.Option {
 func TestViewThatDropsThePriority(t *testing.T) {
 	var meters []sdkmetric.Option
 	for name := range schema() {
-		meters = append(meters, dropKeys(name, otelthrottle.KeyPriority))
+		meters = append(meters, dropKeys(name, semconv.KeyPriority))
 	}
 	e := newEndpoint(t)
 	l := newLab(t, setup{meters: append(meters, sdkmetric.WithReader(e.exporter))})
@@ -55,27 +56,27 @@ func TestViewThatDropsThePriority(t *testing.T) {
 // TestViewThatDropsAMetric, or renames it, works as for any metric.
 func TestViewThatDropsAMetric(t *testing.T) {
 	l := newLab(t, setup{meters: []sdkmetric.Option{
-		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: otelthrottle.MetricCallDuration}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}})),
-		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: otelthrottle.MetricCalls}, sdkmetric.Stream{Name: "shop.calls"})),
+		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: semconv.MetricCallDuration}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}})),
+		sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: semconv.MetricCalls}, sdkmetric.Stream{Name: "shop.calls"})),
 	}})
 	th := l.throttle(t, throttle.Config{Name: "db"})
 	times(3, th, throttle.High, nil)
 	got := l.read(t)
-	got.of(otelthrottle.MetricCallDuration, otelthrottle.MetricCalls).want(t, snapshot{})
+	got.of(semconv.MetricCallDuration, semconv.MetricCalls).want(t, snapshot{})
 	equal(t, "calls under another name", got[strings.Replace(accepted(throttle.High), "throttle.calls", "shop.calls", 1)], 3)
 }
 
 // TestViewThatDropsErrorTypeOfTheHistogram is the advice of the package comment for fewer series.
 func TestViewThatDropsErrorTypeOfTheHistogram(t *testing.T) {
-	l := newLab(t, setup{meters: []sdkmetric.Option{dropKeys(otelthrottle.MetricCallDuration, otelthrottle.KeyErrorType)}})
+	l := newLab(t, setup{meters: []sdkmetric.Option{dropKeys(semconv.MetricCallDuration, semconv.KeyErrorType)}})
 	th := l.throttle(t, throttle.Config{Name: "db", Mode: throttle.ModeOff})
 	for _, err := range errorsOfEveryFault() {
 		times(1, th, throttle.High, err)
 	}
 	got := l.read(t)
-	equal(t, "series of the histogram", len(got.of(otelthrottle.MetricCallDuration)), 3)
-	equal(t, "durations", got.with(otelthrottle.MetricCallDuration), throttle.NumFaults-1)
-	equal(t, "series of failed calls", len(got.of(otelthrottle.MetricCalls).positive()), throttle.NumFaults-1)
+	equal(t, "series of the histogram", len(got.of(semconv.MetricCallDuration)), 3)
+	equal(t, "durations", got.with(semconv.MetricCallDuration), throttle.NumFaults-1)
+	equal(t, "series of failed calls", len(got.of(semconv.MetricCalls).positive()), throttle.NumFaults-1)
 }
 
 // TestDeltaTemporality has a reader with delta temporality.
@@ -84,7 +85,7 @@ func TestDeltaTemporality(t *testing.T) {
 	l := newLab(t, setup{reader: []sdkmetric.ManualReaderOption{sdkmetric.WithTemporalitySelector(delta)}})
 	cumulative := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db", Hooks: cumulative.tel.Hooks()})
-	duration := series(otelthrottle.MetricCallDuration, "throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted")
+	duration := series(semconv.MetricCallDuration, "throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted")
 	total := 0.0
 	for _, n := range []int{7, 7, 0, 3} {
 		t.Run(fmt.Sprintf("%d more calls", n), func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestDeltaTemporality(t *testing.T) {
 	_ = th.Close()
 	equal(t, "accepted by another of the name", l.read(t)[accepted(throttle.High)], 2)
 	_ = second.Close()
-	l.read(t).of(otelthrottle.MetricCalls).want(t, snapshot{})
+	l.read(t).of(semconv.MetricCalls).want(t, snapshot{})
 }
 
 func wantTemporality(t *testing.T, l *lab, want metricdata.Temporality) {
@@ -122,10 +123,10 @@ func TestCardinalityLimit(t *testing.T) {
 	for i := range names {
 		times(3, l.throttle(t, throttle.Config{Name: fmt.Sprint("db", i)}), throttle.High, nil)
 	}
-	got := l.read(t).of(otelthrottle.MetricCalls)
+	got := l.read(t).of(semconv.MetricCalls)
 	equal(t, "series", len(got), limit)
 	equal(t, "calls in all", got.with("{"), 3*names)
-	if got[otelthrottle.MetricCalls+"{otel.metric.overflow=true}"] == 0 {
+	if got[semconv.MetricCalls+"{otel.metric.overflow=true}"] == 0 {
 		t.Errorf("overflow: got none of %v want some", got)
 	}
 	wantSeries(t, e.scrape(t, ""), "throttle_calls_total", limit)

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 )
@@ -37,9 +38,9 @@ func (tel *Telemetry) tuned(ctx context.Context, e control.TunedEvent) {
 	for _, d := range e.Values {
 		values = append(values, d.Name+"="+d.New)
 	}
-	addEvent(span, EventTuned, KeyTuningKind.String(e.Kind), KeyTuningName.String(validName(e.Name)),
-		KeyTuningSource.String(e.Source.String()), KeyTuningResult.String(e.Result.String()), KeyTuningValues.String(strings.Join(values, " ")),
-		KeyTuningBy.String(validName(e.By)), KeyTuningReason.String(validName(e.Reason)))
+	addEvent(span, eventTuned, semconv.KeyTuningKind.String(e.Kind), semconv.KeyTuningName.String(validName(e.Name)),
+		semconv.KeyTuningSource.String(e.Source.String()), semconv.KeyTuningResult.String(e.Result.String()), keyTuningValues.String(strings.Join(values, " ")),
+		keyTuningBy.String(validName(e.By)), keyTuningReason.String(validName(e.Reason)))
 }
 
 // controlRegistry holds the Controls, which are all one source: a process has one.
@@ -98,13 +99,13 @@ type controlInstruments struct {
 func newControlInstruments(meter metric.Meter) (controlInstruments, error) {
 	var i controlInstruments
 	errs := make([]error, 4)
-	i.tunings, errs[0] = meter.Int64ObservableCounter(MetricTunings, metric.WithUnit(unitChange),
+	i.tunings, errs[0] = meter.Int64ObservableCounter(semconv.MetricTunings, metric.WithUnit(unitChange),
 		metric.WithDescription("Changes of settings that were applied, ended or refused, by source."))
-	i.overrides, errs[1] = meter.Int64ObservableGauge(MetricControlOverrides, metric.WithUnit(unitOverride),
+	i.overrides, errs[1] = meter.Int64ObservableGauge(semconv.MetricControlOverrides, metric.WithUnit(unitOverride),
 		metric.WithDescription("Names whose settings are not those of the code, by source."))
-	i.broken, errs[2] = meter.Int64ObservableGauge(MetricControlBroken, metric.WithUnit(unitFile),
+	i.broken, errs[2] = meter.Int64ObservableGauge(semconv.MetricControlBroken, metric.WithUnit(unitFile),
 		metric.WithDescription("Control files that are refused: 1 or 0."))
-	i.changed, errs[3] = meter.Int64ObservableGauge(MetricControlChanged, metric.WithUnit(unitSecond),
+	i.changed, errs[3] = meter.Int64ObservableGauge(semconv.MetricControlChanged, metric.WithUnit(unitSecond),
 		metric.WithDescription("When the settings of a name were last changed, in Unix time."))
 	return i, errors.Join(errs...)
 }
@@ -126,10 +127,10 @@ func newControlAttributes(common []attribute.KeyValue) *controlAttributes {
 	a := &controlAttributes{common: common}
 	a.source = a.set()
 	for s := range throttle.Source(throttle.NumSources) {
-		source := KeyTuningSource.String(s.String())
+		source := semconv.KeyTuningSource.String(s.String())
 		a.sources[s] = a.set(source)
 		for r := range control.Result(control.NumResults) {
-			a.results[s][r] = a.set(source, KeyTuningResult.String(r.String()))
+			a.results[s][r] = a.set(source, semconv.KeyTuningResult.String(r.String()))
 		}
 	}
 	return a
@@ -162,7 +163,7 @@ func (r *controlReport) report(sum *controlSum) {
 		}
 	}
 	for _, c := range sum.last {
-		r.to.ObserveInt64(i.changed, c.At.Unix(), a.set(KeyTuningKind.String(c.Kind), KeyTuningName.String(validName(c.Name)), KeyTuningSource.String(c.Source.String()))...)
+		r.to.ObserveInt64(i.changed, c.At.Unix(), a.set(semconv.KeyTuningKind.String(c.Kind), semconv.KeyTuningName.String(validName(c.Name)), semconv.KeyTuningSource.String(c.Source.String()))...)
 	}
 	if sum.watching > 0 {
 		r.to.ObserveInt64(i.broken, int64(min(1, sum.broken)), a.source...)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 )
@@ -35,20 +36,20 @@ func everyTuning(t testing.TB, l *lab) {
 }
 
 func tunings(source, result string) string {
-	return series(otelthrottle.MetricTunings, "throttle.tuning.source", source, "throttle.tuning.result", result)
+	return series(semconv.MetricTunings, "throttle.tuning.source", source, "throttle.tuning.result", result)
 }
 
 func overrides(source string) string {
-	return series(otelthrottle.MetricControlOverrides, "throttle.tuning.source", source)
+	return series(semconv.MetricControlOverrides, "throttle.tuning.source", source)
 }
 
 // controls returns the series of Controls.
 func (s snapshot) controls() snapshot {
-	return s.of(otelthrottle.MetricTunings, otelthrottle.MetricControlOverrides, otelthrottle.MetricControlBroken)
+	return s.of(semconv.MetricTunings, semconv.MetricControlOverrides, semconv.MetricControlBroken)
 }
 
 func mode(name, mode, source string) string {
-	return series(otelthrottle.MetricMode, "throttle.name", name, "throttle.mode", mode, "throttle.mode.source", source)
+	return series(semconv.MetricMode, "throttle.name", name, "throttle.mode", mode, "throttle.mode.source", source)
 }
 
 // tuned is a document that sets the mode of the throttle db.
@@ -72,7 +73,7 @@ func TestControlIsReported(t *testing.T) {
 		}
 	}
 	l.read(t).controls().want(t, want)
-	l.read(t).of(otelthrottle.MetricMode).want(t, snapshot{mode("db", "enforce", "code"): 1, mode("db", "shadow", "code"): 1})
+	l.read(t).of(semconv.MetricMode).want(t, snapshot{mode("db", "enforce", "code"): 1, mode("db", "shadow", "code"): 1})
 
 	ctx, span := l.request(t.Context())
 	if _, err := c.Apply(ctx, tuned(throttle.ModeOff)); err != nil {
@@ -80,14 +81,14 @@ func TestControlIsReported(t *testing.T) {
 	}
 	span.End()
 	events := l.spanNamed(t, "request").Events()
-	if len(events) != 1 || events[0].Name != otelthrottle.EventTuned {
-		t.Fatalf("events: got %v want one %s", events, otelthrottle.EventTuned)
+	if len(events) != 1 || events[0].Name != "throttle.tuned" {
+		t.Fatalf("events: got %v want one %s", events, "throttle.tuned")
 	}
 	wantAttributes(t, "event", events[0].Attributes, "throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply",
 		"throttle.tuning.result", "applied", "throttle.tuning.values", "mode=off", "throttle.tuning.by", "ana", "throttle.tuning.reason", "INC-7")
 	want[tunings("apply", "applied")], want[overrides("apply")] = 1, 1
 	l.read(t).controls().want(t, want)
-	l.read(t).of(otelthrottle.MetricMode).want(t, snapshot{mode("db", "off", "override"): 1, mode("db", "shadow", "code"): 1})
+	l.read(t).of(semconv.MetricMode).want(t, snapshot{mode("db", "off", "override"): 1, mode("db", "shadow", "code"): 1})
 
 	if _, err := c.Apply(t.Context(), tuned(9)); err == nil {
 		t.Error("Apply of an unknown mode: got no error")
@@ -100,7 +101,7 @@ func TestControlIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	want[tunings("apply", "refused")], want[tunings("apply", "ended")], want[overrides("apply")] = 1, 1, 0
-	want[tunings("file", "refused")], want[series(otelthrottle.MetricControlBroken)] = 1, 1
+	want[tunings("file", "refused")], want[series(semconv.MetricControlBroken)] = 1, 1
 	l.read(t).controls().want(t, want)
 	_ = c.Close()
 	_, _ = th.Close(), shadow.Close()
@@ -111,12 +112,12 @@ func TestControlIsReported(t *testing.T) {
 func TestControl_changed(t *testing.T) {
 	l := newLab(t, setup{})
 	c := newControl(t, l)
-	changed := series(otelthrottle.MetricControlChanged, "throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply")
+	changed := series(semconv.MetricControlChanged, "throttle.tuning.kind", "throttle", "throttle.tuning.name", "db", "throttle.tuning.source", "apply")
 	apply := func(mode throttle.Mode) snapshot {
 		if _, err := c.Apply(t.Context(), tuned(mode)); err != nil {
 			t.Fatal(err)
 		}
-		return l.read(t).of(otelthrottle.MetricControlChanged)
+		return l.read(t).of(semconv.MetricControlChanged)
 	}
 	apply(throttle.ModeShadow).want(t, snapshot{})
 	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Hooks: c.ThrottleHooks()}))
@@ -137,8 +138,8 @@ func TestControl_brokenFile(t *testing.T) {
 	if err := newControl(t, l).Watch(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "broken", l.read(t).of(otelthrottle.MetricControlBroken)[series(otelthrottle.MetricControlBroken)], 0)
-	equal(t, "series", len(l.read(t).of(otelthrottle.MetricControlBroken)), 1)
+	equal(t, "broken", l.read(t).of(semconv.MetricControlBroken)[series(semconv.MetricControlBroken)], 0)
+	equal(t, "series", len(l.read(t).of(semconv.MetricControlBroken)), 1)
 }
 
 // TestControlHooks_withoutTelemetry are empty.

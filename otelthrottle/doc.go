@@ -408,13 +408,14 @@
 //
 // # Views
 //
-// A View of the MeterProvider drops or renames metrics and attributes. These two have fewer series
-// of durations, and no fallbacks:
+// A View of the MeterProvider drops or renames metrics and attributes. Package
+// [github.com/spillway-go/spillway/otelthrottle/semconv] has their names. These two have fewer series of durations, and no
+// fallbacks:
 //
-//	metric.NewView(metric.Instrument{Name: otelthrottle.MetricCallDuration}, metric.Stream{
-//		AttributeFilter: attribute.NewDenyKeysFilter(otelthrottle.KeyErrorType),
+//	metric.NewView(metric.Instrument{Name: semconv.MetricCallDuration}, metric.Stream{
+//		AttributeFilter: attribute.NewDenyKeysFilter(semconv.KeyErrorType),
 //	})
-//	metric.NewView(metric.Instrument{Name: otelthrottle.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
+//	metric.NewView(metric.Instrument{Name: semconv.MetricFallbacks}, metric.Stream{Aggregation: metric.AggregationDrop{}})
 //
 // A View with metric.AggregationBase2ExponentialHistogram makes native histograms of the durations.
 // The bundled dashboards and rules work with both.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -82,16 +82,16 @@ func TestCommentHasTheSchema(t *testing.T) {
 	slices.Sort(listed)
 	equal(t, "series", strings.Join(listed, " "), strings.Join(families, " "))
 	for _, word := range []string{
-		otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed, otelthrottle.EventShed,
-		string(otelthrottle.KeyCause), string(otelthrottle.KeyErrorType), "accepted", "rejected", "ignored", "own", "above", "_OTHER", "p15",
-		otelthrottle.EventBucketDenied, otelthrottle.EventBucketWaited, otelthrottle.ResultGranted, otelthrottle.ResultDenied,
-		otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed, string(otelthrottle.KeyBucketSource), string(otelthrottle.KeyBucketTokens),
-		string(otelthrottle.KeyBucketRetryAfter), string(otelthrottle.KeyBucketDuration),
-		otelthrottle.EventBackoffSlept, string(otelthrottle.KeyBackoffDuration), otelthrottle.DirectionUp + ", " + otelthrottle.DirectionDown,
+		semconv.DecisionAdmitted, semconv.DecisionShed, semconv.DecisionShadowShed, "throttle.shed",
+		string(semconv.KeyCause), string(semconv.KeyErrorType), "accepted", "rejected", "ignored", "own", "above", "_OTHER", "p15",
+		"throttle.bucket.denied", "throttle.bucket.waited", semconv.ResultGranted, semconv.ResultDenied,
+		semconv.ResultFailedOpen, semconv.ResultFailedClosed, "throttle.bucket.source", string(semconv.KeyBucketTokens),
+		"throttle.bucket.retry_after", "throttle.bucket.duration",
+		"throttle.backoff.slept", "throttle.backoff.duration", semconv.DirectionUp + ", " + semconv.DirectionDown,
 		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
-		otelthrottle.EventPolicy, closedSet(throttle.NumAlertReasons, throttle.NoAlert),
-		otelthrottle.EventRetryDenied, otelthrottle.RetrySent + ", " + otelthrottle.RetryDenied, closedSet(retry.NumReasons, retry.ReasonBudget),
-		otelthrottle.EventBreakerShed, closedSet(breaker.NumStates, breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
+		"throttle.policy.changed", closedSet(throttle.NumAlertReasons, throttle.NoAlert),
+		"throttle.retry.denied", semconv.RetrySent + ", " + semconv.RetryDenied, closedSet(retry.NumReasons, retry.ReasonBudget),
+		"throttle.breaker.shed", closedSet(breaker.NumStates, breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {
 			t.Errorf("package comment: got no %s", word)
@@ -197,16 +197,16 @@ func TestSeriesPerThrottle(t *testing.T) {
 
 	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses - 2, throttle.NumOutcomes - 1
 	endings := outcomes * faults
-	equal(t, "durations", most[otelthrottle.MetricCallDuration], endings)
-	equal(t, "calls", most[otelthrottle.MetricCalls], endings+causes+causes*endings)
-	equal(t, "fallbacks", most[otelthrottle.MetricFallbacks], (outcomes+1)*faults)
+	equal(t, "durations", most[semconv.MetricCallDuration], endings)
+	equal(t, "calls", most[semconv.MetricCalls], endings+causes+causes*endings)
+	equal(t, "fallbacks", most[semconv.MetricFallbacks], (outcomes+1)*faults)
 
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
 	for _, sentence := range []string{
 		fmt.Sprintf("starts with %d series per priority and eight more: %d with four priorities", perPriority, len(start)),
-		fmt.Sprintf("at most %d of throttle.calls", most[otelthrottle.MetricCalls]),
-		fmt.Sprintf("%d of throttle.fallbacks", most[otelthrottle.MetricFallbacks]),
-		fmt.Sprintf("%d of throttle.call.duration", most[otelthrottle.MetricCallDuration]),
+		fmt.Sprintf("at most %d of throttle.calls", most[semconv.MetricCalls]),
+		fmt.Sprintf("%d of throttle.fallbacks", most[semconv.MetricFallbacks]),
+		fmt.Sprintf("%d of throttle.call.duration", most[semconv.MetricCallDuration]),
 		fmt.Sprintf("each %d series in Prometheus", seriesOfAHistogram),
 		fmt.Sprintf("about %d ways to end", defaultEndings(t)),
 	} {
@@ -231,5 +231,5 @@ func defaultEndings(t *testing.T) int {
 		}
 		times(1, th, throttle.High, err)
 	}
-	return len(l.read(t).of(otelthrottle.MetricCallDuration))
+	return len(l.read(t).of(semconv.MetricCallDuration))
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -78,7 +79,7 @@ func ExampleInstall() {
 		log.Fatal(err)
 	}
 	for _, m := range collected.ScopeMetrics[0].Metrics {
-		if window, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == otelthrottle.MetricWindowAccepts {
+		if window, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == semconv.MetricWindowAccepts {
 			for _, p := range window.DataPoints {
 				if p.Value > 0 {
 					fmt.Println(p.Attributes.Encoded(attribute.DefaultEncoder()), p.Value)

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -65,7 +66,7 @@ func groupKeyAttribute(t *throttle.Throttle) (kv attribute.KeyValue, ok bool) {
 	if t.Key() == "" {
 		return kv, false
 	}
-	return KeyGroupKey.String(validGroupKey(t.Key())), true
+	return semconv.KeyGroupKey.String(validGroupKey(t.Key())), true
 }
 
 func validGroupKey(key string) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -36,7 +37,7 @@ func groupMember(t testing.TB, g *throttle.Group, key string) *throttle.Throttle
 // callsByKey returns the admitted and accepted calls of priority High, by throttle.key.
 func callsByKey(s snapshot) map[string]float64 {
 	got := map[string]float64{}
-	for key, value := range s.of(otelthrottle.MetricCalls).positive() {
+	for key, value := range s.of(semconv.MetricCalls).positive() {
 		_, rest, _ := strings.Cut(key, "throttle.key=")
 		name, _, _ := strings.Cut(rest, ",")
 		got[name] += value
@@ -61,7 +62,7 @@ func TestGroupKeyIsOnSpansAndEvents(t *testing.T) {
 			spans++
 			got := ""
 			for _, kv := range s.Attributes() {
-				if kv.Key == otelthrottle.KeyGroupKey {
+				if kv.Key == semconv.KeyGroupKey {
 					got += kv.Value.AsString()
 				}
 			}
@@ -87,7 +88,7 @@ func TestWithGroupDetail(t *testing.T) {
 	if got := callsByKey(l.read(t)); !maps.Equal(got, want) {
 		t.Errorf("calls: got %v want %v", got, want)
 	}
-	durations := series(otelthrottle.MetricCallDuration,
+	durations := series(semconv.MetricCallDuration,
 		"throttle.name", "hosts", "throttle.key", "_OTHER", "throttle.priority", "high", "throttle.outcome", "accepted")
 	equal(t, "durations of the others", l.read(t)[durations], 7)
 

@@ -9,6 +9,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -54,10 +55,10 @@ func TestInstall(t *testing.T) {
 	th := inALibrary()
 	got := read(t, reader)
 	equal(t, "accepted", got[accepted(throttle.High)], 3)
-	equal(t, "series of "+otelthrottle.MetricControlOverrides, len(got.of(otelthrottle.MetricControlOverrides)), 3)
+	equal(t, "series of "+semconv.MetricControlOverrides, len(got.of(semconv.MetricControlOverrides)), 3)
 	for _, metric := range []string{
-		otelthrottle.MetricBreakerLeader, otelthrottle.MetricBucketTokens, otelthrottle.MetricBackoffDelay,
-		otelthrottle.MetricRetryBudget,
+		semconv.MetricBreakerLeader, semconv.MetricBucketTokens, semconv.MetricBackoffDelay,
+		semconv.MetricRetryBudget,
 	} {
 		equal(t, "series of "+metric, len(got.of(metric)), 1)
 	}
@@ -75,7 +76,7 @@ func TestInstall(t *testing.T) {
 	}
 	times(1, th, throttle.High, nil)
 	_ = another.Close()
-	read(t, reader).of(otelthrottle.MetricCalls).want(t, snapshot{})
+	read(t, reader).of(semconv.MetricCalls).want(t, snapshot{})
 }
 
 // TestInstallKeepsNothingAfterShutdown makes a throttle with the default hooks of a Telemetry that was

@@ -1,8 +1,12 @@
 package otelthrottle
 
 import (
-	"github.com/spillway-go/spillway/throttle"
+	"strings"
+
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // ScopeName is the instrumentation scope of all metrics and spans of this package.
@@ -11,196 +15,35 @@ const ScopeName = "github.com/spillway-go/spillway/otelthrottle"
 // Version is the version of the instrumentation scope, which is that of Spillway.
 const Version = throttle.Version
 
-// The metrics. Dashboards and rules are tested against the names in this file.
-const (
-	MetricCalls                = "throttle.calls"
-	MetricCallDuration         = "throttle.call.duration"
-	MetricCallActive           = "throttle.call.active"
-	MetricRejectionProbability = "throttle.rejection_probability"
-	MetricWindowRequests       = "throttle.window.requests"
-	MetricWindowAccepts        = "throttle.window.accepts"
-	MetricFallbacks            = "throttle.fallbacks"
-	MetricPriorityClamped      = "throttle.priority.clamped"
-	MetricPolicyState          = "throttle.policy.state"
-	MetricPolicyBackground     = "throttle.policy.background"
-	MetricSlowCalls            = "throttle.slow.calls"
-	MetricSlowLimit            = "throttle.slow.limit"
-	MetricSlowOpen             = "throttle.slow.open"
-	MetricSlowThreshold        = "throttle.slow.threshold"
-	MetricSlowOldest           = "throttle.slow.oldest"
-	MetricMode                 = "throttle.mode"
-	MetricCallsExempt          = "throttle.calls.exempt"
-
-	MetricProcessorWait        = "throttle.processor.wait"
-	MetricProcessorAim         = "throttle.processor.aim"
-	MetricProcessorRunnable    = "throttle.processor.runnable"
-	MetricProcessorShare       = "throttle.processor.share"
-	MetricProcessorProbability = "throttle.processor.probability"
-
-	MetricBreakerCircuits    = "throttle.breaker.circuits"
-	MetricBreakerCircuit     = "throttle.breaker.circuit"
-	MetricBreakerTransitions = "throttle.breaker.transitions"
-	MetricBreakerCalls       = "throttle.breaker.calls"
-	MetricBreakerSnapshotAge = "throttle.breaker.snapshot.age"
-	MetricBreakerLeader      = "throttle.breaker.leader"
-	MetricBreakerFailures    = "throttle.breaker.failures"
-
-	MetricBucketRequests      = "throttle.bucket.requests"
-	MetricBucketTokens        = "throttle.bucket.tokens"
-	MetricBucketWaiting       = "throttle.bucket.waiting"
-	MetricBucketLimit         = "throttle.bucket.limit"
-	MetricBucketCapacity      = "throttle.bucket.capacity"
-	MetricBucketStoreDuration = "throttle.bucket.store.duration"
-
-	MetricBackoffDelay         = "throttle.backoff.delay"
-	MetricBackoffSteps         = "throttle.backoff.steps"
-	MetricBackoffCalls         = "throttle.backoff.calls"
-	MetricBackoffWaiting       = "throttle.backoff.waiting"
-	MetricBackoffSleepDuration = "throttle.backoff.sleep.duration"
-
-	MetricRetries       = "throttle.retries"
-	MetricRetryCalls    = "throttle.retry.calls"
-	MetricRetryBudget   = "throttle.retry.budget"
-	MetricRetryArrivals = "throttle.retry.arrivals"
-
-	MetricTunings          = "throttle.tunings"
-	MetricControlOverrides = "throttle.control.overrides"
-	MetricControlBroken    = "throttle.control.broken"
-	MetricControlChanged   = "throttle.control.changed"
-)
-
-// The attributes of metrics, spans and events.
-const (
-	KeyName        = attribute.Key("throttle.name")
-	KeyGroupKey    = attribute.Key("throttle.key") // the key of a throttle in its Group
-	KeyPriority    = attribute.Key("throttle.priority")
-	KeyDecision    = attribute.Key("throttle.decision")
-	KeyOutcome     = attribute.Key("throttle.outcome")
-	KeyCause       = attribute.Key("throttle.cause")
-	KeyErrorType   = attribute.Key("error.type")
-	KeyProbability = attribute.Key(MetricRejectionProbability)
-	KeyAlert       = attribute.Key("throttle.policy.alert") // the reason of an alert, or none
-	KeyBackground  = attribute.Key(MetricPolicyBackground)
-	KeySlowEvent   = attribute.Key("throttle.slow.event")
-	KeySlowSource  = attribute.Key("throttle.slow.source")
-	KeyMode        = attribute.Key(MetricMode)
-	KeyModeSource  = attribute.Key("throttle.mode.source") // code or override
-
-	KeyBreakerName    = attribute.Key("throttle.breaker.name")
-	KeyBreakerState   = attribute.Key("throttle.breaker.state")
-	KeyBreakerFailure = attribute.Key("throttle.breaker.failure")
-	KeyBreakerTenant  = attribute.Key("throttle.breaker.tenant")
-	KeyBreakerKey     = attribute.Key("throttle.breaker.key")
-
-	KeyBucketName       = attribute.Key("throttle.bucket.name")
-	KeyBucketResult     = attribute.Key("throttle.bucket.result")
-	KeyBucketTokens     = attribute.Key(MetricBucketTokens)
-	KeyBucketRetryAfter = attribute.Key("throttle.bucket.retry_after")
-	KeyBucketSource     = attribute.Key("throttle.bucket.source")
-	KeyBucketDuration   = attribute.Key("throttle.bucket.duration")
-
-	KeyBackoffName      = attribute.Key("throttle.backoff.name")
-	KeyBackoffDirection = attribute.Key("throttle.backoff.direction")
-	KeyBackoffOutcome   = attribute.Key("throttle.backoff.outcome")
-	KeyBackoffDuration  = attribute.Key("throttle.backoff.duration")
-
-	KeyRetryName     = attribute.Key("throttle.retry.name")
-	KeyRetryResult   = attribute.Key("throttle.retry.result")
-	KeyRetryKind     = attribute.Key("throttle.retry.kind")
-	KeyRetryReason   = attribute.Key("throttle.retry.reason")
-	KeyRetryAttempts = attribute.Key("throttle.retry.attempts") // of a call
-	KeyRetryAttempt  = attribute.Key("throttle.retry.attempt")  // the number of one
-
-	KeyTuningKind   = attribute.Key("throttle.tuning.kind") // throttle, breaker, bucket or backoff
-	KeyTuningName   = attribute.Key("throttle.tuning.name")
-	KeyTuningSource = attribute.Key("throttle.tuning.source")
-	KeyTuningResult = attribute.Key("throttle.tuning.result")
-	KeyTuningValues = attribute.Key("throttle.tuning.values")
-	KeyTuningBy     = attribute.Key("throttle.tuning.by")
-	KeyTuningReason = attribute.Key("throttle.tuning.reason")
-)
-
-// ownKeys returns all of these attributes. WithAttributes leaves them out: with an error.type of
-// the user, for example, successes would have one too.
-func ownKeys() []attribute.Key {
-	return []attribute.Key{
-		KeyName, KeyGroupKey, KeyPriority, KeyDecision, KeyOutcome, KeyCause, KeyErrorType, KeyProbability, KeyAlert, KeyBackground, KeySlowEvent,
-		KeySlowSource,
-		KeyMode, KeyModeSource, KeyTuningKind, KeyTuningName, KeyTuningSource, KeyTuningResult, KeyTuningValues, KeyTuningBy, KeyTuningReason,
-		KeyBreakerName, KeyBreakerState, KeyBreakerFailure, KeyBreakerTenant, KeyBreakerKey,
-		KeyBucketName, KeyBucketResult, KeyBucketTokens, KeyBucketRetryAfter, KeyBucketSource, KeyBucketDuration,
-		KeyBackoffName, KeyBackoffDirection, KeyBackoffOutcome, KeyBackoffDuration,
-		KeyRetryName, KeyRetryResult, KeyRetryKind, KeyRetryReason, KeyRetryAttempts, KeyRetryAttempt,
-	}
-}
-
-// The values of KeyDecision.
-const (
-	DecisionAdmitted   = "admitted"
-	DecisionShed       = "shed"
-	DecisionShadowShed = "shadow_shed"
-)
-
-// The values of KeySlowEvent.
-const (
-	SlowLate        = "late"          // open for Config.Slow
-	SlowBooked      = "booked"        // counted as rejected, because it was late or was written off
-	SlowWrittenOff  = "written_off"   // open for 10 s, or for 20 times Config.Slow if that is more
-	SlowWouldRefuse = "would_refuse"  // Config.SlowGate is ModeShadow, and ModeEnforce would have refused it
-	SlowWouldBeLate = "would_be_late" // took longer than the Slow that Config.SlowAuto had learned
-)
-
-// The values of KeySlowSource.
-const (
-	SlowConfigured = "configured" // Config.Slow
-	SlowLearned    = "learned"    // what Config.SlowAuto has learned
-)
-
-// The values of KeyModeSource.
-const (
-	ModeOfCode     = "code"
-	ModeOfOverride = "override"
-)
-
-// The values of KeyBucketResult.
-const (
-	ResultGranted      = "granted"
-	ResultDenied       = "denied"
-	ResultFailedOpen   = "failed_open"
-	ResultFailedClosed = "failed_closed"
-	ResultShareGranted = "share_granted"
-	ResultShareDenied  = "share_denied"
-)
-
-// The values of KeyBackoffDirection.
-const (
-	DirectionUp   = "up"
-	DirectionDown = "down"
-)
-
-// The values of KeyRetryResult.
-const (
-	RetrySent   = "sent"
-	RetryDenied = "denied"
-)
-
-// The values of KeyRetryKind, which retries that were sent have.
-const (
-	RetryAgain = "retry" // after an attempt that failed
-	RetryHedge = "hedge" // beside an attempt that takes long
-)
-
 // The events on the caller's span.
 const (
-	EventShed         = "throttle.shed"           // a throttle shed a call
-	EventPolicy       = "throttle.policy.changed" // an alert began or ended
-	EventBreakerShed  = "throttle.breaker.shed"   // a breaker shed a call
-	EventBucketDenied = "throttle.bucket.denied"
-	EventBucketWaited = "throttle.bucket.waited"
-	EventBackoffSlept = "throttle.backoff.slept"
-	EventRetryDenied  = "throttle.retry.denied"
-	EventTuned        = "throttle.tuned" // settings were changed by a Control
+	eventShed         = "throttle.shed"           // a throttle shed a call
+	eventPolicy       = "throttle.policy.changed" // an alert began or ended
+	eventBreakerShed  = "throttle.breaker.shed"   // a breaker shed a call
+	eventBucketDenied = "throttle.bucket.denied"
+	eventBucketWaited = "throttle.bucket.waited"
+	eventBackoffSlept = "throttle.backoff.slept"
+	eventRetryDenied  = "throttle.retry.denied"
+	eventTuned        = "throttle.tuned" // settings were changed by a Control
 )
+
+// The attributes that only events have.
+const (
+	keyBucketRetryAfter = attribute.Key("throttle.bucket.retry_after")
+	keyBucketSource     = attribute.Key("throttle.bucket.source")
+	keyBucketDuration   = attribute.Key("throttle.bucket.duration")
+	keyBackoffDuration  = attribute.Key("throttle.backoff.duration")
+	keyBackground       = attribute.Key(semconv.MetricPolicyBackground)
+	keyTuningValues     = attribute.Key("throttle.tuning.values")
+	keyTuningBy         = attribute.Key("throttle.tuning.by")
+	keyTuningReason     = attribute.Key("throttle.tuning.reason")
+)
+
+// isOwn reports whether a key belongs to this package. Users cannot set these: with an error.type of the user, for
+// example, successes would have one too.
+func isOwn(key attribute.Key) bool {
+	return key == semconv.KeyErrorType || strings.HasPrefix(string(key), "throttle.")
+}
 
 const (
 	// errorTypeOther is the error.type of errors without a kind, by the semantic conventions.

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -139,9 +140,9 @@ func schema() map[string]definition {
 	}
 }
 
-// TestSchema_hasEveryMetric of names.go: else a new one could be missing in the comment and in the tests.
+// TestSchema_hasEveryMetric of package semconv: else a new one could be missing in the comment and in the tests.
 func TestSchema_hasEveryMetric(t *testing.T) {
-	source, err := os.ReadFile("names.go")
+	source, err := os.ReadFile("semconv/names.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 		times(1, th, throttle.High, fmt.Errorf("user 17: %w", err))
 	}
 	found := map[string]bool{}
-	for key := range l.read(t).of(otelthrottle.MetricCalls).positive() {
+	for key := range l.read(t).of(semconv.MetricCalls).positive() {
 		if _, after, ok := strings.Cut(key, "error.type="); ok {
 			found[after[:strings.IndexAny(after, ",}")]] = true
 		}
@@ -300,8 +301,8 @@ func TestWithoutDurationHasNoHistogram(t *testing.T) {
 	}
 	want := slices.Sorted(maps.Keys(schema()))
 	want = slices.DeleteFunc(want, func(name string) bool {
-		return name == otelthrottle.MetricCallDuration || name == otelthrottle.MetricBucketStoreDuration ||
-			name == otelthrottle.MetricBackoffSleepDuration
+		return name == semconv.MetricCallDuration || name == semconv.MetricBucketStoreDuration ||
+			name == semconv.MetricBackoffSleepDuration
 	})
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("metrics: got %q want %q", got, want)
@@ -318,15 +319,15 @@ func TestBoundsOfHistograms(t *testing.T) {
 		record func(time.Duration)
 		bounds []float64
 	}{
-		otelthrottle.MetricCallDuration: {
+		semconv.MetricCallDuration: {
 			func(d time.Duration) { _ = th.Do(t.Context(), throttle.High, l.taking(d, nil)) },
 			[]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10},
 		},
-		otelthrottle.MetricBucketStoreDuration: {
+		semconv.MetricBucketStoreDuration: {
 			func(d time.Duration) { asked(t.Context(), bucket.StoreEvent{Limiter: limiter, Duration: d}) },
 			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 10, 60},
 		},
-		otelthrottle.MetricBackoffSleepDuration: {
+		semconv.MetricBackoffSleepDuration: {
 			func(d time.Duration) { slept(t.Context(), backoff.SleepEvent{Responsive: r, Duration: d}) },
 			[]float64{0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900},
 		},

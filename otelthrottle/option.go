@@ -72,7 +72,7 @@ func (c *config) validate() error {
 
 // commonAttributes returns the user's attributes, which are on all series and spans.
 func (c *config) commonAttributes() []attribute.KeyValue {
-	return slices.DeleteFunc(slices.Clone(c.attributes), func(kv attribute.KeyValue) bool { return slices.Contains(ownKeys(), kv.Key) })
+	return slices.DeleteFunc(slices.Clone(c.attributes), func(kv attribute.KeyValue) bool { return isOwn(kv.Key) })
 }
 
 // flusher is a MeterProvider with ForceFlush. The API has no such method, the SDK does.
@@ -108,8 +108,8 @@ func WithTracerProvider(provider trace.TracerProvider) Option {
 	})
 }
 
-// WithAttributes adds attributes to every metric and every span. It ignores attributes that this
-// package sets itself, such as error.type. If an attribute has no key, [New] returns an error.
+// WithAttributes adds attributes to every metric and every span. It ignores error.type
+// and all that begin with "throttle.", because this package sets those. If an attribute has no key, [New] returns an error.
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	attributes = slices.Clone(attributes)
 	return option(func(c *config) { c.attributes = append(c.attributes, attributes...) })

@@ -10,12 +10,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // everyOwnKey has a value of the user's for every key that series and spans have of the schema's.
 func everyOwnKey() []attribute.KeyValue {
-	mine := []attribute.KeyValue{otelthrottle.KeyProbability.String("mine"), otelthrottle.KeyBucketSource.String("mine")}
+	mine := []attribute.KeyValue{semconv.KeyProbability.String("mine"), attribute.String("throttle.bucket.source", "mine")}
 	for _, d := range schema() {
 		for _, set := range d.attributes {
 			for key := range strings.FieldsSeq(set) {
@@ -74,8 +75,8 @@ func TestAttributesOfTheUsers(t *testing.T) {
 
 	common := []string{"zone", "b", "app", "shop", "team", "red", "throttle.name", "db", "throttle.priority", "high", "throttle.outcome", "accepted"}
 	got := l.read(t)
-	equal(t, "calls", got[series(otelthrottle.MetricCalls, append(common, "throttle.decision", "admitted")...)], 1)
-	equal(t, "durations", got[series(otelthrottle.MetricCallDuration, common...)], 1)
+	equal(t, "calls", got[series(semconv.MetricCalls, append(common, "throttle.decision", "admitted")...)], 1)
+	equal(t, "durations", got[series(semconv.MetricCallDuration, common...)], 1)
 	wantAttributes(t, "the span", l.spanNamed(t, "throttle db").Attributes(), "zone", "b", "app", "shop", "team", "red", "throttle.name", "db",
 		"throttle.priority", "high", "throttle.decision", "admitted", "throttle.rejection_probability", 0.0, "throttle.outcome", "accepted")
 }
@@ -97,7 +98,7 @@ func TestKeysOfTheSchemaAreNotTheUsers(t *testing.T) {
 		}
 		shown = append(shown, strings.Join(keys, "\n"))
 		for _, kv := range l.spanNamed(t, "throttle db").Attributes() {
-			if kv.Value.AsString() == "mine" || kv.Key == otelthrottle.KeyErrorType {
+			if kv.Value.AsString() == "mine" || kv.Key == semconv.KeyErrorType {
 				t.Errorf("attribute of a call that succeeded: got %s %q", kv.Key, kv.Value.AsString())
 			}
 		}

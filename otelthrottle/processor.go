@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -22,15 +23,15 @@ type processorInstruments struct {
 func newProcessorInstruments(meter metric.Meter) (processorInstruments, error) {
 	var i processorInstruments
 	var errs [5]error
-	i.wait, errs[0] = meter.Float64ObservableGauge(MetricProcessorWait, metric.WithUnit(unitSecond),
+	i.wait, errs[0] = meter.Float64ObservableGauge(semconv.MetricProcessorWait, metric.WithUnit(unitSecond),
 		metric.WithDescription("How long a goroutine of this process waits for a processor."))
-	i.aim, errs[1] = meter.Float64ObservableGauge(MetricProcessorAim, metric.WithUnit(unitSecond),
+	i.aim, errs[1] = meter.Float64ObservableGauge(semconv.MetricProcessorAim, metric.WithUnit(unitSecond),
 		metric.WithDescription("The wait above which calls to this process are shed."))
-	i.runnable, errs[2] = meter.Float64ObservableGauge(MetricProcessorRunnable, metric.WithUnit(unitGoroutine),
+	i.runnable, errs[2] = meter.Float64ObservableGauge(semconv.MetricProcessorRunnable, metric.WithUnit(unitGoroutine),
 		metric.WithDescription("Goroutines that wait for a processor, per processor."))
-	i.share, errs[3] = meter.Float64ObservableGauge(MetricProcessorShare, metric.WithUnit(unitRatio),
+	i.share, errs[3] = meter.Float64ObservableGauge(semconv.MetricProcessorShare, metric.WithUnit(unitRatio),
 		metric.WithDescription("Share of the calls to this process that is shed because they wait for a processor."))
-	i.probability, errs[4] = meter.Float64ObservableGauge(MetricProcessorProbability, metric.WithUnit(unitRatio),
+	i.probability, errs[4] = meter.Float64ObservableGauge(semconv.MetricProcessorProbability, metric.WithUnit(unitRatio),
 		metric.WithDescription("Probability that a call to this process is shed because calls wait for a processor."))
 	return i, errors.Join(errs[:]...)
 }
@@ -51,7 +52,7 @@ func newProcessorOptions(common []attribute.KeyValue) *processorOptions {
 	}
 	o := &processorOptions{process: options()}
 	for p := range o.priorities {
-		o.priorities[p] = options(KeyPriority.String(throttle.Priority(p).String()))
+		o.priorities[p] = options(semconv.KeyPriority.String(throttle.Priority(p).String()))
 	}
 	return o
 }

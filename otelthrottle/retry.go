@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/internal/byname"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -32,7 +33,7 @@ func (tel *Telemetry) retryArrived(ctx context.Context, e retry.ArrivalEvent) {
 	if tel.ended.Load() {
 		return
 	}
-	kv := append(slices.Clone(tel.commonAttributes()), KeyName.String(validName(e.Name)))
+	kv := append(slices.Clone(tel.commonAttributes()), semconv.KeyName.String(validName(e.Name)))
 	tel.instruments.retries.arrivals.Add(ctx, 1, metric.WithAttributes(kv...))
 }
 
@@ -42,8 +43,8 @@ func (tel *Telemetry) retryDenied(ctx context.Context, e retry.DenyEvent) {
 	if tel.ended.Load() || !span.IsRecording() {
 		return
 	}
-	addEvent(span, EventRetryDenied, KeyRetryName.String(validName(e.Retrier.Name())),
-		KeyRetryReason.String(e.Reason.String()), KeyRetryAttempt.Int(e.Attempt))
+	addEvent(span, eventRetryDenied, semconv.KeyRetryName.String(validName(e.Retrier.Name())),
+		semconv.KeyRetryReason.String(e.Reason.String()), semconv.KeyRetryAttempt.Int(e.Attempt))
 }
 
 // retryRegistry holds the retriers by name.
@@ -102,13 +103,13 @@ type retryInstruments struct {
 func newRetryInstruments(meter metric.Meter) (retryInstruments, error) {
 	var i retryInstruments
 	errs := make([]error, 4)
-	i.retries, errs[0] = meter.Int64ObservableCounter(MetricRetries, metric.WithUnit(unitRetry),
+	i.retries, errs[0] = meter.Int64ObservableCounter(semconv.MetricRetries, metric.WithUnit(unitRetry),
 		metric.WithDescription("Retries that were sent, and failed calls that were not retried, by reason."))
-	i.calls, errs[1] = meter.Int64ObservableCounter(MetricRetryCalls, metric.WithUnit(unitCall),
+	i.calls, errs[1] = meter.Int64ObservableCounter(semconv.MetricRetryCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended, by the number of attempts that were sent."))
-	i.budget, errs[2] = meter.Float64ObservableGauge(MetricRetryBudget, metric.WithUnit(unitRetry),
+	i.budget, errs[2] = meter.Float64ObservableGauge(semconv.MetricRetryBudget, metric.WithUnit(unitRetry),
 		metric.WithDescription("Retries left in the budget."))
-	i.arrivals, errs[3] = meter.Int64Counter(MetricRetryArrivals, metric.WithUnit(unitCall),
+	i.arrivals, errs[3] = meter.Int64Counter(semconv.MetricRetryArrivals, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that their sender marked as retries, at a server."))
 	return i, errors.Join(errs...)
 }
@@ -132,19 +133,19 @@ type retryAttributes struct {
 
 func newRetryAttributes(name string, common []attribute.KeyValue) *retryAttributes {
 	set := func(own ...attribute.KeyValue) metric.ObserveOption {
-		kv := append(slices.Clone(common), KeyRetryName.String(name))
+		kv := append(slices.Clone(common), semconv.KeyRetryName.String(name))
 		return metric.WithAttributeSet(attribute.NewSet(append(kv, own...)...))
 	}
 	a := &retryAttributes{
 		source: []metric.ObserveOption{set()},
-		again:  []metric.ObserveOption{set(KeyRetryResult.String(RetrySent), KeyRetryKind.String(RetryAgain))},
-		hedges: []metric.ObserveOption{set(KeyRetryResult.String(RetrySent), KeyRetryKind.String(RetryHedge))},
+		again:  []metric.ObserveOption{set(semconv.KeyRetryResult.String(semconv.RetrySent), semconv.KeyRetryKind.String(semconv.RetryAgain))},
+		hedges: []metric.ObserveOption{set(semconv.KeyRetryResult.String(semconv.RetrySent), semconv.KeyRetryKind.String(semconv.RetryHedge))},
 	}
 	for n := range a.calls {
-		a.calls[n] = []metric.ObserveOption{set(KeyRetryAttempts.String(strconv.Itoa(n)))}
+		a.calls[n] = []metric.ObserveOption{set(semconv.KeyRetryAttempts.String(strconv.Itoa(n)))}
 	}
 	for r := range retry.Reason(retry.NumReasons) {
-		a.denied[r] = []metric.ObserveOption{set(KeyRetryResult.String(RetryDenied), KeyRetryReason.String(r.String()))}
+		a.denied[r] = []metric.ObserveOption{set(semconv.KeyRetryResult.String(semconv.RetryDenied), semconv.KeyRetryReason.String(r.String()))}
 	}
 	return a
 }

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
@@ -45,20 +45,20 @@ func ofRetries(metric string, pairs ...string) string {
 }
 
 func deniedFor(reason string) string {
-	return ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "denied", "throttle.retry.reason", reason)
+	return ofRetries(semconv.MetricRetries, "throttle.retry.result", "denied", "throttle.retry.reason", reason)
 }
 
 func madeIn(attempts int) string {
-	return ofRetries(otelthrottle.MetricRetryCalls, "throttle.retry.attempts", strconv.Itoa(attempts))
+	return ofRetries(semconv.MetricRetryCalls, "throttle.retry.attempts", strconv.Itoa(attempts))
 }
 
 func TestRetriesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, setup{})
 		r := l.retrier(t, retry.Config{})
-		sent := ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "retry")
-		hedges := ofRetries(otelthrottle.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "hedge")
-		want := snapshot{ofRetries(otelthrottle.MetricRetryBudget): 3, sent: 0, hedges: 0, madeIn(0): 0, madeIn(1): 0, madeIn(2): 0, madeIn(3): 0}
+		sent := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "retry")
+		hedges := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "hedge")
+		want := snapshot{ofRetries(semconv.MetricRetryBudget): 3, sent: 0, hedges: 0, madeIn(0): 0, madeIn(1): 0, madeIn(2): 0, madeIn(3): 0}
 		for reason := range retry.Reason(retry.NumReasons) {
 			want[deniedFor(reason.String())] = 0
 		}
@@ -79,11 +79,11 @@ func TestRetriesAreCounted(t *testing.T) {
 		})
 		want[madeIn(1)], want[madeIn(2)], want[madeIn(3)], want[sent], want[hedges] = 2, 1, 1, 2, 1
 		want[deniedFor("attempts")], want[deniedFor("once")] = 1, 1
-		want[ofRetries(otelthrottle.MetricRetryBudget)] = r.Stats().Left
+		want[ofRetries(semconv.MetricRetryBudget)] = r.Stats().Left
 		l.read(t).retries().want(t, want)
 
 		l.tel.RetryHooks().Arrived(t.Context(), retry.ArrivalEvent{Name: "shop", Attempt: 2})
-		equal(t, "arrivals", l.read(t)[series(otelthrottle.MetricRetryArrivals, "throttle.name", "shop")], 1)
+		equal(t, "arrivals", l.read(t)[series(semconv.MetricRetryArrivals, "throttle.name", "shop")], 1)
 		_ = r.Close()
 		equal(t, "series after Close", len(l.read(t).retries()), 0)
 	})
@@ -106,7 +106,7 @@ func TestRetrySpans(t *testing.T) {
 		number := 0
 		for _, s := range l.spans.Ended() {
 			got := attribute.NewSet(s.Attributes()...)
-			attempt, isRetry := got.Value(otelthrottle.KeyRetryAttempt)
+			attempt, isRetry := got.Value(semconv.KeyRetryAttempt)
 			if s.Name() == "throttle inner" && (isRetry || len(s.Links()) > 0) {
 				t.Errorf("a call inside of attempt %v has its number or link", attempt)
 			}
@@ -125,7 +125,7 @@ func TestRetrySpans(t *testing.T) {
 		equal(t, "attempts", number, 3)
 		events := l.spanNamed(t, "request").Events()
 		equal(t, "events", len(events), 1)
-		equal(t, "event", events[0].Name, otelthrottle.EventRetryDenied)
+		equal(t, "event", events[0].Name, "throttle.retry.denied")
 		wantAttributes(t, "denied", events[0].Attributes, "throttle.retry.name", "orders", "throttle.retry.reason", "attempts", "throttle.retry.attempt", 4)
 	})
 }
@@ -134,7 +134,7 @@ func TestRetrySpans(t *testing.T) {
 func (s snapshot) retries() snapshot {
 	found := snapshot{}
 	for key, value := range s {
-		if strings.Contains(key, string(otelthrottle.KeyRetryName)) {
+		if strings.Contains(key, string(semconv.KeyRetryName)) {
 			found[key] = value
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -20,15 +21,15 @@ type slowInstruments struct {
 func newSlowInstruments(meter metric.Meter) (slowInstruments, error) {
 	var i slowInstruments
 	var errs [5]error
-	i.calls, errs[0] = meter.Int64ObservableCounter(MetricSlowCalls, metric.WithUnit(unitCall),
+	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricSlowCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that were late, and what was done with them."))
-	i.limit, errs[1] = meter.Int64ObservableGauge(MetricSlowLimit, metric.WithUnit(unitCall),
+	i.limit, errs[1] = meter.Int64ObservableGauge(semconv.MetricSlowLimit, metric.WithUnit(unitCall),
 		metric.WithDescription("Open calls at which a call is refused, while calls are late; 0 without a limit."))
-	i.open, errs[2] = meter.Int64ObservableUpDownCounter(MetricSlowOpen, metric.WithUnit(unitCall),
+	i.open, errs[2] = meter.Int64ObservableUpDownCounter(semconv.MetricSlowOpen, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls without an answer that were not written off."))
-	i.threshold, errs[3] = meter.Float64ObservableGauge(MetricSlowThreshold, metric.WithUnit(unitSecond),
+	i.threshold, errs[3] = meter.Float64ObservableGauge(semconv.MetricSlowThreshold, metric.WithUnit(unitSecond),
 		metric.WithDescription("How long a call may be without an answer before it is late."))
-	i.oldest, errs[4] = meter.Float64ObservableGauge(MetricSlowOldest, metric.WithUnit(unitSecond),
+	i.oldest, errs[4] = meter.Float64ObservableGauge(semconv.MetricSlowOldest, metric.WithUnit(unitSecond),
 		metric.WithDescription("How long the oldest call has been without an answer."))
 	return i, errors.Join(errs[:]...)
 }
@@ -73,14 +74,14 @@ func (r *throttleReport) reportSlow(sum *throttleSum) {
 	if sum.slow.throttles == 0 {
 		return
 	}
-	r.observeThreshold(SlowConfigured, sum.slow.threshold)
+	r.observeThreshold(semconv.SlowConfigured, sum.slow.threshold)
 	r.to.ObserveFloat64(i.oldest, sum.slow.oldest, source...)
 	for p := range sum.priorities {
 		s, k := &sum.priorities[p].slow, seriesKey{kind: bySlowEvent, priority: throttle.Priority(p)}
 		for _, event := range []struct {
 			name  string
 			calls uint64
-		}{{SlowLate, s.Late}, {SlowBooked, s.Booked}, {SlowWrittenOff, s.WrittenOff}, {SlowWouldRefuse, s.WouldRefuse}} {
+		}{{semconv.SlowLate, s.Late}, {semconv.SlowBooked, s.Booked}, {semconv.SlowWrittenOff, s.WrittenOff}, {semconv.SlowWouldRefuse, s.WouldRefuse}} {
 			k.decision = event.name
 			r.observe(i.calls, event.calls, k)
 		}
@@ -94,10 +95,10 @@ func (r *throttleReport) reportLearned(sum *throttleSum) {
 		return
 	}
 	if sum.slow.learned > 0 {
-		r.observeThreshold(SlowLearned, sum.slow.learned)
+		r.observeThreshold(semconv.SlowLearned, sum.slow.learned)
 	}
 	for p := range sum.priorities {
-		k := seriesKey{kind: bySlowEvent, priority: throttle.Priority(p), decision: SlowWouldBeLate}
+		k := seriesKey{kind: bySlowEvent, priority: throttle.Priority(p), decision: semconv.SlowWouldBeLate}
 		r.observe(r.instruments.slow.calls, sum.priorities[p].slow.WouldBeLate, k)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -22,22 +22,22 @@ func TestSlowMetrics(t *testing.T) {
 	l.advance(2 * time.Second)
 	got := l.read(t)
 	event := func(name string) string {
-		return series(otelthrottle.MetricSlowCalls, "throttle.name", "db", "throttle.priority", "low", "throttle.slow.event", name)
+		return series(semconv.MetricSlowCalls, "throttle.name", "db", "throttle.priority", "low", "throttle.slow.event", name)
 	}
 	for key, want := range map[string]float64{
 		event("late"): 6, event("booked"): 2, event("written_off"): 0, event("would_refuse"): 0,
-		series(otelthrottle.MetricSlowThreshold, "throttle.name", "db", "throttle.slow.source", "configured"): 1,
-		series(otelthrottle.MetricSlowOldest, "throttle.name", "db"):                                          2,
-		series(otelthrottle.MetricSlowOpen, "throttle.name", "db"):                                            6,
+		series(semconv.MetricSlowThreshold, "throttle.name", "db", "throttle.slow.source", "configured"): 1,
+		series(semconv.MetricSlowOldest, "throttle.name", "db"):                                          2,
+		series(semconv.MetricSlowOpen, "throttle.name", "db"):                                            6,
 
-		series(otelthrottle.MetricSlowLimit, "throttle.name", "db", "throttle.priority", "low"):  1,
-		series(otelthrottle.MetricSlowLimit, "throttle.name", "db", "throttle.priority", "high"): 0,
+		series(semconv.MetricSlowLimit, "throttle.name", "db", "throttle.priority", "low"):  1,
+		series(semconv.MetricSlowLimit, "throttle.name", "db", "throttle.priority", "high"): 0,
 	} {
 		value, found := got[key]
 		equal(t, key+" found", found, true)
 		equal(t, key, value, want)
 	}
-	if _, found := got[series(otelthrottle.MetricSlowThreshold, "throttle.name", "fast")]; found {
+	if _, found := got[series(semconv.MetricSlowThreshold, "throttle.name", "fast")]; found {
 		t.Error("without Config.Slow: got metrics of slow calls")
 	}
 }
@@ -46,8 +46,8 @@ func TestSlowMetrics(t *testing.T) {
 func TestSlowAutoMetrics(t *testing.T) {
 	l := newLab(t, setup{})
 	th := l.throttle(t, throttle.Config{Name: "db", SlowAuto: true})
-	learned := series(otelthrottle.MetricSlowThreshold, "throttle.name", "db", "throttle.slow.source", "learned")
-	late := series(otelthrottle.MetricSlowCalls, "throttle.name", "db", "throttle.priority", "low", "throttle.slow.event", "would_be_late")
+	learned := series(semconv.MetricSlowThreshold, "throttle.name", "db", "throttle.slow.source", "learned")
+	late := series(semconv.MetricSlowCalls, "throttle.name", "db", "throttle.priority", "low", "throttle.slow.event", "would_be_late")
 	call := func(d time.Duration) {
 		_ = th.Do(t.Context(), throttle.Low, func(context.Context) error { l.advance(d); return nil })
 	}
@@ -67,7 +67,7 @@ func TestSlowAutoMetrics(t *testing.T) {
 		t.Errorf("learned: got %v want 1.75 times 200 ms", got[learned])
 	}
 	equal(t, "late", got[late], 1)
-	if _, found := got[series(otelthrottle.MetricSlowOldest, "throttle.name", "db")]; found {
+	if _, found := got[series(semconv.MetricSlowOldest, "throttle.name", "db")]; found {
 		t.Error("without Config.Slow: got the oldest call")
 	}
 }
@@ -91,7 +91,7 @@ func TestSlowOpen(t *testing.T) {
 		}
 		calls[0].Done(nil)
 		calls[1].Answered(nil) // a stream
-		open := series(otelthrottle.MetricSlowOpen, "throttle.name", "db")
+		open := series(semconv.MetricSlowOpen, "throttle.name", "db")
 		equal(t, name+": open", l.read(t)[open], want[0])
 		l.advance(2 * time.Second)
 		l.read(t) // finds the late calls

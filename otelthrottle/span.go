@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
@@ -109,12 +110,12 @@ func (b *binding) shed(ctx context.Context, e throttle.ShedEvent) {
 		return
 	}
 	kv := append(make([]attribute.KeyValue, 0, 5),
-		KeyName.String(validName(e.Throttle.Name())), KeyPriority.String(e.Priority.String()),
-		KeyCause.String(e.Cause.String()), KeyProbability.Float64(e.Probability))
+		semconv.KeyName.String(validName(e.Throttle.Name())), semconv.KeyPriority.String(e.Priority.String()),
+		semconv.KeyCause.String(e.Cause.String()), semconv.KeyProbability.Float64(e.Probability))
 	if key, ok := groupKeyAttribute(e.Throttle); ok {
 		kv = append(kv, key)
 	}
-	addEvent(span, EventShed, kv...)
+	addEvent(span, eventShed, kv...)
 }
 
 // policyChanged adds an event to the span of the call that began or ended an alert, if it is
@@ -125,12 +126,12 @@ func (b *binding) policyChanged(ctx context.Context, e throttle.PolicyEvent) {
 		return
 	}
 	kv := []attribute.KeyValue{
-		KeyName.String(validName(e.Throttle.Name())), KeyAlert.String(e.After.Alert.String()), KeyBackground.Float64(e.After.Background),
+		semconv.KeyName.String(validName(e.Throttle.Name())), semconv.KeyAlert.String(e.After.Alert.String()), keyBackground.Float64(e.After.Background),
 	}
 	if key, ok := groupKeyAttribute(e.Throttle); ok {
 		kv = append(kv, key)
 	}
-	addEvent(span, EventPolicy, kv...)
+	addEvent(span, eventPolicy, kv...)
 }
 
 // addEvent adds an event to a span. All events are added here, because OpenTelemetry is about to
@@ -154,9 +155,9 @@ func (a *throttleAttributes) spanStart(tel *Telemetry, p throttle.Priority) *spa
 	}
 	start := &spanStart{
 		name:       tel.spanName(a.name, p),
-		attributes: append(slices.Clone(a.common), KeyName.String(a.name), KeyPriority.String(p.String())),
+		attributes: append(slices.Clone(a.common), semconv.KeyName.String(a.name), semconv.KeyPriority.String(p.String())),
 	}
-	kv := append(slices.Clone(start.attributes), KeyDecision.String(DecisionAdmitted), KeyProbability.Float64(0))
+	kv := append(slices.Clone(start.attributes), semconv.KeyDecision.String(semconv.DecisionAdmitted), semconv.KeyProbability.Float64(0))
 	start.options = []trace.SpanStartOption{trace.WithAttributes(kv...)}
 	cell.Store(start)
 	return start
@@ -173,17 +174,17 @@ type ownSpanWithAttributes struct {
 // startOptions returns the options of a call's span. They have all attributes that are known at the
 // start, because samplers see no others.
 func (o *ownSpanWithAttributes) startOptions(s *spanStart, e throttle.StartEvent, attempt int) []trace.SpanStartOption {
-	decision := DecisionAdmitted
+	decision := semconv.DecisionAdmitted
 	if e.Shadow {
-		decision = DecisionShadowShed
+		decision = semconv.DecisionShadowShed
 	}
 	kv := append(o.attributes[:0], s.attributes...)
-	kv = append(kv, KeyDecision.String(decision), KeyProbability.Float64(e.Probability))
+	kv = append(kv, semconv.KeyDecision.String(decision), semconv.KeyProbability.Float64(e.Probability))
 	if key, ok := groupKeyAttribute(e.Throttle); ok {
 		kv = append(kv, key)
 	}
 	if attempt > 1 {
-		kv = append(kv, KeyRetryAttempt.Int(attempt))
+		kv = append(kv, semconv.KeyRetryAttempt.Int(attempt))
 	}
 	o.options[0] = trace.WithAttributes(kv...)
 	return o.options[:]

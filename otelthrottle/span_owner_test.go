@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -210,7 +211,7 @@ func TestCallInFlightAtTheEndIsToldToItsEnd(t *testing.T) {
 			wantAttributes(t, "the span", l.spanNamed(t, "throttle db").Attributes(),
 				"throttle.name", "db", "throttle.priority", "high", "throttle.decision", "admitted",
 				"throttle.rejection_probability", 0.0, "throttle.outcome", "rejected", "error.type", "availability")
-			equal(t, "durations", l.read(t).with(otelthrottle.MetricCallDuration), tt.durations)
+			equal(t, "durations", l.read(t).with(semconv.MetricCallDuration), tt.durations)
 			_ = second.Do(ctx, throttle.High, succeed)
 			equal(t, "spans of a later call", len(l.spans.Started()), 2)
 		})

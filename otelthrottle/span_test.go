@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -290,7 +291,7 @@ func TestShedEventOnTheCallersSpan(t *testing.T) {
 			equal(t, "attributes of the caller's span", len(span.Attributes()), 0)
 			equal(t, "events", len(span.Events()), tt.want)
 			for _, e := range span.Events() {
-				equal(t, "event", e.Name, otelthrottle.EventShed)
+				equal(t, "event", e.Name, "throttle.shed")
 				wantAttributes(t, "the event", e.Attributes, shedEvent...)
 			}
 		})
@@ -307,11 +308,11 @@ func TestShedEventOfAnotherCause(t *testing.T) {
 	l.shed(ctx, t, th, throttle.Low, 1)
 	request.End()
 	for _, kv := range l.spanNamed(t, "request").Events()[0].Attributes {
-		if kv.Key == otelthrottle.KeyCause {
+		if kv.Key == semconv.KeyCause {
 			equal(t, "cause", kv.Value.AsString(), "above")
 		}
 	}
-	equal(t, "shed calls caused above", l.read(t)[series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", "low",
+	equal(t, "shed calls caused above", l.read(t)[series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", "low",
 		"throttle.decision", "shed", "throttle.outcome", "shed", "error.type", "shed", "throttle.cause", "above")], 1)
 }
 

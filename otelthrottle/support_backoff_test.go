@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -82,16 +82,16 @@ const throttled = backoff.Outcome(time.Second)
 // The names of series of the backoff called table.
 
 func steps(direction string) string {
-	return series(otelthrottle.MetricBackoffSteps, "throttle.backoff.name", "table", "throttle.backoff.direction", direction)
+	return series(semconv.MetricBackoffSteps, "throttle.backoff.name", "table", "throttle.backoff.direction", direction)
 }
 
 func ended(outcome string) string {
-	return series(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", "table", "throttle.backoff.outcome", outcome)
+	return series(semconv.MetricBackoffCalls, "throttle.backoff.name", "table", "throttle.backoff.outcome", outcome)
 }
 
 const (
-	delay   = otelthrottle.MetricBackoffDelay + "{throttle.backoff.name=table}"
-	inLine  = otelthrottle.MetricBackoffWaiting + "{throttle.backoff.name=table}"
-	sleeps  = otelthrottle.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"
+	delay   = semconv.MetricBackoffDelay + "{throttle.backoff.name=table}"
+	inLine  = semconv.MetricBackoffWaiting + "{throttle.backoff.name=table}"
+	sleeps  = semconv.MetricBackoffSleepDuration + "{throttle.backoff.name=table}"
 	oneStep = 1.25 // times the delay before
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -101,28 +102,28 @@ func refuse(ctx context.Context, t testing.TB, m *breaker.Manager, k breaker.Key
 
 // The names of series of the breaker called webhooks.
 
-func circuitsIn(s breaker.State) string { return inState(otelthrottle.MetricBreakerCircuits, s) }
-func changesTo(s breaker.State) string  { return inState(otelthrottle.MetricBreakerTransitions, s) }
+func circuitsIn(s breaker.State) string { return inState(semconv.MetricBreakerCircuits, s) }
+func changesTo(s breaker.State) string  { return inState(semconv.MetricBreakerTransitions, s) }
 
 func inState(metric string, s breaker.State) string {
 	return series(metric, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String())
 }
 
 func decided(decision string, s breaker.State) string {
-	return series(otelthrottle.MetricBreakerCalls,
+	return series(semconv.MetricBreakerCalls,
 		"throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(), "throttle.decision", decision)
 }
 
 func failed(f breaker.Failure) string {
-	return series(otelthrottle.MetricBreakerFailures, "throttle.breaker.name", "webhooks", "throttle.breaker.failure", f.String())
+	return series(semconv.MetricBreakerFailures, "throttle.breaker.name", "webhooks", "throttle.breaker.failure", f.String())
 }
 
 func circuit(s breaker.State, key string) string {
-	return series(otelthrottle.MetricBreakerCircuit, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(),
+	return series(semconv.MetricBreakerCircuit, "throttle.breaker.name", "webhooks", "throttle.breaker.state", s.String(),
 		"throttle.breaker.tenant", "", "throttle.breaker.key", key)
 }
 
 const (
-	leads       = otelthrottle.MetricBreakerLeader + "{throttle.breaker.name=webhooks}"
-	snapshotAge = otelthrottle.MetricBreakerSnapshotAge + "{throttle.breaker.name=webhooks}"
+	leads       = semconv.MetricBreakerLeader + "{throttle.breaker.name=webhooks}"
+	snapshotAge = semconv.MetricBreakerSnapshotAge + "{throttle.breaker.name=webhooks}"
 )

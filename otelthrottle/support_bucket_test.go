@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/bucket"
 	"github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -80,7 +80,7 @@ func everyAnswer(t testing.TB, limiter *bucket.Limiter) {
 // The names of series of the limiter called geocoder.
 
 func requests(result string) string {
-	return series(otelthrottle.MetricBucketRequests, "throttle.bucket.name", "geocoder", "throttle.bucket.result", result)
+	return series(semconv.MetricBucketRequests, "throttle.bucket.name", "geocoder", "throttle.bucket.result", result)
 }
 
 func storeDuration(errorType string) string {
@@ -88,12 +88,12 @@ func storeDuration(errorType string) string {
 	if errorType != "" {
 		pairs = append(pairs, "error.type", errorType)
 	}
-	return series(otelthrottle.MetricBucketStoreDuration, pairs...)
+	return series(semconv.MetricBucketStoreDuration, pairs...)
 }
 
 const (
-	tokens  = otelthrottle.MetricBucketTokens + "{throttle.bucket.name=geocoder}"
-	waiting = otelthrottle.MetricBucketWaiting + "{throttle.bucket.name=geocoder}"
-	limit   = otelthrottle.MetricBucketLimit + "{throttle.bucket.name=geocoder}"
-	burst   = otelthrottle.MetricBucketCapacity + "{throttle.bucket.name=geocoder}"
+	tokens  = semconv.MetricBucketTokens + "{throttle.bucket.name=geocoder}"
+	waiting = semconv.MetricBucketWaiting + "{throttle.bucket.name=geocoder}"
+	limit   = semconv.MetricBucketLimit + "{throttle.bucket.name=geocoder}"
+	burst   = semconv.MetricBucketCapacity + "{throttle.bucket.name=geocoder}"
 )

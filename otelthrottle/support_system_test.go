@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -41,19 +42,19 @@ type member struct {
 
 func systems() []system {
 	return []system{
-		{"throttle", otelthrottle.KeyName, func(name string) string {
-			return series(otelthrottle.MetricCalls, "throttle.name", name, "throttle.priority", "high",
+		{"throttle", semconv.KeyName, func(name string) string {
+			return series(semconv.MetricCalls, "throttle.name", name, "throttle.priority", "high",
 				"throttle.decision", "admitted", "throttle.outcome", "accepted")
 		}, "throttle_priority_clamped_total", startThrottle},
-		{"breaker", otelthrottle.KeyBreakerName, func(name string) string {
-			return series(otelthrottle.MetricBreakerCalls, "throttle.breaker.name", name,
+		{"breaker", semconv.KeyBreakerName, func(name string) string {
+			return series(semconv.MetricBreakerCalls, "throttle.breaker.name", name,
 				"throttle.breaker.state", "disabled", "throttle.decision", "shed")
 		}, "throttle_breaker_leader", startBreaker},
-		{"bucket", otelthrottle.KeyBucketName, func(name string) string {
-			return series(otelthrottle.MetricBucketRequests, "throttle.bucket.name", name, "throttle.bucket.result", "failed_closed")
+		{"bucket", semconv.KeyBucketName, func(name string) string {
+			return series(semconv.MetricBucketRequests, "throttle.bucket.name", name, "throttle.bucket.result", "failed_closed")
 		}, "throttle_bucket_waiting", startLimiter},
-		{"backoff", otelthrottle.KeyBackoffName, func(name string) string {
-			return series(otelthrottle.MetricBackoffCalls, "throttle.backoff.name", name, "throttle.backoff.outcome", "success")
+		{"backoff", semconv.KeyBackoffName, func(name string) string {
+			return series(semconv.MetricBackoffCalls, "throttle.backoff.name", name, "throttle.backoff.outcome", "success")
 		}, "throttle_backoff_waiting", startBackoff},
 	}
 }
@@ -144,5 +145,5 @@ func (s snapshot) named(name string) snapshot {
 // pushed returns the series of the histograms, which the SDK keeps until the MeterProvider is shut
 // down.
 func (s snapshot) pushed() snapshot {
-	return s.of(otelthrottle.MetricCallDuration, otelthrottle.MetricBucketStoreDuration, otelthrottle.MetricBackoffSleepDuration)
+	return s.of(semconv.MetricCallDuration, semconv.MetricBucketStoreDuration, semconv.MetricBackoffSleepDuration)
 }

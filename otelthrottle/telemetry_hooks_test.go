@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -68,13 +69,13 @@ func TestHooksOfTheUsersMayPanic(t *testing.T) {
 				}
 			}
 			equal(t, "caller's span records", request.IsRecording(), true)
-			l.read(t).of(otelthrottle.MetricCalls, otelthrottle.MetricCallActive).positive().want(t, snapshot{tt.want: 3})
+			l.read(t).of(semconv.MetricCalls, semconv.MetricCallActive).positive().want(t, snapshot{tt.want: 3})
 		})
 	}
 }
 
 func panicked() string {
-	return series(otelthrottle.MetricCalls, "throttle.name", "db", "throttle.priority", "high",
+	return series(semconv.MetricCalls, "throttle.name", "db", "throttle.priority", "high",
 		"throttle.decision", "admitted", "throttle.outcome", "ignored", "error.type", "panic")
 }
 
@@ -105,7 +106,7 @@ func TestFunctionsOfTheUsersMayPanic(t *testing.T) {
 			_ = th.Do(ctx, throttle.High, succeed)
 			request.End()
 			l.wantSpans(t, "throttle db", "request")
-			l.read(t).of(otelthrottle.MetricCalls, otelthrottle.MetricCallActive).positive().want(t, snapshot{
+			l.read(t).of(semconv.MetricCalls, semconv.MetricCallActive).positive().want(t, snapshot{
 				panicked(): 1, accepted(throttle.High): 1,
 			})
 		})

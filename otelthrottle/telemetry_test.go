@@ -14,6 +14,7 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -153,7 +154,7 @@ func TestNewReturnsTheMetersError(t *testing.T) {
 			read(t, reader).want(t, snapshot{})
 		})
 	}
-	provider := failingProvider{metricnoop.NewMeterProvider(), otelthrottle.MetricCallDuration, refusal}
+	provider := failingProvider{metricnoop.NewMeterProvider(), semconv.MetricCallDuration, refusal}
 	newTelemetry(t, otelthrottle.WithMeterProvider(provider), otelthrottle.WithoutDuration())
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -78,7 +79,7 @@ func errorType(f throttle.Fault) string {
 // errorAttributes returns the attribute error.type of a fault, or nil for none.
 func errorAttributes(f throttle.Fault) []attribute.KeyValue {
 	if kind := errorType(f); kind != "" {
-		return []attribute.KeyValue{KeyErrorType.String(kind)}
+		return []attribute.KeyValue{semconv.KeyErrorType.String(kind)}
 	}
 	return nil
 }
@@ -89,40 +90,40 @@ func (a *throttleAttributes) outcomeAttributes(o throttle.Outcome, f throttle.Fa
 	if kv := cell.Load(); kv != nil {
 		return *kv
 	}
-	kv := append([]attribute.KeyValue{KeyOutcome.String(o.String())}, errorAttributes(f)...)
+	kv := append([]attribute.KeyValue{semconv.KeyOutcome.String(o.String())}, errorAttributes(f)...)
 	cell.Store(&kv)
 	return kv
 }
 
 // set returns the common attributes and those of a series.
 func (a *throttleAttributes) set(k seriesKey) attribute.Set {
-	kv := append(slices.Clone(a.common), KeyName.String(a.name))
+	kv := append(slices.Clone(a.common), semconv.KeyName.String(a.name))
 	if a.key != "" {
-		kv = append(kv, KeyGroupKey.String(a.key))
+		kv = append(kv, semconv.KeyGroupKey.String(a.key))
 	}
 	if k.kind == byAlert {
-		return attribute.NewSet(append(kv, KeyAlert.String(k.alert.String()))...)
+		return attribute.NewSet(append(kv, semconv.KeyAlert.String(k.alert.String()))...)
 	}
 	if k.kind == bySlowSource {
-		return attribute.NewSet(append(kv, KeySlowSource.String(k.decision))...)
+		return attribute.NewSet(append(kv, semconv.KeySlowSource.String(k.decision))...)
 	}
 	if k.kind == bySlowEvent {
-		return attribute.NewSet(append(kv, KeyPriority.String(k.priority.String()), KeySlowEvent.String(k.decision))...)
+		return attribute.NewSet(append(kv, semconv.KeyPriority.String(k.priority.String()), semconv.KeySlowEvent.String(k.decision))...)
 	}
 	if k.kind == byMode {
-		return attribute.NewSet(append(kv, KeyMode.String(k.mode.String()), KeyModeSource.String(k.source))...)
+		return attribute.NewSet(append(kv, semconv.KeyMode.String(k.mode.String()), semconv.KeyModeSource.String(k.source))...)
 	}
 	if k.kind >= byPriority {
-		kv = append(kv, KeyPriority.String(k.priority.String()))
+		kv = append(kv, semconv.KeyPriority.String(k.priority.String()))
 	}
 	if k.kind >= byOutcome {
 		kv = append(kv, a.outcomeAttributes(k.outcome, k.fault)...)
 	}
 	if k.kind >= byDecision {
-		kv = append(kv, KeyDecision.String(k.decision))
+		kv = append(kv, semconv.KeyDecision.String(k.decision))
 	}
 	if k.kind >= byDecisionAndCause {
-		kv = append(kv, KeyCause.String(k.cause.String()))
+		kv = append(kv, semconv.KeyCause.String(k.cause.String()))
 	}
 	return attribute.NewSet(kv...)
 }

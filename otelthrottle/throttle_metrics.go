@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -35,31 +36,31 @@ func durationBounds() []float64 {
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
 	errs := make([]error, 13)
-	i.calls, errs[0] = meter.Int64ObservableCounter(MetricCalls, metric.WithUnit(unitCall),
+	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
-	i.active, errs[1] = meter.Int64ObservableUpDownCounter(MetricCallActive, metric.WithUnit(unitCall),
+	i.active, errs[1] = meter.Int64ObservableUpDownCounter(semconv.MetricCallActive, metric.WithUnit(unitCall),
 		metric.WithDescription("Admitted calls in flight."))
-	i.probability, errs[2] = meter.Float64ObservableGauge(MetricRejectionProbability, metric.WithUnit(unitRatio),
+	i.probability, errs[2] = meter.Float64ObservableGauge(semconv.MetricRejectionProbability, metric.WithUnit(unitRatio),
 		metric.WithDescription("Probability that the next call is shed."))
-	i.requests, errs[3] = meter.Int64ObservableGauge(MetricWindowRequests, metric.WithUnit(unitRequest),
+	i.requests, errs[3] = meter.Int64ObservableGauge(semconv.MetricWindowRequests, metric.WithUnit(unitRequest),
 		metric.WithDescription("Calls in the window that decisions are based on."))
-	i.accepts, errs[4] = meter.Int64ObservableGauge(MetricWindowAccepts, metric.WithUnit(unitRequest),
+	i.accepts, errs[4] = meter.Int64ObservableGauge(semconv.MetricWindowAccepts, metric.WithUnit(unitRequest),
 		metric.WithDescription("Calls in the window that the backend accepted."))
-	i.fallbacks, errs[5] = meter.Int64ObservableCounter(MetricFallbacks, metric.WithUnit(unitCall),
+	i.fallbacks, errs[5] = meter.Int64ObservableCounter(semconv.MetricFallbacks, metric.WithUnit(unitCall),
 		metric.WithDescription("Fallbacks, by the outcome of the call and the error of the fallback."))
-	i.clamped, errs[6] = meter.Int64ObservableCounter(MetricPriorityClamped, metric.WithUnit(unitCall),
+	i.clamped, errs[6] = meter.Int64ObservableCounter(semconv.MetricPriorityClamped, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls whose priority was out of range."))
-	i.state, errs[7] = meter.Int64ObservableGauge(MetricPolicyState, metric.WithUnit(unitThrottle),
+	i.state, errs[7] = meter.Int64ObservableGauge(semconv.MetricPolicyState, metric.WithUnit(unitThrottle),
 		metric.WithDescription("Throttles with the policy Tiered, by the reason of their alert."))
-	i.background, errs[8] = meter.Float64ObservableGauge(MetricPolicyBackground, metric.WithUnit(unitRatio),
+	i.background, errs[8] = meter.Float64ObservableGauge(semconv.MetricPolicyBackground, metric.WithUnit(unitRatio),
 		metric.WithDescription("Share of the calls whose rejection is not taken for overload."))
-	i.mode, errs[11] = meter.Int64ObservableGauge(MetricMode, metric.WithUnit(unitThrottle),
+	i.mode, errs[11] = meter.Int64ObservableGauge(semconv.MetricMode, metric.WithUnit(unitThrottle),
 		metric.WithDescription("Throttles by mode, and whether it is that of the code or of an override."))
-	i.exempt, errs[12] = meter.Int64ObservableCounter(MetricCallsExempt, metric.WithUnit(unitCall),
+	i.exempt, errs[12] = meter.Int64ObservableCounter(semconv.MetricCallsExempt, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that were served without a decision, such as health checks."))
 	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
-		i.duration, errs[9] = meter.Float64Histogram(MetricCallDuration, metric.WithUnit(unitSecond),
+		i.duration, errs[9] = meter.Float64Histogram(semconv.MetricCallDuration, metric.WithUnit(unitSecond),
 			metric.WithDescription("Duration of admitted calls."),
 			metric.WithExplicitBucketBoundaries(durationBounds()...))
 	}
@@ -96,8 +97,8 @@ func (r *throttleReport) report(sum throttleSum) {
 		r.reportPolicy(&sum)
 	}
 	r.reportSlow(&sum)
-	r.reportModes(ModeOfCode, &sum.modes)
-	r.reportModes(ModeOfOverride, &sum.overridden)
+	r.reportModes(semconv.ModeOfCode, &sum.modes)
+	r.reportModes(semconv.ModeOfOverride, &sum.overridden)
 }
 
 // reportPolicy reports the state of the policy Tiered, with a series for every reason.
@@ -131,20 +132,20 @@ func (r *throttleReport) reportState(p throttle.Priority, s *prioritySum) {
 // start at 0, so that rates include the first call. Those of CauseLimit do so with Config.Slow, and
 // those of CauseProcessor in servers.
 func (r *throttleReport) reportCalls(p throttle.Priority, s *prioritySum, slow, serves bool) {
-	k := seriesKey{kind: byDecision, priority: p, decision: DecisionAdmitted, outcome: throttle.Accepted}
+	k := seriesKey{kind: byDecision, priority: p, decision: semconv.DecisionAdmitted, outcome: throttle.Accepted}
 	if s.admitted.Count(throttle.Accepted, throttle.FaultNone) == 0 {
 		r.observe(r.instruments.calls, 0, k)
 	}
 	r.observeTotals(r.instruments.calls, s.admitted, k)
 	for cause, shed := range s.shed.All() {
 		k := seriesKey{
-			kind: byDecisionAndCause, priority: p, decision: DecisionShed,
+			kind: byDecisionAndCause, priority: p, decision: semconv.DecisionShed,
 			outcome: throttle.Shed, fault: throttle.FaultShed, cause: cause,
 		}
 		if shed > 0 || cause < throttle.CauseLimit || cause == throttle.CauseLimit && slow || cause == throttle.CauseProcessor && serves {
 			r.observe(r.instruments.calls, shed, k)
 		}
-		k.decision = DecisionShadowShed
+		k.decision = semconv.DecisionShadowShed
 		r.observeTotals(r.instruments.calls, s.shadow.Cause(cause), k)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // state names the series of the throttles of the name db with a reason for an alert.
 func state(alert throttle.AlertReason) string {
-	return series(otelthrottle.MetricPolicyState, "throttle.name", "db", "throttle.policy.alert", alert.String())
+	return series(semconv.MetricPolicyState, "throttle.name", "db", "throttle.policy.alert", alert.String())
 }
 
 // TestPolicyMetrics has two throttles of a name, of which one begins an alert, and one with SRE.
@@ -20,7 +20,7 @@ func TestPolicyMetrics(t *testing.T) {
 	calm := l.throttle(t, throttle.Config{Name: "db", Background: 0.2})
 	busy := l.throttle(t, throttle.Config{Name: "db"})
 	_ = l.throttle(t, throttle.Config{Name: "db", Policy: throttle.SRE})
-	background := series(otelthrottle.MetricPolicyBackground, "throttle.name", "db")
+	background := series(semconv.MetricPolicyBackground, "throttle.name", "db")
 	want := snapshot{state(throttle.NoAlert): 2, state(throttle.RatioAlert): 0, state(throttle.GrowthAlert): 0, state(throttle.FormulaAlert): 0, background: 0.2}
 	check := func(moment string) {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestPolicyEvent(t *testing.T) {
 	found := 0
 	for _, span := range l.spans.Ended() {
 		for _, e := range span.Events() {
-			if e.Name == otelthrottle.EventPolicy {
+			if e.Name == "throttle.policy.changed" {
 				found++
 				wantAttributes(t, "event", e.Attributes, "throttle.name", "db", "throttle.policy.alert", "ratio", "throttle.policy.background", 0.1)
 			}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -109,7 +109,7 @@ func backoffPanels() []grafana.Panel {
 		},
 		{
 			Title: "Delay steps per second", Width: 12, Unit: stepRate, NoValue: "no backoff", View: grafana.Graph{},
-			Colors: []grafana.Color{{Series: otelthrottle.DirectionUp, Color: warn}, {Series: otelthrottle.DirectionDown, Color: good}},
+			Colors: []grafana.Color{{Series: semconv.DirectionUp, Color: warn}, {Series: semconv.DirectionDown, Color: good}},
 			Description: "Changes of the delay per second. Calls that are throttled together make one step up, " +
 				"and many small steps lead down again. So a few up and more down is a balance. Up without down " +
 				"means that the service serves no call.",

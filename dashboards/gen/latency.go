@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
@@ -21,7 +21,7 @@ func latencyPanels() []grafana.Panel {
 
 // slowPanels returns the panels that compare durations, late calls and open calls with their limits.
 func slowPanels() []grafana.Panel {
-	late := sum(rate(slowCalls().selected(equals(slowEvent(), otelthrottle.SlowLate))), byThrottle()...)
+	late := sum(rate(slowCalls().selected(equals(slowEvent(), semconv.SlowLate))), byThrottle()...)
 	sent := sum(rate(calls().selected(isSent())), byThrottle()...)
 	return []grafana.Panel{
 		{
@@ -79,10 +79,10 @@ func latePanels() []grafana.Panel {
 		{
 			Title: "Late calls by event", Width: 12, Unit: "reqps", NoValue: withoutSlow, View: grafana.Graph{},
 			Colors: []grafana.Color{
-				{Series: otelthrottle.SlowLate, Color: warn},
-				{Series: otelthrottle.SlowBooked, Color: "purple"},
-				{Series: otelthrottle.SlowWrittenOff, Color: bad},
-				{Series: otelthrottle.SlowWouldRefuse, Color: "blue"},
+				{Series: semconv.SlowLate, Color: warn},
+				{Series: semconv.SlowBooked, Color: "purple"},
+				{Series: semconv.SlowWrittenOff, Color: bad},
+				{Series: semconv.SlowWouldRefuse, Color: "blue"},
 			},
 			Description: "late: calls without an answer for Slow. booked: those that count as rejected because of that, one in " +
 				"three. written_off: calls without an answer for 10 s, or 20 times Slow if that is more. would_refuse: calls " +

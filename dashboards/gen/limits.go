@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
 
 // limits returns the dashboard of token buckets and their stores.
@@ -57,13 +57,13 @@ func requestShare(results []string, by ...string) string {
 
 // withoutStore returns the results of requests that a policy decided.
 func withoutStore() []string {
-	return []string{otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed, otelthrottle.ResultShareGranted, otelthrottle.ResultShareDenied}
+	return []string{semconv.ResultFailedOpen, semconv.ResultFailedClosed, semconv.ResultShareGranted, semconv.ResultShareDenied}
 }
 
 // failedOpenShare returns the share of grants that no store has counted.
 func failedOpenShare(by ...string) string {
-	return share(sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultFailedOpen))), by...),
-		sum(rate(bucketRequests().ofBucket(withResult(otelthrottle.ResultGranted, otelthrottle.ResultFailedOpen, otelthrottle.ResultShareGranted))), by...))
+	return share(sum(rate(bucketRequests().ofBucket(withResult(semconv.ResultFailedOpen))), by...),
+		sum(rate(bucketRequests().ofBucket(withResult(semconv.ResultGranted, semconv.ResultFailedOpen, semconv.ResultShareGranted))), by...))
 }
 
 // answeredShare returns the share of requests to stores that were answered. The series of answers
@@ -93,7 +93,7 @@ func bucketSummary() []grafana.Panel {
 	return []grafana.Panel{
 		alertsStat(bucketScope(), 4),
 		utilization,
-		stat("Denied", 3, "no requests", worst(requestShare([]string{otelthrottle.ResultDenied}, by...)), []grafana.Step{{Color: good}, {From: 0.5, Color: warn}},
+		stat("Denied", 3, "no requests", worst(requestShare([]string{semconv.ResultDenied}, by...)), []grafana.Step{{Color: good}, {From: 0.5, Color: warn}},
 			"The share of the requests that were denied for lack of tokens, of the worst bucket. Denying is normal for a "+
 				"bucket. Above 50 % for an hour, the limit is too low for the demand."),
 		stat("Stores answered", 5, "no store", lowest(answeredShare(by...)), []grafana.Step{{Color: bad}, {From: 0.5, Color: warn}, {From: 0.99, Color: good}},
@@ -103,7 +103,7 @@ func bucketSummary() []grafana.Panel {
 		stat("Failed open", 4, "no grants", worst(failedOpenShare(by...)), thresholds(0.01, 0.5),
 			"The share of grants that no store has counted, because the store did not answer, of the worst bucket. FailOpen "+
 				"grants all requests. Should be 0. Above 50 % an alert pages. Buckets with LocalShare are not counted here."),
-		stat("Failed closed", 4, "no requests", worst(requestShare([]string{otelthrottle.ResultFailedClosed}, by...)), thresholds(0.01, 0.25),
+		stat("Failed closed", 4, "no requests", worst(requestShare([]string{semconv.ResultFailedClosed}, by...)), thresholds(0.01, 0.25),
 			"The share of requests that were refused because the store did not answer, of the worst bucket. FailClosed "+
 				"refuses all of them. Should be 0: callers fail although there may be tokens. Above 25 % an alert pages. "+
 				"Buckets with LocalShare are not counted here."),
@@ -127,7 +127,7 @@ func bucketsTable() grafana.Panel {
 			"has no shares.",
 		Targets: []grafana.Target{
 			query(sum(rate(bucketRequests().ofBucket()), by...)),
-			query(requestShare([]string{otelthrottle.ResultDenied}, by...)),
+			query(requestShare([]string{semconv.ResultDenied}, by...)),
 			query(requestShare(withoutStore(), by...)),
 			query(sum(rate(bucketTokens().ofBucket()), by...)),
 			query(limitOf()),
@@ -168,7 +168,7 @@ func requestPanels() []grafana.Panel {
 			Description: "The share of requests that each bucket denied. If it is high all day, callers retry " +
 				"and do not wait for RetryAfter, or the limit is too low. The line is the threshold of the " +
 				"alert.",
-			Targets: []grafana.Target{{Expr: requestShare([]string{otelthrottle.ResultDenied}, byBucket()...), Legend: bucketLegend()}},
+			Targets: []grafana.Target{{Expr: requestShare([]string{semconv.ResultDenied}, byBucket()...), Legend: bucketLegend()}},
 		},
 	}
 }

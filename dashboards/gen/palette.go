@@ -2,7 +2,7 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/breaker"
 )
@@ -70,12 +70,12 @@ func byState(suffixes ...string) []grafana.Color {
 // byResult returns the colors of series that are named by results of requests for tokens.
 func byResult() []grafana.Color {
 	return []grafana.Color{
-		{Series: otelthrottle.ResultGranted, Color: good},
-		{Series: otelthrottle.ResultDenied, Color: warn},
-		{Series: otelthrottle.ResultFailedOpen, Color: "purple"},
-		{Series: otelthrottle.ResultFailedClosed, Color: bad},
-		{Series: otelthrottle.ResultShareGranted, Color: "blue"},
-		{Series: otelthrottle.ResultShareDenied, Color: "orange"},
+		{Series: semconv.ResultGranted, Color: good},
+		{Series: semconv.ResultDenied, Color: warn},
+		{Series: semconv.ResultFailedOpen, Color: "purple"},
+		{Series: semconv.ResultFailedClosed, Color: bad},
+		{Series: semconv.ResultShareGranted, Color: "blue"},
+		{Series: semconv.ResultShareDenied, Color: "orange"},
 	}
 }
 

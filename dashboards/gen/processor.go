@@ -2,17 +2,17 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
 // withoutServer is the text of panels that are empty for processes that serve no calls.
 const withoutServer = "no server with a throttle"
 
-func processorWait() metric        { return name(otelthrottle.MetricProcessorWait, "_seconds") }
-func processorAim() metric         { return name(otelthrottle.MetricProcessorAim, "_seconds") }
-func processorRunnable() metric    { return name(otelthrottle.MetricProcessorRunnable, "") }
-func processorProbability() metric { return name(otelthrottle.MetricProcessorProbability, "_ratio") }
+func processorWait() metric        { return name(semconv.MetricProcessorWait, "_seconds") }
+func processorAim() metric         { return name(semconv.MetricProcessorAim, "_seconds") }
+func processorRunnable() metric    { return name(semconv.MetricProcessorRunnable, "") }
+func processorProbability() metric { return name(semconv.MetricProcessorProbability, "_ratio") }
 
 // processorPanels returns the panels about calls that wait for a processor of the process that serves
 // them. Its throttles share one wait, so most ignore the selected throttles.

@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -22,69 +22,69 @@ func name(of, ending string) metric {
 	return metric(strings.ReplaceAll(of, ".", "_") + ending)
 }
 
-func calls() metric       { return name(otelthrottle.MetricCalls, "_total") }
-func duration() metric    { return name(otelthrottle.MetricCallDuration, "_seconds_bucket") }
-func active() metric      { return name(otelthrottle.MetricCallActive, "") }
-func probability() metric { return name(otelthrottle.MetricRejectionProbability, "_ratio") }
-func requests() metric    { return name(otelthrottle.MetricWindowRequests, "") }
-func accepts() metric     { return name(otelthrottle.MetricWindowAccepts, "") }
-func fallbacks() metric   { return name(otelthrottle.MetricFallbacks, "_total") }
-func clamped() metric     { return name(otelthrottle.MetricPriorityClamped, "_total") }
-func policyState() metric { return name(otelthrottle.MetricPolicyState, "") }
-func background() metric  { return name(otelthrottle.MetricPolicyBackground, "_ratio") }
+func calls() metric       { return name(semconv.MetricCalls, "_total") }
+func duration() metric    { return name(semconv.MetricCallDuration, "_seconds_bucket") }
+func active() metric      { return name(semconv.MetricCallActive, "") }
+func probability() metric { return name(semconv.MetricRejectionProbability, "_ratio") }
+func requests() metric    { return name(semconv.MetricWindowRequests, "") }
+func accepts() metric     { return name(semconv.MetricWindowAccepts, "") }
+func fallbacks() metric   { return name(semconv.MetricFallbacks, "_total") }
+func clamped() metric     { return name(semconv.MetricPriorityClamped, "_total") }
+func policyState() metric { return name(semconv.MetricPolicyState, "") }
+func background() metric  { return name(semconv.MetricPolicyBackground, "_ratio") }
 
-func slowCalls() metric     { return name(otelthrottle.MetricSlowCalls, "_total") }
-func slowLimit() metric     { return name(otelthrottle.MetricSlowLimit, "") }
-func slowOpen() metric      { return name(otelthrottle.MetricSlowOpen, "") }
-func slowThreshold() metric { return name(otelthrottle.MetricSlowThreshold, "_seconds") }
-func slowOldest() metric    { return name(otelthrottle.MetricSlowOldest, "_seconds") }
+func slowCalls() metric     { return name(semconv.MetricSlowCalls, "_total") }
+func slowLimit() metric     { return name(semconv.MetricSlowLimit, "") }
+func slowOpen() metric      { return name(semconv.MetricSlowOpen, "") }
+func slowThreshold() metric { return name(semconv.MetricSlowThreshold, "_seconds") }
+func slowOldest() metric    { return name(semconv.MetricSlowOldest, "_seconds") }
 
-func circuits() metric        { return name(otelthrottle.MetricBreakerCircuits, "") }
-func circuit() metric         { return name(otelthrottle.MetricBreakerCircuit, "") }
-func transitions() metric     { return name(otelthrottle.MetricBreakerTransitions, "_total") }
-func breakerCalls() metric    { return name(otelthrottle.MetricBreakerCalls, "_total") }
-func snapshotAge() metric     { return name(otelthrottle.MetricBreakerSnapshotAge, "_seconds") }
-func leader() metric          { return name(otelthrottle.MetricBreakerLeader, "") }
-func breakerFailures() metric { return name(otelthrottle.MetricBreakerFailures, "_total") }
+func circuits() metric        { return name(semconv.MetricBreakerCircuits, "") }
+func circuit() metric         { return name(semconv.MetricBreakerCircuit, "") }
+func transitions() metric     { return name(semconv.MetricBreakerTransitions, "_total") }
+func breakerCalls() metric    { return name(semconv.MetricBreakerCalls, "_total") }
+func snapshotAge() metric     { return name(semconv.MetricBreakerSnapshotAge, "_seconds") }
+func leader() metric          { return name(semconv.MetricBreakerLeader, "") }
+func breakerFailures() metric { return name(semconv.MetricBreakerFailures, "_total") }
 
-func bucketRequests() metric { return name(otelthrottle.MetricBucketRequests, "_total") }
-func bucketTokens() metric   { return name(otelthrottle.MetricBucketTokens, "_total") }
-func bucketWaiting() metric  { return name(otelthrottle.MetricBucketWaiting, "") }
-func bucketLimit() metric    { return name(otelthrottle.MetricBucketLimit, "_per_second") }
-func bucketBurst() metric    { return name(otelthrottle.MetricBucketCapacity, "") }
-func storeDuration() metric  { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_bucket") }
+func bucketRequests() metric { return name(semconv.MetricBucketRequests, "_total") }
+func bucketTokens() metric   { return name(semconv.MetricBucketTokens, "_total") }
+func bucketWaiting() metric  { return name(semconv.MetricBucketWaiting, "") }
+func bucketLimit() metric    { return name(semconv.MetricBucketLimit, "_per_second") }
+func bucketBurst() metric    { return name(semconv.MetricBucketCapacity, "") }
+func storeDuration() metric  { return name(semconv.MetricBucketStoreDuration, "_seconds_bucket") }
 
-func backoffDelay() metric   { return name(otelthrottle.MetricBackoffDelay, "_seconds") }
-func backoffSteps() metric   { return name(otelthrottle.MetricBackoffSteps, "_total") }
-func backoffCalls() metric   { return name(otelthrottle.MetricBackoffCalls, "_total") }
-func backoffWaiting() metric { return name(otelthrottle.MetricBackoffWaiting, "") }
-func sleepDuration() metric  { return name(otelthrottle.MetricBackoffSleepDuration, "_seconds_bucket") }
+func backoffDelay() metric   { return name(semconv.MetricBackoffDelay, "_seconds") }
+func backoffSteps() metric   { return name(semconv.MetricBackoffSteps, "_total") }
+func backoffCalls() metric   { return name(semconv.MetricBackoffCalls, "_total") }
+func backoffWaiting() metric { return name(semconv.MetricBackoffWaiting, "") }
+func sleepDuration() metric  { return name(semconv.MetricBackoffSleepDuration, "_seconds_bucket") }
 
-func storeRequests() metric { return name(otelthrottle.MetricBucketStoreDuration, "_seconds_count") }
+func storeRequests() metric { return name(semconv.MetricBucketStoreDuration, "_seconds_count") }
 
 // Names of labels in Prometheus.
-func throttleName() string { return label(otelthrottle.KeyName) }
-func priority() string     { return label(otelthrottle.KeyPriority) }
-func decision() string     { return label(otelthrottle.KeyDecision) }
-func outcome() string      { return label(otelthrottle.KeyOutcome) }
-func cause() string        { return label(otelthrottle.KeyCause) }
-func alert() string        { return label(otelthrottle.KeyAlert) }
-func slowEvent() string    { return label(otelthrottle.KeySlowEvent) }
-func slowSource() string   { return label(otelthrottle.KeySlowSource) }
-func errorType() string    { return label(otelthrottle.KeyErrorType) }
+func throttleName() string { return label(semconv.KeyName) }
+func priority() string     { return label(semconv.KeyPriority) }
+func decision() string     { return label(semconv.KeyDecision) }
+func outcome() string      { return label(semconv.KeyOutcome) }
+func cause() string        { return label(semconv.KeyCause) }
+func alert() string        { return label(semconv.KeyAlert) }
+func slowEvent() string    { return label(semconv.KeySlowEvent) }
+func slowSource() string   { return label(semconv.KeySlowSource) }
+func errorType() string    { return label(semconv.KeyErrorType) }
 
-func breakerName() string { return label(otelthrottle.KeyBreakerName) }
-func state() string       { return label(otelthrottle.KeyBreakerState) }
-func failure() string     { return label(otelthrottle.KeyBreakerFailure) }
-func tenant() string      { return label(otelthrottle.KeyBreakerTenant) }
-func key() string         { return label(otelthrottle.KeyBreakerKey) }
+func breakerName() string { return label(semconv.KeyBreakerName) }
+func state() string       { return label(semconv.KeyBreakerState) }
+func failure() string     { return label(semconv.KeyBreakerFailure) }
+func tenant() string      { return label(semconv.KeyBreakerTenant) }
+func key() string         { return label(semconv.KeyBreakerKey) }
 
-func bucketName() string { return label(otelthrottle.KeyBucketName) }
-func result() string     { return label(otelthrottle.KeyBucketResult) }
+func bucketName() string { return label(semconv.KeyBucketName) }
+func result() string     { return label(semconv.KeyBucketResult) }
 
-func backoffName() string    { return label(otelthrottle.KeyBackoffName) }
-func direction() string      { return label(otelthrottle.KeyBackoffDirection) }
-func backoffOutcome() string { return label(otelthrottle.KeyBackoffOutcome) }
+func backoffName() string    { return label(semconv.KeyBackoffName) }
+func direction() string      { return label(semconv.KeyBackoffDirection) }
+func backoffOutcome() string { return label(semconv.KeyBackoffOutcome) }
 
 func label(key attribute.Key) string { return strings.ReplaceAll(string(key), ".", "_") }
 
@@ -166,9 +166,9 @@ func (m metric) where(conditions ...matcher) string {
 
 // Conditions on calls. All calls together are the offered ones. Calls that Shadow would have shed
 // were sent like the admitted ones, and have the outcome of the backend.
-func isSent() matcher     { return differs(decision(), otelthrottle.DecisionShed) }
-func isShed() matcher     { return equals(decision(), otelthrottle.DecisionShed) }
-func isShadow() matcher   { return equals(decision(), otelthrottle.DecisionShadowShed) }
+func isSent() matcher     { return differs(decision(), semconv.DecisionShed) }
+func isShed() matcher     { return equals(decision(), semconv.DecisionShed) }
+func isShadow() matcher   { return equals(decision(), semconv.DecisionShadowShed) }
 func isAccepted() matcher { return equals(outcome(), throttle.Accepted.String()) }
 func isRejected() matcher { return equals(outcome(), throttle.Rejected.String()) }
 func isHigh() matcher     { return equals(priority(), throttle.High.String()) }

@@ -2,15 +2,15 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 )
 
-func retries() metric     { return name(otelthrottle.MetricRetries, "_total") }
-func retryCalls() metric  { return name(otelthrottle.MetricRetryCalls, "_total") }
-func retryBudget() metric { return name(otelthrottle.MetricRetryBudget, "") }
+func retries() metric     { return name(semconv.MetricRetries, "_total") }
+func retryCalls() metric  { return name(semconv.MetricRetryCalls, "_total") }
+func retryBudget() metric { return name(semconv.MetricRetryBudget, "") }
 
-func retryName() string   { return label(otelthrottle.KeyRetryName) }
-func retryReason() string { return label(otelthrottle.KeyRetryReason) }
+func retryName() string   { return label(semconv.KeyRetryName) }
+func retryReason() string { return label(semconv.KeyRetryReason) }
 
 // ofRetry selects the series of the retriers that have the names of the selected throttles.
 func (m metric) ofRetry(conditions ...matcher) string {
@@ -19,12 +19,12 @@ func (m metric) ofRetry(conditions ...matcher) string {
 }
 
 // isSentRetry selects retries that were sent, and isDenied failed calls that were not retried.
-func isSentRetry() matcher { return equals(label(otelthrottle.KeyRetryResult), otelthrottle.RetrySent) }
+func isSentRetry() matcher { return equals(label(semconv.KeyRetryResult), semconv.RetrySent) }
 
-func isDenied() matcher { return equals(label(otelthrottle.KeyRetryResult), otelthrottle.RetryDenied) }
+func isDenied() matcher { return equals(label(semconv.KeyRetryResult), semconv.RetryDenied) }
 
 // wasSent selects calls of which at least one attempt was sent.
-func wasSent() matcher { return differs(label(otelthrottle.KeyRetryAttempts), "0") }
+func wasSent() matcher { return differs(label(semconv.KeyRetryAttempts), "0") }
 
 // retryPanels returns the panels about retries.
 func retryPanels() []grafana.Panel {

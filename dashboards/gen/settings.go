@@ -2,19 +2,19 @@ package main
 
 import (
 	"github.com/spillway-go/spillway/dashboards/internal/grafana"
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 )
 
-func mode() metric      { return name(otelthrottle.MetricMode, "") }
-func overrides() metric { return name(otelthrottle.MetricControlOverrides, "") }
-func changed() metric   { return name(otelthrottle.MetricControlChanged, "_seconds") }
+func mode() metric      { return name(semconv.MetricMode, "") }
+func overrides() metric { return name(semconv.MetricControlOverrides, "") }
+func changed() metric   { return name(semconv.MetricControlChanged, "_seconds") }
 
-func modeName() string     { return label(otelthrottle.KeyMode) }
-func modeSource() string   { return label(otelthrottle.KeyModeSource) }
-func tuningKind() string   { return label(otelthrottle.KeyTuningKind) }
-func tuningName() string   { return label(otelthrottle.KeyTuningName) }
-func tuningSource() string { return label(otelthrottle.KeyTuningSource) }
+func modeName() string     { return label(semconv.KeyMode) }
+func modeSource() string   { return label(semconv.KeyModeSource) }
+func tuningKind() string   { return label(semconv.KeyTuningKind) }
+func tuningName() string   { return label(semconv.KeyTuningName) }
+func tuningSource() string { return label(semconv.KeyTuningSource) }
 
 // isNotEnforcing selects throttles that shed nothing.
 func isNotEnforcing() matcher { return differs(modeName(), throttle.ModeEnforce.String()) }

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/control"
 )
@@ -79,12 +80,12 @@ func (w *witness) tunings(t *testing.T) map[string]int64 {
 	}
 	counts := map[string]int64{}
 	for _, m := range all.ScopeMetrics[0].Metrics {
-		if m.Name != otelthrottle.MetricTunings {
+		if m.Name != semconv.MetricTunings {
 			continue
 		}
 		for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints {
-			if source, _ := point.Attributes.Value(otelthrottle.KeyTuningSource); source.AsString() == "http" {
-				result, _ := point.Attributes.Value(otelthrottle.KeyTuningResult)
+			if source, _ := point.Attributes.Value(semconv.KeyTuningSource); source.AsString() == "http" {
+				result, _ := point.Attributes.Value(semconv.KeyTuningResult)
 				counts[result.AsString()] = point.Value
 			}
 		}
@@ -179,9 +180,9 @@ func (w *witness) want(t *testing.T) {
 		}
 	}
 	if counts["applied"] != 3 || counts["ended"] != 2 || counts["refused"] != 1 {
-		t.Errorf("%s: got %v want 3 applied, 2 ended and 1 refused", otelthrottle.MetricTunings, counts)
+		t.Errorf("%s: got %v want 3 applied, 2 ended and 1 refused", semconv.MetricTunings, counts)
 	}
-	if got, off := w.events(), otelthrottle.EventTuned+" throttle orders http applied mode=off ana "+hostile; len(got) != 4 || got[0] != off {
+	if got, off := w.events(), "throttle.tuned"+" throttle orders http applied mode=off ana "+hostile; len(got) != 4 || got[0] != off {
 		t.Errorf("span events: got %q want %q first, and one for each request that changed something", got, off)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 	"github.com/spillway-go/spillway/throttle/breaker"
@@ -206,19 +206,19 @@ func setOf(words ...string) set {
 // closedWords returns the labels whose values the library chooses, and these values, as it says them.
 func closedWords() map[string]set {
 	words := map[string]set{
-		"throttle_decision": setOf(otelthrottle.DecisionAdmitted, otelthrottle.DecisionShed, otelthrottle.DecisionShadowShed),
+		"throttle_decision": setOf(semconv.DecisionAdmitted, semconv.DecisionShed, semconv.DecisionShadowShed),
 		"throttle_priority": {}, "throttle_outcome": {}, "throttle_cause": {}, "error_type": {},
 		"throttle_breaker_state": {}, "throttle_breaker_failure": {},
-		"throttle_bucket_result": setOf(otelthrottle.ResultGranted, otelthrottle.ResultDenied, otelthrottle.ResultFailedOpen, otelthrottle.ResultFailedClosed,
-			otelthrottle.ResultShareGranted, otelthrottle.ResultShareDenied),
-		"throttle_backoff_direction": setOf(otelthrottle.DirectionUp, otelthrottle.DirectionDown),
+		"throttle_bucket_result": setOf(semconv.ResultGranted, semconv.ResultDenied, semconv.ResultFailedOpen, semconv.ResultFailedClosed,
+			semconv.ResultShareGranted, semconv.ResultShareDenied),
+		"throttle_backoff_direction": setOf(semconv.DirectionUp, semconv.DirectionDown),
 		"throttle_backoff_outcome":   setOf(backoff.Success.String(), backoff.Throttled.String(), backoff.Ignored.String()),
-		"throttle_retry_result":      setOf(otelthrottle.RetrySent, otelthrottle.RetryDenied),
-		"throttle_retry_kind":        setOf(otelthrottle.RetryAgain, otelthrottle.RetryHedge),
+		"throttle_retry_result":      setOf(semconv.RetrySent, semconv.RetryDenied),
+		"throttle_retry_kind":        setOf(semconv.RetryAgain, semconv.RetryHedge),
 		"throttle_retry_attempts":    setOf("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"),
 		"throttle_retry_reason":      {},
-		"throttle_slow_event":        setOf(otelthrottle.SlowLate, otelthrottle.SlowBooked, otelthrottle.SlowWrittenOff, otelthrottle.SlowWouldRefuse, otelthrottle.SlowWouldBeLate),
-		"throttle_slow_source":       setOf(otelthrottle.SlowConfigured, otelthrottle.SlowLearned),
+		"throttle_slow_event":        setOf(semconv.SlowLate, semconv.SlowBooked, semconv.SlowWrittenOff, semconv.SlowWouldRefuse, semconv.SlowWouldBeLate),
+		"throttle_slow_source":       setOf(semconv.SlowConfigured, semconv.SlowLearned),
 		"alertstate":                 setOf("firing", "pending"),
 		"severity":                   setOf("critical", "warning", "info"),
 	}

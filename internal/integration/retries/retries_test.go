@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/spillway-go/spillway/otelthrottle"
+	"github.com/spillway-go/spillway/otelthrottle/semconv"
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/grpcthrottle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
@@ -217,15 +218,15 @@ func (w *witness) checkMetrics(t *testing.T, s *retry.Stats) {
 		for _, m := range scope.Metrics {
 			if data, ok := m.Data.(metricdata.Sum[int64]); ok {
 				for _, p := range data.DataPoints {
-					result, _ := p.Attributes.Value(otelthrottle.KeyRetryResult)
+					result, _ := p.Attributes.Value(semconv.KeyRetryResult)
 					totals[m.Name+" "+result.AsString()] += uint64(p.Value)
 				}
 			}
 		}
 	}
-	equal(t, "metric of sent retries", totals[otelthrottle.MetricRetries+" "+otelthrottle.RetrySent], s.Sent)
-	equal(t, "metric of denials", totals[otelthrottle.MetricRetries+" "+otelthrottle.RetryDenied], s.Denied.Sum())
-	equal(t, "metric of calls", totals[otelthrottle.MetricRetryCalls+" "], w.calls)
+	equal(t, "metric of sent retries", totals[semconv.MetricRetries+" "+semconv.RetrySent], s.Sent)
+	equal(t, "metric of denials", totals[semconv.MetricRetries+" "+semconv.RetryDenied], s.Denied.Sum())
+	equal(t, "metric of calls", totals[semconv.MetricRetryCalls+" "], w.calls)
 }
 
 func equal(t *testing.T, what string, got, want uint64) {
