@@ -131,7 +131,7 @@ func isAbout(what string) func(string) bool {
 // parseTree returns the Go files of a tree by folder. It leaves out testdata and folders with a dot in front.
 func parseTree(t *testing.T, tree fs.FS) map[string][]source {
 	t.Helper()
-	folders := map[string][]source{}
+	folders, fset := map[string][]source{}, token.NewFileSet()
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch hidden := strings.HasPrefix(entry.Name(), ".") && name != "."; {
 		case err != nil:
@@ -143,7 +143,7 @@ func parseTree(t *testing.T, tree fs.FS) map[string][]source {
 			if err != nil {
 				return err
 			}
-			s := source{path: name, module: moduleOf(tree, name), fset: token.NewFileSet()}
+			s := source{path: name, module: moduleOf(tree, name), fset: fset}
 			s.file, err = parser.ParseFile(s.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 			folders[path.Dir(name)] = append(folders[path.Dir(name)], s)
 			return err

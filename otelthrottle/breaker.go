@@ -76,12 +76,12 @@ type breakerSnapshot struct {
 // breakerSum is the sum of all managers of one name.
 type breakerSum struct {
 	// Counters of open and closed managers.
-	calls    [breaker.NumStates]breaker.CallStats
-	changes  [breaker.NumStates]uint64
+	calls    [numStates]breaker.CallStats
+	changes  [numStates]uint64
 	failures breaker.ErrorCounts
 
 	// The present state of open managers.
-	circuits     [breaker.NumStates]int
+	circuits     [numStates]int
 	leaders      int
 	failsClosed  bool          // a manager sheds calls of closed circuits while its snapshot is stale
 	hasRead      bool          // a manager has read the store

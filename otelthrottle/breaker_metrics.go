@@ -48,6 +48,9 @@ func (i *breakerInstruments) observed() []metric.Observable {
 	return []metric.Observable{i.circuits, i.circuit, i.transitions, i.calls, i.age, i.leader, i.failures}
 }
 
+// numStates is the number of states that a circuit can have.
+const numStates = len(breaker.Stats{}.Calls)
+
 // breakerAttributes caches the attributes of the series of one source of managers. Those of
 // circuits are not cached, because circuits come and go.
 type breakerAttributes struct {
@@ -55,11 +58,11 @@ type breakerAttributes struct {
 	common []attribute.KeyValue
 
 	source   []metric.ObserveOption
-	states   [breaker.NumStates][]metric.ObserveOption
+	states   [numStates][]metric.ObserveOption
 	failures [][]metric.ObserveOption // by breaker.Failure
-	admitted [breaker.NumStates][]metric.ObserveOption
-	shed     [breaker.NumStates][]metric.ObserveOption
-	shadow   [breaker.NumStates][]metric.ObserveOption
+	admitted [numStates][]metric.ObserveOption
+	shed     [numStates][]metric.ObserveOption
+	shadow   [numStates][]metric.ObserveOption
 }
 
 func newBreakerAttributes(name string, common []attribute.KeyValue) *breakerAttributes {
@@ -95,12 +98,13 @@ type breakerReport struct {
 // event.
 func (r *breakerReport) report(sum *breakerSum) {
 	i, a := r.instruments, r.attributes
-	for s := range breaker.State(breaker.NumStates) {
+	for state, calls := range sum.calls {
+		s := breaker.State(state)
 		r.to.ObserveInt64(i.circuits, int64(sum.circuits[s]), a.states[s]...)
 		r.to.ObserveInt64(i.transitions, int64(sum.changes[s]), a.states[s]...)
-		r.reportCalls(sum.calls[s].Admitted, s == breaker.Closed || s == breaker.HalfOpen, a.admitted[s])
-		r.reportCalls(sum.calls[s].Shed, s != breaker.Closed || sum.failsClosed, a.shed[s])
-		r.reportCalls(sum.calls[s].ShadowShed, false, a.shadow[s])
+		r.reportCalls(calls.Admitted, s == breaker.Closed || s == breaker.HalfOpen, a.admitted[s])
+		r.reportCalls(calls.Shed, s != breaker.Closed || sum.failsClosed, a.shed[s])
+		r.reportCalls(calls.ShadowShed, false, a.shadow[s])
 	}
 	for f, n := range sum.failures.All() {
 		r.to.ObserveInt64(i.failures, int64(n), a.failures[f]...)

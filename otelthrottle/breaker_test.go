@@ -19,7 +19,7 @@ import (
 // untouched is what a new manager shows: everything that can be, from 0.
 func untouched() snapshot {
 	want := snapshot{leads: 0}
-	for s := range breaker.State(breaker.NumStates) {
+	for s := range breaker.Disabled + 1 {
 		want[circuitsIn(s)], want[changesTo(s)] = 0, 0
 	}
 	for f := range (breaker.ErrorCounts{}).All() {

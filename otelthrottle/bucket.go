@@ -193,7 +193,7 @@ type bucketAttributes struct {
 	failedOpen, failedClosed  []metric.ObserveOption
 	shareGranted, shareDenied []metric.ObserveOption
 
-	record [throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
+	record [numFaults]atomic.Pointer[[]metric.RecordOption]
 }
 
 func newBucketAttributes(name string, common []attribute.KeyValue) *bucketAttributes {

@@ -37,7 +37,7 @@ func TestBucketsBeginAtZero(t *testing.T) {
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
 	for _, sentence := range []string{
 		fmt.Sprintf("A limiter has %d series for any number of keys.", len(unasked())),
-		fmt.Sprintf("kind of error. There are %d kinds, of which stores have few. Each is %d series", throttle.NumFaults-1, seriesOfAHistogram),
+		fmt.Sprintf("kind of error. There are %d kinds, of which stores have few. Each is %d series", int(throttle.FaultOther), seriesOfAHistogram),
 	} {
 		if !strings.Contains(comment, sentence) {
 			t.Errorf("package comment: got no %q", sentence)

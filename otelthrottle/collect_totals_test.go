@@ -117,7 +117,7 @@ func randomCall(th *throttle.Throttle, dice *rand.Rand) {
 		}
 	case 5:
 		if call, err := th.Admit(ctx, p); err == nil {
-			call.Finish(throttle.Outcome(dice.IntN(throttle.NumOutcomes)))
+			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Shed) + 1)))
 		}
 	case 6:
 		_ = survive(func() {

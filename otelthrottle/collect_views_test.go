@@ -75,8 +75,8 @@ func TestViewThatDropsErrorTypeOfTheHistogram(t *testing.T) {
 	}
 	got := l.read(t)
 	equal(t, "series of the histogram", len(got.of(semconv.MetricCallDuration)), 3)
-	equal(t, "durations", got.with(semconv.MetricCallDuration), throttle.NumFaults-1)
-	equal(t, "series of failed calls", len(got.of(semconv.MetricCalls).positive()), throttle.NumFaults-1)
+	equal(t, "durations", got.with(semconv.MetricCallDuration), float64(throttle.FaultOther))
+	equal(t, "series of failed calls", len(got.of(semconv.MetricCalls).positive()), int(throttle.FaultOther))
 }
 
 // TestDeltaTemporality has a reader with delta temporality.

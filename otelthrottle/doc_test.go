@@ -89,9 +89,9 @@ func TestCommentHasTheSchema(t *testing.T) {
 		"throttle.bucket.retry_after", "throttle.bucket.duration",
 		"throttle.backoff.slept", "throttle.backoff.duration", semconv.DirectionUp + ", " + semconv.DirectionDown,
 		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
-		"throttle.policy.changed", closedSet(throttle.NumAlertReasons, throttle.NoAlert),
-		"throttle.retry.denied", semconv.RetrySent + ", " + semconv.RetryDenied, closedSet(retry.NumReasons, retry.ReasonBudget),
-		"throttle.breaker.shed", closedSet(breaker.NumStates, breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
+		"throttle.policy.changed", closedSet(int(throttle.FormulaAlert)+1, throttle.NoAlert),
+		"throttle.retry.denied", semconv.RetrySent + ", " + semconv.RetryDenied, closedSet(int(retry.ReasonOnce)+1, retry.ReasonBudget),
+		"throttle.breaker.shed", closedSet(len(breaker.Stats{}.Calls), breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
 	} {
 		if !strings.Contains(comment, word) {
 			t.Errorf("package comment: got no %s", word)
@@ -195,7 +195,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 	everyFallback(t, l)
 	most := ofImportant(l.read(t))
 
-	const faults, causes, outcomes = throttle.NumFaults, throttle.NumCauses - 2, throttle.NumOutcomes - 1
+	const faults, causes, outcomes = int(throttle.FaultOther) + 1, int(throttle.CauseAbove) + 1, int(throttle.Shed)
 	endings := outcomes * faults
 	equal(t, "durations", most[semconv.MetricCallDuration], endings)
 	equal(t, "calls", most[semconv.MetricCalls], endings+causes+causes*endings)

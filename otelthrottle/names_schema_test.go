@@ -288,7 +288,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
 		t.Errorf("error.type: got %q want %q", got, want)
 	}
-	equal(t, "kinds of faults", len(want), throttle.NumFaults-1)
+	equal(t, "kinds of faults", len(want), int(throttle.FaultOther))
 }
 
 // TestWithoutDurationHasNoHistogram leaves one metric out and keeps the others.

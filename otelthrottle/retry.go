@@ -127,7 +127,7 @@ type retryAttributes struct {
 	source []metric.ObserveOption
 	again  []metric.ObserveOption
 	hedges []metric.ObserveOption
-	denied [retry.NumReasons][]metric.ObserveOption
+	denied [][]metric.ObserveOption // by retry.Reason
 	calls  [mostAttempts + 1][]metric.ObserveOption
 }
 
@@ -144,8 +144,9 @@ func newRetryAttributes(name string, common []attribute.KeyValue) *retryAttribut
 	for n := range a.calls {
 		a.calls[n] = []metric.ObserveOption{set(semconv.KeyRetryAttempts.String(strconv.Itoa(n)))}
 	}
-	for r := range retry.Reason(retry.NumReasons) {
-		a.denied[r] = []metric.ObserveOption{set(semconv.KeyRetryResult.String(semconv.RetryDenied), semconv.KeyRetryReason.String(r.String()))}
+	for r := range (retry.Denials{}).All() {
+		options := set(semconv.KeyRetryResult.String(semconv.RetryDenied), semconv.KeyRetryReason.String(r.String()))
+		a.denied = append(a.denied, []metric.ObserveOption{options})
 	}
 	return a
 }

@@ -59,7 +59,7 @@ func TestRetriesAreCounted(t *testing.T) {
 		sent := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "retry")
 		hedges := ofRetries(semconv.MetricRetries, "throttle.retry.result", "sent", "throttle.retry.kind", "hedge")
 		want := snapshot{ofRetries(semconv.MetricRetryBudget): 3, sent: 0, hedges: 0, madeIn(0): 0, madeIn(1): 0, madeIn(2): 0, madeIn(3): 0}
-		for reason := range retry.Reason(retry.NumReasons) {
+		for reason := range (retry.Denials{}).All() {
 			want[deniedFor(reason.String())] = 0
 		}
 		l.read(t).retries().want(t, want)

@@ -97,8 +97,8 @@ type throttleSum struct {
 
 	// The present state of open throttles with the policy Tiered.
 	tiered     int
-	alerts     [throttle.NumAlertReasons]uint64 // throttles by reason
-	background float64                          // the highest
+	alerts     [numAlerts]uint64 // throttles by reason
+	background float64           // the highest
 
 	slow slowSum
 

@@ -13,6 +13,13 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
+// The numbers of words that enumerations of package throttle have. A test compares them.
+const (
+	numOutcomes = throttle.Shed + 1
+	numFaults   = throttle.FaultOther + 1
+	numAlerts   = throttle.FormulaAlert + 1
+)
+
 // throttleAttributes caches the attributes of the series and spans of one source of throttles. To
 // build them on each call, or at each collection, would cost more than everything else.
 type throttleAttributes struct {
@@ -23,8 +30,8 @@ type throttleAttributes struct {
 	mu      sync.Mutex
 	observe map[seriesKey][]metric.ObserveOption
 
-	record   [throttle.MaxPriorities][throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]metric.RecordOption]
-	outcomes [throttle.NumOutcomes][throttle.NumFaults]atomic.Pointer[[]attribute.KeyValue]
+	record   [throttle.MaxPriorities][numOutcomes][numFaults]atomic.Pointer[[]metric.RecordOption]
+	outcomes [numOutcomes][numFaults]atomic.Pointer[[]attribute.KeyValue]
 	spans    [throttle.MaxPriorities]atomic.Pointer[spanStart]
 }
 

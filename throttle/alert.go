@@ -21,9 +21,6 @@ const (
 	GrowthAlert
 	// FormulaAlert means that the documented formula sheds.
 	FormulaAlert
-
-	// NumAlertReasons is the number of reasons.
-	NumAlertReasons = iota
 )
 
 // String returns "none", "ratio", "growth" or "formula".

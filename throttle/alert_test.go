@@ -18,7 +18,7 @@ func TestAlertReason_text(t *testing.T) {
 			t.Errorf("reason %d: got %q, %v and %v, %v back", r, text, err, back, err2)
 		}
 	}
-	if _, err := throttle.AlertReason(throttle.NumAlertReasons).MarshalText(); err == nil {
+	if _, err := (throttle.FormulaAlert + 1).MarshalText(); err == nil {
 		t.Error("an unknown reason has a word")
 	}
 }

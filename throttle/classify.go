@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"iter"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
@@ -20,9 +21,11 @@ const (
 	// Shed means that the throttle shed the call: it was not made.
 	Shed
 
-	// NumOutcomes is the number of outcomes.
-	NumOutcomes = iota
+	numOutcomes = iota
 )
+
+// Outcomes yields every outcome.
+func Outcomes() iter.Seq[Outcome] { return enum.All(Accepted, Shed) }
 
 // String returns "accepted", "rejected", "ignored" or "shed".
 func (o Outcome) String() string {

@@ -36,7 +36,7 @@ const (
 
 // outcomeCounts counts calls of one priority by outcome and fault. It fills cache lines of eight
 // counters, so that stripes share none.
-type outcomeCounts [NumOutcomes][(NumFaults + 7) / 8 * 8]atomic.Uint64
+type outcomeCounts [numOutcomes][(numFaults + 7) / 8 * 8]atomic.Uint64
 
 // answeredCounts counts calls of one priority whose outcome was recorded before their end. It fills
 // a cache line.

@@ -74,7 +74,7 @@ func (e *replacedShedError) Error() string   { return e.err.Error() }
 func (e *replacedShedError) Unwrap() []error { return []error{e.shed, e.err} }
 
 // shedErrors returns the errors of shed calls, by cause and priority.
-func shedErrors(c *Config, key string) (errs [NumCauses][]error) {
+func shedErrors(c *Config, key string) (errs [numCauses][]error) {
 	for cause := range errs {
 		errs[cause] = make([]error, c.Priorities)
 		for p := range errs[cause] {

@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"iter"
 	"os"
 
 	"github.com/deixis/faults"
@@ -45,9 +46,11 @@ const (
 	// FaultOther is every other error.
 	FaultOther
 
-	// NumFaults is the number of kinds, [FaultNone] included.
-	NumFaults = iota
+	numFaults = iota
 )
+
+// Faults yields every fault, [FaultNone] first.
+func Faults() iter.Seq[Fault] { return enum.All(FaultNone, FaultOther) }
 
 // String returns the word of the fault: "availability", "quota", "timeout" and so on; "none" for
 // [FaultNone].

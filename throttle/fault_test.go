@@ -59,7 +59,7 @@ func TestFaultOfEveryKind(t *testing.T) {
 	equal(t, "nil", throttle.FaultOf(nil), throttle.FaultNone)
 	equal(t, "word for nil", throttle.FaultNone.String(), "none")
 	equal(t, "word for nonsense", throttle.Fault(99).String(), "fault(99)")
-	equal(t, "word for more nonsense", throttle.Fault(throttle.NumFaults).String(), "fault(15)")
+	equal(t, "word for more nonsense", (throttle.FaultOther + 1).String(), "fault(15)")
 }
 
 func TestFaultOfIsTheOutermostKind(t *testing.T) {

@@ -3,6 +3,7 @@ package throttle
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/enum"
@@ -136,9 +137,11 @@ const (
 	// [Config.ProcessorWait].
 	CauseProcessor
 
-	// NumCauses is the number of causes.
-	NumCauses = iota
+	numCauses = iota
 )
+
+// Causes yields every cause.
+func Causes() iter.Seq[Cause] { return enum.All(CauseOwn, CauseProcessor) }
 
 // String returns "own", "above", "limit" or "processor".
 func (c Cause) String() string {

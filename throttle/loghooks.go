@@ -80,7 +80,7 @@ type episode struct {
 	shed    uint64
 	peak    float64
 	limited bool              // the gate has refused a call since the last check: the probability may be 0
-	faults  [NumFaults]uint64 // rejections at the end of the last episode
+	faults  [numFaults]uint64 // rejections at the end of the last episode
 }
 
 func (l *shedLog) shed(ctx context.Context, e ShedEvent) {
@@ -228,7 +228,7 @@ func (s *logState) logEnd(p PriorityStats, ep episode) {
 
 // rejections returns the calls that the backend rejected, by fault, including those that ModeShadow
 // let through.
-func rejections(p *PriorityStats) [NumFaults]uint64 {
+func rejections(p *PriorityStats) [numFaults]uint64 {
 	all := p.Ended
 	for _, shadow := range p.ShadowShed.All() {
 		all.Merge(shadow)
@@ -237,7 +237,7 @@ func rejections(p *PriorityStats) [NumFaults]uint64 {
 }
 
 // faultsGroup lists the faults of the calls that were rejected since before.
-func faultsGroup(now, before [NumFaults]uint64) slog.Attr {
+func faultsGroup(now, before [numFaults]uint64) slog.Attr {
 	var kinds []any
 	for f := range now {
 		if n := now[f] - before[f]; n > 0 {

@@ -144,7 +144,7 @@ func shedBy(c throttle.Cause, n uint64) (totals throttle.CauseTotals) {
 type counts struct {
 	ended     throttle.Totals
 	shed      throttle.CauseTotals
-	shadow    [throttle.NumCauses]throttle.Totals
+	shadow    [throttle.CauseProcessor + 1]throttle.Totals
 	fallbacks throttle.Totals
 }
 
@@ -228,7 +228,7 @@ func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand) {
 		}
 	case 4:
 		if call, err := th.Admit(ctx, p); err == nil {
-			call.Finish(throttle.Outcome(dice.IntN(throttle.NumOutcomes)))
+			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Shed) + 1)))
 		}
 	case 5:
 		_ = survive(func() {
@@ -330,8 +330,8 @@ func inFull(c counts) string {
 func totalsOf(s throttle.Stats) []uint64 {
 	var all []uint64
 	list := func(totals throttle.Totals) {
-		for o := range throttle.Outcome(throttle.NumOutcomes) {
-			for f := range throttle.Fault(throttle.NumFaults) {
+		for o := range throttle.Outcomes() {
+			for f := range throttle.Faults() {
 				all = append(all, totals.Count(o, f))
 			}
 		}

@@ -37,7 +37,7 @@ type Throttle struct {
 	invalidPriority func(Priority, int) (Priority, error)
 	hooks           Hooks
 	hasCallHooks    bool               // Shed, Started, Finished or FellBack is set
-	shedErrs        [NumCauses][]error // by priority
+	shedErrs        [numCauses][]error // by priority
 	window          *window.Window
 	counters        []outcomeCounters
 	tuning          tuned.Settings[Tuning, Patch]

@@ -14,7 +14,7 @@ type Total struct {
 
 // Totals counts calls by outcome and fault. The zero Totals is empty. Its JSON is a list of [Total].
 type Totals struct {
-	calls [NumOutcomes][NumFaults]uint64
+	calls [numOutcomes][numFaults]uint64
 }
 
 // All yields every combination of outcome and fault with at least one call.
@@ -32,7 +32,7 @@ func (t Totals) All() iter.Seq[Total] {
 
 // Count returns the number of calls with outcome o and fault f.
 func (t Totals) Count(o Outcome, f Fault) uint64 {
-	if int(o) >= NumOutcomes || int(f) >= NumFaults {
+	if int(o) >= numOutcomes || int(f) >= numFaults {
 		return 0
 	}
 	return t.calls[o][f]
@@ -41,7 +41,7 @@ func (t Totals) Count(o Outcome, f Fault) uint64 {
 // Outcome returns the number of calls with outcome o.
 func (t Totals) Outcome(o Outcome) uint64 {
 	var sum uint64
-	for f := range Fault(NumFaults) {
+	for f := range Faults() {
 		sum += t.Count(o, f)
 	}
 	return sum
@@ -50,7 +50,7 @@ func (t Totals) Outcome(o Outcome) uint64 {
 // Fault returns the number of calls with fault f.
 func (t Totals) Fault(f Fault) uint64 {
 	var sum uint64
-	for o := range Outcome(NumOutcomes) {
+	for o := range Outcomes() {
 		sum += t.Count(o, f)
 	}
 	return sum
@@ -69,7 +69,7 @@ func (t Totals) Sum() uint64 {
 
 // Add adds n calls with outcome o and fault f. It ignores values that are not defined.
 func (t *Totals) Add(o Outcome, f Fault, n uint64) {
-	if int(o) < NumOutcomes && int(f) < NumFaults {
+	if int(o) < numOutcomes && int(f) < numFaults {
 		t.calls[o][f] += n
 	}
 }
@@ -108,7 +108,7 @@ func (t *Totals) UnmarshalJSON(text []byte) error {
 // CauseTotals counts shed calls by cause. The zero CauseTotals is empty. Its JSON is an object with
 // a number per cause.
 type CauseTotals struct {
-	calls [NumCauses]uint64
+	calls [numCauses]uint64
 }
 
 // All yields every cause with its number of calls, 0 included.
@@ -124,7 +124,7 @@ func (t CauseTotals) All() iter.Seq2[Cause, uint64] {
 
 // Count returns the number of calls with cause c.
 func (t CauseTotals) Count(c Cause) uint64 {
-	if int(c) >= NumCauses {
+	if int(c) >= numCauses {
 		return 0
 	}
 	return t.calls[c]
@@ -141,7 +141,7 @@ func (t CauseTotals) Sum() uint64 {
 
 // Add adds n calls with cause c. It ignores a cause that is not defined.
 func (t *CauseTotals) Add(c Cause, n uint64) {
-	if int(c) < NumCauses {
+	if int(c) < numCauses {
 		t.calls[c] += n
 	}
 }
@@ -164,7 +164,7 @@ func (t *CauseTotals) UnmarshalJSON(text []byte) error {
 // ShadowTotals counts the calls that [ModeEnforce] would have shed, by cause, outcome and fault. The
 // zero ShadowTotals is empty. Its JSON is an object with [Totals] per cause.
 type ShadowTotals struct {
-	calls [NumCauses]Totals
+	calls [numCauses]Totals
 }
 
 // All yields every cause with its totals, empty ones included.
@@ -180,7 +180,7 @@ func (t ShadowTotals) All() iter.Seq2[Cause, Totals] {
 
 // Cause returns the totals of the calls with cause c.
 func (t ShadowTotals) Cause(c Cause) Totals {
-	if int(c) >= NumCauses {
+	if int(c) >= numCauses {
 		return Totals{}
 	}
 	return t.calls[c]
@@ -223,7 +223,7 @@ func unmarshalCauses[T any](text []byte, set func(Cause, T)) error {
 	if err := json.Unmarshal(text, &byCause); err != nil {
 		return err
 	}
-	for c := range Cause(NumCauses) {
+	for c := range Causes() {
 		set(c, byCause[c])
 	}
 	return nil

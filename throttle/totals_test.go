@@ -11,15 +11,16 @@ import (
 func TestTotals(t *testing.T) {
 	var totals throttle.Totals
 	equal(t, "sum of nothing", totals.Sum(), 0)
-	for o := range throttle.Outcome(throttle.NumOutcomes) {
-		for f := range throttle.Fault(throttle.NumFaults) {
+	for o := range throttle.Outcomes() {
+		for f := range throttle.Faults() {
 			totals.Add(o, f, uint64(1<<(2*o)))
 		}
 	}
-	for o, want := range []uint64{1 * throttle.NumFaults, 4 * throttle.NumFaults, 16 * throttle.NumFaults, 64 * throttle.NumFaults} {
+	const numFaults = uint64(throttle.FaultOther) + 1
+	for o, want := range []uint64{1 * numFaults, 4 * numFaults, 16 * numFaults, 64 * numFaults} {
 		equal(t, throttle.Outcome(o).String(), totals.Outcome(throttle.Outcome(o)), want)
 	}
-	equal(t, "Sum", totals.Sum(), 85*throttle.NumFaults)
+	equal(t, "Sum", totals.Sum(), 85*numFaults)
 	totals.Add(throttle.Rejected, throttle.FaultQuota, 1)
 	equal(t, "quota", totals.Fault(throttle.FaultQuota), 86)
 	equal(t, "timeout", totals.Fault(throttle.FaultTimeout), 85)
@@ -32,12 +33,12 @@ func TestTotals(t *testing.T) {
 
 func TestTotalsIgnoreUndefinedValues(t *testing.T) {
 	var totals throttle.Totals
-	totals.Add(throttle.NumOutcomes, throttle.FaultNone, 1)
-	totals.Add(throttle.Accepted, throttle.NumFaults, 1)
+	totals.Add(throttle.Shed+1, throttle.FaultNone, 1)
+	totals.Add(throttle.Accepted, throttle.FaultOther+1, 1)
 	equal(t, "totals", totals, throttle.Totals{})
 	equal(t, "Count", totals.Count(255, 255)+totals.Outcome(255)+totals.Fault(255), 0)
 	var causes throttle.CauseTotals
-	causes.Add(throttle.NumCauses, 1)
+	causes.Add(throttle.CauseProcessor+1, 1)
 	equal(t, "causes", causes, throttle.CauseTotals{})
 	equal(t, "Count of a cause", causes.Count(255), 0)
 	equal(t, "Cause", throttle.ShadowTotals{}.Cause(255), throttle.Totals{})

@@ -138,7 +138,7 @@ func (d *dispatcher) line(elapsed time.Duration) {
 // summary prints the deliveries and the state changes of the circuits. Each agent counts the
 // changes that it made.
 func (d *dispatcher) summary() {
-	var changes [breaker.NumStates]uint64
+	var changes [breaker.Disabled + 1]uint64
 	for _, a := range d.agents {
 		for state, n := range a.manager.Stats().Changes {
 			changes[state] += n

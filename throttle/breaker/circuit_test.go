@@ -80,7 +80,7 @@ func TestAContextThatIsOverCountsNothing(t *testing.T) {
 			if n, err := call(over, m.Circuit(k), succeeding); n != 0 || !errors.Is(err, context.Canceled) || errors.Is(err, breaker.ErrDisabled) {
 				t.Errorf("%s: got %d and %v want 0 and the error of the context", name, n, err)
 			}
-			if got := m.Stats().Calls; got != [breaker.NumStates]breaker.CallStats{} {
+			if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
 				t.Errorf("%s: got %+v want no calls", name, got)
 			}
 			if got, want := counted(t, counter, k), "0 failed, 0 succeeded"; got != want {
@@ -98,7 +98,7 @@ func TestANilFunctionIsAnError(t *testing.T) {
 			t.Errorf("%s: got %d and %v want an error", name, n, err)
 		}
 	}
-	if got := m.Stats().Calls; got != [breaker.NumStates]breaker.CallStats{} {
+	if got := m.Stats().Calls; got != [breaker.Disabled + 1]breaker.CallStats{} {
 		t.Errorf("got %+v want no calls", got)
 	}
 }

@@ -168,7 +168,7 @@ func TestListIsInOrder(t *testing.T) {
 	if want := `"z" "a"/"1" "a"/"2" "b"/"1" `; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := m.Stats().Circuits; got != [breaker.NumStates]int{0, 0, 0, 4} {
+	if got := m.Stats().Circuits; got != [breaker.Disabled + 1]int{0, 0, 0, 4} {
 		t.Errorf("circuits %v", got)
 	}
 }

@@ -66,7 +66,7 @@ func New(c Config) (*Manager, error) {
 		given:       given,
 		tenantBase:  c.withSpansOf(given),
 		owner:       newOwner(),
-		tally:       window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: NumStates}),
+		tally:       window.New(window.Shape{Span: time.Second, Buckets: 1, Rows: numStates}),
 		notifyWake:  make(chan struct{}, 1),
 		refreshWake: make(chan struct{}, 1),
 		closed:      make(chan struct{}),

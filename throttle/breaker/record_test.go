@@ -34,7 +34,7 @@ func TestBlankIsWhatSaysNothing(t *testing.T) {
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	keys := []Key{{}, {ID: "https://x:8443/h"}, {Tenant: "\xff", ID: "\x00"}, {Tenant: "a", ID: "\xff\xfe"}, {ID: "\u2028<&>"}}
 	for _, k := range keys {
-		for s := range State(NumStates) {
+		for s := range State(numStates) {
 			r := record{
 				key: k, state: s, forced: true, trips: 3, generation: math.MaxUint64, reason: ReasonTooManyTrips, changedAt: noon, openUntil: after(1000),
 				countSince: after(2000), calledAt: after(3000), failures: 0.1, successes: 1e300,

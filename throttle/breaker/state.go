@@ -16,8 +16,7 @@ const (
 	// Disabled circuits shed all calls until [Manager.Enable]: they have tripped too often.
 	Disabled
 
-	// NumStates is the number of states.
-	NumStates = iota
+	numStates = iota
 )
 
 // String returns "closed", "open", "half_open" or "disabled".

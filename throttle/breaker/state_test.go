@@ -10,14 +10,14 @@ import (
 func TestStatesHaveWords(t *testing.T) {
 	want := map[breaker.State]string{
 		breaker.Closed: "closed", breaker.Open: "open", breaker.HalfOpen: "half_open", breaker.Disabled: "disabled",
-		breaker.NumStates: "state(4)", 255: "state(255)",
+		breaker.Disabled + 1: "state(4)", 255: "state(255)",
 	}
 	for s, word := range want {
 		if got := s.String(); got != word {
 			t.Errorf("State(%d) = %q, want %q", s, got, word)
 		}
 		parsed, err := breaker.ParseState(word)
-		if known := s < breaker.NumStates; (err == nil) != known || known && parsed != s {
+		if known := s < breaker.Disabled+1; (err == nil) != known || known && parsed != s {
 			t.Errorf("ParseState(%q) = %v, %v", word, parsed, err)
 		}
 	}

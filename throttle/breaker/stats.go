@@ -13,11 +13,11 @@ import (
 // Stats is a snapshot of a manager: counters since [New], and its present state.
 type Stats struct {
 	Name    string
-	Calls   [NumStates]CallStats // by the state of their circuit
-	Changes [NumStates]uint64    // changes of circuits to each state that this manager made
+	Calls   [numStates]CallStats // by the state of their circuit
+	Changes [numStates]uint64    // changes of circuits to each state that this manager made
 	// Circuits is the number of circuits in each state, as this manager sees them. A closed circuit
 	// is counted only if it has a past, such as trips.
-	Circuits    [NumStates]int
+	Circuits    [numStates]int
 	Errors      ErrorCounts // errors of background tasks
 	Probes      uint64      // probes granted to this manager
 	LateResults uint64      // results not counted, because the circuit changed during the call
@@ -104,7 +104,7 @@ const (
 
 // counters are the counters of a manager except those of calls.
 type counters struct {
-	changes  [NumStates]atomic.Uint64
+	changes  [numStates]atomic.Uint64
 	errors   [numFailures]atomic.Uint64
 	probes   atomic.Uint64
 	late     atomic.Uint64

@@ -153,8 +153,8 @@ func (m *Manager) staleEntry() *entry {
 }
 
 // circuits returns the number of circuits in each state.
-func (t *table) circuits() [NumStates]int {
-	var n [NumStates]int
+func (t *table) circuits() [numStates]int {
+	var n [numStates]int
 	now := time.Now()
 	for _, v := range t.views {
 		if !v.entry.record.forgotten() {

@@ -56,8 +56,8 @@ func TestRetry_OfEachAnswer(t *testing.T) {
 	}{
 		{"unavailable", busy, nil, 3, 0, retry.ReasonAttempts},
 		{"exhausted", status.Error(codes.ResourceExhausted, "quota"), nil, 3, 0, retry.ReasonAttempts},
-		{"not found", status.Error(codes.NotFound, "no"), nil, 1, 0, retry.NumReasons},
-		{"internal", status.Error(codes.Internal, "no"), nil, 1, 0, retry.NumReasons},
+		{"not found", status.Error(codes.NotFound, "no"), nil, 1, 0, retry.ReasonOnce + 1},
+		{"internal", status.Error(codes.Internal, "no"), nil, 1, 0, retry.ReasonOnce + 1},
 		{"RetryInfo", info(2 * time.Second), nil, 3, 4 * time.Second, retry.ReasonAttempts},
 		{"long RetryInfo", info(time.Minute), nil, 1, 0, retry.ReasonPushback},
 		{"negative RetryInfo", info(-time.Minute), nil, 3, 0, retry.ReasonAttempts},
@@ -83,7 +83,7 @@ func TestRetry_OfEachAnswer(t *testing.T) {
 				if attempts != tt.attempts || time.Since(begun) != tt.after || status.Convert(err).Message() != status.Convert(tt.err).Message() {
 					t.Errorf("got %d attempts in %v, error %v want %d in %v", attempts, time.Since(begun), err, tt.attempts, tt.after)
 				}
-				if s := retrierOf(t, client).Stats(); tt.denied < retry.NumReasons && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
+				if s := retrierOf(t, client).Stats(); tt.denied < retry.ReasonOnce+1 && s.Denied.Count(tt.denied) != 1 || s.Sent != uint64(tt.attempts-1) {
 					t.Errorf("got %+v want one denial for %v", s, tt.denied)
 				}
 			})

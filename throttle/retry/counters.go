@@ -22,7 +22,7 @@ type counters struct {
 	ended   [maxAttempts + 1]atomic.Uint64 // other calls, by the number of attempts that were sent
 	sent    atomic.Uint64                  // retries without hedges
 	hedged  atomic.Uint64
-	denied  [NumReasons]atomic.Uint64
+	denied  [numReasons]atomic.Uint64
 }
 
 // accept counts a call whose first attempt was accepted.

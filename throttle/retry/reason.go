@@ -25,8 +25,7 @@ const (
 	// ReasonOff means that the Mode is [throttle.ModeOff].
 	ReasonOff
 
-	// NumReasons is the number of reasons.
-	NumReasons = iota
+	numReasons = iota
 )
 
 // String returns "budget", "shed", "pushback", "deadline", "attempts", "canceled", "once" or "off".

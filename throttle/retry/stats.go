@@ -24,12 +24,12 @@ type Stats struct {
 
 // Denials counts calls that were not retried, by reason. The zero Denials is empty.
 type Denials struct {
-	calls [NumReasons]uint64
+	calls [numReasons]uint64
 }
 
 // Count returns the number of calls with a reason.
 func (d Denials) Count(r Reason) uint64 {
-	if int(r) >= NumReasons {
+	if int(r) >= numReasons {
 		return 0
 	}
 	return d.calls[r]

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // snapshot holds all that the encodings of a sample need.
@@ -42,9 +44,9 @@ func (s *snapshot) encodeHistory() []byte {
 func (s *snapshot) encodeStream() []byte {
 	b := appendTime([]byte("event: snapshot\ndata: {"), s.at)
 	b = appendJSON(append(b, `,"process":`...), &s.document.Process)
-	b = appendJSON(append(b, `,"outcomes":`...), outcomeNames())
-	b = appendJSON(append(b, `,"faults":`...), faultNames())
-	b = appendJSON(append(b, `,"causes":`...), causeNames())
+	b = appendJSON(append(b, `,"outcomes":`...), words(throttle.Outcomes()))
+	b = appendJSON(append(b, `,"faults":`...), words(throttle.Faults()))
+	b = appendJSON(append(b, `,"causes":`...), words(throttle.Causes()))
 	b = append(b, `,"times":[`...)
 	for i, t := range s.times {
 		if i > 0 {

@@ -1,29 +1,14 @@
 package statusz
 
-import "github.com/spillway-go/spillway/throttle"
+import (
+	"fmt"
+	"iter"
+)
 
-// The words of the stream, which has outcomes, faults and causes by their index.
-
-func outcomeNames() []string {
-	names := make([]string, throttle.NumOutcomes)
-	for o := range names {
-		names[o] = throttle.Outcome(o).String()
-	}
-	return names
-}
-
-func faultNames() []string {
-	names := make([]string, throttle.NumFaults)
-	for f := range names {
-		names[f] = throttle.Fault(f).String()
-	}
-	return names
-}
-
-func causeNames() []string {
-	names := make([]string, throttle.NumCauses)
-	for c := range names {
-		names[c] = throttle.Cause(c).String()
+// words returns the words of an enumeration. The stream has outcomes, faults and causes by their index.
+func words[V fmt.Stringer](all iter.Seq[V]) (names []string) {
+	for v := range all {
+		names = append(names, v.String())
 	}
 	return names
 }

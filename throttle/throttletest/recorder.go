@@ -27,15 +27,14 @@ const (
 	KindFellBack
 	// KindPolicyChanged is the begin or the end of an alert of the policy Tiered.
 	KindPolicyChanged
-
-	// NumKinds is the number of kinds.
-	NumKinds = iota
 )
+
+const kinds = KindPolicyChanged + 1 // how many there are
 
 // String returns the kind's word: "created", "closed", "shed", "started", "finished", "fell back"
 // or "policy changed".
 func (k Kind) String() string {
-	words := [NumKinds]string{"created", "closed", "shed", "started", "finished", "fell back", "policy changed"}
+	words := [kinds]string{"created", "closed", "shed", "started", "finished", "fell back", "policy changed"}
 	if int(k) < len(words) {
 		return words[k]
 	}
@@ -65,7 +64,7 @@ type Recorder struct {
 
 	mu     sync.Mutex // not held during calls of other packages
 	events []Event
-	counts [NumKinds]int
+	counts [kinds]int
 }
 
 // NewRecorder returns a recorder that keeps every event.
@@ -118,7 +117,7 @@ func (r *Recorder) Count(k Kind) int {
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events, r.counts = nil, [NumKinds]int{}
+	r.events, r.counts = nil, [kinds]int{}
 }
 
 // record counts e, and keeps it within the Limit.

@@ -39,8 +39,8 @@ func TestHooksRecordEveryEvent(t *testing.T) {
 			t.Errorf("the recorder does not set %s", hooks.Type().Field(i).Name)
 		}
 	}
-	if fields != throttletest.NumKinds {
-		t.Errorf("throttle.Hooks has %d fields, the recorder %d kinds", fields, throttletest.NumKinds)
+	if fields != int(throttletest.KindPolicyChanged)+1 {
+		t.Errorf("throttle.Hooks has %d fields, the recorder %d kinds", fields, int(throttletest.KindPolicyChanged)+1)
 	}
 }
 

@@ -225,24 +225,25 @@ func closedWords() map[string]set {
 	for p := range throttle.Priority(throttle.StandardPriorities) {
 		words["throttle_priority"][p.String()] = true
 	}
-	for o := range throttle.Outcome(throttle.NumOutcomes) {
+	for o := range throttle.Outcomes() {
 		words["throttle_outcome"][o.String()] = true
 	}
-	for r := range retry.Reason(retry.NumReasons) {
+	for r := range (retry.Denials{}).All() {
 		words["throttle_retry_reason"][r.String()] = true
 	}
-	for c := range throttle.Cause(throttle.NumCauses) {
+	for c := range throttle.Causes() {
 		words["throttle_cause"][c.String()] = true
 	}
-	for f := throttle.FaultNone + 1; int(f) < throttle.NumFaults; f++ {
+	for f := range throttle.Faults() {
 		words["error_type"][f.String()] = true
 	}
-	for s := range breaker.State(breaker.NumStates) {
+	for s := range breaker.Disabled + 1 {
 		words["throttle_breaker_state"][s.String()] = true
 	}
 	for f := range (breaker.ErrorCounts{}).All() {
 		words["throttle_breaker_failure"][f.String()] = true
 	}
+	delete(words["error_type"], throttle.FaultNone.String())
 	delete(words["error_type"], throttle.FaultOther.String()) // which is written as the conventions want it
 	words["error_type"]["_OTHER"] = true
 	return words

@@ -3,6 +3,7 @@ package enum
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -28,6 +29,14 @@ func Name[V ~uint8](kind string, value V, words string) string {
 // Unknown returns the text of a value that has no word: kind(9).
 func Unknown[V ~int8 | ~uint8](kind string, value V) string {
 	return fmt.Sprintf("%s(%d)", kind, int(value))
+}
+
+// All yields the values from first to last.
+func All[V Value](first, last V) iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for v := first; v <= last && yield(v); v++ {
+		}
+	}
 }
 
 // Marshal returns the word of a value between first and last, or an error for any other value.
