@@ -6,33 +6,8 @@ import (
 	"time"
 )
 
-// This file holds methods for drop-in use: those of the source document's sleeper, which Responsive
-// replaces (GetMetrics, SleepOnFailure, SleepOnSuccess), and of cenkalti/backoff (BackOff). New
-// code uses Wait, Do and Stats.
-
-// Metrics are the counters of [Responsive.GetMetrics]. [Stats] has more.
-type Metrics struct {
-	TotalInvocation uint64        // calls of SleepOnFailure and SleepOnSuccess
-	TotalWentUp     uint64        // steps up
-	TotalWentDown   uint64        // steps down
-	TotalSlept      uint64        // waits that did not end at once
-	TotalSleepTime  time.Duration // time waited, also in waits that were canceled
-}
-
-// GetMetrics returns the counters, for drop-in use in code that calls [Responsive.SleepOnFailure].
-// New code uses [Responsive.Stats].
-func (r *Responsive) GetMetrics() Metrics {
-	if !r.valid() {
-		return Metrics{}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.statsLocked()
-	return Metrics{
-		TotalInvocation: r.counters.invocations, TotalWentUp: s.Ups, TotalWentDown: s.Downs,
-		TotalSlept: s.Slept, TotalSleepTime: s.SleepTime,
-	}
-}
+// This file holds methods for drop-in use: those of a sleeper that Responsive replaces
+// (SleepOnFailure, SleepOnSuccess), and of cenkalti/backoff (BackOff). New code uses Wait and Do.
 
 // SleepOnFailure records a call that was throttled, and waits before the next call. If several
 // workers call it for one overload, only the first makes the delay longer. The next step up is
@@ -51,7 +26,6 @@ func (r *Responsive) SleepOnFailure(ctx context.Context) error {
 	now := time.Now()
 	r.resetIdle(now) // a step of its own
 	r.update(func() {
-		r.counters.invocations++
 		r.counters.record(Throttled)
 		r.touch(now)
 		if r.delay.interval == 0 || r.delaySlept {
@@ -73,7 +47,6 @@ func (r *Responsive) SleepOnSuccess(ctx context.Context) error {
 		return err
 	}
 	step := r.update(func() {
-		r.counters.invocations++
 		r.counters.record(Success)
 		r.delay.succeeded(r.delay.generation)
 	})

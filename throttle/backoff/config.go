@@ -2,7 +2,6 @@ package backoff
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle/internal/check"
@@ -59,11 +58,11 @@ type Config struct {
 	// Sleep 15min, or InitialInterval if that is longer.
 	MaxInterval time.Duration
 	// UpMultiplier makes the delay longer. More than 1, at most 100. Default 1.25, in mode Sleep
-	// 1.5. Up replaces it.
+	// 1.5.
 	UpMultiplier float64
-	// Up replaces UpMultiplier with another rule of growth: see [Linear] and [Exponential]. The
-	// result is limited to InitialInterval..MaxInterval. Default: Exponential with UpMultiplier.
-	Up Step
+	// UpInterval makes the delay longer by addition, in place of UpMultiplier: with 1s, and an
+	// InitialInterval of 1s, the delays are 1s, 2s, 3s. At most 24h. Default 0: UpMultiplier.
+	UpInterval time.Duration
 	// DownMultiplier makes the delay shorter. More than 0, less than 1. Default 0.98, in mode Sleep
 	// 0.9.
 	DownMultiplier float64
@@ -92,8 +91,7 @@ type Config struct {
 	Hooks Hooks
 }
 
-// withDefaults returns a copy whose zero fields are replaced by their defaults, except Up: its
-// default is built from valid fields only.
+// withDefaults returns a copy whose zero fields are replaced by their defaults.
 func (c Config) withDefaults() Config {
 	preset := Config{
 		InitialInterval: 100 * time.Microsecond, MaxInterval: 30 * time.Second,
@@ -134,8 +132,7 @@ func (c *Config) validate() error {
 	e.Want(check.Within(c.MaxInterval, shortest, maxInterval), "MaxInterval", c.MaxInterval,
 		fmt.Sprintf("at least InitialInterval (%v), at most 24h", shortest))
 	e.Want(c.UpMultiplier > 1 && c.UpMultiplier <= maxUp, "UpMultiplier", c.UpMultiplier, "more than 1, at most 100")
-	e.Want(c.Up == (Step{}) || c.Up.valid(), "Up", c.Up,
-		"Linear with an interval, or Exponential with a multiplier of more than 1, and positive durations")
+	e.Want(check.Within(c.UpInterval, 0, maxInterval), "UpInterval", c.UpInterval, "0 to 24h")
 	e.Want(c.DownMultiplier > 0 && c.DownMultiplier < 1, "DownMultiplier", c.DownMultiplier, "more than 0, less than 1")
 	e.Want(check.Within(c.DownMultiplierThreshold, 1, maxThreshold), "DownMultiplierThreshold", c.DownMultiplierThreshold, "1 to 1e6")
 	e.Want(c.RandomizationFactor <= 1, "RandomizationFactor", c.RandomizationFactor, "at most 1, or negative for none")
@@ -143,65 +140,14 @@ func (c *Config) validate() error {
 	return e.Err()
 }
 
-// growth returns the rule by which the delay grows.
-func (c *Config) growth() Step {
-	if c.Up == (Step{}) {
-		return Exponential(c.InitialInterval, c.MaxInterval, c.UpMultiplier)
-	}
-	return c.Up
-}
-
-// longest returns the longest delay that can occur.
-func (c *Config) longest() time.Duration {
-	return min(c.MaxInterval, max(c.Up.longest, c.InitialInterval))
-}
-
-// Step is a rule by which the delay grows: see [Linear] and [Exponential]. In a [Config] the zero
-// Step means growth by UpMultiplier.
-type Step struct {
-	initial, longest time.Duration
-	add              time.Duration
-	multiplier       float64 // 0: linear
-}
-
-// Linear returns a Step that adds interval to the delay, up to longest: 1s, 2s, 3s, ...
-func Linear(interval, longest time.Duration) Step {
-	return Step{add: interval, longest: longest}
-}
-
-// Exponential returns a Step that multiplies the delay, up to longest. The first delay is initial:
-// with 1s and 2 the delays are 1s, 2s, 4s, 8s, ...
-func Exponential(initial, longest time.Duration, multiplier float64) Step {
-	return Step{initial: initial, longest: longest, multiplier: multiplier}
-}
-
-// Next returns the delay after current. After 0 it returns the first delay.
-func (s Step) Next(current time.Duration) time.Duration {
-	current = max(0, current)
+// next returns the delay after current, without the limits of the delay.
+func (c *Config) next(current time.Duration) time.Duration {
 	switch {
-	case s.multiplier == 0 && current > s.longest-s.add:
-		return s.longest
-	case s.multiplier == 0:
-		return current + s.add
 	case current == 0:
-		return min(s.initial, s.longest)
+		return c.InitialInterval
+	case c.UpInterval > 0:
+		return current + c.UpInterval
+	default:
+		return time.Duration(float64(current) * c.UpMultiplier)
 	}
-	product := float64(current) * s.multiplier
-	if product >= float64(s.longest) || math.IsNaN(product) {
-		return s.longest
-	}
-	return time.Duration(product)
-}
-
-// String returns the call that makes the Step, such as "Linear(1s, 8s)".
-func (s Step) String() string {
-	if s.multiplier == 0 {
-		return fmt.Sprintf("Linear(%v, %v)", s.add, s.longest)
-	}
-	return fmt.Sprintf("Exponential(%v, %v, %v)", s.initial, s.longest, s.multiplier)
-}
-
-// valid reports whether the Step makes delays longer.
-func (s Step) valid() bool {
-	return s.longest > 0 && (s.multiplier == 0 && s.add > 0 || s.multiplier > 1 && s.initial > 0)
 }

@@ -50,8 +50,8 @@ func TestInvalidConfig(t *testing.T) {
 		{"factor Inf", backoff.Config{RandomizationFactor: inf}, "RandomizationFactor", []string{"+Inf"}},
 		{"noise negative", backoff.Config{MaxRandomization: -1}, "MaxRandomization", []string{"-1ns", "0 to 24h"}},
 		{"noise far", backoff.Config{MaxRandomization: year}, "MaxRandomization", []string{"8760h0m0s"}},
-		{"step", backoff.Config{Up: backoff.Linear(0, time.Second)}, "Up", []string{"Linear(0s, 1s)", "want Linear with"}},
-		{"step of ratio 1", backoff.Config{Up: backoff.Exponential(1, 2, 1)}, "Up", []string{"Exponential(1ns, 2ns, 1)"}},
+		{"step negative", backoff.Config{UpInterval: -1}, "UpInterval", []string{"-1ns", "0 to 24h"}},
+		{"step far", backoff.Config{UpInterval: year}, "UpInterval", []string{"8760h0m0s"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.field != "Name" {

@@ -40,7 +40,7 @@ func (d *delay) throttled(generation uint64) bool {
 
 // increase makes one step up. It ends a recovery, and undoes its last step, which was too large.
 func (d *delay) increase() {
-	next := max(d.config.Up.Next(d.interval), d.interval, d.config.InitialInterval)
+	next := max(d.config.next(d.interval), d.interval)
 	if d.recovering {
 		next, d.recovering = max(next, d.previous), false
 	}

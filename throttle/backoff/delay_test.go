@@ -34,7 +34,7 @@ func (m *model) record(s result) bool {
 		if len(m.results) > 0 {
 			m.limit = m.delay
 		}
-		want := m.c.Up.Next(m.delay)
+		want := m.c.next(m.delay)
 		if m.recovering {
 			want = max(want, m.previous)
 		}
@@ -140,9 +140,10 @@ func someConfig(random *rand.Rand) Config {
 		RandomizationFactor: random.Float64()*1.2 - 0.2, MaxRandomization: time.Duration(1 + random.Int64N(int64(time.Minute))),
 	}
 	c.MaxInterval = c.InitialInterval * time.Duration(1+random.IntN(1000))
-	c = c.withDefaults()
-	c.Up = c.growth()
-	return c
+	if random.IntN(4) == 0 {
+		c.UpInterval = 1 + time.Duration(random.Int64N(int64(time.Second)))
+	}
+	return c.withDefaults()
 }
 
 // demandNoise checks the range of a randomized wait: around the delay, and never longer than MaxInterval.

@@ -186,7 +186,8 @@ func ExampleResponsive_SleepOnFailure() {
 			}
 			fmt.Println(served, time.Since(begun))
 		}
-		fmt.Printf("%+v\n", r.GetMetrics())
+		s := r.Stats()
+		fmt.Println(s.Ups, "steps up,", s.Downs, "down, slept for", s.SleepTime)
 	})
 	// Output:
 	// false 1s
@@ -194,17 +195,18 @@ func ExampleResponsive_SleepOnFailure() {
 	// false 4s
 	// true 4s
 	// true 2s
-	// {TotalInvocation:5 TotalWentUp:3 TotalWentDown:1 TotalSlept:5 TotalSleepTime:13s}
+	// 3 steps up, 1 down, slept for 13s
 }
 
-// With Config.Up, the delay grows by addition instead of multiplication.
-func ExampleLinear() {
-	step := backoff.Linear(time.Second, 3*time.Second)
-	d := time.Duration(0)
+// With UpInterval, the delay grows by addition.
+func ExampleConfig_linear() {
+	r := backoff.Must(backoff.New(backoff.Config{
+		Name: "orders", InitialInterval: time.Second, UpInterval: time.Second, MaxInterval: 3 * time.Second,
+	}))
+	b := r.BackOff()
 	for range 4 {
-		d = step.Next(d)
-		fmt.Print(d, " ")
+		b.NextBackOff()
+		fmt.Print(r.Delay(), " ")
 	}
-	// Output:
-	// 1s 2s 3s 3s
+	// Output: 1s 2s 3s 3s
 }

@@ -127,7 +127,7 @@ func TestHooksMayCallBack(t *testing.T) {
 		calls := map[string]int{}
 		back := func(from string) {
 			calls[from]++
-			_, _, _ = r.Stats(), r.Delay(), r.GetMetrics()
+			_, _ = r.Stats(), r.Delay()
 			b.Reset()
 			if len(calls) == 1 && calls[from] == 1 {
 				b.NextBackOff()

@@ -10,9 +10,8 @@ import (
 // logInterval is the shortest time between two warnings about one Responsive.
 const logInterval = time.Minute
 
-// LogHooks returns hooks that log when the delay is at its maximum: Config.MaxInterval, or the
-// longest delay of Config.Up if that is shorter. The service then throttles nearly all calls. It
-// logs:
+// LogHooks returns hooks that log when the delay is at its maximum, Config.MaxInterval. The service
+// then throttles nearly all calls. It logs:
 //   - a warning when the delay reaches its maximum
 //   - an info line when the delay is below it again, with the time in between
 //

@@ -67,7 +67,7 @@ func (l *lines) want(t *testing.T, when string, want ...string) {
 func TestLogHooks(t *testing.T) {
 	for name, c := range map[string]backoff.Config{
 		"MaxInterval": {InitialInterval: time.Second, MaxInterval: 8 * time.Second},
-		"Up":          {InitialInterval: time.Second, MaxInterval: time.Hour, Up: backoff.Linear(time.Second, 8*time.Second)},
+		"UpInterval":  {InitialInterval: time.Second, MaxInterval: 8 * time.Second, UpInterval: time.Second},
 		"Sleep":       {Mode: backoff.Sleep, InitialInterval: time.Second, MaxInterval: 8 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

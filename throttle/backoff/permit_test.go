@@ -191,13 +191,14 @@ func TestSuccessesInARow(t *testing.T) {
 		t.Run(fmt.Sprint(tt.outcomes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := backoff.Must(backoff.New(backoff.Config{
-					Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, Up: backoff.Linear(time.Minute, time.Hour),
+					Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, UpInterval: time.Minute,
 				}))
+				wait(t, r).Done(up) // the shortest delay, of which a step down makes 0
 				for _, o := range tt.outcomes {
 					wait(t, r).Done(o)
 				}
-				if s := r.Stats(); s.Ups != tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(len(tt.outcomes)) {
-					t.Errorf("got %+v want %d steps up, %d down, %d calls", s, tt.ups, tt.down, len(tt.outcomes))
+				if s := r.Stats(); s.Ups != 1+tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(1+len(tt.outcomes)) {
+					t.Errorf("got %+v want %d steps up, %d down, %d calls", s, 1+tt.ups, tt.down, 1+len(tt.outcomes))
 				}
 			})
 		})

@@ -14,8 +14,7 @@ import (
 // safe for concurrent use. A nil context means context.Background(). Methods of a nil or zero
 // Responsive return an error or the zero value.
 type Responsive struct {
-	config  Config // MaxInterval and Up change with the lock held
-	givenUp Step   // Config.Up
+	config  Config // MaxInterval changes with the lock held
 	tuning  tuned.Settings[Tuning, Patch]
 	permits sync.Pool // of *permitState
 	closed  chan struct{}
@@ -39,8 +38,7 @@ func New(c Config) (*Responsive, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	r := &Responsive{config: c, givenUp: c.Up, closed: make(chan struct{})}
-	r.config.Up = c.growth()
+	r := &Responsive{config: c, closed: make(chan struct{})}
 	r.tuning.Init(Tuning{MaxInterval: c.MaxInterval, shortest: c.InitialInterval})
 	r.permits.New = func() any { return &permitState{} }
 	r.delay.config = &r.config
@@ -157,14 +155,13 @@ func (r *Responsive) statsLocked() Stats {
 	}
 }
 
-// counters count what Stats and GetMetrics return. The lock of Responsive guards them.
+// counters count what Stats returns. The lock of Responsive guards them.
 type counters struct {
 	ups, downs                    uint64
 	successes, throttled, ignored uint64
 	slept, canceled               uint64
 	sleepTime                     time.Duration
 	waiting                       int
-	invocations                   uint64 // of SleepOnFailure and SleepOnSuccess
 }
 
 // record counts an outcome.

@@ -81,8 +81,7 @@ func (r *Responsive) retune(change func() error) error {
 
 // limitLocked sets the longest delay. The caller holds the lock.
 func (r *Responsive) limitLocked(now time.Time, longest time.Duration) {
-	r.config.MaxInterval, r.config.Up = longest, r.givenUp
-	r.config.Up = r.config.growth()
+	r.config.MaxInterval = longest
 	if r.delay.interval > longest {
 		r.delay.interval = longest
 		r.delay.steps++
@@ -98,5 +97,5 @@ func (r *Responsive) limitLocked(now time.Time, longest time.Duration) {
 func (r *Responsive) longest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.config.longest()
+	return r.config.MaxInterval
 }
