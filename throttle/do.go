@@ -11,9 +11,6 @@ import (
 // call returns the result of the fallback.
 type Fallback = func(ctx context.Context, err error, local bool) error
 
-// FallbackOf is the [Fallback] of a call that returns a value.
-type FallbackOf[T any] = func(ctx context.Context, err error, local bool) (T, error)
-
 // Do calls fn, or sheds the call. If it sheds the call, fn does not run and errors.Is(err,
 // [ErrShed]) is true for the error.
 //
@@ -66,7 +63,8 @@ func (t *Throttle) do(
 
 // Do is [Throttle.Do] for a function that returns a value. A shed call without a fallback returns the zero value.
 func Do[T any](
-	ctx context.Context, t *Throttle, p Priority, fn func(context.Context) (T, error), fallback ...FallbackOf[T],
+	ctx context.Context, t *Throttle, p Priority, fn func(context.Context) (T, error),
+	fallback ...func(ctx context.Context, err error, local bool) (T, error),
 ) (value T, err error) {
 	ctx, err = checkArgs(ctx, t, fn != nil)
 	if err != nil {

@@ -199,10 +199,13 @@ func ExampleGroup() {
 	}
 	fmt.Println("throttles:", hosts.Len())
 	_ = hosts.Close()
+	_, err = hosts.Get("a.example")
+	fmt.Println(errors.Is(err, throttle.ErrClosed))
 	// Output:
 	// first call to a.example
 	// first call to b.example
 	// throttles: 2
+	// true
 }
 
 // Who is rejected? Looking does not keep a throttle from being closed as idle.

@@ -116,8 +116,8 @@ func newThrottle(c Config, key string, stripes int) (*Throttle, error) {
 // valid reports whether t was created by New.
 func (t *Throttle) valid() bool { return t != nil && t.window != nil }
 
-// Must returns value, or panics if err is not nil. Use it with [New], [NewGroup] or another
-// constructor when the program starts and its settings are constants:
+// Must returns value, or panics if err is not nil. It is for the constructors of this module, such
+// as [New] and [NewGroup], when the program starts and its settings are constants:
 //
 //	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders"}))
 //	transport := throttle.Must(httpthrottle.NewTransport(nil, httpthrottle.TransportConfig{

@@ -16,7 +16,7 @@ import (
 func Example() {
 	clock := throttletest.NewClock(time.Unix(0, 0))
 	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Now: clock.Now}))
-	throttler := throttle.Must(adaptive.New(adaptive.Config{Now: clock.Now, Rand: throttletest.Sequence(0.1, 0.9, 0.3, 0.7, 0.5)}))
+	throttler := throttle.Must(adaptive.New(adaptive.Config{Bins: 60, Now: clock.Now, Rand: throttletest.Sequence(0.1, 0.9, 0.3, 0.7, 0.5)}))
 
 	errBusy := errors.New("busy, not even tried")
 	call := func() error {
@@ -38,8 +38,8 @@ func Example() {
 			_ = call()
 		}
 		now := throttler.Stats().Total
-		fmt.Printf("%s: %d accepted, %d rejected, %d shed\n", what, now.Accepted-before.Accepted,
-			now.Rejected-before.Rejected, now.Shed-before.Shed)
+		fmt.Printf("%s: %d accepted, %d rejected, %d shed, P %.2f\n", what, now.Accepted-before.Accepted,
+			now.Rejected-before.Rejected, now.Shed-before.Shed, throttler.Stats().Probability)
 	}
 
 	minute("up")
@@ -49,9 +49,9 @@ func Example() {
 	minute("up again")
 
 	// Output:
-	// up: 60 accepted, 0 rejected, 0 shed
-	// down: 0 accepted, 30 rejected, 30 shed
-	// up again: 44 accepted, 0 rejected, 16 shed
+	// up: 60 accepted, 0 rejected, 0 shed, P 0.00
+	// down: 0 accepted, 30 rejected, 30 shed, P 0.79
+	// up again: 44 accepted, 0 rejected, 16 shed, P 0.00
 }
 
 func ExampleThrottler_RejectionProbability() {
@@ -77,4 +77,17 @@ func ExampleNew_invalid() {
 	// Output:
 	// adaptive: Config.Duration is 100ms: want 1s to 1h
 	// adaptive: Config.RatioForAccepts is 0.5: want 1 to 1e6
+}
+
+// Code that has one result of each call, as the throttler of gRPC's balancer wants it.
+func ExampleThrottler_RegisterBackendResponse() {
+	throttler := throttle.Must(adaptive.New(adaptive.Config{}))
+	for _, busy := range []bool{false, true, true} {
+		if !throttler.ShouldThrottle() {
+			throttler.RegisterBackendResponse(busy)
+		}
+	}
+	fmt.Println(throttler.Stats().Total)
+
+	// Output: {1 2 0}
 }

@@ -202,6 +202,7 @@ func ExampleResponsive_SleepOnFailure() {
 func ExampleConfig_linear() {
 	r := backoff.Must(backoff.New(backoff.Config{
 		Name: "orders", InitialInterval: time.Second, UpInterval: time.Second, MaxInterval: 3 * time.Second,
+		MaxRandomization: 100 * time.Millisecond, // of a wait; the delay itself stays exact
 	}))
 	b := r.BackOff()
 	for range 4 {

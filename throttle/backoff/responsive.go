@@ -118,19 +118,18 @@ func (r *Responsive) Close() error {
 
 // Stats are the counters of a [Responsive] since [New], and its present state.
 type Stats struct {
-	Name       string
-	Mode       Mode
-	Delay      time.Duration // without randomization
-	Ups        uint64        // steps up
-	Downs      uint64        // steps down
-	Successes  uint64        // calls that succeeded
-	Throttled  uint64        // calls that were throttled
-	Ignored    uint64        // calls that were ignored
-	Slept      uint64        // waits that did not end at once
-	Canceled   uint64        // waits that ended with an error
-	SleepTime  time.Duration // time waited, Canceled included
-	Waiting    int           // calls that wait at present
-	Generation uint64        // number of the present delay; grows with each step up and each reset
+	Name      string
+	Mode      Mode
+	Delay     time.Duration // without randomization
+	Ups       uint64        // steps up
+	Downs     uint64        // steps down
+	Successes uint64        // calls that succeeded
+	Throttled uint64        // calls that were throttled
+	Ignored   uint64        // calls that were ignored
+	Slept     uint64        // waits that did not end at once
+	Canceled  uint64        // waits that ended with an error
+	SleepTime time.Duration // time waited, Canceled included
+	Waiting   int           // calls that wait at present
 }
 
 // Stats returns the counters and the present state.
@@ -151,7 +150,6 @@ func (r *Responsive) statsLocked() Stats {
 		Ups: c.ups, Downs: c.downs,
 		Successes: c.successes, Throttled: c.throttled, Ignored: c.ignored,
 		Slept: c.slept, Canceled: c.canceled, SleepTime: c.sleepTime, Waiting: c.waiting,
-		Generation: r.delay.generation,
 	}
 }
 

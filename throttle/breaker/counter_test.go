@@ -102,7 +102,8 @@ func ExampleCounter() {
 	for range 10 {
 		c.Failure(breaker.Key{ID: "orders"})
 	}
+	c.Success(breaker.Key{ID: "orders"})
 	counts, err := c.Poll(context.Background(), breaker.PollQuery{Window: time.Minute})
-	fmt.Println(counts, err)
-	// Output: map["orders":{10 0 0}] <nil>
+	fmt.Println(counts, err, c.Dropped())
+	// Output: map["orders":{10 1 0}] <nil> 0
 }

@@ -24,8 +24,6 @@ var (
 
 // Errors of methods of a [Manager].
 var (
-	// ErrRunning is returned by Run if another Run of the manager is active.
-	ErrRunning = errors.New("breaker: Manager.Run is active already")
 	// ErrManagerClosed is returned by methods that run a closed manager or change its circuits.
 	ErrManagerClosed = errors.New("breaker: the manager is closed")
 	// ErrNotLeading is returned by Sample if another manager leads.
@@ -34,6 +32,9 @@ var (
 
 // errNil is returned by methods of a Manager that did not come from New, and of its circuits.
 var errNil = errors.New("breaker: nil or zero Manager or Circuit: make a Manager with New")
+
+// errRunning is returned by Run if another Run of the manager is active.
+var errRunning = errors.New("breaker: Manager.Run is active already")
 
 // errNoFunction is returned for a nil function.
 var errNoFunction = errors.New("breaker: nil function")

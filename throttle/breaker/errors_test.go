@@ -62,7 +62,7 @@ func TestWhatABreakerShedsIsShedEverywhere(t *testing.T) {
 			t.Errorf("%v: a backoff: got %v want ignored", err, got)
 		}
 	}
-	for _, err := range []error{breaker.ErrRunning, breaker.ErrManagerClosed, breaker.ErrNotLeading} {
+	for _, err := range []error{breaker.ErrManagerClosed, breaker.ErrNotLeading} {
 		if errors.Is(err, throttle.ErrShed) {
 			t.Errorf("%v: got ErrShed, want none: no call was shed", err)
 		}

@@ -128,7 +128,7 @@ func (m *Manager) Name() string {
 // start a round in the background, at most one per SampleRate. With Run, rounds and refreshes are
 // regular, and Hooks.Led is called.
 //
-// Run returns [ErrRunning] at once if another Run is active. It can be called again after it has
+// Run returns an error at once if another Run is active. It can be called again after it has
 // returned.
 func (m *Manager) Run(ctx context.Context) error {
 	if !m.valid() {
@@ -139,7 +139,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		return ErrManagerClosed
 	}
 	if m.running.Swap(true) {
-		return ErrRunning
+		return errRunning
 	}
 	m.lazy.driven.Store(true)
 	m.lazy.active.Store(false)

@@ -155,7 +155,6 @@ func (m *Manager) notify(ctx context.Context, e Event) bool {
 		m.fail(NotifyFailed, err)
 		return false
 	}
-	m.counters.notified.Add(1)
 	return true
 }
 

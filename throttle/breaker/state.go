@@ -43,14 +43,6 @@ func (s State) Severity() int {
 	return 0
 }
 
-// ParseState returns the state with the given word. Any other text is an error that lists the
-// words.
-func ParseState(word string) (State, error) {
-	var s State
-	err := s.UnmarshalText([]byte(word))
-	return s, err
-}
-
 // Reason is why a circuit changed.
 type Reason uint8
 

@@ -16,13 +16,14 @@ func TestStatesHaveWords(t *testing.T) {
 		if got := s.String(); got != word {
 			t.Errorf("State(%d) = %q, want %q", s, got, word)
 		}
-		parsed, err := breaker.ParseState(word)
+		var parsed breaker.State
+		err := parsed.UnmarshalText([]byte(word))
 		if known := s < breaker.Disabled+1; (err == nil) != known || known && parsed != s {
-			t.Errorf("ParseState(%q) = %v, %v", word, parsed, err)
+			t.Errorf("UnmarshalText(%q) = %v, %v", word, parsed, err)
 		}
 	}
-	if _, err := breaker.ParseState(""); err == nil || !strings.Contains(err.Error(), "closed, open, half_open or disabled") {
-		t.Errorf("ParseState of the empty word: got error %v", err)
+	if err := new(breaker.State).UnmarshalText(nil); err == nil || !strings.Contains(err.Error(), "closed, open, half_open or disabled") {
+		t.Errorf("UnmarshalText of the empty word: got error %v", err)
 	}
 }
 

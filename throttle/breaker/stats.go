@@ -21,7 +21,6 @@ type Stats struct {
 	Errors      ErrorCounts // errors of background tasks
 	Probes      uint64      // probes granted to this manager
 	LateResults uint64      // results not counted, because the circuit changed during the call
-	Notified    uint64      // successful calls of Config.Notify
 	Dropped     uint64      // results that the counter dropped: see [Counter.Dropped]
 	// SnapshotAge is the time since the store was read, -1 if it never was. It is 0 for a manager
 	// that works without Run.
@@ -37,8 +36,6 @@ type Stats struct {
 	Leader     string        // owner of the last known lease
 	Mode       throttle.Mode // in force; Config.ForTenant may set another one
 	OnStale    StalePolicy
-	MaxStale   time.Duration
-	SampleRate time.Duration
 }
 
 // CallStats counts calls. Each call is in one of the three.
@@ -104,11 +101,10 @@ const (
 
 // counters are the counters of a manager except those of calls.
 type counters struct {
-	changes  [numStates]atomic.Uint64
-	errors   [numFailures]atomic.Uint64
-	probes   atomic.Uint64
-	late     atomic.Uint64
-	notified atomic.Uint64
+	changes [numStates]atomic.Uint64
+	errors  [numFailures]atomic.Uint64
+	probes  atomic.Uint64
+	late    atomic.Uint64
 }
 
 // count counts one call.
@@ -148,8 +144,8 @@ func (m *Manager) Stats() Stats {
 	s := Stats{
 		Name: m.config.Name, SnapshotAge: m.snapshotAge(), Stale: m.lastRead.Load().stale, Running: m.running.Load(), Leads: m.leading.Load(),
 		NotRunning: m.memory == nil && !m.running.Load(),
-		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(), Notified: m.counters.notified.Load(),
-		Mode: m.mode(), OnStale: m.config.OnStale, MaxStale: m.config.MaxStale, SampleRate: m.config.SampleRate,
+		Probes:     m.counters.probes.Load(), LateResults: m.counters.late.Load(),
+		Mode: m.mode(), OnStale: m.config.OnStale,
 		Circuits: m.table.Load().circuits(),
 	}
 	if c := m.config.Counter; c != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/statusz"
@@ -53,7 +54,8 @@ func ExamplePage_Add() {
 	remove := page.Add(statusz.SourceFunc(func() statusz.Status {
 		return statusz.Status{
 			Kind: "bucket", Name: "exports", State: "limiting", Level: statusz.Warn,
-			Figures: []statusz.Figure{{Name: "tokens left", Value: 3}},
+			Figures:     []statusz.Figure{{Name: "tokens left", Value: 3}},
+			Transitions: []statusz.Transition{{Time: time.Unix(0, 0), From: "granting", To: "limiting"}},
 		}
 	}))
 	defer remove()
@@ -68,5 +70,5 @@ func ExamplePage_Add() {
 	}
 	fmt.Println(string(doc.Sources))
 	// Output:
-	// [{"kind":"bucket","name":"exports","state":"limiting","level":"warn","figures":[{"name":"tokens left","value":3,"unit":""}],"transitions":[]}]
+	// [{"kind":"bucket","name":"exports","state":"limiting","level":"warn","figures":[{"name":"tokens left","value":3,"unit":""}],"transitions":[{"time":"1970-01-01T00:00:00.000Z","from":"granting","to":"limiting"}]}]
 }

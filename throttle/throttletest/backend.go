@@ -222,13 +222,6 @@ func (b *Backend) SetOutage(down bool) {
 	b.outage = down
 }
 
-// Outage reports whether there is an outage.
-func (b *Backend) Outage() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.outage
-}
-
 // Fail makes the backend return err from every call that it would have served. Capacity and latency
 // still apply. Nil ends it.
 func (b *Backend) Fail(err error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -46,7 +48,9 @@ func Example() {
 
 func ExampleBackend() {
 	clock := throttletest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Capacity: 100, Now: clock.Now}))
+	backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{
+		Capacity: 100, RejectionCost: 0.1, Now: clock.Now, // ten rejections are as much work as one served call
+	}))
 	second := func(load int) {
 		before := backend.Stats()
 		for range load {
@@ -88,11 +92,15 @@ func ExampleRecorder_Events() {
 	th := throttle.Must(throttle.New(throttle.Config{Name: "orders", Hooks: rec.Hooks()}))
 	_ = th.Do(context.Background(), throttle.Important, func(context.Context) error {
 		return context.DeadlineExceeded
-	})
+	}, func(context.Context, error, bool) error { return nil })
 	_ = th.Close()
 
 	for _, e := range rec.Events() {
 		switch e.Kind {
+		case throttletest.KindFellBack:
+			fmt.Println(e.Kind, e.FellBack.Outcome, e.FellBack.Err)
+		case throttletest.KindPolicyChanged:
+			fmt.Println(e.Kind, e.PolicyChanged.After)
 		case throttletest.KindFinished:
 			fmt.Println(e.Kind, e.Finished.Priority, e.Finished.Outcome, e.Finished.Fault)
 		default:
@@ -103,6 +111,7 @@ func ExampleRecorder_Events() {
 	// Output:
 	// created orders
 	// started orders
+	// fell back rejected <nil>
 	// finished important rejected timeout
 	// closed orders
 }
@@ -112,4 +121,36 @@ func ExampleSequence() {
 	fmt.Println(draw(), draw(), draw())
 
 	// Output: 0.2 0.8 0.2
+}
+
+// A backend that becomes slow, gets less capacity, and goes down.
+func ExampleBackend_SetLatency() {
+	synctest.Test(new(testing.T), func(*testing.T) {
+		backend := throttle.Must(throttletest.NewBackend(throttletest.BackendConfig{Latency: 10 * time.Millisecond}))
+		call := func() error {
+			begun, others := time.Now(), backend.Stats().Active
+			err := backend.Call(context.Background())
+			fmt.Println("beside", others, "others:", time.Since(begun))
+			return err
+		}
+		_ = call()
+		_ = backend.SetLatency(time.Second)
+		go func() { _ = backend.Call(context.Background()) }()
+		time.Sleep(time.Second / 2)
+		_ = call()
+
+		_ = errors.Join(backend.SetCapacity(1), backend.SetLatency(0))
+		_ = call()
+		fmt.Println(errors.Is(call(), throttletest.ErrOverloaded))
+		backend.SetOutage(true)
+		fmt.Println(errors.Is(call(), throttletest.ErrOutage))
+	})
+	// Output:
+	// beside 0 others: 10ms
+	// beside 1 others: 1s
+	// beside 0 others: 0s
+	// beside 0 others: 0s
+	// true
+	// beside 0 others: 0s
+	// true
 }

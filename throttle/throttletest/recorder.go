@@ -130,16 +130,6 @@ func (r *Recorder) record(e Event) {
 	}
 }
 
-// Created returns the throttles of the recorded KindCreated events.
-func (r *Recorder) Created() []*throttle.Throttle {
-	return ofKind(r, KindCreated, func(e *Event) *throttle.Throttle { return e.Throttle })
-}
-
-// Closed returns the throttles of the recorded KindClosed events.
-func (r *Recorder) Closed() []*throttle.Throttle {
-	return ofKind(r, KindClosed, func(e *Event) *throttle.Throttle { return e.Throttle })
-}
-
 // Shed returns the recorded calls that were shed. It includes the calls that a throttle in
 // ModeShadow would have shed: their field Shadow is true.
 func (r *Recorder) Shed() []throttle.ShedEvent {
@@ -154,16 +144,6 @@ func (r *Recorder) Started() []throttle.StartEvent {
 // Finished returns the recorded ends of admitted calls.
 func (r *Recorder) Finished() []throttle.FinishEvent {
 	return ofKind(r, KindFinished, func(e *Event) throttle.FinishEvent { return e.Finished })
-}
-
-// FellBack returns the recorded ends of fallbacks.
-func (r *Recorder) FellBack() []throttle.FallbackEvent {
-	return ofKind(r, KindFellBack, func(e *Event) throttle.FallbackEvent { return e.FellBack })
-}
-
-// PolicyChanged returns the recorded begins and ends of alerts.
-func (r *Recorder) PolicyChanged() []throttle.PolicyEvent {
-	return ofKind(r, KindPolicyChanged, func(e *Event) throttle.PolicyEvent { return e.PolicyChanged })
 }
 
 // ofKind returns the field of every recorded event of kind k.
