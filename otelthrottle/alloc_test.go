@@ -208,7 +208,7 @@ func hookEvents(t *testing.T, l *lab) map[string]func(context.Context) {
 		"a denial":         func(ctx context.Context) { _, _ = limiter.Decide(ctx, "") },
 		"a call that need not wait": func(ctx context.Context) {
 			p, _ := r.Wait(ctx)
-			p.Done(backoff.Success)
+			p.Finish(backoff.Success)
 		},
 	}
 }

@@ -58,8 +58,8 @@ func (a *backoffAudit) randomCall(r *backoff.Responsive, dice *rand.Rand) {
 		backoff.Success, backoff.Success, backoff.Success, backoff.Success, backoff.Ignored, backoff.Throttled, backoff.ThrottledFor(time.Millisecond),
 	}
 	o := outcomes[dice.IntN(len(outcomes))]
-	p.Done(o)
-	p.Done(o) // which does not count
+	p.Finish(o)
+	p.Finish(o) // which does not count
 	a.ended(r, o)
 }
 

@@ -144,7 +144,7 @@ func BenchmarkHooks(b *testing.B) {
 		"slept":  func(ctx context.Context) { slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Millisecond}) },
 		"no wait": func(ctx context.Context) {
 			p, _ := r.Wait(ctx)
-			p.Done(backoff.Success)
+			p.Finish(backoff.Success)
 		},
 	} {
 		for where, ctx := range spans() {

@@ -102,7 +102,7 @@ func (r *breakerReport) report(sum *breakerSum) {
 		s := breaker.State(state)
 		r.to.ObserveInt64(i.circuits, int64(sum.circuits[s]), a.states[s]...)
 		r.to.ObserveInt64(i.transitions, int64(sum.changes[s]), a.states[s]...)
-		r.reportCalls(calls.Admitted, s == breaker.Closed || s == breaker.HalfOpen, a.admitted[s])
+		r.reportCalls(calls.Admitted-calls.ShadowShed, s == breaker.Closed || s == breaker.HalfOpen, a.admitted[s])
 		r.reportCalls(calls.Shed, s != breaker.Closed || sum.failsClosed, a.shed[s])
 		r.reportCalls(calls.ShadowShed, false, a.shadow[s])
 	}

@@ -45,7 +45,7 @@ func wait(ctx context.Context, t testing.TB, r *backoff.Responsive) backoff.Perm
 func end(ctx context.Context, t testing.TB, r *backoff.Responsive, outcomes ...backoff.Outcome) {
 	t.Helper()
 	for _, o := range outcomes {
-		wait(ctx, t, r).Done(o)
+		wait(ctx, t, r).Finish(o)
 	}
 }
 

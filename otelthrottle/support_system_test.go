@@ -115,7 +115,7 @@ func startBackoff(l *lab, how manner) member {
 	r := backoff.Must(backoff.New(backoff.Config{Name: how.name, Hooks: hooks}))
 	return member{r, func(ctx context.Context) {
 		if p, err := r.Wait(ctx); err == nil {
-			p.Done(backoff.Success)
+			p.Finish(backoff.Success)
 		}
 		if hooks.Slept != nil {
 			hooks.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second})

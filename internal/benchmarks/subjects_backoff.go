@@ -26,7 +26,7 @@ func backoffs() []*subject {
 		{name: backoffFree, pair: true, op: func() error { return waited(free) }},
 		{name: backoffDelayed, op: delayed()},
 		{name: backoffDo, pair: true, op: func() error {
-			_, err := backoff.Do(ctx, free, nil, noopValue)
+			_, err := backoff.Do(ctx, free, noopValue)
 			return err
 		}},
 	}
@@ -44,7 +44,7 @@ func waited(r *backoff.Responsive) error {
 		return err
 	}
 	err = noop(context.Background())
-	p.Done(backoff.Success)
+	p.Finish(backoff.Success)
 	return err
 }
 

@@ -30,7 +30,7 @@ func TestAllocations(t *testing.T) {
 		{"Wait and Done", waitAndDone(bare, backoff.Success)},
 		{"Wait and Done, ignored", waitAndDone(bare, backoff.Ignored)},
 		{"Wait and Done, with hooks", waitAndDone(observed, backoff.Success)},
-		{"Do", func() { _, _ = backoff.Do(ctx, bare, nil, f) }},
+		{"Do", func() { _, _ = backoff.Do(ctx, bare, f) }},
 		{"Do, the method", func() { _ = bare.Do(ctx, g) }},
 		{"Do, nil context", func() { _ = bare.Do(none, g) }},
 		{"Stats", func() { bare.Stats() }},
@@ -47,7 +47,7 @@ func TestAllocationsWithADelay(t *testing.T) {
 			Name: "x", InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, DownMultiplierThreshold: 1e6,
 			Hooks: backoff.Hooks{Stepped: func(backoff.StepEvent) {}, Slept: func(context.Context, backoff.SleepEvent) {}},
 		}))
-		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Finish(backoff.Throttled)
 		f := func(context.Context) (int, error) { return 1, nil }
 		gap := func(call func()) func() {
 			return func() {
@@ -58,7 +58,7 @@ func TestAllocationsWithADelay(t *testing.T) {
 		demandNone(t, "nothing", gap(func() {}))
 		demandNone(t, "Wait and Done", gap(waitAndDone(r, backoff.Success)))
 		demandNone(t, "Wait and Done, ignored", gap(waitAndDone(r, backoff.Ignored)))
-		demandNone(t, "Do", gap(func() { _, _ = backoff.Do(context.Background(), r, nil, f) }))
+		demandNone(t, "Do", gap(func() { _, _ = backoff.Do(context.Background(), r, f) }))
 		if s := r.Stats(); s.Slept != 0 || s.Delay != time.Millisecond || s.Successes < 2*100*callsPerRun {
 			t.Errorf("got %+v want a delay and no waits", s)
 		}
@@ -80,6 +80,6 @@ func demandNone(t *testing.T, name string, call func()) {
 func waitAndDone(r *backoff.Responsive, o backoff.Outcome) func() {
 	return func() {
 		p, _ := r.Wait(context.Background())
-		p.Done(o)
+		p.Finish(o)
 	}
 }

@@ -25,8 +25,8 @@ func TestNextBackOffIsAtMostMaxInterval(t *testing.T) {
 func TestBackOffDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", InitialInterval: time.Second, MaxInterval: time.Second, RandomizationFactor: -1}))
-		wait(t, r).Done(backoff.Throttled)
-		wait(t, r).Done(backoff.Ignored)
+		wait(t, r).Finish(backoff.Throttled)
+		wait(t, r).Finish(backoff.Ignored)
 		begun := time.Now()
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
@@ -70,7 +70,7 @@ func TestNextBackOffIsNotNegative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Done(backoff.Throttled)
+	p.Finish(backoff.Throttled)
 	go func() { _, _ = r.Wait(context.Background()) }()
 	for r.Stats().Waiting == 0 {
 		runtime.Gosched()

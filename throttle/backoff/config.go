@@ -1,9 +1,11 @@
 package backoff
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/enum"
 )
@@ -81,12 +83,10 @@ type Config struct {
 	// it. Default 5min, or twice MaxInterval if that is longer; negative means never.
 	IdleReset time.Duration
 
-	// Classify returns the outcome of a call of [Do] from the error of its function, which may be
-	// nil. Default [Classify].
-	//
-	// It replaces the default, unlike Classify of throttle.Config, which runs before the default.
-	// End it with "return backoff.Classify(err)" for all errors that it does not treat specially.
-	Classify func(error) Outcome
+	// Classify classifies errors before [Classify] does: if ok is false, it has no opinion. It is not
+	// called for nil, which is a success, nor for an error with a mark of [throttle.MarkRejected].
+	// Nil means [Classify] alone.
+	Classify func(error) (o Outcome, ok bool)
 	// Hooks are called when something happens. Default [DefaultHooks], at the time of New.
 	Hooks Hooks
 }
@@ -111,12 +111,24 @@ func (c Config) withDefaults() Config {
 	c.RandomizationFactor = check.Default(c.RandomizationFactor, 0.3)
 	c.MaxRandomization = check.Default(c.MaxRandomization, 2*time.Minute)
 	c.IdleReset = check.Default(c.IdleReset, max(minDefaultIdle, 2*c.MaxInterval))
-	if c.Classify == nil {
-		c.Classify = Classify
-	}
 	c.Hooks = defaultHooks.Or(c.Hooks)
 	return c
 }
+
+// classify returns the outcome of a call from its error.
+func (c *Config) classify(err error) Outcome {
+	byDefault := Classify(err)
+	if err != nil && c.Classify != nil && (!byDefault.IsThrottled() || !isMarked(err)) {
+		if o, ok := c.Classify(err); ok {
+			return o
+		}
+	}
+	return byDefault
+}
+
+// isMarked reports whether an error has the mark of [throttle.MarkRejected], which only package throttle
+// can see: an error with [throttle.ErrShed] is ignored, except a marked one.
+func isMarked(err error) bool { return Classify(errors.Join(err, throttle.ErrShed)).IsThrottled() }
 
 // validate returns an error for every invalid field of a Config with defaults.
 func (c *Config) validate() error {

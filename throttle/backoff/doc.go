@@ -3,7 +3,7 @@
 //
 //	r, err := backoff.New(backoff.Config{Name: "orders-table"})
 //	...
-//	order, err := backoff.Do(ctx, r, nil, func(ctx context.Context) (Order, error) {
+//	order, err := backoff.Do(ctx, r, func(ctx context.Context) (Order, error) {
 //		return table.Put(ctx, order)
 //	})
 //

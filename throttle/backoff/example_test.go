@@ -51,7 +51,7 @@ func Example() {
 		for range 8 {
 			workers.Go(func() {
 				for ctx.Err() == nil {
-					_, _ = backoff.Do(ctx, r, nil, func(ctx context.Context) (string, error) { // its error decides whether to retry
+					_, _ = backoff.Do(ctx, r, func(ctx context.Context) (string, error) { // its error decides whether to retry
 						return "", service.order(ctx)
 					})
 				}
@@ -84,7 +84,7 @@ func ExampleDo() {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "orders", RandomizationFactor: -1}))
 		for _, answer := range []error{nil, faults.ResourceExhausted(), errors.New("no such order"), faults.Unavailable(5 * time.Second), nil} {
 			begun := time.Now()
-			_, err := backoff.Do(context.Background(), r, nil, func(context.Context) (string, error) {
+			_, err := backoff.Do(context.Background(), r, func(context.Context) (string, error) {
 				return "", answer // of your call to the service
 			})
 			fmt.Printf("%v: the delay is %v; waited %v\n", backoff.Classify(err), r.Delay(), time.Since(begun).Round(time.Second))
@@ -141,14 +141,14 @@ func ExampleResponsive_Wait() {
 		fmt.Println(err)
 		return
 	}
-	permit.Done(backoff.Throttled) // or Success, Ignored, or ThrottledFor(retryAfter)
+	permit.Done(faults.ResourceExhausted()) // the error of the call; Finish(backoff.Throttled) states its outcome
 	fmt.Println(r.Delay())
 	// Output:
 	// 100µs
 }
 
 // One overload throttles four calls in flight. They make one step.
-func ExamplePermit_Done() {
+func ExamplePermit_Finish() {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "orders"}))
 	var permits []backoff.Permit
 	for range 4 {
@@ -160,7 +160,7 @@ func ExamplePermit_Done() {
 		permits = append(permits, permit)
 	}
 	for _, permit := range permits {
-		permit.Done(backoff.Throttled)
+		permit.Finish(backoff.Throttled)
 	}
 	s := r.Stats()
 	fmt.Println(s.Throttled, "throttled,", s.Ups, "step up")

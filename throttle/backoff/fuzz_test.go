@@ -94,7 +94,7 @@ func do(t *testing.T, r *backoff.Responsive, b *backoff.BackOff, call byte, perm
 	switch n := int(call % 16); n {
 	case 0, 1, 2, 3, 4:
 		*waited++
-		wait(t, r).Done(outcomes[n])
+		wait(t, r).Finish(outcomes[n])
 		return 1
 	case 5:
 		*waited++
@@ -119,8 +119,8 @@ func do(t *testing.T, r *backoff.Responsive, b *backoff.BackOff, call byte, perm
 		if len(*permits) > 0 {
 			p := (*permits)[0]
 			*permits = (*permits)[1:]
-			p.Done(outcomes[n-10])
-			p.Done(backoff.Throttled)
+			p.Finish(outcomes[n-10])
+			p.Finish(backoff.Throttled)
 			return 1
 		}
 	case 14:

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/deixis/faults"
+
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -29,9 +31,9 @@ func TestHooks(t *testing.T) {
 			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, DownMultiplierThreshold: 1, Hooks: backoff.JoinHooks(backoff.Hooks{}, note, backoff.Hooks{}),
 		}))
 		ctx := context.WithValue(t.Context(), key{}, "me")
-		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Finish(backoff.Throttled)
 		p, _ := r.Wait(ctx)
-		p.Done(backoff.Success)
+		p.Finish(backoff.Success)
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 		defer cancel()
 		wait(t, r)
@@ -63,17 +65,17 @@ func TestHookPanics(t *testing.T) {
 					},
 				},
 			}))
-			wait(t, r).Done(backoff.Throttled)
+			wait(t, r).Finish(backoff.Throttled)
 			hot = true
 			caught(t, "slept", func() { wait(t, r) })
 			hot = false
-			wait(t, r).Done(backoff.ThrottledFor(time.Second)) // all calls wait that long, also after the delay is reset
+			wait(t, r).Finish(backoff.ThrottledFor(time.Second)) // all calls wait that long, also after the delay is reset
 			time.Sleep(59500 * time.Millisecond)
-			wait(t, r).Done(backoff.ThrottledFor(time.Second))
+			wait(t, r).Finish(backoff.ThrottledFor(time.Second))
 			hot = true
 			time.Sleep(time.Minute)
 			caught(t, "stepped", func() { wait(t, r) }) // it resets the idle delay
-			caught(t, "stepped", func() { p, _ := r.Wait(t.Context()); p.Done(backoff.Throttled) })
+			caught(t, "stepped", func() { p, _ := r.Wait(t.Context()); p.Finish(backoff.Throttled) })
 			hot = false
 			if s := r.Stats(); s.Waiting != 0 {
 				t.Errorf("%v: got %+v want no waiter", mode, s)
@@ -102,7 +104,7 @@ func TestHookPanicLeavesNoWaiter(t *testing.T) {
 					}
 				}},
 			}))
-			wait(t, r).Done(backoff.ThrottledFor(10 * time.Second))
+			wait(t, r).Finish(backoff.ThrottledFor(10 * time.Second))
 			time.Sleep(2 * time.Second)
 			hot = true
 			caught(t, "stepped", func() { wait(t, r) })
@@ -136,7 +138,7 @@ func TestHooksMayCallBack(t *testing.T) {
 		}
 		r = backoff.Must(backoff.New(backoff.Config{
 			Name: "x", InitialInterval: time.Second,
-			Classify: func(error) backoff.Outcome { back("Classify"); return backoff.Throttled },
+			Classify: func(error) (backoff.Outcome, bool) { back("Classify"); return backoff.Throttled, true },
 			Hooks: backoff.Hooks{
 				Stepped: func(backoff.StepEvent) { back("Stepped") },
 				Slept:   func(context.Context, backoff.SleepEvent) { back("Slept") },
@@ -146,7 +148,7 @@ func TestHooksMayCallBack(t *testing.T) {
 		b = r.BackOff()
 		b.NextBackOff()
 		for range 2 {
-			_ = r.Do(t.Context(), func(context.Context) error { back("f"); return nil })
+			_ = r.Do(t.Context(), func(context.Context) error { back("f"); return faults.NotFound })
 		}
 		_ = r.Close()
 		if len(calls) != 5 || calls["Stepped"] < 3 {

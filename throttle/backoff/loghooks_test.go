@@ -75,7 +75,7 @@ func TestLogHooks(t *testing.T) {
 				var log lines
 				c.Name, c.RandomizationFactor, c.DownMultiplierThreshold, c.Hooks = "x", -1, 1, log.hooks()
 				r := backoff.Must(backoff.New(c))
-				call := func(o backoff.Outcome) { wait(t, r).Done(o) }
+				call := func(o backoff.Outcome) { wait(t, r).Finish(o) }
 				call(backoff.Success)
 				log.want(t, "a service that is well")
 				calls := 0
@@ -106,7 +106,7 @@ func TestLogHooksLimitRepeats(t *testing.T) {
 			DownMultiplierThreshold: 1, Hooks: log.hooks(),
 		}))
 		for i := range 600 { // one is throttled, one waits for a second and is served
-			wait(t, r).Done([]backoff.Outcome{backoff.Throttled, backoff.Success}[i%2])
+			wait(t, r).Finish([]backoff.Outcome{backoff.Throttled, backoff.Success}[i%2])
 		}
 		got := log.since()
 		if len(got) != 10 || !strings.Contains(got[2], "suppressed=59") {
@@ -128,7 +128,7 @@ func TestLogHooksAfterClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.Done(backoff.Throttled)
+		first.Finish(backoff.Throttled)
 	}
 	log.want(t, "two", "backoff=one", "backoff=two")
 	_ = one.Close()
@@ -147,7 +147,7 @@ func TestLogHooksReleaseClosed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first.Done(backoff.Throttled)
+		first.Finish(backoff.Throttled)
 		_ = r.Close()
 		r.Reset()
 		return r
@@ -174,7 +174,7 @@ func TestLogHooksOutOfOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Done(backoff.Throttled)
+		p.Finish(backoff.Throttled)
 		r.Reset()
 	}
 	hooks.Stepped(late[1])
@@ -208,7 +208,7 @@ func TestLogHooks_Tune(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Done(o)
+				p.Finish(o)
 			}
 			return text.text.String()
 		}

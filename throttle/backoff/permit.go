@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Permit allows one call. Report the result of the call with Done. If Done is not called, the call
-// is not counted and has no other effect. Done of the zero Permit does nothing.
+// Permit allows one call. Report the result of the call with Done or Finish: only the first counts,
+// of all copies of a permit. Without it the call is not counted and has no other effect. Methods of
+// the zero Permit do nothing.
 type Permit struct {
 	responsive *Responsive
 	state      *permitState
@@ -15,7 +16,7 @@ type Permit struct {
 	generation uint64 // of the delay that the call waited for
 }
 
-// permitState records whether a permit is done. States are pooled: uses grows with each Done, so
+// permitState records whether a permit is done. States are pooled: uses grows with each Finish, so
 // that a copy of an older permit no longer matches.
 type permitState struct{ uses atomic.Uint64 }
 
@@ -24,8 +25,15 @@ func (r *Responsive) newPermit(generation uint64) Permit {
 	return Permit{r, s, s.uses.Load(), generation}
 }
 
-// Done records the outcome of the call. Only the first Done counts, of all copies of a permit.
-func (p Permit) Done(o Outcome) {
+// Done ends the call with its error, which Config.Classify and [Classify] classify. Nil is a success.
+func (p Permit) Done(err error) {
+	if p.responsive != nil {
+		p.Finish(p.responsive.config.classify(err))
+	}
+}
+
+// Finish ends the call with an outcome.
+func (p Permit) Finish(o Outcome) {
 	if p.responsive == nil || !p.state.uses.CompareAndSwap(p.use, p.use+1) {
 		return
 	}
@@ -70,8 +78,8 @@ func (r *Responsive) retryAfter(now time.Time, d time.Duration) {
 	}
 }
 
-// Do waits for the caller's turn, calls f, and records the outcome that Config.Classify returns for
-// the error of f. It returns that error. If the wait fails, Do returns the error of
+// Do waits for the caller's turn, calls f, and records the outcome of the error of f, as
+// [Permit.Done] does. It returns that error. If the wait fails, Do returns the error of
 // [Responsive.Wait] and does not call f. A panic of f propagates, and the call is Ignored.
 func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) error {
 	if f == nil {
@@ -82,34 +90,23 @@ func (r *Responsive) Do(ctx context.Context, f func(context.Context) error) erro
 		return err
 	}
 	o := Ignored
-	defer func() { p.Done(o) }()
+	defer func() { p.Finish(o) }()
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	err = f(ctx)
-	o = r.config.Classify(err)
+	o = r.config.classify(err)
 	return err
 }
 
-// Do is [Responsive.Do] for a function that returns a value. The outcome of the call is the result
-// of classify for the error of f, which may be nil. If classify is nil, Do uses Config.Classify.
-func Do[T any](ctx context.Context, r *Responsive, classify func(error) Outcome, f func(context.Context) (T, error)) (value T, err error) {
+// Do is [Responsive.Do] for a function that returns a value.
+func Do[T any](ctx context.Context, r *Responsive, f func(context.Context) (T, error)) (value T, err error) {
 	if f == nil {
 		return value, errNoFunction
 	}
-	p, err := r.Wait(ctx)
-	if err != nil {
-		return value, err
-	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if classify == nil {
-		classify = r.config.Classify
-	}
-	o := Ignored
-	defer func() { p.Done(o) }()
-	value, err = f(ctx)
-	o = classify(err)
+	err = r.Do(ctx, func(ctx context.Context) error {
+		value, err = f(ctx)
+		return err
+	})
 	return value, err
 }

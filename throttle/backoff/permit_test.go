@@ -11,6 +11,7 @@ import (
 
 	"github.com/deixis/faults"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/backoff"
 )
 
@@ -18,21 +19,21 @@ import (
 func TestDoneCountsOnce(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	for _, o := range []backoff.Outcome{backoff.Throttled, backoff.Success, backoff.Ignored, backoff.ThrottledFor(time.Second)} {
-		backoff.Permit{}.Done(o) // does nothing
+		backoff.Permit{}.Finish(o) // does nothing
 	}
 	var all []backoff.Permit
 	for range 100 {
 		p := wait(t, r)
 		q := p
-		p.Done(backoff.Success)
-		p.Done(backoff.Throttled)
-		q.Done(backoff.Throttled)
+		p.Finish(backoff.Success)
+		p.Finish(backoff.Throttled)
+		q.Finish(backoff.Throttled)
 		all = append(all, p)
 	}
 	for _, p := range all { // whose slips are long those of others
 		fresh := wait(t, r)
-		p.Done(backoff.Throttled)
-		fresh.Done(backoff.Success)
+		p.Finish(backoff.Throttled)
+		fresh.Finish(backoff.Success)
 	}
 	if s := r.Stats(); s.Successes != 200 || s.Throttled != 0 || s.Ups != 0 {
 		t.Errorf("got %+v want 200 successes, and nothing else", s)
@@ -44,7 +45,7 @@ func TestDoneConcurrently(t *testing.T) {
 	for n := range uint64(100) {
 		p := wait(t, r)
 		copies := []backoff.Permit{p, p, p, p, p, p, p, p}
-		atOnce(copies, func(p backoff.Permit) { p.Done(backoff.Success); p.Done(backoff.Ignored) })
+		atOnce(copies, func(p backoff.Permit) { p.Finish(backoff.Success); p.Finish(backoff.Ignored) })
 		if s := r.Stats(); s.Successes+s.Ignored != n+1 {
 			t.Fatalf("permit %d: got %+v want one call each", n, s)
 		}
@@ -71,7 +72,7 @@ func TestDoneAfterClose(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	p := wait(t, r)
 	_ = r.Close()
-	p.Done(backoff.Throttled)
+	p.Finish(backoff.Throttled)
 	if s := r.Stats(); s.Throttled != 1 || s.Ups != 1 {
 		t.Errorf("got %+v want it counted", s)
 	}
@@ -80,23 +81,28 @@ func TestDoneAfterClose(t *testing.T) {
 // TestDoRecordsTheOutcome covers functions that panic or end the goroutine.
 func TestDoRecordsTheOutcome(t *testing.T) {
 	fine := func(context.Context) (int, error) { return 7, nil }
-	throttled := func(error) backoff.Outcome { return backoff.Throttled }
+	throttled := func(error) (backoff.Outcome, bool) { return backoff.Throttled, true }
+	ignored := func(error) (backoff.Outcome, bool) { return backoff.Ignored, true }
+	noOpinion := func(error) (backoff.Outcome, bool) { return backoff.Ignored, false }
 	for _, tt := range []struct {
 		name     string
-		classify func(error) backoff.Outcome
+		classify func(error) (backoff.Outcome, bool)
 		f        func(context.Context) (int, error)
 		want     string
 	}{
 		{"success", nil, fine, "1 0 0 7 <nil>"},
 		{"ordinary error", nil, func(context.Context) (int, error) { return 1, faults.NotFound }, "1 0 0 1 " + faults.NotFound.Error()},
 		{"throttled", nil, func(context.Context) (int, error) { return 1, faults.Unavailable(0) }, "0 1 0 1 " + faults.Unavailable(0).Error()},
-		{"own classify", throttled, fine, "0 1 0 7 <nil>"},
+		{"own classify", throttled, func(context.Context) (int, error) { return 1, faults.NotFound }, "0 1 0 1 " + faults.NotFound.Error()},
+		{"a success", throttled, fine, "1 0 0 7 <nil>"},
+		{"a mark comes first", ignored, func(context.Context) (int, error) { return 1, throttle.MarkRejected(faults.NotFound) }, "0 1 0 1 " + faults.NotFound.Error()},
+		{"no opinion", noOpinion, func(context.Context) (int, error) { return 1, faults.Unavailable(0) }, "0 1 0 1 " + faults.Unavailable(0).Error()},
 		{"f panics", nil, func(context.Context) (int, error) { panic("f") }, "0 0 1 panic f"},
-		{"classify panics", func(error) backoff.Outcome { panic("classify") }, fine, "0 0 1 panic classify"},
+		{"classify panics", func(error) (backoff.Outcome, bool) { panic("classify") }, func(context.Context) (int, error) { return 1, faults.NotFound }, "0 0 1 panic classify"},
 		{"f exits", nil, func(context.Context) (int, error) { runtime.Goexit(); return 0, nil }, "0 0 1 exit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
+			r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: tt.classify}))
 			ended := make(chan string, 1)
 			go func() {
 				end := "exit"
@@ -106,7 +112,7 @@ func TestDoRecordsTheOutcome(t *testing.T) {
 					}
 					ended <- end
 				}()
-				v, err := backoff.Do(t.Context(), r, tt.classify, tt.f)
+				v, err := backoff.Do(t.Context(), r, tt.f)
 				end = fmt.Sprint(v, " ", err)
 			}()
 			end := <-ended
@@ -121,20 +127,17 @@ func TestDoRecordsTheOutcome(t *testing.T) {
 // TestDoWithoutAFunction wants an error without a wait.
 func TestDoWithoutAFunction(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
-	_, err := backoff.Do[int](t.Context(), r, nil, nil)
+	_, err := backoff.Do[int](t.Context(), r, nil)
 	if other := r.Do(t.Context(), nil); err == nil || other == nil || r.Stats().Ignored != 0 {
 		t.Errorf("got %v, %v and %+v want two errors, and no call", err, other, r.Stats())
 	}
 }
 
-// TestDoMethod wants that Config.Classify is called for each error, nil included.
+// TestDoMethod wants that Config.Classify is called for each error, and decides if it has an opinion.
 func TestDoMethod(t *testing.T) {
 	bad := errors.New("bad")
-	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: func(err error) backoff.Outcome {
-		if err == nil {
-			return backoff.Throttled
-		}
-		return backoff.Classify(err)
+	r := backoff.Must(backoff.New(backoff.Config{Name: "x", Classify: func(err error) (backoff.Outcome, bool) {
+		return backoff.Throttled, errors.Is(err, bad)
 	}}))
 	for _, want := range []error{nil, bad, context.Canceled} {
 		if err := r.Do(t.Context(), func(context.Context) error { return want }); err != want { //nolint:errorlint // it is handed on as it is
@@ -162,8 +165,8 @@ func TestABurstIsOneStep(t *testing.T) {
 					for i := range permits {
 						permits[i] = wait(t, r)
 					}
-					atOnce(permits[:256], func(p backoff.Permit) { p.Done(backoff.Throttled) })
-					atOnce(permits[256:], func(p backoff.Permit) { p.Done(backoff.Success) })
+					atOnce(permits[:256], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
+					atOnce(permits[256:], func(p backoff.Permit) { p.Finish(backoff.Success) })
 					if s := r.Stats(); s.Ups != event+1 || s.Downs != 0 || s.Throttled != 256*(event+1) {
 						t.Errorf("event %d: got %+v want one step up each, none down, 256 throttled", event, s)
 					}
@@ -193,9 +196,9 @@ func TestSuccessesInARow(t *testing.T) {
 				r := backoff.Must(backoff.New(backoff.Config{
 					Name: "x", InitialInterval: time.Second, DownMultiplierThreshold: 3, DownMultiplier: 0.99, UpInterval: time.Minute,
 				}))
-				wait(t, r).Done(up) // the shortest delay, of which a step down makes 0
+				wait(t, r).Finish(up) // the shortest delay, of which a step down makes 0
 				for _, o := range tt.outcomes {
-					wait(t, r).Done(o)
+					wait(t, r).Finish(o)
 				}
 				if s := r.Stats(); s.Ups != 1+tt.ups || s.Downs != tt.down || s.Successes+s.Throttled+s.Ignored != uint64(1+len(tt.outcomes)) {
 					t.Errorf("got %+v want %d steps up, %d down, %d calls", s, 1+tt.ups, tt.down, 1+len(tt.outcomes))

@@ -23,7 +23,7 @@ func waits(r *backoff.Responsive) map[string]func(context.Context) error {
 			return r.Do(ctx, func(ctx context.Context) error { return ctx.Err() })
 		},
 		"Do of a value": func(ctx context.Context) error {
-			_, err := backoff.Do(ctx, r, nil, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
+			_, err := backoff.Do(ctx, r, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
 			return err
 		},
 	}
@@ -65,7 +65,7 @@ func TestErrClosedIsIgnored(t *testing.T) {
 	r := backoff.Must(backoff.New(backoff.Config{Name: "x"}))
 	_ = r.Close()
 	err := r.Do(t.Context(), func(context.Context) error { t.Error("called"); return nil })
-	value, other := backoff.Do(t.Context(), r, nil, func(context.Context) (int, error) { t.Error("called"); return 1, nil })
+	value, other := backoff.Do(t.Context(), r, func(context.Context) (int, error) { t.Error("called"); return 1, nil })
 	if value != 0 || !errors.Is(other, backoff.ErrClosed) {
 		t.Errorf("Do of a value: got %v, %v want 0, %v", value, other, backoff.ErrClosed)
 	}
@@ -92,10 +92,10 @@ func TestResetVoidsReservedTurns(t *testing.T) {
 			r.BackOff().NextBackOff()
 		}
 		r.Reset()
-		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Finish(backoff.Throttled)
 		begun := time.Now()
-		wait(t, r).Done(backoff.Ignored)
-		wait(t, r).Done(backoff.Ignored)
+		wait(t, r).Finish(backoff.Ignored)
+		wait(t, r).Finish(backoff.Ignored)
 		if got := time.Since(begun); got > 20*time.Second {
 			t.Errorf("two turns after Reset, 10s apart: got %v want at most 20s", got)
 		}
@@ -106,11 +106,11 @@ func TestResetVoidsReservedTurns(t *testing.T) {
 func TestResetEndsWaits(t *testing.T) {
 	for _, mode := range []backoff.Mode{backoff.Pace, backoff.Sleep} {
 		for name, prepare := range map[string]func(r *backoff.Responsive, p, q backoff.Permit){
-			"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Done(backoff.Throttled) },
-			"a delay, and no call": func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Done(backoff.ThrottledFor(30 * time.Second)) },
+			"a delay":              func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.Throttled) },
+			"a delay, and no call": func(_ *backoff.Responsive, p, _ backoff.Permit) { p.Finish(backoff.ThrottledFor(30 * time.Second)) },
 			"no call, without delay": func(r *backoff.Responsive, _, q backoff.Permit) {
 				r.Reset()
-				q.Done(backoff.ThrottledFor(30 * time.Second))
+				q.Finish(backoff.ThrottledFor(30 * time.Second))
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestResetEndsWaits(t *testing.T) {
 				if got := time.Since(begun); got != time.Second {
 					t.Errorf("%v, %s: got the last turn after %v want it at Reset, after 1s", mode, name, got)
 				}
-				atOnce(permits[:], func(p backoff.Permit) { p.Done(backoff.Throttled) })
+				atOnce(permits[:], func(p backoff.Permit) { p.Finish(backoff.Throttled) })
 				if s := r.Stats(); s.Waiting != 0 || s.Slept != 3 || s.Delay != 10*time.Second {
 					t.Errorf("%v, %s: got %+v want three waits, and that the outcomes of their calls count", mode, name, s)
 				}

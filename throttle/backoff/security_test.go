@@ -26,7 +26,7 @@ func TestHostileRetryAfter(t *testing.T) {
 					if took := time.Since(begun); err != nil || took > longest {
 						t.Fatalf("%v, a service that wants %v: got a wait of %v, %v want at most %v", mode, wish, took, err, longest)
 					}
-					p.Done(backoff.ThrottledFor(wish))
+					p.Finish(backoff.ThrottledFor(wish))
 					if got := r.Delay(); got < 0 || got > longest {
 						t.Fatalf("%v, a service that wants %v: got the delay %v want 0 to %v", mode, wish, got, longest)
 					}

@@ -164,7 +164,7 @@ func simulate(t *testing.T, sc scenario, paced bool) (phases []phase, stats back
 					if !paced {
 						s.call()
 					} else if p, err := r.Wait(ctx); err == nil {
-						p.Done(s.call())
+						p.Finish(s.call())
 					}
 				}
 			})

@@ -29,7 +29,7 @@ func slow(t *testing.T, c backoff.Config, delay time.Duration) *backoff.Responsi
 	t.Helper()
 	c.Name, c.InitialInterval, c.MaxInterval, c.RandomizationFactor = "x", delay, delay, -1
 	r := backoff.Must(backoff.New(c))
-	wait(t, r).Done(backoff.Throttled)
+	wait(t, r).Finish(backoff.Throttled)
 	return r
 }
 

@@ -20,13 +20,13 @@ func TestTune_endsALongDelay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Done(Throttled)
+				p.Finish(Throttled)
 			}
 			if r.Delay() != time.Hour {
 				t.Fatalf("%v: got a delay of %v", mode, r.Delay())
 			}
 			p, _ := r.Wait(t.Context())
-			p.Done(ThrottledFor(time.Hour))
+			p.Finish(ThrottledFor(time.Hour))
 			begin := time.Now()
 			time.AfterFunc(time.Second, func() {
 				if err := r.Override(throttle.SourceFile, Patch{MaxInterval: new(throttle.Duration(2 * time.Minute))}); err != nil {
@@ -37,7 +37,7 @@ func TestTune_endsALongDelay(t *testing.T) {
 			if waited := time.Since(begin); err != nil || waited > 2*time.Minute+time.Second {
 				t.Errorf("%v: waited %v, %v want at most 2m", mode, waited, err)
 			}
-			p.Done(Throttled)
+			p.Finish(Throttled)
 			if r.Delay() != 2*time.Minute {
 				t.Errorf("%v: got a delay of %v want 2m", mode, r.Delay())
 			}
@@ -45,7 +45,7 @@ func TestTune_endsALongDelay(t *testing.T) {
 				t.Error(err)
 			}
 			p, _ = r.Wait(t.Context())
-			if p.Done(Throttled); r.Delay() <= 2*time.Minute {
+			if p.Finish(Throttled); r.Delay() <= 2*time.Minute {
 				t.Errorf("%v: after the override: got a delay of %v want it to grow again", mode, r.Delay())
 			}
 		})

@@ -207,7 +207,7 @@ func TestWaitWithAContextThatIsOver(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v want %v", err, context.Canceled)
 	}
-	p.Done(backoff.Throttled)
+	p.Finish(backoff.Throttled)
 	if s := r.Stats(); s.Throttled != 0 || s.Ups != 0 {
 		t.Errorf("Done of no permit: got %+v want nothing", s)
 	}
@@ -220,21 +220,21 @@ func TestStepChangesTheWait(t *testing.T) {
 			Name: "x", InitialInterval: time.Second, RandomizationFactor: -1, UpMultiplier: 10, MaxInterval: time.Minute,
 			DownMultiplier: 0.5, DownMultiplierThreshold: 1,
 		}))
-		wait(t, r).Done(backoff.Throttled)
+		wait(t, r).Finish(backoff.Throttled)
 		held := wait(t, r)
 		begun := time.Now()
 		turn := make(chan time.Duration)
-		go func() { wait(t, r).Done(backoff.Ignored); turn <- time.Since(begun) }()
+		go func() { wait(t, r).Finish(backoff.Ignored); turn <- time.Since(begun) }()
 		time.Sleep(500 * time.Millisecond)
-		held.Done(backoff.Throttled) // 10 s now
+		held.Finish(backoff.Throttled) // 10 s now
 		if got := <-turn; got != 10*time.Second {
 			t.Errorf("turn after a step up to 10s: got after %v want 10s", got)
 		}
 		held = wait(t, r)
 		begun = time.Now()
-		go func() { wait(t, r).Done(backoff.Ignored); turn <- time.Since(begun) }()
+		go func() { wait(t, r).Finish(backoff.Ignored); turn <- time.Since(begun) }()
 		synctest.Wait()
-		held.Done(backoff.Success) // 5 s
+		held.Finish(backoff.Success) // 5 s
 		if got := <-turn; got != 5*time.Second {
 			t.Errorf("turn after a step down to 5s: got after %v want 5s", got)
 		}
@@ -254,16 +254,16 @@ func TestRetryAfterDelaysWaitingCalls(t *testing.T) {
 					Name: "x", Mode: mode, InitialInterval: tt.delay, MaxInterval: time.Minute, UpMultiplier: 1 + 1e-12, RandomizationFactor: -1,
 				}))
 				held := []backoff.Permit{wait(t, r), wait(t, r), wait(t, r)}
-				held[0].Done(backoff.Throttled)
+				held[0].Finish(backoff.Throttled)
 				begun := time.Now()
 				first := make(chan time.Duration, 3)
 				for range 3 {
 					go func() { wait(t, r); first <- time.Since(begun) }()
 				}
 				synctest.Wait()
-				held[1].Done(backoff.ThrottledFor(tt.after / 2))
+				held[1].Finish(backoff.ThrottledFor(tt.after / 2))
 				time.Sleep(tt.delay / 2)
-				held[2].Done(backoff.ThrottledFor(tt.after - tt.delay/2))
+				held[2].Finish(backoff.ThrottledFor(tt.after - tt.delay/2))
 				if got := <-first; got != tt.want {
 					t.Errorf("%v, a delay of %v, Retry-After %v: got the first turn after %v want %v", mode, tt.delay, tt.after, got, tt.want)
 				}
@@ -292,12 +292,12 @@ func TestRetryAfter(t *testing.T) {
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				r := backoff.Must(backoff.New(backoff.Config{Name: "x", Mode: mode, InitialInterval: time.Second, MaxInterval: time.Minute, RandomizationFactor: -1}))
-				wait(t, r).Done(backoff.Ignored)
+				wait(t, r).Finish(backoff.Ignored)
 				if mode == backoff.Pace { // the first delay counts from the last turn, which is not noted without a delay
-					wait(t, r).Done(backoff.Throttled)
+					wait(t, r).Finish(backoff.Throttled)
 					wait(t, r)
 				}
-				wait(t, r).Done(backoff.ThrottledFor(tt.after))
+				wait(t, r).Finish(backoff.ThrottledFor(tt.after))
 				begun := time.Now()
 				wait(t, r)
 				got := time.Since(begun)
@@ -318,9 +318,9 @@ func TestRetryAfterKeepsTheLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := backoff.Must(backoff.New(backoff.Config{Name: "x", RandomizationFactor: -1}))
 		a, b, c := wait(t, r), wait(t, r), wait(t, r)
-		a.Done(backoff.Throttled)
-		b.Done(backoff.ThrottledFor(20 * time.Second))
-		c.Done(backoff.ThrottledFor(5 * time.Second))
+		a.Finish(backoff.Throttled)
+		b.Finish(backoff.ThrottledFor(20 * time.Second))
+		c.Finish(backoff.ThrottledFor(5 * time.Second))
 		begun := time.Now()
 		wait(t, r)
 		if got := time.Since(begun); got != 20*time.Second {

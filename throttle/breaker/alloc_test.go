@@ -90,7 +90,7 @@ func freeCalls(t *testing.T, m *breaker.Manager) []freeCall {
 			}},
 			freeCall{name + ", Acquire and Ignore", func() {
 				if p, err := handle.Acquire(ctx); err == nil {
-					p.Ignore()
+					p.Finish(throttle.Ignored)
 				}
 			}},
 			freeCall{name + ", Status", func() { _ = m.Status(k) }},

@@ -105,7 +105,7 @@ func (c *Circuit) record(ctx context.Context, generation uint64, err error) {
 	if m.config.Counter == nil {
 		return
 	}
-	if failed, counts := m.result(ctx, c.view(), generation, err); counts {
+	if failed, counts := m.result(c.view(), generation, m.classify(ctx, err)); counts {
 		m.config.Counter.addTo(c.slot(), failed)
 		m.wantRoundAfter(failed)
 	}

@@ -13,10 +13,9 @@ import (
 // field costs nothing. Hooks are called with no lock held and must not block. They may be called
 // concurrently.
 //
-// Created, Closed and Shed are called on the goroutine that called New, Close or the circuit. A
-// panic in them goes to that caller. Changed, Led and Failed are called on the goroutine that made
-// the change or met the error: mostly a goroutine of the manager, or the caller of ForceOpen, Sample
-// and the like. A panic in them is counted as [HookPanicked] and ends no work.
+// A panic of Created, Closed or Shed reaches the caller. Changed, Led and Failed are about the
+// work of the manager, mostly on a goroutine of its own: a panic is counted as [HookPanicked], and
+// ends no work.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 

@@ -29,8 +29,18 @@ func (p Permit) State() State { return p.state }
 
 // Done ends the call with its error, which Config.Classify classifies. If the circuit has changed
 // since the call was admitted, the result is not counted: it belongs to the earlier state. Only the
-// first Done or Ignore has an effect, copies of the Permit included.
+// first Done or Finish has an effect, copies of the Permit included.
 func (p Permit) Done(err error) {
+	p.finish(func(ctx context.Context, m *Manager) throttle.Outcome { return m.classify(ctx, err) })
+}
+
+// Finish ends the call with an outcome: Accepted is a success, Rejected a failure. Any other one does
+// not count.
+func (p Permit) Finish(o throttle.Outcome) {
+	p.finish(func(context.Context, *Manager) throttle.Outcome { return o })
+}
+
+func (p Permit) finish(outcome func(context.Context, *Manager) throttle.Outcome) {
 	t, ok := p.end()
 	if !ok {
 		return
@@ -41,16 +51,9 @@ func (p Permit) Done(err error) {
 	if m.config.Counter == nil {
 		return
 	}
-	if failed, counts := m.result(ctx, m.lookup(key), generation, err); counts {
+	if failed, counts := m.result(m.lookup(key), generation, outcome(ctx, m)); counts {
 		m.config.Counter.add(key, failed)
 		m.wantRoundAfter(failed)
-	}
-}
-
-// Ignore ends the call without a result.
-func (p Permit) Ignore() {
-	if t, ok := p.end(); ok {
-		t.manager.putCall(t)
 	}
 }
 
@@ -67,11 +70,10 @@ func (m *Manager) putCall(t *pooledCall) {
 	m.calls.Put(t)
 }
 
-// result returns how a call ended, and whether that counts. It does not count if the error is
+// result returns how a call ended, and whether that counts. It does not count if the outcome is
 // ignored, or if the circuit has changed since the call was admitted.
-func (m *Manager) result(ctx context.Context, v *view, generation uint64, err error) (failed, counts bool) {
-	outcome := m.classify(ctx, err)
-	if outcome == throttle.Ignored {
+func (m *Manager) result(v *view, generation uint64, outcome throttle.Outcome) (failed, counts bool) {
+	if outcome != throttle.Accepted && outcome != throttle.Rejected {
 		return false, false
 	}
 	now := uint64(0)

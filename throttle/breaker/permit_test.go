@@ -14,8 +14,8 @@ func TestAPermitEndsOnce(t *testing.T) {
 	m := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter}))
 	k := breaker.Key{ID: "k"}
 	for _, ends := range [][]func(breaker.Permit){
-		{func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Ignore() }},
-		{func(p breaker.Permit) { p.Ignore() }, func(p breaker.Permit) { p.Done(errBoom) }},
+		{func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Done(errBoom) }, func(p breaker.Permit) { p.Finish(throttle.Ignored) }},
+		{func(p breaker.Permit) { p.Finish(throttle.Ignored) }, func(p breaker.Permit) { p.Done(errBoom) }},
 	} {
 		p, err := m.Circuit(k).Acquire(t.Context())
 		if err != nil {
@@ -31,7 +31,7 @@ func TestAPermitEndsOnce(t *testing.T) {
 			t.Fatal(err)
 		} else {
 			p.Done(errBoom) // the ticket may be q's by now
-			q.Ignore()
+			q.Finish(throttle.Ignored)
 		}
 	}
 	if got, want := counted(t, counter, k), "1 failed, 0 succeeded"; got != want {
@@ -39,9 +39,27 @@ func TestAPermitEndsOnce(t *testing.T) {
 	}
 	var none breaker.Permit
 	none.Done(errBoom)
-	none.Ignore()
+	none.Finish(throttle.Ignored)
 	if none.State() != breaker.Closed {
 		t.Error("the zero permit has a state")
+	}
+}
+
+func TestPermit_Finish(t *testing.T) {
+	for outcome, want := range map[throttle.Outcome]string{
+		throttle.Accepted: "0 failed, 1 succeeded", throttle.Rejected: "1 failed, 0 succeeded",
+		throttle.Ignored: "0 failed, 0 succeeded", throttle.Shed: "0 failed, 0 succeeded",
+	} {
+		counter := breaker.NewCounter(time.Minute)
+		m, k := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter})), breaker.Key{ID: "k"}
+		p, err := m.Circuit(k).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Finish(outcome)
+		if got := counted(t, counter, k); got != want {
+			t.Errorf("%v: got %s want %s", outcome, got, want)
+		}
 	}
 }
 

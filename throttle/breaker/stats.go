@@ -38,9 +38,9 @@ type Stats struct {
 	OnStale    StalePolicy
 }
 
-// CallStats counts calls. Each call is in one of the three.
+// CallStats counts calls.
 type CallStats struct {
-	Admitted   uint64 // without ShadowShed, unlike Admitted of [throttle.PriorityStats]
+	Admitted   uint64 // ShadowShed included
 	Shed       uint64
 	ShadowShed uint64 // admitted by ModeShadow; ModeEnforce would have shed them
 }
@@ -158,11 +158,8 @@ func (m *Manager) Stats() Stats {
 		s.SnapshotAge, s.Leads = 0, s.Leader == m.owner
 	}
 	for state := range s.Calls {
-		s.Calls[state] = CallStats{
-			Admitted:   m.tally.Total(state, admitted),
-			Shed:       m.tally.Total(state, shed),
-			ShadowShed: m.tally.Total(state, shadowShed),
-		}
+		dryRun := m.tally.Total(state, shadowShed)
+		s.Calls[state] = CallStats{Admitted: m.tally.Total(state, admitted) + dryRun, Shed: m.tally.Total(state, shed), ShadowShed: dryRun}
 		s.Changes[state] = m.counters.changes[state].Load()
 	}
 	for f := range s.Errors.counts {

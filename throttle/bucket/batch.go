@@ -144,24 +144,24 @@ func (b *batcher) callFirst(ctx context.Context, l *Limiter, key string, s *keyS
 			go b.callAll(l, key, s, next)
 		}
 	}()
-	b.call(ctx, l, key, s, first, false)
+	b.call(ctx, l, key, s, first)
 }
 
 // callAll calls the store for a batch, and then for the batches after it.
 func (b *batcher) callAll(l *Limiter, key string, s *keyState, current *batch) {
 	for current != nil {
-		b.call(context.Background(), l, key, s, current, true)
+		b.call(context.Background(), l, key, s, current)
 		current = b.end(l, key, s, current)
 	}
 }
 
-// call calls the store for a batch. If background is true it runs on a goroutine of the limiter.
-func (b *batcher) call(ctx context.Context, l *Limiter, key string, s *keyState, current *batch, background bool) {
+// call calls the store for a batch.
+func (b *batcher) call(ctx context.Context, l *Limiter, key string, s *keyState, current *batch) {
 	b.mu.Lock()
 	n, ahead := current.start(), b.leaseRoom(l, s, current.limit)
 	b.mu.Unlock()
 	if n > 0 {
-		r := storeRequest{store.Request{Key: key, Limit: *current.limit, Min: 1, Max: n + ahead}, int(n), ahead, background}
+		r := storeRequest{store.Request{Key: key, Limit: *current.limit, Min: 1, Max: n + ahead}, int(n), ahead}
 		current.answer, current.err = l.callStore(ctx, r)
 	}
 }

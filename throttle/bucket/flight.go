@@ -186,7 +186,7 @@ func (l *Limiter) askMany(p *part, load []*question) []store.Answer {
 			}
 		})
 	if h := l.config.Hooks.Asked; h != nil && wasCalled(err) {
-		l.callAsked(context.Background(), &storeRequest{background: true}, 0, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
+		l.callAsked(context.Background(), StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
 	}
 	if err != nil {
 		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))

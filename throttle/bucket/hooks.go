@@ -12,11 +12,9 @@ import (
 // Hooks are functions that a limiter calls. Any field may be nil. A nil field costs nothing.
 //
 // Hooks are called synchronously, with no lock held, and must not block. Several goroutines may
-// call a hook at the same time. Most hooks are called on the goroutine of the caller. If such a
-// hook panics, the panic propagates to the caller; the limiter's state is already consistent.
-//
-// Asked is also called on goroutines of the limiter, for requests that share a store call. A panic
-// there is counted in [Stats].HookPanics and does not change the decisions.
+// call a hook at the same time. A panic of Created, Closed, Denied or Waited reaches the caller; the
+// limiter's state is already consistent. Asked and Warned are about the store, whose answer is for
+// several callers: a panic is counted in [Stats].HookPanics, and does not change the decisions.
 //
 // Hooks may call the limiter. Asked must not request tokens: that may wait for the hook itself.
 type Hooks struct {
@@ -36,7 +34,7 @@ type Hooks struct {
 	// context.
 	Waited func(context.Context, WaitEvent)
 	// Warned is called once, before the first store call, if the store reports a setting with which
-	// it does not work well: see store.Checker. A panic is counted in [Stats].HookPanics.
+	// it does not work well: see store.Checker.
 	Warned func(*Limiter, error)
 }
 

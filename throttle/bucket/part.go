@@ -83,7 +83,7 @@ func (l *Limiter) askOne(ctx context.Context, p *part, q *storeRequest) (Decisio
 	d, err := remote.Ask(ctx, p.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, q.Request) },
 		func(late Decision) { l.returnLate(q.Key, late.Granted) })
 	if h := l.config.Hooks.Asked; h != nil && wasCalled(err) {
-		l.callAsked(ctx, q, d.Granted, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
+		l.callAsked(ctx, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
 	}
 	return d, err
 }

@@ -230,7 +230,7 @@ func (l *Limiter) takeFor(key string, limit *Limit, d demand) (Decision, error) 
 	if err := checkTokens(limit, d.first); err != nil { // the limit was higher before
 		return Decision{}, err
 	}
-	return l.callStore(context.Background(), storeRequest{store.Request{Key: key, Limit: *limit, Min: d.first, Max: d.total}, d.waiters, 0, true})
+	return l.callStore(context.Background(), storeRequest{store.Request{Key: key, Limit: *limit, Min: d.first, Max: d.total}, d.waiters, 0})
 }
 
 // sleep waits for a time, or until the queue has changed.

@@ -17,9 +17,8 @@ func isCancelable(s store.Store) bool {
 // storeRequest is a request to the store, on behalf of one or more requests to the limiter.
 type storeRequest struct {
 	store.Request
-	requests   int   // number of requests that wait for the answer
-	ahead      int64 // tokens in Max that are fetched ahead; a policy does not grant them
-	background bool  // the call runs on a goroutine of the limiter
+	requests int   // number of requests that wait for the answer
+	ahead    int64 // tokens in Max that are fetched ahead; a policy does not grant them
 }
 
 // callStore calls the store. If the store gives no answer in time, Config.OnFailure decides.
@@ -74,22 +73,14 @@ func isValid(d *Decision, atLeast, atMost int64) bool {
 	return d.Granted >= atLeast && d.Granted <= atMost
 }
 
-// callAsked calls Hooks.Asked. If the hook panics on a goroutine of the limiter, where other
-// callers wait, the panic is counted. Otherwise it propagates, and the granted tokens are given
-// back.
-func (l *Limiter) callAsked(ctx context.Context, q *storeRequest, granted int64, e StoreEvent) {
-	returned := false
+// callAsked calls Hooks.Asked. A panic is counted: other callers may wait for the answer of the store.
+func (l *Limiter) callAsked(ctx context.Context, e StoreEvent) {
 	defer func() {
-		switch {
-		case returned:
-		case q.background && recover() != nil:
+		if recover() != nil {
 			l.panics.Add(1)
-		case e.Err == nil:
-			l.returnLate(q.Key, granted)
 		}
 	}()
 	l.config.Hooks.Asked(ctx, e)
-	returned = true
 }
 
 // applyPolicy decides a request after the store has failed with an error.

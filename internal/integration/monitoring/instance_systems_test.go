@@ -167,7 +167,7 @@ func (b *backoffs) doEverything(t testing.TB, ctx context.Context) {
 			if err != nil {
 				return // the test ends
 			}
-			p.Done(o)
+			p.Finish(o)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func end(t *testing.T, r *backoff.Responsive, outcomes ...backoff.Outcome) {
 		if err != nil {
 			t.Errorf("Wait: got error %v want nil", err)
 		}
-		p.Done(o)
+		p.Finish(o)
 	}
 }
 

@@ -72,7 +72,7 @@ func ExampleBackoff() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	permit.Done(backoff.Throttled)
+	permit.Finish(backoff.Throttled)
 
 	status := source.Status()
 	fmt.Println(status.Kind, status.Name, "is", status.State)
