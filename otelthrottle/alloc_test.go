@@ -201,11 +201,13 @@ func hookEvents(t *testing.T, l *lab) map[string]func(context.Context) {
 		"denied, no store": func(ctx context.Context) { b.Denied(ctx, bucket.DenialEvent{Limiter: limiter, Err: errPlain}) },
 		"waited":           func(ctx context.Context) { b.Waited(ctx, bucket.WaitEvent{Limiter: limiter, Duration: time.Second}) },
 		"wait canceled":    func(ctx context.Context) { b.Waited(ctx, bucket.WaitEvent{Limiter: limiter, Err: context.Canceled}) },
-		"asked":            func(ctx context.Context) { b.Asked(ctx, bucket.StoreEvent{Limiter: limiter, Duration: time.Second}) },
-		"store failed":     func(ctx context.Context) { b.Asked(ctx, bucket.StoreEvent{Limiter: limiter, Err: errPlain}) },
-		"slept":            func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second}) },
-		"sleep canceled":   func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Err: context.Canceled}) },
-		"a denial":         func(ctx context.Context) { _, _ = limiter.Decide(ctx, "") },
+		"asked": func(ctx context.Context) {
+			b.StoreCalled(ctx, bucket.StoreEvent{Limiter: limiter, Duration: time.Second})
+		},
+		"store failed":   func(ctx context.Context) { b.StoreCalled(ctx, bucket.StoreEvent{Limiter: limiter, Err: errPlain}) },
+		"slept":          func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Second}) },
+		"sleep canceled": func(ctx context.Context) { s.Slept(ctx, backoff.SleepEvent{Responsive: r, Err: context.Canceled}) },
+		"a denial":       func(ctx context.Context) { _, _ = limiter.Decide(ctx, "") },
 		"a call that need not wait": func(ctx context.Context) {
 			p, _ := r.Wait(ctx)
 			p.Finish(backoff.Success)

@@ -138,7 +138,9 @@ func BenchmarkHooks(b *testing.B) {
 	l := bucket.Must(bucket.New(bucket.Config{Name: "geocoder", Limit: bucket.PerSecond(1), Hooks: h}))
 	r := backoff.Must(backoff.New(backoff.Config{Name: "table", Hooks: tel.BackoffHooks()}))
 	for name, call := range map[string]func(context.Context){
-		"asked":  func(ctx context.Context) { h.Asked(ctx, bucket.StoreEvent{Limiter: l, Duration: time.Millisecond}) },
+		"asked": func(ctx context.Context) {
+			h.StoreCalled(ctx, bucket.StoreEvent{Limiter: l, Duration: time.Millisecond})
+		},
 		"denied": func(ctx context.Context) { h.Denied(ctx, bucket.DenialEvent{Limiter: l, Tokens: 1}) },
 		"waited": func(ctx context.Context) { h.Waited(ctx, bucket.WaitEvent{Limiter: l, Tokens: 1}) },
 		"slept":  func(ctx context.Context) { slept(ctx, backoff.SleepEvent{Responsive: r, Duration: time.Millisecond}) },

@@ -26,7 +26,7 @@ func (tel *Telemetry) BucketHooks() bucket.Hooks {
 	}
 	h := bucket.Hooks{Created: join(tel, tel.buckets), Closed: tel.buckets.Leave}
 	if !tel.withoutDuration {
-		h.Asked = tel.asked
+		h.StoreCalled = tel.asked
 	}
 	if !tel.withoutSpans {
 		h.Denied = tel.denied
@@ -89,7 +89,7 @@ func newBucketRegistry(common []attribute.KeyValue) *bucketRegistry {
 		Name:  func(l *bucket.Limiter) string { return validName(l.Name()) },
 		Data:  func(l *bucket.Limiter) *bucketAttributes { return newBucketAttributes(validName(l.Name()), common) },
 		Read:  (*bucket.Limiter).Stats,
-		Busy:  func(s *bucket.Stats) bool { return s.Waiting+s.Asking > 0 },
+		Busy:  func(s *bucket.Stats) bool { return s.Waiting+s.AwaitingStore > 0 },
 		Add:   bucketSum.add,
 		Clone: func(s bucketSum) bucketSum { return s },
 	})

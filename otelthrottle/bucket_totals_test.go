@@ -20,7 +20,7 @@ import (
 type bucketAudit struct{ audit }
 
 func (a *bucketAudit) hooks() bucket.Hooks {
-	return bucket.Hooks{Asked: func(_ context.Context, e bucket.StoreEvent) {
+	return bucket.Hooks{StoreCalled: func(_ context.Context, e bucket.StoreEvent) {
 		a.count(semconv.MetricBucketStoreDuration, withError([]string{"throttle.bucket.name", e.Limiter.Name()}, throttle.FaultOf(e.Err))...)
 	}}
 }

@@ -314,7 +314,7 @@ func TestWithoutDurationHasNoHistogram(t *testing.T) {
 func TestBoundsOfHistograms(t *testing.T) {
 	l := newLab(t, setup{})
 	th, limiter, r := l.throttle(t, throttle.Config{Name: "db"}), l.limiter(t, bucket.Config{}), l.backoff(t, backoff.Config{})
-	asked, slept := l.tel.BucketHooks().Asked, l.tel.BackoffHooks().Slept
+	asked, slept := l.tel.BucketHooks().StoreCalled, l.tel.BackoffHooks().Slept
 	for metric, h := range map[string]struct {
 		record func(time.Duration)
 		bounds []float64

@@ -30,7 +30,7 @@ func TestHooksThatAreNotNeededAreNil(t *testing.T) {
 			h, b := l.tel.Hooks(), l.tel.BucketHooks()
 			hooks := map[string]bool{
 				"shed": h.Shed != nil, "started": h.Started != nil, "finished": h.Finished != nil, "fell back": h.FellBack != nil,
-				"asked": b.Asked != nil, "denied": b.Denied != nil, "waited": b.Waited != nil,
+				"asked": b.StoreCalled != nil, "denied": b.Denied != nil, "waited": b.Waited != nil,
 			}
 			maps.DeleteFunc(hooks, func(_ string, set bool) bool { return !set })
 			equal(t, "hooks", strings.Join(slices.Sorted(maps.Keys(hooks)), " "), tt.want)

@@ -18,8 +18,8 @@ import (
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
-	// Announced is called when something is made that will make throttles of this name later, such as
-	// a client that makes one per host at the first request. See [Config.Announce].
+	// Announced is called by code that makes throttles on first use, such as a client with one per
+	// host, with the name that they will have. See [Config.Announce].
 	Announced func(name string)
 	// Created is called at the end of [New], before New returns the throttle.
 	Created func(*Throttle)

@@ -135,7 +135,7 @@ func (st *storage) createDeliveries(ctx context.Context) (err error) {
 		return err
 	}
 	st.poller, err = sqlstore.NewPoller(st.db, st.dialect, sqlstore.PollerConfig{
-		Table: "deliveries", TenantColumn: "customer", KeyColumn: "endpoint", TimeColumn: "ended_ms", TimeType: sqlstore.UnixMillis,
+		Table: "deliveries", TenantColumn: "customer", KeyColumn: "endpoint", TimeColumn: "ended_ms", TimeType: sqlstore.TimeUnixMillis,
 		StatusColumn: "status", Failed: []any{"failed"}, ReporterColumn: "agent",
 	})
 	return err

@@ -63,7 +63,7 @@ func viaLimiter(t testing.TB, name string, store store.Store, c bucket.Config) *
 func viaLimiterKeys(t testing.TB, name string, s store.Store, c bucket.Config, key func() string) *contender {
 	counted := &countedStore{Store: s}
 	c.Name, c.Store, c.StoreTimeout, c.OnFailure = "bench", counted, time.Minute, bucket.FailClosed
-	if many, ok := s.(store.Many); ok {
+	if many, ok := s.(store.ManyTaker); ok {
 		c.Store = countedMany{counted, many}
 	}
 	c.Limit = bucket.Limit{Capacity: capacity, Refill: refill, Period: time.Second}
@@ -101,7 +101,7 @@ func (s *countedStore) Cancelable() bool {
 type countedMany struct {
 	*countedStore
 
-	many store.Many
+	many store.ManyTaker
 }
 
 // TakeMany counts the call.

@@ -10,7 +10,7 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
-// A flight is a call to a [store.Many] with one or more questions. While flights are under way,
+// A flight is a call to a [store.ManyTaker] with one or more questions. While flights are under way,
 // further questions wait and share the next flight.
 const (
 	freeFlights = 2                // flights that start with one question, without waiting for others
@@ -185,8 +185,8 @@ func (l *Limiter) askMany(p *part, load []*question) []store.Answer {
 				l.returnLate(rs[i].Key, late[i].Decision.Granted)
 			}
 		})
-	if h := l.config.Hooks.Asked; h != nil && wasCalled(err) {
-		l.callAsked(context.Background(), StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
+	if h := l.config.Hooks.StoreCalled; h != nil && wasCalled(err) {
+		l.callHook(context.Background(), StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
 	}
 	if err != nil {
 		answers = slices.Repeat([]store.Answer{{Err: err}}, len(load))

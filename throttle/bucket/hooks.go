@@ -13,10 +13,10 @@ import (
 //
 // Hooks are called synchronously, with no lock held, and must not block. Several goroutines may
 // call a hook at the same time. A panic of Created, Closed, Denied or Waited reaches the caller; the
-// limiter's state is already consistent. Asked and Warned are about the store, whose answer is for
+// limiter's state is already consistent. StoreCalled and StoreWarned are about the store, whose answer is for
 // several callers: a panic is counted in [Stats].HookPanics, and does not change the decisions.
 //
-// Hooks may call the limiter. Asked must not request tokens: that may wait for the hook itself.
+// Hooks may call the limiter. StoreCalled must not request tokens: that may wait for the hook itself.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
@@ -24,18 +24,18 @@ type Hooks struct {
 	Created func(*Limiter)
 	// Closed is called once, by [Limiter.Close].
 	Closed func(*Limiter)
-	// Asked is called at the end of each call to a remote store, and when a store gives no answer
+	// StoreCalled is called at the end of each call to a remote store, and when a store gives no answer
 	// in time. The context is the caller's, or context.Background if several requests may share
 	// the call.
-	Asked func(context.Context, StoreEvent)
+	StoreCalled func(context.Context, StoreEvent)
 	// Denied is called for each denied request, with the caller's context.
 	Denied func(context.Context, DenialEvent)
 	// Waited is called at the end of each [Limiter.Wait] that was queued, with the caller's
 	// context.
 	Waited func(context.Context, WaitEvent)
-	// Warned is called once, before the first store call, if the store reports a setting with which
+	// StoreWarned is called once, before the first store call, if the store reports a setting with which
 	// it does not work well: see store.Checker.
-	Warned func(*Limiter, error)
+	StoreWarned func(*Limiter, error)
 }
 
 // defaultHooks is the only package-level state of bucket.
@@ -55,7 +55,7 @@ func DefaultHooks() Hooks { return defaultHooks.Get() }
 
 // isZero reports whether no hook is set.
 func (h *Hooks) isZero() bool {
-	return h.Created == nil && h.Closed == nil && h.Asked == nil && h.Denied == nil && h.Waited == nil && h.Warned == nil
+	return h.Created == nil && h.Closed == nil && h.StoreCalled == nil && h.Denied == nil && h.Waited == nil && h.StoreWarned == nil
 }
 
 // JoinHooks returns hooks that call all the given hooks, in order. A field that is nil in all of
@@ -64,12 +64,12 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
 		joined = Hooks{
-			Created: hook.Join1(joined.Created, h.Created),
-			Closed:  hook.Join1(joined.Closed, h.Closed),
-			Asked:   hook.Join2(joined.Asked, h.Asked),
-			Denied:  hook.Join2(joined.Denied, h.Denied),
-			Waited:  hook.Join2(joined.Waited, h.Waited),
-			Warned:  hook.Join2(joined.Warned, h.Warned),
+			Created:     hook.Join1(joined.Created, h.Created),
+			Closed:      hook.Join1(joined.Closed, h.Closed),
+			StoreCalled: hook.Join2(joined.StoreCalled, h.StoreCalled),
+			Denied:      hook.Join2(joined.Denied, h.Denied),
+			Waited:      hook.Join2(joined.Waited, h.Waited),
+			StoreWarned: hook.Join2(joined.StoreWarned, h.StoreWarned),
 		}
 	}
 	return joined

@@ -28,13 +28,13 @@ type mark struct{}
 
 func (h *heard) hooks() bucket.Hooks {
 	return bucket.Hooks{
-		Created: func(*bucket.Limiter) { h.created++ },
-		Closed:  func(*bucket.Limiter) { h.closed++ },
-		Asked:   func(_ context.Context, e bucket.StoreEvent) { h.asked = append(h.asked, e) },
+		Created:     func(*bucket.Limiter) { h.created++ },
+		Closed:      func(*bucket.Limiter) { h.closed++ },
+		StoreCalled: func(_ context.Context, e bucket.StoreEvent) { h.asked = append(h.asked, e) },
 		Denied: func(ctx context.Context, e bucket.DenialEvent) {
 			h.denied, h.of = append(h.denied, e), append(h.of, ctx.Value(mark{}))
 		},
-		Warned: func(_ *bucket.Limiter, err error) { h.warned = append(h.warned, err) },
+		StoreWarned: func(_ *bucket.Limiter, err error) { h.warned = append(h.warned, err) },
 		Waited: func(ctx context.Context, e bucket.WaitEvent) {
 			h.waited, h.of = append(h.waited, e), append(h.of, ctx.Value(mark{}))
 		},
@@ -104,10 +104,10 @@ func TestJoinHooks(t *testing.T) {
 	}
 	joined.Created(nil)
 	joined.Closed(nil)
-	joined.Asked(t.Context(), bucket.StoreEvent{})
+	joined.StoreCalled(t.Context(), bucket.StoreEvent{})
 	joined.Denied(t.Context(), bucket.DenialEvent{})
 	joined.Waited(t.Context(), bucket.WaitEvent{})
-	joined.Warned(nil, errDown)
+	joined.StoreWarned(nil, errDown)
 	for _, h := range []heard{a, b} {
 		if h.created+h.closed+len(h.asked)+len(h.denied)+len(h.waited)+len(h.warned) != 6 {
 			t.Errorf("heard %+v", h)
@@ -118,29 +118,29 @@ func TestJoinHooks(t *testing.T) {
 	}
 }
 
-// TestHooks_ContextOfAsked checks that Asked gets the values of the caller of a single request,
+// TestHooks_ContextOfStoreCalled checks that StoreCalled gets the values of the caller of a single request,
 // but not its deadline.
-func TestHooks_ContextOfAsked(t *testing.T) {
+func TestHooks_ContextOfStoreCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, gate := newRemote(), make(chan struct{})
 		store.set(gate, nil)
 		var of []any
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(9), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
-			Asked: func(ctx context.Context, _ bucket.StoreEvent) { of = append(of, ctx.Value(mark{})) },
+			StoreCalled: func(ctx context.Context, _ bucket.StoreEvent) { of = append(of, ctx.Value(mark{})) },
 		}})
 		ctx, leave := context.WithCancel(context.WithValue(t.Context(), mark{}, 7))
 		for _, who := range []context.Context{ctx, ctx, t.Context()} {
 			go func() { _, _ = l.Decide(who, "k") }()
 			synctest.Wait()
 		}
-		if s := l.Stats(); s.Asking != 3 || s.Waiting != 0 {
+		if s := l.Stats(); s.AwaitingStore != 3 || s.Waiting != 0 {
 			t.Errorf("stats %+v, want three asking", s)
 		}
 		leave()
 		synctest.Wait()
 		close(gate)
 		synctest.Wait()
-		if !reflect.DeepEqual(of, []any{7, nil}) || l.Stats().Asking != 0 {
+		if !reflect.DeepEqual(of, []any{7, nil}) || l.Stats().AwaitingStore != 0 {
 			t.Errorf("asked with %v, want the first's and nobody's; %+v", of, l.Stats())
 		}
 	})
@@ -164,9 +164,9 @@ func TestHooks_DenialOfALocalShare(t *testing.T) {
 // panicking are hooks that panic.
 func panicking() bucket.Hooks {
 	return bucket.Hooks{
-		Asked:  func(context.Context, bucket.StoreEvent) { panic("asked") },
-		Denied: func(context.Context, bucket.DenialEvent) { panic("denied") },
-		Waited: func(context.Context, bucket.WaitEvent) { panic("waited") },
+		StoreCalled: func(context.Context, bucket.StoreEvent) { panic("asked") },
+		Denied:      func(context.Context, bucket.DenialEvent) { panic("denied") },
+		Waited:      func(context.Context, bucket.WaitEvent) { panic("waited") },
 	}
 }
 
@@ -177,8 +177,8 @@ func caught(something func()) (value any) {
 	return nil
 }
 
-// TestHooks_PanicOfAsked checks that the panic is counted, and that all callers get their tokens.
-func TestHooks_PanicOfAsked(t *testing.T) {
+// TestHooks_PanicOfStoreCalled checks that the panic is counted, and that all callers get their tokens.
+func TestHooks_PanicOfStoreCalled(t *testing.T) {
 	for name, ask := range map[string]func(*bucket.Limiter) error{
 		"together": func(l *bucket.Limiter) error { return l.Take(context.Background(), "k", 1) },
 		"in line":  func(l *bucket.Limiter) error { return l.Wait(context.Background(), "k", 1) },
@@ -189,7 +189,7 @@ func TestHooks_PanicOfAsked(t *testing.T) {
 				store.set(gate, nil)
 				var panics atomic.Int64
 				l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
-					Asked: func(context.Context, bucket.StoreEvent) {
+					StoreCalled: func(context.Context, bucket.StoreEvent) {
 						panics.Add(1)
 						panic("asked")
 					},
@@ -206,7 +206,7 @@ func TestHooks_PanicOfAsked(t *testing.T) {
 				close(gate)
 				all.Wait()
 				synctest.Wait()
-				if s := l.Stats(); panics.Load() == 0 || s.HookPanics != uint64(panics.Load()) || s.Granted != 50 || s.Waiting+s.Asking != 0 {
+				if s := l.Stats(); panics.Load() == 0 || s.HookPanics != uint64(panics.Load()) || s.Granted != 50 || s.Waiting+s.AwaitingStore != 0 {
 					t.Errorf("%d panics: got %+v want 50 granted", panics.Load(), s)
 				}
 			})
@@ -255,7 +255,7 @@ func TestHooks_CallTheLimiter(t *testing.T) {
 			}
 		}
 		l := limiter(t, bucket.Config{Store: newRemote(), Limit: bucket.PerSecond(1), Hooks: bucket.Hooks{
-			Asked: func(_ context.Context, e bucket.StoreEvent) { called(e.Limiter) },
+			StoreCalled: func(_ context.Context, e bucket.StoreEvent) { called(e.Limiter) },
 			Denied: func(_ context.Context, e bucket.DenialEvent) {
 				called(e.Limiter)
 				_, _ = e.Limiter.Decide(context.Background(), "another")

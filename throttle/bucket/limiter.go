@@ -24,9 +24,9 @@ import (
 type Limiter struct {
 	config  Config
 	memory  *MemoryStore                      // the store, if it is in memory: it needs no timeout and no batches
-	many    store.Many                        // the store, if it is one, and not OneByOne
-	parted  store.Parted                      // the store, if it is one
-	whole   *part                             // of a store that is not Parted
+	many    store.ManyTaker                   // the store, if it is one, and not OneByOne
+	parted  store.Partitioned                 // the store, if it is one
+	whole   *part                             // of a store that is not Partitioned
 	parts   sync.Map                          // of a store that is, by name
 	limit   tuned.Settings[ratedLimit, Patch] // of keys without a limit of their own
 	share   *localShare                       // for LocalShare
@@ -61,9 +61,9 @@ func New(c Config) (*Limiter, error) {
 	}
 	l.memory, _ = c.Store.(*MemoryStore)
 	if !c.OneByOne {
-		l.many, _ = c.Store.(store.Many)
+		l.many, _ = c.Store.(store.ManyTaker)
 	}
-	l.parted, _ = c.Store.(store.Parted)
+	l.parted, _ = c.Store.(store.Partitioned)
 	l.whole = l.newPart()
 	l.limit.Init(rated(c.Limit))
 	if h := c.Hooks.Created; h != nil {

@@ -21,11 +21,11 @@ func LogHooks(logger *slog.Logger) Hooks {
 	var limit ratelimitlog.Every[*Limiter]
 	return Hooks{
 		Closed: func(l *Limiter) { limit.Forget(l) },
-		Warned: func(l *Limiter, err error) {
+		StoreWarned: func(l *Limiter, err error) {
 			logger.LogAttrs(context.Background(), slog.LevelWarn, "bucket: bad setting of the store",
 				slog.String("limiter", l.Name()), slog.Any("error", err))
 		},
-		Asked: func(ctx context.Context, e StoreEvent) {
+		StoreCalled: func(ctx context.Context, e StoreEvent) {
 			if e.Err == nil || ctx.Err() != nil {
 				return
 			}

@@ -13,7 +13,7 @@ import (
 // failuresToRest is how many failures in a row begin a pause.
 const failuresToRest = 10
 
-// part is a part of a remote store that fails on its own: see [store.Parted]. For a [store.Many],
+// part is a part of a remote store that fails on its own: see [store.Partitioned]. For a [store.ManyTaker],
 // it also combines questions about several keys.
 type part struct {
 	guard *remote.Guard
@@ -82,8 +82,8 @@ func (l *Limiter) askOne(ctx context.Context, p *part, q *storeRequest) (Decisio
 	start := time.Now()
 	d, err := remote.Ask(ctx, p.guard, func(ctx context.Context) (Decision, error) { return l.takeChecked(ctx, q.Request) },
 		func(late Decision) { l.returnLate(q.Key, late.Granted) })
-	if h := l.config.Hooks.Asked; h != nil && wasCalled(err) {
-		l.callAsked(ctx, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
+	if h := l.config.Hooks.StoreCalled; h != nil && wasCalled(err) {
+		l.callHook(ctx, StoreEvent{Limiter: l, Duration: time.Since(start), Requests: q.requests, Err: err})
 	}
 	return d, err
 }

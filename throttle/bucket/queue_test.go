@@ -330,7 +330,7 @@ func TestQueue_RequestsOfAStoreCall(t *testing.T) {
 		store.set(gate, nil)
 		var questions, requests atomic.Int64
 		l := limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(100), StoreTimeout: time.Minute, Hooks: bucket.Hooks{
-			Asked: func(_ context.Context, e bucket.StoreEvent) { questions.Add(1); requests.Add(int64(e.Requests)) },
+			StoreCalled: func(_ context.Context, e bucket.StoreEvent) { questions.Add(1); requests.Add(int64(e.Requests)) },
 		}})
 		for range 50 {
 			go func() { _ = l.Wait(t.Context(), "k", 1) }()

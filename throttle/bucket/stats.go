@@ -13,17 +13,17 @@ const (
 
 // Stats are the counters of a limiter since it was created, and its current state.
 type Stats struct {
-	Name         string
-	Granted      uint64 // requests granted, without FailedOpen
-	Denied       uint64 // requests denied, without FailedClosed
-	FailedOpen   uint64 // requests granted by Config.OnFailure, because the store gave no answer
-	FailedClosed uint64 // requests denied by Config.OnFailure: by FailClosed or by the local share
-	Tokens       uint64 // tokens granted
-	Waiting      int    // requests in Wait now
-	Asking       int    // other requests that wait for the store now
-	OnFailure    FailurePolicy
-	Limit        Limit  // of keys for which Config.LimitFor has no other
-	HookPanics   uint64 // panics of hooks and Config.LimitFor that did not propagate to a caller
+	Name          string
+	Granted       uint64 // requests granted, without FailedOpen
+	Denied        uint64 // requests denied, without FailedClosed
+	FailedOpen    uint64 // requests granted by Config.OnFailure, because the store gave no answer
+	FailedClosed  uint64 // requests denied by Config.OnFailure: by FailClosed or by the local share
+	Tokens        uint64 // tokens granted
+	Waiting       int    // requests in Wait now
+	AwaitingStore int    // other requests that wait for the store now
+	OnFailure     FailurePolicy
+	Limit         Limit  // of keys for which Config.LimitFor has no other
+	HookPanics    uint64 // panics of hooks and Config.LimitFor that did not propagate to a caller
 }
 
 // Stats returns the counters and the current state. A nil or zero Limiter returns the zero Stats.
@@ -34,16 +34,16 @@ func (l *Limiter) Stats() Stats {
 	waiting, asking := l.waiting.Load(), l.asking.Load() // before the counters of their outcomes
 	more := l.totals.Total(0, moreTokens)
 	s := Stats{
-		Name:         l.config.Name,
-		Granted:      l.totals.Total(0, granted),
-		Denied:       l.totals.Total(0, denied),
-		FailedOpen:   l.totals.Total(0, failedOpen),
-		FailedClosed: l.totals.Total(0, failedClosed),
-		Waiting:      int(waiting),
-		Asking:       int(asking),
-		OnFailure:    l.config.OnFailure,
-		Limit:        l.limit.Load().Limit,
-		HookPanics:   l.panics.Load(),
+		Name:          l.config.Name,
+		Granted:       l.totals.Total(0, granted),
+		Denied:        l.totals.Total(0, denied),
+		FailedOpen:    l.totals.Total(0, failedOpen),
+		FailedClosed:  l.totals.Total(0, failedClosed),
+		Waiting:       int(waiting),
+		AwaitingStore: int(asking),
+		OnFailure:     l.config.OnFailure,
+		Limit:         l.limit.Load().Limit,
+		HookPanics:    l.panics.Load(),
 	}
 	s.Tokens = s.Granted + s.FailedOpen + more
 	return s

@@ -73,14 +73,14 @@ func isValid(d *Decision, atLeast, atMost int64) bool {
 	return d.Granted >= atLeast && d.Granted <= atMost
 }
 
-// callAsked calls Hooks.Asked. A panic is counted: other callers may wait for the answer of the store.
-func (l *Limiter) callAsked(ctx context.Context, e StoreEvent) {
+// callHook calls Hooks.StoreCalled. A panic is counted: other callers may wait for the answer of the store.
+func (l *Limiter) callHook(ctx context.Context, e StoreEvent) {
 	defer func() {
 		if recover() != nil {
 			l.panics.Add(1)
 		}
 	}()
-	l.config.Hooks.Asked(ctx, e)
+	l.config.Hooks.StoreCalled(ctx, e)
 }
 
 // applyPolicy decides a request after the store has failed with an error.

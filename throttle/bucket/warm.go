@@ -32,7 +32,7 @@ func (l *Limiter) warm(ctx context.Context) error {
 	return err
 }
 
-// checkStore calls Hooks.Warned if the store reports a bad setting. It may run on a goroutine of
+// checkStore calls Hooks.StoreWarned if the store reports a bad setting. It may run on a goroutine of
 // the limiter, so that a panic of the hook is only counted.
 func (l *Limiter) checkStore() {
 	if l.checked.Load() || l.checked.Swap(true) {
@@ -44,7 +44,7 @@ func (l *Limiter) checkStore() {
 		}
 	}()
 	c, ok := l.config.Store.(store.Checker)
-	if h := l.config.Hooks.Warned; ok && h != nil {
+	if h := l.config.Hooks.StoreWarned; ok && h != nil {
 		if err := c.Check(); err != nil {
 			h(l, err)
 		}

@@ -67,13 +67,13 @@ func TestHooks_Warned(t *testing.T) {
 			t.Errorf("warned of %v, want one error", h.warned)
 		}
 		l = limiter(t, bucket.Config{Store: &cold{remote: newRemote()}, Limit: bucket.PerSecond(9), Hooks: bucket.Hooks{
-			Warned: func(l *bucket.Limiter, _ error) { l.Allow(context.Background(), "w") },
+			StoreWarned: func(l *bucket.Limiter, _ error) { l.Allow(context.Background(), "w") },
 		}})
 		if !l.Allow(t.Context(), "k") || l.Stats().Tokens != 2 {
 			t.Errorf("a hook that asks for a token: got %d tokens want 2", l.Stats().Tokens)
 		}
 		l = limiter(t, bucket.Config{Store: &cold{remote: newRemote()}, Limit: bucket.PerSecond(9), Hooks: bucket.Hooks{
-			Warned: func(*bucket.Limiter, error) { panic("boom") },
+			StoreWarned: func(*bucket.Limiter, error) { panic("boom") },
 		}})
 		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed || l.Stats().HookPanics != 1 {
 			t.Errorf("a hook that panics: %+v, %v, %d panics", d, err, l.Stats().HookPanics)

@@ -19,12 +19,12 @@ const (
 )
 
 var (
-	_ bucketstore.Many   = (*Bucket)(nil)
-	_ bucketstore.Parted = (*Bucket)(nil)
-	_ bucketstore.Warmer = (*Bucket)(nil)
+	_ bucketstore.ManyTaker   = (*Bucket)(nil)
+	_ bucketstore.Partitioned = (*Bucket)(nil)
+	_ bucketstore.Warmer      = (*Bucket)(nil)
 )
 
-// TakeMany implements [bucketstore.Many]. It is one pipeline of script calls, and a second one for the
+// TakeMany implements [bucketstore.ManyTaker]. It is one pipeline of script calls, and a second one for the
 // requests for which Take makes a second call.
 func (b *Bucket) TakeMany(ctx context.Context, rs []bucketstore.Request) []bucketstore.Answer {
 	answers := make([]bucketstore.Answer, len(rs))
@@ -136,7 +136,7 @@ func (b *Bucket) swapMany(ctx context.Context, open []*swapping) {
 	}
 }
 
-// Part implements [bucketstore.Parted]. In a cluster it returns the address of the node that has
+// Part implements [bucketstore.Partitioned]. In a cluster it returns the address of the node that has
 // the key, as far as the client has learned the nodes.
 func (b *Bucket) Part(key string) string {
 	c, ok := b.client.(*redis.ClusterClient)

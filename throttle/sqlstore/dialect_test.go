@@ -7,8 +7,8 @@ import (
 func TestDialectAndTimeTypeNames(t *testing.T) {
 	for got, want := range map[string]string{
 		PostgreSQL.String(): "PostgreSQL", MySQL.String(): "MySQL", SQLite.String(): "SQLite", Dialect(0).String(): "dialect(0)",
-		Instant.String(): "Instant", UTC.String(): "UTC", UnixSeconds.String(): "UnixSeconds", UnixMillis.String(): "UnixMillis",
-		UnixMicros.String(): "UnixMicros", TimeType(9).String(): "time_type(9)",
+		TimeInstant.String(): "Instant", TimeUTC.String(): "UTC", TimeUnixSeconds.String(): "UnixSeconds", TimeUnixMillis.String(): "UnixMillis",
+		TimeUnixMicros.String(): "UnixMicros", TimeType(9).String(): "time_type(9)",
 	} {
 		if got != want {
 			t.Errorf("got %q want %q", got, want)

@@ -120,7 +120,7 @@
 //
 //	poller, err := sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
 //		Table: "deliveries", TenantColumn: "tenant", KeyColumn: "endpoint",
-//		TimeColumn: "created_at", TimeType: sqlstore.Instant,
+//		TimeColumn: "created_at", TimeType: sqlstore.TimeInstant,
 //		StatusColumn: "status", Failed: []any{"failed"}, Succeeded: []any{"delivered"},
 //	})
 //

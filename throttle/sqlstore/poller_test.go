@@ -31,7 +31,7 @@ func TestNewPollerErrors(t *testing.T) {
 		"hostile status":        {func(c *PollerConfig) { c.StatusColumn = "1=1" }, "PollerConfig.StatusColumn"},
 		"no type of time":       {func(c *PollerConfig) { c.TimeType = 0 }, "PollerConfig.TimeType is missing: want UTC"},
 		"unknown type of time":  {func(c *PollerConfig) { c.TimeType = 6 }, "time_type(6)"},
-		"an instant":            {func(c *PollerConfig) { c.TimeType = Instant }, "SQLite has no column with time zones"},
+		"an instant":            {func(c *PollerConfig) { c.TimeType = TimeInstant }, "SQLite has no column with time zones"},
 		"no status":             {func(c *PollerConfig) { c.StatusColumn, c.Failed = "", nil }, "StatusColumn and FailedIf are missing"},
 		"status and expression": {func(c *PollerConfig) { c.FailedIf = "true" }, "want one of them"},
 		"no failures":           {func(c *PollerConfig) { c.Failed = nil }, "PollerConfig.Failed is missing"},
@@ -73,7 +73,7 @@ func TestPollFailures(t *testing.T) {
 func TestQueryParameters(t *testing.T) {
 	place := regexp.MustCompile(`\$\d+|\?`)
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
-		for at := Instant; at <= UnixMicros; at++ {
+		for at := TimeInstant; at <= TimeUnixMicros; at++ {
 			for kind := range 16 {
 				config := goodConfig()
 				config.TimeType = at
@@ -92,7 +92,7 @@ func TestQueryParameters(t *testing.T) {
 				}
 				p, err := NewPoller(brokenDB(t, errBroken), d, config)
 				if err != nil {
-					if d == SQLite && at == Instant {
+					if d == SQLite && at == TimeInstant {
 						continue
 					}
 					t.Fatal(err)

@@ -10,43 +10,43 @@ import (
 type TimeType uint8
 
 const (
-	// Instant is a timestamp with a time zone: PostgreSQL's timestamptz, MySQL's TIMESTAMP.
-	Instant TimeType = iota + 1
-	// UTC is a timestamp without a time zone, in UTC: PostgreSQL's timestamp, MySQL's DATETIME. In
+	// TimeInstant is a timestamp with a time zone: PostgreSQL's timestamptz, MySQL's TIMESTAMP.
+	TimeInstant TimeType = iota + 1
+	// TimeUTC is a timestamp without a time zone, in UTC: PostgreSQL's timestamp, MySQL's DATETIME. In
 	// SQLite it is text such as 2026-01-31 23:59:59 or 2026-01-31T23:59:59.999Z.
-	UTC
-	// UnixSeconds is a number of seconds since 1970.
-	UnixSeconds
-	// UnixMillis is a number of milliseconds since 1970.
-	UnixMillis
-	// UnixMicros is a number of microseconds since 1970.
-	UnixMicros
+	TimeUTC
+	// TimeUnixSeconds is a number of seconds since 1970.
+	TimeUnixSeconds
+	// TimeUnixMillis is a number of milliseconds since 1970.
+	TimeUnixMillis
+	// TimeUnixMicros is a number of microseconds since 1970.
+	TimeUnixMicros
 )
 
 // String returns the type's name: "Instant", "UTC", "UnixSeconds", "UnixMillis" or "UnixMicros".
 func (t TimeType) String() string {
 	switch t {
-	case Instant:
+	case TimeInstant:
 		return "Instant"
-	case UTC:
+	case TimeUTC:
 		return "UTC"
-	case UnixSeconds:
+	case TimeUnixSeconds:
 		return "UnixSeconds"
-	case UnixMillis:
+	case TimeUnixMillis:
 		return "UnixMillis"
-	case UnixMicros:
+	case TimeUnixMicros:
 		return "UnixMicros"
 	}
 	return enum.Unknown("time_type", t)
 }
 
 // MarshalText returns the type's name. It returns an error for an unknown type.
-func (t TimeType) MarshalText() ([]byte, error) { return enum.Marshal(t, Instant, UnixMicros) }
+func (t TimeType) MarshalText() ([]byte, error) { return enum.Marshal(t, TimeInstant, TimeUnixMicros) }
 
 // UnmarshalText parses a type's name, exactly as String writes it. For any other text it returns an
 // error that lists the names, and changes nothing.
 func (t *TimeType) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(t, text, Instant, UnixMicros)
+	return enum.Unmarshal(t, text, TimeInstant, TimeUnixMicros)
 }
 
 func (t TimeType) validate(e *check.Errors, d Dialect) {
@@ -58,7 +58,7 @@ func (t TimeType) validate(e *check.Errors, d Dialect) {
 		e.Missing("TimeType", want)
 		return
 	}
-	e.Want(t <= UnixMicros && (d != SQLite || t != Instant), "TimeType", t, want)
+	e.Want(t <= TimeUnixMicros && (d != SQLite || t != TimeInstant), "TimeType", t, want)
 }
 
 // since returns a condition: the column is later than ago microseconds before now. The condition
@@ -67,13 +67,13 @@ func (t TimeType) validate(e *check.Errors, d Dialect) {
 func (t TimeType) since(d Dialect, column, ago string) string {
 	var unit string
 	switch t {
-	case Instant:
+	case TimeInstant:
 		return t.sinceInstant(d, column, ago)
-	case UTC:
+	case TimeUTC:
 		return t.sinceUTC(d, column, ago)
-	case UnixSeconds:
+	case TimeUnixSeconds:
 		unit = "1000000"
-	case UnixMillis:
+	case TimeUnixMillis:
 		unit = "1000"
 	default:
 		unit = "1"

@@ -117,7 +117,7 @@ func TestErrorsContainNoKeys(t *testing.T) {
 func TestNoStatementDependsOnTheSession(t *testing.T) {
 	for _, d := range []Dialect{PostgreSQL, MySQL, SQLite} {
 		text := fmt.Sprintf("%+v %+v", newBreakerSQL(newBreakerTables(d, ""), d == PostgreSQL), newBucketSQL(d, bucketTable(d, "")))
-		for at := Instant; at <= UnixMicros; at++ {
+		for at := TimeInstant; at <= TimeUnixMicros; at++ {
 			c := goodConfig()
 			c.TenantColumn, c.ReporterColumn, c.TimeType = "tenant", "agent", at
 			if p, err := NewPoller(brokenDB(t, errBroken), d, c); err == nil {

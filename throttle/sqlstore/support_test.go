@@ -26,6 +26,6 @@ var errBroken = errors.New("connection refused by the test")
 
 func goodConfig() PollerConfig {
 	return PollerConfig{
-		Table: "deliveries", KeyColumn: "endpoint", TimeColumn: "created_at", TimeType: UTC, StatusColumn: "status", Failed: []any{"failed"},
+		Table: "deliveries", KeyColumn: "endpoint", TimeColumn: "created_at", TimeType: TimeUTC, StatusColumn: "status", Failed: []any{"failed"},
 	}
 }

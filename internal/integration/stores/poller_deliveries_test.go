@@ -22,8 +22,8 @@ type delivery struct {
 
 // timeColumns are the columns of that table with the time, each of another type.
 var timeColumns = map[sqlstore.TimeType]string{
-	sqlstore.Instant: "at_instant", sqlstore.UTC: "at_utc",
-	sqlstore.UnixSeconds: "at_s", sqlstore.UnixMillis: "at_ms", sqlstore.UnixMicros: "at_us",
+	sqlstore.TimeInstant: "at_instant", sqlstore.TimeUTC: "at_utc",
+	sqlstore.TimeUnixSeconds: "at_s", sqlstore.TimeUnixMillis: "at_ms", sqlstore.TimeUnixMicros: "at_us",
 }
 
 // deliveries creates and fills a table, with the documented index on each time column.

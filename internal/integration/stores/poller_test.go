@@ -42,7 +42,7 @@ func (e *engine) polls(t *testing.T) {
 		many[breaker.Key{Tenant: "two", ID: fmt.Sprintf("https://example.com:8443/hooks/%d", i)}] = time.Duration(i%24)*time.Hour + 30*time.Minute
 	}
 	for at := range timeColumns {
-		if at == sqlstore.Instant && e.dialect == sqlstore.SQLite {
+		if at == sqlstore.TimeInstant && e.dialect == sqlstore.SQLite {
 			continue
 		}
 		p := e.poller(t, db, pollerConfig("deliveries", at))
@@ -125,7 +125,7 @@ func (e *engine) explain(t *testing.T, db *sql.DB, p *sqlstore.Poller, q breaker
 func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 	q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: "one", ID: "a"}: 30 * time.Minute}}
 	want := counts(all, q)
-	byExpression := pollerConfig("deliveries", sqlstore.UnixMicros)
+	byExpression := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
 	byExpression.StatusColumn, byExpression.Failed, byExpression.Succeeded = "", nil, nil
 	byExpression.FailedIf, byExpression.SucceededIf = "status IN ('failed', 'timeout')", "status = 'delivered'"
 	got, err := e.poller(t, db, byExpression).Poll(t.Context(), q)
@@ -140,7 +140,7 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 		}
 		known = append(known, d)
 	}
-	byDefault := pollerConfig("deliveries", sqlstore.UnixMicros)
+	byDefault := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
 	byDefault.Succeeded = nil
 	byExpression.SucceededIf = ""
 	for name, c := range map[string]sqlstore.PollerConfig{"by status": byDefault, "by expression": byExpression} {
@@ -155,7 +155,7 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 		d.tenant, d.agent = nil, nil
 		plain = append(plain, d)
 	}
-	noTenant := pollerConfig("deliveries", sqlstore.UnixMicros)
+	noTenant := pollerConfig("deliveries", sqlstore.TimeUnixMicros)
 	noTenant.TenantColumn, noTenant.ReporterColumn = "", ""
 	q.Since = map[breaker.Key]time.Duration{{ID: "a"}: 30 * time.Minute, {Tenant: "one", ID: "A"}: 30 * time.Minute}
 	got, err = e.poller(t, db, noTenant).Poll(t.Context(), q)
@@ -163,11 +163,11 @@ func (e *engine) pollsOtherwise(t *testing.T, db *sql.DB, all []delivery) {
 		t.Errorf("without tenants: %v %.1000s", err, d)
 	}
 	e.deliveries(t, db, "no_deliveries", time.Now(), nil)
-	if got, err := e.poller(t, db, pollerConfig("no_deliveries", sqlstore.UnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {
+	if got, err := e.poller(t, db, pollerConfig("no_deliveries", sqlstore.TimeUnixMicros)).Poll(t.Context(), q); err != nil || len(got) != 0 {
 		t.Errorf("an empty table: got %v %v want nothing", got, err)
 	}
-	for what, c := range map[string]sqlstore.PollerConfig{"no_such_table": pollerConfig("no_such_table", sqlstore.UnixMicros), "no_such_column": {
-		Table: "deliveries", KeyColumn: "no_such_column", TimeColumn: "at_us", TimeType: sqlstore.UnixMicros, FailedIf: "status = 'failed'",
+	for what, c := range map[string]sqlstore.PollerConfig{"no_such_table": pollerConfig("no_such_table", sqlstore.TimeUnixMicros), "no_such_column": {
+		Table: "deliveries", KeyColumn: "no_such_column", TimeColumn: "at_us", TimeType: sqlstore.TimeUnixMicros, FailedIf: "status = 'failed'",
 	}} {
 		if _, err := e.poller(t, db, c).Poll(t.Context(), q); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), c.Table) {
 			t.Errorf("%s: got %v want an error that names it and the table", what, err)

@@ -41,7 +41,7 @@ func TestPostgres(t *testing.T) {
 		all := someDeliveries(2000)
 		pooled.deliveries(t, db, "pooled_deliveries", time.Now(), all)
 		q := breaker.PollQuery{Window: 90 * time.Minute, Since: map[breaker.Key]time.Duration{{Tenant: "one", ID: "a"}: 30 * time.Minute}}
-		got, err := pooled.poller(t, db, pollerConfig("pooled_deliveries", sqlstore.Instant)).Poll(t.Context(), q)
+		got, err := pooled.poller(t, db, pollerConfig("pooled_deliveries", sqlstore.TimeInstant)).Poll(t.Context(), q)
 		if d := differences(got, counts(all, q)); d != "" || err != nil {
 			t.Errorf("poll: %v %.500s", err, d)
 		}

@@ -30,7 +30,7 @@ func fleetAgent(ctx context.Context, db *sql.DB, logger *slog.Logger, mail maile
 	}
 	poller := throttle.Must(sqlstore.NewPoller(db, sqlstore.PostgreSQL, sqlstore.PollerConfig{
 		Table: "deliveries", TenantColumn: "customer", KeyColumn: "endpoint",
-		TimeColumn: "ended_at", TimeType: sqlstore.Instant, StatusColumn: "status", Failed: []any{"failed"},
+		TimeColumn: "ended_at", TimeType: sqlstore.TimeInstant, StatusColumn: "status", Failed: []any{"failed"},
 	}))
 	m := breaker.Must(breaker.New(breaker.Config{
 		Name: "webhooks", Store: store, Poll: poller.Poll, ConsecutiveFailureThreshold: 10, // consecutive trips, then it is disabled

@@ -10,24 +10,24 @@ import (
 // The limiter does not count it as a failure of the store.
 var ErrNotSent = errors.New("the request was not sent to the store")
 
-// Many is a [Store] that takes the tokens of several buckets in one round trip. While calls are in
+// ManyTaker is a [Store] that takes the tokens of several buckets in one round trip. While calls are in
 // flight, a limiter collects further requests and sends them together.
-type Many interface {
+type ManyTaker interface {
 	Store
 	// TakeMany makes all requests, each as Take does. It returns one answer for each, in the same
 	// order.
 	TakeMany(ctx context.Context, rs []Request) []Answer
 }
 
-// Answer is the result of one request of [Many].
+// Answer is the result of one request of [ManyTaker].
 type Answer struct {
 	Decision Decision
 	Err      error // if not nil, Decision has no meaning
 }
 
-// Parted is a [Store] with parts that fail one by one, such as the nodes of a cluster. If a part
+// Partitioned is a [Store] with parts that fail one by one, such as the nodes of a cluster. If a part
 // fails, a limiter still calls the store for the keys of all other parts.
-type Parted interface {
+type Partitioned interface {
 	Store
 	// Part returns the name of the part with a key, such as the address of a node. It must return
 	// quickly, and the names must be few. An empty name is a part too.
