@@ -19,14 +19,18 @@ import (
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
-// packageComment returns the package comment without its slashes.
+// packageComment returns the comments of the package and of semconv without their slashes.
 func packageComment(t *testing.T) string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		t.Fatal(err)
+	var comment strings.Builder
+	for _, name := range []string{"doc.go", "semconv/doc.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment.WriteString(file.Doc.Text())
 	}
-	return file.Doc.Text()
+	return comment.String()
 }
 
 func TestSetUpOfTheCommentIsTheExample(t *testing.T) {

@@ -1,6 +1,3 @@
-// Package semconv has the names that [github.com/spillway-go/spillway/otelthrottle] reports under: its metrics, the
-// attributes of its metrics and spans, and their values. Use them in a View, a sampler or a processor, so that a
-// misspelt name does not compile. The comment of package otelthrottle says what each one means.
 package semconv
 
 import "go.opentelemetry.io/otel/attribute"

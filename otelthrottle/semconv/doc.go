@@ -1,0 +1,278 @@
+// Package semconv has the names that [github.com/spillway-go/spillway/otelthrottle] reports under: its metrics, the
+// attributes of its metrics and spans, and their values. Use them in a View, a sampler or a processor, so that a
+// misspelt name does not compile.
+//
+// # Metrics of throttles
+//
+// All have the attribute throttle.name. All except throttle.priority.clamped, throttle.calls.exempt and those of the policy,
+// of the mode and of slow calls have throttle.priority. With otelthrottle.WithGroupDetail, those of a group's members have throttle.key.
+//
+//	metric                         instrument       unit        further attributes
+//	throttle.calls                 counter          {call}      throttle.decision, throttle.outcome, error.type, throttle.cause
+//	throttle.call.duration         histogram        s           throttle.outcome, error.type
+//	throttle.call.active           up-down counter  {call}
+//	throttle.rejection_probability gauge            1
+//	throttle.window.requests       gauge            {request}
+//	throttle.window.accepts        gauge            {request}
+//	throttle.fallbacks             counter          {call}      throttle.outcome, error.type
+//	throttle.priority.clamped      counter          {call}
+//	throttle.policy.state          gauge            {throttle}  throttle.policy.alert
+//	throttle.policy.background     gauge            1
+//	throttle.slow.calls            counter          {call}      throttle.slow.event
+//	throttle.slow.limit            gauge            {call}
+//	throttle.slow.open             up-down counter  {call}
+//	throttle.slow.threshold        gauge            s           throttle.slow.source
+//	throttle.slow.oldest           gauge            s
+//	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
+//	throttle.calls.exempt          counter          {call}
+//
+// The values of the attributes are closed sets, except for name and key:
+//
+//	throttle.priority   high, important, medium, low, p4 to p15
+//	throttle.decision   admitted, shed, shadow_shed (admitted in ModeShadow; ModeEnforce would shed it)
+//	throttle.outcome    accepted, rejected, ignored, shed
+//	throttle.cause      own, above: the priority whose rejections caused it; limit: calls are late, and
+//	                    too many are open; processor: requests wait for a processor of this process;
+//	                    for shed and shadow_shed
+//	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
+//
+//	throttle.policy.alert  none, ratio, growth, formula: why the policy is in alert
+//
+//	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
+//	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
+//
+//	throttle.mode          enforce, shadow, off
+//	throttle.mode.source   code, override: whether a Control has set a mode that is not that of the code
+//
+// The gauge throttle.mode is the number of throttles with a mode. A mode that no throttle has is not reported.
+//
+// The metrics of slow calls exist for throttles with Config.Slow, except throttle.slow.open, which all
+// have: calls without an answer that were not written off. Calls and limit have
+// throttle.priority. The limit is 0 without a limit. The events of Config.Slow are late;
+// booked, a late call that counts as rejected; written_off; and would_refuse, a call that ModeEnforce of
+// Config.SlowGate would refuse. With Config.SlowAuto, there are the learned threshold, after the first
+// 10 s, and would_be_late, a call that took longer than it.
+//
+// The metrics of the policy exist for throttles with the policy Tiered. The state is the number of
+// throttles with each reason for an alert; those with none are quiet. The background is the share of
+// the calls whose rejection is not taken for overload.
+//
+// For fallbacks, throttle.outcome is that of the call, and error.type is the error of the fallback.
+// The histogram has admitted calls only. The series of accepted and of shed calls, with the
+// causes own and above, start at 0 for every priority, so that a rate includes the first call. In servers, so do
+// those with the cause processor, and throttle.calls.exempt. Other series start with their first call.
+//
+// # Metrics of the process
+//
+// They exist once the process has served a call through a server of httpthrottle, grpcthrottle or
+// connectthrottle, [throttle.Throttle.AdmitLocal] or DoLocal. They have no throttle.name: all throttles
+// of the process share them. The probability has throttle.priority, for high to low. See [throttle.Processor].
+//
+//	metric                         instrument       unit         further attributes
+//	throttle.processor.wait        gauge            s
+//	throttle.processor.aim         gauge            s
+//	throttle.processor.runnable    gauge            {goroutine}
+//	throttle.processor.share       gauge            1
+//	throttle.processor.probability gauge            1
+//
+// # Metrics of breakers
+//
+// All have the attribute throttle.breaker.name. Series start at 0 for every state and every kind of
+// failure, with two exceptions. Calls that ModeShadow admits (shadow_shed) start with the first
+// one. The age starts when the store was first read.
+//
+//	metric                         instrument       unit          further attributes
+//	throttle.breaker.circuits      up-down counter  {circuit}     throttle.breaker.state
+//	throttle.breaker.circuit       gauge            {circuit}     throttle.breaker.state, throttle.breaker.tenant, throttle.breaker.key
+//	throttle.breaker.transitions   counter          {transition}  throttle.breaker.state
+//	throttle.breaker.calls         counter          {call}        throttle.decision, throttle.breaker.state
+//	throttle.breaker.snapshot.age  gauge            s
+//	throttle.breaker.leader        up-down counter  1
+//	throttle.breaker.failures      counter          {failure}     throttle.breaker.failure
+//
+//	throttle.breaker.state    closed, open, half_open, disabled: of transitions the new state
+//	throttle.breaker.failure  store, poll, counts, notify, record, loss, fenced, conflict, lease, settings, hook, not_running
+//
+// The processes of a fleet share their circuits. Aggregate over the processes by
+// throttle_breaker_name and the further attributes:
+//
+//   - max of circuits and circuit, because every process sees all circuits.
+//   - max of snapshot.age: the oldest snapshot.
+//   - sum of transitions, calls and failures, because one process counts each.
+//   - sum of leader: the number of leaders, usually 1.
+//
+// A breaker with a store in memory shares nothing: there, sum circuits over the processes.
+//
+// The gauge throttle.breaker.circuit exists only with otelthrottle.WithBreakerDetail. It has a series with the
+// value 1 for each circuit that is not closed, up to the limit. Disabled circuits come first, then
+// open and half-open ones, in each group the latest change first. In a tenant or a key, bytes that
+// are not UTF-8 are replaced, and what is longer than 128 bytes is cut. A changed one ends with a
+// hash.
+//
+// # Metrics of buckets
+//
+// All have the attribute throttle.bucket.name, which is the name of the limiter. They have no keys,
+// because a limiter may have a bucket for each of your users.
+//
+//	metric                          instrument       unit       further attributes
+//	throttle.bucket.requests        counter          {request}  throttle.bucket.result
+//	throttle.bucket.tokens          counter          {token}
+//	throttle.bucket.waiting         up-down counter  {request}
+//	throttle.bucket.limit           gauge            {token}/s
+//	throttle.bucket.capacity        gauge            {token}
+//	throttle.bucket.store.duration  histogram        s          error.type
+//
+//	throttle.bucket.result  granted and denied
+//	                        share_granted and share_denied: by the policy LocalShare, because the store gave no answer
+//	                        failed_open and failed_closed: by FailOpen or FailClosed
+//
+// The limit and the capacity are those of each key for which Config.LimitFor has no other. For
+// several limiters of one name in a process, the highest is reported. Processes that share a store
+// share the limit, so query max. With a store in memory each process has the whole limit.
+//
+// The counters and waiting start at 0. One store call may be for several requests, so that
+// the count of the histogram is the number of store calls. The number of requests is
+// throttle.bucket.requests. Limiters with a store in memory have no durations. The error.type is a
+// throttle.Fault, as above. It is absent if the store answered, also for a denial. The bounds are
+// 0.1 ms, 0.25, 0.5, 1 and so on to 500 ms, then 1 s, 10 s and 60 s. The default of
+// Config.StoreTimeout, 50 ms, is a bound, so that timeouts are in the next bucket. A limiter has
+// the results of its own policy only.
+//
+// # Metrics of backoffs
+//
+// All have the attribute throttle.backoff.name, which is the name of the Responsive. All series
+// except the histogram start at 0.
+//
+//	metric                           instrument       unit    further attributes
+//	throttle.backoff.delay           gauge            s
+//	throttle.backoff.steps           counter          {step}  throttle.backoff.direction
+//	throttle.backoff.calls           counter          {call}  throttle.backoff.outcome
+//	throttle.backoff.waiting         up-down counter  {call}
+//	throttle.backoff.sleep.duration  histogram        s
+//
+//	throttle.backoff.direction  up, down: up also counts steps while the delay is at its maximum
+//	throttle.backoff.outcome    success, throttled, ignored: what the caller reported
+//
+// In the mode Pace, the delay is the time between two calls of all workers. In the mode Sleep, it
+// is the time that each worker sleeps. For several backoffs of one name in a process, the highest
+// delay is reported. Each process has a delay of its own: query max.
+//
+// The histogram has only calls that waited, including those whose caller gave up. In the mode Pace,
+// a wait is the time in the queue, which is longer than the delay. The bounds are 1 ms, 2.5, 10,
+// 25, 100, 250 and 500 ms, 1 s, 2.5, 5, 10, 30 and 60 s, 5 min and 15 min. The longest default
+// delays of both modes are bounds.
+//
+// A permit without Done is not counted. After Close, calls in flight are counted only while another
+// caller still waits.
+//
+// # Metrics of retries
+//
+// The arrivals have the attribute throttle.name. All others have throttle.retry.name, which is the
+// name of the Retrier, and start at 0. In a client of HTTP or gRPC that is the name of its throttles.
+//
+//	metric                   instrument  unit     further attributes
+//	throttle.retries         counter     {retry}  throttle.retry.result, throttle.retry.kind, throttle.retry.reason
+//	throttle.retry.calls     counter     {call}   throttle.retry.attempts
+//	throttle.retry.budget    gauge       {retry}
+//	throttle.retry.arrivals  counter     {call}
+//
+//	throttle.retry.result    sent, denied
+//	throttle.retry.kind      retry, hedge: of a sent one
+//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once: why a failed call was not retried, or not again
+//	throttle.retry.attempts  0 to 10: how many attempts of a call were sent; 0 if its first attempt was shed
+//
+// The amplification is 1 + sent retries / calls with at least one attempt. The budget is that of all
+// retriers of one name together. A server counts the arrivals, which have the name of its throttle:
+// calls that their sender marked as retries.
+//
+// # Metrics of Controls
+//
+// A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
+// apply, file and http. The gauge throttle.control.broken exists while a file is watched. The
+// gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
+// that name on.
+//
+//	metric                      instrument  unit        further attributes
+//	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result
+//	throttle.control.overrides  gauge       {override}  throttle.tuning.source
+//	throttle.control.broken     gauge       {file}
+//	throttle.control.changed    gauge       s           throttle.tuning.kind, throttle.tuning.name, throttle.tuning.source
+//
+//	throttle.tuning.source   apply, file, http; code: a setting could not be applied to a throttle that was made later
+//	throttle.tuning.result   applied, ended, refused
+//
+// # Series in Prometheus
+//
+// Prometheus shows these series, and attributes with underscores instead of dots. Leave the
+// exporter's defaults. With another translation strategy, WithoutUnits, WithoutCounterSuffixes or
+// WithNamespace, the names change and the dashboards are empty.
+//
+//	throttle_calls_total
+//	throttle_call_duration_seconds
+//	throttle_call_active
+//	throttle_rejection_probability_ratio
+//	throttle_window_requests
+//	throttle_window_accepts
+//	throttle_fallbacks_total
+//	throttle_priority_clamped_total
+//	throttle_policy_state
+//	throttle_policy_background_ratio
+//	throttle_slow_calls_total
+//	throttle_slow_limit
+//	throttle_slow_open
+//	throttle_slow_threshold_seconds
+//	throttle_slow_oldest_seconds
+//	throttle_mode
+//	throttle_calls_exempt_total
+//	throttle_processor_wait_seconds
+//	throttle_processor_aim_seconds
+//	throttle_processor_runnable
+//	throttle_processor_share_ratio
+//	throttle_processor_probability_ratio
+//	throttle_breaker_circuits
+//	throttle_breaker_circuit
+//	throttle_breaker_transitions_total
+//	throttle_breaker_calls_total
+//	throttle_breaker_snapshot_age_seconds
+//	throttle_breaker_leader
+//	throttle_breaker_failures_total
+//	throttle_bucket_requests_total
+//	throttle_bucket_tokens_total
+//	throttle_bucket_waiting
+//	throttle_bucket_limit_per_second
+//	throttle_bucket_capacity
+//	throttle_bucket_store_duration_seconds
+//	throttle_backoff_delay_seconds
+//	throttle_backoff_steps_total
+//	throttle_backoff_calls_total
+//	throttle_backoff_waiting
+//	throttle_backoff_sleep_duration_seconds
+//	throttle_retries_total
+//	throttle_retry_calls_total
+//	throttle_retry_budget
+//	throttle_retry_arrivals_total
+//	throttle_tunings_total
+//	throttle_control_overrides
+//	throttle_control_broken
+//	throttle_control_changed_seconds
+//
+// The label otel_scope_version changes with releases of this package. Aggregate it away:
+//
+//	sum by (throttle_name, throttle_priority) (rate(throttle_calls_total{throttle_decision="shed"}[1m]))
+//
+// All throttles of one name, such as the members of a Group, are reported as one:
+//
+//   - Counters are summed up. They include those of closed throttles, so that they never decrease.
+//   - The probability, the background, and the threshold and the oldest call of slow calls are the
+//     highest ones. The limit is the lowest one. Window and active calls are sums.
+//   - When the last throttle is closed, the series end. Only those of the histograms and of
+//     throttle.retry.arrivals remain, because the SDK keeps them until the MeterProvider is shut down.
+//   - If the name returns, its counters resume. Calls that start after Close are not counted.
+//
+// The same holds for managers, limiters and backoffs of one name. Of the circuits by state, the age
+// of the snapshot, and the delay of backoffs, the highest value is reported.
+//
+// If a Config.Now panics, the collection leaves out all throttles of that name, because a sum
+// without one of them would decrease. otel.Handle gets the error. The rest of the collection is
+// complete.
+package semconv
