@@ -30,21 +30,8 @@ func TestEveryExportedNameIsUsed(t *testing.T) {
 		t.Fatalf("exported names: got %d want more: does this test still read the packages?", len(u.names))
 	}
 	for _, name := range u.unused() {
-		if slices.Contains(changing(), name) {
-			continue
-		}
 		t.Errorf("%s: only its own package uses it: delete or unexport it, or show it in an Example or on a page", name)
 	}
-}
-
-// changing returns names that become patches of settings, or lose their use with them.
-func changing() []string {
-	return strings.Fields(`throttle.Throttle.CheckOverride throttle.Throttle.Override throttle.Tuning.SlowAuto
-		throttle/backoff.Responsive.CheckOverride throttle/backoff.Responsive.Override
-		throttle/breaker.Manager.CheckOverride throttle/breaker.Manager.Override
-		throttle/bucket.Limiter.CheckOverride throttle/bucket.Limiter.Override
-		throttle/control.FailedEvent.Control throttle/control.MaxDocument throttle/control.Stats.HookPanics
-		throttle/control.TunedEvent.Control throttle/retry.Config.Validate`)
 }
 
 // TestUnusedNamesFindsViolations has a package with names that something uses, and names that nothing uses.
@@ -239,6 +226,8 @@ func (u *usage) declare(folder string, scope *types.Scope) {
 		case *types.TypeName:
 			if of != nil && object.Exported() {
 				u.declareMembers(folder, object, of)
+			} else if of != nil {
+				u.declareInterface(of)
 			}
 		case *types.Const:
 			if of != nil && of.Obj().Pkg() == object.Pkg() {
@@ -262,9 +251,18 @@ func (u *usage) declareMembers(folder string, typ *types.TypeName, of *types.Nam
 			u.add(field, exportedName{folder, typ.Name(), field.Name(), typ.Pos(), implied})
 		}
 	case *types.Interface:
+		u.declareInterface(of)
+		for method := range under.ExplicitMethods() {
+			u.add(method, exportedName{folder, typ.Name(), method.Name(), typ.Pos(), true})
+		}
+	}
+}
+
+// declareInterface notes the methods of an interface.
+func (u *usage) declareInterface(of *types.Named) {
+	if under, ok := of.Underlying().(*types.Interface); ok {
 		for method := range under.ExplicitMethods() {
 			u.methods[method.Name()] = true
-			u.add(method, exportedName{folder, typ.Name(), method.Name(), typ.Pos(), true})
 		}
 	}
 }

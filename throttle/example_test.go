@@ -433,6 +433,20 @@ func ExampleConfig_processorWait() {
 	// Output: true <nil>
 }
 
+// Settings that may change at run time can be read, with and without those of an operator.
+func ExampleThrottle_Tuning() {
+	stock := throttle.Must(throttle.New(throttle.Config{Name: "stock", SlowAuto: true, CanceledAfter: time.Second}))
+	err := stock.Override(throttle.SourceHTTP, throttle.Patch{
+		Slow: new(throttle.Duration(300 * time.Millisecond)), SlowGate: new(throttle.ModeOff), SlowAuto: new(false),
+	})
+	now, code := stock.Tuning()
+	fmt.Println(now.Slow, now.SlowGate, now.SlowAuto, now.CanceledAfter, err)
+	fmt.Println(code.Slow, code.SlowGate, code.SlowAuto, code.CanceledAfter)
+	// Output:
+	// 300ms off false 1s <nil>
+	// 0s enforce true 1s
+}
+
 func ExampleConfig_slow() {
 	orders := throttle.Must(throttle.New(throttle.Config{Name: "orders", Slow: 150 * time.Millisecond}))
 	err := orders.Do(context.Background(), throttle.High, func(context.Context) error {

@@ -178,7 +178,7 @@
 //
 //	throttle.retry.result    sent, denied
 //	throttle.retry.kind      retry, hedge: of a sent one
-//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once: why a failed call was not retried, or not again
+//	throttle.retry.reason    budget, shed, pushback, deadline, attempts, canceled, once, off: why a failed call was not retried, or not again
 //	throttle.retry.attempts  0 to 10: how many attempts of a call were sent; 0 if its first attempt was shed
 //
 // The amplification is 1 + sent retries / calls with at least one attempt. The budget is that of all
@@ -190,7 +190,7 @@
 // A process has one Control at most, which has no name. The tunings and the overrides start at 0 for the sources
 // apply, file and http. The gauge throttle.control.broken exists while a file is watched. The
 // gauge throttle.control.changed is the Unix time of the last change of a name. It exists from the first change of
-// that name on.
+// that name on. After a restart it is what the line says in the field changed, or else when its file was written.
 //
 //	metric                      instrument  unit        further attributes
 //	throttle.tunings            counter     {change}    throttle.tuning.source, throttle.tuning.result

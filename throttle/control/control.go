@@ -206,7 +206,7 @@ func (c *Control) end() bool {
 func (c *Control) fail(ctx context.Context, source throttle.Source, err error) {
 	c.tunings[source][Refused].Add(1)
 	if h := c.hooks.Failed; h != nil {
-		c.call(func() { h(ctx, FailedEvent{Control: c, Source: source, Err: err}) })
+		c.call(func() { h(ctx, FailedEvent{Source: source, Err: err}) })
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Hooks are functions that a [Control] calls. Any field may be nil. Hooks are called with no lock
 // held, on the goroutine of the change: that of Apply, of a request, of Watch, or of a timer. They
-// must not block. A panic in Tuned or Failed is counted in [Stats].HookPanics.
+// must not block. A panic in Tuned or Failed is counted in [Stats].HookPanics, and the change goes on.
 type Hooks struct {
 	_ struct{} // keyed literals only: fields will be added
 
@@ -28,16 +28,12 @@ type Hooks struct {
 }
 
 // TunedEvent describes a change of settings.
-type TunedEvent struct {
-	Control *Control
-	Change
-}
+type TunedEvent struct{ Change }
 
 // FailedEvent describes a change that was refused. What was in force before stays in force.
 type FailedEvent struct {
-	Control *Control
-	Source  throttle.Source
-	Err     error
+	Source throttle.Source
+	Err    error
 }
 
 // String returns the event in one line.

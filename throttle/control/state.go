@@ -39,7 +39,7 @@ func (c *Control) change(ctx context.Context, source throttle.Source, written ti
 	}
 	if h := c.hooks.Tuned; h != nil {
 		for _, changed := range report.Changes {
-			c.call(func() { h(ctx, TunedEvent{Control: c, Change: changed}) })
+			c.call(func() { h(ctx, TunedEvent{changed}) })
 		}
 	}
 	return report, nil

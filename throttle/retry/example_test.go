@@ -84,3 +84,15 @@ func ExampleWithoutRetries() {
 	// Output:
 	// 1 no capacity
 }
+
+// In an incident, retries are stopped or made fewer. A value out of range changes nothing.
+func ExampleRetrier_Tune() {
+	r := throttle.Must(retry.New(retry.Config{Name: "orders"}))
+	fmt.Println(r.Tune(retry.Patch{Attempts: new(11)}))
+	err := r.Tune(retry.Patch{Mode: new(throttle.ModeOff), Attempts: new(2), Share: new(0.05)})
+	now, _ := r.Tuning()
+	fmt.Println(now.Mode, now.Attempts, now.Share, err)
+	// Output:
+	// retry: Patch.Attempts is 11: want 1 to 10
+	// off 2 0.05 <nil>
+}
