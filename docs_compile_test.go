@@ -57,6 +57,7 @@ func TestBlocksCompileFindsMistakes(t *testing.T) {
 		{"trace.Start(os.Stderr)\n", "undefined: trace: if this is a package, show its import"},
 		{"import \"runtime/trace\"\n\ntrace.Start(os.Stderr)\n", ""},
 		{"import \"fmt\"\n\nfmt.Println(throttle.High)\n", "undefined: throttle"},
+		{"import \"example.com/none\"\n\nnone.F()\n", "page.md:2: could not import example.com/none"},
 		{"func f() error {\n\treturn nil, nil\n}\n", "too many return values"},
 		{"slog.Info(\"a\"),\nslog.Level(1),\n", "used as value"},
 		{"th := throttle.Must(\n", "page.md:"},

@@ -81,7 +81,7 @@ func (c *compiler) source(all []goBlock) (string, error) {
 			end.WriteString("}\n")
 		}
 	}
-	return "package page\n" + imports + top.String() +
+	return fmt.Sprintf("//line %s:%d\npackage page\n", all[0].page, all[0].line) + imports + top.String() +
 		"func _() (_ any) {\nresults := func(...any) (_ any) { return }\n" + body.String() + end.String() + "return nil\n}\n", nil
 }
 
