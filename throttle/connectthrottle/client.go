@@ -7,7 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // ClientConfig configures a [Client]. Only Throttle.Name is required. [NewClient] copies it.
@@ -43,8 +43,8 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Peer.Addr }
 	}
-	c.Throttle.Classify = dependency.ReportingRejections(c.Throttle.Classify)
-	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key)
+	c.Throttle.Classify = protocol.Reporting(c.Throttle.Classify)
+	t, err := newThrottles("connectthrottle: ClientConfig", c.Throttle, c.Group, c.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +52,12 @@ func NewClient(c ClientConfig) (*Client, error) {
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.group }
+func (c *Client) Group() *throttle.Group { return c.Throttles.Group }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.group.Close() }
+func (c *Client) Close() error { return c.Throttles.Group.Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. A shed call is not sent. Its
 // error has the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is
@@ -72,7 +72,7 @@ func (c *Client) Close() error { return c.group.Close() }
 //
 // Without one of these, connect itself leaks the stream.
 func (c *Client) Interceptor() connect.Interceptor {
-	if c == nil || c.group == nil {
+	if c == nil || c.Throttles == nil {
 		panic("connectthrottle: the Client is nil or zero: want one made with NewClient")
 	}
 	return clientInterceptor{c}
@@ -97,7 +97,7 @@ func (c clientInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			sent = true
 			res, own = next(ctx, req)
 			outcome := FromError(own)
-			dependency.ReportAnswer(ctx, outcome)
+			protocol.Report(ctx, outcome)
 			return outcome
 		})
 		if !sent {
@@ -125,23 +125,20 @@ func (clientInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc)
 // notMade returns the error of a call that was not made, and reports a shed to the server around ctx.
 func (c *Client) notMade(ctx context.Context, err error) error {
 	if isShed(err) {
-		dependency.Report(ctx, err)
+		protocol.Report(ctx, err)
 	}
 	return c.throttles.notMade(err)
 }
 
 // prepare returns the priority of a call. It leaves a priority in the header only if Send allows it.
 func (c *Client) prepare(ctx context.Context, rpc RPC, h http.Header) throttle.Priority {
-	p, set := fromContext(ctx)
-	if !set {
-		p = throttle.Medium
-		if c.priority != nil {
-			p, set = c.priority(ctx, rpc), true
-		}
+	p, set := protocol.Priority(ctx)
+	if !set && c.priority != nil {
+		p, set = c.priority(ctx, rpc), true
 	}
 	word := ""
 	if set && c.send != nil && c.send(ctx, rpc) {
-		word = wordFor(p)
+		word = protocol.Word(p)
 	}
 	setHeader(h, word)
 	return p

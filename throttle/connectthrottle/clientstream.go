@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // clientStream is a stream of a client. Send and CloseRequest are its write side, which begins the
@@ -153,7 +153,7 @@ func (s *clientStream) end(err error) {
 
 func (s *clientStream) done(err error) {
 	err = FromError(err)
-	dependency.ReportAnswer(s.ctx.Context, err)
+	protocol.Report(s.ctx.Context, err)
 	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), err))
 }
 

@@ -1,10 +1,8 @@
 package connectthrottle
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/httpthrottle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // FromError returns err wrapped in the fault for its code. Throttles classify that fault. The code
@@ -41,49 +40,18 @@ func FromError(err error) error {
 	if !ok || throttle.FaultOf(err) != throttle.FaultOther {
 		return err
 	}
-	switch coded.Code() {
-	case connect.CodeUnavailable:
-		delay, _ := delayOf(coded)
-		return faults.WithUnavailable(err, delay)
-	case connect.CodeResourceExhausted:
-		return fromExhausted(err, coded)
-	case connect.CodeDeadlineExceeded:
-		return &endedError{err: err, cause: context.DeadlineExceeded}
-	case connect.CodeCanceled:
-		return &endedError{err: err, cause: context.Canceled}
-	case connect.CodeInvalidArgument, connect.CodeOutOfRange:
-		return faults.WithBad(err)
-	case connect.CodeUnauthenticated:
-		return faults.WithUnauthenticated(err)
-	case connect.CodePermissionDenied:
-		return faults.WithPermissionDenied(err)
-	case connect.CodeNotFound:
-		return faults.WithNotFound(err)
-	case connect.CodeAlreadyExists, connect.CodeAborted:
-		return faults.WithAborted(err)
-	case connect.CodeFailedPrecondition:
-		return faults.WithFailedPrecondition(err)
-	case connect.CodeUnimplemented:
-		return faults.WithUnimplemented(err)
+	fault := protocol.FaultOfCode(uint32(coded.Code()), coded.Message())
+	if fault != throttle.FaultAvailability && fault != throttle.FaultQuota {
+		return protocol.WithFault(err, fault)
 	}
-	return err
-}
-
-// fromExhausted returns a quota fault, or a bad fault if the message was too large for connect-go
-// or for grpc-go.
-func fromExhausted(err error, coded *connect.Error) error {
-	for _, text := range []string{
-		"exceeds sendMaxBytes", "larger than configured max", "exceeds getURLMaxBytes", "http.MaxBytesReader limit",
-		"message larger than max", "decompression larger than max",
-	} {
-		if strings.Contains(coded.Message(), text) {
-			return faults.WithBad(err)
-		}
-	}
-	if delay, ok := delayOf(coded); ok {
+	delay, delayed := delayOf(coded)
+	if delayed || fault == throttle.FaultAvailability {
 		err = faults.WithUnavailable(err, delay)
 	}
-	return faults.WithResourceExhausted(err)
+	if fault == throttle.FaultQuota {
+		err = faults.WithResourceExhausted(err)
+	}
+	return err
 }
 
 // delayOf returns the delay of the RetryInfo, else of Retry-After, if there is one, between 0 and
@@ -122,7 +90,7 @@ func ToError(err error) error {
 	if isShed(err) && (!ok || isPublic(coded)) {
 		return &shedError{err: err, delay: defaultRetryAfter}
 	}
-	code := codeOf(throttle.FaultOf(err))
+	code := connect.Code(protocol.CodeOf(throttle.FaultOf(err)))
 	if ok || code == connect.CodeUnknown {
 		return err
 	}
@@ -131,35 +99,6 @@ func ToError(err error) error {
 		addDelay(coded, min(f.RetryInfo.RetryDelay, maxDelay))
 	}
 	return coded
-}
-
-// codeOf returns the code for a fault.
-func codeOf(f throttle.Fault) connect.Code {
-	switch f {
-	case throttle.FaultAvailability:
-		return connect.CodeUnavailable
-	case throttle.FaultQuota:
-		return connect.CodeResourceExhausted
-	case throttle.FaultAuthentication:
-		return connect.CodeUnauthenticated
-	case throttle.FaultPermission:
-		return connect.CodePermissionDenied
-	case throttle.FaultBad:
-		return connect.CodeInvalidArgument
-	case throttle.FaultConflict:
-		return connect.CodeAborted
-	case throttle.FaultMissing:
-		return connect.CodeNotFound
-	case throttle.FaultPrecondition:
-		return connect.CodeFailedPrecondition
-	case throttle.FaultUnimplemented:
-		return connect.CodeUnimplemented
-	case throttle.FaultTimeout:
-		return connect.CodeDeadlineExceeded
-	case throttle.FaultCanceled:
-		return connect.CodeCanceled
-	}
-	return connect.CodeUnknown
 }
 
 // codedOf returns the error in err that has a code, and whether there is one.

@@ -3,38 +3,36 @@ package connectthrottle
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/deadline"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// served is the context of a call that a server handles, and what decides about its outcome.
-type served struct {
-	dependency.Context
-
-	due deadline.Deadline
+// outcome returns the error that the throttle of a server classifies for the error of a handler that
+// ends now.
+func outcome(s *protocol.Served, err error) error {
+	recorded := s.Outcome(FromError(err))
+	if abandoned, ok := recorded.(*protocol.AbandonedError); ok { //nolint:errorlint // Outcome has just made it
+		return abandonedError{abandoned}
+	}
+	return recorded
 }
 
-// outcome returns the error that the throttle classifies for a handler that has returned err. A
-// failed call that the handler made is not about this server.
-func (s *served) outcome(err error) error {
-	if err != nil && isShed(err) {
-		return err
+// abandonedError adds the code for its cause, for Config.Classify.
+type abandonedError struct{ *protocol.AbandonedError }
+
+// Unwrap returns the error without its code.
+func (e abandonedError) Unwrap() error { return e.AbandonedError }
+
+// As returns an error with the code.
+func (e abandonedError) As(target any) bool {
+	coded, ok := target.(**connect.Error)
+	if ok {
+		*coded = connect.NewError(connect.Code(protocol.CodeOf(throttle.FaultOf(e.Cause))), e.AbandonedError)
 	}
-	ended := s.due.Ended(s)
-	switch {
-	case ended == nil:
-		return s.Outcome(FromError(err))
-	case s.Failed():
-		return dependency.Repeat(ended)
-	case errors.Is(ended, context.DeadlineExceeded):
-		return &endedError{err: err, cause: ended}
-	}
-	return &disconnectedError{err: err}
+	return ok
 }
 
 // answer records in the call of a stream that a message came from the server. The outcome of a server stream is
@@ -63,33 +61,6 @@ func streamOutcome(spec connect.Spec, answered bool, err error) error {
 	return err
 }
 
-// endedError is an error whose code means that a context has ended: the backend's or the caller's.
-type endedError struct{ err, cause error }
-
-// Error returns the text of the error.
-func (e *endedError) Error() string {
-	if e.err == nil {
-		return e.cause.Error()
-	}
-	return e.err.Error()
-}
-
-// Unwrap returns the error with the code.
-func (e *endedError) Unwrap() error { return e.err }
-
-// Is reports whether target is the error of the context.
-func (e *endedError) Is(target error) bool { return target == e.cause }
-
-// Timeout reports whether a deadline has passed.
-func (e *endedError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }
-
-// disconnectedError is the error of a handler whose caller had disconnected, which may have caused
-// it. So it does not unwrap to the error: the throttle must not classify that.
-type disconnectedError struct{ err error }
-
-func (e *disconnectedError) Error() string        { return fmt.Sprintf("%v: %v", context.Canceled, e.err) }
-func (e *disconnectedError) Is(target error) bool { return target == context.Canceled }
-
 // idleError is the error of a stream that the caller has cancelled before the first message.
 type idleError struct{ err error }
 
@@ -102,11 +73,10 @@ func (e *idleError) Unwrap() error { return e.err }
 func classifier(own throttle.Classifier) throttle.Classifier {
 	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
 		var idle *idleError
-		var disconnected *disconnectedError
 		switch {
 		case errors.As(err, &idle):
 			return throttle.Ignored, true
-		case own == nil, errors.As(err, &disconnected), errors.Is(err, throttle.ErrPanicked):
+		case own == nil, protocol.IsDisconnected(err), errors.Is(err, throttle.ErrPanicked):
 			return throttle.Ignored, false
 		}
 		return own(ctx, err)

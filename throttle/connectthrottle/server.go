@@ -12,8 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/deadline"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // ServerConfig configures a [Server]. Only Throttle.Name is required. [NewServer] copies it.
@@ -67,25 +66,17 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
 	}
-	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key)
+	t, err := newThrottles("connectthrottle: ServerConfig", c.Throttle, c.Group, c.Key)
 	if c.RetryAfter < 0 || c.RetryAfter > maxDelay {
 		err = errors.Join(err, fmt.Errorf("connectthrottle: ServerConfig.RetryAfter is %v: want 0s to %v", c.RetryAfter, maxDelay))
 	}
-	err = errors.Join(err, checkPriority("Trust.Ceiling", c.Trust.Ceiling), checkPriority("Trust.Default", c.Trust.Default))
-	if err != nil {
+	if err = errors.Join(err, protocol.CheckTrust("connectthrottle: ServerConfig", c.Trust)); err != nil {
 		return nil, err
 	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = defaultRetryAfter
 	}
 	return &Server{throttles: t, trust: c.Trust, priority: c.Priority, exempt: c.Exempt, retryAfter: c.RetryAfter}, nil
-}
-
-func checkPriority(field string, p throttle.Priority) error {
-	if _, err := throttle.RejectPriority(p, throttle.MaxPriorities); err != nil {
-		return fmt.Errorf("connectthrottle: ServerConfig.%s: %w", field, err)
-	}
-	return nil
 }
 
 // HealthCheck reports whether the method of a call is one of the service grpc.health.v1.Health.
@@ -107,12 +98,12 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (s *Server) Group() *throttle.Group { return s.group }
+func (s *Server) Group() *throttle.Group { return s.Throttles.Group }
 
 // Close closes the throttles. Later calls are served without a throttle: they are not shed and not
 // counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
 // and always returns nil.
-func (s *Server) Close() error { return s.group.Close() }
+func (s *Server) Close() error { return s.Throttles.Group.Close() }
 
 // Interceptor returns the interceptor for connect.WithInterceptors. The caller of a shed call gets
 // the code Unavailable with a RetryInfo and Retry-After. If a handler returns the shed of a call of
@@ -121,7 +112,7 @@ func (s *Server) Close() error { return s.group.Close() }
 //
 // A stream is in flight until its handler returns.
 func (s *Server) Interceptor() connect.Interceptor {
-	if s == nil || s.group == nil {
+	if s == nil || s.Throttles == nil {
 		panic("connectthrottle: the Server is nil or zero: want one made with NewServer")
 	}
 	return serverInterceptor{s}
@@ -142,13 +133,14 @@ func (s serverInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			res, own = next(ctx, req)
 			return res, s.answer(own)
 		}
-		handled, due := false, deadline.Of(ctx)
+		handled := false
 		throttle.YieldProcessor()
 		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
 			handled = true
-			call := &served{Context: dependency.Context{Context: ctx}, due: due}
+			call := &protocol.Served{}
+			call.Begin(ctx)
 			res, own = next(call, req)
-			return call.outcome(own)
+			return outcome(call, own)
 		})
 		if !handled {
 			return nil, s.answer(s.notMade(err))
@@ -184,7 +176,7 @@ func (s serverInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFun
 // receive returns the priority of an incoming call, and a context that carries it.
 func (s *Server) receive(ctx context.Context, rpc RPC, h http.Header) (context.Context, throttle.Priority) {
 	p, trusted := accept(ctx, s.trust, h)
-	if earlier, ok := fromContext(ctx); ok {
+	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier
 	}
 	if !trusted && s.priority != nil {
@@ -223,9 +215,9 @@ func (s *serverStream) Send(m any) error {
 // serve runs the handler, and ends the call even if the handler panics.
 func (s *serverStream) serve(next connect.StreamingHandlerFunc) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
-	ctx := s.call.Context()
-	call := &served{Context: dependency.Context{Context: ctx}, due: deadline.Of(ctx)}
+	call := &protocol.Served{}
+	call.Begin(s.call.Context())
 	err := next(call, s)
-	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), call.outcome(err)))
+	s.call.Done(streamOutcome(s.Spec(), s.answered.Load(), outcome(call, err)))
 	return err
 }

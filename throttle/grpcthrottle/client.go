@@ -2,14 +2,13 @@ package grpcthrottle
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -45,7 +44,6 @@ type Client struct {
 	throttles
 	priority func(context.Context, RPC) throttle.Priority
 	send     func(context.Context, RPC) bool
-	retriers *retry.Group // nil without retries
 	repeat   func(context.Context, RPC) bool
 }
 
@@ -55,16 +53,15 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.Key == nil {
 		c.Key = func(_ context.Context, rpc RPC) string { return rpc.Target }
 	}
-	c.Throttle.Classify = dependency.ReportingRejections(c.Throttle.Classify)
+	c.Throttle.Classify = protocol.Reporting(c.Throttle.Classify)
 	if c.Repeatable == nil {
 		c.Repeatable = func(context.Context, RPC) bool { return false }
 	}
-	retriers, retryErr := newRetriers(c.Retry, c.Throttle.Name)
-	t, err := newThrottles("ClientConfig", c.Throttle, c.Group, c.Key, retriers)
-	if err = errors.Join(err, retryErr); err != nil {
+	t, err := newThrottles("grpcthrottle: ClientConfig", c.Throttle, c.Group, c.Key, c.Retry)
+	if err != nil {
 		return nil, err
 	}
-	return &Client{throttles: t, priority: c.Priority, send: c.Send, retriers: retriers, repeat: c.Repeatable}, nil
+	return &Client{throttles: t, priority: c.Priority, send: c.Send, repeat: c.Repeatable}, nil
 }
 
 // DialOptions returns both interceptors as chained options. Interceptors of earlier options run
@@ -78,18 +75,21 @@ func (c *Client) DialOptions() []grpc.DialOption {
 
 // mustBeMade panics if the client did not come from NewClient.
 func (c *Client) mustBeMade() {
-	if c == nil || c.group == nil {
+	if c == nil || c.Throttles == nil {
 		panic("grpcthrottle: the Client is nil or zero: want one made with NewClient")
 	}
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (c *Client) Group() *throttle.Group { return c.group }
+func (c *Client) Group() *throttle.Group { return c.Throttles.Group }
+
+// Retriers returns the retriers of all keys, for Stats. It returns nil without ClientConfig.Retry.
+func (c *Client) Retriers() *retry.Group { return c.Throttles.Retriers }
 
 // Close closes the throttles. Later calls are sent without a throttle: they are not shed and not
 // counted, and no hook is called. The first one is a warning of slog.Default. Calls in flight are
 // counted to their end. Close is idempotent, and always returns nil.
-func (c *Client) Close() error { return c.group.Close() }
+func (c *Client) Close() error { return c.Throttles.Group.Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. A shed call is not sent. Its error has
 // the code Unavailable, and errors.Is(err, [throttle.ErrShed]) holds. Any other error is that of
@@ -106,7 +106,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 		if t == nil {
 			return invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 		}
-		if retrier := c.retrierOf(t); retrier != nil {
+		if retrier := c.RetrierOf(t); retrier != nil {
 			u := unaryCall{client: c, rpc: rpc, priority: p, set: set, invoke: func(ctx context.Context, opts ...grpc.CallOption) error {
 				return invoker(ctx, method, req, reply, cc, opts...)
 			}}
@@ -118,7 +118,7 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 			sent = true
 			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
 			outcome := clientOutcome(own)
-			dependency.ReportAnswer(ctx, outcome)
+			protocol.Report(ctx, outcome)
 			return outcome
 		})
 		if !sent {
@@ -174,7 +174,7 @@ func (c *Client) StreamInterceptor() grpc.StreamClientInterceptor {
 // notMade returns the error of a call that was not made, and reports a shed to the server around ctx.
 func (c *Client) notMade(ctx context.Context, err error) error {
 	if isShed(err) {
-		dependency.Report(ctx, err)
+		protocol.Report(ctx, err)
 	}
 	return c.throttles.notMade(err)
 }
@@ -182,11 +182,8 @@ func (c *Client) notMade(ctx context.Context, err error) error {
 // priorityOf returns the priority of a call, and whether the context or the Priority function set
 // it.
 func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, set bool) {
-	if p, set = fromContext(ctx); set {
-		return p, true
-	}
-	if c.priority == nil {
-		return throttle.Medium, false
+	if p, set = protocol.Priority(ctx); set || c.priority == nil {
+		return p, set
 	}
 	return c.priority(ctx, rpc), true
 }
@@ -195,7 +192,7 @@ func (c *Client) priorityOf(ctx context.Context, rpc RPC) (p throttle.Priority, 
 func (c *Client) outgoing(ctx context.Context, rpc RPC, p throttle.Priority, set bool) context.Context {
 	word := ""
 	if set && c.send != nil && c.send(ctx, rpc) {
-		word = wordFor(p)
+		word = protocol.Word(p)
 	}
 	return withOutgoing(ctx, word)
 }
@@ -258,7 +255,7 @@ func (s *clientStream) Header() (metadata.MD, error) {
 // removed the option by which it does.
 func (s *clientStream) end(err error) {
 	err = clientOutcome(err)
-	dependency.ReportAnswer(s.call.Context(), err)
+	protocol.Report(s.call.Context(), err)
 	if s.progress.active() {
 		err = whileActive(err)
 	}

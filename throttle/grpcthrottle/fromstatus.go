@@ -1,9 +1,6 @@
 package grpcthrottle
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/deixis/faults"
@@ -12,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // FromStatus returns err wrapped in the fault for its gRPC status. Throttles classify that fault.
@@ -41,67 +39,23 @@ func FromStatus(err error) error {
 	if s.Code() == codes.OK || throttle.FaultOf(err) != throttle.FaultOther {
 		return err
 	}
-	switch s.Code() {
-	case codes.Unavailable:
-		delay, _ := delayOf(s)
+	delay, delayed := delayOf(s)
+	switch fault := protocol.FaultOfCode(uint32(s.Code()), s.Message()); fault {
+	case throttle.FaultAvailability:
 		return faults.WithUnavailable(err, delay)
-	case codes.ResourceExhausted:
-		return fromExhausted(err, s)
-	case codes.DeadlineExceeded:
-		return &contextError{err: err, cause: context.DeadlineExceeded}
-	case codes.Canceled:
-		return &contextError{err: err, cause: context.Canceled}
-	}
-	return fromCode(err, s)
-}
-
-// fromCode is FromStatus for the codes that are not about capacity.
-func fromCode(err error, s *status.Status) error {
-	switch s.Code() {
-	case codes.InvalidArgument, codes.OutOfRange:
+	case throttle.FaultQuota:
+		if delayed {
+			err = faults.WithUnavailable(err, delay)
+		}
+		return faults.WithResourceExhausted(err, quotasOf(s)...)
+	case throttle.FaultBad:
 		return faults.WithBad(err, fieldsOf(s)...)
-	case codes.Unauthenticated:
-		return faults.WithUnauthenticated(err)
-	case codes.PermissionDenied:
-		return faults.WithPermissionDenied(err)
-	case codes.NotFound:
-		return faults.WithNotFound(err)
-	case codes.AlreadyExists, codes.Aborted:
-		return faults.WithAborted(err)
-	case codes.FailedPrecondition:
+	case throttle.FaultPrecondition:
 		return faults.WithFailedPrecondition(err, preconditionsOf(s)...)
-	case codes.Unimplemented:
-		return faults.WithUnimplemented(err)
+	default:
+		return protocol.WithFault(err, fault)
 	}
-	return err
 }
-
-// fromExhausted returns a quota fault, or a bad fault if the message was too large for gRPC.
-func fromExhausted(err error, s *status.Status) error {
-	if strings.Contains(s.Message(), "message larger than max") || strings.Contains(s.Message(), "decompression larger than max") {
-		return faults.WithBad(err)
-	}
-	if delay, ok := delayOf(s); ok {
-		err = faults.WithUnavailable(err, delay)
-	}
-	return faults.WithResourceExhausted(err, quotasOf(s)...)
-}
-
-// contextError is an error whose status means that a context has ended: the backend's or the
-// caller's.
-type contextError struct{ err, cause error }
-
-// Error returns the text of the error.
-func (e *contextError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error with the status.
-func (e *contextError) Unwrap() error { return e.err }
-
-// Is reports whether target is the error of the context.
-func (e *contextError) Is(target error) bool { return target == e.cause }
-
-// Timeout reports whether a deadline has passed.
-func (e *contextError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }
 
 // detailOf returns the first detail of type T, or nil. T is a pointer to a message.
 func detailOf[T any](s *status.Status) (none T) {

@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/deadline"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // clientOutcome returns the error that the throttle classifies for the error of a client's call. An
@@ -23,48 +22,24 @@ func clientOutcome(err error) error {
 	return FromStatus(err)
 }
 
-// served is the context of a call that a server handles, and what decides about its outcome.
-type served struct {
-	dependency.Context
-
-	due deadline.Deadline
+// outcome returns the error that the throttle of a server classifies for the error of a handler that
+// ends now.
+func outcome(s *protocol.Served, err error) error {
+	recorded := s.Outcome(FromStatus(err))
+	if abandoned, ok := recorded.(*protocol.AbandonedError); ok { //nolint:errorlint // Outcome has just made it
+		return abandonedError{abandoned}
+	}
+	return recorded
 }
 
-// outcome returns the error that the throttle classifies for the error of a handler that ends now.
-// A shed of a call that the handler made is not about this server, whenever it comes. Nor is
-// another failed call that the handler made.
-func (s *served) outcome(err error) error {
-	if err != nil && isShed(err) {
-		return err
-	}
-	ended := s.due.Ended(s)
-	switch {
-	case ended == nil:
-		return s.Outcome(FromStatus(err))
-	case s.Failed():
-		return dependency.Repeat(ended)
-	}
-	return &abandonedError{cause: ended, err: err}
-}
+// abandonedError adds the status for its cause, for Config.Classify.
+type abandonedError struct{ *protocol.AbandonedError }
 
-// abandonedError is the outcome of a call whose caller did not wait for the end. The cause is
-// context.Canceled or context.DeadlineExceeded. It does not wrap the error of the handler, because
-// the caller has not received that, and the cause may have led to it.
-type abandonedError struct{ cause, err error }
+// Unwrap returns the error without its status.
+func (e abandonedError) Unwrap() error { return e.AbandonedError }
 
-// Error returns the texts of the cause and of the handler's error.
-func (e *abandonedError) Error() string {
-	if e.err == nil {
-		return e.cause.Error()
-	}
-	return e.cause.Error() + ": " + e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *abandonedError) Unwrap() error { return e.cause }
-
-// GRPCStatus returns the status for the cause, for Config.Classify.
-func (e *abandonedError) GRPCStatus() *status.Status { return status.FromContextError(e.cause) }
+// GRPCStatus returns the status.
+func (e abandonedError) GRPCStatus() *status.Status { return status.FromContextError(e.Cause) }
 
 // activeError is the error of a stream that its client cancelled while the stream was active. It is
 // ignored, however late.
@@ -91,7 +66,7 @@ func classifier(classify throttle.Classifier) throttle.Classifier {
 		if errors.Is(err, throttle.ErrPanicked) {
 			return throttle.Ignored, true
 		}
-		if classify != nil && !disconnected(err) {
+		if classify != nil && !protocol.IsDisconnected(err) {
 			if o, ok := classify(ctx, err); ok && o < throttle.Shed {
 				return o, true
 			}
@@ -99,10 +74,4 @@ func classifier(classify throttle.Classifier) throttle.Classifier {
 		var active *activeError
 		return throttle.Ignored, errors.As(err, &active)
 	}
-}
-
-// disconnected reports whether err is that of a handler whose caller has disconnected.
-func disconnected(err error) bool {
-	var abandoned *abandonedError
-	return errors.As(err, &abandoned) && errors.Is(abandoned.cause, context.Canceled)
 }

@@ -2,31 +2,16 @@ package grpcthrottle
 
 import (
 	"context"
-	"math"
 
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // PriorityKey is the key of the metadata that carries the priority of a call. Its value is one of
 // the words of [throttle.Priority.String].
 const PriorityKey = "throttle-priority"
-
-// unset is a value that is not a priority.
-const unset = throttle.Priority(math.MinInt8)
-
-// fromContext returns the priority that ctx carries, and whether it carries one.
-func fromContext(ctx context.Context) (throttle.Priority, bool) {
-	p := throttle.PriorityFromContext(ctx, unset)
-	return p, p != unset
-}
-
-// wordFor returns the word for p. A value that is not a priority becomes the lowest.
-func wordFor(p throttle.Priority) string {
-	p, _ = throttle.ClampPriority(p, throttle.MaxPriorities)
-	return p.String()
-}
 
 // withOutgoing returns a context whose outgoing metadata has word as the only value of PriorityKey.
 // Empty removes the key. Metadata that was copied from a request may already have one.
@@ -54,24 +39,14 @@ func accept(ctx context.Context, trust throttle.Trust) (_ context.Context, p thr
 	if len(values) == 0 {
 		return ctx, trust.Accept(ctx, ""), false
 	}
-	word, peer := "", trust.Peer
-	if len(values) == 1 {
-		word = values[0]
-	}
-	if peer != nil {
-		trust.Peer = func(ctx context.Context) bool {
-			trusted = peer(ctx)
-			return trusted
-		}
-	}
-	p = trust.Accept(ctx, word)
-	if trusted && word == p.String() {
+	p, trusted = protocol.Accept(ctx, trust, values)
+	if trusted && values[0] == p.String() {
 		return ctx, p, true
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	delete(md, PriorityKey)
 	if trusted {
-		md[PriorityKey] = []string{wordFor(p)}
+		md[PriorityKey] = []string{protocol.Word(p)}
 	}
 	return metadata.NewIncomingContext(ctx, md), p, trusted
 }

@@ -2,8 +2,6 @@ package grpcthrottle
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -12,7 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -22,36 +20,6 @@ const AttemptsKey = "grpc-previous-rpc-attempts"
 
 // maxAttempts is the highest number of earlier attempts that a server reads. More is not valid.
 const maxAttempts = 98
-
-// newRetriers returns the Retriers for ClientConfig.Retry, or nil if it is nil. Name is that of the throttles.
-func newRetriers(c *retry.Config, name string) (*retry.Group, error) {
-	if c == nil {
-		return nil, nil
-	}
-	if c.Throttle != nil {
-		return nil, errors.New("grpcthrottle: ClientConfig.Retry.Throttle is set: want nil, because each key has its own")
-	}
-	own := *c
-	if own.Name == "" {
-		own.Name = name
-	}
-	g, err := retry.NewGroup(own)
-	if err != nil {
-		return nil, fmt.Errorf("grpcthrottle: ClientConfig.Retry: %w", err)
-	}
-	return g, nil
-}
-
-// Retriers returns the retriers of all keys, for Stats. It returns nil without ClientConfig.Retry.
-func (c *Client) Retriers() *retry.Group { return c.retriers }
-
-// retrierOf returns the Retrier of a throttle, or nil.
-func (c *Client) retrierOf(t *throttle.Throttle) *retry.Retrier {
-	if c.retriers == nil {
-		return nil
-	}
-	return c.retriers.Of(t)
-}
 
 // unaryCall is a unary call that may be sent several times.
 type unaryCall struct {
@@ -100,7 +68,7 @@ func (u *unaryCall) attempt(call throttle.Call, run *retry.Run, opts []grpc.Call
 	}
 	own = u.invoke(ctx, opts...)
 	outcome = clientOutcome(own)
-	dependency.ReportAnswer(ctx, outcome)
+	protocol.Report(ctx, outcome)
 	call.Done(outcome)
 	return own, outcome
 }

@@ -12,9 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/deadline"
-	"github.com/spillway-go/spillway/throttle/internal/dependency"
 	"github.com/spillway-go/spillway/throttle/retry"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // maxDelay bounds the delays that a server sends, and those that a client accepts.
@@ -85,9 +84,9 @@ func NewServer(c ServerConfig) (*Server, error) {
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
 	}
-	t, err := newThrottles("ServerConfig", c.Throttle, c.Group, c.Key, nil)
+	t, err := newThrottles("grpcthrottle: ServerConfig", c.Throttle, c.Group, c.Key, nil)
 	err = errors.Join(err, checkDelay("RetryAfter", c.RetryAfter), checkDelay("Pushback", c.Pushback),
-		checkPriority("Trust.Ceiling", c.Trust.Ceiling), checkPriority("Trust.Default", c.Trust.Default))
+		protocol.CheckTrust("grpcthrottle: ServerConfig", c.Trust))
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +109,6 @@ func checkDelay(field string, d time.Duration) error {
 	return nil
 }
 
-func checkPriority(field string, p throttle.Priority) error {
-	if _, err := throttle.RejectPriority(p, throttle.MaxPriorities); err != nil {
-		return fmt.Errorf("grpcthrottle: ServerConfig.%s: %w", field, err)
-	}
-	return nil
-}
-
 // ServerOptions returns both interceptors as chained options. Interceptors of earlier options run
 // outside of them.
 func (s *Server) ServerOptions() []grpc.ServerOption {
@@ -128,7 +120,7 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 
 // mustBeMade panics if the server did not come from NewServer.
 func (s *Server) mustBeMade() {
-	if s == nil || s.group == nil {
+	if s == nil || s.Throttles == nil {
 		panic("grpcthrottle: the Server is nil or zero: want one made with NewServer")
 	}
 }
@@ -152,12 +144,12 @@ func (s *Server) exempts(ctx context.Context, t *throttle.Throttle, rpc RPC) boo
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (s *Server) Group() *throttle.Group { return s.group }
+func (s *Server) Group() *throttle.Group { return s.Throttles.Group }
 
 // Close closes the throttles. Later calls are served without a throttle: they are not shed and not
 // counted, and no hook is called. Calls in flight are counted to their end. Close is idempotent,
 // and always returns nil.
-func (s *Server) Close() error { return s.group.Close() }
+func (s *Server) Close() error { return s.Throttles.Group.Close() }
 
 // UnaryInterceptor returns the interceptor for unary calls. The caller of a shed call gets the code
 // Unavailable, a RetryInfo, and a pushback for its retry policy. If a handler returns the shed of a
@@ -177,14 +169,14 @@ func (s *Server) UnaryInterceptor() grpc.UnaryServerInterceptor {
 		}
 		var resp any
 		var own error
-		due := deadline.Of(ctx)
 		handled := false
 		throttle.YieldProcessor()
 		err := t.DoLocal(ctx, p, func(ctx context.Context) error {
-			call := &served{Context: dependency.Context{Context: ctx}, due: due}
+			call := &protocol.Served{}
+			call.Begin(ctx)
 			handled = true
 			resp, own = handler(call, req)
-			return call.outcome(own)
+			return outcome(call, own)
 		})
 		if !handled {
 			return nil, s.answer.to(s.notMade(err), setTrailer)
@@ -212,8 +204,8 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 		if err != nil {
 			return s.answer.to(s.notMade(err), ss.SetTrailer)
 		}
-		stream.call, stream.served.due, stream.served.Context.Context = call, deadline.Of(ctx), call.Context()
-		stream.ctx = &stream.served
+		stream.call, stream.ctx = call, &stream.served
+		stream.served.Begin(call.Context())
 		stream.progress.opened(info.IsClientStream)
 		return s.answer.to(stream.serve(srv, handler), ss.SetTrailer)
 	}
@@ -223,7 +215,7 @@ func (s *Server) StreamInterceptor() grpc.StreamServerInterceptor {
 // an earlier interceptor or a trusted sender named it.
 func (s *Server) receive(ctx context.Context, rpc RPC) (_ context.Context, p throttle.Priority, fixed bool) {
 	ctx, p, trusted := accept(ctx, s.trust)
-	if earlier, ok := fromContext(ctx); ok {
+	if earlier, ok := protocol.Priority(ctx); ok {
 		return ctx, earlier, true
 	}
 	if !trusted && s.priority != nil {
@@ -238,7 +230,7 @@ type serverStream struct {
 
 	ctx      context.Context
 	call     throttle.Call
-	served   served
+	served   protocol.Served
 	progress progress
 	answered bool // a message was sent
 }
@@ -267,8 +259,8 @@ func (s *serverStream) SendMsg(m any) error {
 // answer records the outcome of a stream whose first message was sent.
 func (s *serverStream) answer() {
 	s.answered = true
-	if s.served.due.Passed(s.ctx) {
-		s.call.Answered(s.served.outcome(nil))
+	if s.served.Late() {
+		s.call.Answered(outcome(&s.served, nil))
 	} else {
 		s.call.Answered(nil)
 	}
@@ -287,10 +279,10 @@ func (s *serverStream) RecvMsg(m any) error {
 func (s *serverStream) serve(srv any, handler grpc.StreamHandler) error {
 	defer s.call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	err := handler(srv, s)
-	outcome := s.served.outcome(err)
+	recorded := outcome(&s.served, err)
 	if s.progress.active() {
-		outcome = whileActive(outcome)
+		recorded = whileActive(recorded)
 	}
-	s.call.Done(outcome)
+	s.call.Done(recorded)
 	return err
 }

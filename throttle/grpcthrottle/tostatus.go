@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // ToStatus returns err with the gRPC status for its fault, the reverse of [FromStatus]. A conflict
@@ -34,7 +35,7 @@ func ToStatus(err error) error {
 	if own, ok := statusOf(err); ok {
 		return own
 	}
-	code := codeOf(throttle.FaultOf(err))
+	code := codes.Code(protocol.CodeOf(throttle.FaultOf(err)))
 	if code == codes.Unknown {
 		return err
 	}
@@ -52,35 +53,6 @@ func statusOf(err error) (error, bool) {
 		}
 	}
 	return err, hasStatus(err)
-}
-
-// codeOf returns the code for a fault.
-func codeOf(f throttle.Fault) codes.Code {
-	switch f {
-	case throttle.FaultAvailability:
-		return codes.Unavailable
-	case throttle.FaultQuota:
-		return codes.ResourceExhausted
-	case throttle.FaultAuthentication:
-		return codes.Unauthenticated
-	case throttle.FaultPermission:
-		return codes.PermissionDenied
-	case throttle.FaultBad:
-		return codes.InvalidArgument
-	case throttle.FaultConflict:
-		return codes.Aborted
-	case throttle.FaultMissing:
-		return codes.NotFound
-	case throttle.FaultPrecondition:
-		return codes.FailedPrecondition
-	case throttle.FaultUnimplemented:
-		return codes.Unimplemented
-	case throttle.FaultTimeout:
-		return codes.DeadlineExceeded
-	case throttle.FaultCanceled:
-		return codes.Canceled
-	}
-	return codes.Unknown
 }
 
 // detailsOf returns the details of a fault that the code does not contain.

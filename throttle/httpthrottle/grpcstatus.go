@@ -1,12 +1,12 @@
 package httpthrottle
 
 import (
-	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/deixis/faults"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // grpcStatus is the field with the code of a gRPC call. It is a trailer, or in the header if the
@@ -19,22 +19,25 @@ const grpcNames = `OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound
 
 // grpcError is the error of a call of gRPC or gRPC-Web. Its HTTP status is 200.
 type grpcError struct {
-	code  int
-	fault error // nil if the code has none
+	code  uint32
+	fault error
 }
 
 // Error returns the name of the code.
 func (e *grpcError) Error() string { return "httpthrottle: gRPC status " + grpcName(e.code) }
 
-// Unwrap returns the fault, or nil.
+// Unwrap returns the fault for the code.
 func (e *grpcError) Unwrap() error { return e.fault }
 
+// errGRPC is what the faults of a grpcError wrap.
+var errGRPC = errors.New("httpthrottle: a call of gRPC failed")
+
 // grpcName returns the name of a code, or its digits if it has none.
-func grpcName(code int) string {
-	if names := strings.Fields(grpcNames); code < len(names) {
+func grpcName(code uint32) string {
+	if names := strings.Fields(grpcNames); int64(code) < int64(len(names)) {
 		return names[code]
 	}
-	return strconv.Itoa(code)
+	return strconv.FormatUint(uint64(code), 10)
 }
 
 // isGRPC reports whether the header is that of a response of gRPC or gRPC-Web.
@@ -60,42 +63,10 @@ func grpcValue(h http.Header, field string) string {
 // grpcStatusError returns the error for the code in a header or trailer, or nil if there is none or
 // it is OK.
 func grpcStatusError(h http.Header) error {
-	code, err := strconv.Atoi(grpcValue(h, grpcStatus))
-	if err != nil || code <= 0 {
+	code, err := strconv.ParseUint(grpcValue(h, grpcStatus), 10, 32)
+	if err != nil || code == 0 {
 		return nil
 	}
-	return &grpcError{code: code, fault: grpcFault(code, grpcValue(h, "Grpc-Message"))}
-}
-
-// grpcFault returns the fault for a code, as package grpcthrottle has it. gRPC itself answers
-// ResourceExhausted to a message that is too large, which is not a lack of capacity.
-func grpcFault(code int, message string) error {
-	switch grpcName(code) {
-	case "Canceled":
-		return context.Canceled
-	case "DeadlineExceeded":
-		return context.DeadlineExceeded
-	case "ResourceExhausted":
-		if strings.Contains(message, "message larger than max") {
-			return faults.Bad()
-		}
-		return faults.ResourceExhausted()
-	case "Unavailable":
-		return faults.Unavailable(0)
-	case "InvalidArgument", "OutOfRange":
-		return faults.Bad()
-	case "NotFound":
-		return faults.NotFound
-	case "AlreadyExists", "Aborted":
-		return faults.Aborted()
-	case "PermissionDenied":
-		return faults.PermissionDenied
-	case "FailedPrecondition":
-		return faults.FailedPrecondition()
-	case "Unimplemented":
-		return faults.Unimplemented
-	case "Unauthenticated":
-		return faults.Unauthenticated
-	}
-	return nil
+	fault := protocol.FaultOfCode(uint32(code), grpcValue(h, "Grpc-Message"))
+	return &grpcError{code: uint32(code), fault: protocol.WithFault(errGRPC, fault)}
 }

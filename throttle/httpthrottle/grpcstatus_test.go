@@ -62,6 +62,10 @@ func TestTransport_GRPC_end(t *testing.T) {
 			grpcResponse(http.Header{"Grpc-Status": {"8"}, "Grpc-Message": {"grpc: received message larger than max (5 vs. 4)"}}, nil, ""),
 			func(*http.Response) {}, "1 medium accepted/bad",
 		},
+		"compressed, too large": {
+			grpcResponse(http.Header{"Grpc-Status": {"8"}, "Grpc-Message": {"grpc: message after decompression larger than max 4"}}, nil, ""),
+			func(*http.Response) {}, "1 medium accepted/bad",
+		},
 	} {
 		transport := newTransport(t, c.base, httpthrottle.TransportConfig{})
 		res := ask(t, transport, get(t.Context()))

@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/retry"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // defaultRetryAfter is the delay that a shed caller gets by default.
@@ -23,8 +24,8 @@ const (
 // MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
 	// Group holds one throttle per key: per route or per tenant, for example. Set it in place of
-	// the throttle given to [Middleware], which must be nil then. After [throttle.Group.Close] the
-	// middleware answers 500 to every request.
+	// the throttle given to [Middleware], which must be nil then. After [throttle.Group.Close] requests
+	// are served without a throttle: they are not shed and not counted.
 	Group *throttle.Group
 	// Key returns the key in Group of a request's throttle. Default: the pattern that matched in
 	// [http.ServeMux]. A middleware around the mux runs before any pattern matches, so there all
@@ -64,8 +65,7 @@ type MiddlewareConfig struct {
 	CanceledAfter time.Duration
 	// Problem writes status and body of the answer to a request that is not served. Retry-After and
 	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
-	// request was shed. Otherwise its context has ended, or the Group or the throttle returned
-	// another error. err may name the throttle and its key: do not send its text to callers.
+	// request was shed. Otherwise its context has ended, or the throttle refused its priority. err may name the throttle and its key: do not send its text to callers.
 	// Default: a small body of type application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// LowerRetries gives a request one priority lower if its sender marks it as a retry with the
@@ -125,26 +125,31 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 		c.RetryHooks = retry.DefaultHooks()
 	}
 	untrusted := c.Trust.Accept(context.Background(), "") // does not call Peer
+	throttles := &protocol.Throttles{Group: c.Group}
 	return func(next http.Handler) http.Handler {
 		if f, ok := next.(http.HandlerFunc); next == nil || ok && f == nil {
 			panic("httpthrottle: Middleware: the handler is nil: want an http.Handler")
 		}
-		return &middleware{MiddlewareConfig: c, throttle: t, untrusted: untrusted, next: next}
+		return &middleware{MiddlewareConfig: c, throttle: t, throttles: throttles, untrusted: untrusted, next: next}
 	}
 }
 
 type middleware struct {
 	MiddlewareConfig
-	throttle  *throttle.Throttle
-	untrusted throttle.Priority // priority of a request without a trusted one
+	throttle  *throttle.Throttle   // nil with a Group
+	throttles *protocol.Throttles // of the Group
+	untrusted throttle.Priority    // priority of a request without a trusted one
 	next      http.Handler
 }
 
 // ServeHTTP serves a request, or sheds it.
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t, err := m.throttleOf(r)
-	if err != nil {
-		m.refuse(w, r, err)
+	t := m.throttle
+	if t == nil {
+		t = m.throttles.Of(m.Key(r))
+	}
+	if t == nil { // the group is closed
+		m.unthrottled(w, r)
 		return
 	}
 	if m.Exempt(r) {
@@ -167,12 +172,12 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.serve(w, r, call, in.header)
 }
 
-// throttleOf returns the throttle of a request.
-func (m *middleware) throttleOf(r *http.Request) (*throttle.Throttle, error) {
-	if m.Group == nil {
-		return m.throttle, nil
-	}
-	return m.Group.Get(m.Key(r))
+// unthrottled serves a request without a throttle.
+func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
+	in := m.receive(r)
+	served := withHeader(r.WithContext(in.ctx), in.header)
+	defer copyResults(r, served)
+	m.next.ServeHTTP(w, served)
 }
 
 // serve calls the handler with an admitted request.

@@ -2,10 +2,12 @@ package httpthrottle_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -199,10 +201,34 @@ func TestGroups(t *testing.T) {
 	served(nil, byTenant, r, handler)
 	equal(t, "own key", stats("seven"), "1 medium accepted/none")
 
+}
+
+// A server that shuts down may close its group before its last request.
+func TestMiddleware_afterClose(t *testing.T) {
+	group, err := throttle.NewGroup(func(string) throttle.Config { return throttle.Config{Name: "routes"} }, throttle.GroupConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_ = group.Close()
-	w := served(nil, byTenant, r, never(t))
-	equal(t, "status after Close", w.Code, http.StatusInternalServerError)
-	equal(t, "Retry-After after Close", w.Header().Get("Retry-After"), "")
+	var log bytes.Buffer
+	previous := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(previous) })
+	serve := httpthrottle.Middleware(nil, httpthrottle.MiddlewareConfig{Group: group})
+	for range 3 {
+		r := incoming(t.Context())
+		r.Header.Set(httpthrottle.PriorityHeader, "high")
+		w := httptest.NewRecorder()
+		serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			equal(t, "untrusted header", r.Header.Get(httpthrottle.PriorityHeader), "")
+			equal(t, "priority", throttle.PriorityFromContext(r.Context(), throttle.High), throttle.Medium)
+			r.Pattern = "/pattern"
+			w.WriteHeader(http.StatusNoContent)
+		})).ServeHTTP(w, r)
+		equal(t, "status", w.Code, http.StatusNoContent)
+		equal(t, "pattern copied", r.Pattern, "/pattern")
+	}
+	equal(t, "lines in the log", strings.Count(log.String(), "calls are not throttled"), 1)
 }
 
 func TestMiddleware_MultipartForm(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
 // PriorityHeader is the name of the header that carries a priority. Its value is one of the words
@@ -59,33 +60,24 @@ type incoming struct {
 // the Priority function, else the Default.
 func (m *middleware) receive(r *http.Request) incoming {
 	ctx := r.Context()
-	requested, trusted := m.requested(r)
-	p, ok := fromContext(ctx)
-	switch {
-	case ok:
-		return incoming{ctx: ctx, priority: p, header: forwarded(p, trusted), fixed: true}
-	case trusted:
-		p = requested
-	case m.Priority != nil:
+	p, trusted := m.accepted(r)
+	if own, ok := protocol.Priority(ctx); ok {
+		return incoming{ctx: ctx, priority: own, header: forwarded(own, trusted), fixed: true}
+	}
+	if !trusted && m.Priority != nil {
 		p = m.Priority(r)
-	default:
-		p = m.untrusted
 	}
 	return incoming{ctx: throttle.WithPriority(ctx, p), priority: p, header: forwarded(p, trusted), fixed: trusted}
 }
 
-// requested returns the priority that a trusted sender names, at most the Ceiling. It calls Peer at
-// most once, and only if the header is exactly one valid word.
-func (m *middleware) requested(r *http.Request) (p throttle.Priority, trusted bool) {
+// accepted returns the priority that Trust accepts from a request, and whether a trusted sender named
+// it.
+func (m *middleware) accepted(r *http.Request) (p throttle.Priority, trusted bool) {
 	words := r.Header[PriorityHeader]
-	if len(words) != 1 || m.Trust.Peer == nil {
-		return 0, false
+	if len(words) != 1 {
+		return m.untrusted, false // the common case, without a context for Peer
 	}
-	p, err := throttle.ParsePriority(words[0])
-	if err != nil || !m.Trust.Peer(peerContext{r}) {
-		return 0, false
-	}
-	return max(p, m.Trust.Ceiling), true
+	return protocol.Accept(peerContext{r}, m.Trust, words)
 }
 
 // forwarded returns the header value that the handler may forward: none unless the sender is
@@ -101,11 +93,8 @@ func forwarded(p throttle.Priority, trusted bool) string {
 // priorityOf returns the priority of a request to send, and whether the context or the Priority
 // function set it.
 func (t *Transport) priorityOf(ctx context.Context, r *http.Request) (p throttle.Priority, set bool) {
-	if p, set = fromContext(ctx); set {
-		return p, true
-	}
-	if t.priority == nil {
-		return throttle.Medium, false
+	if p, set = protocol.Priority(ctx); set || t.priority == nil {
+		return p, set
 	}
 	return t.priority(r), true
 }
@@ -117,12 +106,6 @@ func (t *Transport) headerFor(r *http.Request, p throttle.Priority, set bool) st
 	}
 	p, _ = throttle.ClampPriority(p, t.tiers)
 	return p.String()
-}
-
-// fromContext returns the priority that ctx carries, and whether it carries one.
-func fromContext(ctx context.Context) (throttle.Priority, bool) {
-	p := throttle.PriorityFromContext(ctx, throttle.High)
-	return p, p != throttle.High || throttle.PriorityFromContext(ctx, throttle.Low) == throttle.High
 }
 
 // withHeader sets the PriorityHeader of r to word. Empty removes it. r must be a copy of the

@@ -63,7 +63,8 @@ func lacksCapacity(err error) bool {
 	if err == nil {
 		return false
 	}
-	if fault, ok := remoteFault(err); ok && dependency.IsRejected(fault) {
+	switch remoteFault(err) {
+	case throttle.FaultAvailability, throttle.FaultQuota, throttle.FaultTimeout:
 		return true
 	}
 	return dependency.IsRejected(err) || errors.Is(err, throttle.ErrShed) || throttle.FaultOf(err) == throttle.FaultOther && broken(err)

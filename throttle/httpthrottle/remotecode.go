@@ -1,33 +1,38 @@
 package httpthrottle
 
-import "reflect"
+import (
+	"reflect"
 
-// remoteFault returns the fault for the code in an error of gRPC or Connect, anywhere in its tree. It
-// finds the code by the names of methods, GRPCStatus and Code, because this package imports neither
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
+
+// remoteFault returns the fault for the code in an error of gRPC or Connect, anywhere in its tree, or
+// FaultNone. It finds the code by the names of methods, GRPCStatus and Code, because this package imports neither
 // gRPC nor Connect.
-func remoteFault(err error) (fault error, ok bool) {
+func remoteFault(err error) throttle.Fault {
 	if !isSet(reflect.ValueOf(err)) {
-		return nil, false
+		return throttle.FaultNone
 	}
 	if code, message := remoteCode(err); code > 0 {
-		return grpcFault(code, message), true
+		return protocol.FaultOfCode(code, message)
 	}
 	switch wrapped := err.(type) { //nolint:errorlint // it walks the tree itself
 	case interface{ Unwrap() error }:
 		return remoteFault(wrapped.Unwrap())
 	case interface{ Unwrap() []error }:
 		for _, inner := range wrapped.Unwrap() {
-			if fault, ok := remoteFault(inner); ok {
-				return fault, true
+			if fault := remoteFault(inner); fault != throttle.FaultNone {
+				return fault
 			}
 		}
 	}
-	return nil, false
+	return throttle.FaultNone
 }
 
 // remoteCode returns the code and the message of one error, or 0. The codes of Connect are those of
 // gRPC.
-func remoteCode(err error) (code int, message string) {
+func remoteCode(err error) (code uint32, message string) {
 	v := reflect.ValueOf(err)
 	if status, ok := result(v.MethodByName("GRPCStatus")); ok {
 		v = status
@@ -39,7 +44,7 @@ func remoteCode(err error) (code int, message string) {
 	if !ok || c.Type().PkgPath() != "google.golang.org/grpc/codes" && c.Type().PkgPath() != "connectrpc.com/connect" {
 		return 0, "" // another library may use the same numbers
 	}
-	code = int(c.Uint())
+	code = uint32(c.Uint())
 	if m, ok := result(v.MethodByName("Message")); ok && m.Kind() == reflect.String {
 		message = m.String()
 	}

@@ -1,8 +1,6 @@
 package httpthrottle
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -23,35 +21,8 @@ const (
 	maxDiscarded = 4 << 10
 )
 
-// newRetriers returns the Retriers for TransportConfig.Retry, or nil if it is nil. Name is that of the throttles.
-func newRetriers(c *retry.Config, name string) (*retry.Group, error) {
-	if c == nil {
-		return nil, nil
-	}
-	if c.Throttle != nil {
-		return nil, errors.New("httpthrottle: TransportConfig.Retry.Throttle is set: want nil, because each host has its own")
-	}
-	own := *c
-	if own.Name == "" {
-		own.Name = name
-	}
-	g, err := retry.NewGroup(own)
-	if err != nil {
-		return nil, fmt.Errorf("httpthrottle: TransportConfig.Retry: %w", err)
-	}
-	return g, nil
-}
-
 // Retriers returns the retriers of all hosts, for Stats. It returns nil without TransportConfig.Retry.
-func (t *Transport) Retriers() *retry.Group { return t.retriers }
-
-// retrierOf returns the Retrier of a throttle, or nil.
-func (t *Transport) retrierOf(th *throttle.Throttle) *retry.Retrier {
-	if t.retriers == nil {
-		return nil
-	}
-	return t.retriers.Of(th)
-}
+func (t *Transport) Retriers() *retry.Group { return t.throttles.Retriers }
 
 // retrying sends a request up to Attempts times. It returns the response and the error of the last
 // attempt. Every body but that of the returned response is closed.

@@ -3,15 +3,12 @@ package httpthrottle
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/internal/check"
 	"github.com/spillway-go/spillway/throttle/internal/dependency"
+	"github.com/spillway-go/spillway/throttle/protocol"
 	"github.com/spillway-go/spillway/throttle/retry"
 )
 
@@ -58,18 +55,14 @@ type TransportConfig struct {
 // is safe for concurrent use.
 type Transport struct {
 	base      http.RoundTripper
-	group     *throttle.Group
+	throttles *protocol.Throttles
 	key       func(*http.Request) string
 	priority  func(*http.Request) throttle.Priority
 	answer    func(*http.Response) error
 	send      func(*http.Request) bool
-	retriers  *retry.Group // nil without retries
 	mayRepeat func(*http.Request) bool
-	tiers     int // number of priorities
-	name      string
+	tiers     int  // number of priorities
 	hooked    bool // the Config has a Started hook, which may replace the context
-
-	unthrottled sync.Once // logged that requests pass no throttle
 }
 
 // errNotMade is the error of RoundTrip for a nil or zero Transport.
@@ -80,30 +73,14 @@ var errNotMade = errors.New("httpthrottle: nil or zero Transport: make one with 
 // range.
 func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error) {
 	config := c.Throttle
-	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("httpthrottle: TransportConfig.Throttle: %w", err)
-	}
-	config.CanceledAfter = check.Default(config.CanceledAfter, defaultCanceledAfter)
 	config.Classify = throttle.First(ignorePanic, dependency.ReportingRejections(c.Throttle.Classify), ignoreInvalidRequest)
-	retriers, err := newRetriers(c.Retry, config.Name)
+	throttles, err := protocol.NewThrottles("httpthrottle: TransportConfig", config, c.Group, c.Retry)
 	if err != nil {
 		return nil, err
 	}
-	group, err := throttle.NewGroup(func(string) throttle.Config {
-		own := config
-		if retriers != nil {
-			own.Hooks = retriers.Hooks(config.Hooks)
-		}
-		return own
-	}, c.Group)
-	if err != nil {
-		return nil, fmt.Errorf("httpthrottle: TransportConfig.Group: %w", err)
-	}
-	config.Announce()
 	t := &Transport{
-		base: base, group: group, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
-		retriers: retriers, mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
-		name: config.Name,
+		base: base, throttles: throttles, key: c.Key, priority: c.Priority, answer: c.Answer, send: c.Send,
+		mayRepeat: c.Repeatable, tiers: config.Priorities, hooked: config.Hooks.Started != nil,
 	}
 	if t.mayRepeat == nil {
 		t.mayRepeat = isIdempotent
@@ -124,12 +101,12 @@ func NewTransport(base http.RoundTripper, c TransportConfig) (*Transport, error)
 }
 
 // Group returns the throttles by key, for Stats and Tune.
-func (t *Transport) Group() *throttle.Group { return t.group }
+func (t *Transport) Group() *throttle.Group { return t.throttles.Group }
 
 // Close closes the throttles. Later requests go to the base without a throttle: they are not shed
 // and not counted, and no hook is called. The first one is a warning of slog.Default. Requests in flight
 // are counted to their end. Close does not touch the base, is idempotent, and always returns nil.
-func (t *Transport) Close() error { return t.group.Close() }
+func (t *Transport) Close() error { return t.throttles.Group.Close() }
 
 // CloseIdleConnections closes the idle connections of the base, as
 // [http.Client.CloseIdleConnections] asks.
@@ -143,23 +120,20 @@ func (t *Transport) CloseIdleConnections() {
 // [throttle.ErrShed]) holds, and errors.As finds a *[throttle.ShedError] whose Key is the key of the
 // request. Other responses and errors are those of the base. Only the response's body is wrapped.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t == nil || t.group == nil {
+	if t == nil || t.throttles == nil {
 		return nil, unsent(r, errNotMade)
 	}
 	ctx := r.Context()
 	p, set := t.priorityOf(ctx, r)
 	header := t.headerFor(r, p, set)
-	th, err := t.group.Get(t.key(r))
-	if err != nil { // ErrClosed: NewTransport has checked everything else
-		t.unthrottled.Do(func() {
-			slog.WarnContext(ctx, "httpthrottle: requests are sent without a throttle", slog.String("throttle", t.name), slog.Any("error", err))
-		})
+	th := t.throttles.Of(t.key(r))
+	if th == nil {
 		if !hasHeader(r.Header, header) {
 			r = withHeader(r.WithContext(ctx), header)
 		}
 		return t.base.RoundTrip(r)
 	}
-	if retrier := t.retrierOf(th); retrier != nil {
+	if retrier := t.throttles.RetrierOf(th); retrier != nil {
 		return t.retrying(retrier, r, p, set)
 	}
 	call, err := th.Admit(ctx, p)

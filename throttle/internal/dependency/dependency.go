@@ -12,7 +12,7 @@ import (
 )
 
 // Key is the context key of the [Server] that handles a request. A server stores itself in a
-// context of its own, such as a [Context].
+// context of its own.
 type Key struct{}
 
 // Server is a server's handling of one request.

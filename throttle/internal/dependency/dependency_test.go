@@ -29,50 +29,16 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
-	outer := &server{}
-	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), dependency.Key{}, outer))
-	defer cancel()
-	inner := &dependency.Context{Context: ctx}
-	rejection := faults.Unavailable(0)
-	dependency.ReportAnswer(inner, context.Canceled) // the handler has cancelled one of its calls
-	if inner.Failed() {
-		t.Error("after a cancelled call of a request that goes on: got a failure want none")
-	}
-	if err := inner.Outcome(rejection); !errors.Is(err, rejection) {
-		t.Errorf("rejection without a failure: got %v want it unchanged", err)
-	}
-	for _, err := range []error{nil, faults.NotFound} {
-		dependency.ReportAnswer(inner, err)
-	}
-	dependency.ReportAnswer(inner, context.DeadlineExceeded)
-	dependency.ReportAnswer(inner, rejection) // only the first failure counts
-	err := inner.Outcome(rejection)
-	if throttle.DefaultClassify(ctx, err) != throttle.Ignored || throttle.FaultOf(err) != throttle.FaultTimeout {
-		t.Errorf("repeated: got %v (%v) want an ignored timeout", err, throttle.FaultOf(err))
-	}
-	if err := inner.Outcome(faults.NotFound); !errors.Is(err, faults.NotFound) {
-		t.Errorf("ordinary answer: got %v want it unchanged", err)
-	}
-	if len(outer.got) != 3 {
-		t.Errorf("outer server: got %d reports want 3: a cancellation, a timeout, a rejection", len(outer.got))
-	}
-	cancel()
-	canceled := &dependency.Context{Context: ctx}
-	if dependency.ReportAnswer(canceled, context.Canceled); !canceled.Failed() {
-		t.Error("cancelled call of a cancelled request: got no failure want one")
-	}
-}
-
 func TestReportingRejections(t *testing.T) {
 	if dependency.ReportingRejections(nil) != nil {
 		t.Error("got a Classifier for nil want nil")
 	}
 	classify := dependency.ReportingRejections(throttle.RejectIf(func(err error) bool { return errors.Is(err, faults.NotFound) }))
 	for err, want := range map[error]bool{faults.NotFound: true, faults.PermissionDenied: false} {
-		ctx := &dependency.Context{Context: t.Context()}
-		if _, ok := classify(ctx, err); ok != want || ctx.Failed() != want {
-			t.Errorf("%v: got an opinion %t, reported %t want %t", err, ok, ctx.Failed(), want)
+		around := &server{}
+		_, ok := classify(context.WithValue(t.Context(), dependency.Key{}, around), err)
+		if reported := len(around.got) == 1; ok != want || reported != want {
+			t.Errorf("%v: got an opinion %t, reported %t want %t", err, ok, reported, want)
 		}
 	}
 }

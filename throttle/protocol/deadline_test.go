@@ -1,4 +1,4 @@
-package deadline_test
+package protocol_test
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spillway-go/spillway/throttle/internal/deadline"
+	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-func TestDeadline_Ended(t *testing.T) {
+func TestServed_Outcome_deadline(t *testing.T) {
 	const none = time.Duration(0)
 	for name, c := range map[string]struct {
 		timeout, cancel, after time.Duration // of the caller, from the beginning
@@ -33,13 +33,14 @@ func TestDeadline_Ended(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, c.timeout)
 				defer cancel()
 			}
-			d := deadline.Of(ctx)
+			var served protocol.Served
+			served.Begin(ctx)
 			if c.cancel > 0 {
 				time.Sleep(c.cancel)
 				cancel()
 			}
 			time.Sleep(c.after - c.cancel)
-			if got := d.Ended(ctx); !errors.Is(got, c.want) {
+			if got := served.Outcome(nil); !errors.Is(got, c.want) {
 				t.Errorf("%s: got %v want %v", name, got, c.want)
 			}
 		})

@@ -1,0 +1,82 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// Unknown is the code of an error without a fault.
+const Unknown uint32 = 2
+
+// resourceExhausted is the code of a quota, and of a message that is too large.
+const resourceExhausted uint32 = 8
+
+// A codeOf is a code and its fault.
+type codeOf struct {
+	code  uint32
+	fault throttle.Fault
+}
+
+// codes returns the codes that have a fault. If two have the same fault, the first one is sent for it.
+func codes() [14]codeOf {
+	return [...]codeOf{
+		{1, throttle.FaultCanceled},
+		{3, throttle.FaultBad}, // InvalidArgument
+		{4, throttle.FaultTimeout},
+		{5, throttle.FaultMissing},
+		{7, throttle.FaultPermission},
+		{resourceExhausted, throttle.FaultQuota},
+		{9, throttle.FaultPrecondition},
+		{10, throttle.FaultConflict}, // Aborted
+		{6, throttle.FaultConflict},  // AlreadyExists
+		{11, throttle.FaultBad},      // OutOfRange
+		{12, throttle.FaultUnimplemented},
+		{14, throttle.FaultAvailability},
+		{16, throttle.FaultAuthentication},
+		{Unknown, throttle.FaultOther},
+	}
+}
+
+// FaultOfCode returns the fault for a code of gRPC or Connect, which have the same numbers. It returns
+// FaultNone for OK, and FaultOther for a code that says nothing: Unknown, Internal, DataLoss.
+//
+// gRPC and Connect also return ResourceExhausted for a message that is too large. That is not a lack
+// of capacity, so its fault is FaultBad. The text of the message is the only difference.
+func FaultOfCode(code uint32, message string) throttle.Fault {
+	switch {
+	case code == 0:
+		return throttle.FaultNone
+	case code == resourceExhausted && isTooLarge(message):
+		return throttle.FaultBad
+	}
+	for _, c := range codes() {
+		if c.code == code {
+			return c.fault
+		}
+	}
+	return throttle.FaultOther
+}
+
+// CodeOf returns the code of gRPC and Connect that tells a caller about a fault, or [Unknown].
+func CodeOf(f throttle.Fault) uint32 {
+	for _, c := range codes() {
+		if c.fault == f {
+			return c.code
+		}
+	}
+	return Unknown
+}
+
+// isTooLarge reports whether grpc-go or connect-go says with this text that a message is too large.
+func isTooLarge(message string) bool {
+	for _, text := range [...]string{
+		"message larger than max", "decompression larger than max", // grpc-go
+		"exceeds sendMaxBytes", "larger than configured max", "exceeds getURLMaxBytes", "http.MaxBytesReader limit", // connect-go
+	} {
+		if strings.Contains(message, text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// WithFault returns err wrapped in a fault, which throttles classify. It returns err unchanged if f is
+// none of the faults that an answer can have.
+func WithFault(err error, f throttle.Fault) error {
+	switch f {
+	case throttle.FaultAvailability:
+		return faults.WithUnavailable(err, 0)
+	case throttle.FaultQuota:
+		return faults.WithResourceExhausted(err)
+	case throttle.FaultTimeout:
+		return &endedError{err: err, cause: context.DeadlineExceeded}
+	case throttle.FaultCanceled:
+		return &endedError{err: err, cause: context.Canceled}
+	case throttle.FaultBad:
+		return faults.WithBad(err)
+	case throttle.FaultAuthentication:
+		return faults.WithUnauthenticated(err)
+	case throttle.FaultPermission:
+		return faults.WithPermissionDenied(err)
+	case throttle.FaultMissing:
+		return faults.WithNotFound(err)
+	case throttle.FaultConflict:
+		return faults.WithAborted(err)
+	case throttle.FaultPrecondition:
+		return faults.WithFailedPrecondition(err)
+	case throttle.FaultUnimplemented:
+		return faults.WithUnimplemented(err)
+	}
+	return err
+}
+
+// endedError is an error which means that a context has ended: the backend's or the caller's.
+type endedError struct{ err, cause error }
+
+// Error returns the text of the error.
+func (e *endedError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *endedError) Unwrap() error { return e.err }
+
+// Is reports whether target is the error of the context.
+func (e *endedError) Is(target error) bool { return target == e.cause }
+
+// Timeout reports whether a deadline has passed.
+func (e *endedError) Timeout() bool { return errors.Is(e.cause, context.DeadlineExceeded) }

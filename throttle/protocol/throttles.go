@@ -1,0 +1,92 @@
+package protocol
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/check"
+	"github.com/spillway-go/spillway/throttle/retry"
+)
+
+// CanceledAfter is what zero means for the CanceledAfter of a Config, in clients and servers. Below a
+// second, callers mostly cancel for reasons of their own: another replica answered first, or the user
+// typed on.
+const CanceledAfter = time.Second
+
+// Throttles are the throttles of a client or a server, one per key. Make them with [NewThrottles]. A
+// zero Throttles with a Group, and no Retriers, is ready too.
+type Throttles struct {
+	Group    *throttle.Group
+	Retriers *retry.Group // nil without retries
+
+	name   string
+	logged atomic.Bool // that calls are not throttled
+}
+
+// NewThrottles returns throttles with the Config c, or an error that names every field which is out of
+// range. Owner is the package and the struct of the fields Throttle, Group and Retry:
+// "grpcthrottle: ClientConfig". Without a retry.Config there are no retriers.
+func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *retry.Config) (*Throttles, error) {
+	e := check.Errors{Owner: owner}
+	if err := c.Validate(); err != nil { // now, not with the first call
+		e.Add(fmt.Errorf("%s.Throttle: %w", owner, err))
+	}
+	retriers, err := newRetriers(owner, r)
+	e.Add(err)
+	c.CanceledAfter = check.Default(c.CanceledAfter, CanceledAfter)
+	group, err := throttle.NewGroup(func(string) throttle.Config {
+		own := c
+		if retriers != nil {
+			own.Hooks = retriers.Hooks(c.Hooks)
+		}
+		return own
+	}, g)
+	if err != nil {
+		e.Add(fmt.Errorf("%s.Group: %w", owner, err))
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
+	}
+	c.Announce()
+	return &Throttles{Group: group, Retriers: retriers, name: c.Name}, nil
+}
+
+// newRetriers returns the retriers for a Config, or nil if it is nil.
+func newRetriers(owner string, c *retry.Config) (*retry.Group, error) {
+	switch {
+	case c == nil:
+		return nil, nil
+	case c.Throttle != nil:
+		return nil, fmt.Errorf("%s.Retry.Throttle is set: want nil, because each key has its own", owner)
+	}
+	g, err := retry.NewGroup(*c)
+	if err != nil {
+		return nil, fmt.Errorf("%s.Retry: %w", owner, err)
+	}
+	return g, nil
+}
+
+// Of returns the throttle of a key. It returns nil if there is none, because the Group is closed: a
+// program may still make and serve calls while it shuts down. Such calls are not throttled. Of logs
+// that once.
+func (t *Throttles) Of(key string) *throttle.Throttle {
+	th, err := t.Group.Get(key)
+	if err != nil {
+		if !t.logged.Swap(true) {
+			slog.Warn("throttle: calls are not throttled", slog.String("throttle", t.name), slog.String("key", key), slog.Any("error", err))
+		}
+		return nil
+	}
+	return th
+}
+
+// RetrierOf returns the Retrier of a throttle, or nil without retries.
+func (t *Throttles) RetrierOf(th *throttle.Throttle) *retry.Retrier {
+	if t.Retriers == nil {
+		return nil
+	}
+	return t.Retriers.Of(th)
+}

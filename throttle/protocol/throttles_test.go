@@ -1,0 +1,88 @@
+package protocol_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/retry"
+	"github.com/spillway-go/spillway/throttle/protocol"
+)
+
+func TestNewThrottles_errors(t *testing.T) {
+	_, err := protocol.NewThrottles("p: C", throttle.Config{}, throttle.GroupConfig{Max: -1}, &retry.Config{Throttle: &throttle.Throttle{}})
+	for _, want := range []string{
+		"p: C.Throttle: throttle: Config.Name is missing", "p: C.Group: throttle: GroupConfig.Max is -1",
+		"p: C.Retry.Throttle is set: want nil, because each key has its own",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v want it to contain %q", err, want)
+		}
+	}
+	_, err = protocol.NewThrottles("p: C", throttle.Config{Name: "a"}, throttle.GroupConfig{}, &retry.Config{Attempts: -1})
+	if err == nil || !strings.HasPrefix(err.Error(), "p: C.Retry: retry: Config.Attempts is -1") {
+		t.Errorf("got %v want the field Retry named", err)
+	}
+}
+
+// Calls after Close are not throttled, and the log says so once.
+func TestThrottles_Of(t *testing.T) {
+	var log bytes.Buffer
+	previous := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(previous) })
+	throttles, err := protocol.NewThrottles("p: C", throttle.Config{Name: "orders"}, throttle.GroupConfig{}, &retry.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := throttles.Of("a")
+	if th == nil || th.Key() != "a" || throttles.Of("a") != th || throttles.RetrierOf(th) == nil || log.Len() > 0 {
+		t.Errorf("got %v, log %q want one throttle with a retrier, and no line", th, log.String())
+	}
+	_ = throttles.Group.Close()
+	for range 3 {
+		if th := throttles.Of("b"); th != nil {
+			t.Errorf("after Close: got %v want none", th)
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") ||
+		!strings.Contains(got, `throttle=orders key=b error="throttle: group is closed"`) {
+		t.Errorf("after Close: got log %q want one warning", got)
+	}
+}
+
+// A call that is cancelled after CanceledAfter is rejected, unless the Config says otherwise.
+func TestNewThrottles_CanceledAfter(t *testing.T) {
+	for after, want := range map[time.Duration]throttle.Outcome{0: throttle.Rejected, time.Hour: throttle.Ignored, -1: throttle.Ignored} {
+		got := lateCancellation(t, after)
+		if got != want {
+			t.Errorf("CanceledAfter %v: got %v want %v", after, got, want)
+		}
+	}
+}
+
+// lateCancellation returns the outcome of a call that is cancelled after protocol.CanceledAfter.
+func lateCancellation(t *testing.T, after time.Duration) (got throttle.Outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		throttles, err := protocol.NewThrottles("p: C", throttle.Config{
+			Name: "orders", CanceledAfter: after,
+			Hooks: throttle.Hooks{Finished: func(_ context.Context, e throttle.FinishEvent) { got = e.Outcome }},
+		}, throttle.GroupConfig{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_ = throttles.Of("a").Do(ctx, throttle.Medium, func(ctx context.Context) error {
+			time.Sleep(protocol.CanceledAfter)
+			cancel()
+			return ctx.Err()
+		})
+	})
+	return got
+}
