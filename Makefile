@@ -46,7 +46,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
 .PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint prose vulncheck fmt api \
-	api-check bench admission soak demo screenshots check-upstream-faults release-check
+	api-check compat bench admission soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +60,7 @@ test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root in
 	cd internal/integration && $(call go_test,./...,-short -p 8 -timeout 15m)
 	cd internal/integration && $(call go_test,./overload,-timeout 15m)
 
-test-all: test test-services api-check lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour
+test-all: test test-services api-check compat lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour
 
 gofmt: # every file is formatted
 	@echo "==> gofmt -l ."; files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "$$files"; echo "gofmt: run make fmt"; exit 1; fi
@@ -103,6 +103,9 @@ api: ## write api/next.txt: the changes of the exported API since the commit in 
 
 api-check: api # api/next.txt is up to date
 	@git diff --exit-code -- api/next.txt || { echo "api: commit the new api/next.txt" >&2; exit 1; }
+
+compat: ## build each nested module of the last release (api/base) with this main module
+	@.ci/compat $(PUBLISHED)
 
 bench: ## measure Spillway and its peers and print a table
 	cd internal/benchmarks && GOWORK=off go run .
