@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"github.com/spillway-go/spillway/throttle"
+	"github.com/spillway-go/spillway/throttle/internal/dependency"
 )
 
 // MiddlewareConfig is the configuration of [Middleware]. The zero value limits all requests by one
@@ -43,8 +46,9 @@ type MiddlewareConfig struct {
 // handler is nil.
 //
 // It may be outside or inside a throttle's middleware, such as httpthrottle's; outside is faster.
-// It reports the error of a denied request to each enclosing middleware of httpthrottle, so that a
-// throttle does not count the 429 as a rejection by the backend.
+// It reports the error of a denied request to each middleware of httpthrottle outside it, through the
+// context of the request. So a throttle does not count the 429 as a rejection by this server, also if
+// there is an [http.TimeoutHandler] between the two.
 func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler {
 	if !l.valid() {
 		panic("bucket: Middleware needs a Limiter")
@@ -73,7 +77,9 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 				err = &DeniedError{Limiter: l.config.Name, Key: key, RetryAfter: d.RetryAfter}
 				fallthrough
 			default:
-				explain(w, err)
+				if throttle.FaultOf(err) != throttle.FaultTimeout { // else the deadline of the request has passed
+					dependency.Report(r.Context(), err)
+				}
 				p := problemOf(d, err)
 				if !c.Silent {
 					p.policy = l.config.Name
@@ -81,20 +87,5 @@ func Middleware(l *Limiter, c MiddlewareConfig) func(http.Handler) http.Handler 
 				p.write(w, r)
 			}
 		})
-	}
-}
-
-// explain reports the error of a denied request to all enclosing ResponseWriters that take it: see
-// httpthrottle.Middleware.
-func explain(w http.ResponseWriter, err error) {
-	for {
-		if t, ok := w.(interface{ Tell(err error) }); ok {
-			t.Tell(err)
-		}
-		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return
-		}
-		w = inner.Unwrap()
 	}
 }

@@ -2,7 +2,7 @@ package bucket_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/bucket"
+	"github.com/spillway-go/spillway/throttle/httpthrottle"
 )
 
 func TestMiddleware(t *testing.T) {
@@ -104,68 +106,77 @@ func TestMiddleware_TwoLimits(t *testing.T) {
 	}
 }
 
-// TestMiddleware_ReportsTheError checks that each enclosing ResponseWriter gets the error.
-func TestMiddleware_ReportsTheError(t *testing.T) {
-	store := newFailing()
+// TestMiddleware_WithinThrottles checks that no response of the limiter counts as a rejection by the
+// server, whatever hides the ResponseWriter of the throttles.
+func TestMiddleware_WithinThrottles(t *testing.T) {
 	empty := limiter(t, bucket.Config{Limit: bucket.Every(time.Hour)})
 	_ = empty.Take(t.Context(), "", 1)
+	failing := bucket.Config{Store: newFailing(), Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2}
+	share, closed := limiter(t, failing), failing
+	closed.OnFailure = bucket.FailClosed
+	direct := func(h http.Handler) http.Handler { return h }
+	timed := func(h http.Handler) http.Handler { return http.TimeoutHandler(h, time.Minute, "") }
 	for _, tt := range []struct {
 		name   string
 		l      *bucket.Limiter
 		cost   int64
 		status int
-		want   error
+		want   string
 	}{
-		{"denied", empty, 1, http.StatusTooManyRequests, bucket.ErrDenied},
-		{"no answer", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(1), OnFailure: bucket.FailClosed}), 1, http.StatusServiceUnavailable, bucket.ErrStore},
-		{
-			"more than the local share", limiter(t, bucket.Config{Store: store, Limit: bucket.PerSecond(4), OnFailure: bucket.LocalShare, Replicas: 2}),
-			3, http.StatusServiceUnavailable, bucket.ErrStore,
-		},
-		{"too many", empty, 2, http.StatusRequestEntityTooLarge, bucket.ErrExceedsCapacity},
-		{"served", limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), 1, http.StatusNoContent, nil},
+		{"denied", empty, 1, http.StatusTooManyRequests, "ignored/shed"},
+		{"no answer", limiter(t, closed), 1, http.StatusServiceUnavailable, "ignored/shed"},
+		{"more than the local share", share, 3, http.StatusServiceUnavailable, "ignored/shed"},
+		{"too many", empty, 2, http.StatusRequestEntityTooLarge, "accepted/other"},
+		{"negative", empty, -1, http.StatusServiceUnavailable, "ignored/availability"},
+		{"served", limiter(t, bucket.Config{Limit: bucket.PerSecond(9)}), 1, http.StatusNoContent, "accepted/none"},
 	} {
-		h := bucket.Middleware(tt.l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }})(
-			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-		outer := &listener{ResponseWriter: httptest.NewRecorder()}
-		inner := &listener{ResponseWriter: &wrapper{outer}}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.ServeHTTP(&wrapper{&wrapper{inner}}, r)
-		for _, w := range []*listener{outer, inner} {
-			if tt.want == nil && len(w.told) == 0 && w.status == tt.status {
-				continue
+		for between, wrap := range map[string]func(http.Handler) http.Handler{"direct": direct, "TimeoutHandler": timed} {
+			h := bucket.Middleware(tt.l, bucket.MiddlewareConfig{Cost: func(*http.Request) int64 { return tt.cost }})(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+			inner, outer := throttle.Must(throttle.New(throttle.Config{Name: "inner"})), throttle.Must(throttle.New(throttle.Config{Name: "outer"}))
+			for _, th := range []*throttle.Throttle{inner, outer} {
+				h = httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(wrap(h))
 			}
-			if len(w.told) != 1 || !errors.Is(w.told[0], tt.want) || w.status != tt.status || !w.first {
-				t.Errorf("%s: told %v, before the status %v; status %d; want %v once and first, and %d", tt.name, w.told, w.first, w.status, tt.want, tt.status)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			if w.Code != tt.status {
+				t.Errorf("%s, %s: got status %d want %d", tt.name, between, w.Code, tt.status)
+			}
+			for _, th := range []*throttle.Throttle{inner, outer} {
+				if got := books(th); got != "1 "+tt.want {
+					t.Errorf("%s, %s: got %s want 1 %s", tt.name, between, got, tt.want)
+				}
 			}
 		}
 	}
 }
 
-// listener is the ResponseWriter of an enclosing middleware.
-type listener struct {
-	http.ResponseWriter
-	told   []error
-	status int
-	first  bool // told before there was a status
+// TestMiddleware_LateWithinThrottle checks that a request that was too late for the limiter counts
+// as a rejection by the server.
+func TestMiddleware_LateWithinThrottle(t *testing.T) {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "late"}))
+	limited := bucket.Middleware(limiter(t, bucket.Config{Limit: bucket.PerSecond(1)}), bucket.MiddlewareConfig{})(http.NotFoundHandler())
+	h := httpthrottle.Middleware(th, httpthrottle.MiddlewareConfig{})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithDeadline(r.Context(), time.Unix(0, 0))
+		defer cancel()
+		limited.ServeHTTP(w, r.WithContext(ctx))
+	}))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if got, want := books(th), "1 rejected/availability"; got != want {
+		t.Errorf("got %s want %s", got, want)
+	}
 }
 
-func (l *listener) Tell(err error) { l.told, l.first = append(l.told, err), l.status == 0 }
-
-func (l *listener) WriteHeader(status int) {
-	l.status = status
-	l.ResponseWriter.WriteHeader(status)
+// books returns what a throttle counted.
+func books(th *throttle.Throttle) string {
+	var words []string
+	for _, p := range th.Stats().Priorities {
+		for ended := range p.Ended.All() {
+			words = append(words, fmt.Sprintf("%d %v/%v", ended.Calls, ended.Outcome, ended.Fault))
+		}
+	}
+	return strings.Join(words, ", ")
 }
-
-func (l *listener) Unwrap() http.ResponseWriter { return l.ResponseWriter }
-
-// wrapper is the writer of a middleware that knows nothing of limits.
-type wrapper struct{ http.ResponseWriter }
-
-func (w *wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // TestMiddleware_PanicsWhenItIsBuilt checks that there is no panic per request instead.
 func TestMiddleware_PanicsWhenItIsBuilt(t *testing.T) {
