@@ -105,9 +105,10 @@
 // # Other handlers
 //
 // A middleware around h2c.NewHandler sees one request per connection. Put it inside:
-// h2c.NewHandler(serve(mux), server). Put [http.MaxBytesHandler] around the middleware: a handler
-// that uses [http.MaxBytesReader] inside it may reset a connection whose client sends
-// Expect: 100-continue, as inside any middleware that wraps the ResponseWriter.
+// h2c.NewHandler(serve(mux), server).
+//
+// [http.MaxBytesReader] inside the middleware works as without it: if the handler answers 413, the
+// server closes the connection so that the client can read the answer.
 //
 // # Retries
 //

@@ -182,11 +182,9 @@ func (m *middleware) unthrottled(w http.ResponseWriter, r *http.Request) {
 
 // serve calls the handler with an admitted request.
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, call throttle.Call, header string) {
-	wrapped := &writer{ResponseWriter: w, call: call, ctx: r.Context()}
+	wrapped := &writer{ResponseWriter: w, call: call, ctx: r.Context(), expects: len(r.Header["Expect"]) > 0}
 	served := r.WithContext(handlerContext{wrapped})
-	if m.CanceledAfter > 0 {
-		served.Body = wrapped.waited.start(r.Body, m.CanceledAfter)
-	}
+	served.Body = wrapped.waited.start(r.Body, m.CanceledAfter)
 	if !hasHeader(served.Header, header) {
 		served.Header = r.Header.Clone()
 		setHeader(served.Header, header)

@@ -8,12 +8,13 @@ import (
 )
 
 // stopwatch measures how long the client of a request has waited. It is the request's body too, and
-// starts again with each read: a client that sends slowly does not wait. A zero stopwatch is off.
+// starts again with each read: a client that sends slowly does not wait. Without a limit it is off.
 type stopwatch struct {
 	io.ReadCloser
-	limit time.Duration
-	began time.Time
-	read  atomic.Int64 // time of the last read since began, in ns
+	limit  time.Duration
+	began  time.Time
+	read   atomic.Int64 // time of the last read since began, in ns
+	midway atomic.Bool  // the body was read, but not to its end or an error
 }
 
 // start starts the stopwatch and returns the body to read.
@@ -29,6 +30,7 @@ func (s *stopwatch) start(body io.ReadCloser, limit time.Duration) io.ReadCloser
 func (s *stopwatch) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.read.Store(int64(time.Since(s.began)))
+	s.midway.Store(err == nil)
 	return n, err
 }
 

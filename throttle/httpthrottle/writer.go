@@ -20,6 +20,7 @@ type writer struct {
 	call     throttle.Call
 	ctx      context.Context // of the request; it ends when the client disconnects
 	waited   stopwatch
+	expects  bool        // the client has sent Expect: 100-continue
 	recorded atomic.Bool // the call has its outcome
 	sent     atomic.Bool // a final status was written, or WriteError is writing one
 	grpc     atomic.Bool // the outcome comes with the first message of gRPC, or with its code in the trailer
@@ -191,6 +192,9 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader writes the header and records the outcome.
 func (w *writer) WriteHeader(status int) {
+	if w.cutsOff(status) {
+		closeAfterAnswer(w.ResponseWriter)
+	}
 	w.wroteStatus(status)
 	w.ResponseWriter.WriteHeader(status)
 }
