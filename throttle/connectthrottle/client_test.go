@@ -111,7 +111,7 @@ func TestClient_Close(t *testing.T) {
 		for range 3 {
 			must(t, p.call(t.Context(), procedure))
 		}
-		if n := strings.Count(log.String(), `level=WARN msg="connectthrottle: calls pass no throttle"`); n != 1 {
+		if n := strings.Count(log.String(), `level=WARN msg="throttle: calls pass no throttle"`); n != 1 {
 			t.Errorf("got %d warnings want 1: %s", n, log.String())
 		}
 	})

@@ -95,7 +95,7 @@ func TestClientClosed(t *testing.T) {
 		if err := s.RecvMsg(new(text)); err == nil {
 			t.Error("got no end of the stream")
 		}
-		if n := strings.Count(log.String(), `level=WARN msg="grpcthrottle: calls pass no throttle"`); n != 1 {
+		if n := strings.Count(log.String(), `level=WARN msg="throttle: calls pass no throttle"`); n != 1 {
 			t.Errorf("got %d warnings want 1: %s", n, log.String())
 		}
 		if got, want := rec.Count(throttletest.KindStarted), 2; got != want {

@@ -15,11 +15,8 @@ import (
 // defaultRetryAfter is the delay that a shed caller gets by default.
 const defaultRetryAfter = time.Second
 
-// Default and upper bound of CanceledAfter, here and in a TransportConfig.
-const (
-	defaultCanceledAfter = time.Second
-	maxCanceledAfter     = time.Hour
-)
+// maxCanceledAfter is the upper bound of CanceledAfter, here and in a TransportConfig.
+const maxCanceledAfter = time.Hour
 
 // MiddlewareConfig configures [Middleware]. Every field has a usable zero value.
 type MiddlewareConfig struct {
@@ -119,7 +116,7 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 	if c.Exempt == nil {
 		c.Exempt = HealthCheck
 	}
-	c.CanceledAfter = min(check.Default(c.CanceledAfter, defaultCanceledAfter), maxCanceledAfter)
+	c.CanceledAfter = min(check.Default(c.CanceledAfter, protocol.CanceledAfter), maxCanceledAfter)
 	c.RetryAfter = max(defaultRetryAfter, min(c.RetryAfter, maxDelay))
 	if c.RetryHooks.Arrived == nil {
 		c.RetryHooks = retry.DefaultHooks()

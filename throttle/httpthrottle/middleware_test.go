@@ -228,7 +228,7 @@ func TestMiddleware_afterClose(t *testing.T) {
 		equal(t, "status", w.Code, http.StatusNoContent)
 		equal(t, "pattern copied", r.Pattern, "/pattern")
 	}
-	equal(t, "lines in the log", strings.Count(log.String(), "calls are not throttled"), 1)
+	equal(t, "lines in the log", strings.Count(log.String(), "calls pass no throttle"), 1)
 }
 
 func TestMiddleware_MultipartForm(t *testing.T) {

@@ -131,7 +131,7 @@ func TestAfterClose_log(t *testing.T) {
 	for range 3 {
 		ask(t, transport, get(t.Context()))
 	}
-	equal(t, "warnings", strings.Count(log.String(), `level=WARN msg="httpthrottle: requests are sent without a throttle"`), 1)
+	equal(t, "warnings", strings.Count(log.String(), `level=WARN msg="throttle: calls pass no throttle"`), 1)
 }
 
 func TestTheKeyIsHostAndPort(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/spillway-go/spillway/throttle"
 )
 
-// Unknown is the code of an error without a fault.
-const Unknown uint32 = 2
+// unknown is the code of an error without a fault.
+const unknown uint32 = 2
 
 // resourceExhausted is the code of a quota, and of a message that is too large.
 const resourceExhausted uint32 = 8
@@ -34,7 +34,7 @@ func codes() [14]codeOf {
 		{12, throttle.FaultUnimplemented},
 		{14, throttle.FaultAvailability},
 		{16, throttle.FaultAuthentication},
-		{Unknown, throttle.FaultOther},
+		{unknown, throttle.FaultOther},
 	}
 }
 
@@ -58,14 +58,14 @@ func FaultOfCode(code uint32, message string) throttle.Fault {
 	return throttle.FaultOther
 }
 
-// CodeOf returns the code of gRPC and Connect that tells a caller about a fault, or [Unknown].
+// CodeOf returns the code of gRPC and Connect that tells a caller about a fault, or that of Unknown.
 func CodeOf(f throttle.Fault) uint32 {
 	for _, c := range codes() {
 		if c.fault == f {
 			return c.code
 		}
 	}
-	return Unknown
+	return unknown
 }
 
 // isTooLarge reports whether grpc-go or connect-go says with this text that a message is too large.

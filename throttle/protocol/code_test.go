@@ -29,7 +29,7 @@ func TestFaultOfCode(t *testing.T) {
 		}
 	}
 	for f, want := range map[throttle.Fault]uint32{
-		throttle.FaultBad: 3, throttle.FaultConflict: 10, throttle.FaultShed: protocol.Unknown, throttle.FaultNone: protocol.Unknown,
+		throttle.FaultBad: 3, throttle.FaultConflict: 10, throttle.FaultShed: 2, throttle.FaultNone: 2,
 	} {
 		if got := protocol.CodeOf(f); got != want {
 			t.Errorf("code of %v: got %d want %d", f, got, want)

@@ -34,7 +34,7 @@ func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *re
 	if err := c.Validate(); err != nil { // now, not with the first call
 		e.Add(fmt.Errorf("%s.Throttle: %w", owner, err))
 	}
-	retriers, err := newRetriers(owner, r)
+	retriers, err := newRetriers(owner, c.Name, r)
 	e.Add(err)
 	c.CanceledAfter = check.Default(c.CanceledAfter, CanceledAfter)
 	group, err := throttle.NewGroup(func(string) throttle.Config {
@@ -54,15 +54,19 @@ func NewThrottles(owner string, c throttle.Config, g throttle.GroupConfig, r *re
 	return &Throttles{Group: group, Retriers: retriers, name: c.Name}, nil
 }
 
-// newRetriers returns the retriers for a Config, or nil if it is nil.
-func newRetriers(owner string, c *retry.Config) (*retry.Group, error) {
+// newRetriers returns the retriers for a Config, or nil if it is nil. Name is that of the throttles.
+func newRetriers(owner, name string, c *retry.Config) (*retry.Group, error) {
 	switch {
 	case c == nil:
 		return nil, nil
 	case c.Throttle != nil:
 		return nil, fmt.Errorf("%s.Retry.Throttle is set: want nil, because each key has its own", owner)
 	}
-	g, err := retry.NewGroup(*c)
+	own := *c
+	if own.Name == "" {
+		own.Name = name
+	}
+	g, err := retry.NewGroup(own)
 	if err != nil {
 		return nil, fmt.Errorf("%s.Retry: %w", owner, err)
 	}
@@ -76,7 +80,7 @@ func (t *Throttles) Of(key string) *throttle.Throttle {
 	th, err := t.Group.Get(key)
 	if err != nil {
 		if !t.logged.Swap(true) {
-			slog.Warn("throttle: calls are not throttled", slog.String("throttle", t.name), slog.String("key", key), slog.Any("error", err))
+			slog.Warn("throttle: calls pass no throttle", slog.String("throttle", t.name), slog.String("key", key), slog.Any("error", err))
 		}
 		return nil
 	}

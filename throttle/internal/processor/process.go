@@ -18,10 +18,10 @@ const (
 
 // The states of a Process.
 const (
-	stopped uint32 = iota // no timer runs
-	calm                  // hardly any goroutine waits for a processor, and nothing is shed
-	crowded              // goroutines wait for a processor
-	overloaded           // they wait for longer than the aim, or calls are shed for it
+	stopped    uint32 = iota // no timer runs
+	calm                     // hardly any goroutine waits for a processor, and nothing is shed
+	crowded                  // goroutines wait for a processor
+	overloaded               // they wait for longer than the aim, or calls are shed for it
 )
 
 // Process decides about the calls that this process serves. While calls come, a timer reads the
