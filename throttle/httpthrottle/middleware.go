@@ -56,14 +56,17 @@ type MiddlewareConfig struct {
 	//
 	// Without it, a handler that hangs is not noticed if the clients give up before a deadline of
 	// the server. 1 s is longer than most healthy requests take, and shorter than the patience of
-	// most clients. Set a longer time if healthy requests take longer. Turn it off for long polls,
-	// which wait before the header: give their routes a Middleware of their own. Streams whose
-	// header was written, such as server-sent events and WebSockets, are not affected.
+	// most clients. Set about twice the time of the slowest healthy requests if they take longer, or
+	// if clients give up sooner. Leave Config.CanceledAfter of the throttle zero: its time does not
+	// begin again with the body. Turn it off for long polls, which wait before the header: give their
+	// routes a Middleware of their own. Streams whose header was written, such as server-sent events
+	// and WebSockets, are not affected.
 	CanceledAfter time.Duration
 	// Problem writes status and body of the answer to a request that is not served. Retry-After and
 	// Cache-Control are in the header already. errors.Is(err, throttle.ErrShed) holds if the
-	// request was shed. Otherwise its context has ended, or the throttle refused its priority. err may name the throttle and its key: do not send its text to callers.
-	// Default: a small body of type application/problem+json.
+	// request was shed. Otherwise its context has ended, or the throttle refused its priority. err may
+	// name the throttle and its key: do not send its text to callers. Default: a small body of type
+	// application/problem+json.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// LowerRetries gives a request one priority lower if its sender marks it as a retry with the
 	// [AttemptHeader], so that first attempts are served first. It does not apply to a priority that
