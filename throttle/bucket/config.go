@@ -112,10 +112,9 @@ type Config struct {
 	// pauses of their own.
 	StoreTimeout time.Duration
 	// MaxCalls is the number of store calls in flight at the same time, of each part of the store:
-	// 1 to 1e6. Default 64. OnFailure decides further requests at once; that is no failure of the
-	// store. Up to 512 requests of a store that takes many of them in one call wait for the next
-	// call instead. A store answers in time if MaxCalls divided by its answers per second is less
-	// than StoreTimeout.
+	// 1 to 1e6. Default 64. Up to 512 further requests wait for a call to end, each for half of its
+	// time. OnFailure decides the others at once; that is no failure of the store. A store answers in
+	// time if MaxCalls divided by its answers per second is less than StoreTimeout.
 	MaxCalls int
 	// OneByOne makes a store call for each request. By default, requests for one token of a key
 	// share a store call while another one is in flight. With a store that takes many buckets in

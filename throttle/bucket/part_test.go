@@ -2,7 +2,6 @@ package bucket_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -122,30 +121,48 @@ func TestPart_OneTrial(t *testing.T) {
 	})
 }
 
-// TestPart_MaxCalls checks that requests above the bound are decided at once, and are no failures.
+// TestPart_MaxCalls checks that requests above the bound wait for a call to end, up to half of their
+// time and 512 of them, and that those without a call are no failures of the store.
 func TestPart_MaxCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, gate := newRemote(), make(chan struct{})
 		slow.set(gate, nil)
 		l := limiter(t, bucket.Config{Store: slow, Limit: bucket.PerSecond(10), MaxCalls: 20, OnFailure: bucket.FailClosed})
 		var all sync.WaitGroup
-		for i := range 20 {
-			all.Go(func() { _, _ = l.Decide(t.Context(), strconv.Itoa(i)) })
-		}
-		synctest.Wait()
+		var byStore atomic.Int64
+		failed := map[time.Duration]int{} // by the time that they waited
+		var mu sync.Mutex
 		begun := time.Now()
-		for i := range 500 {
-			if _, err := l.Decide(t.Context(), strconv.Itoa(1000+i)); !errors.Is(err, bucket.ErrStore) {
-				t.Fatalf("got %v, want ErrStore", err)
+		decide := func(n int) {
+			for i := range n {
+				all.Go(func() {
+					if _, err := l.Decide(t.Context(), fmt.Sprint(n, i)); err == nil {
+						byStore.Add(1)
+						return
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					failed[time.Since(begun)]++
+				})
 			}
+			synctest.Wait()
 		}
-		if time.Since(begun) > 0 || slow.calls.Load() != 20 {
-			t.Errorf("they waited %v, %d calls, want no wait and 20 calls", time.Since(begun), slow.calls.Load())
+		decide(20)
+		decide(600)
+		if slow.calls.Load() != 20 || failed[0] != 600-512 {
+			t.Errorf("%d calls, and %d requests failed at once, want 20 calls and all but 512 to wait", slow.calls.Load(), failed[0])
 		}
+		time.Sleep(25 * time.Millisecond)
+		synctest.Wait()
+		if half := failed[25*time.Millisecond]; half != 512 {
+			t.Errorf("%d failed after half of the timeout, want 512", half)
+		}
+		decide(30)
 		close(gate)
+		slow.set(nil, nil)
 		all.Wait()
-		if d, err := l.Decide(t.Context(), "k"); err != nil || d.Source != bucket.SourceStore {
-			t.Errorf("afterwards: %+v, %v, want the store", d, err)
+		if byStore.Load() != 20+30 {
+			t.Errorf("the store decided %d, want the 20 in flight and the 30 that waited", byStore.Load())
 		}
 	})
 }

@@ -48,8 +48,9 @@ type Rules struct {
 	// Early means that a caller whose deadline is earlier than Timeout gives up after 80 % of its
 	// time. The call goes on without it, up to Timeout.
 	Early bool
-	// Calls is the number of calls in flight at the same time, abandoned ones included.
-	Calls int
+	// Calls is the number of calls in flight at the same time, abandoned ones included. Up to
+	// Waiting callers wait for one of them to end, each for half of its time.
+	Calls, Waiting int
 	// Failures is the number of failures in a row that begin a pause, if no call was answered for
 	// the time Silence.
 	Failures int
@@ -63,10 +64,11 @@ type Rules struct {
 // pause. Then it makes one call, the trial: if that fails too, the next pause is twice as long.
 // Create it with [NewGuard]. All methods are safe for concurrent use.
 type Guard struct {
-	rules Rules
+	rules    Rules
+	inFlight chan struct{} // has an element for each call
+	waiting  atomic.Int64
 
 	mu       sync.Mutex
-	inFlight int
 	failures int           // in a row
 	answered time.Time     // the last answer
 	pause    time.Duration // length of the last pause; 0 after an answer
@@ -75,9 +77,9 @@ type Guard struct {
 }
 
 // NewGuard returns a guard with these rules.
-func NewGuard(r Rules) *Guard { return &Guard{rules: r} }
+func NewGuard(r Rules) *Guard { return &Guard{rules: r, inFlight: make(chan struct{}, r.Calls)} }
 
-// Ask makes one call, or returns [ErrResting] during a pause and [ErrBusy] if too many calls are in
+// Ask makes one call, or returns [ErrResting] during a pause and [ErrBusy] if too many calls stay in
 // flight. If the call returns a value after its caller gave up, Ask passes it to late, which may be
 // nil.
 func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, error), late func(T)) (T, error) {
@@ -85,12 +87,18 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
-	trial, err := g.begin()
+	patience := g.rules.patience(ctx)
+	waited, err := g.enter(ctx, patience/2)
 	if err != nil {
 		return zero, err
 	}
+	trial, err := g.begin()
+	if err != nil {
+		g.leave()
+		return zero, err
+	}
 	r := &run{guard: g, trial: trial, begun: time.Now()}
-	patience := g.rules.patience(ctx)
+	patience -= waited
 	if !g.rules.Prompt || patience < g.rules.Timeout {
 		return await(ctx, r, patience, call, late)
 	}
@@ -98,7 +106,7 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 	defer cancel()
 	value, err := Run(bounded, call)
 	r.judge(ctx, err)
-	g.release()
+	g.leave()
 	return value, err
 }
 
@@ -116,7 +124,7 @@ func await[T any](ctx context.Context, r *run, patience time.Duration, call func
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	value, err := Await(waiting, func(context.Context) (T, error) {
-		defer r.guard.release()
+		defer r.guard.leave()
 		defer end()
 		value, err := Run(calling, call)
 		r.judge(parent, err)
@@ -188,27 +196,46 @@ func (g *Guard) resting() bool {
 	return g.pause > 0 && (g.trial || time.Now().Before(g.until))
 }
 
-// begin counts a call, and reports whether it is a trial. It returns an error if the call must not
-// be made.
+// enter counts a call in flight. If there are too many, it waits until one of them ends, and returns
+// how long that took. Callers wait in order of arrival.
+func (g *Guard) enter(ctx context.Context, longest time.Duration) (waited time.Duration, err error) {
+	select {
+	case g.inFlight <- struct{}{}:
+		return 0, nil
+	default:
+	}
+	if g.Resting() {
+		return 0, ErrResting
+	}
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > int64(g.rules.Waiting) {
+		return 0, ErrBusy
+	}
+	begun := time.Now()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case g.inFlight <- struct{}{}:
+		return time.Since(begun), nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-timer.C:
+		return 0, ErrBusy
+	}
+}
+
+// leave ends a call in flight.
+func (g *Guard) leave() { <-g.inFlight }
+
+// begin reports whether a call is a trial. It returns ErrResting if the call must not be made.
 func (g *Guard) begin() (trial bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case g.resting():
+	if g.resting() {
 		return false, ErrResting
-	case g.inFlight >= g.rules.Calls:
-		return false, ErrBusy
 	}
-	g.inFlight++
 	g.trial = g.pause > 0
 	return g.trial, nil
-}
-
-// release ends a call.
-func (g *Guard) release() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.inFlight--
 }
 
 // record records the verdict on a call. A failure may begin a pause.

@@ -3,6 +3,8 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -136,6 +138,51 @@ func TestGuardCountsFailuresOfTheServiceOnly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGuardCallersWait checks that callers above Calls wait in order for half of their time, that the
+// rest is for their calls, and that none calls during a pause.
+func TestGuardCallersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := testRules()
+		rules.Calls, rules.Waiting, rules.Failures = 1, 3, 1
+		g := NewGuard(rules)
+		took := make(chan string, 9)
+		ask := func(name string, call time.Duration, fail error) {
+			go func() {
+				begun := time.Now()
+				_, err := Ask(t.Context(), g, func(context.Context) (int, error) { time.Sleep(call); return 0, fail }, nil)
+				took <- fmt.Sprintf("%s: %v, %v", name, time.Since(begun).Milliseconds(), err)
+			}()
+			synctest.Wait()
+		}
+		ask("first", 20*time.Millisecond, nil)
+		ask("second", 31*time.Millisecond, nil) // it waits for 20 ms, and has 30 ms
+		ask("third", 0, nil)
+		time.Sleep(10 * time.Millisecond)
+		ask("fourth", 0, nil)
+		ask("fifth", 0, nil)
+		time.Sleep(30 * time.Millisecond)
+		ask("sixth", 0, errStore)
+		ask("seventh", 0, nil)
+		time.Sleep(LongestRest)
+		synctest.Wait()
+		close(took)
+		var got []string
+		for s := range took {
+			got = append(got, s)
+		}
+		want := []string{
+			"fifth: 0, " + ErrBusy.Error(), "first: 20, <nil>", "third: 25, " + ErrBusy.Error(), "fourth: 25, " + ErrBusy.Error(),
+			"second: 50, " + ErrNoAnswer.Error() + ": context deadline exceeded",
+			"sixth: 11, " + errStore.Error(), "seventh: 11, " + ErrResting.Error(),
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
 }
 
 // TestGuardJudgesCallsOfHurriedCallers checks that a call goes on after its caller has left, and
