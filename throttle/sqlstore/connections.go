@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 const (
@@ -51,9 +52,12 @@ type opened struct {
 	err  error
 }
 
-// take takes a connection. The caller must release it.
+// take takes a connection. The caller must release it. It waits for at most half of the caller's
+// time: the rest is for the statement.
 func (c *connections) take(ctx context.Context) (*sql.Conn, error) {
 	c.once.Do(c.init)
+	ctx, cancel := context.WithTimeout(ctx, remote.Patience(ctx)/2)
+	defer cancel()
 	select {
 	case c.taken <- struct{}{}:
 	case <-ctx.Done():

@@ -133,6 +133,44 @@ func TestConnections_AreClosed(t *testing.T) {
 	})
 }
 
+// TestConnections_LeaveTimeForTheStatement checks that no caller takes a connection when most of its
+// time is over. A driver closes a connection if the context ends during a statement, so that more
+// callers than the pool can serve would close all of them.
+func TestConnections_LeaveTimeForTheStatement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, opens := distantDB(t, 0)
+		defer db.Close()
+		db.SetMaxOpenConns(2)
+		db.SetMaxIdleConns(2)
+		c := &connections{db: db}
+		var all sync.WaitGroup
+		var served, notSent atomic.Int64
+		for range 100 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				err := c.use(ctx, func(querier) error {
+					select {
+					case <-time.After(7 * time.Millisecond):
+						served.Add(1)
+						return nil
+					case <-ctx.Done():
+						t.Error("the context ended during a statement")
+						return ctx.Err()
+					}
+				})
+				if errors.Is(err, bucketstore.ErrNotSent) {
+					notSent.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if served.Load() != 6 || notSent.Load() != 94 || opens.Load() != 2 {
+			t.Errorf("%d served, %d not sent, %d connections opened, want 6, 94 and 2", served.Load(), notSent.Load(), opens.Load())
+		}
+	})
+}
+
 func TestBucket_WarmAndCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, opens := distantDB(t, 200*time.Millisecond)
