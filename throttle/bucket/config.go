@@ -106,6 +106,9 @@ type Config struct {
 	// the call in flight, and for its own. A request whose context ends sooner waits for 80 % of
 	// its time. Then OnFailure decides.
 	//
+	// While this process waits for a processor, it reads no answer. Then a call has up to four times
+	// as long, and that it was late is no failure of the store.
+	//
 	// After 10 failures in a row, and no answer for two timeouts, the store is not called for 250
 	// ms, and after more failures for up to 1 s. OnFailure then decides at once. The first call
 	// after a pause is made alone. Parts of a store, such as the nodes of a Redis Cluster, have

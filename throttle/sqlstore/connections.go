@@ -52,11 +52,11 @@ type opened struct {
 	err  error
 }
 
-// take takes a connection. The caller must release it. It waits for at most half of the caller's
-// time: the rest is for the statement.
+// take takes a connection. The caller must release it. It waits for less than half of the time that
+// the limiter's caller has, which is a part of the context's: the rest is for the statement.
 func (c *connections) take(ctx context.Context) (*sql.Conn, error) {
 	c.once.Do(c.init)
-	ctx, cancel := context.WithTimeout(ctx, remote.Patience(ctx)/2)
+	ctx, cancel := context.WithTimeout(ctx, remote.Patience(ctx)/(2*remote.Longest))
 	defer cancel()
 	select {
 	case c.taken <- struct{}{}:

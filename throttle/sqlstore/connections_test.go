@@ -13,6 +13,7 @@ import (
 
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
+	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
 // distant is a driver whose connections take long to open.
@@ -147,8 +148,9 @@ func TestConnections_LeaveTimeForTheStatement(t *testing.T) {
 		var served, notSent atomic.Int64
 		for range 100 {
 			all.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), remote.Longest*50*time.Millisecond)
 				defer cancel()
+				time.AfterFunc(50*time.Millisecond, cancel) // as the limiter does
 				err := c.use(ctx, func(querier) error {
 					select {
 					case <-time.After(7 * time.Millisecond):

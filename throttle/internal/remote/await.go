@@ -16,15 +16,29 @@ var errNoReturn = errors.New("the function ended its goroutine")
 // panic of f is an error. If ctx ends first, Await calls late with the result of f when f returns.
 // Late may be nil.
 func Await[T any](ctx context.Context, f func(context.Context) (T, error), late func(T, error)) (T, error) {
+	return awaitFor(ctx, &Wait{}, f, late)
+}
+
+// awaitFor is Await for a time.
+func awaitFor[T any](ctx context.Context, w *Wait, f func(context.Context) (T, error), late func(T, error)) (T, error) {
 	c := call[T]{done: make(chan struct{})}
 	go c.run(ctx, f, late)
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if c.abandon() {
-			var zero T
-			return zero, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
+	var cause error
+	for cause == nil {
+		select {
+		case <-c.done:
+			return c.value, c.err
+		case <-ctx.Done():
+			cause = context.Cause(ctx)
+		case <-w.C:
+			if w.Over(ctx) {
+				cause = context.DeadlineExceeded
+			}
 		}
+	}
+	if c.abandon() {
+		var zero T
+		return zero, fmt.Errorf("%w: %w", ErrNoAnswer, cause)
 	}
 	return c.value, c.err
 }

@@ -40,11 +40,9 @@ const (
 
 // Rules are the settings of a [Guard].
 type Rules struct {
-	// Timeout is the longest time of a call.
+	// Timeout is how long a caller waits for its call, and up to Longest times that while this process
+	// is too busy to read an answer: see [Wait]. Then the context of the call ends.
 	Timeout time.Duration
-	// Prompt means that calls return as soon as their context ends. They run on the caller's
-	// goroutine. Any other call runs on a goroutine of its own, which the caller may abandon.
-	Prompt bool
 	// Early means that a caller whose deadline is earlier than Timeout gives up after 80 % of its
 	// time. The call goes on without it, up to Timeout.
 	Early bool
@@ -97,33 +95,19 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 		g.leave()
 		return zero, err
 	}
-	r := &run{guard: g, trial: trial, begun: time.Now()}
-	patience -= waited
-	if !g.rules.Prompt || patience < g.rules.Timeout {
-		return await(ctx, r, patience, call, late)
-	}
-	bounded, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	value, err := Run(bounded, call)
-	r.judge(ctx, err)
-	g.leave()
-	return value, err
+	return await(ctx, &run{guard: g, trial: trial, begun: time.Now()}, patience-waited, call, late)
 }
 
 // await runs a call on a new goroutine, and waits for it no longer than patience.
 func await[T any](ctx context.Context, r *run, patience time.Duration, call func(context.Context) (T, error), late func(T)) (T, error) {
-	whole := patience == r.guard.rules.Timeout
-	parent := ctx
-	if !whole {
+	timeout, parent := r.guard.rules.Timeout, ctx
+	if patience < timeout { // the caller leaves before the call is late
 		parent = context.WithoutCancel(ctx)
 	}
-	calling, end := context.WithTimeout(parent, r.guard.rules.Timeout)
-	if !whole { // the caller leaves before the call is late
-		context.AfterFunc(calling, func() { r.judge(parent, ErrNoAnswer) })
-	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	value, err := Await(waiting, func(context.Context) (T, error) {
+	calling, end := context.WithTimeout(parent, Longest*timeout)
+	w := NewWait(patience)
+	defer w.Stop()
+	value, err := awaitFor(ctx, w, func(context.Context) (T, error) {
 		defer r.guard.leave()
 		defer end()
 		value, err := Run(calling, call)
@@ -134,8 +118,11 @@ func await[T any](ctx context.Context, r *run, patience time.Duration, call func
 			late(value)
 		}
 	})
-	if whole || !errors.Is(err, ErrNoAnswer) {
-		r.judge(ctx, err)
+	giveUp := func() { r.judge(parent, err); end() }
+	if rest := timeout - time.Since(r.begun); errors.Is(err, ErrNoAnswer) && parent.Err() == nil && rest > 0 {
+		time.AfterFunc(rest, giveUp)
+	} else {
+		giveUp()
 	}
 	return value, err
 }
@@ -166,8 +153,8 @@ type run struct {
 	judged atomic.Bool
 }
 
-// judge records the result of the call, once. A canceled call shows nothing. Neither does one that
-// ended long after its timeout: this process was too busy to read an answer.
+// judge records the result of the call, once. A canceled call shows nothing. Neither does a failure
+// long after the timeout: this process was too busy to read an answer.
 func (r *run) judge(ctx context.Context, err error) {
 	if r.judged.Swap(true) {
 		return
@@ -177,7 +164,7 @@ func (r *run) judge(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		v = rules.Judge(err)
 	}
-	if v == Failed && time.Since(r.begun) > rules.Timeout+rules.Timeout/2 {
+	if v == Failed && time.Since(r.begun) > rules.Timeout+rules.Timeout/busyPart {
 		v = Unknown
 	}
 	r.guard.record(v, r.trial)
@@ -212,15 +199,19 @@ func (g *Guard) enter(ctx context.Context, longest time.Duration) (waited time.D
 		return 0, ErrBusy
 	}
 	begun := time.Now()
-	timer := time.NewTimer(longest)
-	defer timer.Stop()
-	select {
-	case g.inFlight <- struct{}{}:
-		return time.Since(begun), nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-timer.C:
-		return 0, ErrBusy
+	w := NewWait(longest)
+	defer w.Stop()
+	for {
+		select {
+		case g.inFlight <- struct{}{}:
+			return min(time.Since(begun), longest), nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-w.C:
+			if w.Over(ctx) {
+				return 0, ErrBusy
+			}
+		}
 	}
 }
 
