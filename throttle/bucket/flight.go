@@ -120,33 +120,39 @@ func (p *part) deliver(l *Limiter, load []*question, answers []store.Answer) {
 }
 
 // wait waits for the answer to a question. After half of the time it gives up a question that was
-// not sent: the answer would probably be late, and its tokens would have to be given back.
+// not sent. It waits for the end of a flight, which has a timeout of its own, or until shortly before
+// the deadline of ctx.
 func (p *part) wait(ctx context.Context, l *Limiter, w *question) (Decision, error) {
-	half := min(l.config.StoreTimeout, remote.Patience(ctx)) / 2
-	timer := time.NewTimer(half)
-	defer timer.Stop()
-	var err error
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-timer.C:
+	patience := remote.Patience(ctx)
+	err := await(ctx, w.done, min(l.config.StoreTimeout, patience)/2)
+	if err == remote.ErrNoAnswer {
 		if p.withdraw(w) {
 			return Decision{}, remote.ErrBusy
 		}
-		timer.Reset(half)
-		select {
-		case <-w.done:
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-timer.C:
-			err = remote.ErrNoAnswer
-		}
+		err = await(ctx, w.done, min(patience/2, remote.Patience(ctx)))
 	}
 	if err != nil && p.leave(w) {
 		return Decision{}, err
 	}
 	return w.answer.Decision, w.answer.Err
+}
+
+// await waits until done is closed. It returns an error if it is not after this time, or ctx ends.
+func await(ctx context.Context, done <-chan struct{}, length time.Duration) error {
+	w := remote.NewWait(length)
+	defer w.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.C:
+			if w.Over(ctx) {
+				return remote.ErrNoAnswer
+			}
+		}
+	}
 }
 
 // withdraw removes a question that waits for a flight. It returns false if it was sent.
@@ -179,12 +185,8 @@ func (l *Limiter) askMany(p *part, load []*question) []store.Answer {
 		requests += w.requests
 	}
 	start := time.Now()
-	answers, err := remote.Ask(context.Background(), p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeManyChecked(ctx, rs) },
-		func(late []store.Answer) {
-			for i := range late {
-				l.returnLate(rs[i].Key, late[i].Decision.Granted)
-			}
-		})
+	// The tokens of late answers are lost: to give them back would be as many calls of a slow store.
+	answers, err := remote.Ask(context.Background(), p.guard, func(ctx context.Context) ([]store.Answer, error) { return l.takeManyChecked(ctx, rs) }, nil)
 	if h := l.config.Hooks.StoreCalled; h != nil && wasCalled(err) {
 		l.callHook(context.Background(), StoreEvent{Limiter: l, Duration: time.Since(start), Requests: requests, Err: err})
 	}

@@ -124,6 +124,36 @@ func TestFlight_MaxWaiting(t *testing.T) {
 	})
 }
 
+// TestFlight_CallersWaitForTheirFlight checks that a question which has waited for a flight has the
+// whole timeout from then on.
+func TestFlight_CallersWaitForTheirFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, gate := newRemote(), make(chan struct{})
+		r.set(gate, nil)
+		l := limiter(t, bucket.Config{Store: many{r}, Limit: bucket.PerSecond(5), MaxCalls: 2, OnFailure: bucket.FailClosed})
+		var all sync.WaitGroup
+		decide := func(key string, want time.Duration) {
+			all.Go(func() {
+				begun := time.Now()
+				if d, err := l.Decide(t.Context(), key); err != nil || d.Source != bucket.SourceStore || time.Since(begun) != want {
+					t.Errorf("%s: %+v, %v after %v, want the store after %v", key, d, err, time.Since(begun), want)
+				}
+			})
+			synctest.Wait()
+		}
+		decide("first", 20*time.Millisecond)
+		decide("second", 20*time.Millisecond)
+		decide("third", 65*time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
+		next := make(chan struct{})
+		r.set(next, nil)
+		close(gate)
+		time.Sleep(45 * time.Millisecond)
+		close(next)
+		all.Wait()
+	})
+}
+
 // TestFlight_SomeAnswers checks that an error or an invalid decision concerns one key only.
 func TestFlight_SomeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
