@@ -55,8 +55,9 @@
 // each method returns. A store, or a part of it, that fails several times in a row is not called
 // for up to a second. A store made by NewMemoryStore does not fail.
 //
-// At most Config.MaxCalls store calls are in flight. The policy decides further requests, so that a
-// flood does not lift the limit. [Limiter.Warm] opens connections before the first request.
+// At most Config.MaxCalls store calls are in flight. Further requests wait for up to half of
+// Config.StoreTimeout. Then the policy decides, so that a flood does not lift the limit.
+// [Limiter.Warm] opens connections before the first request.
 //
 // Config.Lease fetches tokens ahead, for keys that are requested more often than a store can
 // answer. Leased tokens are used slightly later than they were granted, within the bound

@@ -52,6 +52,10 @@ func (l *Limiter) Allow(ctx context.Context, key string) bool {
 //   - [ErrExceedsCapacity] or [ErrNegative] for an invalid n;
 //   - the error of ctx if ctx has ended.
 //
+// Requests are not queued. If other callers take one token at a time, as fast as tokens are refilled,
+// a Take of several is denied again and again, also after RetryAfter. In that case let all callers use
+// [Limiter.Wait], which serves them in order of arrival.
+//
 // [FailurePolicy] lists what Take returns if the store fails. If ctx ends before Config.StoreTimeout,
 // the policy decides after 80 % of the time until then.
 func (l *Limiter) Take(ctx context.Context, key string, n int64) error {
