@@ -91,6 +91,12 @@ func (s *countedStore) Take(ctx context.Context, r store.Request) (bucket.Decisi
 	return s.Store.Take(ctx, r)
 }
 
+// Cancelable is that of the store.
+func (s *countedStore) Cancelable() bool {
+	c, ok := s.Store.(store.Cancelable)
+	return ok && c.Cancelable()
+}
+
 // countedMany is a countedStore of a store that takes many buckets in one call.
 type countedMany struct {
 	*countedStore

@@ -11,6 +11,8 @@ import (
 // elsewhere is a store in memory that a limiter treats as remote.
 type elsewhere struct{ *MemoryStore }
 
+func (elsewhere) Cancelable() bool { return true }
+
 // TestBatcher_ForgetsIdleKeys uses keys once. The limiter keeps nothing about them after their
 // leases end.
 func TestBatcher_ForgetsIdleKeys(t *testing.T) {

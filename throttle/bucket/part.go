@@ -29,7 +29,7 @@ type part struct {
 // and one of them fails.
 func (l *Limiter) newPart() *part {
 	return &part{guard: remote.NewGuard(remote.Rules{
-		Timeout: l.config.StoreTimeout, Early: true, Calls: l.config.MaxCalls, Waiting: maxWaiting,
+		Timeout: l.config.StoreTimeout, Prompt: isCancelable(l.config.Store), Early: true, Calls: l.config.MaxCalls, Waiting: maxWaiting,
 		Failures: failuresToRest, Silence: 2 * l.config.StoreTimeout, Judge: judge,
 	})}
 }

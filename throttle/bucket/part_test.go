@@ -227,6 +227,7 @@ func TestDeadline_BelowTheTimeout(t *testing.T) {
 		store func(*remote) store.Store
 	}{
 		{"alone", func(r *remote) store.Store { return r }},
+		{"prompt", func(r *remote) store.Store { return cancelable{r} }},
 		{"many", func(r *remote) store.Store { return many{r} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

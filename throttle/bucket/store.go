@@ -8,6 +8,12 @@ import (
 	"github.com/spillway-go/spillway/throttle/internal/remote"
 )
 
+// isCancelable reports whether a store can be called on the caller's goroutine.
+func isCancelable(s store.Store) bool {
+	c, ok := s.(store.Cancelable)
+	return ok && c.Cancelable()
+}
+
 // storeRequest is a request to the store, on behalf of one or more requests to the limiter.
 type storeRequest struct {
 	store.Request

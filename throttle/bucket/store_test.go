@@ -219,6 +219,34 @@ func TestStore_LateTokensAreGivenBack(t *testing.T) {
 	}
 }
 
+// cancelable is a store that returns as soon as its context ends.
+type cancelable struct{ *remote }
+
+func (cancelable) Cancelable() bool { return true }
+
+// TestStore_Cancelable checks that it is called on the goroutine of the caller, and may panic.
+func TestStore_Cancelable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newRemote()
+		l := limiter(t, bucket.Config{Store: cancelable{store}, Limit: bucket.PerSecond(3), OnFailure: bucket.FailClosed})
+		if d, err := l.Decide(t.Context(), "k"); err != nil || !d.Allowed {
+			t.Errorf("%+v, %v", d, err)
+		}
+		store.set(make(chan struct{}), nil)
+		begun := time.Now()
+		if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) || time.Since(begun) != 50*time.Millisecond {
+			t.Errorf("frozen: %v after %v", err, time.Since(begun))
+		}
+		store.set(nil, nil)
+		store.Store = nil // a nil dereference
+		for range 2 {
+			if _, err := l.Decide(t.Context(), "k"); !errors.Is(err, bucket.ErrStore) {
+				t.Errorf("a panic: %v", err)
+			}
+		}
+	})
+}
+
 // mad is a store that answers what it likes.
 type mad struct {
 	*remote

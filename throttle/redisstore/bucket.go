@@ -130,6 +130,18 @@ func (b *Bucket) Reset(ctx context.Context, key string) error {
 	return nil
 }
 
+// Cancelable implements [bucketstore.Cancelable]. It returns the client's ContextTimeoutEnabled,
+// which [Options] sets.
+func (b *Bucket) Cancelable() bool {
+	switch c := b.client.(type) {
+	case *redis.Client:
+		return c.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		return c.Options().ContextTimeoutEnabled
+	}
+	return false
+}
+
 // Close implements [bucketstore.Store]. It does nothing, and leaves the client open.
 func (b *Bucket) Close() error { return nil }
 

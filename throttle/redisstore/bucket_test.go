@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/spillway-go/spillway/throttle/bucket"
 	bucketstore "github.com/spillway-go/spillway/throttle/bucket/store"
 )
@@ -168,5 +170,28 @@ func TestBucketInvalidRequests(t *testing.T) {
 	}
 	if len(s.asked) > 0 {
 		t.Errorf("got %v want nothing asked", s.asked)
+	}
+}
+
+// TestBucketCancelable wants the setting of the client, which is off by default.
+func TestBucketCancelable(t *testing.T) {
+	for name, tt := range map[string]struct {
+		client redis.UniversalClient
+		want   bool
+	}{
+		"ours":          {redis.NewUniversalClient(Options("localhost:1")), true},
+		"ours, cluster": {redis.NewUniversalClient(Options("localhost:1", "localhost:2")), true},
+		"by default":    {redis.NewClient(&redis.Options{Addr: "localhost:1"}), false},
+		"cluster":       {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"localhost:1"}}), false},
+	} {
+		defer tt.client.Close()
+		b, err := NewBucket(tt.client, BucketConfig{Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shared bucketstore.Store = b
+		if p, ok := shared.(bucketstore.Cancelable); !ok || p.Cancelable() != tt.want {
+			t.Errorf("%s: cancelable %t, %t, want %t", name, ok, b.Cancelable(), tt.want)
+		}
 	}
 }

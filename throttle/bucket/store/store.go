@@ -26,6 +26,16 @@ type Store interface {
 	Close() error
 }
 
+// Cancelable is a [Store] whose methods may return as soon as their context ends. If Cancelable
+// returns true, a limiter calls the store on the goroutine of its caller, as long as the store answers
+// fast. It calls any other store on a new goroutine, which is slower, and stops waiting for that
+// goroutine after Config.StoreTimeout.
+type Cancelable interface {
+	Store
+	// Cancelable reports whether all methods always return as soon as their context ends.
+	Cancelable() bool
+}
+
 // Request is a request for tokens.
 type Request struct {
 	Key      string // any bytes

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,10 @@ const (
 	ShortestRest = 250 * time.Millisecond // first pause; each next one is twice as long
 	LongestRest  = time.Second            // short, so that a recovered service is noticed soon
 )
+
+// slowPart is the part of its timeout that a slow call takes. One that is too slow would lose its
+// answer on the caller's goroutine, also if only this process is too busy to read it.
+const slowPart = 2
 
 // Errors of [Ask] without a call.
 var (
@@ -43,6 +48,10 @@ type Rules struct {
 	// Timeout is how long a caller waits for its call, and up to Longest times that while this process
 	// is too busy to read an answer: see [Wait]. Then the context of the call ends.
 	Timeout time.Duration
+	// Prompt means that calls return as soon as their context ends. They run on the caller's
+	// goroutine, unless a call of the last second was slow. Any other call runs on a goroutine of its
+	// own, which the caller may abandon.
+	Prompt bool
 	// Early means that a caller whose deadline is earlier than Timeout gives up after 80 % of its
 	// time. The call goes on without it, up to Timeout.
 	Early bool
@@ -65,6 +74,7 @@ type Guard struct {
 	rules    Rules
 	inFlight chan struct{} // has an element for each call
 	waiting  atomic.Int64
+	slow     atomic.Int64 // when the last slow call ended, in nanoseconds since 1970
 
 	mu       sync.Mutex
 	failures int           // in a row
@@ -95,7 +105,25 @@ func Ask[T any](ctx context.Context, g *Guard, call func(context.Context) (T, er
 		g.leave()
 		return zero, err
 	}
-	return await(ctx, &run{guard: g, trial: trial, begun: time.Now()}, patience-waited, call, late)
+	r := &run{guard: g, trial: trial, begun: time.Now()}
+	patience -= waited
+	if !g.rules.Prompt || patience < g.rules.Timeout || r.begun.Sub(time.Unix(0, g.slow.Load())) < time.Second {
+		return await(ctx, r, patience, call, late)
+	}
+	return direct(ctx, r, call)
+}
+
+// direct makes a call on the caller's goroutine.
+func direct[T any](ctx context.Context, r *run, call func(context.Context) (T, error)) (T, error) {
+	defer r.guard.leave()
+	calling, end := context.WithTimeout(ctx, r.guard.rules.Timeout)
+	defer end()
+	value, err := Run(calling, call)
+	if calling.Err() != nil {
+		runtime.Gosched() // as Wait.Over does, to see how busy this process is
+	}
+	r.judge(ctx, err)
+	return value, err
 }
 
 // await runs a call on a new goroutine, and waits for it no longer than patience.
@@ -159,12 +187,15 @@ func (r *run) judge(ctx context.Context, err error) {
 	if r.judged.Swap(true) {
 		return
 	}
-	rules := &r.guard.rules
+	rules, took := &r.guard.rules, time.Since(r.begun)
+	if took > rules.Timeout/slowPart {
+		r.guard.slow.Store(time.Now().UnixNano())
+	}
 	v := Unknown
 	if ctx.Err() == nil {
 		v = rules.Judge(err)
 	}
-	if v == Failed && time.Since(r.begun) > rules.Timeout+rules.Timeout/busyPart {
+	if v == Failed && took > rules.Timeout+rules.Timeout/busyPart {
 		v = Unknown
 	}
 	r.guard.record(v, r.trial)

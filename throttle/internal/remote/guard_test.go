@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -180,6 +182,41 @@ func TestGuardCallersWait(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
+}
+
+// TestGuardCallsOnTheGoroutineOfTheCaller checks that it does so if the service is prompt, and no call
+// of the last second was slow.
+func TestGuardCallsOnTheGoroutineOfTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := testRules()
+		rules.Prompt = true
+		g := NewGuard(rules)
+		onCaller := func(length time.Duration) (is bool) {
+			_, _ = Ask(t.Context(), g, func(context.Context) (int, error) {
+				time.Sleep(length)
+				is = strings.Contains(string(debug.Stack()), "testing.tRunner(")
+				return 0, nil
+			}, nil)
+			return is
+		}
+		for i, tt := range []struct {
+			pause, length time.Duration
+			want          bool
+		}{
+			{0, callTimeout / 2, true},
+			{0, callTimeout/2 + 1, true},
+			{time.Second - 1, 0, false},
+			{1, callTimeout, true},
+			{time.Second - 1, callTimeout * 2 / 3, false},
+			{time.Second - 1, 0, false},
+			{1, 0, true},
+		} {
+			time.Sleep(tt.pause)
+			if got := onCaller(tt.length); got != tt.want {
+				t.Errorf("call %d: on the caller's goroutine is %t, want %t", i, got, tt.want)
+			}
 		}
 	})
 }
