@@ -147,14 +147,19 @@ func TestPart_MaxCalls(t *testing.T) {
 			}
 			synctest.Wait()
 		}
+		after := func(waited time.Duration) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return failed[waited]
+		}
 		decide(20)
 		decide(600)
-		if slow.calls.Load() != 20 || failed[0] != 600-512 {
-			t.Errorf("%d calls, and %d requests failed at once, want 20 calls and all but 512 to wait", slow.calls.Load(), failed[0])
+		if n := after(0); slow.calls.Load() != 20 || n != 600-512 {
+			t.Errorf("%d calls, and %d requests failed at once, want 20 calls and all but 512 to wait", slow.calls.Load(), n)
 		}
 		time.Sleep(25 * time.Millisecond)
 		synctest.Wait()
-		if half := failed[25*time.Millisecond]; half != 512 {
+		if half := after(25 * time.Millisecond); half != 512 {
 			t.Errorf("%d failed after half of the timeout, want 512", half)
 		}
 		decide(30)
