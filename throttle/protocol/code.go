@@ -58,7 +58,7 @@ func FaultOfCode(code uint32, message string) throttle.Fault {
 	return throttle.FaultOther
 }
 
-// CodeOf returns the code of gRPC and Connect that tells a caller about a fault, or that of Unknown.
+// CodeOf returns the code of gRPC and Connect for an answer with a fault, or that of Unknown.
 func CodeOf(f throttle.Fault) uint32 {
 	for _, c := range codes() {
 		if c.fault == f {

@@ -29,7 +29,7 @@ func (s *Served) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// listener is a Served that hears of the failed calls of its handler.
+// listener is a Served to which clients report the failed calls of its handler.
 type listener Served
 
 // DependencyFailed implements [dependency.Server].

@@ -73,18 +73,28 @@ func newRetriers(owner, name string, c *retry.Config) (*retry.Group, error) {
 	return g, nil
 }
 
-// Of returns the throttle of a key. It returns nil if there is none, because the Group is closed: a
-// program may still make and serve calls while it shuts down. Such calls are not throttled. Of logs
-// that once.
+// Of returns the throttle of a key, or nil if the Group is closed: a program may still make and serve
+// calls while it shuts down. Do not throttle such calls. Of also returns nil if the Group cannot make
+// the throttle, because a user who has made the Group gave it a wrong Config. Of logs the first error.
 func (t *Throttles) Of(key string) *throttle.Throttle {
 	th, err := t.Group.Get(key)
 	if err != nil {
-		if !t.logged.Swap(true) {
-			slog.Warn("throttle: calls pass no throttle", slog.String("throttle", t.name), slog.String("key", key), slog.Any("error", err))
-		}
+		t.logOnce(key, err)
 		return nil
 	}
 	return th
+}
+
+// logOnce logs why calls are not throttled, if nothing was logged before.
+func (t *Throttles) logOnce(key string, err error) {
+	if t.logged.Swap(true) {
+		return
+	}
+	log := slog.Default()
+	if t.name != "" { // empty if a user has made the Group
+		log = log.With(slog.String("throttle", t.name))
+	}
+	log.Warn("throttle: calls pass no throttle", slog.String("key", key), slog.Any("error", err))
 }
 
 // RetrierOf returns the Retrier of a throttle, or nil without retries.
