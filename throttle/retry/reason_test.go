@@ -14,7 +14,7 @@ func TestReason_Words(t *testing.T) {
 			t.Errorf("%v: got %q, %v, %v", r, word, back, err)
 		}
 	}
-	if _, err := (retry.ReasonOnce + 1).MarshalText(); err == nil || (retry.Stats{}).Denied.Count(retry.ReasonOnce+1) != 0 {
+	if _, err := (retry.ReasonOff + 1).MarshalText(); err == nil || (retry.Stats{}).Denied.Count(retry.ReasonOff+1) != 0 {
 		t.Error("a reason that is not defined has a word or a number")
 	}
 }
