@@ -46,7 +46,7 @@ RACE := -race -gcflags=modernc.org/...=-race=false
 each = @status=0; for m in $(1); do echo "==> $$m: $(2)"; (cd "$$m" && $(2)) || status=1; done; exit $$status
 
 .PHONY: help test test-services test-all gofmt staticcheck alone unit without-race long fuzz lint prose vulncheck fmt api \
-	api-check compat bench admission soak demo screenshots check-upstream-faults release-check
+	api-check check compat bench admission soak demo screenshots check-upstream-faults release-check
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ fmt: ## format every Go file
 
 api: ## write api/next.txt: the changes of the exported API since the commit in api/base
 	@.ci/api $(APIDIFF) $(PUBLISHED)
+
+check: api-check compat ## the exported API since the commit in api/base, and whether the modules of that commit still build
+	@if [ -s api/next.txt ]; then cat api/next.txt; else echo "api: all is new: nothing was released yet, and nothing has changed since the commit in api/base"; fi
 
 api-check: api # api/next.txt is up to date
 	@git diff --exit-code -- api/next.txt || { echo "api: commit the new api/next.txt" >&2; exit 1; }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/protocol"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // maxDelay bounds the delays that a server sends, and those that a client accepts.

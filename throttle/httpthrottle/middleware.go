@@ -8,8 +8,8 @@ import (
 
 	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/internal/check"
-	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/protocol"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 // defaultRetryAfter is the delay that a shed caller gets by default.
@@ -136,9 +136,9 @@ func Middleware(t *throttle.Throttle, c MiddlewareConfig) func(http.Handler) htt
 
 type middleware struct {
 	MiddlewareConfig
-	throttle  *throttle.Throttle   // nil with a Group
+	throttle  *throttle.Throttle  // nil with a Group
 	throttles *protocol.Throttles // of the Group
-	untrusted throttle.Priority    // priority of a request without a trusted one
+	untrusted throttle.Priority   // priority of a request without a trusted one
 	next      http.Handler
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/spillway-go/spillway/throttle"
-	"github.com/spillway-go/spillway/throttle/retry"
 	"github.com/spillway-go/spillway/throttle/protocol"
+	"github.com/spillway-go/spillway/throttle/retry"
 )
 
 func TestNewThrottles_errors(t *testing.T) {
