@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 # The versions of the tools. They run as `go run path@version`, so no go.mod requires them.
+CYCLONEDX     := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 APIDIFF       := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -130,4 +131,4 @@ check-upstream-faults: ## the tests with the published github.com/deixis/faults 
 	@.ci/upstream-faults $(ALL_MODULES)
 
 release-check: ## check that this commit can be tagged as release throttle.Version, and print the commands
-	@.ci/release-check $(ALL_MODULES)
+	@.ci/release-check $(CYCLONEDX) $(ALL_MODULES)
