@@ -100,7 +100,7 @@ func ExampleConfig() {
 		MinReporters:                2, // one machine without a network opens no circuit
 		PollTimeout:                 2 * time.Second,
 		NotifyTimeout:               5 * time.Second,
-		Notify:                      func(_ context.Context, e breaker.Event) error { return nil }, // writes to the customer
+		Notify:                      func(context.Context, breaker.Event) error { return nil }, // writes to the customer
 	}))
 	defer m.Close()
 

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -125,7 +126,7 @@ func (p *part) deliver(l *Limiter, load []*question, answers []store.Answer) {
 func (p *part) wait(ctx context.Context, l *Limiter, w *question) (Decision, error) {
 	patience := remote.Patience(ctx)
 	err := await(ctx, w.done, min(l.config.StoreTimeout, patience)/2)
-	if err == remote.ErrNoAnswer {
+	if errors.Is(err, remote.ErrNoAnswer) {
 		if p.withdraw(w) {
 			return Decision{}, remote.ErrBusy
 		}

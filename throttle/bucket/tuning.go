@@ -45,10 +45,10 @@ func (u Tuning) With(p Patch) (Tuning, error) {
 	tuned.Set(&after.Capacity, p.Capacity)
 	tuned.Set(&after.Refill, p.Refill)
 	tuned.Set(&after.Period, (*time.Duration)(p.Period))
-	if err := after.Limit.Validate(); err != nil {
+	if err := after.Validate(); err != nil {
 		return u, err
 	}
-	return Tuning{after.Limit.WithDefaults()}, nil
+	return Tuning{after.WithDefaults()}, nil
 }
 
 // Tune changes fields of the limit of the code at run time, as [Limiter.SetLimit] changes all of it.

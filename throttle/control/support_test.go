@@ -92,7 +92,7 @@ func (x things) state() (mode, breaking throttle.Mode, capacity int64, longest t
 	b, _ := x.breaker.Tuning()
 	l, _ := x.bucket.Tuning()
 	r, _ := x.backoff.Tuning()
-	return x.throttle.Stats().Mode, b.Mode, l.Limit.Capacity, r.MaxInterval
+	return x.throttle.Stats().Mode, b.Mode, l.Capacity, r.MaxInterval
 }
 
 func parse(t testing.TB, text string) control.Document {

@@ -50,7 +50,7 @@ func TestFromStatus_HTTP(t *testing.T) {
 	}
 	must(t, conn.Close())
 	must(t, server.Shutdown(t.Context()))
-	<-served
+	<-served //nolint:errcheck // it is http.ErrServerClosed
 	mu.Lock()
 	defer mu.Unlock()
 	if ended[throttle.FaultBad] != 2 {

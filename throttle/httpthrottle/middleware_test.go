@@ -200,7 +200,6 @@ func TestGroups(t *testing.T) {
 	r.Header.Set("Tenant", "seven")
 	served(nil, byTenant, r, handler)
 	equal(t, "own key", stats("seven"), "1 medium accepted/none")
-
 }
 
 // A server that shuts down may close its group before its last request.
