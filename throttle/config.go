@@ -91,6 +91,9 @@ type Config struct {
 	// httpthrottle, grpcthrottle and connectthrottle call. The cause is [CauseProcessor]. Calls to other
 	// processes are not affected. A negative value turns it off.
 	//
+	// While calls wait for longer, those that this process serves are ignored if they end with a timeout or
+	// after CanceledAfter: the policy would shed for the same wait a second time.
+	//
 	// All throttles of the process shed together. If their settings differ, the smallest one that calls
 	// come with applies. [Throttle.Tune] changes it at run time. See docs/protect-a-server.md.
 	ProcessorWait time.Duration
@@ -115,8 +118,8 @@ type Config struct {
 	// Hooks are called for the events of this throttle. Default [DefaultHooks].
 	Hooks Hooks
 	// Now returns the time, for simulations. It must be safe for concurrent use. If it goes back, Slow
-	// finds no late calls until it has caught up. The ProcessorWait is off. With Now, calls of several processors share their
-	// counters and are slower. Default the monotonic clock, which testing/synctest controls.
+	// finds no late calls until it has caught up. The ProcessorWait is off. With Now, calls of several
+	// processors share their counters and are slower. Default the monotonic clock, which testing/synctest controls.
 	Now func() time.Time
 	// Rand returns a random number in [0, 1), for simulations. It must be safe for concurrent use.
 	// Default a generator of the throttle, seeded by math/rand/v2.
