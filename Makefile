@@ -59,7 +59,7 @@ test-services: export SPILLWAY_REQUIRE_SERVICES := 1
 test-services: ## real Redis, PostgreSQL, MariaDB, Prometheus, Chromium: root installs missing servers, other users get a list; 8 minutes
 	@.ci/install
 	cd internal/integration && $(call go_test,./...,-short -p 8 -timeout 15m)
-	cd internal/integration && $(call go_test,./overload,-timeout 15m)
+	cd internal/integration && $(call go_test,./overload,-count=1 -timeout 15m)
 
 test-all: test test-services api-check compat lint long fuzz soak ## before a release and each night: both, the lists and linters, every test at full length, fuzz tests, the soak; more than an hour
 
