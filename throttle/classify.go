@@ -73,7 +73,8 @@ func DefaultClassify(_ context.Context, err error) Outcome {
 
 // Classify returns the outcome that the throttle counts for a call that ended with err: that of
 // Config.Classify, else that of [DefaultClassify]. It counts nothing. It cannot know that a call was
-// cancelled late (Config.CanceledAfter). A nil or zero Throttle has no Config.
+// cancelled late (Config.CanceledAfter), or ended while calls wait for a processor
+// (Config.ProcessorWait). A nil or zero Throttle has no Config.
 func (t *Throttle) Classify(ctx context.Context, err error) Outcome {
 	if err == nil {
 		return Accepted
