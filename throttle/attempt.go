@@ -42,6 +42,7 @@ type attempt struct {
 	shadow   bool // Enforce would have shed it
 	fellBack bool
 	booked   bool // counts as rejected already
+	full     bool // Rejected, and the backend is full: see MarkOverloaded
 }
 
 // begin decides about a call. Local counts the calls that this process serves; it is nil for a call to
@@ -95,7 +96,7 @@ func (t *Throttle) validPriority(p Priority, stripe int) (Priority, error) {
 		return q, err
 	}
 	q, _ = ClampPriority(q, t.priorities)
-	t.window.Row(stripe, int(q))[clamped].Add(1)
+	t.counters[stripe].count(clamps, t.priorities, q, Accepted, FaultNone)
 	return q, nil
 }
 
@@ -163,7 +164,7 @@ func (a *attempt) callStarted() {
 }
 
 // recordReturn records the outcome of the function and returns its error without the mark of
-// MarkRejected.
+// MarkRejected or MarkOverloaded.
 func (a *attempt) recordReturn(err error) error {
 	now := a.throttle.elapsed()
 	if err == nil {
@@ -182,11 +183,13 @@ func (a *attempt) recordReturn(err error) error {
 func (a *attempt) classify(err error, now time.Duration) (Outcome, Fault) {
 	t, f := a.throttle, examine(err)
 	if !f.marked && t.classifier != nil {
-		if o, ok := t.classifier(a.ctx, err); ok && o < Shed {
-			return o, f.fault()
+		if o, ok := t.classifier(a.ctx, err); ok && o.isClassified() {
+			a.full = o == Overloaded || f.full
+			return o.counted(), f.fault()
 		}
 	}
 	o, fault := f.outcome(), f.fault()
+	a.full = f.full
 	if o == Ignored && fault == FaultCanceled && !f.has(FaultShed) && a.canceledLate(now) {
 		o = Rejected
 	}
@@ -240,6 +243,8 @@ func (a *attempt) recordFailure(o Outcome, f Fault) {
 	switch {
 	case o == Accepted:
 		a.row[failed].Add(1)
+	case o == Rejected && !a.booked && a.full:
+		a.row[saidFull].Add(1)
 	case o == Rejected && !a.booked:
 		a.row[turnedDown].Add(1)
 	}
@@ -258,7 +263,7 @@ func (a *attempt) beginFallback() (local, ok bool) {
 }
 
 // endFallback records the end of the fallback and returns its error without the mark of
-// MarkRejected.
+// MarkRejected or MarkOverloaded.
 func (a *attempt) endFallback(err error) error {
 	t := a.throttle
 	a.stage, a.fellBack = recorded, true

@@ -138,8 +138,8 @@ func (c Call) Done(err error) {
 	a.finish(err)
 }
 
-// Finish ends the call with outcome o: Accepted, Rejected or Ignored. Any other value counts as
-// Ignored. If [Call.Answered] was called before, its outcome is kept. Only the first Done or Finish
+// Finish ends the call with outcome o: Accepted, Rejected, Overloaded or Ignored. Any other value counts
+// as Ignored. If [Call.Answered] was called before, its outcome is kept. Only the first Done or Finish
 // counts.
 func (c Call) Finish(o Outcome) {
 	if !c.move(stepBegun, stepsPerGeneration) && !c.moveResponding(stepsPerGeneration) {
@@ -148,7 +148,11 @@ func (c Call) Finish(o Outcome) {
 	}
 	a := &c.pooled.attempt
 	defer c.pooled.release()
-	a.record(min(o, Ignored), FaultNone, a.throttle.elapsed())
+	if !o.isClassified() {
+		o = Ignored
+	}
+	a.full = o == Overloaded
+	a.record(o.counted(), FaultNone, a.throttle.elapsed())
 	a.finish(nil)
 }
 

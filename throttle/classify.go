@@ -13,7 +13,8 @@ type Outcome uint8
 const (
 	// Accepted means that the backend did its work, even if its answer is an ordinary error.
 	Accepted Outcome = iota
-	// Rejected means that the backend was out of capacity.
+	// Rejected means that the backend was out of capacity, or that nobody can tell: it was down, or did
+	// not answer in time.
 	Rejected
 	// Ignored means that the result does not depend on capacity: the caller cancelled, or the
 	// function panicked.
@@ -24,23 +25,38 @@ const (
 	numOutcomes = iota
 )
 
-// Outcomes yields every outcome.
+// Overloaded is what a [Classifier] and [Call.Finish] say of a rejection if the backend is full for
+// certain: see [MarkOverloaded]. The call counts as [Rejected]; [PriorityStats].Overloaded counts it too.
+const Overloaded Outcome = numOutcomes
+
+// isClassified reports whether o is an outcome that a classifier may return.
+func (o Outcome) isClassified() bool { return o < Shed || o == Overloaded }
+
+// counted returns the outcome that is counted.
+func (o Outcome) counted() Outcome {
+	if o == Overloaded {
+		return Rejected
+	}
+	return o
+}
+
+// Outcomes yields every outcome that is counted: [Overloaded] is counted as [Rejected].
 func Outcomes() iter.Seq[Outcome] { return enum.All(Accepted, Shed) }
 
-// String returns "accepted", "rejected", "ignored" or "shed".
+// String returns "accepted", "rejected", "ignored", "shed" or "overloaded".
 func (o Outcome) String() string {
-	return enum.Name("outcome", o, "accepted rejected ignored shed")
+	return enum.Name("outcome", o, "accepted rejected ignored shed overloaded")
 }
 
 // MarshalText returns the word of the outcome, or an error if the outcome is not defined.
-func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted, Shed) }
+func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted, Overloaded) }
 
 // UnmarshalText reads the word of an outcome. For any other text it returns an error that lists the
 // words, and does not change o.
-func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(o, text, Accepted, Shed) }
+func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(o, text, Accepted, Overloaded) }
 
-// Classifier returns the outcome of a call that ended with err: Accepted, Rejected or Ignored. If
-// ok is false or the outcome is another one, it has no opinion and the next classifier decides. It
+// Classifier returns the outcome of a call that ended with err: Accepted, Rejected, Overloaded or Ignored.
+// If ok is false or the outcome is another one, it has no opinion and the next classifier decides. It
 // is never called with nil, nor with an error that has a mark of [MarkRejected]. It is called on
 // the caller's goroutine, with no lock held, and may call the throttle.
 type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
@@ -57,6 +73,9 @@ type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 //   - context.Canceled and [ErrPanicked] are Ignored. With Config.CanceledAfter, the throttle counts
 //     a call that was cancelled late as Rejected.
 //   - Every other error is Accepted: a backend that answers "not found" works.
+//
+// If the outcome is Rejected, the backend is full for certain if the error has a mark of
+// [MarkOverloaded], is a faults.QuotaFailure, or is a faults.AvailabilityFailure that asks to wait.
 //
 // So a refused connection or a gRPC status of a hand-written client counts as Accepted. Mark such
 // errors with [MarkRejected], set Config.Classify, or use packages httpthrottle, grpcthrottle and
@@ -81,8 +100,8 @@ func (t *Throttle) Classify(ctx context.Context, err error) Outcome {
 	}
 	f := examine(err)
 	if !f.marked && t.valid() && t.classifier != nil {
-		if o, ok := t.classifier(ctx, err); ok && o < Shed {
-			return o
+		if o, ok := t.classifier(ctx, err); ok && o.isClassified() {
+			return o.counted()
 		}
 	}
 	return f.outcome()
@@ -110,7 +129,7 @@ func First(classifiers ...Classifier) Classifier {
 			if classify == nil {
 				continue
 			}
-			if o, ok := classify(ctx, err); ok && o < Shed {
+			if o, ok := classify(ctx, err); ok && o.isClassified() {
 				return o, true
 			}
 		}
@@ -120,6 +139,9 @@ func First(classifiers ...Classifier) Classifier {
 
 // RejectIf returns [Rejected] for errors for which is returns true. It has no opinion on others.
 func RejectIf(is func(error) bool) Classifier { return outcomeIf(Rejected, is) }
+
+// OverloadIf returns [Overloaded] for errors for which is returns true. It has no opinion on others.
+func OverloadIf(is func(error) bool) Classifier { return outcomeIf(Overloaded, is) }
 
 // AcceptIf returns [Accepted] for errors for which is returns true. It has no opinion on others.
 func AcceptIf(is func(error) bool) Classifier { return outcomeIf(Accepted, is) }

@@ -12,12 +12,12 @@ import (
 const (
 	served     = window.Accepted     // accepted by the backend, nil error
 	failed     = window.Accepted + 1 // accepted by the backend, with an error
-	turnedDown = window.Rejected     // rejected by the backend, booked as late, or refused by the gate
+	turnedDown = window.Rejected     // rejected by the backend, which did not say why
+	saidFull   = window.Full         // rejected by a backend that is full: see MarkOverloaded; booked as late, or refused by the gate
 	shedOwn    = window.Shed         // shed, CauseOwn
 	shedAbove  = window.Shed + 1     // shed, CauseAbove
 	shadowed   = window.Shed + 2     // let through in ModeShadow
 	started    = window.Free         // admitted, those of ModeShadow included
-	clamped    = window.Free + 1     // asked for a priority out of range
 )
 
 // table selects a set of totals that most throttles never need. It is allocated at its first use.
@@ -29,6 +29,7 @@ const (
 	shadowsAbove                  // the same, CauseAbove
 	shadowsLimit                  // the same, CauseLimit
 	shadowsProcessor              // the same, CauseProcessor
+	clamps                        // calls that asked for a priority out of range; all in the first column
 	localSheds                    // calls shed, CauseProcessor; without an outcome, so all are in the first column
 	fallbacks                     // fallbacks, by the call's outcome and the fallback's own fault
 	numTables
@@ -103,9 +104,9 @@ func (c *outcomeCounters) addTo(totals *Totals, which table, p Priority) {
 	}
 }
 
-// localSheds returns the number of shed calls with CauseProcessor.
-func (c *outcomeCounters) localSheds(p Priority) uint64 {
-	var sheds Totals
-	c.addTo(&sheds, localSheds, p)
-	return sheds.Count(Accepted, FaultNone)
+// first returns the number of calls in the first column of a table.
+func (c *outcomeCounters) first(which table, p Priority) uint64 {
+	var totals Totals
+	c.addTo(&totals, which, p)
+	return totals.Count(Accepted, FaultNone)
 }

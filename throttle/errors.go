@@ -89,7 +89,10 @@ func shedErrors(c *Config, key string) (errs [numCauses][]error) {
 }
 
 // rejectedError marks an error as a rejection by the backend.
-type rejectedError struct{ err error }
+type rejectedError struct {
+	err  error
+	full bool // the backend said that it is full
+}
 
 // MarkRejected marks err as a rejection by the backend: the call counts as [Rejected], whatever err
 // is. [Throttle.Do] removes the outermost mark before it returns the error. A mark inside a wrapped
@@ -100,6 +103,16 @@ func MarkRejected(err error) error {
 		return nil
 	}
 	return &rejectedError{err: err}
+}
+
+// MarkOverloaded is [MarkRejected] for a rejection of which it is certain that the backend is full: it
+// said so, or asks to wait. [Tiered] acts on it at once. Other rejections may be errors that have
+// nothing to do with load, so that Tiered first finds out whether they fall with the load.
+func MarkOverloaded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &rejectedError{err: err, full: true}
 }
 
 func (e *rejectedError) Error() string { return e.err.Error() }

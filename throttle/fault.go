@@ -80,7 +80,8 @@ func FaultOf(err error) Fault {
 type findings struct {
 	first  Fault
 	seen   uint32 // one bit per Fault
-	marked bool   // by MarkRejected
+	marked bool   // by MarkRejected or MarkOverloaded
+	full   bool   // the backend is full: see MarkOverloaded
 	budget int    // errors left to examine: a tree may be infinite
 }
 
@@ -112,6 +113,7 @@ func (f *findings) note(kind Fault) {
 		f.first = kind
 	}
 	f.seen |= 1 << kind
+	f.full = f.full || kind == FaultQuota
 }
 
 func (f *findings) walk(err error) {
@@ -126,6 +128,7 @@ func (f *findings) walk(err error) {
 		if end {
 			return
 		}
+		f.full = f.full || asksToWait(err)
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:
 			err = e.Unwrap()
@@ -178,10 +181,16 @@ func kindOf(err error) (kind Fault, end bool) {
 	return FaultNone, false
 }
 
+// asksToWait reports whether err is the answer of a backend that knows when to try again.
+func asksToWait(err error) bool {
+	a, ok := err.(*faults.AvailabilityFailure)
+	return ok && a.RetryInfo.RetryDelay > 0
+}
+
 // question calls the methods of an unknown error: Timeout, Is and As.
 func (f *findings) question(err error) {
-	if _, ok := err.(*rejectedError); ok {
-		f.marked = true
+	if mark, ok := err.(*rejectedError); ok {
+		f.marked, f.full = true, f.full || mark.full
 		return
 	}
 	if e, ok := err.(interface{ Timeout() bool }); ok && e.Timeout() {

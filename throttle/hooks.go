@@ -69,6 +69,8 @@ type FinishEvent struct {
 	Duration time.Duration // of the function, without the fallback
 	FellBack bool          // a fallback ran
 	Shadow   bool          // ModeShadow let the call through; ModeEnforce would have shed it
+	// Overloaded is true if the outcome is Rejected and the backend is full: see [MarkOverloaded].
+	Overloaded bool
 }
 
 // FallbackEvent describes a fallback that has returned.
@@ -91,8 +93,8 @@ func (e ShedEvent) String() string {
 
 // String returns the event in one line.
 func (e FinishEvent) String() string {
-	return describe(e.Outcome.String(), e.Throttle, e.Priority, " fault=%v duration=%v%s%s",
-		e.Fault, e.Duration, ifSet(e.FellBack, " fallback"), ifSet(e.Shadow, " shadow"))
+	return describe(e.Outcome.String(), e.Throttle, e.Priority, " fault=%v duration=%v%s%s%s",
+		e.Fault, e.Duration, ifSet(e.Overloaded, " overloaded"), ifSet(e.FellBack, " fallback"), ifSet(e.Shadow, " shadow"))
 }
 
 // String returns the event in one line.

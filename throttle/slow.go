@@ -83,7 +83,7 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 		w.totals.lost[p].Add(uint64(f.Lost[p]))
 		w.totals.booked[p].Add(uint64(f.Booked[p]))
 		t.window.Roll(now)
-		t.window.Row(0, p)[turnedDown].Add(uint64(f.Booked[p]))
+		t.window.Row(0, p)[saidFull].Add(uint64(f.Booked[p]))
 		booked = booked || f.Booked[p] > 0
 	}
 	if booked {
@@ -144,7 +144,7 @@ func (a *attempt) refuse(w *watch, now time.Duration) error {
 	if t.decisions.Due(now) {
 		t.decisions.Roll(now)
 	}
-	a.row[turnedDown].Add(1)
+	a.row[saidFull].Add(1)
 	t.decisions.NoteRejected(int(a.stripe))
 	if !a.shadow {
 		w.totals.refused[a.priority].Add(1)

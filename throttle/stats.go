@@ -45,6 +45,7 @@ type PriorityStats struct {
 	Admitted    uint64       // calls admitted, including those in flight
 	InFlight    int64        // admitted calls that have not ended
 	Ended       Totals       // admitted calls with a recorded outcome, without those in ShadowShed
+	Overloaded  uint64       // rejections of a backend that is full: see MarkOverloaded; also calls booked as late or refused by SlowGate
 	Shed        CauseTotals  // calls shed; with CauseLimit those that Config.SlowGate has refused
 	ShadowShed  ShadowTotals // calls that ModeEnforce would have shed
 	Fallbacks   Totals       // by outcome of the call and fault of the fallback
@@ -123,13 +124,14 @@ func (t *Throttle) fill(ps *PriorityStats) {
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseAbove], shadowsAbove, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseLimit], shadowsLimit, p)
 		t.counters[i].addTo(&ps.ShadowShed.calls[CauseProcessor], shadowsProcessor, p)
-		ps.Shed.calls[CauseProcessor] += t.counters[i].localSheds(p)
+		ps.Shed.calls[CauseProcessor] += t.counters[i].first(localSheds, p)
+		ps.Clamped += t.counters[i].first(clamps, p)
 		t.counters[i].addTo(&ps.Fallbacks, fallbacks, p)
 	}
 	ps.Ended.calls[Accepted][FaultNone] = t.window.Total(int(p), served)
 	ps.Shed.calls[CauseOwn] = t.window.Total(int(p), shedOwn)
 	ps.Shed.calls[CauseAbove] = t.window.Total(int(p), shedAbove)
-	ps.Clamped = t.window.Total(int(p), clamped)
+	ps.Overloaded = t.window.Total(int(p), saidFull)
 	ended := ps.Ended.Sum() + ps.ShadowShed.Sum()
 	ps.Admitted = t.window.Total(int(p), started)
 	ps.InFlight = int64(ps.Admitted - ended + answered)

@@ -27,7 +27,7 @@ func TestEnumerations(t *testing.T) {
 	check[throttle.Mode](t, "mode", 0, "enforce", "shadow", "off")
 	check[throttle.Policy](t, "policy", 0, "tiered", "sre")
 	check[throttle.AlertReason](t, "alert_reason", 0, "none", "ratio", "growth", "formula")
-	check[throttle.Outcome](t, "outcome", 0, "accepted", "rejected", "ignored", "shed")
+	check[throttle.Outcome](t, "outcome", 0, "accepted", "rejected", "ignored", "shed", "overloaded")
 	check[throttle.Fault](t, "fault", 0, "none", "availability", "quota", "authentication", "permission", "bad", "conflict", "missing",
 		"precondition", "unimplemented", "timeout", "canceled", "shed", "panic", "other")
 	check[throttle.Cause](t, "cause", 0, "own", "above", "limit", "processor")

@@ -6,13 +6,14 @@ import (
 	"unsafe"
 )
 
-// Columns of a row. Accepted has columns 0 and 1, Rejected 2, Shed 3 to 5. Columns 6 and 7 are not
-// part of Counts: they are totals only.
+// Columns of a row. Accepted has columns 0 and 1, Rejected 2, Full 3, Shed 4 to 6. Column 7 is not part
+// of Counts: it is a total only.
 const (
 	Accepted = 0
 	Rejected = 2
-	Shed     = 3
-	Free     = 6
+	Full     = 3
+	Shed     = 4
+	Free     = 7
 
 	// Columns is the number of counters in a row. They fill one cache line.
 	Columns = 8
@@ -30,7 +31,9 @@ type Row [Columns]atomic.Uint64
 // addTo adds the row to sum.
 func (r *Row) addTo(sum *Counts) {
 	sum.Accepted += r[Accepted].Load() + r[Accepted+1].Load()
-	sum.Rejected += r[Rejected].Load()
+	full := r[Full].Load()
+	sum.Rejected += r[Rejected].Load() + full
+	sum.Full += full
 	sum.Shed += r[Shed].Load() + r[Shed+1].Load() + r[Shed+2].Load()
 }
 

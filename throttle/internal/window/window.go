@@ -18,6 +18,7 @@ type Shape struct {
 // Counts are the sums of one row over some time.
 type Counts struct {
 	Accepted, Rejected, Shed uint64
+	Full                     uint64 // part of Rejected: column Full
 }
 
 // Refused returns the number of rejected and shed calls.
@@ -28,7 +29,7 @@ func (c Counts) Requests() uint64 { return c.Accepted + c.Refused() }
 
 // Minus returns the difference between c and earlier counts.
 func (c Counts) Minus(earlier Counts) Counts {
-	return Counts{c.Accepted - earlier.Accepted, c.Rejected - earlier.Rejected, c.Shed - earlier.Shed}
+	return Counts{c.Accepted - earlier.Accepted, c.Rejected - earlier.Rejected, c.Shed - earlier.Shed, c.Full - earlier.Full}
 }
 
 // Sum adds up the counts of rows.
@@ -37,6 +38,7 @@ func Sum(rows []Counts) (sum Counts) {
 		sum.Accepted += rows[i].Accepted
 		sum.Rejected += rows[i].Rejected
 		sum.Shed += rows[i].Shed
+		sum.Full += rows[i].Full
 	}
 	return sum
 }
@@ -76,7 +78,7 @@ const maxTime = time.Duration(1 << 62)
 // bucket holds the counts of one row in one time bucket. The longest bucket has 6 minutes, so 32
 // bits are enough for 12 million events per second.
 type bucket struct {
-	accepted, rejected, shed uint32
+	accepted, rejected, shed, full uint32
 }
 
 // New returns an empty window. It does not validate the shape. Buckets and Rows must be positive,
@@ -252,6 +254,7 @@ func (c Counts) since(before Counts) bucket {
 		accepted: uint32(c.Accepted - before.Accepted),
 		rejected: uint32(c.Rejected - before.Rejected),
 		shed:     uint32(c.Shed - before.Shed),
+		full:     uint32(c.Full - before.Full),
 	}
 }
 
@@ -259,4 +262,5 @@ func (c *Counts) addBucket(b bucket) {
 	c.Accepted += uint64(b.accepted)
 	c.Rejected += uint64(b.rejected)
 	c.Shed += uint64(b.shed)
+	c.Full += uint64(b.full)
 }

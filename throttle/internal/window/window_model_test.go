@@ -25,7 +25,10 @@ func model(events []event, open, n int64, rows int) []Counts {
 			sums[h.row].Accepted++
 		case 2:
 			sums[h.row].Rejected++
-		case 3, 4, 5:
+		case 3:
+			sums[h.row].Rejected++
+			sums[h.row].Full++
+		case 4, 5, 6:
 			sums[h.row].Shed++
 		}
 	}
