@@ -21,20 +21,22 @@ const (
 	GrowthAlert
 	// FormulaAlert means that the documented formula sheds.
 	FormulaAlert
+	// FullAlert means that the backend said that it is full, see [MarkOverloaded].
+	FullAlert
 )
 
-// String returns "none", "ratio", "growth" or "formula".
+// String returns "none", "ratio", "growth", "formula" or "full".
 func (r AlertReason) String() string {
-	return enum.Name("alert_reason", r, "none ratio growth formula")
+	return enum.Name("alert_reason", r, "none ratio growth formula full")
 }
 
 // MarshalText returns the word of the reason, or an error if the reason is not defined.
-func (r AlertReason) MarshalText() ([]byte, error) { return enum.Marshal(r, NoAlert, FormulaAlert) }
+func (r AlertReason) MarshalText() ([]byte, error) { return enum.Marshal(r, NoAlert, FullAlert) }
 
 // UnmarshalText reads the word of a reason. For any other text it returns an error that lists the
 // words, and does not change r.
 func (r *AlertReason) UnmarshalText(text []byte) error {
-	return enum.Unmarshal(r, text, NoAlert, FormulaAlert)
+	return enum.Unmarshal(r, text, NoAlert, FullAlert)
 }
 
 // PolicyState is the state of [Tiered]. For SRE it is the zero PolicyState.

@@ -11,14 +11,14 @@ import (
 )
 
 func TestAlertReason_text(t *testing.T) {
-	for r, want := range []string{"none", "ratio", "growth", "formula"} {
+	for r, want := range []string{"none", "ratio", "growth", "formula", "full"} {
 		text, err := throttle.AlertReason(r).MarshalText()
 		var back throttle.AlertReason
 		if err2 := back.UnmarshalText(text); string(text) != want || err != nil || err2 != nil || int(back) != r {
 			t.Errorf("reason %d: got %q, %v and %v, %v back", r, text, err, back, err2)
 		}
 	}
-	if _, err := (throttle.FormulaAlert + 1).MarshalText(); err == nil {
+	if _, err := (throttle.FullAlert + 1).MarshalText(); err == nil {
 		t.Error("an unknown reason has a word")
 	}
 }
@@ -103,7 +103,7 @@ func TestPolicyChanged_panicAtTheEndOfALateCall(t *testing.T) {
 		}})
 		calls := admitMany(t, th, throttle.High, 100)
 		time.Sleep(300 * time.Millisecond)
-		equal(t, "alert", th.Stats().State.Alert, throttle.RatioAlert)
+		equal(t, "alert", th.Stats().State.Alert, throttle.FullAlert)
 		panics := 0
 		for _, call := range calls {
 			if survive(func() { call.Done(nil) }) != nil {

@@ -53,7 +53,9 @@ func (o Outcome) MarshalText() ([]byte, error) { return enum.Marshal(o, Accepted
 
 // UnmarshalText reads the word of an outcome. For any other text it returns an error that lists the
 // words, and does not change o.
-func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(o, text, Accepted, Overloaded) }
+func (o *Outcome) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(o, text, Accepted, Overloaded)
+}
 
 // Classifier returns the outcome of a call that ended with err: Accepted, Rejected, Overloaded or Ignored.
 // If ok is false or the outcome is another one, it has no opinion and the next classifier decides. It

@@ -86,17 +86,19 @@ func Example_overload() {
 	}
 	_ = th.Close()
 	// Output:
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.97 cause=above
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.72 cause=above
-	// level=INFO msg="throttle detected overload" throttle=recommendations reason=formula background=0.00
-	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.78 cause=above
-	// high      accepted 5742  rejected  258  shed    0  probability 0.00
-	// important accepted  244  rejected  293  shed 5463  probability 0.92
-	// medium    accepted   10  rejected   14  shed 5976  probability 1.00
-	// low       accepted    4  rejected   14  shed 5982  probability 1.00
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5463 peak_probability=1.00 faults.availability=293
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5976 peak_probability=1.00 faults.availability=14
-	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5982 peak_probability=1.00 faults.availability=14
+	// level=INFO msg="throttle detected overload" throttle=recommendations reason=full background=0.00
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=medium probability=0.99 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=low probability=0.99 cause=above
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=important probability=0.64 cause=own
+	// level=WARN msg="throttle started to shed" throttle=recommendations priority=high probability=0.11 cause=own
+	// high      accepted 5715  rejected  284  shed    1  probability 0.00
+	// important accepted  272  rejected  277  shed 5451  probability 0.94
+	// medium    accepted    8  rejected   10  shed 5982  probability 1.00
+	// low       accepted    5  rejected   11  shed 5984  probability 1.00
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=high shed=1 peak_probability=0.11 faults.availability=284
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=important shed=5451 peak_probability=1.00 faults.availability=277
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=medium shed=5982 peak_probability=1.00 faults.availability=10
+	// level=INFO msg="throttle stopped shedding" throttle=recommendations priority=low shed=5984 peak_probability=1.00 faults.availability=11
 }
 
 // stable leaves out of a log what is different each time.

@@ -17,7 +17,11 @@ const (
 	// needs a larger sum, so that false alerts are rare per hour, not per call.
 	ratioLimit, riseLimit = 7.5, 4
 	largestRise           = 12
-	fewAnswers            = 50
+	// The same for the rejections of which the backend said that it is full. These are no errors, so
+	// few of them are enough, at any demand.
+	usualFull, overloadFull = 0.02, 0.15
+	fullLimit               = 5
+	fewAnswers              = 50
 	// Demand has grown if it exceeds the earlier demand by this share, and by this number of
 	// standard deviations. It is back below these multiples of the earlier demand.
 	grownShare, grownDeviations = 0.2, 3
@@ -57,6 +61,7 @@ type monitor struct {
 	ever      window.Counts // totals at the last update
 	ratio     likelihood    // of an overload, at any demand
 	rise      likelihood    // of more rejections than the background
+	full      likelihood    // of a backend that is full, from what it says
 	fixed     float64       // Tuning.Background
 	blocks    [maxBlocks]block
 	known     int // number of blocks, the newest last
@@ -81,6 +86,7 @@ type observation struct {
 
 func newMonitor(span time.Duration) *monitor {
 	m := &monitor{span: span}
+	m.full.distinguish(usualFull, overloadFull)
 	m.setRatios()
 	return m
 }
@@ -105,6 +111,7 @@ func (m *monitor) update(now time.Duration, o *observation, background float64) 
 	default:
 		m.ratio.add(fresh)
 		m.rise.add(fresh)
+		m.full.add(window.Counts{Accepted: fresh.Accepted + fresh.Rejected - fresh.Full, Rejected: fresh.Full})
 		m.watch(o)
 	}
 	return m.stance != before
@@ -113,7 +120,7 @@ func (m *monitor) update(now time.Duration, o *observation, background float64) 
 // isHealthy reports whether an update would change nothing but the time, and then sets the time. It
 // is cheap, because healthy throttles refresh their decisions in each bucket too.
 func (m *monitor) isHealthy(now time.Duration, o *observation, background float64) bool {
-	healthy := o.span.Refused() == 0 && m.ratio.sum == 0 && m.rise.sum == 0 && !m.inAlert() && !m.open &&
+	healthy := o.span.Refused() == 0 && m.ratio.sum == 0 && m.rise.sum == 0 && m.full.sum == 0 && !m.inAlert() && !m.open &&
 		o.span.Accepted > 0 && now >= m.at && now-m.blockAt < blockLength && m.fixed == background
 	if healthy {
 		m.at, m.ever = now, o.ever
@@ -127,7 +134,7 @@ func (m *monitor) forget() {
 		m.since = m.at
 	}
 	m.alert, m.open, m.known = NoAlert, false, 0
-	m.ratio.sum, m.rise.sum = 0, 0
+	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
 	m.startBlock()
 	m.setRatios()
 }
@@ -171,6 +178,8 @@ func rejectedOf(blocks []block) float64 {
 func (m *monitor) watch(o *observation) {
 	sum := &o.span
 	switch {
+	case m.full.sum > fullLimit:
+		m.begin(FullAlert, o)
 	case m.ratio.sum > ratioLimit && m.ratio.sum > ratioLimit+math.Log(answersOf(sum)/fewAnswers):
 		m.begin(RatioAlert, o)
 	case m.rise.sum > riseLimit && m.hasGrown(o):
@@ -188,7 +197,7 @@ func (m *monitor) stayQuiet() {
 	m.open = m.open && m.at-m.since < m.span
 	if length := m.at - m.blockAt; length >= blockLength {
 		c := m.ever.Minus(m.blockEver)
-		m.keep(block{length.Seconds(), requests(&c), float64(c.Rejected), answersOf(&c)})
+		m.keep(block{length.Seconds(), requests(&c), float64(c.Rejected - c.Full), answersOf(&c)})
 	}
 }
 
@@ -246,10 +255,10 @@ func (m *monitor) checkEnd(o *observation) {
 }
 
 // isBack reports whether the demand has returned to what it was before it grew. Then it is not the
-// cause of the rejections that are left.
+// cause of the rejections that are left, unless the backend says so.
 func (m *monitor) isBack(o *observation) bool {
 	usual, recent := m.earlier*m.span.Seconds(), window.Sum(o.recent)
-	return m.grown && recent.Shed > 0 && float64(o.span.Rejected) < mostWhenBack*answersOf(&o.span) &&
+	return m.grown && recent.Shed > 0 && recent.Full == 0 && float64(o.span.Rejected) < mostWhenBack*answersOf(&o.span) &&
 		requests(&o.span) <= backInWindow*usual && recentPart*requests(&recent) <= backRecently*usual
 }
 
@@ -257,12 +266,12 @@ func (m *monitor) isBack(o *observation) bool {
 // shed would look like an overload again.
 func (m *monitor) end(o *observation) {
 	c := &o.span
-	b := block{m.span.Seconds(), requests(c), float64(c.Rejected), answersOf(c)}
+	b := block{m.span.Seconds(), requests(c), float64(c.Rejected - c.Full), answersOf(c)}
 	if m.known > 0 {
 		b.demand = m.demand() * b.seconds
 	}
 	m.alert, m.open, m.since = NoAlert, c.Shed > 0, m.at
-	m.ratio.sum, m.rise.sum = 0, 0
+	m.ratio.sum, m.rise.sum, m.full.sum = 0, 0, 0
 	m.keep(b)
 }
 

@@ -127,7 +127,7 @@ func TestMonitor_end(t *testing.T) {
 			w.play(30*time.Second, 300, 0.6)
 			w.play(25*time.Second, c.rate, c.failing)
 			w.want(t, "ratio none", 0)
-			if shed := w.play(2*time.Minute, c.rate, c.failing); shed > 0 {
+			if shed := w.play(2*time.Minute, c.rate, c.failing); shed > 24 { // 0.2 %: a quiet throttle sheds some at 20 % of errors
 				t.Errorf("%d calls were shed after the alert", shed)
 			}
 			if e := w.changes[1]; e.After.Since.Sub(e.Before.Since) < 30*time.Second || e.Before.Since.Before(time.Unix(60, 0).Add(-time.Second)) {

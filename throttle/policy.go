@@ -10,7 +10,8 @@ type Policy uint8
 
 const (
 	// Tiered takes rejections for overload if they come with more calls of this throttle, if there are
-	// more than 30 % of errors can explain, or if SRE would shed. It is in alert then, see [AlertReason].
+	// more than 30 % of errors can explain, if SRE would shed, or if the backend says that it is full
+	// ([MarkOverloaded]). It is in alert then, see [AlertReason].
 	//
 	// In alert, it shares the calls that the backend accepted in the last seconds among the
 	// priorities, from the highest down. It protects high priorities from a backend that does not know
@@ -19,7 +20,8 @@ const (
 	// of 10 s, and errors of 30 % shed next to nothing.
 	//
 	// Errors that begin together with a growth of the calls by a fifth are taken for overload while
-	// both last. Config.Background is the exit. The highest priority has the formula of SRE always.
+	// both last. Config.Background is the exit. The highest priority has the formula of SRE, and less in an
+	// alert if it alone is more than 1.25 times what the backend accepts: then it gets that.
 	//
 	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
 	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.
@@ -53,7 +55,7 @@ type estimate struct {
 // estimate computes the estimates of the policy for the window.
 func (t *Throttle) estimate(r window.Reading, u *Tuning, s *stance, estimates []estimate) {
 	if t.policy == Tiered {
-		tiered(r.Span, r.Recent, s, u.Ratio, t.target, u.padding(t.span), estimates)
+		tiered(r.Span, r.Recent, s, u.Ratio, t.target, u.padding(t.span), u.Slow > 0, estimates)
 		return
 	}
 	sre(r.Span, u.Ratio, u.padding(t.span), estimates)

@@ -167,15 +167,15 @@ func (t *Throttle) RejectionProbability(p Priority) float64 {
 	return estimates[p].probability
 }
 
-// snapshot sums the window up to now and returns the estimates of the policy for it. An alert without
-// a call in the window ends: no call has noticed that yet.
+// snapshot sums the window up to now and returns the estimates of the policy for it. An alert may be over
+// without a call that has noticed that.
 func (t *Throttle) snapshot() ([]window.Counts, *stance, []estimate) {
 	now := t.elapsed()
 	counts := make([]window.Counts, 2*t.priorities)
 	r := window.Reading{Span: counts[:t.priorities], Recent: counts[t.priorities:]}
 	estimates := make([]estimate, t.priorities)
 	t.window.ReadAt(now, r)
-	if t.stance.Load().inAlert() && window.Sum(r.Span).Requests() == 0 {
+	if t.stance.Load().inAlert() {
 		t.decisions.Refresh(now)
 	}
 	s := t.stance.Load()

@@ -12,14 +12,21 @@ const (
 	// leastProbe is the part of the probes that a tier keeps if the tiers above it probe enough for
 	// all. A larger part costs High calls, because every client of a fleet probes.
 	leastProbe = 1.0 / 64
+	// The top tier alone is too much if it wants topAlone times what the backend accepts. Its limit applies
+	// fully from half as much more on. From less on, clients whose supply is small by chance would shed
+	// High calls, while others send Low calls.
+	topAlone = 1.25
+	// newRejection is how many rejections more than it had a recent time is expected to have, at most. It
+	// limits how long rejections that have ended hold the supply down.
+	newRejection = 1
 )
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
 // request in the window. The first tier with requests follows the documented formula on its own
-// counts. The tiers below it share, from the top down, a multiple of the calls that the backend
-// accepted: see newPool. Rejections above a tier count as far as the tier's own rejection rate is
-// comparable.
-func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, estimates []estimate) {
+// counts, unless it alone wants more than the backend accepts: see shedTop. The tiers below it share,
+// from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
+// tier count as far as the tier's own rejection rate is comparable.
+func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
 	clear(estimates)
 	if window.Sum(span).Refused() == 0 {
 		return // the probability is 0 for every tier
@@ -33,6 +40,10 @@ func tiered(span, recent []window.Counts, s *stance, k, target, padding float64,
 		return
 	}
 	shared := newPool(span, recent, s, k, target, padding)
+	shared.slow = slow
+	if s.inAlert() {
+		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
+	}
 	for p := top + 1; p < len(span); p++ {
 		c := shared.claim(p, estimates)
 		estimates[p] = estimate{shared.probability(&c), c.cause}
@@ -49,6 +60,7 @@ type pool struct {
 	probes       float64         // calls in demand that are let through whatever happens
 	k, target    float64
 	alert        bool
+	slow         bool // Tuning.Slow is set: rejections are late calls too
 }
 
 // newPool returns the pool of a state. In alert the tiers share factor times the calls that were
@@ -66,13 +78,14 @@ func newPool(span, recent []window.Counts, s *stance, k, target, padding float64
 }
 
 // unforgiven returns the share of the rejections that remains if as many as background times the
-// answers are forgiven.
+// answers are forgiven. Those of which the backend said that it is full never are.
 func unforgiven(tiers []window.Counts, background float64) float64 {
 	sum := window.Sum(tiers)
 	if sum.Rejected == 0 {
 		return 1
 	}
-	return 1 - min(1, background*float64(sum.Accepted+sum.Rejected)/float64(sum.Rejected))
+	forgiven := min(background*float64(sum.Accepted+sum.Rejected), float64(sum.Rejected-sum.Full))
+	return 1 - forgiven/float64(sum.Rejected)
 }
 
 // acceptedOf returns the accepted calls and the forgiven rejections.
@@ -114,13 +127,36 @@ func (o *pool) claim(p int, estimates []estimate) claims {
 	return c
 }
 
+// shedTop returns the probability of the top tier in an alert as if it shared the supply like the others:
+// the formula would send k times the supply. It is 0 unless the tier alone is too much.
+func (o *pool) shedTop(top int) float64 {
+	beyond := requests(&o.span[top])/max(1, o.accepted) - topAlone
+	if beyond <= 0 {
+		return 0
+	}
+	own := requests(&o.demand[top])
+	c := claims{own: own, all: own, rejected: float64(o.span[top].Rejected)}
+	return min(1, 2*beyond) * o.probability(&c)
+}
+
+// factor returns how many calls the tiers may send for each that was accepted recently. Rejections count
+// for the whole window, because a recent time has few, but for no more than recent ones make likely. Late
+// calls come in bursts, between which they would be forgotten.
+func (o *pool) factor(c *claims) float64 {
+	if !o.alert {
+		return o.k
+	}
+	rejected := o.counted * c.rejected
+	if !o.slow {
+		latest := o.charged*float64(window.Sum(o.demand).Rejected) + newRejection
+		rejected = min(rejected, recentPart*latest)
+	}
+	return 1 + (o.k-1)*max(0, 1-rejected/(1+o.target*o.accepted))
+}
+
 // probability sheds the demand of the tier that exceeds the supply, except its part of the probes.
 func (o *pool) probability(c *claims) float64 {
-	factor := o.k
-	if o.alert {
-		factor = 1 + (o.k-1)*max(0, 1-o.counted*c.rejected/(1+o.target*o.accepted))
-	}
-	excess := min(c.own, max(0, c.all-factor*o.accepting))
+	excess := min(c.own, max(0, c.all-o.factor(c)*o.accepting))
 	probe := max(leastProbe*o.probes, o.probes-c.probes)
 	return min(max(c.least, excess/(c.own+probe)), decision.Largest)
 }

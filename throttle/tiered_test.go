@@ -14,7 +14,7 @@ var alarmed = &stance{alert: RatioAlert}
 
 func tieredAll(span, recent []window.Counts, s *stance, k, target, padding float64) []estimate {
 	estimates := make([]estimate, len(span))
-	tiered(span, recent, s, k, target, padding, estimates)
+	tiered(span, recent, s, k, target, padding, false, estimates)
 	return estimates
 }
 
@@ -73,7 +73,21 @@ func TestTieredFormula(t *testing.T) {
 		want         []float64 // at K = 2 and padding 10, so that the recent fifth has 2 probes
 	}{
 		{"nothing happened", tiers{{}, {}}, tiers{{}, {}}, 0.1, []float64{0, 0}},
-		{"a single priority follows the formula", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{60. / 90}},
+		{"a single priority that is too much gets what is accepted", tiers{tier(10, 40, 30)}, tiers{tier(2, 8, 6)}, 0.1, []float64{14. / 18}},
+		{
+			"one that is not follows the formula", // 25 wanted are less than 1.25 times 20, though 5 recent ones are more than 3
+			tiers{tier(20, 5, 0)},
+			tiers{tier(3, 2, 0)},
+			0.1,
+			[]float64{0},
+		},
+		{
+			"rejections that have ended do not count for the whole window", // but for 5: 1 + 0.1*100 = 11
+			tiers{tier(50, 50, 0), tier(50, 50, 100)},
+			tiers{tier(10, 0, 0), tier(10, 0, 60)},
+			0.1,
+			[]float64{0, (80 - (2-5./11)*20) / (70 + 2./64)},
+		},
 		{
 			"a jump of demand that is accepted",
 			tiers{tier(100, 0, 0), tier(900, 0, 0)},
@@ -122,7 +136,7 @@ func TestTieredFormula(t *testing.T) {
 			tiers{tier(0, 1990, 0), tier(0, 3, 0)},
 			tiers{tier(0, 990, 0), {}},
 			0.1,
-			[]float64{0.995, square(1.25*(3.1/4)/(1990.1/1991)) * 0.995},
+			[]float64{990. / 992, square(1.25*(3.1/4)/(1990.1/1991)) * 990 / 992},
 		},
 		{
 			"tiers without requests above the top one are skipped",
@@ -136,7 +150,7 @@ func TestTieredFormula(t *testing.T) {
 			tiers{tier(60, 40, 900), {}},
 			tiers{tier(12, 8, 180), {}},
 			0.1,
-			[]float64{880. / 1010, square(1.25*0.1/(40.1/101)) * 880 / 1010},
+			[]float64{188. / 202, square(1.25*0.1/(40.1/101)) * 188 / 202},
 		},
 	}
 	for _, c := range cases {
@@ -173,12 +187,21 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 	}
 	g := func(i, p int) float64 { return math.Pow(min(1, 1.25*rho[p]/rho[i]), 2) }
 	req := func(c window.Counts) float64 { return float64(c.Accepted) + float64(c.Rejected) + float64(c.Shed) }
+	factor := func(r float64) float64 {
+		counted := min((1-forgiven)*r, share*((1-forgivenRecently)*float64(window.Sum(recent).Rejected)+1))
+		return 1 + (k-1)*max(0, 1-counted/(1+tau*all))
+	}
 	top := -1
 	for p := range span {
 		if top < 0 {
 			if req(span[p]) > 0 {
 				top = p
 				result[p] = max(0, (req(span[p])-k*float64(span[p].Accepted))/(req(span[p])+pad))
+			}
+			if top == p && s.inAlert() {
+				excess := max(0, req(recent[p])-factor(float64(span[p].Rejected))*allRecent)
+				alone := min(1, max(0, 2*(req(span[p])/max(1, all)-1.25)))
+				result[p] = max(result[p], alone*excess/(req(recent[p])+pad/share))
 			}
 			continue
 		}
@@ -197,7 +220,7 @@ func byTheBook(span, recent []window.Counts, s *stance, k, tau, pad float64) []f
 		}
 		kp := k
 		if s.inAlert() {
-			kp = 1 + (k-1)*max(0, 1-(1-forgiven)*r/(1+tau*all))
+			kp = factor(r)
 		}
 		probe := max(pad/share/64, pad/share-sent)
 		result[p] = max(least, min(req(recent[p]), max(0, want-kp*allRecent))/(req(recent[p])+probe))
@@ -259,15 +282,18 @@ func TestTieredProperties(t *testing.T) {
 	}
 }
 
+// TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo has an exception: in an alert, the formula is
+// the least.
 func TestTheTopActiveTierFollowsTheFormulaWhateverLowerOnesDo(t *testing.T) {
 	dice := rand.New(rand.NewPCG(2, 2))
 	for range sized(5000, 2000) {
 		span, recent := anyHistory(dice)
 		k, pad := 1+3*dice.Float64(), 1+100*dice.Float64()
-		for p, v := range tieredAll(span, recent, anyStance(dice), k, 0.1, pad) {
+		s := anyStance(dice)
+		for p, v := range tieredAll(span, recent, s, k, 0.1, pad) {
 			requests := float64(span[p].Accepted + span[p].Rejected + span[p].Shed)
 			want := max(0, (requests-k*float64(span[p].Accepted))/(requests+pad))
-			if math.Abs(v.probability-want) > 1e-12 {
+			if math.Abs(v.probability-want) > 1e-12 && !(s.inAlert() && v.probability > want) {
 				t.Fatalf("%v: top tier %d: got %v, want the document's %v", span, p, v.probability, want)
 			}
 			if requests > 0 {
