@@ -80,6 +80,7 @@ type settingsData struct {
 	Clients       *int     `json:"clients"`
 	Capacity      *float64 `json:"capacity"`
 	RejectionCost *float64 `json:"rejection_cost"`
+	Certain       *bool    `json:"certain"`
 	Ratio         *float64 `json:"ratio"`
 	MinimumRate   *float64 `json:"minimum_rate"`
 	SlowSeconds   *float64 `json:"slow_seconds"`
@@ -126,6 +127,7 @@ func settingsOf(o overload.Options) settingsData {
 		Clients:       unlessZero(o.Clients, o.Clients),
 		Capacity:      unlessZero(o.Capacity, o.Capacity),
 		RejectionCost: unlessZero(o.RejectionCost, max(0, o.RejectionCost)),
+		Certain:       unlessZero(o.Certain, o.Certain),
 		Ratio:         unlessZero(o.Settings.Ratio, o.Settings.Ratio),
 		MinimumRate:   unlessZero(o.Settings.MinimumRate, o.Settings.MinimumRate),
 		SlowSeconds:   unlessZero(o.Settings.Slow, o.Settings.Slow.Seconds()),

@@ -99,7 +99,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"clients": 9.0, "capacity": nil, "rejection_cost": 0.0, "ratio": nil, "minimum_rate": nil, "window_seconds": 1.5, "target": nil, "background": nil,
+		"clients": 9.0, "capacity": nil, "rejection_cost": 0.0, "certain": nil, "ratio": nil, "minimum_rate": nil, "window_seconds": 1.5, "target": nil, "background": nil,
 	} {
 		if value, known := got.Settings[name]; !known || value != want {
 			t.Errorf("got setting %s %v, want %v", name, value, want)

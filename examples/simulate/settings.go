@@ -38,6 +38,7 @@ Changes of every scenario:
   -capacity n          calls per second that the healthy backend serves, from 1 to 1e6; loads are
                        multiples of it
   -rejection-cost x    cost of a rejection for the backend, in served calls, from 0 to 1 (default 0.1)
+  -certain             a backend that rejects a call for lack of capacity says so; for tiered that is certain
 
 Changes of Spillway's own policies; their documentation has the defaults:
   -ratio x             calls that may reach the backend for each that it accepts; more than 1, at most 1e6
@@ -191,6 +192,7 @@ func optionFlags(flags *flag.FlagSet, o *overload.Options) {
 			o.RejectionCost = -1 // in overload.Options 0 means the default
 		}
 	})
+	flags.BoolVar(&o.Certain, "certain", false, "")
 	above := math.Nextafter
 	number("ratio", above(1, 2), 1e6, "more than 1, at most 1e6", func(x float64) { o.Settings.Ratio = x })
 	number("minimum-rate", above(0, 1), 1e9, "calls per second, more than 0 and at most 1e9", func(x float64) { o.Settings.MinimumRate = x })
@@ -252,6 +254,7 @@ func changes(o overload.Options) string {
 	add(o.Clients != 0, "%d clients", o.Clients)
 	add(o.Capacity != 0, "a capacity of %v calls/s", o.Capacity)
 	add(o.RejectionCost != 0, "rejections that cost %v of a served call", max(0, o.RejectionCost))
+	add(o.Certain, "%srejections that say that the backend is full", "")
 	add(o.Settings.Ratio != 0, "ratio %v", o.Settings.Ratio)
 	add(o.Settings.MinimumRate != 0, "minimum rate %v/s", o.Settings.MinimumRate)
 	add(o.Settings.Slow != 0, "calls late after %v", o.Settings.Slow)

@@ -28,6 +28,9 @@ func writeTable(w io.Writer, r report) error {
 	open.writeRows(&text, "The most calls that were open at the same time\n", func(of result) bool { return of.scenario.Backend == overload.Pool })
 	retries := newGrid(r, retryColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
 	retries.writeRows(&text, "Retries: attempts that are sent for each first attempt, and calls that succeed, in the whole disturbance\n", func(of result) bool { return of.policy.Retry != "" || of.scenario.Retry != "" })
+	luck := newGrid(r, luckColumns(), func(of result) []string { return []string{of.scenario.Name, of.policy.Name} })
+	luck.writeRows(&text, "Bad luck: calls shed in the 30 s after a disturbance for each that failed in it; time until all are admitted; calls shed from its start on\n",
+		func(of result) bool { return of.scenario.Family == "luck" })
 	text.WriteString(legend(r))
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -166,6 +169,15 @@ func retryColumns() []column {
 		{header: "goodput %", figure: "goodput", scale: 100, digits: 1},
 		{header: "High %", figure: "success_high", scale: 100, digits: 1},
 		{header: "recover s", figure: "time_to_recover", scale: 1, digits: 1},
+	}
+}
+
+// luckColumns returns the columns for runs of ordinary bad luck.
+func luckColumns() []column {
+	return []column{
+		{header: "shed/failed", figure: "shed_per_failed", scale: 1, digits: 2},
+		{header: "to admit s", figure: "time_to_admit", scale: 1, digits: 2},
+		{header: "shed %", figure: "shed_all", scale: 100, digits: 2},
 	}
 }
 

@@ -13,6 +13,9 @@ const (
 	minShed           = 0.1                          // share of the load, for TimeToShed
 	recoveredAdmitted = 0.99                         // share of the load, for TimeToRecover
 	recoveredServed   = 0.97
+	aftermath         = int(30 * time.Second / width) // in which sheds count, for ShedPerFailed
+	admittedSpan      = int(2 * time.Second / width)  // for TimeToAdmit
+	nearlyAll         = 0.995                         // share of the load, for TimeToAdmit
 )
 
 // Figures are the results of a run. They are computed from counts per quarter of a second.
@@ -59,6 +62,16 @@ type Figures struct {
 	Attempts float64
 	// Succeeded is the share of the calls that succeeded during the disturbance, with their retries.
 	Succeeded float64
+	// ShedPerFailed is the number of calls that were shed in the 30 seconds after a disturbance, per
+	// call that failed in it: that was sent and did not succeed. If there are several disturbances,
+	// it is of all of them.
+	ShedPerFailed float64
+	// TimeToAdmit is the time in seconds from the end of the last disturbance to the start of two
+	// seconds in which at least 99.5 % of the calls were admitted.
+	TimeToAdmit float64
+	// ShedAll is the share of the calls that were shed from the start of the first disturbance to
+	// the end of the run.
+	ShedAll float64
 }
 
 // FigureNames returns the names of the figures, in the order of [Figures.Values].
@@ -66,7 +79,7 @@ func FigureNames() []string {
 	return []string{
 		"goodput", "success_high", "success_important", "success_medium", "success_low", "sent", "waste", "time_to_shed",
 		"time_to_recover", "false_shed", "fairness", "steady", "steady_worst", "whole", "whole_worst", "most_open",
-		"attempts", "succeeded",
+		"attempts", "succeeded", "shed_per_failed", "time_to_admit", "shed_all",
 	}
 }
 
@@ -94,13 +107,13 @@ func (f *Figures) fields() []*float64 {
 	return []*float64{
 		&f.Goodput, &f.Success[0], &f.Success[1], &f.Success[2], &f.Success[3], &f.Sent, &f.Waste, &f.TimeToShed,
 		&f.TimeToRecover, &f.FalseShed, &f.Fairness, &f.Steady, &f.SteadyWorst, &f.Whole, &f.WholeWorst, &f.MostOpen,
-		&f.Attempts, &f.Succeeded,
+		&f.Attempts, &f.Succeeded, &f.ShedPerFailed, &f.TimeToAdmit, &f.ShedAll,
 	}
 }
 
 // measure returns the figures of one case.
 func measure(r *record, c *Case) Figures {
-	f := Figures{FalseShed: falseShed(r), TimeToShed: math.NaN(), TimeToRecover: math.NaN()}
+	f := Figures{FalseShed: falseShed(r), TimeToShed: math.NaN(), TimeToRecover: math.NaN(), ShedPerFailed: math.NaN(), TimeToAdmit: math.NaN()}
 	first, end := r.disturbance()
 	during, later := total(r.entries[first:end]), total(r.entries[(first+end)/2:end])
 	f.Goodput = min(1, during.useful/during.servable) // saved up work can make it more than 1
@@ -121,8 +134,10 @@ func measure(r *record, c *Case) Figures {
 		f.TimeToShed = timeToShed(r.entries[first:end])
 	}
 	if end < len(r.entries) {
-		f.TimeToRecover = timeToRecover(r.entries[end:])
+		f.TimeToRecover, f.TimeToAdmit = timeToRecover(r.entries[end:]), timeToAdmit(r.entries[end:])
+		f.ShedPerFailed = shedPerFailed(r.entries)
 	}
+	f.ShedAll = shedShare(r.entries[first:])
 	f.Fairness = fairness(r.clients)
 	f.Steady, f.Whole = isolation(r, &c.Phases[len(c.Phases)-1])
 	f.SteadyWorst, f.WholeWorst, f.MostOpen = f.Steady, f.Whole, float64(r.mostOpen)
@@ -150,8 +165,40 @@ func falseShed(r *record) float64 {
 	if counted := slices.DeleteFunc(slices.Clone(r.entries), notCounted); len(counted) > 0 {
 		calm = counted
 	}
-	sum := total(calm)
+	return shedShare(calm)
+}
+
+// shedShare returns the share of the calls that was shed.
+func shedShare(entries []entry) float64 {
+	sum := total(entries)
 	return 1 - sum.admitted.sum()/sum.offered.sum()
+}
+
+// shedPerFailed returns the calls that were shed soon after a disturbed entry, per call that failed
+// in one.
+func shedPerFailed(entries []entry) float64 {
+	shed, failed, last := 0.0, 0.0, -aftermath-1
+	for i := range entries {
+		e := &entries[i]
+		switch admitted := e.admitted.sum(); {
+		case e.disturbed:
+			failed += max(0, admitted-e.succeeded.sum())
+			last = i
+		case i-last <= aftermath:
+			shed += e.offered.sum() - admitted
+		}
+	}
+	return shed / failed
+}
+
+// timeToAdmit returns the seconds until nearly all calls are admitted for admittedSpan.
+func timeToAdmit(after []entry) float64 {
+	for i := range len(after) - admittedSpan + 1 {
+		if shedShare(after[i:i+admittedSpan]) <= 1-nearlyAll {
+			return seconds(i)
+		}
+	}
+	return math.Inf(1)
 }
 
 // timeToShed returns the seconds until a share of minShed of the load was shed.

@@ -120,7 +120,7 @@ func TestMeasure(t *testing.T) {
 		Goodput: 120. / 400, Success: Tiers{0.2, nan, nan, nan}, Sent: 80. / 200, Waste: 24. / 144,
 		TimeToShed: 0.25, TimeToRecover: 0, FalseShed: 10. / 400, Fairness: nan,
 		Steady: nan, SteadyWorst: nan, Whole: nan, WholeWorst: nan,
-		Attempts: 1, Succeeded: 120. / 800,
+		Attempts: 1, Succeeded: 120. / 800, ShedAll: 520. / 3200,
 	}
 	for i, name := range FigureNames() {
 		if got, want := f.Values()[i], want.Values()[i]; !near(got, want) {

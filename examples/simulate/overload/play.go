@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 const (
@@ -16,9 +18,10 @@ const (
 
 // Options change scenarios and policies. A zero field changes nothing.
 type Options struct {
-	Clients       int     // 1 to 100000, in every case; a throttle takes 13 kB
+	Clients       int     // 1 to 100000, in every case, unless the scenario keeps its own; a throttle takes 13 kB
 	Capacity      float64 // 1 to 1e6 calls per second; loads are multiples of it
 	RejectionCost float64 // cost of a rejection for the backend, in served calls; default 0.1, negative for 0
+	Certain       bool    // rejections for lack of capacity are throttle.Overloaded, not throttle.Rejected
 	Settings      Settings
 	// Bubble runs f in a bubble of testing/synctest. Required for policies with RealClock.
 	Bubble func(f func())
@@ -50,6 +53,14 @@ func (o *Options) rejectionCost() float64 {
 	return max(0, o.RejectionCost)
 }
 
+// full returns the outcome of the calls that the backend rejects for lack of capacity.
+func (o *Options) full() throttle.Outcome {
+	if o.Certain {
+		return throttle.Overloaded
+	}
+	return throttle.Rejected
+}
+
 // apply returns the scenario with the changes of the options. Every case has its number of clients
 // set.
 func (o *Options) apply(s Scenario) Scenario {
@@ -60,7 +71,7 @@ func (o *Options) apply(s Scenario) Scenario {
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		switch {
-		case o.Clients != 0:
+		case o.Clients != 0 && !s.KeepClients:
 			c.Clients = o.Clients
 		case c.Clients == 0:
 			c.Clients = s.Clients
@@ -87,7 +98,7 @@ func Play(ctx context.Context, s Scenario, p Policy, seed uint64, o Options) (Ou
 	}
 	s = o.apply(s)
 	r := &runner{
-		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), settings: o.Settings,
+		scenario: &s, policy: &p, seed: seed, cost: o.rejectionCost(), full: o.full(), settings: o.Settings,
 		monitor: newMonitor(ctx, s.Cases, o.Progress),
 	}
 	if !p.RealClock {
@@ -106,7 +117,8 @@ type runner struct {
 	scenario *Scenario
 	policy   *Policy
 	seed     uint64
-	cost     float64 // of a rejection
+	cost     float64          // of a rejection
+	full     throttle.Outcome // of calls that the backend rejects for lack of capacity
 	settings Settings
 	monitor  *monitor
 }

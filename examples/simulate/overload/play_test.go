@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/spillway-go/spillway/throttle"
 )
 
 // bits returns all numbers of an outcome exactly, without its seed.
@@ -82,11 +84,14 @@ func TestCallsAreOfferedAsTheScenarioSays(t *testing.T) {
 // due are the figures that a scenario must have.
 func due(s Scenario) []string {
 	first := &s.Cases[0]
-	names := []string{"false_shed", "success_high"}
-	if first.Phases[0].Disturbed {
-		names = names[1:]
+	var names []string
+	if !first.Phases[0].Disturbed {
+		names = append(names, "false_shed")
 	}
-	if s.Name != "outage" && s.Name != "hang" {
+	if first.Phases[0].Load[throttle.High] > 0 {
+		names = append(names, "success_high")
+	}
+	if !servesNothing(first.Phases) {
 		names = append(names, "sent", "goodput", "waste", "fairness")
 	}
 	if overloads(first.Phases) {
@@ -96,6 +101,17 @@ func due(s Scenario) []string {
 		names = append(names, "steady", "steady_worst", "whole", "whole_worst")
 	}
 	return names
+}
+
+// servesNothing reports whether the backend has no capacity in the disturbance.
+func servesNothing(phases []Phase) bool {
+	var disturbed []Phase
+	for _, p := range phases {
+		if p.Disturbed {
+			disturbed = append(disturbed, p)
+		}
+	}
+	return len(disturbed) > 0 && !slices.ContainsFunc(disturbed, func(p Phase) bool { return p.Capacity > 0 })
 }
 
 func TestEveryScenarioWithEveryPolicyOfOurs(t *testing.T) {
@@ -118,7 +134,7 @@ func TestEveryScenarioWithEveryPolicyOfOurs(t *testing.T) {
 					if math.IsNaN(x) && slices.Contains(due, name) && !(name == "fairness" && f.Goodput == 0) {
 						t.Errorf("%s: %s is NaN: %+v", p.Name, name, f)
 					}
-					if x < 0 || x > 1.0001 && !slices.Contains([]string{"sent", "time_to_shed", "time_to_recover", "most_open", "attempts"}, name) {
+					if x < 0 || x > 1.0001 && !slices.Contains([]string{"sent", "time_to_shed", "time_to_recover", "most_open", "attempts", "shed_per_failed", "time_to_admit"}, name) {
 						t.Errorf("%s: %s is %v", p.Name, name, x)
 					}
 				}

@@ -40,7 +40,7 @@ type Settings struct {
 type Client interface {
 	// Admit decides on a call. The token of an admitted call is passed to End.
 	Admit(p throttle.Priority) (Token, bool)
-	// End records the outcome of an admitted call: Accepted or Rejected.
+	// End records the outcome of an admitted call: Accepted, Rejected or Overloaded.
 	End(t Token, o throttle.Outcome)
 }
 
@@ -146,7 +146,7 @@ func (c adaptiveClient) Admit(throttle.Priority) (Token, bool) {
 }
 
 func (c adaptiveClient) End(_ Token, o throttle.Outcome) {
-	if o == throttle.Rejected {
+	if o != throttle.Accepted {
 		c.throttler.Throttled()
 		return
 	}

@@ -25,17 +25,18 @@ type Tiers [throttle.StandardPriorities]float64
 
 // Scenario is a backend, its clients, and the changes of load and capacity.
 type Scenario struct {
-	Name     string
-	Family   string  // of related scenarios, such as "overload"
-	Title    string  // one line that describes it
-	Clients  int     // each has its own throttle
-	Capacity float64 // calls per second that the healthy backend serves
-	Backend  Backend
-	Service  Service // of a Pool
-	Retry    string  // name of the retry rule of the clients; empty for none
-	Unequal  bool    // the rates of the clients are from 1 to 100
-	Others   string  // name of the policy of every second client; empty for that of the run
-	Cases    []Case  // usually one; a run plays all of them
+	Name        string
+	Family      string  // of related scenarios, such as "overload"
+	Title       string  // one line that describes it
+	Clients     int     // each has its own throttle
+	KeepClients bool    // Options.Clients does not change them
+	Capacity    float64 // calls per second that the healthy backend serves
+	Backend     Backend
+	Service     Service // of a Pool
+	Retry       string  // name of the retry rule of the clients; empty for none
+	Unequal     bool    // the rates of the clients are from 1 to 100
+	Others      string  // name of the policy of every second client; empty for that of the run
+	Cases       []Case  // usually one; a run plays all of them
 }
 
 // Case is a sequence of phases.

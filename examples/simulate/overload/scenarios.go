@@ -37,7 +37,7 @@ func Scenarios() []Scenario {
 		all = append(all, queued(load))
 	}
 	all = append(append(all, lowTraffic()), isolated()...)
-	return append(append(all, scripts()...), slow()...)
+	return append(append(append(all, scripts()...), slow()...), luck()...)
 }
 
 // FindScenarios returns the scenarios of a comma-separated list of names, families or "all". It

@@ -1,6 +1,10 @@
 package overload
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
 
 // TestFleets checks what makes the clients of a fleet differ.
 func TestFleets(t *testing.T) {
@@ -9,7 +13,7 @@ func TestFleets(t *testing.T) {
 		c := s
 		c.Cases = []Case{{Phases: []Phase{s.Cases[0].Phases[0]}}}
 		change(&c)
-		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, monitor: newMonitor(t.Context(), c.Cases, nil)}
+		r := &runner{scenario: &c, policy: new(policy(t, "none")), seed: 1, full: throttle.Rejected, monitor: newMonitor(t.Context(), c.Cases, nil)}
 		c.Cases[0].Clients = 10
 		record, err := r.play(&c.Cases[0])
 		if err != nil {

@@ -16,7 +16,8 @@ type simulation struct {
 	pool    *pool   // the backend, if it is a Pool
 	record  *record
 	retries retries
-	failing Tiers // of the phase: see traffic
+	failing Tiers            // of the phase: see traffic
+	full    throttle.Outcome // see runner
 }
 
 // play plays one case.
@@ -46,6 +47,7 @@ func (r *runner) newSimulation(c *Case) (*simulation, error) {
 	capacity := r.scenario.Capacity
 	sim := &simulation{
 		clock:   newClock(r.policy.RealClock),
+		full:    r.full,
 		clients: make([]Client, c.Clients),
 		record:  newRecord(c.Phases, c.Clients, capacity),
 	}
@@ -169,27 +171,35 @@ func (s *simulation) offer(o offer) {
 		s.end(s.answer(o, e), token, o)
 	case o.fails || !s.queue.add(queuedCall{token: token, offer: o, arrived: now}):
 		e.wasted += s.queue.reject(now)
-		s.end(false, token, o)
+		s.end(s.rejected(o), token, o)
 	}
 }
 
-// answer reports whether a backend without a queue serves a call, and records its work.
-func (s *simulation) answer(o offer, e *entry) bool {
+// answer returns the outcome of a call to a backend without a queue, and records its work.
+func (s *simulation) answer(o offer, e *entry) throttle.Outcome {
 	now := s.clock.at
 	if o.fails || !s.budget.serve(now, o.sentAs()) {
 		e.wasted += s.budget.reject(now)
-		return false
+		return s.rejected(o)
 	}
 	e.useful++
-	return true
+	return throttle.Accepted
+}
+
+// rejected returns the outcome of a rejected call.
+func (s *simulation) rejected(o offer) throttle.Outcome {
+	if o.fails {
+		return throttle.Rejected
+	}
+	return s.full
 }
 
 // end passes the outcome of an attempt to its client.
-func (s *simulation) end(served bool, token Token, o offer) {
-	outcome, err := throttle.Rejected, errRejected
+func (s *simulation) end(outcome throttle.Outcome, token Token, o offer) {
+	err := errRejected
 	s.record.open--
-	if served {
-		outcome, err = throttle.Accepted, nil
+	if outcome == throttle.Accepted {
+		err = nil
 		s.record.success(o)
 	}
 	s.retries.ended(o, err, s.clock.at)
@@ -207,12 +217,12 @@ func (s *simulation) runPool(until time.Duration) {
 		e := s.record.at(at)
 		switch {
 		case !served:
-			s.end(false, c.token, c.offer)
+			s.end(throttle.Rejected, c.token, c.offer)
 		case c.over:
 			e.wasted++
 		default:
 			e.useful++
-			s.end(true, c.token, c.offer)
+			s.end(throttle.Accepted, c.token, c.offer)
 		}
 		c.over = true
 	}
@@ -228,13 +238,13 @@ func (s *simulation) runQueue(until time.Duration) {
 		s.clock.advance(at)
 		if !served {
 			c := s.queue.timeOut()
-			s.end(false, c.token, c.offer)
+			s.end(throttle.Rejected, c.token, c.offer)
 			continue
 		}
 		c, useful := s.queue.serve(at)
 		if e := s.record.at(at); useful {
 			e.useful++
-			s.end(true, c.token, c.offer)
+			s.end(throttle.Accepted, c.token, c.offer)
 		} else {
 			e.wasted++
 		}
