@@ -16,7 +16,7 @@ func (a *attempt) callFinishedHook(err error) {
 	}
 	h(a.ctx, FinishEvent{
 		Throttle: a.throttle, Priority: a.priority, Outcome: a.outcome, Fault: a.fault,
-		Err: err, Duration: a.duration, FellBack: a.fellBack, Shadow: a.shadow, Overloaded: a.full && a.outcome == Rejected,
+		Err: err, Duration: a.duration, FellBack: a.fellBack, Shadow: a.shadow, Overloaded: (a.full || a.booked) && a.outcome == Rejected,
 	})
 }
 

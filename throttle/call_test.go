@@ -74,8 +74,10 @@ func TestFinishBooksWhatItIsTold(t *testing.T) {
 		throttle.Rejected: throttle.Rejected,
 		throttle.Ignored:  throttle.Ignored,
 		throttle.Shed:     throttle.Ignored,
-		99:                throttle.Ignored,
-		255:               throttle.Ignored,
+
+		throttle.Overloaded: throttle.Rejected,
+		99:                  throttle.Ignored,
+		255:                 throttle.Ignored,
 	} {
 		t.Run(told.String(), func(t *testing.T) {
 			w := &witness{}
@@ -85,6 +87,8 @@ func TestFinishBooksWhatItIsTold(t *testing.T) {
 			equal(t, "in flight", inFlight(th), 0)
 			w.want(t, "started", "finished")
 			equal(t, "outcome told", w.finished[0].Outcome, want)
+			equal(t, "overloaded told", w.finished[0].Overloaded, told == throttle.Overloaded)
+			equal(t, "overloaded", tier(th, throttle.Low).Overloaded, count(told == throttle.Overloaded))
 			equal(t, "error told", w.finished[0].Err, nil)
 		})
 	}

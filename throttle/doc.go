@@ -30,6 +30,10 @@
 //
 // [DefaultClassify] decides which, from the error. Config.Classify and [MarkRejected] change that.
 //
+// A rejection also says how certain it is. If the backend says that it is full, or asks to wait, it is
+// certain: [MarkOverloaded]. A refused connection or a timeout may have other reasons than load. Both
+// count as rejected, and [PriorityStats].Overloaded counts those that are certain.
+//
 // # The decision
 //
 // The formula of Google's SRE book sheds a call with probability

@@ -277,6 +277,20 @@ func ExampleMarkRejected() {
 	// rejected: 1
 }
 
+func ExampleMarkOverloaded() {
+	th := throttle.Must(throttle.New(throttle.Config{Name: "recommendations"}))
+	for _, err := range []error{
+		throttle.MarkOverloaded(errors.New("the queue is full")),
+		throttle.MarkRejected(errors.New("connection refused")), // full, or down?
+	} {
+		_ = th.Do(ctx, throttle.Medium, func(context.Context) error { return err })
+	}
+	medium := th.Stats().Priorities[throttle.Medium]
+	fmt.Println("rejected:", medium.Window.Rejected, "overloaded:", medium.Overloaded)
+	// Output:
+	// rejected: 2 overloaded: 1
+}
+
 func ExampleFirst() {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name: "recommendations",

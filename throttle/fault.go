@@ -184,7 +184,7 @@ func kindOf(err error) (kind Fault, end bool) {
 // asksToWait reports whether err is the answer of a backend that knows when to try again.
 func asksToWait(err error) bool {
 	a, ok := err.(*faults.AvailabilityFailure)
-	return ok && a.RetryInfo.RetryDelay > 0
+	return ok && a != nil && a.RetryInfo.RetryDelay > 0
 }
 
 // question calls the methods of an unknown error: Timeout, Is and As.
@@ -233,5 +233,6 @@ func askAs[T error](f *findings, e interface{ As(any) bool }, kind Fault) {
 	var target T
 	if e.As(&target) {
 		f.note(kind)
+		f.full = f.full || asksToWait(target)
 	}
 }

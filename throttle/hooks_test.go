@@ -346,6 +346,7 @@ func TestEventsAsText(t *testing.T) {
 		"orders: admitted high call probability=0.1 shadow":                         throttle.StartEvent{Throttle: th, Probability: 0.1, Shadow: true},
 		"orders: shed low call probability=0.5 cause=above":                         throttle.ShedEvent{Throttle: th, Priority: throttle.Low, Probability: 0.5, Cause: throttle.CauseAbove},
 		"orders: rejected low call fault=timeout duration=1s fallback":              throttle.FinishEvent{Throttle: th, Priority: throttle.Low, Outcome: throttle.Rejected, Fault: throttle.FaultTimeout, Duration: time.Second, FellBack: true},
+		"orders: rejected low call fault=quota duration=1s overloaded shadow":       throttle.FinishEvent{Throttle: th, Priority: throttle.Low, Outcome: throttle.Rejected, Fault: throttle.FaultQuota, Duration: time.Second, Overloaded: true, Shadow: true},
 		"orders: fallback high call outcome=shed error=throttle: function panicked": throttle.FallbackEvent{Throttle: th, Outcome: throttle.Shed, Err: throttle.ErrPanicked},
 		": shed high call probability=0 cause=own":                                  throttle.ShedEvent{},
 	} {

@@ -43,6 +43,7 @@ func TestLateCallsAreBookedAsRejected(t *testing.T) {
 		}
 		low = tier(th, throttle.Low)
 		equal(t, "window after the ends: one rejection was booked before", low.Window, throttle.WindowStats{Accepted: 3, Rejected: 4})
+		equal(t, "overloaded: those that were booked", low.Overloaded, 2)
 		equal(t, "ended", low.Ended.Sum(), 6)
 		equal(t, "open", th.Stats().Slow.Open, 0)
 	})
@@ -201,6 +202,7 @@ func TestTheGateShedsLowerPrioritiesWhileCallsAreLate(t *testing.T) {
 		low := tier(th, throttle.Low)
 		equal(t, "shed", low.Shed, shedBy(throttle.CauseLimit, 1))
 		equal(t, "window: booked and refused calls are rejected", low.Window, throttle.WindowStats{Accepted: 10, Rejected: 7})
+		equal(t, "overloaded: all of them", low.Overloaded, 7)
 		equal(t, "limit", low.Slow.Limit, 3) // 10 accepted in 2 s, Slow is 1 s, and Low may use 0.6 of it
 		equal(t, "High is open: no call of it was late", tier(th, throttle.High).Slow.Limit, 0)
 		equal(t, "closed", th.Stats().Slow.Closed, true)

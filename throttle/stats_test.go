@@ -160,6 +160,7 @@ func countsOf(p throttle.PriorityStats) counts {
 type audit struct {
 	mu         sync.Mutex
 	byPriority [throttle.StandardPriorities]counts
+	overloaded [throttle.StandardPriorities]uint64 // rejections of a full backend, as far as they are told
 }
 
 type fateKey struct{}
@@ -198,6 +199,7 @@ func (a *audit) hooks() throttle.Hooks {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			where.Add(e.Outcome, e.Fault, 1)
+			a.overloaded[e.Priority] += count(e.Overloaded && !e.Shadow)
 		},
 		FellBack: func(_ context.Context, e throttle.FallbackEvent) {
 			a.mu.Lock()
@@ -209,7 +211,7 @@ func (a *audit) hooks() throttle.Hooks {
 
 // randomCall makes a call of some form that ends somehow.
 func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand) {
-	ends := []error{nil, nil, errPlain, errBusy, errBusy, errBusy, context.DeadlineExceeded, context.Canceled, faults.NotFound, throttle.MarkRejected(errPlain)}
+	ends := []error{nil, nil, errPlain, errBusy, errBusy, errBusy, context.DeadlineExceeded, context.Canceled, faults.NotFound, throttle.MarkRejected(errPlain), throttle.MarkOverloaded(errPlain)}
 	end := func() error { return ends[dice.IntN(len(ends))] }
 	ctx := context.WithValue(t.Context(), fateKey{}, &fateOf{})
 	p := throttle.Priority(dice.IntN(throttle.StandardPriorities))
@@ -228,7 +230,7 @@ func randomCall(t *testing.T, th *throttle.Throttle, dice *rand.Rand) {
 		}
 	case 4:
 		if call, err := th.Admit(ctx, p); err == nil {
-			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Shed) + 1)))
+			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Overloaded) + 1)))
 		}
 	case 5:
 		_ = survive(func() {
@@ -285,6 +287,9 @@ func totalsAsTold(t *testing.T, c throttle.Config, last throttle.Cause) *throttl
 		got := tier(th, throttle.Priority(p))
 		if countsOf(got) != want {
 			t.Errorf("%v:\ngot  %s\nwant %s", throttle.Priority(p), inFull(countsOf(got)), inFull(want))
+		}
+		if c.Slow == 0 { // nothing is booked or refused
+			equal(t, "overloaded", got.Overloaded, told.overloaded[p])
 		}
 		equal(t, "in flight", got.InFlight, 0)
 		all.shed.Merge(want.shed)

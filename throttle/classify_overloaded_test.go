@@ -1,0 +1,120 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
+)
+
+// emptyHanded is an error that says to be an availability failure, and gives none.
+type emptyHanded struct{}
+
+func (emptyHanded) Error() string { return "empty-handed" }
+
+func (emptyHanded) As(target any) bool { _, ok := target.(**faults.AvailabilityFailure); return ok }
+
+// The errors of calls, with the default classification: how many rejections, and how many of them are
+// those of a full backend.
+func TestOverloaded(t *testing.T) {
+	asksToWait := faults.Unavailable(time.Second)
+	for name, c := range map[string]struct {
+		err            error
+		rejected, full uint64
+	}{
+		"mark":                         {throttle.MarkOverloaded(errPlain), 1, 1},
+		"mark deep":                    {fmt.Errorf("a: %w", errors.Join(io.EOF, throttle.MarkOverloaded(io.EOF))), 1, 1},
+		"mark around another":          {throttle.MarkOverloaded(throttle.MarkRejected(errPlain)), 1, 1},
+		"mark inside another":          {throttle.MarkRejected(throttle.MarkOverloaded(errPlain)), 1, 1},
+		"mark before shed":             {errors.Join(throttle.ErrShed, throttle.MarkOverloaded(errPlain)), 1, 1},
+		"quota":                        {faults.ResourceExhausted(), 1, 1},
+		"quota in a timeout":           {errors.Join(context.DeadlineExceeded, faults.ResourceExhausted()), 1, 1},
+		"asks to wait":                 {asksToWait, 1, 1},
+		"asks to wait, wrapped":        {fmt.Errorf("load: %w", asksToWait), 1, 1},
+		"asks to wait, by its As":      {chameleon{as: asksToWait}, 1, 1},
+		"asks to wait, below the kind": {faults.WithUnavailable(asksToWait, 0), 1, 1},
+		"other mark":                   {throttle.MarkRejected(errPlain), 1, 0},
+		"unavailable":                  {errBusy, 1, 0},
+		"unavailable, by its As":       {chameleon{as: errBusy}, 1, 0},
+		"nil fault, by its As":         {emptyHanded{}, 1, 0},
+		"timeout":                      {context.DeadlineExceeded, 1, 0},
+		"shed elsewhere":               {errors.Join(throttle.ErrShed, faults.ResourceExhausted()), 0, 0},
+		"ordinary":                     {errPlain, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{}
+			th := build(t, throttle.Config{Hooks: w.hooks()})
+			times(1, th, throttle.Low, c.err)
+			low := tier(th, throttle.Low)
+			equal(t, "rejected in the window", low.Window.Rejected, c.rejected)
+			equal(t, "rejected", low.Ended.Outcome(throttle.Rejected), c.rejected)
+			equal(t, "overloaded", low.Overloaded, c.full)
+			equal(t, "Finished is told", w.finished[0].Overloaded, c.full == 1)
+			equal(t, "of another priority", tier(th, throttle.High).Overloaded, 0)
+		})
+	}
+}
+
+// What a classifier says of an error, and what is counted then.
+func TestOverloaded_classifier(t *testing.T) {
+	always := func(error) bool { return true }
+	quota := faults.ResourceExhausted()
+	for name, c := range map[string]struct {
+		classify throttle.Classifier
+		err      error
+		want     throttle.Outcome
+		full     uint64
+	}{
+		"OverloadIf":                       {throttle.OverloadIf(always), errPlain, throttle.Rejected, 1},
+		"OverloadIf has no opinion":        {throttle.OverloadIf(func(error) bool { return false }), errBusy, throttle.Rejected, 0},
+		"OverloadIf of nothing":            {throttle.OverloadIf(nil), errBusy, throttle.Rejected, 0},
+		"First":                            {throttle.First(nil, throttle.OverloadIf(always), throttle.AcceptIf(always)), errPlain, throttle.Rejected, 1},
+		"RejectIf":                         {throttle.RejectIf(always), errPlain, throttle.Rejected, 0},
+		"RejectIf of a quota":              {throttle.RejectIf(always), quota, throttle.Rejected, 1},
+		"AcceptIf of a quota":              {throttle.AcceptIf(always), quota, throttle.Accepted, 0},
+		"IgnoreIf of a quota":              {throttle.IgnoreIf(always), quota, throttle.Ignored, 0},
+		"First accepts a quota":            {throttle.First(throttle.AcceptIf(always), throttle.OverloadIf(always)), quota, throttle.Accepted, 0},
+		"a mark is not its business":       {throttle.AcceptIf(always), throttle.MarkOverloaded(errPlain), throttle.Rejected, 1},
+		"another mark is not its business": {throttle.OverloadIf(always), throttle.MarkRejected(errPlain), throttle.Rejected, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{}
+			th := build(t, throttle.Config{Classify: c.classify, Hooks: w.hooks()})
+			equal(t, "Classify", th.Classify(t.Context(), c.err), c.want)
+			times(1, th, throttle.High, c.err)
+			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
+			equal(t, "overloaded", tier(th, throttle.High).Overloaded, c.full)
+			equal(t, "outcome told", w.finished[0].Outcome, c.want)
+			equal(t, "Finished is told", w.finished[0].Overloaded, c.full == 1)
+		})
+	}
+}
+
+func TestMarkOverloaded(t *testing.T) {
+	equal(t, "MarkOverloaded(nil)", throttle.MarkOverloaded(nil), nil)
+	wrapped := fmt.Errorf("load: %w", errPlain)
+	marked := throttle.MarkOverloaded(wrapped)
+	equal(t, "text", marked.Error(), wrapped.Error())
+	equal(t, "errors.Is", errors.Is(marked, errPlain), true)
+	th := build(t, throttle.Config{})
+	equal(t, "error of Do", th.Do(t.Context(), throttle.High, returns(marked)), wrapped)
+}
+
+// The calls of ModeShadow that would have been shed are not in the window, nor in the total.
+func TestOverloaded_shadow(t *testing.T) {
+	w := &witness{}
+	th := shedding(t, throttle.Config{Hooks: w.hooks()})
+	setMode(t, th, throttle.ModeShadow)
+	before := tier(th, throttle.High).Overloaded
+	w.forget()
+	times(1, th, throttle.High, throttle.MarkOverloaded(errPlain))
+	equal(t, "shadow", w.finished[0].Shadow, true)
+	equal(t, "Finished is told", w.finished[0].Overloaded, true)
+	equal(t, "overloaded", tier(th, throttle.High).Overloaded, before)
+}
