@@ -59,15 +59,15 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 
 // Classifier returns the outcome of a call that ended with err: Accepted, Rejected, Overloaded or Ignored.
 // If ok is false or the outcome is another one, it has no opinion and the next classifier decides. It
-// is never called with nil, nor with an error that has a mark of [MarkRejected]. It is called on
-// the caller's goroutine, with no lock held, and may call the throttle.
+// is never called with nil, nor with an error that has a mark of [MarkRejected] or [MarkOverloaded]. It is
+// called on the caller's goroutine, with no lock held, and may call the throttle.
 type Classifier func(ctx context.Context, err error) (o Outcome, ok bool)
 
 // DefaultClassify returns the outcome of err if no Config.Classify decides:
 //
 //   - nil is Accepted.
-//   - An error marked with [MarkRejected] is Rejected, wherever the mark is in its tree of wrapped
-//     errors.
+//   - An error marked with [MarkRejected] or [MarkOverloaded] is Rejected, wherever the mark is in its
+//     tree of wrapped errors.
 //   - [ErrShed] is Ignored: another throttle, breaker, bucket or backoff shed inside the call, and
 //     this backend was not asked.
 //   - faults.AvailabilityFailure, faults.QuotaFailure, context.DeadlineExceeded,

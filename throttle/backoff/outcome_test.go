@@ -49,6 +49,7 @@ func TestClassify(t *testing.T) {
 		{fmt.Errorf("put: %w", faults.WithUnavailable(errors.New("x"), time.Second)), backoff.ThrottledFor(time.Second)},
 		{faults.ResourceExhausted(), backoff.Throttled},
 		{context.DeadlineExceeded, backoff.Throttled},
+		{throttle.MarkOverloaded(errors.New("full")), backoff.Throttled},
 		{context.Canceled, backoff.Ignored},
 		{throttle.ErrShed, backoff.Ignored},
 		{fmt.Errorf("x: %w", throttle.ErrShed), backoff.Ignored},

@@ -13,7 +13,7 @@ func (m *Manager) classify(ctx context.Context, err error) throttle.Outcome {
 	}
 	byDefault := throttle.DefaultClassify(ctx, err)
 	if c := m.config.Classify; c != nil && (byDefault != throttle.Rejected || !m.marked(ctx, err)) {
-		if o, ok := c(ctx, err); ok && o < throttle.Shed {
+		if o, ok := c(ctx, err); ok && (o < throttle.Shed || o == throttle.Overloaded) {
 			return o
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestHowCallsCount(t *testing.T) {
-	errMine := errors.New("mine")
+	errMine, errFull := errors.New("mine"), errors.New("full")
 	classify := func(_ context.Context, err error) (throttle.Outcome, bool) {
 		switch {
 		case err == nil, throttle.DefaultClassify(t.Context(), err) == throttle.Rejected && !errors.Is(err, context.DeadlineExceeded):
@@ -24,6 +24,8 @@ func TestHowCallsCount(t *testing.T) {
 			return throttle.Accepted, true
 		case errors.Is(err, errBoom):
 			return throttle.Rejected, true
+		case errors.Is(err, errFull), errors.Is(err, context.Canceled):
+			return throttle.Overloaded, true
 		case errors.Is(err, context.DeadlineExceeded):
 			return throttle.Shed, true
 		}
@@ -45,8 +47,11 @@ func TestHowCallsCount(t *testing.T) {
 		{"panicked", nil, throttle.ErrPanicked, neither},
 		{"cancelled, but too late", nil, errors.Join(context.Canceled, context.DeadlineExceeded), failed},
 		{"marked", nil, throttle.MarkRejected(throttle.ErrShed), failed},
+		{"marked as overloaded", nil, throttle.MarkOverloaded(throttle.ErrShed), failed},
 		{"classified, accepted", classify, errMine, succeeded},
 		{"classified, rejected", classify, errBoom, failed},
+		{"classified, overloaded", classify, errFull, failed},
+		{"classified, overloaded, though cancelled", classify, context.Canceled, failed},
 		{"classified, shed, which is no opinion", classify, context.DeadlineExceeded, failed},
 		{"classified, shed by a throttle", classify, fmt.Errorf("inner: %w", throttle.ErrShed), failed},
 		{"classified, nil", classify, nil, succeeded},

@@ -65,7 +65,7 @@ type Config struct {
 	// Set it on all managers of a fleet or on none: a change that a manager without Notify makes is
 	// not notified.
 	Notify func(ctx context.Context, e Event) error
-	// Classify decides how a call ended: Accepted is a success, Rejected a failure, Ignored
+	// Classify decides how a call ended: Accepted is a success, Rejected or Overloaded a failure, Ignored
 	// neither. It is not called for nil, which is a success, and not for an error marked with
 	// [throttle.MarkRejected], which is a failure. For any other outcome, and without Classify:
 	//

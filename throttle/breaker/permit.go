@@ -34,8 +34,8 @@ func (p Permit) Done(err error) {
 	p.finish(func(ctx context.Context, m *Manager) throttle.Outcome { return m.classify(ctx, err) })
 }
 
-// Finish ends the call with an outcome: Accepted is a success, Rejected a failure. Any other one does
-// not count.
+// Finish ends the call with an outcome: Accepted is a success, Rejected and Overloaded are failures. Any
+// other one does not count.
 func (p Permit) Finish(o throttle.Outcome) {
 	p.finish(func(context.Context, *Manager) throttle.Outcome { return o })
 }
@@ -73,7 +73,8 @@ func (m *Manager) putCall(t *pooledCall) {
 // result returns how a call ended, and whether that counts. It does not count if the outcome is
 // ignored, or if the circuit has changed since the call was admitted.
 func (m *Manager) result(v *view, generation uint64, outcome throttle.Outcome) (failed, counts bool) {
-	if outcome != throttle.Accepted && outcome != throttle.Rejected {
+	failed = outcome == throttle.Rejected || outcome == throttle.Overloaded
+	if !failed && outcome != throttle.Accepted {
 		return false, false
 	}
 	now := uint64(0)
@@ -84,5 +85,5 @@ func (m *Manager) result(v *view, generation uint64, outcome throttle.Outcome) (
 		m.counters.late.Add(1)
 		return false, false
 	}
-	return outcome == throttle.Rejected, true
+	return failed, true
 }

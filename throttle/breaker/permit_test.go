@@ -49,6 +49,7 @@ func TestPermit_Finish(t *testing.T) {
 	for outcome, want := range map[throttle.Outcome]string{
 		throttle.Accepted: "0 failed, 1 succeeded", throttle.Rejected: "1 failed, 0 succeeded",
 		throttle.Ignored: "0 failed, 0 succeeded", throttle.Shed: "0 failed, 0 succeeded",
+		throttle.Overloaded: "1 failed, 0 succeeded",
 	} {
 		counter := breaker.NewCounter(time.Minute)
 		m, k := breaker.Must(breaker.New(breaker.Config{Name: "x", Counter: counter})), breaker.Key{ID: "k"}

@@ -17,7 +17,7 @@ import (
 // FromError returns err wrapped in the fault for its code. Throttles classify that fault. The code
 // stays: connect.CodeOf of both errors is the same.
 //
-//	Unavailable                   availability, with the delay of the RetryInfo or of Retry-After
+//	Unavailable                   availability, with the delay of the RetryInfo, Retry-After or pushback
 //	ResourceExhausted             quota; with such a delay also availability
 //	DeadlineExceeded              errors.Is(err, context.DeadlineExceeded)
 //	Canceled                      errors.Is(err, context.Canceled)
@@ -29,6 +29,11 @@ import (
 // By default a throttle counts the first three as [throttle.Rejected], Canceled as
 // [throttle.Ignored], and all others as [throttle.Accepted]. Connect also returns ResourceExhausted
 // for a message that is too large. That is not a lack of capacity, so its fault is bad.
+//
+// ResourceExhausted, and Unavailable with a delay, also say that the backend is full: see
+// [throttle.MarkOverloaded]. Unavailable without one may have other reasons than load, and so may
+// DeadlineExceeded. The pushback is the metadata grpc-retry-pushback-ms, in which a server delays or forbids
+// retries. Retry-After and the pushback are those of a remote server.
 //
 // FromError returns err unchanged if
 //
@@ -54,8 +59,8 @@ func FromError(err error) error {
 	return err
 }
 
-// delayOf returns the delay of the RetryInfo, else of Retry-After, if there is one, between 0 and
-// maxDelay.
+// delayOf returns the delay of the RetryInfo, else of Retry-After, else of the pushback, if there is one,
+// between 0 and maxDelay.
 func delayOf(coded *connect.Error) (time.Duration, bool) {
 	for _, detail := range coded.Details() {
 		if detail.Type() != "google.rpc.RetryInfo" {
@@ -73,7 +78,8 @@ func delayOf(coded *connect.Error) (time.Duration, bool) {
 	if delayed, _ := faults.AsUnavailable(err); delayed != nil {
 		return delayed.RetryInfo.RetryDelay, true
 	}
-	return 0, false
+	delay, _ := protocol.Pushback(coded.Meta()[pushbackHeader])
+	return min(delay, maxDelay), delay > 0
 }
 
 // ToError returns err with the code for its fault, the reverse of [FromError]. A conflict becomes

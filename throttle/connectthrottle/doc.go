@@ -39,7 +39,9 @@
 //
 // [FromError] lists what each code means:
 //
-//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected.
+//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected. ResourceExhausted says that
+//     the backend is full, and so does Unavailable with a RetryInfo, Retry-After or pushback. See
+//     [throttle.MarkOverloaded].
 //   - Canceled is Ignored.
 //   - All other codes are Accepted: a backend that answers them works.
 //

@@ -116,8 +116,9 @@ func (c *Client) UnaryInterceptor() grpc.UnaryClientInterceptor {
 		sent := false
 		err := t.Do(ctx, p, func(ctx context.Context) error {
 			sent = true
-			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, opts...)
-			outcome := clientOutcome(own)
+			var answer answerTrailer
+			own = invoker(c.outgoing(ctx, rpc, p, set), method, req, reply, cc, answer.with(opts)...)
+			outcome := clientOutcome(own, &answer.trailer)
 			protocol.Report(ctx, outcome)
 			return outcome
 		})
@@ -203,13 +204,16 @@ type clientStream struct {
 
 	call     throttle.Call
 	progress progress
-	options  [4]grpc.CallOption // space for the options of most calls
+	answer   answerTrailer
 }
 
 // withOnFinish returns opts and an OnFinish option that ends the call. It does not change opts.
 func (s *clientStream) withOnFinish(opts []grpc.CallOption) []grpc.CallOption {
-	return append(append(s.options[:0], opts...), grpc.OnFinish(s.end))
+	return s.answer.with(opts, grpc.OnFinish(s.finished))
 }
+
+// finished ends the call when gRPC has read its trailer, which only then may be read.
+func (s *clientStream) finished(err error) { s.record(clientOutcome(err, &s.answer.trailer)) }
 
 // RecvMsg receives a message. The first one records the outcome.
 func (s *clientStream) RecvMsg(m any) error {
@@ -253,8 +257,10 @@ func (s *clientStream) Header() (metadata.MD, error) {
 
 // end ends the call. Only the first end counts. gRPC calls it too, but another interceptor may have
 // removed the option by which it does.
-func (s *clientStream) end(err error) {
-	err = clientOutcome(err)
+func (s *clientStream) end(err error) { s.record(clientOutcome(err, nil)) }
+
+// record ends the call with the error that the throttle classifies.
+func (s *clientStream) record(err error) {
 	protocol.Report(s.call.Context(), err)
 	if s.progress.active() {
 		err = whileActive(err)

@@ -192,8 +192,8 @@ func TestStreamOptionsKept(t *testing.T) {
 		}
 		_, _ = client.StreamInterceptor()(t.Context(), shapes[talk], nil, talk,
 			func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, got ...grpc.CallOption) (grpc.ClientStream, error) {
-				if len(got) != n+1 {
-					t.Errorf("got %d options want %d and one more", len(got), n)
+				if len(got) != n+2 {
+					t.Errorf("got %d options want %d and two more", len(got), n)
 				}
 				for i := range opts {
 					if got[i] != opts[i] {

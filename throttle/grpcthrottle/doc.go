@@ -39,7 +39,9 @@
 //
 // [FromStatus] lists what each code means:
 //
-//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected.
+//   - Unavailable, ResourceExhausted and DeadlineExceeded are Rejected. ResourceExhausted says that
+//     the backend is full, and so does Unavailable with a RetryInfo, or with the trailer
+//     grpc-retry-pushback-ms other than 0. See [throttle.MarkOverloaded].
 //   - Canceled is Ignored, unless the call was cancelled late (see below).
 //   - All other codes are Accepted: a backend that answers them works.
 //
@@ -164,8 +166,8 @@
 //
 // # Cost
 //
-// A unary call costs no allocation on the client, and two on the server, for its contexts. A stream
-// costs two on each side. A client also copies metadata if the context has
+// A unary call costs one allocation on the client, for the trailer, and two on the server, for its
+// contexts. A stream costs two on each side. A client also copies metadata if the context has
 // outgoing metadata, or if a priority is sent. Config.CanceledAfter costs one reading of the clock,
 // and a deadline costs a server two.
 package grpcthrottle

@@ -6,6 +6,7 @@ import (
 	"github.com/deixis/faults"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -29,12 +30,21 @@ import (
 // [throttle.Accepted]. gRPC also answers ResourceExhausted
 // for a message that is too large. That is not a lack of capacity, so its fault is bad.
 //
+// ResourceExhausted, and Unavailable with a delay, also say that the backend is full: see
+// [throttle.MarkOverloaded]. Unavailable without one may have other reasons than load, and so may
+// DeadlineExceeded. A [Client] also reads the trailer grpc-retry-pushback-ms, in which a server delays or
+// forbids retries: with it, Unavailable says that the backend is full.
+//
 // FromStatus returns err unchanged if
 //
 //   - it is nil, or has no status,
 //   - its code is Internal, Unknown or DataLoss,
 //   - or it already has a fault.
-func FromStatus(err error) error {
+func FromStatus(err error) error { return fromStatus(err, nil) }
+
+// fromStatus is FromStatus for a call whose trailer is known, or nil. The trailer is read only if its
+// pushback matters.
+func fromStatus(err error, trailer *metadata.MD) error {
 	s := status.Convert(err)
 	if s.Code() == codes.OK || throttle.FaultOf(err) != throttle.FaultOther {
 		return err
@@ -42,7 +52,10 @@ func FromStatus(err error) error {
 	delay, delayed := delayOf(s)
 	switch fault := protocol.FaultOfCode(uint32(s.Code()), s.Message()); fault {
 	case throttle.FaultAvailability:
-		return faults.WithUnavailable(err, delay)
+		if delay == 0 && trailer != nil {
+			delay, _ = protocol.Pushback((*trailer)[pushbackKey])
+		}
+		return faults.WithUnavailable(err, min(delay, maxDelay))
 	case throttle.FaultQuota:
 		if delayed {
 			err = faults.WithUnavailable(err, delay)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/deixis/faults"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/spillway-go/spillway/throttle"
@@ -14,12 +15,12 @@ import (
 
 // clientOutcome returns the error that the throttle classifies for the error of a client's call. An
 // EOF without a status is a rejection. gRPC loses the status if its last retry ends while sending,
-// and it retries only calls that the backend could not serve.
-func clientOutcome(err error) error {
+// and it retries only calls that the backend could not serve. Trailer is that of the call, or nil.
+func clientOutcome(err error, trailer *metadata.MD) error {
 	if errors.Is(err, io.EOF) && !hasStatus(err) && throttle.FaultOf(err) == throttle.FaultOther {
 		return faults.WithUnavailable(err, 0)
 	}
-	return FromStatus(err)
+	return fromStatus(err, trailer)
 }
 
 // outcome returns the error that the throttle of a server classifies for the error of a handler that
@@ -62,16 +63,18 @@ func whileActive(err error) error {
 // classifier returns the classifier of a throttle, for the Classify of its Config. A panic and the
 // error of a handler whose caller has disconnected are not for Classify.
 func classifier(classify throttle.Classifier) throttle.Classifier {
-	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
-		if errors.Is(err, throttle.ErrPanicked) {
-			return throttle.Ignored, true
+	own := func(ctx context.Context, err error) (throttle.Outcome, bool) {
+		if classify == nil || protocol.IsDisconnected(err) {
+			return throttle.Ignored, false
 		}
-		if classify != nil && !protocol.IsDisconnected(err) {
-			if o, ok := classify(ctx, err); ok && o < throttle.Shed {
-				return o, true
-			}
-		}
-		var active *activeError
-		return throttle.Ignored, errors.As(err, &active)
+		return classify(ctx, err)
 	}
+	return throttle.First(throttle.IgnoreIf(isPanic), own, throttle.IgnoreIf(isActive))
+}
+
+func isPanic(err error) bool { return errors.Is(err, throttle.ErrPanicked) }
+
+func isActive(err error) bool {
+	var active *activeError
+	return errors.As(err, &active)
 }

@@ -2,9 +2,7 @@ package grpcthrottle
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -32,18 +30,18 @@ type unaryCall struct {
 
 // retrying makes the attempts of the call, and returns the error of the last one.
 func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts []grpc.CallOption) error {
-	var trailer metadata.MD
-	opts = append(slices.Clip(opts), grpc.Trailer(&trailer))
+	var answer answerTrailer
+	opts = answer.with(opts)
 	run := retrier.Begin(ctx, u.priority)
 	call, err := run.Admit()
 	if err != nil {
 		return u.client.notMade(ctx, err)
 	}
 	for {
-		own, outcome := u.attempt(call, &run, opts)
+		own, outcome := u.attempt(call, &run, &answer, opts)
 		res := retry.Result{Err: outcome}
 		if outcome != nil {
-			res.Delay, res.Stop = pushback(trailer)
+			res.Delay, res.Stop = protocol.Pushback(answer.trailer[pushbackKey])
 			res.Once = !u.client.repeat(ctx, u.rpc)
 		}
 		if !run.Again(res) {
@@ -52,12 +50,14 @@ func (u *unaryCall) retrying(ctx context.Context, retrier *retry.Retrier, opts [
 		if call, err = run.Admit(); err != nil {
 			return own
 		}
-		trailer = nil
+		answer.trailer = nil
 	}
 }
 
 // attempt makes one attempt. It returns its error, and the error that the throttle classified.
-func (u *unaryCall) attempt(call throttle.Call, run *retry.Run, opts []grpc.CallOption) (own, outcome error) {
+func (u *unaryCall) attempt(
+	call throttle.Call, run *retry.Run, answer *answerTrailer, opts []grpc.CallOption,
+) (own, outcome error) {
 	defer call.Done(throttle.ErrPanicked) // has no effect after the first Done
 	ctx := u.client.outgoing(call.Context(), u.rpc, run.Priority(), u.set)
 	if n := run.Attempt(); n > 1 {
@@ -67,24 +67,10 @@ func (u *unaryCall) attempt(call throttle.Call, run *retry.Run, opts []grpc.Call
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
 	own = u.invoke(ctx, opts...)
-	outcome = clientOutcome(own)
+	outcome = clientOutcome(own, &answer.trailer)
 	protocol.Report(ctx, outcome)
 	call.Done(outcome)
 	return own, outcome
-}
-
-// pushback returns what the trailer of a server says about a retry: the delay before it, or stop if
-// there must be none. A value that is not valid means none, as in gRPC.
-func pushback(trailer metadata.MD) (delay time.Duration, stop bool) {
-	values := trailer[pushbackKey]
-	if len(values) == 0 {
-		return 0, false
-	}
-	ms, err := strconv.ParseInt(values[0], 10, 32)
-	if len(values) > 1 || err != nil || ms < 0 {
-		return 0, true
-	}
-	return time.Duration(ms) * time.Millisecond, false
 }
 
 // attemptOf returns the number of an attempt from incoming metadata, or 1 if it has none.

@@ -22,7 +22,8 @@
 // or closed. A body that is never closed stays in flight in [throttle.Stats]. A request without a
 // response is
 //
-//   - Rejected if it timed out, or if its connection was refused or broke,
+//   - Rejected if it timed out, or if its connection was refused or broke: the server may be full, or
+//     down,
 //   - Ignored if the caller canceled it, or Rejected if it had waited for at least CanceledAfter of
 //     the Config, 1 s by default,
 //   - Ignored if the request itself was at fault: it was invalid, or its body could not be read.
@@ -46,7 +47,7 @@
 // A shed request gets 503 Service Unavailable with a Retry-After header. While requests wait for a
 // processor, the middleware sheds the least important ones by itself: see Config.ProcessorWait. For
 // other resources the throttle learns from the statuses that the handler answers. If the server
-// runs out of database connections or queue slots, answer 503 or 504, or set Config.Slow.
+// runs out of database connections or queue slots, answer 503 with Retry-After, or set Config.Slow.
 //
 // Health checks are served whatever the throttle decides, because an orchestrator that gets 503
 // from a busy process ends it, and the others get its load. [HealthCheck] lists their paths, and

@@ -6,12 +6,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deixis/faults"
+
+	"github.com/spillway-go/spillway/throttle"
 	"github.com/spillway-go/spillway/throttle/protocol"
 )
 
-// grpcStatus is the field with the code of a gRPC call. It is a trailer, or in the header if the
-// call has no message.
-const grpcStatus = "Grpc-Status"
+const (
+	// grpcStatus is the field with the code of a gRPC call. It is a trailer, or in the header if the
+	// call has no message.
+	grpcStatus = "Grpc-Status"
+	// grpcPushback is the field beside it with which a server delays or forbids retries.
+	grpcPushback = "Grpc-Retry-Pushback-Ms"
+)
 
 // grpcNames are the names of the codes, from 0.
 const grpcNames = `OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied
@@ -49,13 +56,19 @@ func isGRPC(h http.Header) bool {
 // hasGRPCStatus reports whether a header or trailer has the code of a call.
 func hasGRPCStatus(h http.Header) bool { return grpcValue(h, grpcStatus) != "" }
 
-// grpcValue returns a field of a header or trailer. A handler may announce its trailers, or write
-// them with the prefix of [http.TrailerPrefix].
+// grpcValues returns the values of a field of a header or trailer. A handler may announce its trailers, or
+// write them with the prefix of [http.TrailerPrefix].
+func grpcValues(h http.Header, field string) []string {
+	if values := h[field]; len(values) > 0 {
+		return values
+	}
+	return h[http.TrailerPrefix+field]
+}
+
+// grpcValue returns the first value of a field, or "".
 func grpcValue(h http.Header, field string) string {
-	for _, values := range [...][]string{h[field], h[http.TrailerPrefix+field]} {
-		if len(values) > 0 {
-			return values[0]
-		}
+	if values := grpcValues(h, field); len(values) > 0 {
+		return values[0]
 	}
 	return ""
 }
@@ -67,6 +80,10 @@ func grpcStatusError(h http.Header) error {
 	if err != nil || code == 0 {
 		return nil
 	}
-	fault := protocol.FaultOfCode(uint32(code), grpcValue(h, "Grpc-Message"))
-	return &grpcError{code: uint32(code), fault: protocol.WithFault(errGRPC, fault)}
+	kind := protocol.FaultOfCode(uint32(code), grpcValue(h, "Grpc-Message"))
+	fault := protocol.WithFault(errGRPC, kind)
+	if delay, _ := protocol.Pushback(grpcValues(h, grpcPushback)); kind == throttle.FaultAvailability && delay > 0 {
+		fault = faults.WithUnavailable(errGRPC, min(delay, maxDelay))
+	}
+	return &grpcError{code: uint32(code), fault: fault}
 }

@@ -19,6 +19,50 @@ var grpcCodes = map[string]string{
 	"16": "accepted/authentication", "17": "accepted/other", "4294967295": "accepted/other", "-1": "accepted/none", "many": "accepted/none",
 }
 
+// fullCodes are the fields of a gRPC call that say whether the server is full.
+func fullCodes() map[string]struct {
+	fields http.Header
+	want   string
+} {
+	return map[string]struct {
+		fields http.Header
+		want   string
+	}{
+		"unavailable":   {http.Header{"Grpc-Status": {"14"}}, "1 rejected, 0 full"},
+		"pushback":      {http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {"1500"}}, "1 rejected, 1 full"},
+		"no retry":      {http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {"-1"}}, "1 rejected, 1 full"},
+		"retry at once": {http.Header{"Grpc-Status": {"14"}, "Grpc-Retry-Pushback-Ms": {"0"}}, "1 rejected, 0 full"},
+		"exhausted":     {http.Header{"Grpc-Status": {"8"}}, "1 rejected, 1 full"},
+		"too large":     {http.Header{"Grpc-Status": {"8"}, "Grpc-Message": {"message larger than max"}}, "0 rejected, 0 full"},
+		"deadline":      {http.Header{"Grpc-Status": {"4"}}, "1 rejected, 0 full"},
+		"aborted":       {http.Header{"Grpc-Status": {"10"}, "Grpc-Retry-Pushback-Ms": {"1500"}}, "0 rejected, 0 full"},
+	}
+}
+
+// The fields are in the header or in the trailer, of a call that a client makes or that a handler answers.
+func TestGRPC_overloaded(t *testing.T) {
+	for name, c := range fullCodes() {
+		for where, base := range map[string]roundTrip{
+			"header": grpcResponse(c.fields, nil, ""), "trailer": grpcResponse(http.Header{}, c.fields, ""),
+		} {
+			transport := newTransport(t, base, httpthrottle.TransportConfig{})
+			read(t, transport, get(t.Context()))
+			equal(t, name+" in the "+where, fullness(throttleOf(t, transport, host)), c.want)
+		}
+		for where, prefix := range map[string]string{"header": "", "trailer": http.TrailerPrefix} {
+			th := newThrottle(t, throttle.Config{})
+			served(th, httpthrottle.MiddlewareConfig{}, incoming(t.Context()), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/grpc")
+				for field, values := range c.fields {
+					w.Header()[prefix+field] = values
+				}
+				w.WriteHeader(http.StatusOK)
+			})
+			equal(t, name+" of a handler, in the "+where, fullness(th), c.want)
+		}
+	}
+}
+
 // grpcResponse is a response of gRPC. Net/http fills its trailer when the body has been read.
 func grpcResponse(header, trailer http.Header, body string) roundTrip {
 	return func(*http.Request) (*http.Response, error) {

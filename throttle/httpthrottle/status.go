@@ -41,19 +41,24 @@ func (e *ResponseError) Timeout() bool { return e.StatusCode == http.StatusGatew
 //	404, 410  missing
 //	409       conflict
 //	412, 428  precondition
-//	429       quota           Rejected
+//	429       quota           Rejected, full
 //	501       unimplemented
-//	502, 503  availability    Rejected
-//	504       timeout         Rejected
+//	502, 503  availability    Rejected; with Retry-After: full
+//	504       timeout         Rejected; with Retry-After: full
 //
 // Statuses without "Rejected" are Accepted. So is any other status of 400 or more, which is an
 // error without a fault. That includes 500: the server may have capacity. Retry-After of a 429,
 // 502, 503 or 504, in seconds or as a date, becomes the RetryDelay that faults.AsUnavailable finds,
 // at most 1 h.
 //
+// Full means that the server says that it has no capacity: see [throttle.MarkOverloaded]. Without
+// Retry-After, or with one of 0, the others may have other reasons than load. A [Middleware] that sheds
+// always sends it.
+//
 // A call of gRPC or gRPC-Web has the status 200 and a code of its own, in the header or in the
 // trailer. Unavailable, ResourceExhausted and DeadlineExceeded are Rejected, Canceled is Ignored,
-// and all other codes are Accepted. The code is found once the header or the trailer has arrived.
+// and all other codes are Accepted. ResourceExhausted means full, and so does Unavailable with a
+// Grpc-Retry-Pushback-Ms other than 0. The code is found once the header or the trailer has arrived.
 func StatusError(r *http.Response) error {
 	if r == nil {
 		return nil
@@ -67,8 +72,9 @@ func StatusError(r *http.Response) error {
 	return statusError(r.StatusCode, r.Header)
 }
 
-// StatusCodeError is [StatusError] for a status without a response, for example one that a framework
-// reports after its handler. It returns nil for a status below 400.
+// StatusCodeError is [StatusError] for a status without a header, for example one that a framework
+// reports after its handler. It returns nil for a status below 400. Of a rejection, only 429 says that
+// the server is full.
 func StatusCodeError(status int) error { return statusError(status, nil) }
 
 // statusError is StatusError for a status and a header.

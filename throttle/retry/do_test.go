@@ -30,6 +30,7 @@ func TestDo_RetriesRejectedCallsOnly(t *testing.T) {
 		"rejected once":       {errs: []error{rejected()}, calls: 2, ended: []uint64{0, 0, 1, 0}},
 		"rejected twice":      {errs: []error{rejected(), faults.WithUnavailable(errBusy, 0)}, calls: 3, ended: []uint64{0, 0, 0, 1}},
 		"rejected always":     {errs: []error{rejected(), rejected(), rejected(), rejected()}, calls: 3, want: errBusy, ended: []uint64{0, 0, 0, 1}, denied: map[retry.Reason]uint64{retry.ReasonAttempts: 1}},
+		"overloaded":          {errs: []error{throttle.MarkOverloaded(errBusy)}, calls: 2, ended: []uint64{0, 0, 1, 0}},
 		"timed out":           {errs: []error{context.DeadlineExceeded}, calls: 2, ended: []uint64{0, 0, 1, 0}},
 		"shed inside":         {errs: []error{throttle.ErrShed}, calls: 1, want: throttle.ErrShed, ended: []uint64{0, 1, 0, 0}, denied: map[retry.Reason]uint64{retry.ReasonShed: 1}},
 		"then an error":       {errs: []error{rejected(), missing}, calls: 2, want: missing, ended: []uint64{0, 0, 1, 0}},

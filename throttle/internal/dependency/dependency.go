@@ -50,7 +50,7 @@ func ReportingRejections(classify throttle.Classifier) throttle.Classifier {
 	}
 	return func(ctx context.Context, err error) (throttle.Outcome, bool) {
 		o, ok := classify(ctx, err)
-		if ok && o == throttle.Rejected {
+		if ok && (o == throttle.Rejected || o == throttle.Overloaded) {
 			Report(ctx, err)
 		}
 		return o, ok

@@ -33,8 +33,9 @@ func TestReportingRejections(t *testing.T) {
 	if dependency.ReportingRejections(nil) != nil {
 		t.Error("got a Classifier for nil want nil")
 	}
-	classify := dependency.ReportingRejections(throttle.RejectIf(func(err error) bool { return errors.Is(err, faults.NotFound) }))
-	for err, want := range map[error]bool{faults.NotFound: true, faults.PermissionDenied: false} {
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	classify := dependency.ReportingRejections(throttle.First(throttle.RejectIf(is(faults.NotFound)), throttle.OverloadIf(is(faults.Unimplemented))))
+	for err, want := range map[error]bool{faults.NotFound: true, faults.Unimplemented: true, faults.PermissionDenied: false} {
 		around := &server{}
 		_, ok := classify(context.WithValue(t.Context(), dependency.Key{}, around), err)
 		if reported := len(around.got) == 1; ok != want || reported != want {
