@@ -53,13 +53,16 @@
 // That is the policy [SRE], with a window of a minute. A backend that does not know priorities
 // rejects High like any other, and with K = 2 it may get twice as many calls as it can serve.
 //
-// The default policy [Tiered] has the same formula for the most important priority. For the others
-// it is in one of two states. While it is quiet, the formula is a bound for all calls together, so
+// The default policy [Tiered] has the same formula for the most important priority, unless it alone is
+// more than the backend accepts. For the others it is in one of two states. While it is quiet, the formula is a bound for all calls together, so
 // that errors for other reasons than load are not shed for. In alert, it reduces K to 1 as
 // rejections approach Config.TargetRejection, and shares what the backend accepted in the last
 // seconds from the highest priority down. Rejections that were there before the alert are forgiven.
 // High succeeds far more often, and full traffic returns about ten seconds after a recovery, instead
 // of one or two minutes. See [AlertReason] for the reasons of an alert.
+//
+// A rejection may be an error that has nothing to do with load. It is not if the backend says that it
+// is full, see [MarkOverloaded]: then an alert begins at once, and nothing of it is forgiven.
 //
 // A throttle without calls for a whole Window, or in [ModeOff], forgets its state: it begins again
 // like a new one.
