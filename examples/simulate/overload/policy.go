@@ -78,6 +78,7 @@ func ours() []Policy {
 		{Name: "none", Title: "no throttle", New: func(Env) (Client, error) { return unthrottled{}, nil }},
 		{Name: "sre", Title: "Spillway, policy SRE", New: spillway(throttle.SRE)},
 		{Name: "tiered", Title: "Spillway, policy Tiered", New: spillway(throttle.Tiered)},
+		{Name: "tiered-v1", Title: "Spillway, policy Tiered of November 2026, with its default settings", New: newTieredV1},
 		{Name: "adaptive", Title: "Spillway, package adaptive: the algorithm of gRPC, without priorities", New: newAdaptive},
 	}
 }
