@@ -26,7 +26,8 @@ What is played:
   -seeds seeds         a count, such as 10 for the seeds 1 to 10 (default 1), a list such as 3,7, or a
                        range such as 11-20; at most 1000 seeds
   -retry list          retry rules, separated by commas, or all; each is played with each policy (default
-                       that of the scenario: naive for over2-retries and over5-retries, none for others)
+                       that of the scenario: naive for over2-retries, over5-retries, retry20 and retry30,
+                       none for others)
   -list                print all scenarios, policies and retry rules, and play no run
 
 What is written:
@@ -34,13 +35,14 @@ What is written:
   -plot file           draw every run second by second into file.svg or file.png
 
 Changes of every scenario:
-  -clients n           clients, from 1 to 100000; each has its own throttle
+  -clients n           clients, from 1 to 100000; each has its own throttle; pair keeps its two
   -capacity n          calls per second that the healthy backend serves, from 1 to 1e6; loads are
                        multiples of it
   -rejection-cost x    cost of a rejection for the backend, in served calls, from 0 to 1 (default 0.1)
-  -certain             a backend that rejects a call for lack of capacity says so; for tiered that is certain
+  -certain             a backend that rejects a call for lack of capacity says so (throttle.Overloaded);
+                       calls that fail for other reasons and timeouts say nothing
 
-Changes of Spillway's own policies; their documentation has the defaults:
+Changes of Spillway's own policies except tiered-v1; their documentation has the defaults:
   -ratio x             calls that may reach the backend for each that it accepts; more than 1, at most 1e6
   -minimum-rate x      calls per second and client that are always let through; more than 0, at most 1e9
   -window duration     how long outcomes count, from 1s to 1h
@@ -254,7 +256,7 @@ func changes(o overload.Options) string {
 	add(o.Clients != 0, "%d clients", o.Clients)
 	add(o.Capacity != 0, "a capacity of %v calls/s", o.Capacity)
 	add(o.RejectionCost != 0, "rejections that cost %v of a served call", max(0, o.RejectionCost))
-	add(o.Certain, "%srejections that say that the backend is full", "")
+	add(o.Certain, "rejections that say that the backend is %s", "full")
 	add(o.Settings.Ratio != 0, "ratio %v", o.Settings.Ratio)
 	add(o.Settings.MinimumRate != 0, "minimum rate %v/s", o.Settings.MinimumRate)
 	add(o.Settings.Slow != 0, "calls late after %v", o.Settings.Slow)

@@ -36,7 +36,7 @@ func describe(s settings) string {
 func TestParse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.svg")
 	s, err := parse(strings.Fields("-scenario over2,aware -policy none,gobreaker -seeds 2-3 -format csv -clients 7 -capacity 50 " +
-		"-rejection-cost 0 -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -background 0.1 -plot " + path))
+		"-rejection-cost 0 -certain -ratio 1.5 -minimum-rate 2 -window 20s -target 0.2 -background 0.1 -plot " + path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func TestParse(t *testing.T) {
 	if got, want := s.options.Settings, (overload.Settings{Ratio: 1.5, MinimumRate: 2, TargetRejection: 0.2, Background: 0.1, Window: 20 * time.Second}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if o := s.options; o.Clients != 7 || o.Capacity != 50 || o.RejectionCost >= 0 {
-		t.Errorf("got %d clients, capacity %v and rejections for %v, want 7, 50 and less than 0", o.Clients, o.Capacity, o.RejectionCost)
+	if o := s.options; o.Clients != 7 || o.Capacity != 50 || o.RejectionCost >= 0 || !o.Certain {
+		t.Errorf("got %d clients, capacity %v and rejections for %v, certain %v, want 7, 50, less than 0 and true", o.Clients, o.Capacity, o.RejectionCost, o.Certain)
 	}
 	if !s.realClock() {
 		t.Error("got no real clock with gobreaker, want one")
@@ -123,10 +123,10 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Settings: overload.Settings{
+	o := overload.Options{Clients: 5, Capacity: 50, RejectionCost: -1, Certain: true, Settings: overload.Settings{
 		Ratio: 1.5, MinimumRate: 2, Window: 90 * time.Second, TargetRejection: 0.2, Background: 0.1,
 	}}
-	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
+	want := "With 5 clients, a capacity of 50 calls/s, rejections that cost 0 of a served call, rejections that say that the backend is full, ratio 1.5, minimum rate 2/s, window 1m30s, target 0.2, background 0.1."
 	if got := changes(o); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -111,6 +112,21 @@ func TestTableOfRetries(t *testing.T) {
 	}
 	if got := table(t, handmade(1)); strings.Contains(got, "Retries:") {
 		t.Errorf("got\n%s\nwant no part about retries", got)
+	}
+}
+
+func TestTableOfLuck(t *testing.T) {
+	r := handmade(1)
+	r.results[0].scenario.Family = "luck"
+	r.results[0].Figures["shed_per_failed"] = overload.Figure{Mean: 3.994}
+	r.results[0].Figures["time_to_admit"] = overload.Figure{Mean: math.Inf(1)}
+	want := "                 shed/failed  to admit s  shed %\n" +
+		"first   good            3.99       never       -\n\n"
+	if got := table(t, r); !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant in it\n%s", got, want)
+	}
+	if got := table(t, handmade(1)); strings.Contains(got, "shed/failed") {
+		t.Errorf("got\n%s\nwant no part about luck", got)
 	}
 }
 

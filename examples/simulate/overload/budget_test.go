@@ -73,6 +73,45 @@ func TestAnAwareBackendServesHigherPrioritiesFirst(t *testing.T) {
 	}
 }
 
+// TestCertainRejections: calls that fail for other reasons do not say that the backend is full.
+func TestCertainRejections(t *testing.T) {
+	outcomes := func(load float64, o Options) (full, failed int) {
+		w := &watcher{}
+		play(t, usual("half of the calls fail", "", "", undisturbed(time.Second, load, 0.5)), w.policy(), 1, o)
+		for _, e := range w.ended {
+			switch e.outcome {
+			case throttle.Overloaded:
+				full++
+			case throttle.Rejected:
+				failed++
+			}
+		}
+		return full, failed
+	}
+	if full, failed := outcomes(0.5, Options{Certain: true}); full > 0 || failed < 200 {
+		t.Errorf("at half of the capacity: got %d calls that say full, %d that fail, want 0, about 250", full, failed)
+	}
+	if full, failed := outcomes(4, Options{Certain: true}); full < 800 || failed < 1800 {
+		t.Errorf("at four times the capacity: got %d calls that say full, %d that fail, want about 1000, 2000", full, failed)
+	}
+	if full, failed := outcomes(4, Options{}); full > 0 || failed < 2800 {
+		t.Errorf("no rejection is certain: got %d calls that say full, %d that fail, want 0, about 3000", full, failed)
+	}
+}
+
+// TestOthersDoNotAskWhatARejectionSays plays the policies for which all rejections are alike.
+func TestOthersDoNotAskWhatARejectionSays(t *testing.T) {
+	s := shortened(scenario(t, "over5"), 30)
+	for _, name := range []string{"sre", "tiered-v1", "adaptive", "gobreaker", "aimd"} {
+		p := policy(t, name)
+		p.Retry = "budget"
+		doubtful, certain := play(t, s, p, 1, Options{Clients: 10}), play(t, s, p, 1, Options{Clients: 10, Certain: true})
+		if bits(doubtful) != bits(certain) {
+			t.Errorf("%s: got %+v, want %+v", name, certain.Figures, doubtful.Figures)
+		}
+	}
+}
+
 func TestBudget(t *testing.T) {
 	const second = time.Second
 	b := newBudget(false, 0.5, 100) // it can save up 5, and owe 10

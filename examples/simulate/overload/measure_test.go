@@ -2,6 +2,7 @@ package overload
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,6 +143,32 @@ func TestMeasure_counted(t *testing.T) {
 	r.entries[11].resent = 40
 	if f := measure(r, c); !near(f.Sent, 120./200) || !near(f.Attempts, 1+80./280) {
 		t.Errorf("got sent %v, attempts %v want 0.6, 1.29", f.Sent, f.Attempts)
+	}
+}
+
+// TestMeasure_aftermath has two disturbances of two entries, in each of which 90 calls fail and 20 are
+// shed. What is shed 30 s after them does not count.
+func TestMeasure_aftermath(t *testing.T) {
+	disturbed := repeat(2, quarter(0.9, 0.45))
+	for i := range disturbed {
+		disturbed[i].disturbed = true
+	}
+	calm, shedding := repeat(1, quarter(1, 1)), repeat(1, quarter(0.4, 0.4))
+	r := &record{entries: slices.Concat(shedding, disturbed, repeat(118, calm[0]), repeat(4, shedding[0]),
+		disturbed, shedding, repeat(10, calm[0]))}
+	f := measure(r, &Case{Phases: make([]Phase, 1)})
+	if want := 180. / 180; !near(f.ShedPerFailed, want) {
+		t.Errorf("shed per failed: got %v, want %v", f.ShedPerFailed, want)
+	}
+	if want := 0.25; f.TimeToAdmit != want {
+		t.Errorf("time to admit: got %v, want %v", f.TimeToAdmit, want)
+	}
+	if want := (40. + 5*60) / 13_700; !near(f.ShedAll, want) {
+		t.Errorf("shed of all: got %v, want %v", f.ShedAll, want)
+	}
+	r.entries = r.entries[:len(r.entries)-4]
+	if f := measure(r, &Case{Phases: make([]Phase, 1)}); !math.IsInf(f.TimeToAdmit, 1) {
+		t.Errorf("time to admit in less than 2 s: got %v, want never", f.TimeToAdmit)
 	}
 }
 

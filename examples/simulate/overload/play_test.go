@@ -188,4 +188,8 @@ func TestOptionsChangeTheScenario(t *testing.T) {
 	if s.Cases[0].Clients != 1 {
 		t.Error("the scenario was changed")
 	}
+	made = 0
+	if play(t, shortened(scenario(t, "pair"), 100), p, 1, Options{Clients: 3}); made != 2 {
+		t.Errorf("%d clients were made of a scenario that keeps its own, want 2", made)
+	}
 }
