@@ -20,6 +20,9 @@
 // A rejection costs a tenth of a unit, unless Options.RejectionCost is set. So without a throttle,
 // a capacity of C under a load of L serves (C - L/10)/0.9 calls.
 //
+// A rejection for lack of capacity says so if Options.Certain is set. Calls that fail for other reasons, and
+// calls that time out, end with throttle.Rejected.
+//
 // A backend can have a debt of work on rejections, up to 0.1 s of its capacity. Rejections beyond
 // that cost nothing. So the backend recovers as soon as the load is gone.
 //
