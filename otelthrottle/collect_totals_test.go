@@ -78,6 +78,9 @@ func (a *audit) finished(ctx context.Context, e throttle.FinishEvent) {
 		pairs = append(pairs, "throttle.decision", "shadow_shed", "throttle.cause", f.cause.String())
 	} else {
 		pairs = append(pairs, "throttle.decision", "admitted")
+		if e.Overloaded {
+			a.count(semconv.MetricOverloads, "throttle.name", e.Throttle.Name(), "throttle.priority", e.Priority.String())
+		}
 	}
 	a.count(semconv.MetricCalls, pairs...)
 }
@@ -92,7 +95,7 @@ func (a *audit) fellBack(_ context.Context, e throttle.FallbackEvent) {
 func ends() []error {
 	return []error{
 		nil, nil, nil, errPlain, errBusy, errBusy, errBusy, faults.ResourceExhausted(), faults.NotFound, faults.PermissionDenied, faults.Bad(),
-		context.DeadlineExceeded, context.Canceled, throttle.MarkRejected(errPlain), throttle.ErrShed,
+		context.DeadlineExceeded, context.Canceled, throttle.MarkRejected(errPlain), throttle.MarkOverloaded(errPlain), throttle.ErrShed,
 	}
 }
 
@@ -117,7 +120,7 @@ func randomCall(th *throttle.Throttle, dice *rand.Rand) {
 		}
 	case 5:
 		if call, err := th.Admit(ctx, p); err == nil {
-			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Shed) + 1)))
+			call.Finish(throttle.Outcome(dice.IntN(int(throttle.Overloaded) + 1)))
 		}
 	case 6:
 		_ = survive(func() {
@@ -160,11 +163,11 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 	over.Store(true)
 	aside.Wait()
 
-	compared := []string{semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricCallDuration}
+	compared := []string{semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricOverloads, semconv.MetricCallDuration}
 	got := l.read(t).of(compared...).positive()
 	got.want(t, a.series)
 	got.wantSome(t, "throttle.decision=admitted", "throttle.decision=shed", "throttle.decision=shadow_shed", "throttle.cause=own",
-		"throttle.cause=above", "error.type=panic", "error.type=_OTHER", "throttle.outcome=ignored", semconv.MetricFallbacks+"{")
+		"throttle.cause=above", "error.type=panic", "error.type=_OTHER", "throttle.outcome=ignored", semconv.MetricFallbacks+"{", semconv.MetricOverloads+"{")
 	for _, th := range throttles[1:] {
 		_ = th.Close()
 	}
@@ -177,7 +180,7 @@ func TestPulledTotalsAreThePushedEvents(t *testing.T) {
 
 // counters are the metrics that must never fall.
 func (s snapshot) counters() snapshot {
-	return s.of(semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricPriorityClamped, semconv.MetricCallDuration)
+	return s.of(semconv.MetricCalls, semconv.MetricFallbacks, semconv.MetricOverloads, semconv.MetricPriorityClamped, semconv.MetricCallDuration)
 }
 
 // TestNothingEverFalls collects, at two readers' pace, while throttles of one name come and go with calls under way.

@@ -67,7 +67,8 @@
 // An admitted call has a span if its context has a recording span; with [WithRootSpans], always. It
 // is INTERNAL and named "throttle {name}". It starts with throttle.name, throttle.priority,
 // throttle.decision and throttle.rejection_probability, which samplers see. If the throttle is a
-// member of a Group, it has throttle.key. It ends with throttle.outcome and error.type. Its status
+// member of a Group, it has throttle.key. It ends with throttle.outcome and error.type, and with
+// throttle.overloaded if a full backend rejected the call ([throttle.MarkOverloaded]). Its status
 // is Error if the caller gets an error. If a fallback succeeds, the status is unset. The exemplars
 // of the histogram lead to these spans. The span of a retry has throttle.retry.attempt, from 2 on,
 // and a link to the span of the attempt before.
@@ -118,7 +119,7 @@
 // The name of a throttle starts with 7 series per priority and eight more: 36 with four priorities.
 // With the policy SRE there are five fewer.
 // More series start when calls end in new ways: per priority at most 137 of throttle.calls, 60 of
-// throttle.fallbacks and 45 of throttle.call.duration, each 18 series in Prometheus. With the
+// throttle.fallbacks, one of throttle.overloads, and 45 of throttle.call.duration, each 18 series in Prometheus. With the
 // default classification, calls have about 15 ways to end, and most backends use few of them. Keep
 // the number of names small. The SDK has a limit of 2000 sets of attributes per instrument, and
 // sums up the others as otel.metric.overflow.

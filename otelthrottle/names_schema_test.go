@@ -124,6 +124,7 @@ func schema() map[string]definition {
 		},
 		"throttle.control.broken": {"gauge", "{file}", "Control files that are refused: 1 or 0.", []string{""}},
 		"throttle.slow.oldest":    {"gauge of float", "s", "How long the oldest call has been without an answer.", []string{name}},
+		"throttle.overloads":      {"counter", "{call}", "Rejected calls of which the backend said that it is full.", []string{name + priority}},
 		"throttle.calls.exempt":   {"counter", "{call}", "Calls that were served without a decision, such as health checks.", []string{name}},
 
 		"throttle.processor.wait": {"gauge of float", "s", "How long a goroutine of this process waits for a processor.", []string{""}},
@@ -207,6 +208,7 @@ func everyKind(t testing.TB, l *lab, c throttle.Config) *throttle.Throttle {
 	l.shed(t.Context(), t, th, throttle.Low, 2)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), serves)
 	_ = th.Do(t.Context(), throttle.High, returns(errBusy), fails)
+	times(1, th, throttle.High, throttle.MarkOverloaded(errBusy))
 	th.Exempt()
 	if err := th.Tune(throttle.Patch{Mode: new(throttle.ModeShadow)}); err != nil {
 		t.Fatalf("Tune: got error %v want nil", err)

@@ -95,6 +95,9 @@ func (o *ownSpan) end(a *throttleAttributes, e throttle.FinishEvent) {
 		if a != nil {
 			o.span.SetAttributes(a.outcomeAttributes(e.Outcome, e.Fault)...)
 		}
+		if e.Overloaded {
+			o.span.SetAttributes(semconv.KeyOverloaded.Bool(true))
+		}
 		if e.Err != nil {
 			o.span.SetStatus(codes.Error, e.Outcome.String())
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -213,6 +214,19 @@ func TestSpanEndsWithTheOutcome(t *testing.T) {
 			equal(t, "events", len(span.Events()), 0)
 			equal(t, "status of the request", l.spanNamed(t, "request").Status().Code, codes.Unset)
 		})
+	}
+}
+
+// TestSpanOfAnOverloadedBackend has an attribute of its own, which other rejections do not have.
+func TestSpanOfAnOverloadedBackend(t *testing.T) {
+	for err, want := range map[error]bool{throttle.MarkOverloaded(errPlain): true, throttle.MarkRejected(errPlain): false} {
+		l := newLab(t, setup{})
+		th := l.throttle(t, throttle.Config{Name: "db"})
+		ctx, request := l.request(t.Context())
+		_ = th.Do(ctx, throttle.High, returns(err))
+		request.End()
+		found := slices.Contains(l.spanNamed(t, "throttle db").Attributes(), attribute.Bool("throttle.overloaded", true))
+		equal(t, "overloaded", found, want)
 	}
 }
 

@@ -122,6 +122,7 @@ type prioritySum struct {
 	shadow    throttle.ShadowTotals
 	fallbacks throttle.Totals
 	clamped   uint64
+	full      uint64              // rejections of a full backend
 	slow      throttle.SlowTotals // the limit is the lowest one of open throttles
 
 	// The present state of open throttles.
@@ -187,6 +188,7 @@ func (s *prioritySum) addCounters(p *throttle.PriorityStats) {
 	s.shed.Merge(p.Shed)
 	s.shadow.Merge(p.ShadowShed)
 	s.clamped += p.Clamped
+	s.full += p.Overloaded
 	s.addSlow(&p.Slow)
 }
 

@@ -1,12 +1,18 @@
 package otelthrottle
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/spillway-go/spillway/throttle"
+)
 
 // TestArraysHaveEveryWord compares the lengths of arrays with the enumerations of package throttle.
 func TestArraysHaveEveryWord(t *testing.T) {
-	for value, marshal := range map[string]func() ([]byte, error){
-		"outcome": numOutcomes.MarshalText, "fault": numFaults.MarshalText, "alert": numAlerts.MarshalText,
-	} {
+	if counted := slices.Collect(throttle.Outcomes()); len(counted) != int(numOutcomes) {
+		t.Errorf("outcome: got space for %d want %d", numOutcomes, len(counted))
+	}
+	for value, marshal := range map[string]func() ([]byte, error){"fault": numFaults.MarshalText, "alert": numAlerts.MarshalText} {
 		if word, err := marshal(); err == nil {
 			t.Errorf("%s: got the word %s beyond the end of the arrays", value, word)
 		}

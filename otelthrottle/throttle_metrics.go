@@ -22,6 +22,7 @@ type throttleInstruments struct {
 	background  metric.Float64ObservableGauge
 	mode        metric.Int64ObservableGauge
 	exempt      metric.Int64ObservableCounter
+	overloads   metric.Int64ObservableCounter
 
 	slow     slowInstruments
 	duration metric.Float64Histogram // nil without durations
@@ -35,7 +36,7 @@ func durationBounds() []float64 {
 
 func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstruments, error) {
 	var i throttleInstruments
-	errs := make([]error, 13)
+	errs := make([]error, 14)
 	i.calls, errs[0] = meter.Int64ObservableCounter(semconv.MetricCalls, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that ended or were shed, by decision and outcome."))
 	i.active, errs[1] = meter.Int64ObservableUpDownCounter(semconv.MetricCallActive, metric.WithUnit(unitCall),
@@ -58,6 +59,8 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 		metric.WithDescription("Throttles by mode, and whether it is that of the code or of an override."))
 	i.exempt, errs[12] = meter.Int64ObservableCounter(semconv.MetricCallsExempt, metric.WithUnit(unitCall),
 		metric.WithDescription("Calls that were served without a decision, such as health checks."))
+	i.overloads, errs[13] = meter.Int64ObservableCounter(semconv.MetricOverloads, metric.WithUnit(unitCall),
+		metric.WithDescription("Rejected calls of which the backend said that it is full."))
 	i.slow, errs[10] = newSlowInstruments(meter)
 	if durations {
 		i.duration, errs[9] = meter.Float64Histogram(semconv.MetricCallDuration, metric.WithUnit(unitSecond),
@@ -69,7 +72,7 @@ func newThrottleInstruments(meter metric.Meter, durations bool) (throttleInstrum
 
 // observed returns the instruments that the callback reports.
 func (i *throttleInstruments) observed() []metric.Observable {
-	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt}
+	own := []metric.Observable{i.calls, i.active, i.probability, i.requests, i.accepts, i.fallbacks, i.clamped, i.state, i.background, i.mode, i.exempt, i.overloads}
 	return append(own, i.slow.observed()...)
 }
 
@@ -87,6 +90,9 @@ func (r *throttleReport) report(sum throttleSum) {
 		r.reportState(p, s)
 		r.reportCalls(p, s, sum.slow.throttles > 0, sum.serving > 0)
 		r.observeTotals(r.instruments.fallbacks, s.fallbacks, seriesKey{kind: byOutcome, priority: p})
+		if s.full > 0 {
+			r.observe(r.instruments.overloads, s.full, seriesKey{kind: byPriority, priority: p})
+		}
 		clamped += s.clamped
 	}
 	r.observe(r.instruments.clamped, clamped, seriesKey{kind: bySource})

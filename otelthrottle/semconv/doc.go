@@ -25,6 +25,7 @@
 //	throttle.slow.oldest           gauge            s
 //	throttle.mode                  gauge            {throttle}  throttle.mode, throttle.mode.source
 //	throttle.calls.exempt          counter          {call}
+//	throttle.overloads             counter          {call}
 //
 // The values of the attributes are closed sets, except for name and key:
 //
@@ -36,7 +37,8 @@
 //	                    for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
-//	throttle.policy.alert  none, ratio, growth, formula: why the policy is in alert
+//	throttle.policy.alert  none, ratio, growth, formula, full, trial: why the policy is in alert; full: the backend
+//	                       says that it is full; trial: rejections fell when fewer calls were sent
 //
 //	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
 //	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
@@ -61,6 +63,10 @@
 // The histogram has admitted calls only. The series of accepted and of shed calls, with the
 // causes own and above, start at 0 for every priority, so that a rate includes the first call. In servers, so do
 // those with the cause processor, and throttle.calls.exempt. Other series start with their first call.
+//
+// The overloads are the rejected calls of which the backend said that it is full, or asked to wait: see
+// [throttle.MarkOverloaded]. Other rejected calls may have failed for other reasons than load. Late calls
+// that are booked, and calls that Config.SlowGate refuses, count too. Calls of shadow_shed do not.
 //
 // # Metrics of the process
 //
@@ -224,6 +230,7 @@
 //	throttle_slow_oldest_seconds
 //	throttle_mode
 //	throttle_calls_exempt_total
+//	throttle_overloads_total
 //	throttle_processor_wait_seconds
 //	throttle_processor_aim_seconds
 //	throttle_processor_runnable

@@ -21,6 +21,7 @@ const (
 	MetricSlowOldest           = "throttle.slow.oldest"
 	MetricMode                 = "throttle.mode"
 	MetricCallsExempt          = "throttle.calls.exempt"
+	MetricOverloads            = "throttle.overloads"
 
 	MetricProcessorWait        = "throttle.processor.wait"
 	MetricProcessorAim         = "throttle.processor.aim"
@@ -68,6 +69,7 @@ const (
 	KeyDecision    = attribute.Key("throttle.decision")
 	KeyOutcome     = attribute.Key("throttle.outcome")
 	KeyCause       = attribute.Key("throttle.cause")
+	KeyOverloaded  = attribute.Key("throttle.overloaded") // true on the span of a call that a full backend rejected
 	KeyErrorType   = attribute.Key("error.type")
 	KeyProbability = attribute.Key(MetricRejectionProbability)
 	KeyAlert       = attribute.Key("throttle.policy.alert") // the reason of an alert, or none
