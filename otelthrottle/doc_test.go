@@ -93,7 +93,7 @@ func TestCommentHasTheSchema(t *testing.T) {
 		"throttle.bucket.retry_after", "throttle.bucket.duration",
 		"throttle.backoff.slept", "throttle.backoff.duration", semconv.DirectionUp + ", " + semconv.DirectionDown,
 		backoff.Success.String() + ", " + backoff.Throttled.String() + ", " + backoff.Ignored.String(),
-		"throttle.policy.changed", closedSet(int(throttle.FormulaAlert)+1, throttle.NoAlert),
+		"throttle.policy.changed", closedSet(len(alertReasons()), throttle.NoAlert),
 		"throttle.retry.denied", semconv.RetrySent + ", " + semconv.RetryDenied, closedSet(int(retry.ReasonOnce)+1, retry.ReasonBudget),
 		"throttle.breaker.shed", closedSet(len(breaker.Stats{}.Calls), breaker.Closed), closedSet(int(breaker.NotRunning)+1, breaker.StoreFailed),
 	} {
@@ -180,7 +180,7 @@ func TestSeriesPerThrottle(t *testing.T) {
 	for _, n := range ofImportant(start) {
 		perPriority += n
 	}
-	equal(t, "series of a throttle at start", len(start), 4*perPriority+8)
+	equal(t, "series of a throttle at start", len(start), 4*perPriority+seriesWithoutPriority())
 	_ = th.Close()
 
 	own := func(th *throttle.Throttle) { l.reject(t, th, throttle.Important, 60) }
@@ -207,7 +207,8 @@ func TestSeriesPerThrottle(t *testing.T) {
 
 	comment := strings.Join(strings.Fields(packageComment(t)), " ")
 	for _, sentence := range []string{
-		fmt.Sprintf("starts with %d series per priority and eight more: %d with four priorities", perPriority, len(start)),
+		fmt.Sprintf("starts with %d series per priority and %d more: %d with four priorities", perPriority, seriesWithoutPriority(), len(start)),
+		fmt.Sprintf("With the policy SRE there are %d fewer", len(alertReasons())+1),
 		fmt.Sprintf("at most %d of throttle.calls", most[semconv.MetricCalls]),
 		fmt.Sprintf("%d of throttle.fallbacks", most[semconv.MetricFallbacks]),
 		fmt.Sprintf("%d of throttle.call.duration", most[semconv.MetricCallDuration]),
