@@ -63,6 +63,7 @@ type priorityDocument struct {
 	WouldShed   causeDocument      `json:"would_shed"`
 	Window      windowDocument     `json:"window"`
 	Ended       []countDocument    `json:"ended"`
+	Overloaded  uint64             `json:"overloaded"`
 	Fallbacks   []countDocument    `json:"fallbacks"`
 	Clamped     uint64             `json:"clamped"`
 	Rates       *rates             `json:"rates"`
@@ -174,6 +175,7 @@ func (s *prioritySums) document() priorityDocument {
 		WouldShed:   causesOf(func(c throttle.Cause) uint64 { would := s.ShadowShed.Cause(c); return would.Sum() }),
 		Window:      windowDocument{Accepted: s.Window.Accepted, Rejected: s.Window.Rejected, Shed: s.Window.Shed},
 		Ended:       countsOf(&ended),
+		Overloaded:  s.Overloaded,
 		Fallbacks:   countsOf(&s.Fallbacks),
 		Clamped:     s.Clamped,
 	}

@@ -57,7 +57,7 @@ func TestDocument_golden(t *testing.T) {
 		call(shadow, throttle.High, 10, nil)
 		_ = web.DoLocal(t.Context(), throttle.High, func(context.Context) error { return nil })
 		web.Exempt()
-		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return down() },
+		_ = orders.Do(t.Context(), throttle.High, func(context.Context) error { return throttle.MarkOverloaded(down()) },
 			func(context.Context, error, bool) error { return nil })
 		tick()
 		for _, c := range open {

@@ -262,6 +262,7 @@ func appendFigures(b []byte, doc *priorityDocument) []byte {
 	}
 	b = append(strconv.AppendInt(b, doc.InFlight, 10), ',')
 	b = append(strconv.AppendUint(b, doc.Clamped, 10), ',')
+	b = append(strconv.AppendUint(b, doc.Overloaded, 10), ',')
 	b = appendCounts(b, doc.Ended)
 	if len(doc.Fallbacks) == 0 {
 		return b

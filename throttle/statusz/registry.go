@@ -212,6 +212,7 @@ func (s *prioritySums) addTotals(from *throttle.PriorityStats) {
 	s.Shed.Merge(from.Shed)
 	s.ShadowShed.Merge(from.ShadowShed)
 	s.Clamped += from.Clamped
+	s.Overloaded += from.Overloaded
 	s.addSlowTotals(&from.Slow)
 }
 

@@ -57,7 +57,7 @@ class Details {
       ["shed, cause limit", (t) => t.shedLimit, true], ["shed, cause processor", (t) => t.shedProcessor, true],
       ["would be shed, own", (t) => t.wouldOwn, true], ["would be shed, above", (t) => t.wouldAbove, true],
       ["would be shed, limit", (t) => t.wouldLimit, true], ["would be shed, processor", (t) => t.wouldProcessor, true],
-      ["priority out of range", (t) => t.clamped, true],
+      ["rejected, the backend is full", (t) => t.overloaded, true], ["priority out of range", (t) => t.clamped, true],
     ];
     const lines = all.filter(([, of, rare]) => !rare || row.priorities.some((l) => of(l.total) > 0));
     this.counts.replaceChildren(countTable(["Calls"], row, lines.map(([name, of]) => [[name], row.priorities.map((l) => of(l.total))])));
