@@ -76,7 +76,7 @@ func exposed(t *testing.T) map[string]bool {
 	defer ctl.Close()
 	th := throttle.Must(throttle.New(throttle.Config{Name: "db", Slow: time.Second, Hooks: throttle.JoinHooks(tel.Hooks(), ctl.ThrottleHooks())}))
 	defer th.Close()
-	failing := func(context.Context) (int, error) { return 0, faults.Unavailable(0) }
+	failing := func(context.Context) (int, error) { return 0, throttle.MarkOverloaded(faults.Unavailable(0)) }
 	_, _ = throttle.Do(t.Context(), th, throttle.Priority(99), failing, func(context.Context, error, bool) (int, error) {
 		return 0, errors.New("nothing kept either")
 	})

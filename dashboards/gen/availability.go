@@ -68,7 +68,7 @@ func faultPanels() []grafana.Panel {
 	faults := sum(rate(calls().selected(isRejected())), errorType())
 	return []grafana.Panel{
 		{
-			Title: "Faults by kind", Width: 12, Unit: "reqps", NoValue: "no faults", Colors: byFault(),
+			Title: "Faults by kind", Width: 8, Unit: "reqps", NoValue: "no faults", Colors: byFault(),
 			View: grafana.Graph{Stacked: true, Short: true},
 			Description: "Calls that the backend rejected. availability: it reports to be unavailable, or " +
 				"cannot be reached. timeout: it was too slow. quota: a quota or its capacity is used up. " +
@@ -77,7 +77,7 @@ func faultPanels() []grafana.Panel {
 			Targets: []grafana.Target{{Expr: faults, Legend: legend(errorType())}},
 		},
 		{
-			Title: "Fault share by kind", Width: 12, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
+			Title: "Fault share by kind", Width: 8, Unit: "percentunit", Ratio: true, NoValue: "no faults", Colors: byFault(),
 			Steps: thresholds(0.05, 0.25), View: grafana.Graph{Thresholds: true, Short: true},
 			Description: "Rejected calls as a share of the answered calls. The lines are the thresholds of the " +
 				"alerts: 5 % and 25 %. The alerts use each throttle alone. While a throttle sheds, it still " +
@@ -86,6 +86,27 @@ func faultPanels() []grafana.Panel {
 				Expr:   faults + " / on () group_left () (" + sum(rate(calls().selected(isAnswered()))) + " > 0)",
 				Legend: legend(errorType()),
 			}},
+		},
+		meaningPanel(),
+	}
+}
+
+// meaningPanel returns the panel about what rejections say. The counter of overloads has no calls that
+// ModeShadow let through.
+func meaningPanel() grafana.Panel {
+	const full, fails = "the backend says that it is full", "calls fail"
+	rejected := sum(rate(calls().selected(isAdmitted(), isRejected())))
+	overloaded := orZero(sum(rate(overloads().selected())), rejected)
+	return grafana.Panel{
+		Title: "What rejections say", Width: 8, Unit: "reqps", NoValue: "no faults",
+		Colors: []grafana.Color{{Series: full, Color: warn}, {Series: fails, Color: bad}},
+		View:   grafana.Graph{Stacked: true, Short: true},
+		Description: "The backend says that it is full: 429, 503 with Retry-After, RESOURCE_EXHAUSTED, a shed of its own " +
+			"server; also calls that are late by Config.Slow. Tiered acts on it at once. Calls fail: the backend may be " +
+			"full, down or broken. Tiered first finds out which.",
+		Targets: []grafana.Target{
+			{Expr: overloaded, Legend: full},
+			{Expr: "clamp_min(" + rejected + " - " + overloaded + ", 0)", Legend: fails},
 		},
 	}
 }

@@ -30,6 +30,7 @@ func requests() metric    { return name(semconv.MetricWindowRequests, "") }
 func accepts() metric     { return name(semconv.MetricWindowAccepts, "") }
 func fallbacks() metric   { return name(semconv.MetricFallbacks, "_total") }
 func clamped() metric     { return name(semconv.MetricPriorityClamped, "_total") }
+func overloads() metric   { return name(semconv.MetricOverloads, "_total") }
 func policyState() metric { return name(semconv.MetricPolicyState, "") }
 func background() metric  { return name(semconv.MetricPolicyBackground, "_ratio") }
 
@@ -167,6 +168,7 @@ func (m metric) where(conditions ...matcher) string {
 // Conditions on calls. All calls together are the offered ones. Calls that Shadow would have shed
 // were sent like the admitted ones, and have the outcome of the backend.
 func isSent() matcher     { return differs(decision(), semconv.DecisionShed) }
+func isAdmitted() matcher { return equals(decision(), semconv.DecisionAdmitted) }
 func isShed() matcher     { return equals(decision(), semconv.DecisionShed) }
 func isShadow() matcher   { return equals(decision(), semconv.DecisionShadowShed) }
 func isAccepted() matcher { return equals(outcome(), throttle.Accepted.String()) }
