@@ -15,13 +15,11 @@ func reasonPanels() []grafana.Panel {
 				{Series: throttle.GrowthAlert.String(), Color: warn},
 				{Series: throttle.FormulaAlert.String(), Color: "purple"},
 				{Series: throttle.FullAlert.String(), Color: "dark-red"},
-				{Series: "trial", Color: "dark-orange"},
 			},
 			Description: "Throttles that take rejections for overload, by reason. ratio: more rejections than " +
 				"30 % of errors explain. growth: more rejections and more calls than before. formula: the " +
-				"documented formula sheds. full: the backend says that it is full. trial: rejections fell when " +
-				"fewer calls were sent. Without an alert a throttle sheds like SRE. If growth lasts and the " +
-				"backend has capacity, set Tuning.Background.",
+				"documented formula sheds. full: the backend says that it is full. Without an " +
+				"alert a throttle sheds like SRE. If growth lasts and the backend has capacity, set Tuning.Background.",
 			Targets: []grafana.Target{{
 				Expr:   sum(policyState().of(differs(alert(), throttle.NoAlert.String())), alert()),
 				Legend: legend(alert()),

@@ -37,8 +37,8 @@
 //	                    for shed and shadow_shed
 //	error.type          a throttle.Fault, with _OTHER for other; shed for shed calls; absent without an error
 //
-//	throttle.policy.alert  none, ratio, growth, formula, full, trial: why the policy is in alert; full: the backend
-//	                       says that it is full; trial: rejections fell when fewer calls were sent
+//	throttle.policy.alert  none, ratio, growth, formula, full: why the policy is in alert; full: the backend
+//	                       says that it is full
 //
 //	throttle.slow.event    late, booked, written_off, would_refuse, would_be_late
 //	throttle.slow.source   configured: Config.Slow; learned: what Config.SlowAuto has learned
