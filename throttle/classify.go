@@ -13,8 +13,8 @@ type Outcome uint8
 const (
 	// Accepted means that the backend did its work, even if its answer is an ordinary error.
 	Accepted Outcome = iota
-	// Rejected means that the backend was out of capacity, or that nobody can tell: it was down, or did
-	// not answer in time.
+	// Rejected means that the backend was out of capacity, or may have been: it was down, or did not
+	// answer in time.
 	Rejected
 	// Ignored means that the result does not depend on capacity: the caller cancelled, or the
 	// function panicked.

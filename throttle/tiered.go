@@ -12,7 +12,7 @@ const (
 	// leastProbe is the part of the probes that a tier keeps if the tiers above it probe enough for
 	// all. A larger part costs High calls, because every client of a fleet probes.
 	leastProbe = 1.0 / 64
-	// The top tier alone is too much if it wants topAlone times what the backend accepts. Its limit applies
+	// The top tier alone is too much if it has calls for topAlone times what the backend accepts. Its limit applies
 	// fully from half as much more on. From less on, clients whose supply is small by chance would shed
 	// High calls, while others send Low calls.
 	topAlone = 1.25
@@ -23,7 +23,7 @@ const (
 
 // tiered computes the estimate of each tier, the most important first. It skips tiers without a
 // request in the window. The first tier with requests follows the documented formula on its own
-// counts, unless it alone wants more than the backend accepts: see shedTop. The tiers below it share,
+// counts, unless it alone has more calls than the backend accepts: see shedTop. The tiers below it share,
 // from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
 // tier count as far as the tier's own rejection rate is comparable.
 func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
@@ -140,7 +140,7 @@ func (o *pool) shedTop(top int) float64 {
 }
 
 // factor returns how many calls the tiers may send for each that was accepted recently. Rejections count
-// for the whole window, because a recent time has few, but for no more than recent ones make likely. Late
+// for the whole window, because a recent time has few, and at most for as many as recent ones make likely. Late
 // calls come in bursts, between which they would be forgotten.
 func (o *pool) factor(c *claims) float64 {
 	if !o.alert {

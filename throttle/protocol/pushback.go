@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noRetry is the delay of a server that wants no retry: it says that it has no capacity, but not for how
+// noRetry is the delay of a server that forbids retries: it says that it has no capacity, but not for how
 // long.
 const noRetry = time.Second
 
