@@ -181,7 +181,7 @@ func kindOf(err error) (kind Fault, end bool) {
 	return FaultNone, false
 }
 
-// asksToWait reports whether err is the answer of a backend that knows when to try again.
+// asksToWait reports whether err is the answer of a backend that says when to try again.
 func asksToWait(err error) bool {
 	a, ok := err.(*faults.AvailabilityFailure)
 	return ok && a != nil && a.RetryInfo.RetryDelay > 0

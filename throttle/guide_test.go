@@ -95,7 +95,7 @@ func forgive(th *throttle.Throttle) error {
 func asked(ctx context.Context, ask func(context.Context) (string, error)) (string, error) {
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:     "answers",
-		Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errFull) }),
+		Classify: throttle.OverloadIf(func(err error) bool { return errors.Is(err, errFull) }),
 	}))
 	answer, err := throttle.Do(ctx, th, throttle.Medium, ask)
 	if errors.Is(err, throttle.ErrShed) {

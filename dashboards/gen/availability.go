@@ -101,9 +101,9 @@ func meaningPanel() grafana.Panel {
 		Title: "What rejections say", Width: 8, Unit: "reqps", NoValue: "no faults",
 		Colors: []grafana.Color{{Series: full, Color: warn}, {Series: fails, Color: bad}},
 		View:   grafana.Graph{Stacked: true, Short: true},
-		Description: "The backend says that it is full: 429, 503 with Retry-After, RESOURCE_EXHAUSTED, a shed of its own " +
-			"server; also calls that are late by Config.Slow. Tiered acts on it at once. Calls fail: the backend may be " +
-			"full, down or broken. Tiered first finds out which.",
+		Description: "The backend says that it is full: by 429, 503 with Retry-After or RESOURCE_EXHAUSTED, for example. " +
+			"Late calls count too, with Config.Slow. Tiered acts on them at once. Calls fail: the backend may be full, down " +
+			"or broken. Tiered first finds out which.",
 		Targets: []grafana.Target{
 			{Expr: overloaded, Legend: full},
 			{Expr: "clamp_min(" + rejected + " - " + overloaded + ", 0)", Legend: fails},

@@ -39,7 +39,7 @@ func likeGoZero(ctx context.Context, ask func(context.Context) (string, error)) 
 	th := throttle.Must(throttle.New(throttle.Config{
 		Name:  "answers",
 		Ratio: 1.5, Window: 10 * time.Second, // go-zero's; the defaults are 2 and 10 s
-		Classify: throttle.RejectIf(func(err error) bool { return errors.Is(err, errFull) }),
+		Classify: throttle.OverloadIf(func(err error) bool { return errors.Is(err, errFull) }),
 	}))
 	answer, err := throttle.Do(ctx, th, throttle.Medium, ask)
 	if errors.Is(err, throttle.ErrShed) {
@@ -100,9 +100,10 @@ func TestAnOrdinaryErrorIsAccepted(t *testing.T) {
 			t.Errorf("an ordinary error: got %+v want 500 accepted", c)
 		}
 		named := plain
-		named.Classify = throttle.RejectIf(func(err error) bool { return errors.Is(err, errFull) })
+		named.Classify = throttle.OverloadIf(func(err error) bool { return errors.Is(err, errFull) })
 		for name, c := range map[string]counts{
 			"marked":              failing(throttle.Must(throttle.New(plain)), throttle.MarkRejected(errFull)),
+			"marked as full":      failing(throttle.Must(throttle.New(plain)), throttle.MarkOverloaded(errFull)),
 			"named by Classify":   failing(throttle.Must(throttle.New(named)), errFull),
 			"each error rejected": failing(eachErrorCounts(), errFull),
 		} {
