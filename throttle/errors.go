@@ -107,7 +107,7 @@ func MarkRejected(err error) error {
 
 // MarkOverloaded is [MarkRejected] for a rejection of which it is certain that the backend is full: it
 // said so, or asks to wait. [Tiered] acts on it at once. Other rejections may be errors that have
-// nothing to do with load, so that Tiered first finds out whether they fall with the load.
+// nothing to do with load: Tiered acts on them if they are many, or if the load has grown. See [AlertReason].
 func MarkOverloaded(err error) error {
 	if err == nil {
 		return nil

@@ -103,7 +103,7 @@ func meaningPanel() grafana.Panel {
 		View:   grafana.Graph{Stacked: true, Short: true},
 		Description: "The backend says that it is full: by 429, 503 with Retry-After or RESOURCE_EXHAUSTED, for example. " +
 			"Late calls count too, with Config.Slow. Tiered acts on them at once. Calls fail: the backend may be full, down " +
-			"or broken. Tiered first finds out which.",
+			"or broken. Tiered acts on them if they are many, or if the load has grown.",
 		Targets: []grafana.Target{
 			{Expr: overloaded, Legend: full},
 			{Expr: "clamp_min(" + rejected + " - " + overloaded + ", 0)", Legend: fails},
