@@ -92,6 +92,17 @@ func (t *Throttle) findLate(w *watch, now time.Duration) {
 	}
 }
 
+// hasBooked reports whether late calls have ever counted as rejected.
+func (t *Throttle) hasBooked() bool {
+	totals := t.slowTotals.Load()
+	for p := range t.priorities {
+		if totals != nil && totals.booked[p].Load() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // accepted returns the totals of the calls that the backend has accepted.
 func (t *Throttle) accepted() (sums [MaxPriorities]window.Counts) {
 	t.window.Ever(sums[:t.priorities])

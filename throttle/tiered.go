@@ -60,7 +60,7 @@ type pool struct {
 	probes       float64         // calls in demand that are let through whatever happens
 	k, target    float64
 	alert        bool
-	slow         bool // Tuning.Slow is set: rejections are late calls too
+	slow         bool // late calls count as rejected
 }
 
 // newPool returns the pool of a state. In alert the tiers share factor times the calls that were
