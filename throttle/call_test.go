@@ -87,7 +87,7 @@ func TestFinishBooksWhatItIsTold(t *testing.T) {
 			equal(t, "in flight", inFlight(th), 0)
 			w.want(t, "started", "finished")
 			equal(t, "outcome told", w.finished[0].Outcome, want)
-			equal(t, "overloaded told", w.finished[0].Overloaded, told == throttle.Overloaded)
+			equal(t, "Overloaded of the event", w.finished[0].Overloaded, told == throttle.Overloaded)
 			equal(t, "overloaded", tier(th, throttle.Low).Overloaded, count(told == throttle.Overloaded))
 			equal(t, "error told", w.finished[0].Err, nil)
 		})

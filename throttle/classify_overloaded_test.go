@@ -55,7 +55,7 @@ func TestOverloaded(t *testing.T) {
 			equal(t, "rejected in the window", low.Window.Rejected, c.rejected)
 			equal(t, "rejected", low.Ended.Outcome(throttle.Rejected), c.rejected)
 			equal(t, "overloaded", low.Overloaded, c.full)
-			equal(t, "Finished is told", w.finished[0].Overloaded, c.full == 1)
+			equal(t, "Overloaded of the event", w.finished[0].Overloaded, c.full == 1)
 			equal(t, "of another priority", tier(th, throttle.High).Overloaded, 0)
 		})
 	}
@@ -90,8 +90,8 @@ func TestOverloaded_classifier(t *testing.T) {
 			times(1, th, throttle.High, c.err)
 			wantAdmitted(t, th, throttle.High, 1, c.want, throttle.FaultOf(c.err))
 			equal(t, "overloaded", tier(th, throttle.High).Overloaded, c.full)
-			equal(t, "outcome told", w.finished[0].Outcome, c.want)
-			equal(t, "Finished is told", w.finished[0].Overloaded, c.full == 1)
+			equal(t, "outcome of the event", w.finished[0].Outcome, c.want)
+			equal(t, "Overloaded of the event", w.finished[0].Overloaded, c.full == 1)
 		})
 	}
 }
@@ -115,6 +115,6 @@ func TestOverloaded_shadow(t *testing.T) {
 	w.forget()
 	times(1, th, throttle.High, throttle.MarkOverloaded(errPlain))
 	equal(t, "shadow", w.finished[0].Shadow, true)
-	equal(t, "Finished is told", w.finished[0].Overloaded, true)
+	equal(t, "Overloaded of the event", w.finished[0].Overloaded, true)
 	equal(t, "overloaded", tier(th, throttle.High).Overloaded, before)
 }

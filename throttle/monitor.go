@@ -178,9 +178,9 @@ func rejectedOf(blocks []block) float64 {
 func (m *monitor) watch(o *observation) {
 	sum := &o.span
 	switch {
-	case m.full.sum > fullLimit:
+	case m.full.exceeds(fullLimit, sum):
 		m.begin(FullAlert, o)
-	case m.ratio.sum > ratioLimit && m.ratio.sum > ratioLimit+math.Log(answersOf(sum)/fewAnswers):
+	case m.ratio.exceeds(ratioLimit, sum):
 		m.begin(RatioAlert, o)
 	case m.rise.sum > riseLimit && m.hasGrown(o):
 		m.begin(GrowthAlert, o)
@@ -258,7 +258,7 @@ func (m *monitor) checkEnd(o *observation) {
 // cause of the rejections that are left, unless the backend says so.
 func (m *monitor) isBack(o *observation) bool {
 	usual, recent := m.earlier*m.span.Seconds(), window.Sum(o.recent)
-	return m.grown && recent.Shed > 0 && recent.Full == 0 && float64(o.span.Rejected) < mostWhenBack*answersOf(&o.span) &&
+	return m.grown && recent.Shed > 0 && o.span.Full == 0 && float64(o.span.Rejected) < mostWhenBack*answersOf(&o.span) &&
 		requests(&o.span) <= backInWindow*usual && recentPart*requests(&recent) <= backRecently*usual
 }
 
@@ -285,6 +285,11 @@ type likelihood struct {
 
 func (l *likelihood) distinguish(low, high float64) {
 	l.accepted, l.rejected = math.Log((1-high)/(1-low)), math.Log(high/low)
+}
+
+// exceeds reports whether the sum is above a limit, which is larger if the window has many answers.
+func (l *likelihood) exceeds(limit float64, sum *window.Counts) bool {
+	return l.sum > limit && l.sum > limit+math.Log(answersOf(sum)/fewAnswers)
 }
 
 func (l *likelihood) add(c window.Counts) {

@@ -116,6 +116,41 @@ func TestMonitor_sharedBackground(t *testing.T) {
 	}
 }
 
+// TestMonitor_full begins an alert at a constant load if the backend says that it is full, and not for one
+// such rejection in a hundred. Other errors of the same share begin none.
+func TestMonitor_full(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		failing float64
+		want    string
+	}{
+		{MarkOverloaded(context.DeadlineExceeded), 0.25, "full"},
+		{MarkOverloaded(context.DeadlineExceeded), 0.01, ""},
+		{context.DeadlineExceeded, 0.25, ""},
+	} {
+		w := newWatched(t, Config{})
+		w.play(time.Minute, 100, 0)
+		w.failure = c.err
+		w.play(sized(10*time.Minute, time.Minute), 100, c.failing)
+		if got := w.alerts(); got != c.want {
+			t.Errorf("%v, %v of the calls: got alerts %q want %q", c.err, c.failing, got, c.want)
+		}
+	}
+}
+
+// TestMonitor_isBack ends no alert for the demand alone while the backend says that it is full.
+func TestMonitor_isBack(t *testing.T) {
+	m := newMonitor(10 * time.Second)
+	m.grown, m.earlier = true, 100
+	o := observation{span: tier(800, 100, 100), recent: []window.Counts{tier(160, 20, 20)}}
+	if !m.isBack(&o) {
+		t.Error("the demand of before: want it back")
+	}
+	if o.span.Full = 1; m.isBack(&o) {
+		t.Error("the backend says that it is full: want the alert to stay")
+	}
+}
+
 func TestMonitor_end(t *testing.T) {
 	for name, c := range map[string]struct{ rate, failing float64 }{
 		"no rejections":                       {100, 0},

@@ -20,8 +20,8 @@ const (
 	// of 10 s, and errors of 30 % shed next to nothing.
 	//
 	// Errors that begin together with a growth of the calls by a fifth are taken for overload while
-	// both last. Config.Background is the exit. The highest priority has the formula of SRE, and less in an
-	// alert if it alone is more than 1.25 times what the backend accepts: then it gets that.
+	// both last. Config.Background is the exit. The highest priority has the formula of SRE. In an alert
+	// it is limited to what the backend accepts if it alone has more than 1.25 times as many calls.
 	//
 	// A healthy priority keeps its calls while a higher priority fails for a reason of its own, except
 	// a priority with less than one call per Window: Tiered sheds 2 to 4 % of its calls meanwhile.

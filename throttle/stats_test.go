@@ -160,7 +160,7 @@ func countsOf(p throttle.PriorityStats) counts {
 type audit struct {
 	mu         sync.Mutex
 	byPriority [throttle.StandardPriorities]counts
-	overloaded [throttle.StandardPriorities]uint64 // rejections of a full backend, as far as they are told
+	overloaded [throttle.StandardPriorities]uint64 // rejections of a full backend, by the Finished hook
 }
 
 type fateKey struct{}

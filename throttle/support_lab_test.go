@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -13,8 +14,9 @@ import (
 // lab is a throttle on a clock and dice of its own.
 type lab struct {
 	*Throttle
-	now  time.Time
-	dice *rand.Rand
+	now     time.Time
+	dice    *rand.Rand
+	failure error // of the calls that fail in run; nil for a deadline
 }
 
 func newLab(t *testing.T, seed uint64, c Config) *lab {
@@ -111,7 +113,7 @@ func (l *lab) run(length time.Duration, loads ...*load) {
 		}
 		var err error
 		if l.dice.Float64() < o.failing {
-			err = context.DeadlineExceeded
+			err = cmp.Or(l.failure, context.DeadlineExceeded)
 		}
 		if l.call(o.priority, err) {
 			o.admitted++

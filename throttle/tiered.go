@@ -12,12 +12,12 @@ const (
 	// leastProbe is the part of the probes that a tier keeps if the tiers above it probe enough for
 	// all. A larger part costs High calls, because every client of a fleet probes.
 	leastProbe = 1.0 / 64
-	// The top tier alone is too much if it has calls for topAlone times what the backend accepts. Its limit applies
-	// fully from half as much more on. From less on, clients whose supply is small by chance would shed
-	// High calls, while others send Low calls.
+	// The top tier alone is too much if it has topAlone times as many calls as the backend accepts. Its limit
+	// grows from there, and is complete at half an accepted number more. If it began earlier, clients whose
+	// supply is small by chance would shed High calls while others send Low calls.
 	topAlone = 1.25
-	// newRejection is how many rejections more than it had a recent time is expected to have, at most. It
-	// limits how long rejections that have ended hold the supply down.
+	// The rejections of the window count for recentPart times the recent ones at most, and newRejection
+	// more: a few recent calls without a rejection prove little.
 	newRejection = 1
 )
 
@@ -25,7 +25,8 @@ const (
 // request in the window. The first tier with requests follows the documented formula on its own
 // counts, unless it alone has more calls than the backend accepts: see shedTop. The tiers below it share,
 // from the top down, a multiple of the calls that the backend accepted: see newPool. Rejections above a
-// tier count as far as the tier's own rejection rate is comparable.
+// tier count as far as the tier's own rejection rate is comparable. Slow means that late calls count as
+// rejected.
 func tiered(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool, estimates []estimate) {
 	clear(estimates)
 	if window.Sum(span).Refused() == 0 {
@@ -39,8 +40,7 @@ func tiered(span, recent []window.Counts, s *stance, k, target, padding float64,
 	if s.open {
 		return
 	}
-	shared := newPool(span, recent, s, k, target, padding)
-	shared.slow = slow
+	shared := newPool(span, recent, s, k, target, padding, slow)
 	if s.inAlert() {
 		estimates[top].probability = max(estimates[top].probability, shared.shedTop(top))
 	}
@@ -67,8 +67,8 @@ type pool struct {
 // accepted recently. As the rejections of the whole window approach target times the accepted
 // calls, the factor falls from k to 1. While quiet, they share k times the accepted calls of the
 // window: the bound of the documented formula.
-func newPool(span, recent []window.Counts, s *stance, k, target, padding float64) pool {
-	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert()}
+func newPool(span, recent []window.Counts, s *stance, k, target, padding float64, slow bool) pool {
+	o := pool{span: span, demand: span, counted: 1, charged: 1, probes: padding, k: k, target: target, alert: s.inAlert(), slow: slow}
 	if o.alert {
 		o.demand, o.probes = recent, padding/recentPart
 		o.counted, o.charged = unforgiven(span, s.background), unforgiven(recent, s.background)
@@ -127,8 +127,8 @@ func (o *pool) claim(p int, estimates []estimate) claims {
 	return c
 }
 
-// shedTop returns the probability of the top tier in an alert as if it shared the supply like the others:
-// the formula would send k times the supply. It is 0 unless the tier alone is too much.
+// shedTop returns the probability with which the top tier sends no more than the supply in an alert. The
+// formula would send k times as much. It is 0 unless the tier alone is too much.
 func (o *pool) shedTop(top int) float64 {
 	beyond := requests(&o.span[top])/max(1, o.accepted) - topAlone
 	if beyond <= 0 {
@@ -139,9 +139,9 @@ func (o *pool) shedTop(top int) float64 {
 	return min(1, 2*beyond) * o.probability(&c)
 }
 
-// factor returns how many calls the tiers may send for each that was accepted recently. Rejections count
-// for the whole window, because a recent time has few, and at most for as many as recent ones make likely. Late
-// calls come in bursts, between which they would be forgotten.
+// factor returns how many calls the tiers may send for each that was accepted recently. The rejections
+// of the whole window count, because few are recent. If few of them are recent for the window, they have
+// ended, and count less. Not if calls are late: those come in bursts, and would be forgotten in between.
 func (o *pool) factor(c *claims) float64 {
 	if !o.alert {
 		return o.k

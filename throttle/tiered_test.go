@@ -47,6 +47,16 @@ func TestTiered_open(t *testing.T) {
 	}
 }
 
+// TestTiered_slow counts all rejections of the window if late calls are among them.
+func TestTiered_slow(t *testing.T) {
+	span, recent := []window.Counts{tier(50, 50, 0), tier(50, 50, 100)}, []window.Counts{tier(10, 0, 0), tier(10, 0, 60)}
+	estimates := make([]estimate, 2)
+	tiered(span, recent, alarmed, 2, 0.1, 10, true, estimates)
+	if want := 60 / (70 + 2./64); math.Abs(estimates[1].probability-want) > 1e-12 { // of 80 wanted, 20 are there
+		t.Errorf("got %v want %v", estimates[1].probability, want)
+	}
+}
+
 func TestUnforgiven(t *testing.T) {
 	for _, c := range []struct {
 		background, want float64
@@ -57,6 +67,8 @@ func TestUnforgiven(t *testing.T) {
 		{0.2, 0, []window.Counts{tier(80, 20, 0)}},
 		{0.3, 0, []window.Counts{tier(80, 20, 0)}},
 		{0.3, 1, []window.Counts{tier(80, 0, 7)}},
+		{0.3, 0.75, []window.Counts{{Accepted: 80, Rejected: 20, Full: 15}}},
+		{0.1, 1, []window.Counts{{Accepted: 80, Rejected: 20, Full: 20}}},
 	} {
 		if got := unforgiven(c.tiers, c.background); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v of %v: got %v want %v", c.background, c.tiers, got, c.want)

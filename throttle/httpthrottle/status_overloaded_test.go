@@ -110,5 +110,5 @@ func TestMiddleware_tellOverloaded(t *testing.T) {
 		callTell(w, throttle.MarkOverloaded(errors.New("no slot")))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	equal(t, "told", fullness(th), "1 rejected, 1 full")
+	equal(t, "rejections", fullness(th), "1 rejected, 1 full")
 }
